@@ -4,7 +4,7 @@
 
 use latido_trace::{
     pairing::{Definition, Pairing, Sink, Wait},
-    text::{Reader, Seen, Summary, pair},
+    text::{Input, Reader, Seen, Summary, pair},
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -37,9 +37,11 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(told(bytes.chunks(size)), (whole.clone(), seen));
     let (begin, _) = told([&bytes[..bytes.len() - bytes.len().min(size)]]);
     assert!(whole.starts_with(&begin));
-    let mut waits = Waits::default();
-    let (met, _) = pair(bytes, &mut Pairing::of(Definition::Waking), &mut waits);
-    assert!(met.events <= ends as u64 && waits.0 <= met.events && met.first <= met.last);
     let (summary, reader) = Summary::of(bytes);
+    for source in (0..reader.sources().len().min(3) as u32).chain([0]) {
+        let (mut waits, input) = (Waits::default(), Input { text: bytes, source, gaps: &summary.lost });
+        let (met, _) = pair(input, &mut Pairing::of(Definition::Waking), &mut waits);
+        assert!(met.events <= ends as u64 && waits.0 <= met.events && met.first <= met.last);
+    }
     assert!(summary.bins.items.len() as u64 + summary.bins.beyond <= reader.seen().lines);
 });

@@ -1,16 +1,17 @@
-//! Lines of text as tools leave them: without marks of order, carriage returns and the terminal's own sequences.
+//! Lines of text as tools leave them. What a line went through on its way (mail, terminals, other systems) is cut away where
+//! the texts of traces are cleaned, in one place.
 
 use anyhow::Context;
-use std::borrow::Cow;
+pub use latido_trace::text::clean::plain;
+use latido_trace::text::clean::{bare, unmarked};
 
 /// The longest line that is looked at, in bytes; longer ones are passed through.
 pub const LONGEST: usize = 1 << 20;
 
-/// The lines of a text with their numbers, from 1: without a mark of byte order, carriage returns, and blanks at the end.
+/// The lines of a text with their numbers, from 1: without a mark of byte order, the marks of a quotation, carriage returns, and
+/// blanks at the end.
 pub fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let trimmed = |(at, line): (usize, _)| (at + 1, <[u8]>::trim_ascii_end(line));
-    bytes.split(|byte| *byte == b'\n').enumerate().map(trimmed)
+    unmarked(bytes).split(|byte| *byte == b'\n').enumerate().map(|(at, line)| (at + 1, bare(line)))
 }
 
 /// The last line with its number where nothing ends it: it may have been cut, so that none of its numbers counts. `None`
@@ -49,23 +50,6 @@ pub fn numbers(text: &[u8]) -> anyhow::Result<Vec<i64>> {
     words.map(|word| number(word).with_context(|| format!("`{}` is no whole number", shown(word)))).collect()
 }
 
-/// A line without what moves cursors and sets colours: `ESC [ ... letter` and `ESC c`.
-pub fn plain(line: &[u8]) -> Cow<'_, [u8]> {
-    if !line.contains(&0x1b) {
-        return Cow::Borrowed(line);
-    }
-    let mut plain = Vec::with_capacity(line.len());
-    let mut rest = line.iter().copied();
-    while let Some(byte) = rest.next() {
-        if byte != 0x1b {
-            plain.push(byte);
-        } else if rest.next() == Some(b'[') {
-            let _ = rest.by_ref().find(u8::is_ascii_alphabetic);
-        }
-    }
-    Cow::Owned(plain)
-}
-
 /// A decimal number, blanks around it allowed and leading zeros no sign of anything; `None` for all else and above 2^63.
 pub fn number(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii();
@@ -84,10 +68,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_and_sequences_are_dropped() {
+    fn marks_quotations_and_sequences_are_dropped() {
         let all: Vec<_> = lines(b"\xef\xbb\xbfa \r\n\x1b[2K b\x1bc\n").map(|(at, line)| (at, plain(line))).collect();
         let all: Vec<_> = all.iter().map(|(at, line)| (*at, line.as_ref())).collect();
         assert_eq!(all, [(1, &b"a"[..]), (2, b" b"), (3, b"")]);
+        let quoted: Vec<_> = lines(b"> T: 0 ( 1) P:80\r\n>> x\n").map(|(_, line)| line).collect();
+        assert_eq!(quoted, [&b"T: 0 ( 1) P:80"[..], b"x", b""]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::{
     events::{Above, Class, Comm, Priority},
     file::{Buffer, Trace},
     pairing::{Definition, Met, Pairing, Segment, pair},
+    text::Input,
 };
 use collect::Collect;
 use std::collections::BTreeMap;
@@ -190,10 +191,10 @@ fn explain_once(trace: &Trace<'_>, buffer: &Buffer<'_>, windows: &[Window]) -> (
 }
 
 /// The same of the text of a tracer.
-pub fn explain_text(text: &[u8], windows: &[Window]) -> Vec<Explained> {
+pub fn explain_text(input: Input<'_>, windows: &[Window]) -> Vec<Explained> {
     let mut collect = Collect::of_text(windows);
     let mut pairing = Pairing::of(Definition::Waking);
-    let (met, names) = crate::text::pair(text, &mut pairing, &mut collect);
+    let (met, names) = crate::text::pair(input, &mut pairing, &mut collect);
     collect.explained(Names { devices: &met.devices, vectors: names.vectors, pairing: &mut pairing })
 }
 

@@ -6,12 +6,14 @@
 mod cpu;
 pub(crate) mod kind;
 mod meta;
+mod statistics;
 mod times;
 mod unpack;
 mod v6;
 mod v7;
 
 use crate::{
+    accounts::Accounts,
     bytes::{Bad, Cursor, Endian, Losses},
     format::Format,
     page::Layout,
@@ -172,6 +174,11 @@ impl<'a> Trace<'a> {
     /// The pages of a CPU's data, unpacked where they are packed.
     pub fn pages(&self, buffer: &Buffer<'a>, data: CpuData<'a>) -> Pages<'a> {
         Pages::of(data, buffer.page, Unpacker::of_pages(self.packing, buffer.cpus.len(), buffer.page), self.layout)
+    }
+
+    /// What the kernel's own counts in the file say that a ring lost, or that it lost nothing.
+    pub fn counted(&self, buffer: &Buffer<'_>) -> Accounts {
+        statistics::accounts(&self.options.statistics, &buffer.name)
     }
 
     /// A time of the file on its clock in ns, with everything applied that the file says of it.

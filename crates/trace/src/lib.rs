@@ -3,6 +3,7 @@
 //! Pure: bytes in, events out. Nothing is opened, nothing is copied that need not be, and whatever the bytes say, nothing
 //! panics, hangs, or allocates more than they could hold.
 
+pub mod accounts;
 pub mod bytes;
 pub mod calls;
 pub mod distribution;

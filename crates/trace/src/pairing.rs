@@ -11,6 +11,7 @@ mod sink;
 mod waits;
 
 use crate::{
+    accounts::{Accounts, Source},
     bytes::{Endian, Losses},
     events::{Above, Call, Comm, Events, Happened, Priority},
     file::{Buffer, Trace},
@@ -69,8 +70,12 @@ pub struct Met {
     pub lost: u64,
     /// Gaps of which nobody counted what was lost.
     pub uncounted: u64,
+    /// Who says that events are missing, or that none are.
+    pub said: Accounts,
     /// From when on nothing is certain, ns: the data of a CPU ends there, before the trace does.
     pub over: Option<u64>,
+    /// The first CPU of which that holds.
+    pub over_cpu: Option<u32>,
     /// How often time went back.
     pub backwards: u64,
     /// What of the pages could not be read.
@@ -85,14 +90,21 @@ pub struct Met {
 
 impl Met {
     /// Counts events that are missing.
-    pub(crate) fn miss(&mut self, lost: &Lost) {
-        self.gaps += 1;
-        if lost.until.is_none() {
-            self.over = Some(self.over.unwrap_or(u64::MAX).min(lost.since));
+    pub(crate) fn miss(&mut self, source: Source, lost: &Lost) {
+        self.said.lost(source, Some(lost.cpu), lost.missed);
+        self.gap(lost);
+    }
+
+    /// Counts events that are missing, of which is known who says so.
+    pub(crate) fn gap(&mut self, lost: &Lost) {
+        self.gaps += u64::from(lost.missed != Missed::Nothing);
+        if lost.until.is_none() && self.over.is_none_or(|over| lost.since < over) {
+            (self.over, self.over_cpu) = (Some(lost.since), Some(lost.cpu));
         }
         match lost.missed {
             Missed::Events(count) => self.lost = self.lost.saturating_add(count),
-            Missed::Some | Missed::Nothing => self.uncounted += 1,
+            Missed::Some => self.uncounted += 1,
+            Missed::Nothing => {}
         }
     }
 }
@@ -176,6 +188,12 @@ impl Pairing {
         sink.lost(lost);
     }
 
+    /// Events of a CPU are missing, and nothing says where: no wait and no call is certain, nor anything of that CPU.
+    pub fn doubt(&mut self, cpu: u32) {
+        self.doubt = u64::MAX;
+        self.lane(cpu, |lane, _| lane.doubt());
+    }
+
     /// A pair that may stand; void if it began in doubt.
     #[inline]
     fn certain(&mut self, begin: u64) -> bool {
@@ -244,6 +262,9 @@ fn walk<S: Sink, const LITTLE: bool>(
     met.unpaired = pairing.end(met.last, sink);
     met.refused = pairing.tasks.refused();
     met.devices = pairing.devices.clone();
+    if !met.said.any() {
+        met.said.none(Source::Pages);
+    }
     met
 }
 
@@ -280,7 +301,7 @@ impl<S: Sink, const LITTLE: bool> Take for Paired<'_, S, LITTLE> {
     }
 
     fn lost(&mut self, lost: &Lost) {
-        self.met.miss(lost);
+        self.met.miss(Source::Pages, lost);
         self.pairing.lost(lost, self.sink);
     }
 }

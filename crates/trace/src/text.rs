@@ -2,27 +2,35 @@
 //!
 //! The forms are those of Documentation/trace/ftrace.rst, osnoise-tracer.rst, timerlat-tracer.rst, hwlat_detector.rst and
 //! histogram.rst of the kernel. Which flags and columns there are is read from the drawing in the header, since kernels
-//! differ; `trace_pipe` draws none, and is read by the forms alone. Whatever the bytes say, nothing panics, a line holds at
+//! differ; `trace_pipe` draws none, and is read by the forms alone. What a line went through on its way (mail, terminals, other
+//! systems) is cut away first, in one place ([`clean`]). Whatever the bytes say, nothing panics, a line holds at
 //! most 16 KiB of memory, and what is not understood is given as such and counted.
 
+pub mod clean;
 mod durations;
 mod event;
+mod gaps;
 mod graph;
 mod happened;
 mod header;
 mod histogram;
+mod line;
 mod lines;
 mod reader;
+mod report;
 mod scan;
 mod summary;
 mod tracers;
+mod wrapped;
 
 pub use durations::{Durations, Tally};
 pub use event::{Body, Event, Mark, Time};
+pub use gaps::{Gap, Gaps};
 pub use graph::{Call, Graph};
-pub use happened::{Names, pair};
+pub use happened::{Input, Names, pair};
 pub use header::{Columns, Flag, Form, GraphColumn, Header, Latency, Trigger};
 pub use histogram::{Bin, Key, Total, Value};
-pub use reader::{Line, Reader, Seen};
-pub use summary::{Capped, Reading, Snapshot, Summary};
+pub use line::{Line, Seen};
+pub use reader::Reader;
+pub use summary::{Capped, Entries, Reading, Saved, Snapshot, Summary, Turned};
 pub use tracers::{Context, Hwlat, Osnoise, Party, Timerlat, Turn};

@@ -19,10 +19,11 @@ use std::path::{Path, PathBuf};
 
 const NOTES: &str = "\
 FILE is a trace of trace-cmd (version 6 or 7, compressed or not, of a machine of either order of bytes), one that `latido
-trace record` made, or text of tracefs (`trace`, `trace_pipe`, `hist`): events, irqsoff, preemptoff, wakeup, hwlat, osnoise,
-timerlat, function_graph, histogram triggers. Told are all latencies that its events permit: scheduling (sched_waking to sched_switch), waiting after
-preemption, system calls, hard and soft interrupts, interrupts and preemption off, who had each CPU, and the longest waits
-with what they were lost to. docs/trace.md says how each is defined.
+trace record` made, or text: what tracefs gives (`trace`, `trace_pipe`, `hist`) or `trace-cmd report` prints, whole or in part, also
+out of a mail or a terminal: events, irqsoff, preemptoff, wakeup, hwlat, osnoise, timerlat, function_graph, histogram triggers.
+latido names whoever says that events are lost, and how many. Told are all latencies that its events permit: scheduling
+(sched_waking to sched_switch), waiting after preemption, system calls, hard and soft interrupts, interrupts and preemption off,
+who had each CPU, and the longest waits with what they were lost to. docs/trace.md says how each is defined.
 
 Examples:
   latido trace analyze trace.dat
@@ -105,8 +106,7 @@ pub fn run(args: &Args) -> Result<u8> {
 fn analyses(source: &Source, depth: Depth) -> Result<Vec<Analysis>> {
     let name = source.name();
     if !is_file(source.bytes()) {
-        let one = analyse_text(&name, source.bytes()).map_err(|why| anyhow::anyhow!("{name}: {why}"))?;
-        return Ok(vec![one]);
+        return analyse_text(&name, source.bytes()).map_err(|why| anyhow::anyhow!("{name}: {why}"));
     }
     let trace = Trace::open(source.bytes()).map_err(|bad| source.wrong(&bad))?;
     let mut analyses: Vec<Analysis> = Vec::new();
@@ -123,7 +123,7 @@ fn analyses(source: &Source, depth: Depth) -> Result<Vec<Analysis>> {
     }
     // Who records with a latency tracer gets its text.
     if let Some(text) = &trace.text {
-        analyses.push(analyse_text(&name, text).map_err(|why| anyhow::anyhow!("{name}: {why}"))?);
+        analyses.extend(analyse_text(&name, text).map_err(|why| anyhow::anyhow!("{name}: {why}"))?);
     }
     if analyses.is_empty() {
         let lost =

@@ -2,6 +2,7 @@
 
 use super::{Timeline, Told};
 use crate::late::Worst;
+use latido_trace::accounts::Source;
 use serde::Serialize;
 
 /// A buffer of a trace, analysed.
@@ -21,6 +22,12 @@ pub struct Analysis {
     pub clock: Option<String>,
     /// The system that was traced, where the file names it.
     pub system: Option<String>,
+    /// What recorded it, where the file names that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorder: Option<String>,
+    /// How the file is packed: `zstd`, `zlib`; none of what is not packed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packed: Option<&'static str>,
     /// How many events there were.
     pub events: u64,
     /// From the first to the last, ns.
@@ -54,7 +61,7 @@ pub struct Analyses<'a> {
 }
 
 /// What was lost, and what could not be paired.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Lost {
     /// How often events are missing: a ring was full, bytes could not be read, time went back.
     pub gaps: u64,
@@ -62,9 +69,27 @@ pub struct Lost {
     pub events: u64,
     /// Gaps of which nobody counted what was lost.
     pub uncounted: u64,
-    /// From when on nothing is certain, ns since the first event: the data of a CPU ends there, before the trace does.
+    /// Who says what, by CPU.
+    pub stated: Vec<Stated>,
+    /// Who says that nothing is lost; absent where something is, and where nobody says anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub none_by: Option<&'static str>,
+    /// CPUs that lost events of which nobody says where they are missing: no wait and no call is told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unplaced: Vec<u32>,
+    /// From when on nothing is certain, ns since the first event: the data of a CPU ends there, before the trace does, or
+    /// nothing of it follows a loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_ns: Option<u64>,
+    /// That CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_cpu: Option<u32>,
+    /// The source that says that nothing is lost, for people.
+    #[serde(skip)]
+    pub none: Option<Source>,
+    /// How many events are missing at known places, and how often nobody counted them.
+    #[serde(skip)]
+    pub placed: (u64, u64),
     /// How often time went back.
     pub backwards: u64,
     /// Pairs that missing events may have broken: left out.
@@ -75,8 +100,29 @@ pub struct Lost {
     pub unended: u64,
     /// Waits of tasks that left a CPU later, without a switch to it in between: the kernel left that out.
     pub unseen: u64,
+    /// Wake-ups of tasks that were running: there was nothing to wait for.
+    pub running: u64,
     /// Tasks that could not be followed.
     pub refused: u64,
+}
+
+/// What a source says of lost events.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Stated {
+    /// `pages`, `lines`, `header`, `statistics`, `dropped`, `histogram`, `order`.
+    pub by: &'static str,
+    /// Of which CPU; absent where it speaks of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    /// How often.
+    pub times: u64,
+    /// How many events, as far as they were counted.
+    pub events: u64,
+    /// How often nobody counted them.
+    pub uncounted: u64,
+    /// The source, for people.
+    #[serde(skip)]
+    pub source: Source,
 }
 
 /// What a latency is of.
@@ -126,10 +172,19 @@ pub struct Row {
     pub sum_ns: u64,
     /// Of a system call: asleep in all of them, ns.
     pub blocked_ns: Option<u64>,
+    /// Of a system call: able to run and without a CPU in all of them, ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited_ns: Option<u64>,
+    /// Of a system call: in how many of them its task left its CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<u64>,
     /// When the greatest began, ns on the trace's clock.
     pub max_at_ns: Option<u64>,
     /// Whose it was.
     pub max_of: Option<String>,
+    /// On which CPU it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cpu: Option<u32>,
 }
 
 /// Who had a CPU.

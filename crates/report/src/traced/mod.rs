@@ -3,7 +3,10 @@
 
 mod analysis;
 pub mod csv;
+mod histograms;
+mod lost;
 mod perfetto;
+mod readings;
 mod sheets;
 mod text;
 mod text_file;
@@ -11,14 +14,14 @@ mod timeline;
 mod tracers;
 
 use crate::late::Worst;
-pub use analysis::{Analyses, Analysis, Kind, Lost, OfCpu, Row, Share, TaskRow};
+pub use analysis::{Analyses, Analysis, Kind, Lost, OfCpu, Row, Share, Stated, TaskRow};
 use latido_trace::{
     bytes::Endian,
     calls::{self, Machine},
     events::{Above, Call, Class, Events, Happened, Off},
     explain::{Explained, Window, explain, interrupt, named},
-    file::{Buffer, Described, Trace},
-    pairing::{Definition, Met, Owner, Pairing, Sink, Why, pair},
+    file::{Buffer, Described, Packing, Trace},
+    pairing::{Definition, Owner, Pairing, Sink, Why, pair},
     summary::{Had, Series, Summary},
 };
 use std::collections::BTreeMap;
@@ -100,14 +103,26 @@ pub enum Depth {
 
 /// Analyses a buffer of a trace.
 pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>, depth: Depth) -> Analysis {
+    let analysis = analyse_once(source, trace, buffer, depth, &[]);
+    match analysis.lost.unplaced.clone() {
+        unplaced if unplaced.is_empty() => analysis,
+        // Only behind the pages is known what the counts of the kernel say beyond them.
+        unplaced => analyse_once(source, trace, buffer, depth, &unplaced),
+    }
+}
+
+/// The same with CPUs of which nothing is certain.
+fn analyse_once(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>, depth: Depth, doubted: &[u32]) -> Analysis {
     let mut kinds = Kinds { endian: trace.endian, counts: Vec::new() };
     let (mut summary, mut timeline) = (Summary::default(), Timeline::default());
     let mut pairing = Pairing::of(Definition::Waking);
-    let met = match depth {
+    doubted.iter().for_each(|cpu| pairing.doubt(*cpu));
+    let mut met = match depth {
         Depth::Latencies => summary.take(trace, buffer, &mut pairing),
         Depth::Worst => pair(trace, buffer, &mut pairing, &mut (&mut summary, &mut kinds)),
         Depth::Timeline => pair(trace, buffer, &mut pairing, &mut (&mut summary, (&mut timeline, &mut kinds))),
     };
+    met.said.join(&trace.counted(buffer));
     let events = Events::of(&trace.formats, trace.endian);
     let names = Names {
         machine: Machine::of(trace.options.uname.as_deref().unwrap_or_default()),
@@ -128,6 +143,12 @@ pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>, depth: Dept
         told: None,
         clock: buffer.clock.clone().or_else(|| trace.options.clock.clone()),
         system: trace.options.uname.clone(),
+        recorder: trace.options.recorder.clone(),
+        packed: match trace.packing {
+            Packing::None => None,
+            Packing::Zlib => Some("zlib"),
+            Packing::Zstd => Some("zstd"),
+        },
         events: met.events,
         length_ns: met.last.saturating_sub(met.first),
         first_ns: met.first,
@@ -159,23 +180,6 @@ impl Kinds {
     }
 }
 
-impl Lost {
-    fn of(met: &Met) -> Self {
-        Self {
-            gaps: met.gaps,
-            events: met.lost,
-            uncounted: met.uncounted,
-            over_ns: met.over.map(|over| over.saturating_sub(met.first)),
-            backwards: met.backwards,
-            voided: met.unpaired.voided,
-            unbegun: met.unpaired.unbegun,
-            unended: met.unpaired.unended,
-            unseen: met.unpaired.unseen,
-            refused: met.refused,
-        }
-    }
-}
-
 impl Row {
     /// None of nothing.
     fn of(kind: Kind, name: String, series: &Series) -> Option<Self> {
@@ -196,7 +200,10 @@ impl Row {
             sum_ns: u64::try_from(all.sum()).unwrap_or(u64::MAX),
             blocked_ns: None,
             max_at_ns: longest.map(|worst| worst.begin),
+            waited_ns: None,
+            interrupted: None,
             max_of: longest.filter(|worst| worst.pid != 0).map(|worst| named(&worst.comm, worst.pid)),
+            max_cpu: longest.map(|worst| worst.cpu),
         })
     }
 }
@@ -222,7 +229,8 @@ fn rows(summary: &Summary, names: &Names) -> Vec<Row> {
         .into_iter()
         .filter_map(|(call, of)| {
             let row = Row::of(Kind::SystemCall, names.call(call), &of.whole)?;
-            Some(Row { blocked_ns: Some(of.blocked), ..row })
+            let (blocked_ns, waited_ns) = (Some(of.blocked), Some(of.waited));
+            Some(Row { blocked_ns, waited_ns, interrupted: Some(of.interrupted), ..row })
         })
         .collect();
     calls.sort_by_key(|row| std::cmp::Reverse(row.count));
@@ -306,5 +314,7 @@ fn worst(
     told
 }
 
+#[cfg(test)]
+mod handed;
 #[cfg(test)]
 mod tests;

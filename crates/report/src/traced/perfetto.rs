@@ -1,6 +1,6 @@
 //! A trace for other viewers: the JSON format of Chrome's tracing, which ui.perfetto.dev opens (Trace Event Format).
 
-use super::Analysis;
+use super::{Analysis, Told};
 use crate::late::Piece;
 use serde_json::{Value, json};
 
@@ -40,6 +40,28 @@ impl Analysis {
                 at = at.saturating_add(*ns);
             }
         }
-        json!({"displayTimeUnit": "ns", "traceEvents": events, "otherData": {"source": self.source}})
+        events.extend(self.samples());
+        let notes: Vec<String> = self.told.iter().flat_map(Told::notes).chain(self.unread.iter().cloned()).collect();
+        let other = json!({"source": self.source, "buffer": self.buffer, "lost": self.lost.sentence(), "notes": notes});
+        json!({"displayTimeUnit": "ns", "traceEvents": events, "otherData": other})
+    }
+
+    /// What a tracer measured, a track for each CPU.
+    fn samples(&self) -> Vec<Value> {
+        let samples = self.told.iter().flat_map(|told| &told.samples);
+        let begin = samples.clone().map(|one| one.end.saturating_sub(one.ns)).min();
+        let first = if self.events == 0 { begin.unwrap_or(0) } else { self.first_ns };
+        // What began before the first event begins before 0.
+        let us = |ns: u64| (ns as f64 - first as f64) / 1e3;
+        let mut events: Vec<Value> = samples
+            .map(|one| {
+                let (ts, dur) = (us(one.end.saturating_sub(one.ns)), one.ns as f64 / 1e3);
+                json!({"ph": "X", "pid": 2, "tid": one.cpu, "ts": ts, "dur": dur, "name": one.name, "cat": one.tracer})
+            })
+            .collect();
+        if !events.is_empty() {
+            events.push(json!({"ph": "M", "pid": 2, "name": "process_name", "args": {"name": "samples of tracers"}}));
+        }
+        events
     }
 }

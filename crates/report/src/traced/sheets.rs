@@ -42,6 +42,8 @@ impl Analysis {
         let blocked = kind == Kind::SystemCall;
         if blocked {
             head.push(Head::from("asleep, mean").spare(1));
+            head.push(Head::from("waiting, mean").spare(2));
+            head.push(Head::from("left its CPU").spare(3));
         }
         // Interrupts are nobody's.
         let whose = of.iter().any(|row| row.max_of.is_some());
@@ -55,7 +57,9 @@ impl Analysis {
             cells.extend([Datum::value(row.sd_ns), quantile(row.p99_ns), quantile(row.p999_ns)]);
             cells.push(Datum::Value(row.max_ns as f64));
             if blocked {
-                cells.push(Datum::value(row.blocked_ns.map(|ns| ns as f64 / row.count as f64)));
+                let mean = |ns: Option<u64>| Datum::value(ns.map(|ns| ns as f64 / row.count as f64));
+                cells.extend([mean(row.blocked_ns), mean(row.waited_ns)]);
+                cells.push(row.interrupted.map_or(Datum::Absent, Datum::Count));
             }
             if whose {
                 cells.push(Datum::Text(row.max_of.clone().unwrap_or_default()));

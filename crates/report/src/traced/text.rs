@@ -1,6 +1,6 @@
 //! A trace as a terminal shows it.
 
-use super::{Analysis, Lost, Told};
+use super::{Analysis, Told};
 use crate::{
     terminal::{Paint, Style, hang, paint, table},
     words,
@@ -33,9 +33,10 @@ impl Analysis {
     }
 
     fn title(&self) -> String {
-        let buffer = if self.buffer.is_empty() { String::new() } else { format!(", buffer {}", self.buffer) };
+        let what = if self.told.is_some() { "" } else { "buffer " };
+        let buffer = if self.buffer.is_empty() { String::new() } else { format!(", {what}{}", self.buffer) };
         if self.events == 0 {
-            return self.source.clone();
+            return format!("{}{buffer}", self.source);
         }
         format!(
             "{}{buffer}: {} in {}",
@@ -49,8 +50,15 @@ impl Analysis {
         let mut lines = Vec::new();
         let clock = self.clock.as_deref().unwrap_or("not named");
         let form = match (self.version, &self.told) {
-            (Some(version), _) => format!("version {version}, clock {clock}"),
-            (None, Some(told)) if !told.tracers.is_empty() => format!("text of {}", told.tracers.join(", ")),
+            (Some(version), _) => {
+                let packed = self.packed.map(|packed| format!(", packed by {packed}")).unwrap_or_default();
+                let recorder = self.recorder.as_deref().map(|name| format!(", by {name}")).unwrap_or_default();
+                format!("version {version}, clock {clock}{packed}{recorder}")
+            }
+            (None, Some(told)) if !told.tracers.is_empty() => {
+                let online = told.online.map(|cpus| format!(", {}", words::many(u64::from(cpus), "CPU")));
+                format!("text of {}{}", told.tracers.join(", "), online.unwrap_or_default())
+            }
             (None, _) => "text of a tracer".into(),
         };
         lines.extend(hang("  file:  ", Paint::Dim, &form, style));
@@ -89,48 +97,5 @@ impl Analysis {
         }
         lines.extend(last.iter().flat_map(line));
         lines
-    }
-}
-
-impl Lost {
-    /// What was lost, in a sentence.
-    pub fn sentence(&self) -> String {
-        let mut parts = Vec::new();
-        if self.gaps > 0 {
-            let gaps = words::many(self.gaps, "gap");
-            parts.push(match (self.events, self.uncounted) {
-                (0, _) => format!("events in {gaps}, nobody counted how many"),
-                (events, 0) => format!("{} in {gaps}", words::many(events, "event")),
-                (events, _) => format!("at least {} in {gaps}", words::many(events, "event")),
-            });
-            parts.push(format!("{} left out that these may have broken", words::many(self.voided, "pair")));
-        }
-        if let Some(over) = self.over_ns {
-            let whole =
-                "of a CPU nothing is there: where a task was meanwhile is not known, and no wait or call is told";
-            let from = words::value(over as f64, "ns");
-            let rest = format!("from {from} on no wait or call is told, as the data of a CPU ends there");
-            parts.push(if over == 0 { whole.into() } else { rest });
-        }
-        if self.backwards > 0 {
-            parts.push(format!("time went back {}", words::many(self.backwards, "time")));
-        }
-        if self.refused > 0 {
-            parts.push(format!("{} not followed, there were too many tasks", words::many(self.refused, "event")));
-        }
-        if parts.is_empty() {
-            parts.push("no event".into());
-        }
-        if self.unseen > 0 {
-            let many = words::many(self.unseen, "wait");
-            parts.push(format!(
-                "{many} without an end: the kernel recorded no switch to a task that left its CPU later"
-            ));
-        }
-        if self.unbegun + self.unended > 0 {
-            let edges = format!("{} begun before the trace, {} with no end in it", self.unbegun, self.unended);
-            parts.push(edges);
-        }
-        parts.join("; ")
     }
 }

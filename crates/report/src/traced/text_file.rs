@@ -1,60 +1,146 @@
 //! The text of a tracer, analysed as a file is.
 
-use super::{Analysis, Lost, Names, OfCpu, Timeline, Told, longest, rows, tasks, worst};
+use super::{Analysis, Lost, Names, OfCpu, Timeline, Told, longest, rows, tasks, tracers::Beside, worst};
 use latido_trace::{
     calls::Machine,
     explain::explain_text,
     pairing::{Definition, Pairing},
     summary::Summary,
-    text::{Line, Reader, Time},
+    text::{Header, Input, Line, Reader, Seen, Time, Trigger, clean},
 };
 use std::collections::BTreeMap;
+
+/// So many tracers and triggers of a text are told.
+const FEW: usize = 1_000;
+
+/// So many inputs of a report are analysed, each by a walk through the text.
+const INPUTS: usize = 64;
 
 /// Whether bytes begin as trace-cmd's files do, whole or cut; everything else is read as text.
 pub fn is_file(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x17\x08\x44")
 }
 
-/// Analyses the text of a tracer; none where it is none, or holds nothing.
+/// What was read of one input of a text.
+#[derive(Default)]
+struct Found {
+    summary: latido_trace::text::Summary,
+    triggers: BTreeMap<u64, Trigger>,
+    tracers: Vec<String>,
+    releases: Vec<String>,
+    /// Lines of a graph.
+    graph: u64,
+    /// Whether times count something else than ns.
+    counted: bool,
+}
+
+impl Found {
+    fn take(&mut self, header: &Header, line: &Line<'_>) {
+        if let Some(trigger) = header.trigger.as_ref().filter(|_| self.triggers.len() < FEW) {
+            self.triggers.entry(header.ordinal).or_insert_with(|| trigger.clone());
+        }
+        let keep = |all: &mut Vec<String>, one: &Option<String>| {
+            if let Some(one) = one.as_ref().filter(|one| all.len() < FEW && !all.contains(*one)) {
+                all.push(one.clone());
+            }
+        };
+        keep(&mut self.tracers, &header.tracer);
+        keep(&mut self.releases, &header.release);
+        self.graph += u64::from(matches!(line, Line::Graph(_)));
+        self.counted |= matches!(line, Line::Event(event) if matches!(event.time, Time::Count(_)));
+        self.summary.take(header, line);
+    }
+
+    fn told(&self, seen: &Seen) -> Told {
+        let (triggers, tracers, counted) = (&self.triggers, &self.tracers, self.counted);
+        Told::of(&self.summary, &Beside { seen, triggers, tracers, graph: self.graph, counted })
+    }
+
+    /// How many lines tell something that a tracer wrote.
+    fn entries(&self) -> u64 {
+        let summary = &self.summary;
+        let samples = summary.timerlat.items.len() + summary.osnoise.items.len() + summary.hwlat.items.len();
+        let few = summary.snapshots.items.len() + summary.bins.items.len() + summary.entries.items.len();
+        summary.events.values().sum::<u64>() + self.graph + summary.calls + (samples + few) as u64
+    }
+}
+
+/// Analyses the text of a tracer: each of its inputs, where a report names several.
 ///
 /// # Errors
-/// It is no such text: which line nobody understands.
-pub fn analyse_text(source: &str, text: &[u8]) -> Result<Analysis, String> {
-    let (mut told, mut reader) = (latido_trace::text::Summary::default(), Reader::default());
-    let (mut triggers, mut tracers, mut graph, mut counted) = (BTreeMap::new(), Vec::new(), 0, false);
+/// It is no such text, or nothing in it is understood: which line is the first that is not. Or it holds no entry.
+pub fn analyse_text(source: &str, text: &[u8]) -> Result<Vec<Analysis>, String> {
+    let text = &*clean::decoded(text);
+    let (mut all, mut reader) = (Vec::<Found>::new(), Reader::default());
     reader.push(text, |header, line| {
-        if let Some(trigger) = header.trigger.as_ref().filter(|_| triggers.len() < FEW) {
-            triggers.entry(header.ordinal).or_insert_with(|| trigger.text.clone());
+        let at = header.source as usize;
+        if all.len() <= at {
+            all.resize_with(at + 1, Found::default);
         }
-        if let Some(tracer) = header.tracer.as_ref().filter(|tracer| tracers.len() < FEW && !tracers.contains(*tracer))
-        {
-            tracers.push(tracer.clone());
-        }
-        graph += u64::from(matches!(line, Line::Graph(_)));
-        counted |= matches!(&line, Line::Event(event) if matches!(event.time, Time::Count(_)));
-        told.take(header, &line);
+        all.get_mut(at).into_iter().for_each(|found| found.take(header, &line));
     });
+    all.iter_mut().for_each(|found| found.summary.lost.finish());
     let seen = reader.seen();
-    // One in two lines of a text that is cut or mixed with others may be strange, of any other text all are.
-    let blank = tracers.is_empty() && triggers.is_empty() && told.events.is_empty() && graph == 0;
-    if blank || seen.unknown * 2 > seen.lines {
-        let begin = |text: &String| text.chars().take(60).collect::<String>();
-        let first = seen.first_unknown.as_ref().map(|(line, text)| format!("; line {line}: {}", begin(text)));
-        return Err(format!(
-            "neither a trace of trace-cmd (it does not begin as these do) nor the text of a tracer{}",
-            first.unwrap_or_default()
-        ));
+    is_text(&all, seen)?;
+    let of_input = |(at, found): (usize, &Found)| {
+        let told = found.told(seen);
+        let any = !found.summary.events.is_empty() || !told.is_empty();
+        let name = reader.sources().get(at).cloned().unwrap_or_default();
+        any.then(|| analyse_input(source, name, text, u32::try_from(at).unwrap_or(0), found, told))
+    };
+    let analyses: Vec<Analysis> = all.iter().enumerate().filter_map(of_input).take(INPUTS).collect();
+    if analyses.is_empty() { Err(nothing(&all, seen)) } else { Ok(analyses) }
+}
+
+/// Of any text but that of a tracer most lines are strange; a trace in a letter has strange lines around it.
+fn is_text(all: &[Found], seen: &Seen) -> Result<(), String> {
+    let entries: u64 = all.iter().map(Found::entries).sum();
+    let others: u64 = all.iter().map(|found| found.summary.others).sum();
+    let headed = all.iter().any(|found| !found.tracers.is_empty() || !found.triggers.is_empty());
+    let blank = !headed && entries + others == 0;
+    let strange = seen.unknown * 2 > seen.lines && entries.saturating_mul(10) < seen.unknown;
+    if !blank && !strange {
+        return Ok(());
     }
-    let mut kinds: Vec<(String, u64)> = told.events.iter().map(|(name, count)| (name.clone(), *count)).collect();
+    let begin = |text: &String| text.chars().take(60).collect::<String>();
+    let first = seen.first_unknown.as_ref().map(|(line, text)| format!("; line {line}: {}", begin(text)));
+    Err(format!(
+        "neither a trace of trace-cmd (it does not begin as these do) nor the text of a tracer{}",
+        first.unwrap_or_default()
+    ))
+}
+
+/// Why the text of a tracer tells nothing.
+fn nothing(all: &[Found], seen: &Seen) -> String {
+    let tracers: Vec<&str> = all.iter().flat_map(|found| &found.tracers).map(String::as_str).collect();
+    let name = if tracers.is_empty() { "a tracer".into() } else { format!("a tracer ({})", tracers.join(", ")) };
+    let other = all.iter().filter_map(|found| found.summary.first_other.as_ref()).min();
+    let first = seen.first_unknown.as_ref().into_iter().chain(other).min();
+    let many = seen.unknown + all.iter().map(|found| found.summary.others).sum::<u64>();
+    let entries = all.iter().flat_map(|found| &found.summary.entries.items).next();
+    match (first, entries) {
+        (Some((line, text)), _) => format!(
+            "the text of {name}, of which no entry is understood: {many} of {} lines are not, the first is line {line}: {}",
+            seen.lines,
+            text.trim()
+        ),
+        (None, Some(entries)) => format!(
+            "the text of {name} without an entry: its header says that {} were written and {} are in the buffer",
+            entries.written, entries.there
+        ),
+        (None, None) => format!("the text of {name} has a header and no entry: nothing was recorded"),
+    }
+}
+
+fn analyse_input(source: &str, buffer: String, text: &[u8], at: u32, found: &Found, told: Told) -> Analysis {
+    let mut kinds: Vec<(String, u64)> =
+        found.summary.events.iter().map(|(name, count)| (name.clone(), *count)).collect();
     kinds.sort_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
-    let mut told = Told::of(&told, &reader, &triggers, tracers).with(graph, counted);
     let mut first = (Summary::default(), Timeline::default());
     let mut pairing = Pairing::of(Definition::Waking);
-    let (met, called) = latido_trace::text::pair(text, &mut pairing, &mut first);
-    if kinds.is_empty() && told.is_empty() {
-        return Err(format!("the text of a tracer ({}) without anything in it", told.tracers.join(", ")));
-    }
-    told.misread = called.misread;
+    let input = Input { text, source: at, gaps: &found.summary.lost };
+    let (met, called) = latido_trace::text::pair(input, &mut pairing, &mut first);
+    let told = told.paired(&called);
     let (summary, mut timeline) = first;
     let names = Names {
         machine: Machine::Unknown,
@@ -64,12 +150,14 @@ pub fn analyse_text(source: &str, text: &[u8]) -> Result<Analysis, String> {
         tasks: &pairing,
     };
     timeline.name(|owner| names.owner(owner));
-    Ok(Analysis {
+    Analysis {
         source: source.to_owned(),
-        buffer: String::new(),
+        buffer,
         version: None,
         clock: None,
-        system: reader.header().release.clone(),
+        system: (!found.releases.is_empty()).then(|| found.releases.join(", ")),
+        recorder: None,
+        packed: None,
         events: met.events,
         length_ns: met.last.saturating_sub(met.first),
         first_ns: met.first,
@@ -78,12 +166,9 @@ pub fn analyse_text(source: &str, text: &[u8]) -> Result<Analysis, String> {
         rows: rows(&summary, &names),
         cpus: summary.owners().map(|(cpu, owners)| OfCpu::of(cpu, owners, &names)).collect(),
         tasks: tasks(&summary),
-        worst: worst(longest(&summary), met.first, |windows| explain_text(text, windows)),
+        worst: worst(longest(&summary), met.first, |windows| explain_text(input, windows)),
         unread: Vec::new(),
         told: Some(told),
         timeline,
-    })
+    }
 }
-
-/// So many tracers and triggers of a text are told.
-const FEW: usize = 1_000;

@@ -266,6 +266,11 @@ impl Cpu {
         (self.task, self.came) = (None, 0);
     }
 
+    /// Nothing of it is certain.
+    pub fn doubt(&mut self) {
+        self.doubt = OVER;
+    }
+
     /// Cuts what it does, and tells how much is open.
     pub fn end(&mut self, time: u64, sink: &mut impl Sink) -> u64 {
         if self.seen {

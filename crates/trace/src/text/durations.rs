@@ -46,12 +46,15 @@ pub struct Durations {
     pub unnamed: Tally,
     /// The names of the calls that are open, by depth; of the task that runs on that CPU.
     open: BTreeMap<u32, Vec<String>>,
+    /// Whether lines do not tell their CPU.
+    anywhere: bool,
 }
 
 impl Durations {
     /// Takes in a line.
     pub(super) fn take(&mut self, line: &Graph<'_>) {
         let cpu = line.cpu.unwrap_or(0);
+        self.anywhere |= line.cpu.is_none();
         match line.call {
             Call::Leaf { name } => self.add(Some(name.to_owned()), line.duration_ns),
             Call::Enter { name }
@@ -81,6 +84,9 @@ impl Durations {
 
     /// What was lost may have begun or ended any call.
     pub(super) fn lost(&mut self, cpu: u32) {
+        if self.anywhere {
+            self.open.clear();
+        }
         self.open.remove(&cpu);
     }
 

@@ -9,6 +9,8 @@ use super::{
 /// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
+    /// Of which input of a report it is, where that stands before the task: `a.dat:`.
+    pub source: Option<&'a str>,
     /// The name of the task; `<...>` where the kernel forgot it, cut to 8 letters in latency traces.
     pub task: &'a str,
     /// Its thread's number.
@@ -104,7 +106,8 @@ impl<'a> Event<'a> {
             let (before, after) = line.split_at_checked(at)?;
             let (cpu, after) = digits(after.strip_prefix('[')?)?;
             let (who, tgid) = tgid(before)?;
-            let (name, pid) = task(who)?;
+            let (who, pid) = task(who)?;
+            let (source, name) = named(line, who, NAME);
             let after = after.strip_prefix("] ")?;
             let (stamp, body) = after.split_once(':')?;
             let (flags, stamp) = last_word(stamp)?;
@@ -112,11 +115,12 @@ impl<'a> Event<'a> {
             flags.is_none_or(|flags| !flags.contains(' ')).then_some(())?;
             let time = stamp.contains('.').then(|| decimal(stamp, 1_000_000_000).map(Time::Clock));
             let time = time.unwrap_or_else(|| number(stamp).map(Time::Count))?;
-            Some(Self { task: name, pid, tgid, cpu, flags, time, mark: None, body: Body::of(body.trim_start()) })
+            let body = Body::of(without_difference(body.trim_start()));
+            Some(Self { source, task: name, pid, tgid, cpu, flags, time, mark: None, body })
         })
     }
 
-    /// `  <idle>-0         1dNh4.    2us+: …`.
+    /// `  <idle>-0         1dNh4.    2us+: …`, and `<idle>-0  1d.h1. 1201.123450: …` of `trace-cmd report -l`.
     fn latency(line: &'a str) -> Option<Self> {
         line.match_indices(':').take(8).find_map(|(at, _)| {
             let (before, body) = line.split_at_checked(at)?;
@@ -129,14 +133,18 @@ impl<'a> Event<'a> {
             let (who, stamp) = last_word(rest)?;
             let time = match stamp.strip_suffix("us") {
                 Some(us) => Time::SinceFirst(decimal(us, 1000)?),
+                None if stamp.contains('.') => Time::Clock(decimal(stamp, 1_000_000_000)?),
                 None => Time::Count(number(stamp)?),
             };
             let (who, place) = last_word(who)?;
             let (cpu, flags) = digits(place)?;
-            let (name, pid) = task(who)?;
+            let (who, pid) = task(who)?;
+            let (source, name) = named(line, who, SHORT);
+            // No flag is wider than the letters of one place.
             let flags = Some(flags).filter(|flags| !flags.is_empty());
-            let body = Body::of(body.strip_prefix(':')?.trim_start());
-            Some(Self { task: name, pid, tgid: None, cpu, flags, time, mark, body })
+            flags.is_none_or(|flags| flags.len() <= MOST_FLAGS).then_some(())?;
+            let body = Body::of(without_difference(body.strip_prefix(':')?.trim_start()));
+            Some(Self { source, task: name, pid, tgid: None, cpu, flags, time, mark, body })
         })
     }
 
@@ -155,8 +163,32 @@ impl<'a> Event<'a> {
         let (_index, _depth, _flags) = (back()?, back()?, back()?);
         let (cpu, pid) = (number(back()?)?, number(back()?)?);
         let time = Time::SinceFirst(decimal(ms, 1_000_000)?);
-        Some(Self { task: rest.trim(), pid, tgid: None, cpu, flags: None, time, mark: None, body: Body::of(body) })
+        let (source, task) = named(line, rest.trim(), NAME);
+        let body = Body::of(body);
+        Some(Self { source, task, pid, tgid: None, cpu, flags: None, time, mark: None, body })
     }
+}
+
+/// How long a task's name can be, in plain lines and in those of latencies, which cut it.
+const NAME: usize = 15;
+const SHORT: usize = 8;
+
+/// As many flags no kernel has.
+const MOST_FLAGS: usize = 16;
+
+/// The input that a report of several names before the task, and the task. A name may hold a colon, but it is never longer than
+/// that, and blanks stand before a shorter one.
+fn named<'a>(line: &str, who: &'a str, longest: usize) -> (Option<&'a str>, &'a str) {
+    let Some((source, name)) = who.split_once(": ") else { return (None, who) };
+    let first = line.trim_start().len() == line.len();
+    if first || who.chars().count() > longest { (Some(source), name.trim_start()) } else { (None, who) }
+}
+
+/// What follows `(+10)`, the time since the event before in `trace-cmd report --ts-diff`.
+fn without_difference(body: &str) -> &str {
+    let rest = body.strip_prefix("(+").and_then(|rest| rest.split_once(')'));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    rest.filter(|(number, _)| is_number(number)).map_or(body, |(_, rest)| rest.trim_start())
 }
 
 /// The task and its process: `sh-187     (    187)`, `<idle>-0       (-------)`.
@@ -171,6 +203,18 @@ fn tgid(text: &str) -> Option<(&str, Option<u32>)> {
 }
 
 impl Mark {
+    /// The span.
+    pub fn span(self) -> &'static str {
+        match self {
+            Self::Over10Us => "10 us",
+            Self::Over100Us => "100 us",
+            Self::Over1Ms => "1 ms",
+            Self::Over10Ms => "10 ms",
+            Self::Over100Ms => "100 ms",
+            Self::Over1S => "1 s",
+        }
+    }
+
     /// From its sign.
     pub(super) fn of(sign: char) -> Option<Self> {
         Some(match sign {

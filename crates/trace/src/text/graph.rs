@@ -54,17 +54,31 @@ pub enum Call<'a> {
     Comment(&'a str),
 }
 
-/// Without a header these columns are assumed: the kernel's default.
-const DEFAULT: [GraphColumn; 2] = [GraphColumn::Cpu, GraphColumn::Duration];
+/// Without a header a line has the first of these columns that it fits: the kernel's default, and what its options add.
+const USUAL: [&[GraphColumn]; 6] = {
+    use GraphColumn::{Cpu, Duration, Flags, Task, Time};
+    [
+        &[Cpu, Duration],
+        &[Time, Cpu, Duration],
+        &[Time, Cpu, Task, Duration],
+        &[Cpu, Task, Duration],
+        &[Time, Cpu, Task, Flags, Duration],
+        &[Cpu, Task, Flags, Duration],
+    ]
+};
 
 impl<'a> Graph<'a> {
-    /// A line, by the columns of the header.
+    /// A line, by the columns of the header where there is one of a graph.
     pub(super) fn parse(line: &'a str, header: &Header) -> Option<Self> {
-        let columns = match &header.columns.form {
-            Some(Form::Graph(columns)) => columns.as_slice(),
-            Some(_) => return None,
-            None => &DEFAULT,
-        };
+        match &header.columns.form {
+            Some(Form::Graph(columns)) => Self::of(line, columns),
+            // Every column of these ends so.
+            _ if !line.contains('|') => None,
+            _ => USUAL.into_iter().find_map(|columns| Self::of(line, columns)),
+        }
+    }
+
+    fn of(line: &'a str, columns: &[GraphColumn]) -> Option<Self> {
         let mut graph = Self {
             time: None,
             cpu: None,

@@ -2,10 +2,13 @@
 
 use super::{
     event::{Body, Event, Time},
-    reader::{Line, Reader},
+    gaps::{Gap, Gaps},
+    line::Line,
+    reader::Reader,
     scan::number,
 };
 use crate::{
+    accounts::Source,
     events::{Above, Class, Comm, Happened, Off, Priority, SOFT, State, Switched, Woken},
     merge::Lost,
     page::Missed,
@@ -28,53 +31,90 @@ pub struct Names {
     pub devices: BTreeMap<u32, String>,
     /// Switches and wake-ups whose fields nobody understands: what they belong to is not told.
     pub misread: u64,
+    /// The first of these: its line and how it is shown.
+    pub first_misread: Option<(u64, String)>,
+}
+
+/// The lines of one input of a text, with what is known to be missing of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The whole text.
+    pub text: &'a [u8],
+    /// Which of its inputs: an index into [`Reader::sources`].
+    pub source: u32,
+    /// Where events of it are missing.
+    pub gaps: &'a Gaps,
 }
 
 /// Pairs the events of a text; only times of a clock in seconds can be paired. Sinks are given each such line as it may be
 /// shown, in place of its record.
-pub fn pair(text: &[u8], pairing: &mut Pairing, sink: &mut impl Sink) -> (Met, Names) {
+pub fn pair(input: Input<'_>, pairing: &mut Pairing, sink: &mut impl Sink) -> (Met, Names) {
     let (mut reader, mut names) = (Reader::default(), Names::default());
-    let mut met = Met { first: u64::MAX, ..Met::default() };
-    let mut last = BTreeMap::<u32, u64>::new();
-    let mut now = 0;
-    let mut lost = Vec::new();
-    reader.push(text, |_, line| match line {
-        Line::Event(event) => {
-            let (Time::Clock(time) | Time::SinceFirst(time)) = event.time else { return };
-            if event.cpu as usize >= CPUS {
-                return;
-            }
-            met.events += 1;
-            if time < now {
-                // What began at the very last moment is in doubt too.
-                let until = Some(met.last.saturating_add(1));
-                let lost = Lost { cpu: event.cpu, since: time, until, missed: Missed::Some };
-                met.backwards += 1;
-                met.miss(&lost);
-                pairing.lost(&lost, sink);
-            }
-            (met.first, met.last, now) = (met.first.min(time), met.last.max(time), time);
-            if let Some(missed) = lost.iter().position(|(cpu, _)| *cpu == event.cpu).map(|at| lost.swap_remove(at).1) {
-                let since = last.get(&event.cpu).copied().unwrap_or(met.first).min(time);
-                let lost = Lost { cpu: event.cpu, since, until: Some(time), missed };
-                met.miss(&lost);
-                pairing.lost(&lost, sink);
-            }
-            last.insert(event.cpu, time);
-            let happened = happened(&event, &mut names);
-            names.misread += u64::from(happened.is_none() && is_scheduling(&event));
-            sink.event(event.cpu, time, shown(&event).as_bytes(), happened.as_ref());
-            if let Some(happened) = happened {
-                pairing.take(event.cpu, time, &happened, sink);
-            }
+    let mut walk = Walk { met: Met { first: u64::MAX, ..Met::default() }, now: 0, gaps: input.gaps.places() };
+    let unplaced = input.gaps.accounts().unplaced();
+    unplaced.into_iter().for_each(|cpu| pairing.doubt(cpu));
+    reader.push(input.text, |header, line| {
+        if let Line::Event(event) = line
+            && header.source == input.source
+        {
+            walk.event(&event, header.line, &mut names, pairing, sink);
         }
-        Line::Lost { cpu, count } if lost.len() < CPUS => lost.push((cpu, count.map_or(Missed::Some, Missed::Events))),
-        _ => {}
     });
+    walk.lost(u64::MAX, pairing, sink);
+    let mut met = walk.met;
+    met.said.join(input.gaps.accounts());
     met.first = met.first.min(met.last);
     met.unpaired = pairing.end(met.last, sink);
     met.devices.clone_from(&names.devices);
     (met, names)
+}
+
+/// A walk through the events of an input.
+struct Walk<'a> {
+    met: Met,
+    now: u64,
+    /// Those that are still to come.
+    gaps: &'a [Gap],
+}
+
+impl Walk<'_> {
+    fn event(&mut self, event: &Event<'_>, line: u64, names: &mut Names, pairing: &mut Pairing, sink: &mut impl Sink) {
+        let (Time::Clock(time) | Time::SinceFirst(time)) = event.time else { return };
+        self.lost(self.met.events, pairing, sink);
+        self.met.events += 1;
+        if event.cpu as usize >= CPUS {
+            return;
+        }
+        if time < self.now {
+            // What began at the very last moment is in doubt too.
+            let until = Some(self.met.last.saturating_add(1));
+            let lost = Lost { cpu: event.cpu, since: time, until, missed: Missed::Some };
+            self.met.backwards += 1;
+            self.met.miss(Source::Order, &lost);
+            pairing.lost(&lost, sink);
+        }
+        (self.met.first, self.met.last, self.now) = (self.met.first.min(time), self.met.last.max(time), time);
+        let happened = happened(event, names);
+        if happened.is_none() && is_scheduling(event) {
+            names.misread += 1;
+            names.first_misread.get_or_insert_with(|| (line, shown(event).chars().take(120).collect()));
+        }
+        sink.event(event.cpu, time, shown(event).as_bytes(), happened.as_ref());
+        if let Some(happened) = happened {
+            pairing.take(event.cpu, time, &happened, sink);
+        }
+    }
+
+    /// What is missing up to here. Who says how much is known to the gaps already.
+    fn lost(&mut self, events: u64, pairing: &mut Pairing, sink: &mut impl Sink) {
+        while let Some((gap, rest)) = self.gaps.split_first().filter(|(gap, _)| gap.after <= events) {
+            self.gaps = rest;
+            if (gap.lost.cpu as usize) < CPUS {
+                self.met.gap(&gap.lost);
+                pairing.lost(&gap.lost, sink);
+            }
+        }
+    }
 }
 
 /// Whether waits are made of it.
@@ -85,19 +125,30 @@ fn is_scheduling(event: &Event<'_>) -> bool {
     )
 }
 
-/// A line's event as it is shown.
+/// A line's event as it is shown: who had the CPU, with the flags of that moment, and what happened.
 fn shown(event: &Event<'_>) -> String {
-    match event.body {
+    let what = match event.body {
         Body::Named { name, fields } => format!("{name} {fields}"),
         Body::Function { function, caller } => format!("{function} <- {caller}"),
         Body::Other(text) => text.to_owned(),
         Body::Stack => "<stack trace>".into(),
-        Body::Timerlat(_) => "timerlat".into(),
-        Body::Osnoise(_) => "osnoise".into(),
-        Body::Hwlat(_) => "hwlat".into(),
-        Body::Turn(turn) if turn.switches => format!("{} ==> {}", turn.from.pid, turn.to.pid),
-        Body::Turn(turn) => format!("{} wakes {}", turn.from.pid, turn.to.pid),
-    }
+        Body::Timerlat(value) => format!("timerlat {} {} ns", value.context.name(), value.latency_ns),
+        Body::Osnoise(value) => format!("osnoise {} us of {} us", value.noise_us, value.runtime_us),
+        Body::Hwlat(value) => format!("hwlat {}/{} us", value.inner_us, value.outer_us),
+        Body::Turn(turn) => {
+            let (from, to) = (turn.from, turn.to);
+            let how = if turn.switches { "gives the CPU to" } else { "wakes" };
+            format!(
+                "{} (priority {}, {}) {how} {}-{} (priority {}, {}) of CPU {}",
+                from.pid, from.priority, from.state, turn.task, to.pid, to.priority, to.state, turn.cpu
+            )
+        }
+    };
+    let process = event.tgid.filter(|tgid| *tgid != event.pid).map(|tgid| format!(" of process {tgid}"));
+    let flags = event.flags.map(|flags| format!(" {flags}"));
+    let lasts = event.mark.map(|mark| format!(" (over {} until the next)", mark.span()));
+    let (process, flags, lasts) = (process.unwrap_or_default(), flags.unwrap_or_default(), lasts.unwrap_or_default());
+    format!("{}-{}{process}{flags}: {what}{lasts}", event.task, event.pid)
 }
 
 /// What an event means; nothing where it is of another kind or lacks a field.
@@ -230,6 +281,13 @@ mod tests {
     #[derive(Default)]
     struct Waits(Vec<(i32, u64)>, u64);
 
+    fn paired(text: &str, pairing: &mut Pairing, waits: &mut Waits) -> (Met, Names) {
+        let (mut reader, mut gaps) = (Reader::default(), Gaps::default());
+        reader.push(text.as_bytes(), |header, line| gaps.take(header, &line));
+        gaps.finish();
+        pair(Input { text: text.as_bytes(), source: 0, gaps: &gaps }, pairing, waits)
+    }
+
     impl Sink for Waits {
         fn waited(&mut self, wait: &Wait) {
             self.0.push((wait.pid, wait.ns()));
@@ -247,7 +305,7 @@ mod tests {
             sh-1   [000] d.h2.  1.000030: sched_waking: comm=a pid=12 prio=98 target_cpu=001\n\
             sh-1   [001] d.h2.  1.000010: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a next_pid=12 next_prio=98\n";
         let (mut pairing, mut waits) = (Pairing::of(Definition::Waking), Waits::default());
-        let (met, _) = pair(text.as_bytes(), &mut pairing, &mut waits);
+        let (met, _) = paired(text, &mut pairing, &mut waits);
         assert_eq!((waits.0, met.backwards, met.unpaired.voided), (vec![], 1, 1));
     }
 
@@ -262,7 +320,7 @@ mod tests {
             sh-1   [001] 1.000070: sched_switch:         sh:1 [120] S ==> a:b [1] c:12 [98]\n\
             sh-1   [001] 1.000080: sched_switch:         in another form\n";
         let (mut pairing, mut waits) = (Pairing::of(Definition::Waking), Waits::default());
-        let (met, names) = pair(text.as_bytes(), &mut pairing, &mut waits);
+        let (met, names) = paired(text, &mut pairing, &mut waits);
         assert_eq!((waits.0, met.events, names.misread), (vec![(12, 20_000), (12, 20_000)], 5, 1));
         assert_eq!(pairing.task(12).unwrap().0.text(), "a:b [1] c");
     }
@@ -280,9 +338,9 @@ mod tests {
             sh-1   [001] d.h2.  1.000090: irq_handler_entry: irq=24 name=virtio0-input.0\n\
             sh-1   [001] d.h2.  1.000095: local_timer_entry: vector=236\n";
         let (mut pairing, mut waits) = (Pairing::of(Definition::Waking), Waits::default());
-        let (met, names) = pair(text.as_bytes(), &mut pairing, &mut waits);
+        let (met, names) = paired(text, &mut pairing, &mut waits);
         assert_eq!(waits.0, [(12, 20_000)]);
-        assert_eq!((met.events, waits.1, met.gaps, met.lost), (7, 7, 1, 5));
+        assert_eq!((met.events, waits.1, met.said.gaps(), met.said.events()), (7, 7, 1, 5));
         assert_eq!((met.first, met.last, met.unpaired.voided), (1_000_010_000, 1_000_095_000, 1));
         assert_eq!(names.vectors, ["local_timer"]);
         assert_eq!(names.devices[&24], "virtio0-input.0");

@@ -5,6 +5,10 @@ use super::scan::{decimal, digits, number, task, word};
 /// The header so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
+    /// Of which input the line is that was given last: an index into [`super::Reader::sources`].
+    pub source: u32,
+    /// The number of that line, from 1.
+    pub line: u64,
     /// The how-manieth header of the text: texts of several snapshots may follow one another. From 1; 0 of none.
     pub ordinal: u64,
     /// `timerlat`; `nop` of events alone.
@@ -151,16 +155,20 @@ impl Header {
     pub(super) fn take(&mut self, line: &str) -> Option<()> {
         let said = line.trim_start_matches('#').trim();
         if let Some(tracer) = said.strip_prefix("tracer: ") {
-            *self = Self { ordinal: self.ordinal + 1, tracer: Some(tracer.into()), ..Self::default() };
+            self.begin(Some(tracer));
         } else if said == "event histogram" {
-            *self = Self { ordinal: self.ordinal + 1, ..Self::default() };
+            self.begin(None);
         } else if let Some(trigger) = said.strip_prefix("trigger info: ") {
             self.trigger = Some(Trigger::parse(trigger));
         } else if let Some(rest) = said.strip_prefix("entries-in-buffer/entries-written: ") {
             self.entries(rest)?;
         } else if let Some(rest) = said.strip_prefix("latency: ") {
             self.latency(rest)?;
-        } else if let Some((_, release)) = said.split_once(" latency trace v1.1.5 on ") {
+        } else if let Some((tracer, release)) = title(said) {
+            // The line that names the tracer may be missing, and is then no sign of a new header.
+            if self.tracer.as_deref() != Some(tracer) || self.release.is_some() || self.latency.is_some() {
+                self.begin(Some(tracer));
+            }
             self.release = Some(release.into());
         } else if said.ends_with(" is tainted!") || said.ends_with(" IS CORRUPTED") {
             self.tainted = true;
@@ -181,28 +189,42 @@ impl Header {
         Some(())
     }
 
-    /// `3742/3742   #P:2`.
+    /// The header of another snapshot begins here.
+    fn begin(&mut self, tracer: Option<&str>) {
+        let (source, line, ordinal) = (self.source, self.line, self.ordinal + 1);
+        *self = Self { source, line, ordinal, tracer: tracer.map(str::to_owned), ..Self::default() };
+    }
+
+    /// `3742/3742   #P:2`; some kernels do not tell the CPUs.
     fn entries(&mut self, text: &str) -> Option<()> {
-        let (counts, cpus) = text.split_once("#P:")?;
+        let (counts, cpus) = text.split_once("#P:").unwrap_or((text, ""));
         let (entries, written) = counts.trim().split_once('/')?;
-        (self.entries, self.written, self.cpus) = (number(entries), number(written), number(cpus.trim()));
+        (self.entries, self.written) = (Some(number(entries)?), Some(number(written)?));
+        self.cpus = digits(cpus.trim()).map(|(cpus, _)| cpus);
         Some(())
     }
 
-    /// `259 us, #4/4, CPU#2 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:4)`.
+    /// `259 us, #4/4, CPU#2 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:4)`; kernels for one CPU have no `#P:`.
     fn latency(&mut self, text: &str) -> Option<()> {
         let (us, rest) = text.split_once(" us, #")?;
         let (counts, rest) = rest.split_once(", CPU#")?;
         let (entries, written) = counts.split_once('/')?;
         let (cpu, rest) = rest.split_once(" | (M:")?;
         let (model, rest) = rest.split_once(" VP:")?;
-        let (_, cpus) = rest.split_once("#P:")?;
+        let cpus = rest.split_once("#P:").map_or("", |(_, cpus)| cpus);
         let us = decimal(us, 1)?;
-        (self.entries, self.written) = (number(entries), number(written));
+        (self.entries, self.written) = (Some(number(entries)?), Some(number(written)?));
         self.cpus = digits(cpus).map(|(cpus, _)| cpus);
         self.latency = Some(Latency { us, cpu: number(cpu)?, model: model.into(), ..Latency::default() });
         Some(())
     }
+}
+
+/// `irqsoff latency trace v1.1.5 on 6.14.0`: the tracer and the kernel.
+fn title(said: &str) -> Option<(&str, &str)> {
+    let (tracer, rest) = said.split_once(" latency trace v")?;
+    let (_, release) = rest.split_once(" on ")?;
+    (!tracer.contains(' ')).then_some((tracer, release.trim()))
 }
 
 /// Whether a line is a drawing, or the upper part of titles that have two lines.
@@ -249,7 +271,8 @@ impl Form {
             return Some(Self::Graph(found.into_iter().map(|(_, column)| column).collect()));
         }
         let words = |title: &str| said.split_whitespace().any(|word| word == title);
-        if words("TASK-PID") && words("CPU#") {
+        // Kernels up to 2.6.29 write it otherwise.
+        if (words("TASK-PID") || words("TASK_PID")) && words("CPU#") {
             return Some(Self::Events { tgid: words("TGID") });
         }
         let cmd = word(said).filter(|(first, rest)| *first == "cmd" && rest.starts_with("pid"));

@@ -13,16 +13,16 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Gives every line that ends in this piece, without its end, and how many of its bytes were cut off.
-    pub(super) fn push(&mut self, mut piece: &[u8], mut see: impl FnMut(&str, u64)) {
+    pub(super) fn push(&mut self, mut piece: &[u8], mut see: impl FnMut(&[u8], u64)) {
         while let Some(end) = piece.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = piece.split_at(end);
             piece = rest.get(1..).unwrap_or_default();
             if self.begun.is_empty() && line.len() <= LONGEST {
-                see(&String::from_utf8_lossy(line), 0);
+                see(line, 0);
                 continue;
             }
             self.keep(line);
-            see(&String::from_utf8_lossy(&self.begun), self.beyond);
+            see(&self.begun, self.beyond);
             self.begun.clear();
             self.beyond = 0;
         }

@@ -1,74 +1,15 @@
 //! Lines in turn: what each one is, with what the lines before it said.
 
 use super::{
+    clean,
     event::Event,
     graph::{self, Graph},
-    header::Header,
+    header::{Form, Header},
     histogram::{self, Bin, Total},
+    line::{Line, Seen},
     lines::{LONGEST, Lines},
-    scan::{digits, number},
+    report, wrapped,
 };
-
-/// What a line says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line<'a> {
-    /// An empty line, a rule, or a line with `#`, which the header has taken in.
-    Header,
-    /// Something that happened.
-    Event(Event<'a>),
-    /// A line of a graph of calls.
-    Graph(Graph<'a>),
-    /// In a graph: from here on another task runs on a CPU.
-    Switch {
-        /// The CPU.
-        cpu: u32,
-        /// The task.
-        task: &'a str,
-        /// Its thread's number.
-        pid: u32,
-    },
-    /// ` => schedule`: a function of the stack of the event above.
-    Stack(&'a str),
-    /// `CPU:0 [LOST 123 EVENTS]`.
-    Lost {
-        /// The CPU.
-        cpu: u32,
-        /// How many, where the kernel knows.
-        count: Option<u64>,
-    },
-    /// A row of a histogram.
-    Bin(Bin),
-    /// The begin of such a row, or a further line of its key: the row comes with its last line.
-    Key,
-    /// What an action saved for the row above: `max: 12  next_comm: sh`.
-    Saved {
-        /// `max` or `changed`.
-        name: &'a str,
-        /// Its value.
-        value: u64,
-        /// What else was saved, as it stands there.
-        rest: &'a str,
-    },
-    /// The counts below a histogram.
-    Total(Total),
-    /// A line that is understood by nobody, or longer than any line of the kernel.
-    Unknown(&'a str),
-}
-
-/// What was seen so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// Whole lines.
-    pub lines: u64,
-    /// Those of them that were not understood.
-    pub unknown: u64,
-    /// The first of those: its number, from 1, and how it begins.
-    pub first_unknown: Option<(u64, String)>,
-    /// Lines that were too long and were not read.
-    pub cut: u64,
-    /// Bytes behind the last whole line: a line is not read before its end has come.
-    pub unfinished: u64,
-}
 
 /// Reads text in pieces of any size.
 #[derive(Debug, Default)]
@@ -77,21 +18,48 @@ pub struct Reader {
     state: State,
 }
 
+/// So many inputs of a report are told apart.
+const SOURCES: usize = 1 << 10;
+
 /// What the lines so far said.
 #[derive(Debug, Default)]
 struct State {
     header: Header,
     seen: Seen,
+    /// The inputs that lines name; the first has no name.
+    sources: Vec<String>,
+    /// The input of the next event: only the line of its loss names it.
+    owed: Option<u32>,
     /// The key of a row whose end has not come.
     key: Option<String>,
+    begun: Option<Begun>,
+}
+
+/// A line whose end has not come.
+#[derive(Debug)]
+struct Begun {
+    text: String,
+    pieces: usize,
+    header: bool,
+    /// Whether it was the first line that was not understood.
+    first: bool,
 }
 
 impl Reader {
     /// Gives every line that ends in this piece, with the header as it stands then.
     pub fn push(&mut self, piece: &[u8], mut see: impl FnMut(&Header, Line<'_>)) {
         let Self { lines, state } = self;
-        lines.push(piece, |text, cut| {
-            let line = state.line(text, cut);
+        lines.push(piece, |bytes, cut| {
+            state.seen.lines += 1;
+            state.header.line = state.seen.lines;
+            let bytes = if state.seen.lines == 1 { clean::unmarked(bytes) } else { bytes };
+            let cleaned = clean::line(bytes);
+            let text = String::from_utf8_lossy(&cleaned);
+            let whole = state.whole(&text);
+            let line = match &whole {
+                Some(whole) => state.joined(whole),
+                None => state.line(&text, cut),
+            };
             see(&state.header, line);
         });
         state.seen.unfinished = lines.unfinished();
@@ -106,57 +74,168 @@ impl Reader {
     pub fn seen(&self) -> &Seen {
         &self.state.seen
     }
+
+    /// The inputs that the lines of a report name (`a.dat:`), by [`Header::source`]. The first has no name: it is that of lines
+    /// that name none.
+    pub fn sources(&self) -> &[String] {
+        &self.state.sources
+    }
 }
 
 impl State {
     fn line<'a>(&mut self, text: &'a str, cut: u64) -> Line<'a> {
-        self.seen.lines += 1;
+        if self.sources.is_empty() {
+            self.sources.push(String::new());
+        }
         if cut == 0
-            && let Some(line) = self.read(text)
+            && let Some(line) = self.read(text).and_then(|line| self.of_source(line))
         {
+            let begins = matches!(&line, Line::Event(event) if wrapped::is_begun(event));
+            if begins {
+                let first = self.unknown(text);
+                self.begun = Some(Begun { text: text.to_owned(), pieces: 1, header: false, first });
+                return Line::Begun;
+            }
             return line;
         }
         self.key = None;
         self.seen.cut += u64::from(cut > 0);
+        self.unknown(text);
+        Line::Unknown(text)
+    }
+
+    /// Counts a line that is not understood; whether it is the first.
+    fn unknown(&mut self, text: &str) -> bool {
         self.seen.unknown += 1;
+        let first = self.seen.first_unknown.is_none();
         let begin = || text.chars().take(120).collect();
         self.seen.first_unknown.get_or_insert_with(|| (self.seen.lines, begin()));
-        Line::Unknown(text)
+        first
+    }
+
+    /// The line before with this one, where the two are one that was broken.
+    fn whole(&mut self, text: &str) -> Option<String> {
+        let begun = self.begun.take()?;
+        let further = text.trim();
+        if further.is_empty() || further.len() + begun.text.len() > LONGEST {
+            return None;
+        }
+        if begun.header {
+            let further = further.trim_start_matches("# ");
+            let whole = format!("{} {further}", begun.text.trim_end());
+            let ends = further.ends_with(')') && self.header.clone().take(&whole).is_some();
+            return ends.then(|| {
+                self.begun = Some(begun);
+                whole
+            });
+        }
+        // What is a line itself is no piece.
+        if Event::parse(text, &self.header).is_some() || report::stated(further).is_some() {
+            return None;
+        }
+        let whole = format!("{} {further}", begun.text.trim_end());
+        let parsed = Event::parse(&whole, &self.header)?;
+        let goes_on = wrapped::is_begun(&parsed);
+        if goes_on && (begun.pieces + 1 >= wrapped::PIECES || !wrapped::is_piece(further)) {
+            return None;
+        }
+        self.begun = Some(begun);
+        Some(whole)
+    }
+
+    /// A line that was broken; further pieces of it may come.
+    fn joined<'a>(&mut self, whole: &'a str) -> Line<'a> {
+        let Some(begun) = self.begun.take() else { return Line::Unknown(whole) };
+        self.seen.joined += 1;
+        if begun.header {
+            let _ = self.header.take(whole);
+            return Line::Header;
+        }
+        let line = Event::parse(whole, &self.header).map(Line::Event).and_then(|line| self.of_source(line));
+        match line {
+            Some(Line::Event(event)) if wrapped::is_begun(&event) => {
+                self.begun = Some(Begun { text: whole.to_owned(), pieces: begun.pieces + 1, ..begun });
+                Line::Begun
+            }
+            Some(line) => {
+                self.seen.unknown -= 1;
+                if begun.first {
+                    self.seen.first_unknown = None;
+                }
+                line
+            }
+            None => Line::Unknown(whole),
+        }
+    }
+
+    /// A line with its input noted; none where there are too many inputs.
+    fn of_source<'a>(&mut self, line: Line<'a>) -> Option<Line<'a>> {
+        if let Line::Event(event) = &line {
+            self.header.source = match event.source {
+                Some(source) => self.source(source)?,
+                None => self.owed.unwrap_or(0),
+            };
+            self.owed = None;
+        }
+        Some(line)
+    }
+
+    /// The number of an input.
+    fn source(&mut self, name: &str) -> Option<u32> {
+        let at = match self.sources.iter().position(|source| source == name) {
+            Some(at) => at,
+            None if self.sources.len() < SOURCES => {
+                self.sources.push(name.to_owned());
+                self.sources.len() - 1
+            }
+            None => return None,
+        };
+        u32::try_from(at).ok()
     }
 
     fn read<'a>(&mut self, text: &'a str) -> Option<Line<'a>> {
         if self.key.is_some() {
             return self.further(text);
         }
-        // What `trace-cmd report` begins with.
-        if text.strip_prefix("cpus=").is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit())) {
-            return Some(Line::Header);
-        }
-        if text.starts_with("##### CPU ") && text.ends_with(" buffer started ####") {
-            return Some(Line::Header);
-        }
-        if text.starts_with('#') {
-            return self.header.take(text).map(|()| Line::Header);
-        }
         let trimmed = text.trim();
-        if trimmed.bytes().all(|byte| byte == b'-') {
+        if report::is_word(trimmed) || trimmed.bytes().all(|byte| byte == b'-') {
             return Some(Line::Header);
         }
-        if let Some(function) = text.strip_prefix(" => ") {
+        if let Some(stated) = report::stated(trimmed) {
+            self.header.source = 0;
+            return Some(stated);
+        }
+        if trimmed.starts_with('#') {
+            let begun = Begun { text: trimmed.to_owned(), pieces: 1, header: true, first: false };
+            self.begun = Some(begun).filter(|_| wrapped::is_begun_header(trimmed));
+            return self.header.take(trimmed).map(|()| Line::Header);
+        }
+        if let Some(function) = trimmed.strip_prefix("=> ") {
             return Some(Line::Stack(function.trim()));
         }
-        if let Some(lost) = lost(trimmed) {
-            return Some(lost);
-        }
-        if text.starts_with("{ ") {
-            return self.begin(text);
+        if trimmed.starts_with("{ ") {
+            return self.begin(trimmed);
         }
         let graph = || Graph::parse(text, &self.header).map(Line::Graph);
-        let switch = || graph::switch(text).map(|(cpu, task, pid)| Line::Switch { cpu, task, pid });
         let event = || Event::parse(text, &self.header).map(Line::Event);
+        // Without a header, or with that of a graph, a line that can be of a graph is.
+        let calls = matches!(self.header.columns.form, None | Some(Form::Graph(_)));
+        let line = if calls { graph().or_else(event) } else { event().or_else(graph) };
+        let switch = || graph::switch(text).map(|(cpu, task, pid)| Line::Switch { cpu, task, pid });
         let total = || Total::parse(text).map(Line::Total);
         let saved = || histogram::saved(text).map(|(name, value, rest)| Line::Saved { name, value, rest });
-        graph().or_else(event).or_else(switch).or_else(total).or_else(saved)
+        line.or_else(switch).or_else(total).or_else(saved).or_else(|| self.prefixed(text))
+    }
+
+    /// Of a report with several inputs, a line that is no event: behind a loss its event comes without the input.
+    fn prefixed(&mut self, text: &str) -> Option<Line<'static>> {
+        let (source, rest) = report::prefixed(text)?;
+        self.header.source = self.source(source)?;
+        let line = report::stated(rest).unwrap_or(Line::Header);
+        if matches!(line, Line::Lost { .. }) {
+            self.owed = Some(self.header.source);
+        }
+        Some(line)
     }
 
     /// The first line of a row.
@@ -183,12 +262,4 @@ impl State {
     fn names(&self) -> &[String] {
         self.header.trigger.as_ref().map_or(&[], |trigger| &trigger.keys)
     }
-}
-
-/// `CPU:0 [LOST 123 EVENTS]`, or without the count.
-fn lost(text: &str) -> Option<Line<'static>> {
-    let (cpu, rest) = digits(text.strip_prefix("CPU:")?)?;
-    let count = rest.strip_prefix(" [LOST ")?.strip_suffix("EVENTS]")?.trim();
-    let count = if count.is_empty() { None } else { Some(number(count)?) };
-    Some(Line::Lost { cpu, count })
 }

@@ -3,10 +3,13 @@
 use super::{
     durations::{Durations, Tally},
     event::{Body, Event, Time},
+    gaps::Gaps,
+    graph::{Call, Graph},
     header::{Header, Latency},
     histogram::{Bin, Total},
-    reader::{Line, Reader},
-    tracers::{Context, Hwlat, Osnoise, Timerlat},
+    line::Line,
+    reader::Reader,
+    tracers::{Context, Hwlat, Osnoise, Timerlat, Turn},
 };
 use std::collections::BTreeMap;
 
@@ -55,7 +58,64 @@ pub struct Snapshot {
     pub tracer: String,
     /// The latency, with the functions between which it lay where the tracer tells them.
     pub latency: Latency,
+    /// The kernel's release, where the header tells it.
+    pub release: Option<String>,
+    /// The first wake-up of a wakeup tracer.
+    pub woken: Option<Turned>,
+    /// Its last switch.
+    pub switched: Option<Turned>,
+    /// The last stack of functions below it, innermost first.
+    pub stack: Vec<String>,
 }
+
+/// A wake-up or a switch: who did it to whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turned {
+    /// The task that ran: its thread's number, the kernel's priority and the letter of its state.
+    pub from: (u32, i32, String),
+    /// The CPU of the other.
+    pub cpu: u32,
+    /// The other, likewise.
+    pub to: (u32, i32, String),
+    /// Its name.
+    pub task: String,
+}
+
+impl Turned {
+    fn of(turn: &Turn<'_>) -> Self {
+        let party = |party: super::Party<'_>| (party.pid, party.priority, party.state.to_owned());
+        Self { from: party(turn.from), cpu: turn.cpu, to: party(turn.to), task: turn.task.to_owned() }
+    }
+}
+
+/// How many entries a header says there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entries {
+    /// The tracer, where the header names it.
+    pub tracer: Option<String>,
+    /// In the buffer.
+    pub there: u64,
+    /// Written.
+    pub written: u64,
+    /// How many CPUs were online, where it tells.
+    pub cpus: Option<u32>,
+}
+
+/// What an action of a histogram saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// For which row, from 0.
+    pub row: u64,
+    /// `max` or `changed`.
+    pub name: String,
+    /// The value.
+    pub value: u64,
+    /// What else was saved with it: `next_comm: sh  prev_pid: 12`.
+    pub rest: String,
+}
+
+/// A stack holds no more functions.
+const DEEPEST: usize = 64;
 
 /// What a text gives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,16 +138,29 @@ pub struct Summary {
     pub more_events: u64,
     /// Function calls without durations.
     pub calls: u64,
+    /// Events of a form that nobody knows, and the first of them: its line, and how it stands there.
+    pub others: u64,
+    /// The first of these.
+    pub first_other: Option<(u64, String)>,
+    /// Functions in stacks.
+    pub stacked: u64,
+    /// Interrupts among the calls of a graph.
+    pub interrupts: u64,
+    /// How many entries each header says there are.
+    pub entries: Capped<Entries>,
+    /// Whether the kernel says of any of it that its figures do not hold.
+    pub tainted: bool,
     /// The rows of histograms, with the ordinal of their header.
     pub bins: Capped<(u64, Bin)>,
-    /// What actions saved for rows: which row, from 0; `max` or `changed`; the value.
-    pub saved: Capped<(u64, String, u64)>,
+    /// What actions saved for rows.
+    pub saved: Capped<Saved>,
     /// The counts below histograms, with the ordinal of their header.
     pub totals: Capped<(u64, Total)>,
-    /// Events that are known to be lost, by CPU; where the kernel did not tell how many, one.
-    pub lost: BTreeMap<u32, u64>,
-    /// Which header the last snapshot is of.
+    /// What is known to be lost.
+    pub lost: Gaps,
+    /// Which header the last snapshot is of, and the last entries.
     ordinal: u64,
+    counted: Option<u64>,
 }
 
 impl Summary {
@@ -95,29 +168,40 @@ impl Summary {
     pub fn of(text: &[u8]) -> (Self, Reader) {
         let (mut summary, mut reader) = (Self::default(), Reader::default());
         reader.push(text, |header, line| summary.take(header, &line));
+        summary.lost.finish();
         (summary, reader)
     }
 
     /// Takes in a line.
     pub fn take(&mut self, header: &Header, line: &Line<'_>) {
+        self.lost.take(header, line);
         match line {
-            Line::Header => self.snapshot(header),
-            Line::Event(event) => self.event(event),
-            Line::Graph(graph) => self.durations.take(graph),
+            Line::Header => {
+                self.snapshot(header);
+                self.entries(header);
+            }
+            Line::Event(event) => self.event(header, event),
+            Line::Graph(graph) => self.graph(graph),
             Line::Switch { cpu, .. } => self.durations.switched(*cpu),
-            Line::Lost { cpu, count } => {
-                self.durations.lost(*cpu);
-                if self.lost.len() < FEW || self.lost.contains_key(cpu) {
-                    let lost = self.lost.entry(*cpu).or_default();
-                    *lost = lost.saturating_add(count.unwrap_or(1));
+            Line::Lost { cpu, .. } => self.durations.lost(*cpu),
+            Line::Stack(function) => {
+                self.stacked += 1;
+                if let Some(snapshot) = self.last(header).filter(|snapshot| snapshot.stack.len() < DEEPEST) {
+                    snapshot.stack.push((*function).to_owned());
                 }
             }
             Line::Bin(bin) => self.bins.push((header.ordinal, bin.clone()), FEW),
-            Line::Saved { name, value, .. } => {
+            Line::Saved { name, value, rest } => {
                 let rows = self.bins.items.len() as u64 + self.bins.beyond;
-                self.saved.push((rows.saturating_sub(1), (*name).to_owned(), *value), FEW);
+                let (name, rest) = ((*name).to_owned(), (*rest).to_owned());
+                self.saved.push(Saved { row: rows.saturating_sub(1), name, value: *value, rest }, FEW);
             }
-            Line::Total(Total::Begin) | Line::Key | Line::Stack(_) | Line::Unknown(_) => {}
+            Line::Total(Total::Begin)
+            | Line::Key
+            | Line::Begun
+            | Line::Started { .. }
+            | Line::Counted { .. }
+            | Line::Unknown(_) => {}
             Line::Total(total) => self.totals.push((header.ordinal, *total), FEW),
         }
     }
@@ -129,7 +213,14 @@ impl Summary {
         if latency.us == 0 && latency.task.is_empty() {
             return;
         }
-        let snapshot = || Snapshot { tracer: tracer.clone(), latency: latency.clone() };
+        let snapshot = || Snapshot {
+            tracer: tracer.clone(),
+            latency: latency.clone(),
+            release: header.release.clone(),
+            woken: None,
+            switched: None,
+            stack: Vec::new(),
+        };
         if std::mem::replace(&mut self.ordinal, header.ordinal) != header.ordinal {
             self.snapshots.push(snapshot(), FEW);
         } else if self.snapshots.beyond == 0
@@ -139,7 +230,36 @@ impl Summary {
         }
     }
 
-    fn event(&mut self, event: &Event<'_>) {
+    /// The snapshot whose header this is.
+    fn last(&mut self, header: &Header) -> Option<&mut Snapshot> {
+        let of = self.ordinal == header.ordinal && self.snapshots.beyond == 0;
+        self.snapshots.items.last_mut().filter(|_| of)
+    }
+
+    /// How much a header says there is, once.
+    fn entries(&mut self, header: &Header) {
+        self.tainted |= header.tainted;
+        let (Some(there), Some(written)) = (header.entries, header.written) else { return };
+        if self.counted.replace(header.ordinal) != Some(header.ordinal) {
+            let (tracer, cpus) = (header.tracer.clone(), header.cpus);
+            self.entries.push(Entries { tracer, there, written, cpus }, FEW);
+        }
+    }
+
+    fn graph(&mut self, graph: &Graph<'_>) {
+        self.durations.take(graph);
+        match graph.call {
+            // An event among the calls.
+            Call::Comment(text) => match Body::of(text) {
+                Body::Named { name, .. } => self.named(name),
+                _ => self.named("comment"),
+            },
+            Call::Interrupt { begins } => self.interrupts += u64::from(begins),
+            Call::Enter { .. } | Call::Leaf { .. } | Call::Leave { .. } => {}
+        }
+    }
+
+    fn event(&mut self, header: &Header, event: &Event<'_>) {
         let Event { cpu, time, .. } = *event;
         match event.body {
             Body::Timerlat(value) => {
@@ -153,7 +273,22 @@ impl Summary {
             Body::Hwlat(value) => self.hwlat.push(Reading { cpu, time, value }, MOST),
             Body::Function { .. } => self.calls += 1,
             Body::Named { name, .. } => self.named(name),
-            Body::Stack | Body::Turn(_) | Body::Other(_) => {}
+            Body::Turn(turn) => {
+                self.named(if turn.switches { "switch" } else { "wake-up" });
+                if let Some(snapshot) = self.last(header) {
+                    let turned = Turned::of(&turn);
+                    if turn.switches {
+                        snapshot.switched = Some(turned);
+                    } else {
+                        snapshot.woken.get_or_insert(turned);
+                    }
+                }
+            }
+            Body::Stack => self.last(header).into_iter().for_each(|snapshot| snapshot.stack.clear()),
+            Body::Other(text) => {
+                self.others += 1;
+                self.first_other.get_or_insert_with(|| (header.line, text.chars().take(120).collect()));
+            }
         }
     }
 

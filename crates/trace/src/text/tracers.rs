@@ -14,6 +14,17 @@ pub enum Context {
     UserReturn,
 }
 
+impl Context {
+    /// What people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Irq => "interrupt",
+            Self::Thread => "thread",
+            Self::UserReturn => "user",
+        }
+    }
+}
+
 /// A latency of timerlat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timerlat {

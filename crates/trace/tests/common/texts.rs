@@ -1,10 +1,17 @@
 // The texts of tracers under `data/`: each file there has several, each below a line `==> NAME <==`. It is included, by tests of two
 // crates: what it needs of the crate around it is the directory of this one.
 
-/// All texts below `data/` by their names, as in `6.12-rt/hwlat`.
+/// The texts of the kernels and forms below `data/` by their names, as in `6.12-rt/hwlat`.
+#[allow(dead_code)]
 fn texts_below(crate_dir: &str) -> std::collections::BTreeMap<String, Vec<u8>> {
+    texts_of(crate_dir, &["6.12-rt", "6.1-rt", "form"])
+}
+
+/// Those of these files.
+#[allow(dead_code)]
+fn texts_of(crate_dir: &str, files: &[&str]) -> std::collections::BTreeMap<String, Vec<u8>> {
     let mut found = std::collections::BTreeMap::new();
-    for file in ["6.12-rt", "6.1-rt", "form"] {
+    for file in files {
         let path = format!("{crate_dir}/tests/data/{file}.txt");
         let whole = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         let mut text: Option<&mut Vec<u8>> = None;

@@ -242,3 +242,73 @@ fn texts_of_tracers_are_told_in_every_form() {
     let said = stderr(&world.run(["trace", "analyze", "other"]));
     assert!(said.contains("neither a trace of trace-cmd") && said.contains("nor the text of a tracer"), "{said}");
 }
+
+/// The kernel's own counts in a file are believed beside its pages: what is overwritten is told by its number, and where nothing
+/// says at which place events are missing, no wait is told.
+#[test]
+fn the_kernels_counts_in_a_file_are_told() {
+    let world = World::new();
+    let machine = made::LITTLE;
+    let story = made::events::story(300, 1_000_000);
+    let counts = |cpu: u32, overrun: u64, dropped: u64| {
+        let text =
+            format!("CPU: {cpu}\nentries: 0\noverrun: {overrun}\ncommit overrun: 0\ndropped events: {dropped}\n\0");
+        (2u16, text.into_bytes())
+    };
+    let mut pages = story.pages(machine, 4096);
+    let whole =
+        made::File { options: vec![counts(0, 0, 0), counts(1, 0, 0)], ..made::File::of(machine, pages.clone()) };
+    // The second page of CPU 1: events before it are missing, and nobody counted them (include/linux/ring_buffer.h).
+    let commit = u64::from_le_bytes(pages[1].1[4096 + 8..4096 + 16].try_into().unwrap()) | 1 << 31;
+    pages[1].1[4096 + 8..4096 + 16].copy_from_slice(&commit.to_le_bytes());
+    let told = |options: Vec<(u16, Vec<u8>)>, version: u32, pages: &[(u32, Vec<u8>)]| {
+        let file = made::File { options, version, ..made::File::of(machine, pages.to_vec()) };
+        fs::write(world.path("counts.dat"), file.build().bytes).unwrap();
+        let one = json(&world.run(["trace", "analyze", "counts.dat", "--json"]), 0)["buffers"][0].clone();
+        let waits = one["rows"].as_array().unwrap().iter().filter(|row| row["kind"] == "scheduling");
+        let waits: u64 = waits.map(|row| row["count"].as_u64().unwrap()).sum();
+        let said =
+            text(&world.run(["trace", "analyze", "counts.dat"])).replace('\u{202f}', "").replace("\n          ", " ");
+        (waits, one["lost"].clone(), said)
+    };
+    for version in [6, 7] {
+        let (waits, lost, said) = told(whole.options.clone(), version, &whole.rings[0].cpus);
+        assert_eq!((waits, &lost["none_by"], &lost["events"]), (300, &"statistics".into(), &0.into()), "{lost}");
+        assert!(said.contains("no event, by the kernel's counts"), "{said}");
+        let (fewer, lost, said) = told(vec![counts(0, 0, 0), counts(1, 392_900, 0)], version, &pages);
+        assert!(fewer < 300 && fewer > 250, "{fewer}");
+        assert_eq!(
+            (&lost["events"], &lost["uncounted"], &lost["gaps"]),
+            (&392_900.into(), &0.into(), &1.into()),
+            "{lost}"
+        );
+        assert!(
+            said.contains("392900 events in 1 gap") && said.contains("the kernel's counts: CPU 1 392900"),
+            "{said}"
+        );
+        // Dropped, or overwritten where no page has a mark.
+        for options in [vec![counts(0, 0, 0), counts(1, 0, 5)], vec![counts(0, 0, 0), counts(1, 5, 0)]] {
+            let (waits, lost, said) = told(options, version, &whole.rings[0].cpus);
+            assert_eq!((waits, &lost["events"], &lost["unplaced"][0]), (0, &5.into(), &1.into()), "{lost}");
+            assert!(said.contains("nothing says where those of CPU 1 are missing"), "{said}");
+        }
+    }
+}
+
+/// A tracer that found nothing has answered; a text without an entry, or of which nothing is understood, is an error that says
+/// which.
+#[test]
+fn a_text_without_entries_is_a_result_or_an_error() {
+    let world = World::new();
+    let texts = texts_of(concat!(env!("CARGO_MANIFEST_DIR"), "/../trace"), &["handed"]);
+    for (name, code, wanted) in [
+        ("hwlat-no-gap", 0, "hwlat found no gap above its threshold"),
+        ("sched_switch-2.6.26", 1, "the first is line 5: 6263:120:R"),
+    ] {
+        fs::write(world.path("t.txt"), &texts[&format!("handed/{name}")]).unwrap();
+        let output = world.run(["trace", "analyze", "t.txt"]);
+        assert_eq!(output.status.code(), Some(code), "{name}: {}", stderr(&output));
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output));
+        assert!(said.contains(wanted), "{name}: {said}");
+    }
+}

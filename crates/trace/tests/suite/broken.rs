@@ -1,10 +1,7 @@
 //! Files that are no good: cut, spoilt, or written to harm. What is left is read, what is lost is told with its place, and
 //! nothing panics (these tests run with overflow checks), runs on for ever or takes memory that the file does not hold.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-mod common;
-
-use common::{
+use crate::common::{
     BIG, Built, Bytes, File, LITTLE, Ring,
     events::{Event, Story, format, story, systems},
     pages::Page,

@@ -1,9 +1,6 @@
 //! What a file says of its times is applied as `trace-cmd report` applies it: offsets, ticks, the shift of a guest.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-mod common;
-
-use common::{BIG, Bytes, File, LITTLE, Machine, events::story, oracle::agrees, read::read};
+use crate::common::{BIG, Bytes, File, LITTLE, Machine, events::story, oracle::agrees, read::read};
 
 /// CPU and time of each event of a file with such options.
 fn times(machine: Machine, version: u32, options: Vec<(u16, Vec<u8>)>, what: &str) -> Vec<(u32, u64)> {

@@ -1,9 +1,6 @@
 //! Files that are valid but odd: whatever machine wrote them, they tell the same, and what `trace-cmd report` tells of them.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-mod common;
-
-use common::{
+use crate::common::{
     BIG, Bytes, File, LITTLE, Machine, Ring,
     events::{Event, Story, story},
     oracle::agrees,

@@ -1,5 +1,4 @@
 //! The numbers of records, read without a branch on their size, are those that their bytes make one by one.
-#![allow(clippy::unwrap_used)]
 
 use latido_trace::{bytes::Endian, format::Format};
 use proptest::prelude::*;

@@ -1,5 +1,4 @@
 //! Pairs that the kernel tells by half.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use latido_trace::{
     events::{Call, Comm, Happened, Priority, State, Switched, Woken},

@@ -1,9 +1,6 @@
 //! What a file lacks, whether it is cut or spoilt: no latency is told that rests on it.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-mod common;
-
-use common::{
+use crate::common::{
     Built, Bytes, File, LITTLE,
     events::{Story, story},
     read::{Told, read},

@@ -1,10 +1,7 @@
 //! What a file makes the reader hold is bounded, whatever the file says: judged by the peak of this process's resident memory
-//! (VmHWM), which is why there is one test in this file.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+//! (VmHWM), which is why the test runs in a process that does nothing else.
 
-mod common;
-
-use common::{
+use crate::common::{
     Bytes, File, LITTLE, Ring,
     events::{format, story},
     pack,
@@ -12,6 +9,19 @@ use common::{
     skip,
 };
 use latido_trace::file::Packing;
+
+/// Set in the process that runs the one test.
+const ALONE: &str = "LATIDO_TEST_ALONE";
+
+/// Runs one test of this binary in a process without the threads of other tests.
+fn alone(name: &str) {
+    let binary = std::env::current_exe().unwrap();
+    let arguments = ["--exact", name, "--nocapture", "--test-threads=1"];
+    let output = std::process::Command::new(binary).args(arguments).env(ALONE, "1").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    println!("{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
 
 /// A line of this process's status, in KiB; none where the kernel does not tell.
 fn status(key: &str) -> Option<u64> {
@@ -35,6 +45,9 @@ fn grown(bytes: &[u8]) -> u64 {
 /// `file::unpack` and `file::meta`, 256 MiB for chunks of all CPUs together, 64 MiB for everything else.
 #[test]
 fn no_file_takes_more_than_it_may() {
+    if std::env::var_os(ALONE).is_none() {
+        return alone("memory::no_file_takes_more_than_it_may");
+    }
     if status("VmHWM:").is_none() || std::fs::write("/proc/self/clear_refs", "5").is_err() {
         return skip("the memory of a hostile trace", "the kernel does not tell the peak of a process");
     }

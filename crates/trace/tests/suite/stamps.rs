@@ -1,5 +1,4 @@
 //! The joiner of three stamps: whatever is lost, doubled or out of order is counted, and costs no other event.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use latido_trace::stamps::{Answered, Chain, Handler, Stamp, Stamps, join};
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! The texts of tracers under `data/` (its README tells where each is from) give what a person reads in them: each figure here
 //! was read in the text by eye or counted by `grep`.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+use latido_trace::accounts::Source;
 use latido_trace::text::{
     Bin, Body, Call, Context, Flag, Form, Graph, GraphColumn, Header, Key, Line, Mark, Osnoise, Party, Reader, Summary,
     Time, Timerlat, Total, Turn, Value,
@@ -42,6 +42,9 @@ fn kinds(name: &str) -> String {
             Line::Switch { .. } => "switch",
             Line::Stack(_) => "frame",
             Line::Lost { .. } => "lost",
+            Line::Started { .. } => "started",
+            Line::Counted { .. } => "counted",
+            Line::Begun => "begun",
             Line::Bin(_) => "bin",
             Line::Key => "key",
             Line::Saved { .. } => "saved",
@@ -109,7 +112,7 @@ fn every_line_is_told() {
         ("6.1-rt/hwlat", "5 hwlat"),
         ("6.1-rt/osnoise", "16 osnoise"),
         ("6.1-rt/wakeup_rt", "29 frame, 2 other, 2 stack, 2 turn"),
-        ("form/events-4.14", "3 event, 2 lost, 1 unknown"),
+        ("form/events-4.14", "3 event, 2 lost, 1 started, 1 unknown"),
         ("form/graph-interrupt", "10 graph"),
         ("form/hist-odd-names", "1 bin, 4 total"),
         ("form/hwlat-nmi", "2 hwlat"),
@@ -347,7 +350,8 @@ fn histograms_have_rows() {
     assert_eq!(rows("form/hist-odd-names"), [row(&odd, &[("hitcount", count(5))])]);
 
     let (summary, _) = Summary::of(&data("6.1-rt/hist-onmax"));
-    assert_eq!(summary.saved.items[6], (6, "max".into(), 103_110));
+    let saved = &summary.saved.items[6];
+    assert_eq!((saved.row, saved.name.as_str(), saved.value), (6, "max", 103_110));
     assert_eq!(summary.bins.items[6].1.keys[0].1, Key::Number(299));
 
     // Where all rows are in the text, their hits add up to the kernel's total.
@@ -363,13 +367,21 @@ fn histograms_have_rows() {
     }
 }
 
+/// Who says how much is lost.
+fn lost(summary: &Summary) -> Vec<(Source, Option<u32>, u64)> {
+    summary.lost.accounts().said().map(|(source, cpu, said)| (source, cpu, said.events)).collect()
+}
+
 /// What was lost and what was not understood is counted, with the place.
 #[test]
 fn losses_are_counted() {
     let (summary, _) = Summary::of(&data("6.12-rt/pipe-lost"));
-    assert_eq!(summary.lost, BTreeMap::from([(0, 55_847), (1, 45_485)]));
+    assert_eq!(lost(&summary), [(Source::Lines, Some(0), 55_847), (Source::Lines, Some(1), 45_485)]);
     let (summary, reader) = Summary::of(&data("form/events-4.14"));
-    assert_eq!((summary.lost[&1], summary.events["sched_waking"]), (5, 1));
+    // One of the two lines has no number.
+    assert_eq!(lost(&summary), [(Source::Lines, Some(1), 4), (Source::Header, None, 4)]);
+    assert_eq!((summary.lost.accounts().events(), summary.lost.accounts().uncounted()), (8, 1));
+    assert_eq!(summary.events["sched_waking"], 1);
     let seen = reader.seen();
     assert_eq!((seen.lines, seen.unknown), (18, 1));
     assert_eq!(seen.first_unknown, Some((18, "this line was made by nobody".into())));
@@ -378,5 +390,5 @@ fn losses_are_counted() {
     let (summary, reader) = Summary::of(&long);
     let seen = reader.seen();
     assert_eq!((seen.lines, seen.cut, seen.unknown, seen.unfinished), (2, 1, 1, 17));
-    assert_eq!(summary.lost[&3], 7);
+    assert_eq!(lost(&summary), [(Source::Lines, Some(3), 7)]);
 }

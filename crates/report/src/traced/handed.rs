@@ -1,0 +1,203 @@
+//! Texts as people hand them on: what each must tell was read in it by hand.
+
+use super::*;
+use serde_json::Value;
+
+include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/common/texts.rs"));
+
+fn text(name: &str) -> Vec<u8> {
+    let files = ["6.12-rt", "form", "handed"];
+    let found = texts_of(concat!(env!("CARGO_MANIFEST_DIR"), "/../trace"), &files).remove(name);
+    found.unwrap_or_else(|| panic!("there is no text {name} below tests/data"))
+}
+
+fn analysed(path: &str) -> Analysis {
+    let mut all = analyse_text("t.txt", &text(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    assert_eq!(all.len(), 1, "{path}");
+    all.remove(0)
+}
+
+fn refused(path: &str) -> String {
+    analyse_text("t.txt", &text(path)).unwrap_err()
+}
+
+/// What a terminal shows, in one line without the spaces that group digits.
+fn shown(analysis: &Analysis) -> String {
+    let style = crate::terminal::Style { width: 10_000, color: false };
+    analysis.text(style).replace('\u{202f}', "").replace('\u{a0}', " ")
+}
+
+/// How often and how long at most tasks waited after they were woken, by class.
+fn waits(analysis: &Analysis) -> Vec<(&str, u64, u64, Option<&str>)> {
+    let of = |row: &&Row| row.kind == Kind::Scheduling;
+    analysis
+        .rows
+        .iter()
+        .filter(of)
+        .map(|row| (row.name.as_str(), row.count, row.max_ns, row.max_of.as_deref()))
+        .collect()
+}
+
+/// A latency is told across no loss, and the loss is told with its number and whoever says so.
+#[test]
+fn losses_are_told_by_their_source() {
+    let one = analysed("handed/trace-cmd-events-dropped");
+    assert_eq!(waits(&one), []);
+    assert!(
+        one.lost.sentence().starts_with("5 events in 1 gap; by lines of the text: CPU 1 5; 1 pair left out"),
+        "{}",
+        one.lost.sentence()
+    );
+    let one = analysed("handed/lost-at-the-end");
+    assert_eq!((one.lost.events, one.lost.over_cpu, waits(&one)), (12, Some(2), vec![]));
+    assert!(
+        one.lost.sentence().contains("12 events in 1 gap") && one.lost.sentence().contains("of CPU 2 nothing follows")
+    );
+    let one = analysed("handed/function_graph-lost");
+    assert!(
+        one.lost.sentence().starts_with("4 events in 1 gap; by lines of the text: CPU 1 4"),
+        "{}",
+        one.lost.sentence()
+    );
+    let json = serde_json::to_value(&one).unwrap();
+    assert_eq!((&json["lost"]["stated"][0]["by"], &json["lost"]["stated"][0]["cpu"]), (&"lines".into(), &1.into()));
+    // That nothing is lost is said where a source says so, and only there.
+    assert!(analysed("6.12-rt/events").lost.sentence().starts_with("no event, by the header"));
+    assert!(analysed("handed/trace_pipe-timerlat").lost.sentence().starts_with("not stated"));
+    assert!(analysed("6.12-rt/hist-log2").lost.sentence().starts_with("no event, by the histogram's total"));
+}
+
+/// The waits that stand between marks of a report, a mail and another system.
+#[test]
+fn what_stands_between_is_passed_over() {
+    let whose = Some("cyclictest-2717");
+    for (name, count, max_ns) in [
+        ("trace-cmd-report-ts-diff", 2, 10_000),
+        ("trace-text-crlf", 1, 10_000),
+        ("trace-cmd-report-latency-flags", 1, 10_000),
+        ("trace-cmd-report-empty-cpus", 1, 5_010_000),
+        ("sched-2.6.33", 1, 10_000),
+    ] {
+        let one = analysed(&format!("handed/{name}"));
+        assert_eq!(waits(&one), [("real-time", count, max_ns, whose)], "{name}");
+        let notes = one.told.as_ref().unwrap().notes();
+        assert_eq!(notes.len(), usize::from(name == "sched-2.6.33"), "{name}: {notes:?}");
+    }
+}
+
+/// The longest latency of each header, with its task, its CPU and its functions.
+#[test]
+fn headers_that_lack_something_tell_the_rest() {
+    for (name, us, of) in [
+        ("latency-header-without-P", 2_000, "irq/100-enet-fe-118 (real-time 50) on CPU 0, woken by 11"),
+        (
+            "latency-trace-without-tracer-line",
+            8_111,
+            "dd-820 (nice 0) on CPU 0, __rmqueue_pcplist to _raw_spin_unlock_irqrestore",
+        ),
+        ("mail-quoted", 10_620_430, "fio-3244715 (nice 0) on CPU 260, ilookup to ilookup"),
+        ("irqsoff-5.4", 12_116, "qseecom-unload--207 (nice 0) on CPU 7, vprintk_emit to vprintk_emit"),
+        ("cpu260", 10_620_430, "fio-3244715 (nice 0) on CPU 260, ilookup to ilookup"),
+    ] {
+        let one = analysed(&format!("handed/{name}"));
+        let row = &one.told.as_ref().unwrap().rows[0];
+        assert_eq!((row.kind, row.max_ns), ("longest", us * 1_000), "{name}");
+        assert!(row.of.starts_with(of), "{name}: {}", row.of);
+    }
+    let one = analysed("handed/cpu260");
+    let told = one.told.as_ref().unwrap();
+    assert_eq!((told.rows[0].stack.len(), told.online), (2, Some(512)));
+    assert!(told.rows[0].of.contains("at its end in _raw_spin_unlock < ilookup"), "{}", told.rows[0].of);
+}
+
+/// Timer latencies without any header.
+#[test]
+fn a_pipe_of_timerlat_is_told() {
+    let one = analysed("handed/trace_pipe-timerlat");
+    let rows = &one.told.as_ref().unwrap().rows;
+    let told: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.count, row.max_ns)).collect();
+    assert_eq!(told, [("interrupt, CPU 0", 2, 930), ("thread, CPU 0", 2, 11_301)]);
+    assert_eq!((rows[0].facts["longest_activation"], rows[0].facts["last_activation"]), (2, 2));
+    let perfetto = one.perfetto();
+    let samples = perfetto["traceEvents"].as_array().unwrap().iter().filter(|event| event["cat"] == "timerlat");
+    assert_eq!(samples.count(), 4);
+}
+
+/// What the action of a histogram saved stands beside its row, in every form.
+#[test]
+fn what_actions_saved_is_told_in_every_form() {
+    let one = analysed("handed/hist-onmax");
+    let histogram = &one.told.as_ref().unwrap().histograms[0];
+    let saved: Vec<_> = histogram.saved.iter().map(|one| (one.row, one.name.as_str(), one.value)).collect();
+    assert_eq!(saved, [(0, "max", 12), (1, "max", 18)]);
+    let json = serde_json::to_value(&one).unwrap();
+    let of = &json["told"]["histograms"][0];
+    assert_eq!((&of["saved"][1]["value"], &of["state"]), (&Value::from(18), &Value::from("active")));
+    assert!(of["saved"][1]["with"].as_str().unwrap().contains("prev_comm: swapper/5"), "{of}");
+    let lines = shown(&one);
+    let line = lines.lines().find(|line| line.contains("next_pid 3730")).unwrap();
+    assert!(line.contains("1321") && line.contains(" 18 ") && line.contains("swapper/5"), "{line}");
+    let csv = csv::rows(std::slice::from_ref(&one)).unwrap();
+    assert!(csv.lines().any(|line| line.contains("next_pid 3728") && line.ends_with("hitcount=199 max=12")), "{csv}");
+    let page = crate::html::traced::render(&one).unwrap();
+    assert!(page.contains("swapper/5") && page.contains("hits 1"), "the page has the rows and the totals");
+}
+
+/// A gap with a non-maskable interrupt in it is not the hardware's alone; and each gap is told with all that the tracer says.
+#[test]
+fn interrupts_in_gaps_are_told() {
+    for (name, joined) in [("hwlat-nmi", 0), ("hwlat-wrapped", 3)] {
+        let one = analysed(&format!("handed/{name}"));
+        let told = one.told.as_ref().unwrap();
+        assert_eq!((told.gaps.len(), told.unknown, told.joined), (3, 0, joined), "{name}");
+        let second = told.gaps[1];
+        assert_eq!((second.sample, second.above, second.nmi_us, second.nmi_count), (2, Some(6506), Some(4), Some(1)));
+        assert_eq!(second.at_ns, 1_702_045_328_469_859_973);
+        let shown = shown(&one);
+        let note = "1 of 3 gaps had a non-maskable interrupt in it (4 µs in all): that one is not the hardware's alone";
+        assert!(shown.contains(note), "{shown}");
+        assert!(!shown.contains("interrupts off: the hardware's\n") && shown.contains("6506"), "{shown}");
+        let csv = csv::rows(std::slice::from_ref(&one)).unwrap();
+        assert!(csv.contains("outer_us=40 above=6506 nmi_us=4 nmi_count=1"), "{csv}");
+    }
+}
+
+/// A tracer that found nothing gives a result; a text of which nothing is understood is an error that quotes the line.
+#[test]
+fn nothing_found_is_a_result_and_nothing_understood_an_error() {
+    let one = analysed("handed/hwlat-no-gap");
+    assert!(shown(&one).contains("hwlat found no gap above its threshold"), "{}", shown(&one));
+    assert!(one.lost.sentence().starts_with("no event, by the header"));
+    let said = refused("handed/sched_switch-2.6.26");
+    assert!(
+        said.contains("no entry is understood: 3 of 7 lines are not, the first is line 5: 6263:120:R +   2717"),
+        "{said}"
+    );
+    let osnoise = text("handed/hwlat-no-gap");
+    let osnoise = String::from_utf8(osnoise).unwrap().replace("hwlat", "osnoise");
+    let said = analyse_text("t.txt", osnoise.as_bytes()).unwrap_err();
+    assert!(said.contains("(osnoise) without an entry: its header says that 0 were written"), "{said}");
+    // A short trace in a long letter is read, and what is no trace is counted.
+    let letter =
+        ["Hello,\n", &"I see this often.\n".repeat(20), &String::from_utf8(text("handed/trace-text-crlf")).unwrap()]
+            .concat();
+    let one = analyse_text("t.txt", letter.as_bytes()).unwrap().remove(0);
+    assert_eq!(waits(&one).len(), 1);
+    let said = analyse_text("t.txt", "Hello,\nno trace: here [1] 2.5: x\n".as_bytes()).unwrap_err();
+    assert!(said.contains("line 1: Hello,"), "{said}");
+}
+
+/// Inputs of a report are told one by one, each with its name.
+#[test]
+fn inputs_are_told_apart() {
+    let one = String::from_utf8(text("handed/trace-cmd-report-latency-flags")).unwrap();
+    let both: String = ["a.dat", "b.dat"]
+        .map(|input| one.lines().map(|line| format!("{input}: {line}\n")).collect::<String>())
+        .concat();
+    let all = analyse_text("t.txt", both.as_bytes()).unwrap();
+    assert_eq!(all.iter().map(|one| one.buffer.as_str()).collect::<Vec<_>>(), ["a.dat", "b.dat"]);
+    for one in &all {
+        assert_eq!(waits(one), [("real-time", 1, 10_000, Some("cyclictest-2717"))]);
+        assert!(shown(one).starts_with(&format!("t.txt, {}: 3 events", one.buffer)), "{}", shown(one));
+    }
+}

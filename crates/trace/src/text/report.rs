@@ -1,0 +1,96 @@
+//! What `trace-cmd` prints around events: its own words, and what it says of the buffers.
+
+use super::{
+    line::Line,
+    scan::{digits, number},
+};
+
+/// Words of trace-cmd that say nothing of an event: `cpus=4`, `version = 6`, `CPU 3 is empty`.
+pub(super) fn is_word(text: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some((key, value)) = text.split_once('=')
+        && matches!(key.trim_end(), "cpus" | "version")
+    {
+        return is_number(value.trim());
+    }
+    if let Some(cpu) = text.strip_prefix("CPU ").and_then(|rest| rest.strip_suffix(" is empty")) {
+        return is_number(cpu);
+    }
+    matches!(text, "trace.dat" | "file is little endian" | "file is big endian")
+        || text.starts_with("trace-cmd version ")
+}
+
+/// A line that stands for events that are not there, or for where a buffer begins.
+pub(super) fn stated(text: &str) -> Option<Line<'static>> {
+    lost(text).or_else(|| started(text)).or_else(|| counted(text))
+}
+
+/// `CPU:0 [LOST 123 EVENTS]` of the kernel and `CPU:0 [123 EVENTS DROPPED]` of `trace-cmd report`, or without the number.
+fn lost(text: &str) -> Option<Line<'static>> {
+    let (cpu, rest) = digits(text.strip_prefix("CPU:")?)?;
+    let said = rest.trim_start().strip_prefix('[')?.strip_suffix(']')?;
+    if said.starts_with("SUBBUFFER START") {
+        return Some(Line::Header);
+    }
+    let count = match said.strip_prefix("LOST").and_then(|rest| rest.strip_suffix("EVENTS")) {
+        Some(count) => count,
+        None => said.strip_suffix("EVENTS DROPPED")?,
+    };
+    let count = count.trim();
+    let count = if count.is_empty() { None } else { Some(number(count)?) };
+    Some(Line::Lost { cpu, count })
+}
+
+/// `##### CPU 1 buffer started ####`: what was before of this CPU was overwritten.
+fn started(text: &str) -> Option<Line<'static>> {
+    let (cpu, rest) = digits(text.trim_start_matches('#').strip_prefix(" CPU ")?)?;
+    let rest = rest.trim_end_matches('#').trim();
+    (rest == "buffer started").then_some(Line::Started { cpu })
+}
+
+/// `CPU 0: 90427 events lost`: what `trace-cmd record` says at its end.
+fn counted(text: &str) -> Option<Line<'static>> {
+    let (cpu, rest) = digits(text.strip_prefix("CPU ")?)?;
+    let count = number(rest.strip_prefix(": ")?.strip_suffix(" events lost")?)?;
+    Some(Line::Counted { cpu, count })
+}
+
+/// What a line of a report with several inputs begins with, and the rest: `a.dat: CPU:1 [5 EVENTS DROPPED]`.
+pub(super) fn prefixed(text: &str) -> Option<(&str, &str)> {
+    let (source, rest) = text.split_once(": ")?;
+    let (source, rest) = (source.trim(), rest.trim());
+    let known = !source.is_empty() && !source.starts_with('#') && (is_word(rest) || lost(rest).is_some());
+    known.then_some((source, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_are_stated_in_either_form() {
+        let lost = |cpu, count| Some(Line::Lost { cpu, count });
+        for (text, wanted) in [
+            ("CPU:1 [5 EVENTS DROPPED]", lost(1, Some(5))),
+            ("CPU:1 [EVENTS DROPPED]", lost(1, None)),
+            ("CPU:12 [LOST 7 EVENTS]", lost(12, Some(7))),
+            ("CPU:0 [LOST EVENTS]", lost(0, None)),
+            ("CPU:0 [LOST x EVENTS]", None),
+            ("CPU:0 [SUBBUFFER START]", Some(Line::Header)),
+            ("##### CPU 3 buffer started ####", Some(Line::Started { cpu: 3 })),
+            ("CPU 0: 90427 events lost", Some(Line::Counted { cpu: 0, count: 90_427 })),
+            ("CPU 0 is empty", None),
+        ] {
+            assert_eq!(stated(text), wanted, "{text}");
+        }
+        assert_eq!(prefixed("  a.dat: CPU:1 [EVENTS DROPPED]"), Some(("a.dat", "CPU:1 [EVENTS DROPPED]")));
+        assert_eq!(prefixed("b.dat: cpus=2"), Some(("b.dat", "cpus=2")));
+        assert_eq!(prefixed("sh-1 [000] 1.0: x: CPU:1"), None);
+    }
+
+    #[test]
+    fn words_of_trace_cmd_are_known() {
+        assert!(["cpus=64", "version = 6", "CPU 3 is empty", "CPU 10 is empty"].into_iter().all(is_word));
+        assert!(!["cpus=", "CPU x is empty", "CPU 1 is full", "version = six"].into_iter().any(is_word));
+    }
+}
