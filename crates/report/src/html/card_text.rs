@@ -1,7 +1,8 @@
 //! The sentence that decides: the worst sample, the limit, and what the number of samples supports.
 
 use crate::{
-    statistics::confidence,
+    judge::unseen::Rarity,
+    span::unbroken,
     tree::{Curve, Section, percent},
     words::{self, round_value},
 };
@@ -21,40 +22,26 @@ pub fn deciding(section: &Section, series: &Curve) -> String {
         return format!("Worst of {samples}: {worst}.");
     };
     let limit_text = round_value(limit, section.unit).replace(' ', "\u{a0}");
-    let Some((lower, upper)) = confidence::exceedance(above, n) else {
-        return format!("Worst of {samples}: {worst}; {} above {limit_text}.", words::count(above));
-    };
+    let rarity = series.configuration.rarity(series.pooled).map(|rarity| sentence(&rarity));
     if above > 0 {
-        if above as f64 / n as f64 > OFTEN {
-            return format!(
-                "{} of {samples} above {limit_text}, the worst {worst}. That is {}; with 95\u{a0}% confidence between {} \
-                 and {}.",
-                words::count(above),
-                share(above as f64 / n as f64),
-                share(lower),
-                share(upper),
-            );
-        }
-        let (share, rarest, commonest) = (above as f64 / n as f64, one_in(lower), one_in(upper));
-        return format!(
-            "{} of {samples} above {limit_text}, the worst {worst}. That is one in {}; with 95\u{a0}% confidence between one \
-             in {rarest} and one in {commonest}.",
-            words::count(above),
-            one_in(share),
+        let share = above as f64 / n as f64;
+        let share =
+            if share > OFTEN { percent(share).replace(' ', "\u{a0}") } else { format!("one in {}", one_in(share)) };
+        let came = rarity.map_or_else(
+            || "Not all of them are stored: how often a cause strikes is not known.".into(),
+            |rarity| format!("They came {rarity}."),
         );
+        let above = words::count(above);
+        return format!("{above} of {samples} above {limit_text}, the worst {worst}. That is {share}. {came}");
     }
-    let begin =
-        format!("Worst of {samples}: {worst}, {} inside the limit of {limit_text}.", section.value(limit - max));
-    if upper > 0.05 {
-        return format!("{begin} None was above it, but so few cannot say how rare one is: measure longer.");
-    }
-    let seconds = series.pooled.elapsed_ns as f64 / 1e9 / n as f64 / upper;
-    let rate = if seconds > 0.0 {
-        format!(" (per CPU at most about one in {})", words::roughly(seconds))
-    } else {
-        String::new()
-    };
-    format!("{begin} None was above it, so with 95\u{a0}% confidence fewer than one in {} is{rate}.", one_in(upper))
+    let inside = section.value(limit - max);
+    let rarity = rarity.map(|rarity| format!(": {rarity}")).unwrap_or_default();
+    format!("Worst of {samples}: {worst}, {inside} inside the limit of {limit_text}. None was above it{rarity}.")
+}
+
+/// A sentence of which no number leaves its unit.
+fn sentence(rarity: &Rarity) -> String {
+    unbroken(&rarity.spans()).replace("95 %", "95\u{a0}%")
 }
 
 fn samples(section: &Section, series: &Curve) -> String {
@@ -64,11 +51,6 @@ fn samples(section: &Section, series: &Curve) -> String {
         0 => words::many(n, section.noun()),
         _ => format!("{} (missed ones counted)", words::many(n, section.noun())),
     }
-}
-
-/// A percentage that does not break.
-fn share(share: f64) -> String {
-    percent(share).replace(' ', "\u{a0}")
 }
 
 /// The denominator of a probability written as "one in".
