@@ -171,11 +171,20 @@ impl Explained {
     /// Tells idle time before the waking that is longer than leaving idle may take, ns, from leaving idle.
     pub fn idle_exits_within(&mut self, allowed_ns: u64) {
         let waking = self.chain.waking.unwrap_or(u64::MAX);
-        let too_long =
-            |slice: &&mut Slice| slice.cause == Cause::IdleExit && slice.ns() > allowed_ns && slice.begin < waking;
-        for slice in self.slices.iter_mut().filter(too_long) {
-            slice.cause = Cause::NoInterruptIdle;
+        let mut all = Vec::with_capacity(self.slices.len());
+        for slice in std::mem::take(&mut self.slices) {
+            // Behind the waking it leaves idle, however long the time before was.
+            let slept_until = slice.end.min(waking);
+            if slice.cause != Cause::IdleExit || slept_until.saturating_sub(slice.begin) <= allowed_ns {
+                all.push(slice);
+                continue;
+            }
+            all.push(Slice { begin: slice.begin, end: slept_until, cause: Cause::NoInterruptIdle });
+            if slept_until < slice.end {
+                all.push(Slice { begin: slept_until, ..slice });
+            }
         }
+        self.slices = all;
     }
 
     /// Names a standstill of the whole machine: slices of so many ns at least in which nothing explains what a CPU did, no CPU

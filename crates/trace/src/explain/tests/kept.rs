@@ -49,7 +49,7 @@ fn without_flags_nothing_tells_why_it_was_kept() {
         (1_900, 0, switch(FAIR, State::Runnable, ME)),
         (2_100, 0, switch(ME, State::Sleeping, FAIR)),
     ];
-    assert_eq!(explained(SLEPT, &events).causes()[0], (&Cause::Kept("busy-300".into()), 740));
+    assert_eq!(explained(SLEPT, &events).causes()[0], (&Cause::Kept("busy-300".into()), 750));
 }
 
 /// Idle beyond any idle state's way out: no interrupt came.
