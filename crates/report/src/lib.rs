@@ -2,6 +2,7 @@
 //! machine anything, and what must be known of a probe lies in the run.
 #![forbid(unsafe_code)]
 
+pub mod by_trace;
 pub mod chains;
 pub mod check;
 pub mod compare;

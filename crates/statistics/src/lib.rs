@@ -1,11 +1,13 @@
 //! What samples, repeats and nights say, and how surely: pure functions over numbers.
 //!
-//! One run: [`quantile`], [`exceed`], [`seen`] and the [`tail`] behind its gate. Several systems: [`two`] and
+//! One run: [`quantile`], [`exceed`], [`absence`], [`seen`] and the [`tail`] behind its gate. Several systems: [`two`] and
 //! [`factorial`], where the unit is the repeat. Over time: [`change`]. What cannot be said is a [`Refusal`] with its reason
 //! or `None`; no function returns NaN, and what is drawn at random is drawn from a fixed seed.
 
+pub mod absence;
 pub mod change;
 pub mod confidence;
+pub mod dependence;
 pub mod exceed;
 pub mod factorial;
 mod matrix;

@@ -1,6 +1,6 @@
 //! Quantiles as order statistics, with the ranks between which the true quantile lies.
 
-use crate::{Refusal, special::binomial_at_most};
+use crate::{Refusal, dependence::design_effect, special::binomial_at_most};
 use serde::Serialize;
 
 /// The ranks (from 1) of a quantile and of its two-sided interval among `n` sorted samples.
@@ -27,6 +27,8 @@ pub struct Quantile {
     pub lower: Option<i64>,
     /// The upper limit.
     pub upper: Option<i64>,
+    /// How many samples say as much of it as an independent one, because those above it come in crowds; 1 of independent ones.
+    pub design_effect: f64,
 }
 
 /// Ranks for the quantile `p` of `n` samples, with an interval of the given confidence.
@@ -50,6 +52,25 @@ pub fn ranks(n: u64, p: f64, confidence: f64) -> Result<Ranks, Refusal> {
     Ok(Ranks { rank: ranks_of(n, p), lower: (lower >= 1).then_some(lower), upper: (upper <= n).then_some(upper) })
 }
 
+/// Ranks of a quantile where so many samples say as much of it as an independent one: those of `n / design_effect` independent
+/// samples, brought back to all `n` outwards. With a design effect of 1 these are [`ranks`].
+///
+/// # Errors
+/// Those of [`ranks`]. Fewer samples than a design effect count as one.
+pub fn ranks_among(n: u64, p: f64, confidence: f64, design_effect: f64) -> Result<Ranks, Refusal> {
+    if design_effect.is_nan() || design_effect <= 1.0 {
+        return ranks(n, p, confidence);
+    }
+    let effective = ((n as f64 / design_effect).floor() as u64).max(u64::from(n > 0));
+    let found = ranks(effective, p, confidence)?;
+    let each = n as f64 / effective.max(1) as f64;
+    // By how many lie above: near the top these are few, and exact.
+    let above = |rank: u64| (effective.saturating_sub(rank)) as f64 * each;
+    let lower = found.lower.map(|rank| n.saturating_sub(above(rank).ceil() as u64)).filter(|rank| *rank >= 1);
+    let upper = found.upper.map(|rank| n.saturating_sub(above(rank).floor() as u64));
+    Ok(Ranks { rank: ranks_of(n, p), lower, upper })
+}
+
 /// `ceil(n p)`, where a product that is an integer but for rounding is that integer: 100 times 0.07 is 7.
 pub(crate) fn ranks_of(n: u64, p: f64) -> u64 {
     let product = n as f64 * p;
@@ -68,9 +89,28 @@ fn first(end: u64, holds: impl Fn(u64) -> bool) -> u64 {
     low
 }
 
-/// The quantile `p` of samples in ascending order.
+/// The quantile `p` of samples in ascending order, taken as independent.
+///
+/// # Errors
+/// Those of [`ranks`].
 pub fn quantile(sorted: &[i64], p: f64, confidence: f64) -> Result<Quantile, Refusal> {
-    let ranks = ranks(sorted.len() as u64, p, confidence)?;
+    with(sorted, p, confidence, 1.0)
+}
+
+/// The quantile `p` of a series, given in order of time and in ascending order: its limits hold where samples come in crowds too.
+///
+/// # Errors
+/// Those of [`ranks`].
+pub fn quantile_of_series(series: &[i64], sorted: &[i64], p: f64, confidence: f64) -> Result<Quantile, Refusal> {
+    let n = sorted.len() as u64;
+    let value =
+        ranks(n, p, confidence).map(|ranks| sorted.get(ranks.rank as usize - 1).copied().unwrap_or_default())?;
+    let above: Vec<(u64, f64)> = (0..).zip(series).filter(|(_, one)| **one > value).map(|(at, _)| (at, 1.0)).collect();
+    with(sorted, p, confidence, design_effect(&above, n, n))
+}
+
+fn with(sorted: &[i64], p: f64, confidence: f64, design_effect: f64) -> Result<Quantile, Refusal> {
+    let ranks = ranks_among(sorted.len() as u64, p, confidence, design_effect)?;
     let of = |rank: u64| sorted.get(rank as usize - 1).copied();
     Ok(Quantile {
         p,
@@ -78,6 +118,7 @@ pub fn quantile(sorted: &[i64], p: f64, confidence: f64) -> Result<Quantile, Ref
         value: of(ranks.rank).unwrap_or_default(),
         lower: ranks.lower.and_then(of),
         upper: ranks.upper.and_then(of),
+        design_effect,
     })
 }
 

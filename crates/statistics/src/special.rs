@@ -135,7 +135,7 @@ pub fn f_above(f: f64, above: f64, below: f64) -> f64 {
 }
 
 /// The last place at which a condition holds that holds up to some place.
-pub(crate) fn bisect(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> f64 {
+pub fn bisect(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (low, high);
     for _ in 0..200 {
         let middle = f64::midpoint(low, high);

@@ -52,10 +52,19 @@ pub enum Cause {
     Elsewhere,
     /// Another task of higher or equal priority had the CPU.
     Task(String, Class),
-    /// A task of lower priority had the CPU and kept it, although it was to give way: it could not be preempted.
+    /// A task of lower priority had the CPU and kept it, and an event on its CPU tells that it was to give way: it could not be
+    /// preempted.
     NotPreemptible(String),
+    /// A task that came with lower priority had the CPU and kept it, and no event tells that it was to give way: it may have
+    /// raised its priority meanwhile.
+    Kept(String),
     /// The CPU was idle: it was late to leave that.
     IdleExit,
+    /// The timer was due and no interrupt came to the idle CPU, for longer than leaving idle takes: a hypervisor, firmware, or
+    /// an idle state that is left more slowly than it says.
+    NoInterruptIdle,
+    /// The hypervisor had stopped the machine: stolen time was counted, and no CPU of it wrote an event.
+    Standstill,
     /// Another CPU woke it: the message took so long.
     InterProcessor,
     /// It was moved to another CPU.
@@ -156,7 +165,52 @@ pub struct Line {
     pub text: String,
 }
 
+/// Leaving idle takes no longer than this, ns, whatever the state: the deepest ones of processors say up to about 1 ms.
+const IDLE_EXIT_NS: u64 = 1_000_000;
+
 impl Explained {
+    /// Tells idle time before the waking that is longer than leaving idle may take, ns, from leaving idle.
+    pub fn idle_exits_within(&mut self, allowed_ns: u64) {
+        let waking = self.chain.waking.unwrap_or(u64::MAX);
+        let mut all = Vec::with_capacity(self.slices.len());
+        for slice in std::mem::take(&mut self.slices) {
+            // Behind the waking it leaves idle, however long the time before was.
+            let slept_until = slice.end.min(waking);
+            if slice.cause != Cause::IdleExit || slept_until.saturating_sub(slice.begin) <= allowed_ns {
+                all.push(slice);
+                continue;
+            }
+            all.push(Slice { begin: slice.begin, end: slept_until, cause: Cause::NoInterruptIdle });
+            if slept_until < slice.end {
+                all.push(Slice { begin: slept_until, ..slice });
+            }
+        }
+        self.slices = all;
+    }
+
+    /// Names a standstill of the whole machine: slices of so many ns at least in which nothing explains what a CPU did, no CPU
+    /// wrote an event, and `stolen` (given a begin and an end on the trace's clock) tells that as much time was stolen.
+    pub fn standstills(&mut self, least_ns: u64, stolen: impl Fn(u64, u64) -> bool) {
+        if self.omitted > 0 {
+            return;
+        }
+        let Self { slices, excerpt, .. } = self;
+        for slice in slices {
+            let open = matches!(
+                slice.cause,
+                Cause::NoInterrupt(_)
+                    | Cause::NoInterruptIdle
+                    | Cause::IdleExit
+                    | Cause::Elsewhere
+                    | Cause::Unexplained
+            );
+            let silent = !excerpt.iter().any(|line| slice.begin < line.time && line.time < slice.end);
+            if open && silent && slice.ns() >= least_ns && stolen(slice.begin, slice.end) {
+                slice.cause = Cause::Standstill;
+            }
+        }
+    }
+
     /// How long each cause took, ns, the longest first.
     pub fn causes(&self) -> Vec<(&Cause, u64)> {
         let mut sums = BTreeMap::<&Cause, u64>::new();
@@ -179,6 +233,7 @@ pub fn explain(trace: &Trace<'_>, buffer: &Buffer<'_>, windows: &[Window]) -> (V
         let (of_wakers, _) = explain_once(trace, buffer, &before);
         all.iter_mut().for_each(|one| wakers::follow(one, &of_wakers));
     }
+    all.iter_mut().for_each(|one| one.idle_exits_within(IDLE_EXIT_NS));
     (all, met)
 }
 

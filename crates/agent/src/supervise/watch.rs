@@ -6,21 +6,25 @@ mod interrupts;
 mod pages;
 mod siblings;
 mod stat;
+mod stops;
 mod timeline;
 mod told;
 mod waiting;
+mod wall;
 
-use crate::machine::Root;
+use crate::machine::{Root, tracing};
 pub use foreign::Own;
 pub use hardware::Hardware;
 use latido_model::{
     cpus::CpuSet,
-    record::{Evidence, Second},
+    record::{Evidence, Second, Tracing, WallSteps},
 };
 use latido_sys::clock::Clock;
 use std::{collections::BTreeMap, fs, time::Instant};
+use stops::Stops;
 use timeline::Timeline;
 use waiting::{Fare, Threads};
+use wall::Wall;
 
 /// A count of each CPU that has one.
 type PerCpu = BTreeMap<u32, u64>;
@@ -43,6 +47,10 @@ pub struct Watch {
     /// The probe's own threads, whose waiting betrays others.
     probe: Threads,
     timeline: Timeline,
+    stops: Stops,
+    wall: Wall,
+    /// What traced at any look.
+    traced: Option<Tracing>,
 }
 
 impl Watch {
@@ -57,6 +65,9 @@ impl Watch {
             steal_last: PerCpu::new(),
             hardware,
             probe: Threads::of(own.measuring),
+            stops: Stops::of(&Root::default(), own.measuring, Clock::Monotonic.now()),
+            wall: Wall::now(),
+            traced: None,
             foreign: foreign::Watched::start(cpus, own),
             interrupts_start: interrupts::counts(&Root::default(), cpus),
             moved_start: pages::moved(&Root::default()),
@@ -73,6 +84,11 @@ impl Watch {
     pub fn look(&mut self) {
         self.foreign.census_within(&self.cpus, foreign::ORDINARY);
         self.note();
+        let now = tracing::seen(&crate::fault::tracing_root());
+        self.traced = Some(match self.traced.take() {
+            Some(before) => before.and(now),
+            None => now,
+        });
     }
 
     fn note(&mut self) {
@@ -98,10 +114,7 @@ impl Watch {
                 start_ns: ran.from.saturating_sub(self.started_ns),
                 length_ns: ran.to.saturating_sub(ran.from.max(self.started_ns)),
                 cpu: Some(ran.cpu),
-                foreign_ns: ran.ran_ns,
-                kernel_ns: if ran.kernel { ran.ran_ns } else { 0 },
-                foreign_burst_ns: (!ran.kernel).then(|| ran.ran_ns.div_ceil(ran.times)),
-                ..Second::default()
+                ..ran.time()
             });
         }
         self.last = now;
@@ -113,6 +126,8 @@ impl Watch {
     ///
     /// True while a thread stands: then glance more often, since a task that ends takes its figures with it.
     pub fn glance(&mut self) -> bool {
+        self.stops.look(&Root::default(), Clock::Monotonic.now());
+        self.wall.look();
         let fare = self.probe.fare();
         if fare > Fare::GetsOn {
             self.foreign.census_within(&self.cpus, foreign::ALARMED);
@@ -125,6 +140,8 @@ impl Watch {
     pub fn finish(mut self, evidence: &mut Evidence) {
         self.foreign.census(&self.cpus);
         self.note();
+        self.stops.look(&Root::default(), Clock::Monotonic.now());
+        self.wall.look();
         self.write(evidence);
         self.hardware.after(evidence);
     }
@@ -140,6 +157,9 @@ impl Watch {
         evidence.moved_pages = self.moved_start.zip(moved).map(|(before, now)| now.saturating_sub(before));
         evidence.siblings = self.siblings.seen(&Root::default());
         evidence.timeline = self.timeline.seconds();
+        evidence.stopped = self.stops.seen(Clock::Monotonic.now());
+        evidence.wall_steps = Some(self.wall.steps()).map(|(times, largest_ns)| WallSteps { times, largest_ns });
+        evidence.tracing.clone_from(&self.traced);
     }
 }
 

@@ -15,9 +15,9 @@ const NOTES: &str = "\
 FILE has one value a line, in order of time; `-` is stdin. Blank lines, lines that begin with # and a word in the first line
 are passed over. Decimals are exact; what is finer than a nanosecond is refused.
 
-Quantiles are order statistics with binomial intervals (95 %); exceedances have the bounds of Clopper and Pearson; the tail is
-a generalised Pareto distribution behind a gate that says what stands against it. docs/statistics.md says how each figure is
-computed, and what the keys of --json are.
+Quantiles are order statistics with binomial intervals (95 %), wider where samples come in crowds; exceedances have the bounds of
+Clopper and Pearson, and of none what the time supports; the tail is a generalised Pareto distribution behind a gate that says what stands against it. docs/statistics.md says how
+each figure is computed, and what the keys of --json are.
 
 Examples:
   latido stats latencies.txt --unit us --interval 1ms --limit 100us

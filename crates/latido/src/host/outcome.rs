@@ -13,11 +13,12 @@ use crate::{
 };
 use anyhow::{Context, Result};
 use latido_model::{
-    record::Record,
-    run::{StoredCell, codec},
+    record::{Record, Series},
+    run::{SeriesData, SeriesSource, StoredCell, codec},
     verdict::Verdict,
 };
 use latido_report::{
+    by_trace,
     export::Options,
     formats::{self, files, json},
     judge::{configuration::Configurations, judgement::Judgement, outcome::Outcome},
@@ -38,7 +39,20 @@ pub fn judged(dir: &Path) -> Result<JudgedRun> {
     let run = super::read(dir)?;
     // A plan that cannot be read is among the run's problems.
     let plan_toml = store::plan_text(dir).unwrap_or_default();
-    Ok(JudgedRun::new(run, plan_toml, &store::series_data))
+    Ok(JudgedRun::new(run, plan_toml, &Stored))
+}
+
+/// What lies beside the records of a store: series and traces.
+struct Stored;
+
+impl SeriesSource for Stored {
+    fn series(&self, cell: &StoredCell, series: &Series) -> Result<SeriesData> {
+        store::series_data(cell, series)
+    }
+
+    fn shows_own_failure(&self, cell: &StoredCell) -> bool {
+        by_trace::shows_own_failure(cell, &store::series_data, &traced)
+    }
 }
 
 /// Explains late samples where that was asked for, by the traces beside the records.

@@ -65,9 +65,60 @@ pub struct Evidence {
     /// How a program told the samples; absent where latido took them itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<super::Reported>,
+    /// Whether the measuring process was stopped meanwhile; absent where it was not, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Stopped>,
+    /// Steps of CLOCK_REALTIME against CLOCK_MONOTONIC, looked for some ten times a second; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_steps: Option<WallSteps>,
     /// What stands behind interrupt and activation latencies; absent where none were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamps: Option<super::StampsRecord>,
+}
+
+/// How often and how long the measuring process was stopped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopped {
+    /// How often.
+    pub times: u64,
+    /// For how long together, in ns, to a tenth of a second.
+    pub total_ns: u64,
+    /// The longest stop, in ns.
+    pub longest_ns: u64,
+    /// By what: `a signal`, `a debugger`, `a freezer`; of several the last.
+    pub how: String,
+}
+
+impl Stopped {
+    /// Both: one part of a cell and another.
+    #[must_use]
+    pub fn and(self, later: Self) -> Self {
+        Self {
+            times: self.times.saturating_add(later.times),
+            total_ns: self.total_ns.saturating_add(later.total_ns),
+            longest_ns: self.longest_ns.max(later.longest_ns),
+            how: later.how,
+        }
+    }
+}
+
+/// Steps of CLOCK_REALTIME.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WallSteps {
+    /// Differences of 1 ms and more between two looks.
+    pub times: u64,
+    /// The largest, in ns.
+    pub largest_ns: i64,
+}
+
+impl WallSteps {
+    /// Both: one part of a cell and another.
+    #[must_use]
+    pub fn and(self, later: Self) -> Self {
+        let larger = later.largest_ns.unsigned_abs() > self.largest_ns.unsigned_abs();
+        let largest_ns = if larger { later.largest_ns } else { self.largest_ns };
+        Self { times: self.times.saturating_add(later.times), largest_ns }
+    }
 }
 
 /// A setting that stood beside the cell's own: applied by a person.
@@ -245,6 +296,9 @@ pub struct Second {
     /// The part of it that threads of the kernel ran, in ns.
     #[serde(default, skip_serializing_if = "none")]
     pub kernel_ns: u64,
+    /// Running time of the cell's own loads at or above the probe's priority, in ns: what they kept is no foreign time.
+    #[serde(default, skip_serializing_if = "none")]
+    pub load_ns: u64,
     /// How long programs ran at a stretch: the time of each by the number of times that it was given the CPU, of all of
     /// them together, in ns. Absent where none ran, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -221,6 +221,12 @@ pub trait SeriesSource {
     /// # Errors
     /// It is missing or broken.
     fn series(&self, cell: &StoredCell, series: &Series) -> Result<SeriesData>;
+
+    /// Whether the trace that was recorded while a cell was measured shows a sample above its limit that the machine, or the
+    /// cell's own load, made late by itself. No where there is no trace, or this source has none.
+    fn shows_own_failure(&self, _cell: &StoredCell) -> bool {
+        false
+    }
 }
 
 impl<F: Fn(&StoredCell, &Series) -> Result<SeriesData>> SeriesSource for F {

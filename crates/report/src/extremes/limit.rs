@@ -3,6 +3,7 @@
 use crate::words::{self, number};
 use latido_statistics::{
     Refusal,
+    absence::Trials,
     exceed::{Bounded, Counted, Exceedance, clusters, exceedance},
     tail::{Exceedances, Observed, Peak},
 };
@@ -21,6 +22,10 @@ pub struct Limit {
     pub gap: u64,
     /// Every burst counted once; none where they come one by one.
     pub clusters: Option<Exceedance>,
+    /// Of none above: a cause that strikes more often than once in so many seconds would have been seen with 95 %; absent where
+    /// how long was measured is not known, and in a guest, whose time supports no rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rarest_seen_s: Option<f64>,
     /// Why bursts could not be counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_clustered: Option<String>,
@@ -41,11 +46,16 @@ impl Limit {
     /// # Errors
     /// There are no samples, or more above than there are.
     pub fn of(limit: i64, above: &Above, count: u64, length_s: Option<f64>) -> Result<Self, Refusal> {
-        let samples = exceedance(Counted::Samples, above.count, count, length_s)?;
+        let mut samples = exceedance(Counted::Samples, above.count, count, length_s)?;
+        let rarest_seen_s = rarest_seen(limit, above.count, count, length_s);
+        if let (Some(hour), Some(rarest_s)) = (&mut samples.per_hour, rarest_seen_s) {
+            hour.upper = 3600.0 / rarest_s;
+        }
         let Some(peaks) = &above.peaks else {
             let why = "not possible: more samples are above the limit than largest samples are stored";
             let not_clustered = Some(why.to_owned());
-            return Ok(Self { limit, samples, extremal_index: 1.0, gap: 0, clusters: None, not_clustered });
+            let (extremal_index, gap, clusters) = (1.0, 0, None);
+            return Ok(Self { limit, samples, extremal_index, gap, clusters, rarest_seen_s, not_clustered });
         };
         let own = peaks.len() as u64;
         let indices: Vec<u64> = peaks.iter().map(|peak| peak.index).collect();
@@ -58,13 +68,37 @@ impl Limit {
         // The delay of a missed slot belongs to the wake-up that missed it.
         let bursts = (gap > 0 || above.count > own).then(|| clusters(&indices, gap));
         let clusters = bursts.map(|bursts| exceedance(Counted::Clusters, bursts, count, length_s)).transpose()?;
-        Ok(Self { limit, samples, extremal_index, gap, clusters, not_clustered: None })
+        Ok(Self { limit, samples, extremal_index, gap, clusters, rarest_seen_s, not_clustered: None })
     }
+}
+
+/// How often a cause can strike at most of which none was seen, by disjoint stretches of time as long as a sample or the limit.
+fn rarest_seen(limit: i64, above: u64, count: u64, length_s: Option<f64>) -> Option<f64> {
+    let length_ns = length_s.filter(|length| above == 0 && *length > 0.0)? * 1e9;
+    let stretch_ns = (length_ns / count.max(1) as f64).max(limit as f64);
+    let found = Trials::of([length_ns as u64], stretch_ns as u64).interval(0)?;
+    Some(found.shortest_ns / 1e9)
 }
 
 impl Limit {
     /// What is above it: `7 of 20 000: 0.035 % (0.014 to 0.072), 1 260 an hour (507 to 2 596)`, with bursts where there are some.
     pub fn sentence(&self) -> String {
+        if self.samples.above == 0 {
+            let none = format!("none of {}", words::count(self.samples.count));
+            let rare = self.rarest_seen_s.map(|rarest_s| {
+                let once = words::lasted((rarest_s * 1e9) as u64);
+                format!("; a cause that strikes more often than once in {once} would have been seen with 95 %")
+            });
+            return none + &rare.unwrap_or_default();
+        }
+        if let Some(why) = &self.not_clustered {
+            // Bounds would be those of independent samples.
+            let (share, of) = (self.samples.share.value * 100.0, words::count(self.samples.count));
+            let hour = self.samples.per_hour.map(|hour| format!(", {} an hour", number(hour.value)));
+            let above = words::count(self.samples.above);
+            let hour = hour.unwrap_or_default();
+            return format!("{above} of {of}: {} %{hour}; whether they come in bursts: {why}", number(share));
+        }
         let mut text = rate(&self.samples);
         if let Some(bursts) = &self.clusters {
             text.push_str(&format!(
@@ -74,9 +108,6 @@ impl Limit {
                 rate(bursts)
             ));
         }
-        if let Some(why) = &self.not_clustered {
-            text.push_str(&format!("; whether they come in bursts: {why}"));
-        }
         text
     }
 }
@@ -84,10 +115,7 @@ impl Limit {
 /// `3 of 1 000: 0.3 % (0.062 to 0.87), 10 800 an hour (2 200 to 31 000)`.
 fn rate(found: &Exceedance) -> String {
     let bounds = |bounded: &Bounded, per: f64, unit: &str| {
-        let limits = match found.above {
-            0 => format!("at most {}", number(bounded.upper * per)),
-            _ => format!("{} to {}", number(bounded.lower * per), number(bounded.upper * per)),
-        };
+        let limits = format!("{} to {}", number(bounded.lower * per), number(bounded.upper * per));
         format!("{}{unit} ({limits})", number(bounded.value * per))
     };
     let hour = found.per_hour.as_ref().map(|hour| format!(", {}", bounds(hour, 1.0, " an hour"))).unwrap_or_default();
@@ -123,6 +151,20 @@ mod tests {
     fn missed_slots_belong_to_the_wake_up_that_missed_them() {
         let found = Limit::of(100, &Above { count: 4, peaks: Some(at(&[700])) }, 1_000, Some(1.0)).unwrap();
         assert_eq!((found.samples.above, found.clusters.unwrap().above), (4, 1));
+    }
+
+    /// None of a thousand samples in a second: what is said is of time, and the same however many samples it held.
+    #[test]
+    fn none_above_is_said_of_time() {
+        let none =
+            |count, length_s| Limit::of(100, &Above { count: 0, peaks: Some(Vec::new()) }, count, length_s).unwrap();
+        let said = none(1_000, Some(4.0)).sentence().replace(['\u{202f}', '\u{a0}'], " ");
+        assert_eq!(
+            said,
+            "none of 1 000; a cause that strikes more often than once in 1.34 s would have been seen with 95 %"
+        );
+        assert!(none(64_000, Some(4.0)).sentence().ends_with("once in 1.34\u{a0}s would have been seen with 95 %"));
+        assert_eq!(none(7, None).sentence(), "none of 7");
     }
 
     /// What cannot be counted is said, and no bound is made up for it.

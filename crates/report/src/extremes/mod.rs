@@ -68,4 +68,16 @@ impl Extremes {
             tail: stored.map_or_else(|refused| tail::Answer::Refused { asked: 0, refused }, |stored| stored.tail()),
         }
     }
+
+    /// The same of a guest of the laboratory: one trajectory, whose time supports no rate.
+    #[must_use]
+    pub fn of_a_guest(mut self) -> Self {
+        self.seen = None;
+        if let Some(limit) = &mut self.limit {
+            limit.rarest_seen_s = None;
+            limit.samples.per_hour = None;
+            limit.clusters.iter_mut().for_each(|bursts| bursts.per_hour = None);
+        }
+        self
+    }
 }

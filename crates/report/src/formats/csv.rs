@@ -2,7 +2,6 @@
 //! spreadsheet would take for a formula begins with an apostrophe.
 
 use crate::{
-    extremes::Seen,
     tables::{quantiles, summary::quantile_name},
     tree::{Datum, Format, Report, Section, Sheet, TableForm},
     words::uncomputed as word,
@@ -56,7 +55,7 @@ fn summary(sections: &[Section]) -> Result<String> {
             row.extend(
                 estimates.flat_map(|one| [text(one.and_then(|one| one.lower)), text(one.and_then(|one| one.upper))]),
             );
-            row.push(text(Seen::of_ns(series.measured_ns()).map(|seen| seen.missed_once_a_day)));
+            row.push(text(series.seen().map(|seen| seen.missed_once_a_day)));
             rows.push(row);
         }
     }

@@ -1,7 +1,7 @@
 //! The data of a report: what its figures show, as compact JSON. A page has it inside, to download.
 
 use crate::{
-    extremes::{Seen, tail::Answer},
+    extremes::tail::Answer,
     figures::{
         self, points,
         timeline::{self, end, timeline, usual},
@@ -134,7 +134,7 @@ fn series(series: &Curve, section: &Section, (end, usual): (f64, f64), largest: 
         "slots": pooled.slots,
         "above_limit": pooled.above_limit,
         "elapsed_ns": pooled.elapsed_ns,
-        "seen": Seen::of_ns(series.measured_ns()),
+        "seen": series.seen(),
         "quantile_limits": limits(series),
         "histogram": thinned(&series.buckets),
         "over_time": section.is_over_time().then(|| {

@@ -84,7 +84,7 @@ pub fn document(run: &Run, judgement: &Judgement, tails: Option<&Configurations>
 }
 
 fn seen(cell: &StoredCell) -> Option<CellSeen> {
-    let elapsed_ns = cell.record()?.elapsed_ns;
+    let elapsed_ns = cell.record().filter(|record| record.machine.emulated.is_none())?.elapsed_ns;
     Some(CellSeen { cell: cell.number, length_s: elapsed_ns as f64 / 1e9, seen: Seen::of_ns(elapsed_ns)? })
 }
 

@@ -1,7 +1,8 @@
 //! The sentence that decides: the worst sample, the limit, and what the number of samples supports.
 
 use crate::{
-    statistics::confidence,
+    judge::unseen::Rarity,
+    span::unbroken,
     tree::{Curve, Section, percent},
     words::{self, round_value},
 };
@@ -21,40 +22,29 @@ pub fn deciding(section: &Section, series: &Curve) -> String {
         return format!("Worst of {samples}: {worst}.");
     };
     let limit_text = round_value(limit, section.unit).replace(' ', "\u{a0}");
-    let Some((lower, upper)) = confidence::exceedance(above, n) else {
-        return format!("Worst of {samples}: {worst}; {} above {limit_text}.", words::count(above));
-    };
+    let rarity = series.configuration.rarity(series.pooled);
     if above > 0 {
-        if above as f64 / n as f64 > OFTEN {
-            return format!(
-                "{} of {samples} above {limit_text}, the worst {worst}. That is {}; with 95\u{a0}% confidence between {} \
-                 and {}.",
-                words::count(above),
-                share(above as f64 / n as f64),
-                share(lower),
-                share(upper),
-            );
-        }
-        let (share, rarest, commonest) = (above as f64 / n as f64, one_in(lower), one_in(upper));
-        return format!(
-            "{} of {samples} above {limit_text}, the worst {worst}. That is one in {}; with 95\u{a0}% confidence between one \
-             in {rarest} and one in {commonest}.",
-            words::count(above),
-            one_in(share),
-        );
+        let share = above as f64 / n as f64;
+        let share =
+            if share > OFTEN { percent(share).replace(' ', "\u{a0}") } else { format!("one in {}", one_in(share)) };
+        let came = match rarity {
+            Some(rarity @ (Rarity::Time { .. } | Rarity::Members { all: 2.., .. })) => {
+                format!("They came {}.", sentence(&rarity))
+            }
+            Some(rarity) => format!("How often a cause strikes is not known: {}.", sentence(&rarity)),
+            None => "Not all of them are stored: how often a cause strikes is not known.".into(),
+        };
+        let above = words::count(above);
+        return format!("{above} of {samples} above {limit_text}, the worst {worst}. That is {share}. {came}");
     }
-    let begin =
-        format!("Worst of {samples}: {worst}, {} inside the limit of {limit_text}.", section.value(limit - max));
-    if upper > 0.05 {
-        return format!("{begin} None was above it, but so few cannot say how rare one is: measure longer.");
-    }
-    let seconds = series.pooled.elapsed_ns as f64 / 1e9 / n as f64 / upper;
-    let rate = if seconds > 0.0 {
-        format!(" (per CPU at most about one in {})", words::roughly(seconds))
-    } else {
-        String::new()
-    };
-    format!("{begin} None was above it, so with 95\u{a0}% confidence fewer than one in {} is{rate}.", one_in(upper))
+    let inside = section.value(limit - max);
+    let rarity = rarity.map(|rarity| format!(": {}", sentence(&rarity))).unwrap_or_default();
+    format!("Worst of {samples}: {worst}, {inside} inside the limit of {limit_text}. None was above it{rarity}.")
+}
+
+/// A sentence of which no number leaves its unit.
+fn sentence(rarity: &Rarity) -> String {
+    unbroken(&rarity.spans()).replace("95 %", "95\u{a0}%")
 }
 
 fn samples(section: &Section, series: &Curve) -> String {
@@ -64,11 +54,6 @@ fn samples(section: &Section, series: &Curve) -> String {
         0 => words::many(n, section.noun()),
         _ => format!("{} (missed ones counted)", words::many(n, section.noun())),
     }
-}
-
-/// A percentage that does not break.
-fn share(share: f64) -> String {
-    percent(share).replace(' ', "\u{a0}")
 }
 
 /// The denominator of a probability written as "one in".
@@ -96,22 +81,27 @@ mod tests {
         let one = say(sample::of("x", &[24_900], Some(100_000)));
         assert_eq!(
             one,
-            "Worst of 1 wake-up: 24.9 µs, 75.1 µs inside the limit of 100 µs. None was above it, but so few cannot \
-             say how rare one is: measure longer."
+            "Worst of 1 wake-up: 24.9 µs, 75.1 µs inside the limit of 100 µs. None was above it: how long was watched is \
+             not known, and so not how rare a cause may be."
         );
-        let many = say(sample::of("x", &[5_000; 3_000], Some(100_000)));
-        assert!(many.contains("fewer than one in 1 001 is (per CPU at most about one in 1 s)"), "{many}");
-        let above = say(sample::of("x", &[vec![5_000; 999], vec![150_000]].concat(), Some(100_000)));
+        let over = |samples: &[i64], elapsed_ns: u64| {
+            let mut configuration = sample::of("x", samples, Some(100_000));
+            configuration.repeats[0].elapsed_ns = elapsed_ns;
+            say(configuration)
+        };
+        let many = over(&[5_000; 3_000], 3_000_000_000);
+        let rare =
+            "None was above it: a cause that strikes more often than once in 1.00 s would have been seen with 95 %.";
+        assert!(many.ends_with(rare), "{many}");
         assert_eq!(
-            above,
-            "1 of 1 000 wake-ups above 100 µs, the worst 150 µs. That is one in 1 000; with 95 % confidence between one \
-             in 39 498 and one in 179."
+            over(&[vec![5_000; 999], vec![150_000]].concat(), 1_000_000_000),
+            "1 of 1 000 wake-ups above 100 µs, the worst 150 µs. That is one in 1 000. They came in 1 burst, and so with \
+             95 % confidence a cause that strikes once in 179 ms to 39.5 s."
         );
-        let often = say(sample::of("x", &[vec![5_000; 9], vec![150_000]].concat(), Some(100_000)));
         assert_eq!(
-            often,
-            "1 of 10 wake-ups above 100 µs, the worst 150 µs. That is 10.0 %; with 95 % confidence between 0.2529 % and \
-             44.5 %."
+            over(&[vec![5_000; 9], vec![150_000]].concat(), 10_000_000),
+            "1 of 10 wake-ups above 100 µs, the worst 150 µs. That is 10.0 %. They came in 1 burst, and so with 95 % \
+             confidence a cause that strikes once in 1.70 ms to 395 ms."
         );
         let mut missed = sample::of("x", &[5_000; 10], None);
         missed.quantities[0].slots = Some(latido_model::record::Slots { met: 8, late: 0, missed: 2 });

@@ -6,8 +6,9 @@ use super::{
 };
 use crate::{
     input::ReportInput,
-    judge::finding::Grade,
-    statistics::{confidence::exceedance, seen::rarest_seen},
+    judge::{finding::Grade, unseen::Rarity},
+    span::unbroken,
+    statistics::seen::rarest_seen,
     tree::{Curve, Report, Section},
     words::{self, round_value},
 };
@@ -165,20 +166,16 @@ fn sure<'s>(report: &Report, statements: impl Iterator<Item = &'s Statement<'s>>
     {
         told.push("What is undecided may be either: more repeats would tell.".into());
     }
-    // What holds of the series with the fewest samples holds of each.
+    // What holds of the one that was watched least holds of each.
     let clean = limited(report).filter(|(_, one)| one.pooled.above_limit == Some(0) && one.pooled.summary.count > 0);
-    if let Some((section, one)) = clean.min_by_key(|(_, one)| one.pooled.summary.count) {
-        let upper = exceedance(0, one.pooled.summary.count).map(|(_, upper)| upper).filter(|upper| *upper < 0.05);
-        told.push(match upper {
-            Some(upper) => format!(
-                "Where none was above the limit, with 95\u{a0}% confidence fewer than one {} in {} is.",
-                section.noun(),
-                words::count((1.0 / upper) as u64)
-            ),
-            None => "Where none was above the limit, too few were measured to say how rare one is.".into(),
-        });
-    }
-    let shortest = input.configurations.iter().map(|one| one.repeats.iter().map(|r| r.elapsed_ns).sum::<u64>()).min();
+    let least = clean.filter_map(|(_, one)| one.configuration.rarity(one.pooled)).min_by_key(Rarity::strength);
+    told.extend(least.map(|rarity| {
+        let rarity = unbroken(&rarity.spans()).replace("95 %", "95\u{a0}%");
+        format!("Where none was above the limit: {rarity}.")
+    }));
+    // A guest of the laboratory has no days.
+    let real = input.configurations.iter().filter(|one| one.machine.emulated.is_none());
+    let shortest = real.map(|one| one.repeats.iter().map(|r| r.elapsed_ns).sum::<u64>()).min();
     let rarest = shortest.and_then(|ns| rarest_seen(ns as f64 / 1e9, SEEN)).filter(|seconds| *seconds > 0.0);
     told.extend(rarest.map(|seconds| match seconds {
         1.0.. => {

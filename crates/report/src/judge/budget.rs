@@ -37,6 +37,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// How much longer than their mean the bursts of a program may have been.
 const UNEVEN: u64 = 2;
 
+/// A thread of the kernel that ran for less than one part in so many of a sample is not what made it late.
+const MATTERS: u64 = 4;
+
 impl Wait {
     fn of(sample: &Sample) -> Self {
         Self {
@@ -107,25 +110,36 @@ impl Budget {
         near.iter_mut().filter(move |left| !elsewhere(&left.second) && !over(&left.second))
     }
 
-    /// How much of a sample's excess is not excused; takes nothing.
+    /// How much of a sample's excess is not excused; takes nothing. The loads of the cell may have made it as late as anybody
+    /// else: what they ran in its seconds is taken off what other tasks ran.
     fn unexcused(&mut self, cpu: Option<u32>, sample: &Sample, excess: u64) -> u64 {
         let wait = Wait::of(sample);
-        let sum = |left: &mut Left| left.excusing(wait).map(|(_, held, _)| held).fold(0, u64::saturating_add);
-        excess.saturating_sub(self.touched(cpu, sample).map(sum).fold(0, u64::saturating_add))
+        let (mut tasks, mut steal, mut loads) = (0u64, 0u64, 0u64);
+        for left in self.touched(cpu, sample) {
+            loads = loads.saturating_add(left.second.load_ns);
+            for (_, held, cause) in left.excusing(wait) {
+                let sum = if cause == Cause::Steal { &mut steal } else { &mut tasks };
+                *sum = sum.saturating_add(held);
+            }
+        }
+        excess.saturating_sub(tasks.saturating_sub(loads).saturating_add(steal))
     }
 
-    /// Takes a sample's excess from what may excuse it; false, and nothing is taken, if that is not as much.
+    /// Takes a sample from what may excuse it; false, and nothing is taken, if that is not as much as its excess. All of its
+    /// length is used up, as far as that goes: what took its time excuses no other. Blamed is what the excess needs.
     pub fn excuses(&mut self, cpu: Option<u32>, sample: &Sample, excess: u64, causes: &mut BTreeSet<Cause>) -> bool {
         if self.unexcused(cpu, sample, excess) > 0 {
             return false;
         }
-        let mut need = excess;
+        let wait = Wait::of(sample);
+        let (mut need, mut whole) = (excess, wait.ns.max(excess));
         for left in self.touched(cpu, sample) {
-            for (ns, held, cause) in left.excusing(Wait::of(sample)) {
-                let taken = need.min(held);
-                if taken > 0 {
-                    *ns -= taken;
-                    need -= taken;
+            for (ns, held, cause) in left.excusing(wait) {
+                let taken = whole.min(held);
+                *ns -= taken;
+                whole -= taken;
+                if need > 0 && taken > 0 {
+                    need = need.saturating_sub(taken);
                     causes.insert(cause);
                 }
             }
@@ -146,8 +160,8 @@ impl Budget {
         }
         let need = self.unexcused(cpu, sample, excess);
         let kernel = self.touched(cpu, sample).map(|left| left.kernel(wait)).fold(0, u64::saturating_add);
-        if kernel >= need && !wait.in_place {
-            let mut need = need;
+        if kernel >= need && kernel >= wait.ns / MATTERS && !wait.in_place {
+            let mut need = wait.ns.max(need);
             for left in self.touched(cpu, sample) {
                 let taken = need.min(left.kernel(wait));
                 left.kernel_ns -= taken;

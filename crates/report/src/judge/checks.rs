@@ -9,7 +9,7 @@ use crate::span::{Span, spans};
 use latido_model::{
     cpus::CpuSet,
     machine::FairServer,
-    record::{Foreign, Outcome, Record, STRANGERS, Second, TaskOwner, ThreadEvidence},
+    record::{Foreign, Outcome, Record, STRANGERS, Second, TaskOwner, ThreadEvidence, WallSteps},
 };
 
 /// A grade and a short sentence with the number.
@@ -142,9 +142,46 @@ pub(super) fn clock(record: &Record, _: &Deciding) -> Graded {
     }
 }
 
+/// How far a clock may move in a second by slewing (500 ppm, adjtimex(2)), ns, and from when on it is said at all.
+const SLEWED_NS: u64 = 500_000;
+const MOVED_NS: u64 = 1_000_000;
+
+/// Where the samples are of CLOCK_REALTIME or CLOCK_TAI, a step lies in them: they are no times any more.
 pub(super) fn wall_clock(record: &Record, _: &Deciding) -> Graded {
-    let shift = record.quality.clock.realtime_shift_ns;
-    note_if(shift.unsigned_abs() > 1_000_000, spans!["CLOCK_REALTIME moved by ", Span::Time(shift)])
+    let quality = &record.quality;
+    let shift = quality.clock.realtime_shift_ns;
+    let is_own = matches!(quality.clock.name.as_str(), "realtime" | "tai");
+    let seconds = record.elapsed_ns.div_ceil(1_000_000_000);
+    let stepped = match quality.wall_steps {
+        Some(steps) => steps.times > 0,
+        // Older records have the difference from begin to end alone.
+        None => shift.unsigned_abs() > SLEWED_NS.saturating_mul(seconds).max(MOVED_NS),
+    };
+    let state = match quality.wall_steps.filter(|steps| steps.times > 0) {
+        Some(WallSteps { times, largest_ns }) => {
+            let most = spans![", most by ", Span::Time(largest_ns), "; ", Span::Time(shift), " from begin to end"];
+            [spans!["CLOCK_REALTIME stepped "], count(times, "time"), most].concat()
+        }
+        None => spans!["CLOCK_REALTIME moved by ", Span::Time(shift)],
+    };
+    if stepped && is_own {
+        return (Invalid, [state, spans![", and it is the clock of the samples"]].concat());
+    }
+    note_if(stepped || shift.unsigned_abs() > MOVED_NS, state)
+}
+
+/// Time in which the measuring process was not let run by somebody is no time of the machine.
+pub(super) fn stopped(record: &Record, _: &Deciding) -> Graded {
+    let Some(stopped) = &record.quality.stopped else { return ok("never") };
+    let together = match stopped.times {
+        1 => spans![" for ", Span::time(stopped.total_ns)],
+        _ => spans![" for ", Span::time(stopped.longest_ns), " at most, ", Span::time(stopped.total_ns), " together"],
+    };
+    let by = format!(" by {}", stopped.how);
+    (
+        Invalid,
+        [spans!["the measuring process was stopped "], count(stopped.times, "time"), spans![by], together].concat(),
+    )
 }
 
 /// A total that contaminates a failure if it excuses it, alone or with others, and is a note otherwise.
@@ -188,6 +225,7 @@ fn listed(record: &Record, of: impl Fn(TaskOwner) -> bool) -> (Vec<&Foreign>, u6
     (tasks, total)
 }
 
+/// Those that were seen; what the rest of the waiting tells is in `run_delay`.
 pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
     let (tasks, total) = listed(record, TaskOwner::excuses);
     let seconds: u64 = record.quality.timeline.iter().map(Second::programs_ns).fold(0, u64::saturating_add);

@@ -5,6 +5,7 @@ use super::{
     label::{self, Labelled},
     repeat::{Pooled, Repeat, RepeatQuantity, Track},
     title,
+    unseen::{Rarity, Watch, bursts, crowd_ns},
 };
 use anyhow::Result;
 use latido_model::{
@@ -106,6 +107,28 @@ impl Configuration {
                 .filter(alike)
                 .flat_map(move |one| one.tracks.iter().map(move |track| (repeat, track)))
         })
+    }
+}
+
+impl Configuration {
+    /// What its repeats support of how often a quantity is above the limit; `None` without a limit, and where not all samples
+    /// above it are stored.
+    pub fn rarity(&self, pooled: &Pooled) -> Option<Rarity> {
+        let limit = self.cell.conditions.limit?.0;
+        let stretch_ns = self.measurand.period.map_or(0, |period| period.0).max(limit);
+        let is_emulated = self.machine.emulated.is_some();
+        let watch = |repeat: &'_ Repeat| {
+            let tracks = self.tracks(pooled).filter(|(of, _)| std::ptr::eq(*of, repeat));
+            let crowd = tracks.map(|(_, track)| crowd_ns(&track.largest, track.plain.count)).max();
+            let seen = match pooled.above_limit {
+                Some(0) => 0,
+                _ => bursts(repeat, pooled, i64::try_from(limit).ok()?, stretch_ns)?,
+            };
+            let crowd_ns = crowd.unwrap_or(0);
+            Some(Watch { seen, crowd_ns, ..Watch::none(&self.cell, is_emulated, repeat.elapsed_ns) })
+        };
+        let watches: Vec<Watch<'_>> = self.repeats.iter().map(watch).collect::<Option<_>>()?;
+        Rarity::of(&watches, stretch_ns)
     }
 }
 

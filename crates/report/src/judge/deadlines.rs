@@ -1,12 +1,13 @@
 //! Deadlines that periodic work would have kept, of a run that neither a limit nor an expectation judges: kernel by kernel.
 
 use super::{
+    copies,
     headline::{Deadlines, Missed, Periodic},
     label::kernel,
     limit::judged,
     names::Names,
+    unseen::{Rarity, Watch, crowd_ns},
 };
-use crate::statistics::confidence::exceedance;
 use latido_model::{
     record::{Record, Series},
     run::{SeriesSource, StoredCell},
@@ -17,8 +18,8 @@ use std::cmp::Reverse;
 /// The deadlines that are looked at, in ns: each ten times the one before.
 const DEADLINES: [u64; 6] = [10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
-/// Fewer slots than show, with the usual confidence, that under a twentieth of them miss a deadline say nothing.
-const TOO_RARE: f64 = 0.05;
+/// Fewer slots say nothing of a deadline that nobody asked for: were a twentieth of them late, none of 59 would be in 5 % of runs.
+const FEWEST: u64 = 59;
 
 /// A measured cell with a periodic quantity: its period, and the series that its limits look at.
 pub(super) struct Slotted<'a> {
@@ -45,6 +46,15 @@ impl<'a> Slotted<'a> {
     fn not_met(&self) -> u64 {
         let all = self.series.iter().filter_map(|series| series.slots);
         all.map(|slots| slots.late.saturating_add(slots.missed)).fold(0, u64::saturating_add)
+    }
+
+    /// What it has watched, for what none of its slots has missed.
+    fn watch(&self, source: &dyn SeriesSource) -> Watch<'_> {
+        let crowd =
+            |series: &&Series| source.series(self.cell, series).map_or(0, |data| crowd_ns(&data.largest, series.count));
+        let crowd_ns = self.series.iter().map(crowd).max().unwrap_or(0);
+        let is_emulated = self.record.machine.emulated.is_some();
+        Watch { crowd_ns, ..Watch::none(&self.cell.cell, is_emulated, self.record.elapsed_ns) }
     }
 
     /// How many of its slots would have missed a deadline. One that passed without being run for has missed whatever is
@@ -117,8 +127,24 @@ fn by_kernel<'s, 'a>(slotted: &'s [Slotted<'a>]) -> Vec<(Option<String>, Vec<&'s
     groups.iter().map(|(place, cells)| (name(place), cells.clone())).collect()
 }
 
+/// What it supports that no slot of these missed a deadline. Members of a sweep that are one draw count once.
+fn rarity(cells: &[&Slotted<'_>], deadline_ns: u64, source: &dyn SeriesSource) -> Option<Rarity> {
+    let is_copy = |(at, one): &(usize, &&Slotted<'_>)| {
+        cells.iter().take(*at).any(|before| copies::are(before.record, one.record))
+    };
+    let period_ns = cells.first()?.period_ns;
+    let watches: Vec<Watch<'_>> =
+        cells.iter().enumerate().filter(|one| !is_copy(one)).map(|(_, one)| one.watch(source)).collect();
+    Rarity::of(&watches, period_ns.max(deadline_ns))
+}
+
 /// By the deadline that was asked for, if it is one for all: the slots tell exactly how many missed it.
-fn asked(period_ns: u64, slots: u64, cells: &[&Slotted<'_>], names: &Names) -> Option<Periodic> {
+fn asked(
+    (period_ns, slots): (u64, u64),
+    cells: &[&Slotted<'_>],
+    names: &Names,
+    source: &dyn SeriesSource,
+) -> Option<Periodic> {
     let deadline_ns = cells.first()?.cell.measurand.deadline?.0;
     if slots == 0 || cells.iter().any(|one| one.cell.measurand.deadline != Some(Ns(deadline_ns))) {
         return None;
@@ -127,7 +153,9 @@ fn asked(period_ns: u64, slots: u64, cells: &[&Slotted<'_>], names: &Names) -> O
     let count = each.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
     let most = each.into_iter().max_by_key(|(_, count)| *count).filter(|_| cells.len() > 1);
     let missed = (count > 0).then_some(Missed { deadline_ns, count, most });
-    Some(Periodic { period_ns, slots, kept_ns: (count == 0).then_some(deadline_ns), missed })
+    let kept_ns = (count == 0).then_some(deadline_ns);
+    let rarity = kept_ns.and_then(|kept_ns| rarity(cells, kept_ns, source));
+    Some(Periodic { period_ns, slots, kept_ns, rarity, missed })
 }
 
 /// What these cells of one kernel and period keep; nothing of too few slots.
@@ -136,10 +164,12 @@ fn periodic(cells: &[&Slotted<'_>], source: &dyn SeriesSource) -> Option<Periodi
     let slots = cells.iter().map(|one| one.slots()).fold(0, u64::saturating_add);
     // The kernel is told before them.
     let names = Names::among(cells.iter().map(|one| &one.cell.cell));
-    if let Some(asked) = asked(period_ns, slots, cells, &names) {
+    if let Some(asked) = asked((period_ns, slots), cells, &names, source) {
         return Some(asked);
     }
-    exceedance(0, slots).filter(|(_, upper)| *upper < TOO_RARE)?;
+    if slots < FEWEST {
+        return None;
+    }
     let (mut kept_ns, mut missed) = (None, None);
     // Where the strictest that is missed is missed mostly, it tells nothing.
     for deadline_ns in DEADLINES.into_iter().rev() {
@@ -158,5 +188,6 @@ fn periodic(cells: &[&Slotted<'_>], source: &dyn SeriesSource) -> Option<Periodi
         }
         break;
     }
-    Some(Periodic { period_ns, slots, kept_ns, missed })
+    let rarity = kept_ns.and_then(|kept_ns| rarity(cells, kept_ns, source));
+    Some(Periodic { period_ns, slots, kept_ns, rarity, missed })
 }

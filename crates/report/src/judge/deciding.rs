@@ -31,6 +31,10 @@ pub struct Deciding {
     excuses: BTreeSet<Cause>,
     /// Whether every sample above the limit is excused.
     excused: bool,
+    /// How many of them are excused.
+    foreign: u64,
+    /// The largest of them that is not.
+    own: Option<i64>,
     /// What within the system under test made so many of the others large.
     named: BTreeMap<Cause, u64>,
     /// How many of those of which nothing is known could be the fair server's.
@@ -58,14 +62,17 @@ impl Deciding {
         let mut excuses = BTreeSet::new();
         let mut named = BTreeMap::new();
         let mut perhaps_server = 0;
+        let (mut foreign, mut own) = (0, None);
         let mut excused = whole && !above.is_empty();
         for (stored, sample) in &above {
             let excess = (sample.value as f64 - limit).ceil() as u64;
             let cpu = stored.cpu;
             let budget = budgets.entry(stored.thread).or_insert_with(|| Budget::new(&record.quality.timeline));
             if budget.excuses(cpu, sample, excess, &mut excuses) {
+                foreign += 1;
                 continue;
             }
+            own = own.max(Some(sample.value));
             excused = false;
             if let Some(cause) = budget.cause(cpu, sample, excess) {
                 *named.entry(cause).or_insert(0) += 1;
@@ -73,7 +80,18 @@ impl Deciding {
                 perhaps_server += 1;
             }
         }
-        Self { worst, count: above.len(), excuses, excused, named, perhaps_server }
+        Self { worst, count: above.len(), excuses, excused, foreign, own, named, perhaps_server }
+    }
+
+    /// Of a failure that stands: how many deciding samples are excused all the same, and the largest that is not. Who quotes the
+    /// worst sample of the machine must not quote another program's.
+    pub fn foreign_beside(&self) -> Option<(u64, i64)> {
+        self.own.filter(|_| !self.excused && self.foreign > 0).map(|own| (self.foreign, own))
+    }
+
+    /// A trace shows that the failure is the machine's own: nothing excuses it.
+    pub fn stands(&mut self) {
+        self.excused = false;
     }
 
     /// Whether this cause has its part in a failure that is foreign as a whole.
@@ -189,6 +207,58 @@ mod tests {
         // Two spikes share one second: together they are longer than what was stolen.
         let two = [at(3, 14_000_000, Class::Unknown), at(3, 13_000_000, Class::Unknown), at(5, 2_000, Class::Unknown)];
         assert!(!weigh(vec![second(3, 20_000_000, 0)], &two, 9).is_foreign());
+    }
+
+    /// Foreign bursts of 6 ms beside a load of the cell that alone holds the CPU for as long: two samples of 5.35 ms above 5 ms are
+    /// not both excused by one burst, and none where the load ran as long in that second.
+    #[test]
+    fn a_burst_excuses_no_more_than_its_length_and_nothing_that_the_load_may_have_done() {
+        let at_5_ms = |timeline: Vec<Second>, largest: &[Sample]| {
+            let mut record = sample::record();
+            record.quality.timeline = timeline;
+            Deciding::new(&record, Some(5e6), &[Stored { count: 100, thread: 0, cpu: None, largest }])
+        };
+        let late = || at(3, 5_350_000, Class::Preempted);
+        let (one, two) = ([late(), at(5, 2_000, Class::Unknown)], [late(), late(), at(5, 2_000, Class::Unknown)]);
+        let foreign = |load_ns| vec![Second { load_ns, ..second(3, 0, 6_000_000) }];
+        assert!(at_5_ms(foreign(0), &one).is_foreign());
+        assert!(!at_5_ms(foreign(0), &two).is_foreign(), "0.35 ms of each is above, and 5.35 ms of each were lost");
+        assert!(!at_5_ms(foreign(5_900_000), &one).is_foreign(), "the load ran as long");
+        assert!(at_5_ms(foreign(5_000_000), &one).is_foreign(), "too short for what is above");
+        // The load may lie in an entry of its own, of another length.
+        let apart =
+            vec![second(3, 0, 6_000_000), Second { load_ns: 9_000_000, length_ns: 2_000_000_000, ..second(3, 0, 0) }];
+        assert!(!at_5_ms(apart, &one).is_foreign());
+        // Of stolen time the load has no part.
+        assert!(at_5_ms(vec![Second { load_ns: 9_000_000, ..second(3, 10_000_000, 0) }], &one).is_foreign());
+    }
+
+    /// One sample of two is a program's: the worst of the machine is the other.
+    #[test]
+    fn what_is_excused_is_told_beside_a_failure() {
+        let spikes = [at(3, 5_000_000, Class::Unknown), at(7, 200_000, Class::Unknown), at(5, 2_000, Class::Unknown)];
+        let beside = |timeline| weigh(timeline, &spikes, 100).foreign_beside();
+        assert_eq!(beside(vec![second(3, 0, 10_000_000)]), Some((1, 200_000)));
+        assert_eq!(beside(vec![]), None);
+        assert_eq!(
+            beside(vec![second(3, 0, 10_000_000), second(7, 0, 10_000_000)]),
+            None,
+            "the whole failure is foreign"
+        );
+    }
+
+    /// 18.7 us of a thread that moves tasks are not why a sample took 5.35 ms, though no more than that is left unexcused.
+    #[test]
+    fn a_kernel_thread_is_named_for_a_part_that_matters() {
+        let named = |kernel_ns: u64| -> Vec<(Cause, u64)> {
+            let mut record = sample::record();
+            record.quality.timeline = vec![Second { kernel_ns, ..second(3, 0, 340_000 + kernel_ns) }];
+            let largest = [at(3, 5_350_000, Class::Preempted), at(5, 2_000, Class::Unknown)];
+            let stored = [Stored { count: 100, thread: 0, cpu: None, largest: &largest }];
+            Deciding::new(&record, Some(5e6), &stored).named().collect()
+        };
+        assert_eq!(named(18_700), []);
+        assert_eq!(named(2_000_000), [(Cause::Kernel, 1)]);
     }
 
     /// What one cause explains alone is not laid on another of the same second.

@@ -1,6 +1,6 @@
 //! What a run's verdict rests on: typed, to be phrased once as the headline.
 
-use super::{measured::Decision, outcome::Outcome, reason::Reason};
+use super::{measured::Decision, outcome::Outcome, reason::Reason, unseen::Rarity};
 use latido_model::verdict::Verdict;
 use serde::Serialize;
 
@@ -149,6 +149,8 @@ pub struct Periodic {
     pub slots: u64,
     /// The strictest deadline of those looked at that no slot missed, in ns.
     pub kept_ns: Option<u64>,
+    /// What it supports that none missed it; absent where some missed each.
+    pub rarity: Option<Rarity>,
     /// The next stricter one.
     pub missed: Option<Missed>,
 }

@@ -86,7 +86,10 @@ fn weigh(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weigh
         .iter()
         .map(|(series, largest)| Stored { thread: series.thread, count: series.count, cpu: series.cpu, largest })
         .collect();
-    let deciding = Deciding::new(record, record.cell.conditions.limit.map(|limit| limit.0 as f64), &stored);
+    let mut deciding = Deciding::new(record, record.cell.conditions.limit.map(|limit| limit.0 as f64), &stored);
+    if deciding.is_foreign() && source.shows_own_failure(cell) {
+        deciding.stands();
+    }
     let findings = trust::findings(record, &deciding);
     let (by_limit, figure) = limit::against(record, &timed, &bins, &deciding);
     let contradictions = contradictions(record).into_iter().map(|what| Reason::Contradiction { part: None, what });

@@ -62,7 +62,8 @@ pub(super) fn against(record: &Record, timed: &[&Series], bins: &[Vec<Bin>], dec
     let also = beyond.map(|other| other.quantity.clone()).collect::<BTreeSet<_>>().into_iter().collect();
     let verdict = if deciding.is_foreign() { Verdict::Contaminated } else { Verdict::Fail };
     let named = deciding.named().collect();
-    (verdict, Reason::Above { above, count: Some(count), limit_ns, worst, also, named })
+    let foreign = deciding.foreign_beside();
+    (verdict, Reason::Above { above, count: Some(count), limit_ns, worst, also, foreign, named })
 }
 
 /// The same of what another tool has counted: what lies across the limit decides nothing.
@@ -108,7 +109,10 @@ fn coarse(record: &Record, timed: &[&Series], bins: &[Vec<Bin>]) -> (Verdict, Re
         let beyond = timed.iter().filter(|other| known(other).is_some_and(|max| max.within(limit_ns) == Some(false)));
         let also = beyond.map(|other| other.quantity.clone()).filter(|name| *name != series.quantity);
         let also = also.collect::<BTreeSet<_>>().into_iter().collect();
-        return (Verdict::Fail, Reason::Above { above, count, limit_ns, worst, also, named: Vec::new() });
+        return (
+            Verdict::Fail,
+            Reason::Above { above, count, limit_ns, worst, also, foreign: None, named: Vec::new() },
+        );
     }
     if unknown || decided.contains(&None) {
         return (Verdict::Inconclusive, Reason::Coarse { worst, limit_ns, open: max.1.is_none() || unknown });

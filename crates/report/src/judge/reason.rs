@@ -81,6 +81,8 @@ pub enum Reason {
         worst: Worst,
         /// Other quantities with samples above it.
         also: Vec<String>,
+        /// How many of them are foreign though the failure stands, and the largest that is not, ns.
+        foreign: Option<(u64, i64)>,
         /// What within the system under test made how many of them large, as far as it is known.
         named: Vec<(Cause, u64)>,
     },

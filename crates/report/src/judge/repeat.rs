@@ -1,6 +1,10 @@
 //! The repeat: one cell of one run as it was measured, its threads pooled. Repeats of one boot are not independent of it.
 
-use super::{coarse::Bins, parts};
+use super::{
+    coarse::Bins,
+    crowds::{Crowds, Thread},
+    parts,
+};
 use crate::statistics::pool;
 use anyhow::Result;
 use hdrhistogram::Histogram;
@@ -72,6 +76,8 @@ pub struct Pooled {
     pub elapsed_ns: u64,
     /// Samples below zero, which no histogram holds.
     pub negative: u64,
+    /// How much less its samples say of its quantiles than independent ones.
+    pub crowds: Crowds,
     /// The bins in which another tool has counted; absent for what latido measured.
     pub bins: Option<Bins>,
 }
@@ -95,6 +101,12 @@ pub struct Track {
     pub samples: Vec<Point>,
     /// The probe's own facts of it, as [`Series::facts`].
     pub facts: BTreeMap<String, i64>,
+}
+
+impl Track {
+    fn over_time(&self) -> Thread<'_> {
+        Thread { largest: &self.largest, count: self.plain.count, blocks: &self.blocks }
+    }
 }
 
 impl Repeat {
@@ -128,7 +140,8 @@ impl Repeat {
         let limit = |quantity: &str| record.cell.conditions.limit.filter(|_| cell.measurand.judges(quantity));
         let pool = |part: Gathered<'_>| {
             let limit = limit(&part.first.quantity);
-            part.pool(limit, record.elapsed_ns)
+            let period_ns = part.first.slots.and(cell.measurand.period).map(|period| period.0);
+            part.pool(limit, record.elapsed_ns, period_ns)
         };
         let quantities = parts.into_iter().map(pool).collect::<Result<_>>()?;
         Ok(Self {
@@ -200,7 +213,7 @@ impl<'a> Gathered<'a> {
         Ok(())
     }
 
-    fn pool(self, limit: Option<Ns>, elapsed_ns: u64) -> Result<RepeatQuantity> {
+    fn pool(self, limit: Option<Ns>, elapsed_ns: u64, period_ns: Option<u64>) -> Result<RepeatQuantity> {
         let woken = self.woken;
         let histogram = pool::histograms([&woken, &self.missed])?;
         let key = (self.first.quantity.as_str(), &self.first.labels, self.first.unit.as_str());
@@ -211,7 +224,9 @@ impl<'a> Gathered<'a> {
             bins: None,
         };
         let sums = Sums { bins: Bins::merged(self.bins.iter().map(Option::as_ref)), ..sums };
-        let pooled = Pooled::new(key, &self.tracks.iter().collect::<Vec<_>>(), sums, woken, histogram, limit);
+        let mut pooled = Pooled::new(key, &self.tracks.iter().collect::<Vec<_>>(), sums, woken, histogram, limit);
+        let threads: Vec<Thread<'_>> = self.tracks.iter().map(Track::over_time).collect();
+        pooled.crowds = Crowds::of(&threads, &pooled.summary, period_ns, elapsed_ns);
         Ok(RepeatQuantity { pooled, tracks: self.tracks })
     }
 }
@@ -242,7 +257,8 @@ impl Pooled {
         };
         let woken = pool::histograms(each().map(|one| &one.woken))?;
         let histogram = pool::histograms(each().map(|one| &one.histogram))?;
-        Ok(Some(Self::new(first.key(), &tracks, sums, woken, histogram, limit)))
+        let crowds = Crowds::over(each().map(|one| (&one.crowds, one.summary.count)));
+        Ok(Some(Self { crowds, ..Self::new(first.key(), &tracks, sums, woken, histogram, limit) }))
     }
 
     /// What tells it from the other quantities of its cell: name, labels, unit.
@@ -280,6 +296,7 @@ impl Pooled {
             histogram,
             elapsed_ns: sums.elapsed_ns,
             negative: sums.negative,
+            crowds: Crowds::default(),
             bins: sums.bins,
         }
     }

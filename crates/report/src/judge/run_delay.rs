@@ -3,7 +3,7 @@
 use super::{
     checks::{Graded, note_if, ok, throttle_settings, unknown},
     deciding::Deciding,
-    finding::Grade::Note,
+    finding::Grade::{Note, Ok},
 };
 use crate::span::{Span, spans};
 use latido_model::record::{Record, ThreadEvidence};
@@ -13,22 +13,13 @@ const WAKE_NS: u64 = 10_000;
 
 /// Notes the thread of which the most is unexplained.
 pub(super) fn run_delay(record: &Record, deciding: &Deciding) -> Graded {
-    // What the kernel granted, not what was asked for. A helper is below the measured thread: that it waits is the
-    // measurement.
-    let is_shared = |thread: &ThreadEvidence| ["other", "batch", "idle"].iter().any(|by| thread.policy.starts_with(by));
-    let measuring = || record.quality.threads.iter().filter(|thread| !thread.helper);
-    if !record.cell.scheduling.is_realtime() || (measuring().next().is_some() && measuring().all(is_shared)) {
+    if is_shared(record) {
         return ok("shared: any task may run before it");
     }
-    // Only from when on samples count the others are known.
-    let counted =
-        |thread: &ThreadEvidence| Some(thread.run_delay_ns?.saturating_sub(thread.warmup_delay_ns.unwrap_or(0)));
-    let told = measuring().filter_map(|thread| Some((thread, counted(thread)?)));
-    let weighed = told.map(|(thread, delay)| (delay.saturating_sub(explained(record, thread)), delay, thread));
-    let Some((open, delay, thread)) = weighed.max_by_key(|(open, delay, _)| (*open, *delay)) else { return unknown() };
+    let Some((open, delay, thread)) = most(record) else { return unknown() };
     let whose = thread.cpu.map_or_else(Vec::new, |cpu| spans![" on ", Span::Where(format!("CPU {cpu}"))]);
     let waited = [spans!["waited for ", Span::time(delay)], whose].concat();
-    if open == 0 || open.saturating_mul(100) < record.elapsed_ns {
+    if !is_much(open, record) {
         // In each of many cells another figure would say no more.
         return ok("explained by what was seen");
     }
@@ -39,6 +30,43 @@ pub(super) fn run_delay(record: &Record, deciding: &Deciding) -> Graded {
     let limited = throttle_settings(record, deciding).0 == Note;
     let perhaps = if limited { spans!["; the kernel's limits allow for some (throttle settings)"] } else { Vec::new() };
     note_if(true, [waited, nobody, perhaps].concat())
+}
+
+/// Whether tasks that are no foreign ones may run before the measuring threads. What the kernel granted, not what was asked for.
+fn is_shared(record: &Record) -> bool {
+    let is_shared = |thread: &ThreadEvidence| ["other", "batch", "idle"].iter().any(|by| thread.policy.starts_with(by));
+    // A helper is below the measured thread: that it waits is the measurement.
+    let measuring = || record.quality.threads.iter().filter(|thread| !thread.helper);
+    !record.cell.scheduling.is_realtime() || (measuring().next().is_some() && measuring().all(is_shared))
+}
+
+/// The thread of which the most is unexplained, with that and all that it waited, ns.
+fn most(record: &Record) -> Option<(u64, u64, &ThreadEvidence)> {
+    // Only from when on samples count the others are known.
+    let counted =
+        |thread: &ThreadEvidence| Some(thread.run_delay_ns?.saturating_sub(thread.warmup_delay_ns.unwrap_or(0)));
+    let measuring = record.quality.threads.iter().filter(|thread| !thread.helper);
+    let told = measuring.filter_map(|thread| Some((thread, counted(thread)?)));
+    let weighed = told.map(|(thread, delay)| (delay.saturating_sub(explained(record, thread)), delay, thread));
+    weighed.max_by_key(|(open, delay, _)| (*open, *delay))
+}
+
+/// `foreign tasks`: those that were seen. Where none was, and yet a real-time thread waited for somebody, "none" would be wrong:
+/// programs that live for some ms come and go between two looks.
+pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
+    let (grade, state) = super::checks::foreign(record, deciding);
+    let open = if is_shared(record) { None } else { most(record).map(|(open, ..)| open) };
+    match open.filter(|open| grade == Ok && is_much(*open, record)) {
+        Some(open) => {
+            (Note, spans!["none seen, but ", Span::time(open), " of waiting is nobody's who was seen (run delay)"])
+        }
+        None => (grade, state),
+    }
+}
+
+/// Whether so much waiting is more than a remark that each of many cells would have.
+fn is_much(open: u64, record: &Record) -> bool {
+    open > 0 && open.saturating_mul(100) >= record.elapsed_ns
 }
 
 /// What others are known to have taken from a thread: tasks that were listed, other measuring threads of its CPU, the
@@ -61,11 +89,29 @@ fn explained(record: &Record, thread: &ThreadEvidence) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::finding::Grade::{self, Ok};
+    use crate::judge::finding::Grade;
     use latido_model::{
         record::{Foreign, Second, TaskOwner},
         sample,
     };
+
+    /// Programs that live 8 ms, for 1.5 s together: none is listed, and yet "none seen" would be wrong.
+    #[test]
+    fn who_was_not_seen_is_not_none() {
+        let told = |delay: u64| {
+            let mut record = sample::record();
+            record.quality.foreign.clear();
+            record.quality.threads[1].run_delay_ns = Some(delay);
+            let (grade, state) = foreign(&record, &Deciding::default());
+            (grade, crate::span::plain(&state))
+        };
+        let (grade, said) = told(1_500_000_000);
+        assert!(
+            grade == Note && said.starts_with("none seen, but ") && said.contains("nobody's who was seen"),
+            "{said}"
+        );
+        assert_eq!(told(10_000), (Ok, "none seen".into()));
+    }
 
     fn judged(change: impl Fn(&mut Record)) -> (Grade, String) {
         let mut record = sample::record();

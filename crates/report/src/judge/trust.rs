@@ -8,7 +8,7 @@ use super::{
         Finding,
         Grade::{self, Contaminated, Invalid, Note},
     },
-    run_delay::run_delay,
+    run_delay::{self, run_delay},
     stamps::stamps,
 };
 use super::{
@@ -154,7 +154,7 @@ pub const CHECKS: &[Check] = &[
         "/proc/*/task/*/schedstat, of what is neither load nor kernel",
         "in a second that decides a failure, as long as its excess",
         Contaminated,
-        foreign,
+        run_delay::foreign,
     )
     .of_threads(),
     check("steal", "/proc/stat", "in a second that decides a failure, as long as its excess", Contaminated, steal),
@@ -181,7 +181,23 @@ pub const CHECKS: &[Check] = &[
     check("page faults", "getrusage(2) of the measuring threads", "any while measuring", Note, faults).of_threads(),
     check("preemptions", "getrusage(2) of the measuring threads", "any of a real-time thread", Note, preemptions)
         .of_threads(),
-    check("wall clock", "CLOCK_REALTIME against CLOCK_MONOTONIC", "a change above 1 ms", Note, wall_clock),
+    check(
+        "wall clock",
+        "CLOCK_REALTIME against CLOCK_MONOTONIC, ten times a second",
+        "a step of 1 ms of the samples' own clock; of another one a note",
+        Invalid,
+        wall_clock,
+    ),
+    Check {
+        applies: |record| record.quality.stopped.is_some(),
+        ..check(
+            "stopped",
+            "the measuring process's state and its control groups, ten times a second",
+            "stopped by a signal, a debugger or a freezer",
+            Invalid,
+            stopped,
+        )
+    },
     check(
         "throttle settings",
         "sched_rt_runtime_us, fair_server",
@@ -206,7 +222,7 @@ pub const CHECKS: &[Check] = &[
         applies: |record| record.quality.tracing.is_some(),
         ..check(
             "tracing",
-            "tracefs, before and after",
+            "tracefs, before, once a second, and after",
             "a trace is written that nobody asked for (stop_on, trace)",
             Note,
             tracing,

@@ -13,6 +13,7 @@ use latido_trace::{
 };
 use serde::Serialize;
 pub use spikes::{Asked, OfCell, Spikes, TraceSource, of_cell, of_run};
+use std::collections::BTreeMap;
 pub use told::{kind, said};
 
 /// A late sample or a long wait.
@@ -39,6 +40,9 @@ pub struct Worst {
     pub chain: Vec<Step>,
     /// What it was lost to, in order of time; the pieces add up to it. Empty where there are more than can be followed.
     pub slices: Vec<Piece>,
+    /// Which tasks had its CPU, `name-number`, and how long each, ns.
+    #[serde(skip)]
+    pub ran: Vec<(String, u64)>,
     /// The same by cause, the longest first; those beyond the longest ones are one.
     pub causes: Vec<Piece>,
     /// The events around it: ns since its begin, CPU, text.
@@ -117,6 +121,7 @@ impl Worst {
             covered: !has(Cause::Untraced),
             chain: steps(&found.chain, since),
             slices: if found.slices.len() <= FOLLOWED { slices.collect() } else { Vec::new() },
+            ran: ran(found),
             causes: causes(found),
             excerpt: found.excerpt.iter().map(|line| (since(line.time), line.cpu, line.text.clone())).collect(),
             omitted: found.omitted,
@@ -135,6 +140,17 @@ impl Piece {
     fn of(cause: &Cause, ns: u64) -> Self {
         Self { cause: said(cause), ns, kind: kind(cause) }
     }
+}
+
+/// The tasks that had the CPU.
+fn ran(found: &Explained) -> Vec<(String, u64)> {
+    let mut all: BTreeMap<&str, u64> = BTreeMap::new();
+    for slice in &found.slices {
+        if let Cause::Task(name, _) = &slice.cause {
+            *all.entry(name).or_default() += slice.ns();
+        }
+    }
+    all.into_iter().map(|(name, ns)| (name.to_owned(), ns)).collect()
 }
 
 /// The causes by name, the rest of them as one.

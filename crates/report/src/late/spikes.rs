@@ -5,7 +5,7 @@ use crate::words;
 use anyhow::Result;
 use latido_model::{
     cell::{Cell, Scheduling},
-    record::{Record, Series},
+    record::{Evidence, Record, Series},
     run::{
         CellState, Run, SeriesSource, StoredCell,
         late::{self, Chosen, Explainable, Late},
@@ -133,7 +133,11 @@ fn spikes(
         Some(Window { begin, end: one.end_ns, pid: one.tid?, cpu: one.cpu, slept })
     };
     let windows: Vec<Window> = chosen.samples.iter().filter_map(window).collect();
-    let (explained, _) = explain(trace, buffer, &windows);
+    let (mut explained, _) = explain(trace, buffer, &windows);
+    for one in &mut explained {
+        let since_start = chosen.samples.iter().find(|late| window(late) == Some(one.window)).map(|late| late.at_ns);
+        told_by_record(one, since_start, &record.quality);
+    }
     let class = class(&cell.cell);
     let told = |one: &Late| {
         let window = window(one)?;
@@ -156,6 +160,32 @@ fn spikes(
         lost_events: recorded.map_or(0, |recorded| recorded.lost()),
         cut: recorded.and_then(|recorded| recorded.cut.clone()),
     }
+}
+
+/// Without an idle state that takes time to leave, the CPU is back within this, ns.
+const AWAKE_NS: u64 = 100_000;
+
+/// A shorter stop of a machine is not told from what else leaves no event, ns.
+const STANDSTILL_NS: u64 = 1_000_000;
+
+/// What the record knows beside the trace: whether idle states that take time to leave were held off, and in which seconds time
+/// was stolen. `since_start` is the end of the window, ns since the first slot.
+pub(super) fn told_by_record(one: &mut Explained, since_start: Option<u64>, evidence: &Evidence) {
+    if evidence.dma_latency_held {
+        one.idle_exits_within(AWAKE_NS);
+    }
+    let Some(since_start) = since_start else { return };
+    let (end, cpu) = (one.window.end, one.window.cpu);
+    one.standstills(STANDSTILL_NS, |from, to| {
+        let at = |time: u64| since_start.saturating_sub(end.saturating_sub(time));
+        let touched = evidence.timeline.iter().filter(|second| {
+            second.cpu.is_none_or(|of| of == cpu)
+                && second.start_ns <= at(to)
+                && second.start_ns.saturating_add(second.length_ns) > at(from)
+        });
+        // Stolen time is counted in steps of a tick.
+        touched.map(|second| second.most().steal_ns).fold(0, u64::saturating_add) >= to.saturating_sub(from) / 2
+    });
 }
 
 /// A measuring thread by the name that the kernel has of it, `latido/0-150`, as all other tasks are told: of its events, else of

@@ -34,6 +34,30 @@ fn causes_add_up_over_samples() {
     assert!((rows.iter().map(|row| row.share).sum::<f64>() - 1.0).abs() < 1e-12);
 }
 
+/// Idle for 11.9 ms where states that take time are held off: no way out of idle takes that long. With as much stolen in that
+/// second, and no event of any CPU meanwhile, the hypervisor had stopped the machine.
+#[test]
+fn a_guest_that_was_stopped_is_not_leaving_idle() {
+    use latido_model::record::{Evidence, Second};
+    use latido_trace::explain::Line;
+    let told = |held: bool, steal_ns: u64, event: Option<u64>| {
+        let mut one = explained(vec![
+            Slice { begin: 0, end: 11_900_000, cause: Cause::IdleExit },
+            Slice { begin: 11_900_000, end: 11_910_000, cause: Cause::Itself },
+        ]);
+        one.chain.waking = Some(11_900_000);
+        one.excerpt.extend(event.map(|time| Line { time, cpu: 1, text: "tick".into() }));
+        let second = Second { start_ns: 5_000_000_000, length_ns: 1_000_000_000, steal_ns, ..Second::default() };
+        let evidence = Evidence { dma_latency_held: held, timeline: vec![second], ..Evidence::default() };
+        spikes::told_by_record(&mut one, Some(5_500_000_000), &evidence);
+        one.slices[0].cause.clone()
+    };
+    assert_eq!(told(true, 0, None), Cause::NoInterruptIdle);
+    assert_eq!(told(true, 10_000_000, None), Cause::Standstill);
+    assert_eq!(told(true, 10_000_000, Some(4_000_000)), Cause::NoInterruptIdle, "the other CPU went on");
+    assert_eq!(told(false, 0, None), Cause::IdleExit, "the trace's own bound is another");
+}
+
 /// So many causes that one would be left over are all named; more are told together.
 #[test]
 fn one_cause_is_not_others() {

@@ -13,7 +13,10 @@ pub fn said(cause: &Cause) -> String {
         Cause::Elsewhere => "no interrupt came although they were on".into(),
         Cause::Task(name, class) => format!("{name} ({})", class.name()),
         Cause::NotPreemptible(name) => format!("{name} could not be preempted"),
+        Cause::Kept(name) => format!("{name} kept it (its priority may have changed)"),
         Cause::IdleExit => "leaving idle".into(),
+        Cause::NoInterruptIdle => "no interrupt came while idle (hypervisor, firmware, idle exit)".into(),
+        Cause::Standstill => "the hypervisor stopped the machine (time was stolen, and no CPU wrote an event)".into(),
         Cause::InterProcessor => "message between CPUs".into(),
         Cause::Migration => "migration".into(),
         Cause::Lock => "waiting for a lock of the kernel".into(),
@@ -39,6 +42,9 @@ pub fn kind(cause: &Cause) -> &'static str {
         | Cause::InterruptsOff(_)
         | Cause::Elsewhere
         | Cause::NotPreemptible(_)
+        | Cause::Kept(_)
+        | Cause::NoInterruptIdle
+        | Cause::Standstill
         | Cause::Lock
         | Cause::Blocked
         | Cause::Stopped

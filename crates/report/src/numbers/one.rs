@@ -79,8 +79,10 @@ pub fn of(samples: &[i64], question: &Question) -> Result<One, Refusal> {
     let (mean, sd) = moments(samples, min);
     let length_s = question.interval_ns.map(|interval| count as f64 * (interval as f64 / 1e9));
     let of_quantile = |p: f64| -> Result<Quantile, Refusal> {
-        let needed = quantile::needed(p, (1.0 - CONFIDENCE) / 2.0);
-        Ok(Quantile { quantile: quantile::quantile(&sorted, p, CONFIDENCE)?, needed })
+        let quantile = quantile::quantile_of_series(samples, &sorted, p, CONFIDENCE)?;
+        let independent = quantile::needed(p, (1.0 - CONFIDENCE) / 2.0);
+        let needed = independent.map(|needed| (needed as f64 * quantile.design_effect).ceil() as u64);
+        Ok(Quantile { quantile, needed })
     };
     Ok(One {
         unit: "ns",

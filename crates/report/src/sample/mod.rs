@@ -294,6 +294,7 @@ impl SampleRun {
             limit_ns: 100_000,
             worst,
             also: Vec::new(),
+            foreign: None,
             named: Vec::new(),
         });
         let cause = DecidingCell { cell: "wakeup, none".into(), reason, doubted: None };

@@ -104,6 +104,7 @@ impl SampleRecorder {
             histogram: self.histogram,
             elapsed_ns: self.count * PERIOD,
             negative: 0,
+            crowds: crate::judge::crowds::Crowds::default(),
         };
         RepeatQuantity { pooled, tracks: self.tracks }
     }

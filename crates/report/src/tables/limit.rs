@@ -32,7 +32,7 @@ fn of(section: &Section, shown: &[Named]) -> Option<Sheet> {
         let cpu = own.cpu.map_or_else(|| Datum::Text("not pinned".into()), |cpu| Datum::Count(cpu.into()));
         let samples = &limit.samples;
         let mut row = vec![Datum::Text(named.name.clone()), Datum::Count(own.repeat.into()), cpu];
-        row.extend([Datum::Count(samples.count), Datum::Count(samples.above), share(samples), hour(samples)]);
+        row.extend([Datum::Count(samples.count), Datum::Count(samples.above), share(limit), hour(samples)]);
         if bursts {
             row.extend(match (&limit.clusters, &limit.not_clustered) {
                 (Some(found), _) => [Datum::Count(found.above), hour(found)],
@@ -67,9 +67,14 @@ fn of(section: &Section, shown: &[Named]) -> Option<Sheet> {
     Some(Sheet::plain(title, head, rows).leading(3).notes(notes))
 }
 
-/// `0.03 % (0.01 % to 0.07 %)`, `0 % (at most 0.03 %)`.
-fn share(found: &Exceedance) -> Datum {
-    bounded(found, &found.share, percent)
+/// `0.03 % (0.01 % to 0.07 %)`; of none, and where it is not known whether samples come in bursts, without limits: those of
+/// independent samples would not hold.
+fn share(limit: &Limit) -> Datum {
+    let found = &limit.samples;
+    match found.above == 0 || limit.not_clustered.is_some() {
+        true => Datum::Text(percent(found.share.value)),
+        false => bounded(found, &found.share, percent),
+    }
 }
 
 /// The same of an hour.
@@ -92,7 +97,7 @@ mod tests {
     use super::*;
     use crate::{sample, tree::sections};
 
-    /// One sample above of three is told with its bounds, and none above with the most there may be; no row is narrower
+    /// One sample above of three is told with its bounds, and none above with none that samples would give; no row is narrower
     /// than its head.
     #[test]
     fn none_above_has_an_upper_bound_alone() {
@@ -103,7 +108,7 @@ mod tests {
         let sheet = sheet(&sections(&all)[0]).unwrap();
         assert!(sheet.rows.iter().all(|row| row.len() == sheet.head.len()), "{sheet:?}");
         let share = |row: usize| sheet.rows[row][5].text(None);
-        assert!(share(0).starts_with("33.3 % (") && share(1).starts_with("0 % (at most 63."), "{sheet:?}");
+        assert!(share(0).starts_with("33.3 % (") && share(1) == "0 %", "{sheet:?}");
         assert!(super::sheet(&sections(&[sample::of("free", &[1_000], None)])[0]).is_none());
     }
 }

@@ -9,18 +9,18 @@ use latido_model::{
     record::{QUANTILES, quantized::at_rank as at_rank_of_bins},
     summary::{Exact, at_rank},
 };
-use latido_statistics::quantile::ranks;
+use latido_statistics::quantile::ranks_among;
 
 /// The confidence of the limits.
 const CONFIDENCE: f64 = 0.95;
 
-/// A quantile of all samples of a configuration with its limits by binomial ranks; a limit is absent where the samples are
+/// A quantile of all samples of a configuration with its limits by binomial ranks of those that are independent; a limit is absent where the samples are
 /// too few for a rank, and is never the maximum in its stead.
 pub fn estimate(pooled: &Pooled, key: &str) -> Option<Estimate> {
     let value = pooled.summary.quantiles.get(key).copied().flatten()? as f64;
     let p = QUANTILES.iter().find(|(name, _)| *name == key).map(|(_, p)| *p)?;
     let summary = &pooled.summary;
-    let ranks = ranks(summary.count, p, CONFIDENCE).ok()?;
+    let ranks = ranks_among(summary.count, p, CONFIDENCE, pooled.crowds.effect(key)).ok()?;
     if let Some(bins) = &pooled.bins {
         // The limits reach to the far ends of the bins that hold them.
         let at = |rank: Option<u64>| at_rank_of_bins(&bins.bins, rank?);
@@ -52,8 +52,12 @@ pub fn sheet(section: &Section) -> Option<Sheet> {
     let head = ["configuration".into(), crate::words::plural(section.noun())];
     let head = head.into_iter().chain(keys().map(quantile_name)).map(Head::from).collect();
     let title = format!("{}, quantiles with 95 % limits", section.title());
-    let note =
-        "Limits by binomial ranks, as of independent samples: wider where these come in bursts or repeats differ.";
+    let note = match section.series.iter().all(|series| series.pooled.bins.is_some()) {
+        true => "Limits by binomial ranks, as of independent samples: when each came is not known.",
+        false => {
+            "Limits by binomial ranks of as many samples as come independently, by blocks of time; wider where repeats differ."
+        }
+    };
     section
         .has_samples()
         .then(|| Sheet::new(title, head, rows, section.unit, &typical).leading(2).notes([note.to_owned()]))

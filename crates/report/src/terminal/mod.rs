@@ -24,7 +24,6 @@ use crate::{
     late::OfCell,
     maxima::Maxima,
     span,
-    statistics::confidence::exceedance,
     tables::{declared, maxima, spread, summary::of_quantity},
     tree::{Datum, Report, Section, Sheet, declared::Lookup, sections},
     words,
@@ -226,23 +225,17 @@ fn advice(advice: &Advice, style: Style) -> Vec<String> {
     lines
 }
 
-/// How rare a sample above the limit is, where there was none: of the quantity that came closest to its limit.
+/// What it supports that no sample was above the limit: of the quantity that came closest to its limit.
 fn support(found: &Configurations) -> Option<String> {
     let limited = found.all.iter().filter_map(|one| Some((one, one.cell.conditions.limit?.0 as f64)));
-    let quantities = limited.flat_map(|(one, limit)| one.quantities.iter().map(move |pooled| (pooled, limit)));
+    let quantities = limited.flat_map(|(one, limit)| one.quantities.iter().map(move |pooled| (one, pooled, limit)));
     let near = |pooled: &Pooled, limit: f64| pooled.summary.max.map_or(0.0, |max| max as f64 / limit);
-    let (closest, _) = quantities
-        .filter(|(pooled, _)| pooled.above_limit == Some(0))
-        .max_by(|a, b| near(a.0, a.1).total_cmp(&near(b.0, b.1)))?;
-    let (_, upper) = exceedance(0, closest.summary.count)?;
-    Some(match upper {
-        0.05.. => "none above it, but so few cannot say how rare one is: measure longer".into(),
-        _ => format!(
-            "0 of {} above it: with 95 % confidence fewer than 1 in {}",
-            closest.summary.count,
-            (1.0 / upper) as u64
-        ),
-    })
+    let (configuration, closest, _) = quantities
+        .filter(|(_, pooled, _)| pooled.above_limit == Some(0))
+        .max_by(|a, b| near(a.1, a.2).total_cmp(&near(b.1, b.2)))?;
+    let count = closest.summary.count;
+    let rarity = configuration.rarity(closest)?;
+    Some(format!("0 of {count} above it: {}", rarity.text()))
 }
 
 /// The figures of records that could not be stored: nothing measured is lost without having been seen.

@@ -2,7 +2,7 @@
 
 use super::{Curve, Section};
 use crate::{
-    extremes::{Extremes, seen},
+    extremes::{Extremes, Seen, seen},
     judge::repeat::{Repeat, Track},
 };
 use latido_model::machine::Emulated;
@@ -72,6 +72,12 @@ pub fn emulated<'a, 'b: 'a>(series: impl Iterator<Item = &'a Curve<'b>>) -> Opti
 }
 
 impl Curve<'_> {
+    /// What the time of all of its repeats was enough to see; nothing of a guest, which has no days.
+    pub fn seen(&self) -> Option<Seen> {
+        let real = self.configuration.machine.emulated.is_none();
+        real.then(|| Seen::of_ns(self.measured_ns())).flatten()
+    }
+
     /// How long the machine was watched in all of its repeats, ns.
     pub fn measured_ns(&self) -> u64 {
         self.configuration.repeats.iter().map(|repeat| repeat.elapsed_ns).fold(0, u64::saturating_add)
@@ -88,9 +94,11 @@ impl Curve<'_> {
         all.truncate(each);
         all.sort_by_key(|(at, _)| *at);
         let limit = self.limit().map(|limit| limit as i64);
-        let named = |(_, (repeat, track)): (usize, (&Repeat, &Track))| Named {
-            name: self.name.clone(),
-            extremes: Extremes::of(repeat, track, limit),
+        let is_guest = self.configuration.machine.emulated.is_some();
+        let named = |(_, (repeat, track)): (usize, (&Repeat, &Track))| {
+            let extremes = Extremes::of(repeat, track, limit);
+            let extremes = if is_guest { extremes.of_a_guest() } else { extremes };
+            Named { name: self.name.clone(), extremes }
         };
         all.into_iter().map(named).collect()
     }

@@ -49,13 +49,30 @@ pub fn default_k(count: u64, stored: u64) -> u64 {
     (count / 50).max(100).min(stored.saturating_sub(1))
 }
 
+/// So many times fewer exceedances have a threshold that lies higher in the tail.
+const HIGHER: u64 = 3;
+
+/// The fit above a higher threshold, where there are enough values for one.
+fn higher(observed: &Observed<'_>, k: u64) -> Option<(Exceedances, gpd::Fit)> {
+    let exceedances = Exceedances::of(observed, k / HIGHER).ok()?;
+    let fit = gpd::fit(&exceedances.excesses).ok()?;
+    Some((exceedances, fit))
+}
+
 /// Fits the tail above x_(n-k), puts it through the gate, and returns the level that is passed once in each of `periods_s`
 /// (seconds) on average. `Err` where there are too few values for a fit.
 pub fn tail(observed: &Observed<'_>, k: u64, periods_s: &[f64]) -> Result<Tail, Refusal> {
     let exceedances = Exceedances::of(observed, k)?;
     let fit = gpd::fit(&exceedances.excesses)?;
     let gate = gate::gate(observed, &exceedances, &fit);
-    let level_of = |period: &f64| level(&fit, &exceedances, observed, *period);
+    let higher = higher(observed, k);
+    let level_of = |period: &f64| {
+        let own = level(&fit, &exceedances, observed, *period);
+        match &higher {
+            Some((exceedances, fit)) => own.reaching_towards(&level(fit, exceedances, observed, *period)),
+            None => own,
+        }
+    };
     let levels = (gate.verdict != Verdict::Refused).then(|| periods_s.iter().map(level_of).collect());
     Ok(Tail {
         threshold: exceedances.threshold,

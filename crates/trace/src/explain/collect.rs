@@ -44,6 +44,9 @@ pub(super) struct Collect<'t> {
 const HARD: i64 = 0x08;
 const SOFT: i64 = 0x10;
 
+/// There: the task of that CPU is to give way at once.
+const GIVE_WAY: i64 = 0x04;
+
 /// CPUs above this number wake nobody.
 const MOST_CPUS: usize = 1 << 16;
 
@@ -222,8 +225,16 @@ impl Sink for Collect<'_> {
         // A switch is written by who leaves.
         let switches = matches!(happened, Some(Happened::Switch { .. }));
         let running = self.task_of(record).filter(|pid| *pid > 0 && !switches);
+        let to_give_way =
+            self.flags.filter(|_| !switches).and_then(|flags| flags.of(record)).map(|flags| flags & GIVE_WAY != 0);
         for scene in self.at(time, time) {
             scene.excerpt.push(time, cpu, record);
+            if let Some(told) = to_give_way.filter(|_| scene.to_give_way.len() < MOST_SEGMENTS) {
+                scene.to_give_way.push((time, cpu, told));
+            }
+            if let Some(Happened::Switch { from, .. }) = happened.filter(|_| scene.left.len() < MOST_SEGMENTS) {
+                scene.left.push((time, cpu, from.pid, from.priority));
+            }
             if let Some(pid) = running.filter(|_| scene.running.len() < MOST_SEGMENTS) {
                 scene.running.push((time, cpu, pid));
             }

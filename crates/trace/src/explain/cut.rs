@@ -59,16 +59,16 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
             let writer = scene.running.iter().find(writes).filter(|_| segment.owner == Owner::Idle);
             if let Some((time, _, pid)) = writer {
                 let ran = Segment { owner: Owner::Task(*pid), ..*segment };
-                let idle = match cause(&stretch, segment, scene.window.pid, mine, names) {
+                let idle = match cause(scene, &stretch, segment, mine, names) {
                     Cause::IdleExit | Cause::InterProcessor | Cause::Throttled => Cause::Unexplained,
                     other => other,
                 };
                 slices.push(begin, *time, idle);
-                slices.push(*time, end, cause(&stretch, &ran, scene.window.pid, mine, names));
+                slices.push(*time, end, cause(scene, &stretch, &ran, mine, names));
                 at = end;
                 continue;
             }
-            match cause(&stretch, segment, scene.window.pid, mine, names) {
+            match cause(scene, &stretch, segment, mine, names) {
                 Cause::NoInterrupt(name) if scene.preemptirq => {
                     disabled(scene, stretch.cpu, (begin, end), &name, &mut slices)
                 }
@@ -168,7 +168,8 @@ fn stretches(scene: &Scene) -> Vec<Stretch> {
 }
 
 /// What a piece of a segment was lost to.
-fn cause(stretch: &Stretch, segment: &Segment, me: i32, mine: Priority, names: &mut Names<'_>) -> Cause {
+fn cause(scene: &Scene, stretch: &Stretch, segment: &Segment, mine: Priority, names: &mut Names<'_>) -> Cause {
+    let me = scene.window.pid;
     match segment.owner {
         Owner::Nmi => Cause::Nmi,
         Owner::Above(above) => names.above(above),
@@ -189,7 +190,10 @@ fn cause(stretch: &Stretch, segment: &Segment, me: i32, mine: Priority, names: &
             if name.starts_with("migration/") {
                 return Cause::Migration;
             }
-            other(stretch, segment, name, priority, mine)
+            match other(stretch, segment, name, priority, mine) {
+                Cause::Kept(name) => kept(scene, stretch, segment, (pid, name), mine),
+                other => other,
+            }
         }
     }
 }
@@ -223,9 +227,34 @@ fn other(stretch: &Stretch, segment: &Segment, name: String, priority: Priority,
         At::Runs => Cause::Unexplained,
         At::Woken { .. } | At::Preempted(_) if above => Cause::Task(name, priority.class()),
         // It had come before, and was to give way at once.
-        At::Woken { queued: Some(queued), .. } if segment.came > queued => Cause::Throttled,
+        // What throttles a real-time thread throttles all of them on its CPU: a lower one that came then was on its way already.
+        At::Woken { queued: Some(queued), .. } if segment.came > queued && priority.class() != Class::RealTime => {
+            Cause::Throttled
+        }
         At::Woken { by, queued: None } if by != stretch.cpu => Cause::InterProcessor,
-        At::Woken { .. } => Cause::NotPreemptible(name),
+        At::Woken { .. } => Cause::Kept(name),
         At::Preempted(_) => Cause::Throttled,
     }
+}
+
+/// A task that came with lower priority kept the CPU. If it left with one that is high enough, it had raised it. If events of
+/// its CPU tell that it was to give way, it could not be preempted. Else nothing tells which of these: where the kernel did not
+/// want it to give way, its priority was another.
+fn kept(scene: &Scene, stretch: &Stretch, segment: &Segment, (pid, name): (i32, String), mine: Priority) -> Cause {
+    let leaves = scene
+        .left
+        .iter()
+        .find(|(time, cpu, of, _)| *cpu == stretch.cpu && *of == pid && *time >= segment.begin.max(stretch.begin));
+    if let Some((.., priority)) = leaves.filter(|(.., priority)| *priority <= mine) {
+        return Cause::Task(name, priority.class());
+    }
+    let from = match stretch.at {
+        At::Woken { queued: Some(queued), .. } => queued,
+        _ => stretch.begin,
+    };
+    let mut told = scene
+        .to_give_way
+        .iter()
+        .filter(|(time, cpu, _)| *cpu == stretch.cpu && *time >= from && *time <= segment.end.min(stretch.end));
+    if told.any(|(.., to_give_way)| *to_give_way) { Cause::NotPreemptible(name) } else { Cause::Kept(name) }
 }

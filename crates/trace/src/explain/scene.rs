@@ -2,7 +2,7 @@
 
 use super::Window;
 use crate::{
-    events::{Above, Off, State},
+    events::{Above, Off, Priority, State},
     pairing::{Segment, Span},
 };
 use std::collections::VecDeque;
@@ -105,6 +105,10 @@ pub(super) struct Scene {
     pub preemptirq: bool,
     /// Which task wrote events on which CPU, but for switches and the idle one.
     pub running: Vec<(u64, u32, i32)>,
+    /// Whether the task of a CPU was to give way, by each event but switches.
+    pub to_give_way: Vec<(u64, u32, bool)>,
+    /// With which priority tasks left which CPU.
+    pub left: Vec<(u64, u32, i32, Priority)>,
     /// Who woke it first in its window, and when; the task, where it was one.
     pub woken: Option<(u64, Waker, Option<i32>)>,
     pub excerpt: Excerpt,
@@ -119,6 +123,8 @@ impl Scene {
             off: Vec::new(),
             preemptirq,
             running: Vec::new(),
+            to_give_way: Vec::new(),
+            left: Vec::new(),
             woken: None,
             excerpt: Excerpt::default(),
         }

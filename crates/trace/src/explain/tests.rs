@@ -1,6 +1,7 @@
 //! Windows over made-up events, of which it is known what happened.
 
 mod chain;
+mod kept;
 
 use super::{collect::*, *};
 use crate::{
@@ -114,7 +115,7 @@ fn a_wake_up_from_idle() {
 }
 
 /// While a fair task runs and no interrupt comes, interrupts were off; a more urgent one is named with its class; a less
-/// urgent one that was there before could not be preempted, and one that was chosen after is a throttled thread's.
+/// urgent one that was there before kept it (no event tells whether it was to give way), and one that was chosen after is a throttled thread's.
 #[test]
 fn other_tasks_are_told_apart() {
     let begin = [
@@ -128,7 +129,7 @@ fn other_tasks_are_told_apart() {
     let interrupt = Cause::Interrupt("local_timer".into());
     let before = |then: &[(u64, u32, Happened)]| told(&explained(SLEPT, &[&begin[..], then].concat()));
     let kept = before(&[(1_900, 0, switch(FAIR, State::Runnable, ME)), (2_100, 0, switch(ME, State::Sleeping, FAIR))]);
-    let held = Cause::NotPreemptible("busy-300".into());
+    let held = Cause::Kept("busy-300".into());
     assert_eq!(kept, [(100, off.clone()), (100, interrupt.clone()), (700, held.clone()), (100, Cause::Itself)]);
     let urgent = before(&[
         (1_300, 0, switch(FAIR, State::Runnable, FIFO_HIGH)),

@@ -35,6 +35,8 @@ pub(super) fn complete(record: &mut Record, machine: &Machine, borrowed: &InForc
     evidence.interrupts = seen.interrupts;
     evidence.siblings = seen.siblings;
     evidence.tracing = seen.tracing;
+    evidence.stopped = seen.stopped;
+    evidence.wall_steps = seen.wall_steps;
     evidence.by_hand = seen.by_hand;
     let shift = watched_from.wrapping_sub(record.anchors.monotonic_ns).cast_signed();
     evidence.timeline = seen.timeline;

@@ -160,12 +160,13 @@ impl Listening {
         if let Some(watch) = &self.watch {
             watch.write(&mut seen);
         }
-        // Somebody may have begun to trace meanwhile; a trace that `stop_on` froze is off now. While the loops run it is
-        // not looked at.
+        // Somebody may have begun to trace meanwhile; a trace that `stop_on` froze is off now.
+        let meanwhile = seen.tracing.take();
         seen.tracing = Some(match record.outcome {
             Outcome::Checkpoint => self.tracing.clone(),
             _ => self.tracing.clone().and(tracing::seen(&crate::fault::tracing_root())),
         });
+        seen.tracing = seen.tracing.map(|tracing| meanwhile.into_iter().fold(tracing, Tracing::and));
         seen.by_hand.clone_from(&found.by_hand);
         complete(&mut record, &found.machine, borrowed, seen, self.watched_from);
         record.quality.overheated = self.too_hot.map(|too_hot| overheated(too_hot, record.anchors.monotonic_ns));

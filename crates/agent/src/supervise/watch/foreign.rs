@@ -10,7 +10,7 @@ use super::{
 };
 use latido_model::{
     cpus::CpuSet,
-    record::{Foreign, TaskOwner},
+    record::{Foreign, Second, TaskOwner},
 };
 use latido_sys::clock::{self, Clock};
 use std::{
@@ -72,8 +72,23 @@ pub struct Stretch {
     pub ran_ns: u64,
     /// How often it was given a CPU for that, at least once.
     pub times: u64,
-    /// Whether it is a thread of the kernel.
-    pub kernel: bool,
+    /// Whose it is.
+    pub owner: TaskOwner,
+}
+
+impl Stretch {
+    /// Its time by whose it is: a load is what was asked for, and explains no failure; what it ran counts against what others did.
+    pub fn time(&self) -> Second {
+        let ran_ns = self.ran_ns;
+        match self.owner {
+            TaskOwner::Load => Second { load_ns: ran_ns, ..Second::default() },
+            TaskOwner::Kernel => Second { foreign_ns: ran_ns, kernel_ns: ran_ns, ..Second::default() },
+            TaskOwner::Program | TaskOwner::Latido => {
+                let foreign_burst_ns = Some(ran_ns.div_ceil(self.times.max(1)));
+                Second { foreign_ns: ran_ns, foreign_burst_ns, ..Second::default() }
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -146,11 +161,8 @@ impl Watched {
             let stayed = std::mem::replace(&mut task.foreign.cpu, stat.cpu) == stat.cpu;
             if stayed && cpus.contains(stat.cpu) {
                 task.foreign.ran_ns += ran_ns;
-                let kernel = task.foreign.owner == Some(TaskOwner::Kernel);
-                // A load is what was asked for: it is listed, and explains no failure.
-                if task.foreign.owner != Some(TaskOwner::Load) {
-                    self.stretches.push(Stretch { cpu: stat.cpu, from, to: now, ran_ns, times, kernel });
-                }
+                let owner = task.foreign.owner.unwrap_or(TaskOwner::Program);
+                self.stretches.push(Stretch { cpu: stat.cpu, from, to: now, ran_ns, times, owner });
             }
         }
         let ended = gone.into_iter().filter_map(|tid| self.tasks.remove(&tid)).map(|task| task.foreign);

@@ -37,7 +37,7 @@ impl Timeline {
 
     /// Adds what happened in a second; nothing is not added.
     pub fn note(&mut self, second: Second) {
-        if second.steal_ns == 0 && second.smi == 0 && second.foreign_ns == 0 {
+        if second.steal_ns == 0 && second.smi == 0 && second.foreign_ns == 0 && second.load_ns == 0 {
             return;
         }
         let cell = second.start_ns / SECOND_NS;
@@ -100,6 +100,7 @@ fn merged(a: &Second, b: &Second, several: bool) -> Second {
         smi: a.smi + b.smi,
         foreign_ns: a.foreign_ns + b.foreign_ns,
         kernel_ns: a.kernel_ns + b.kernel_ns,
+        load_ns: a.load_ns + b.load_ns,
         foreign_burst_ns: bursts,
         steal_most_ns: most.map(|most| most.steal_ns),
         foreign_most_ns: most.map(|most| most.foreign_ns),

@@ -2,7 +2,7 @@
 
 use crate::record::{
     ByHand, ClockEvidence, Evidence, Foreign, Interrupt, Overheated, Record, Reported, Second, Sibling, StampsRecord,
-    ThreadEvidence, ThrottleEvidence, Tracing,
+    Stopped, ThreadEvidence, ThrottleEvidence, Tracing, WallSteps,
 };
 
 /// One value of all parts, by one of these rules. What one part does not know is not known of the whole.
@@ -86,6 +86,8 @@ pub(super) fn of_all(records: &[&Record], begins: &[u64]) -> Evidence {
         // Each part has a file of its own.
         trace: None,
         reported: records.iter().filter_map(|record| record.quality.reported.clone()).reduce(Reported::and),
+        stopped: records.iter().filter_map(|record| record.quality.stopped.clone()).reduce(Stopped::and),
+        wall_steps: records.iter().filter_map(|record| record.quality.wall_steps).reduce(WallSteps::and),
         // What did not come together adds up; the rest is what the first part was told.
         stamps: stamps(records),
     }

@@ -7,7 +7,8 @@ use latido_model::{
     cell::{Item, Scheduling},
     machine::{FairBudget, FairServer},
     record::{
-        ByHand, Class, Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, TaskOwner, Tracer, Tracing,
+        ByHand, Class, Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, Stopped, TaskOwner, Tracer,
+        Tracing, WallSteps,
     },
     sample,
 };
@@ -107,7 +108,11 @@ fn every_check_reaches_the_grade_that_the_table_states() {
         ("page faults", |r| r.quality.threads[1].minor_faults = 1),
         ("page faults", |r| r.quality.threads[1].major_faults = 1),
         ("preemptions", |r| r.quality.threads[1].involuntary_switches = 4),
-        ("wall clock", |r| r.quality.clock.realtime_shift_ns = -2_000_000),
+        ("wall clock", |r| {
+            r.quality.clock.name = "realtime".into();
+            r.quality.wall_steps = Some(WallSteps { times: 1, largest_ns: -2_000_000 });
+        }),
+        ("stopped", |r| r.quality.stopped = Some(Stopped { times: 1, how: "a signal".into(), ..Stopped::default() })),
         ("throttle settings", |r| r.quality.throttle.rt_runtime_us = Some(950_000)),
         ("idle states", |r| r.quality.dma_latency_held = false),
         ("frequency", |r| r.quality.frequency_khz = Some((1_000_000, 3_000_000))),
@@ -146,6 +151,42 @@ fn every_check_reaches_the_grade_that_the_table_states() {
     assert_eq!(finding("smi", |r| r.quality.smi = Some(1)).grade, Note);
     assert_eq!(finding("throttle", |r| r.quality.throttle.throttled = Some(5)).grade, Note);
     assert_eq!(finding("run delay", |r| r.quality.threads[1].run_delay_ns = Some(1_500_000_000)).grade, Note);
+}
+
+/// A step of the samples' own clock is no measurement, there and back too; of another clock it is a remark, as slewing is.
+#[test]
+fn steps_of_the_samples_clock_make_a_cell_invalid() {
+    let told = |clock: &str, steps: Option<(u64, i64)>, shift: i64| {
+        let found = finding("wall clock", |r| {
+            r.quality.clock.name = clock.into();
+            r.quality.clock.realtime_shift_ns = shift;
+            r.quality.wall_steps = steps.map(|(times, largest_ns)| WallSteps { times, largest_ns });
+        });
+        (found.grade, found.text())
+    };
+    let second = 1_000_000_000;
+    let back = told("realtime", Some((1, -second)), -second);
+    assert_eq!(back.0, Invalid);
+    assert!(back.1.ends_with("and it is the clock of the samples"), "{}", back.1);
+    assert_eq!(told("tai", Some((2, second)), 0).0, Invalid, "there and back");
+    assert_eq!(told("monotonic", Some((2, second)), 0).0, Note);
+    assert_eq!(told("realtime", Some((0, 0)), 3_000_000).0, Note, "slewed");
+    assert_eq!(told("realtime", Some((0, 0)), 0).0, Ok);
+    // Older records have the difference from begin to end alone.
+    assert_eq!((told("realtime", None, -second).0, told("realtime", None, 2_000_000).0), (Invalid, Note));
+}
+
+/// Who was stopped measured nothing of the machine, and the sentence says for how long.
+#[test]
+fn a_stop_of_what_measures_is_told_with_its_length() {
+    let stopped = |times, total_ns, longest_ns| {
+        let how = "a freezer".to_owned();
+        finding("stopped", |r| r.quality.stopped = Some(Stopped { times, total_ns, longest_ns, how: how.clone() }))
+            .text()
+    };
+    let once = stopped(1, 1_200_000_000, 1_200_000_000);
+    assert_eq!(once, "the measuring process was stopped 1 time by a freezer for 1.20 s");
+    assert!(stopped(3, 900_000_000, 500_000_000).ends_with("3 times by a freezer for 500 ms at most, 900 ms together"));
 }
 
 /// What the kernel's threads do at their normal doings is no remark; a program at the own priority is one.

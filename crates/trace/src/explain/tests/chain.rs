@@ -33,7 +33,7 @@ fn the_chain_of_a_wake_up_is_told() {
 const HANDLER: i32 = 400;
 
 /// A trace whose records tell their context and their task.
-fn with_context() -> Trace<'static> {
+pub(super) fn with_context() -> Trace<'static> {
     let text = "name: sched_waking\nID: 0\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\t\
         field:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n\t\
         field:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n";
@@ -41,7 +41,7 @@ fn with_context() -> Trace<'static> {
 }
 
 /// A record of that trace.
-fn record(flags: u8, pid: i32) -> [u8; 8] {
+pub(super) fn record(flags: u8, pid: i32) -> [u8; 8] {
     let mut bytes = [0; 8];
     bytes[2] = flags;
     bytes[4..].copy_from_slice(&pid.to_le_bytes());
@@ -61,7 +61,7 @@ fn handled_by_a_thread() -> Vec<(u64, u32, Happened, [u8; 8])> {
         (1_120, 0, Happened::Wakeup(woken(HANDLER)), hard(FIFO_HIGH)),
         (1_500, 0, switch(FIFO_HIGH, State::Sleeping, HANDLER), task(FIFO_HIGH)),
         (1_700, 0, Happened::Waking(woken(ME)), task(HANDLER)),
-        (1_710, 0, Happened::Wakeup(woken(ME)), task(HANDLER)),
+        (1_710, 0, Happened::Wakeup(woken(ME)), record(0x04, HANDLER)),
         (1_800, 0, switch(HANDLER, State::Sleeping, ME), task(HANDLER)),
         (2_100, 0, switch(ME, State::Sleeping, 0), task(ME)),
     ]

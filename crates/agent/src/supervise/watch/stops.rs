@@ -1,0 +1,159 @@
+//! Whether the measuring process was stopped meanwhile: by a signal (SIGSTOP), a debugger, or a freezer of control groups. What it
+//! measured then says nothing of the machine.
+
+use crate::machine::{Root, task};
+use latido_model::record::Stopped;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+/// The stops of one process, looked for some ten times a second.
+#[derive(Debug)]
+pub struct Stops {
+    pid: u32,
+    /// Files that say whether its control groups are frozen, with what they say then.
+    freezers: Vec<(String, &'static str)>,
+    last_look_ns: u64,
+    /// Since when it stands.
+    since_ns: Option<u64>,
+    seen: Stopped,
+}
+
+impl Stops {
+    /// Of a process, from now on.
+    pub fn of(root: &Root, pid: u32, now_ns: u64) -> Self {
+        let groups = root.read(&format!("proc/{pid}/cgroup")).unwrap_or_default();
+        let freezers = groups.lines().filter_map(freezer).collect();
+        Self { pid, freezers, last_look_ns: now_ns, since_ns: None, seen: Stopped::default() }
+    }
+
+    /// One look.
+    pub fn look(&mut self, root: &Root, now_ns: u64) {
+        let standing = self.stands(root);
+        // A stop between two looks leaves word that it was continued.
+        self.take(standing, self.went_on(), now_ns);
+    }
+
+    /// What was seen until now; nothing of a process that went on all the time.
+    pub fn seen(&self, now_ns: u64) -> Option<Stopped> {
+        let mut seen = self.seen.clone();
+        if let Some(since_ns) = self.since_ns {
+            add(&mut seen, now_ns.saturating_sub(since_ns));
+        }
+        (seen.times > 0).then_some(seen)
+    }
+
+    fn take(&mut self, standing: Option<&'static str>, went_on: bool, now_ns: u64) {
+        match (standing, self.since_ns) {
+            (Some(how), None) => {
+                self.seen.how = how.into();
+                self.since_ns = Some(now_ns);
+            }
+            (None, Some(since_ns)) => {
+                add(&mut self.seen, now_ns.saturating_sub(since_ns));
+                self.since_ns = None;
+            }
+            (None, None) if went_on => {
+                self.seen.how = SIGNAL.into();
+                add(&mut self.seen, now_ns.saturating_sub(self.last_look_ns));
+            }
+            _ => {}
+        }
+        self.last_look_ns = now_ns;
+    }
+
+    fn stands(&self, root: &Root) -> Option<&'static str> {
+        let stat = root.read(&format!("proc/{}/stat", self.pid)).unwrap_or_default();
+        match task::named(&stat).and_then(|(_, rest)| rest.trim_start().chars().next()) {
+            Some('T') => return Some(SIGNAL),
+            Some('t') => return Some("a debugger"),
+            _ => {}
+        }
+        let is_frozen = |(file, says): &(String, &str)| {
+            root.read(file).is_some_and(|text| text.lines().any(|line| line.trim() == *says))
+        };
+        self.freezers.iter().any(is_frozen).then_some("a freezer")
+    }
+
+    /// Whether it was continued since the last look.
+    fn went_on(&self) -> bool {
+        let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return false };
+        let options = WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG;
+        waitid(WaitId::Pid(pid), options).is_ok_and(|status| status.is_some_and(|status| status.continued()))
+    }
+}
+
+const SIGNAL: &str = "a signal";
+
+fn add(seen: &mut Stopped, ns: u64) {
+    seen.times += 1;
+    seen.total_ns = seen.total_ns.saturating_add(ns);
+    seen.longest_ns = seen.longest_ns.max(ns);
+}
+
+/// From a line of /proc/PID/cgroup to the file that says whether the group is frozen (Documentation/admin-guide/cgroup-v2.rst,
+/// cgroup.events; cgroup-v1/freezer-subsystem.rst, freezer.state).
+fn freezer(line: &str) -> Option<(String, &'static str)> {
+    let mut fields = line.splitn(3, ':');
+    let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+    match number == "0" && controllers.is_empty() {
+        true => Some((format!("sys/fs/cgroup{path}/cgroup.events"), "frozen 1")),
+        false if controllers.split(',').any(|one| one == "freezer") => {
+            Some((format!("sys/fs/cgroup/freezer{path}/freezer.state"), "FROZEN"))
+        }
+        false => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::machine::empty;
+
+    const MS: u64 = 1_000_000;
+
+    fn stat(state: char) -> String {
+        format!("70 (latido (x)) {state} 1 70 70 0 -1 4194304\n")
+    }
+
+    /// A process that stands from 200 to 500 ms, by what its files say.
+    fn over(files: &[(&str, &str, &str)]) -> Option<Stopped> {
+        let tree = empty();
+        tree.write("proc/70/stat", &stat('S'));
+        tree.write("proc/70/cgroup", "4:memory:/x\n3:freezer:/old\n0::/new\n");
+        let mut stops = Stops::of(&tree.root, 70, 0);
+        for at in [100, 200, 300, 400, 500, 600] {
+            for (file, stands, goes_on) in files {
+                tree.write(file, if (200..500).contains(&at) { stands } else { goes_on });
+            }
+            let standing = stops.stands(&tree.root);
+            stops.take(standing, false, at * MS);
+        }
+        stops.seen(600 * MS)
+    }
+
+    #[test]
+    fn each_way_to_stop_is_seen_with_its_length() {
+        let stopped = |how: &str| Some(Stopped { times: 1, total_ns: 300 * MS, longest_ns: 300 * MS, how: how.into() });
+        assert_eq!(over(&[("proc/70/stat", &stat('T'), &stat('S'))]), stopped("a signal"));
+        assert_eq!(over(&[("proc/70/stat", &stat('t'), &stat('R'))]), stopped("a debugger"));
+        let events = ("sys/fs/cgroup/new/cgroup.events", "populated 1\nfrozen 1\n", "populated 1\nfrozen 0\n");
+        assert_eq!(over(&[events]), stopped("a freezer"));
+        assert_eq!(over(&[("sys/fs/cgroup/freezer/old/freezer.state", "FROZEN\n", "THAWED\n")]), stopped("a freezer"));
+        assert_eq!(over(&[]), None);
+    }
+
+    /// Stopped and continued between two looks: for no longer than lies between them.
+    #[test]
+    fn a_stop_between_two_looks_counts() {
+        let tree = empty();
+        let mut stops = Stops::of(&tree.root, 70, 0);
+        stops.take(None, false, 100 * MS);
+        stops.take(None, true, 200 * MS);
+        assert_eq!(stops.seen(300 * MS).map(|seen| (seen.times, seen.longest_ns)), Some((1, 100 * MS)));
+        stops.take(Some("a signal"), false, 300 * MS);
+        assert_eq!(
+            stops.seen(900 * MS).map(|seen| (seen.times, seen.longest_ns)),
+            Some((2, 600 * MS)),
+            "it stands still"
+        );
+    }
+}

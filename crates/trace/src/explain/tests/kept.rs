@@ -1,0 +1,72 @@
+//! A task that came with lower priority and kept the CPU: what tells why, and what is said where nothing does.
+
+use super::{
+    chain::{record, with_context},
+    *,
+};
+
+/// The probe is woken at 1,160 while a fair task runs, which leaves at 1,900 with this priority. The event of the waking, and those
+/// of a timer interrupt that passes meanwhile, have these flags.
+fn kept_by(flags: u8, left_with: Priority) -> Cause {
+    let hard = |pid| record(flags | 0x08, pid);
+    let mut leaves = switch(FAIR, State::Runnable, ME);
+    if let Happened::Switch { from, .. } = &mut leaves {
+        from.priority = left_with;
+    }
+    let events = [
+        (100, 0, switch(ME, State::Sleeping, FAIR), record(0, ME)),
+        (1_100, 0, Happened::Enter(Above::Vector(0)), record(0x08, FAIR)),
+        (1_150, 0, Happened::Waking(woken(ME)), record(0x08, FAIR)),
+        (1_160, 0, Happened::Wakeup(woken(ME)), hard(FAIR)),
+        (1_200, 0, Happened::Exit(Above::Vector(0)), hard(FAIR)),
+        (1_500, 0, Happened::Enter(Above::Vector(0)), hard(FAIR)),
+        (1_510, 0, Happened::Exit(Above::Vector(0)), hard(FAIR)),
+        (1_900, 0, leaves, record(0, FAIR)),
+        (2_100, 0, switch(ME, State::Sleeping, FAIR), record(0, ME)),
+    ];
+    let found = explained_records(&with_context(), SLEPT, &events);
+    let longest = found.slices.iter().filter(|slice| slice.begin >= 1_200).max_by_key(|slice| slice.ns()).unwrap();
+    longest.cause.clone()
+}
+
+#[test]
+fn a_rival_that_raised_its_own_priority_was_not_kept_from_being_preempted() {
+    let (fair, real_time) = (Priority(120), Priority(9));
+    let busy = || "busy-300".to_owned();
+    assert_eq!(kept_by(0, real_time), Cause::Task(busy(), Class::RealTime), "it left with the priority that it had");
+    // It went back to its own before it left: the kernel never wanted it to give way.
+    assert_eq!(kept_by(0, fair), Cause::Kept(busy()));
+    assert_eq!(kept_by(0x04, fair), Cause::NotPreemptible(busy()), "it was to give way from the waking on");
+}
+
+/// Without the flags of events nothing tells.
+#[test]
+fn without_flags_nothing_tells_why_it_was_kept() {
+    let events = [
+        (100, 0, switch(ME, State::Sleeping, FAIR)),
+        (1_150, 0, Happened::Waking(woken(ME))),
+        (1_160, 0, Happened::Wakeup(woken(ME))),
+        (1_900, 0, switch(FAIR, State::Runnable, ME)),
+        (2_100, 0, switch(ME, State::Sleeping, FAIR)),
+    ];
+    assert_eq!(explained(SLEPT, &events).causes()[0], (&Cause::Kept("busy-300".into()), 750));
+}
+
+/// Idle beyond any idle state's way out: no interrupt came.
+#[test]
+fn too_long_idle_is_not_the_way_out_of_it() {
+    let window = Window { end: 12_000_000, ..SLEPT };
+    let events = [
+        (100, 0, switch(ME, State::Sleeping, 0)),
+        (11_900_000, 0, Happened::Waking(woken(ME))),
+        (11_950_000, 0, switch(0, State::Runnable, ME)),
+        (12_100_000, 0, switch(ME, State::Sleeping, 0)),
+    ];
+    let mut found = explained(window, &events);
+    found.idle_exits_within(1_000_000);
+    assert_eq!(found.causes()[0], (&Cause::NoInterruptIdle, 11_899_000));
+    let mut soon =
+        explained(SLEPT, &[(100, 0, switch(ME, State::Sleeping, 0)), (1_900, 0, switch(0, State::Runnable, ME))]);
+    soon.idle_exits_within(1_000_000);
+    assert_eq!(soon.causes()[0].0, &Cause::IdleExit);
+}
