@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod cyclictest;
+pub mod doubt;
 pub mod floors;
 pub mod format;
 pub mod formats;

@@ -6,11 +6,21 @@ use std::borrow::Cow;
 /// The longest line that is looked at, in bytes; longer ones are passed through.
 pub const LONGEST: usize = 1 << 20;
 
-/// The lines of a text with their numbers, from 1: without a mark of byte order, carriage returns, and blanks at the end.
+/// The lines of a text with their numbers, from 1: without a mark of byte order, carriage returns, the marks of a mail that
+/// quotes them, and blanks at both ends.
 pub fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let trimmed = |(at, line): (usize, _)| (at + 1, <[u8]>::trim_ascii_end(line));
+    let trimmed = |(at, line): (usize, _)| (at + 1, unquoted(line));
     bytes.split(|byte| *byte == b'\n').enumerate().map(trimmed)
+}
+
+/// A line of a mail without what it is quoted with: `> > text` is `text`.
+fn unquoted(line: &[u8]) -> &[u8] {
+    let mut line = line.trim_ascii();
+    while let Some(rest) = line.strip_prefix(b">") {
+        line = rest.trim_ascii_start();
+    }
+    line
 }
 
 /// The last line with its number where nothing ends it: it may have been cut, so that none of its numbers counts. `None`
@@ -88,6 +98,8 @@ mod tests {
         let all: Vec<_> = lines(b"\xef\xbb\xbfa \r\n\x1b[2K b\x1bc\n").map(|(at, line)| (at, plain(line))).collect();
         let all: Vec<_> = all.iter().map(|(at, line)| (*at, line.as_ref())).collect();
         assert_eq!(all, [(1, &b"a"[..]), (2, b" b"), (3, b"")]);
+        let quoted: Vec<_> = lines(b"> > 000001 000003\n>\n  \t# Max: 3\r\n").map(|(_, line)| line).collect();
+        assert_eq!(quoted, [&b"000001 000003"[..], b"", b"# Max: 3", b""]);
     }
 
     #[test]

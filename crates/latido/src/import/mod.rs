@@ -122,7 +122,7 @@ fn one(path: &Path, wanted: &Wanted) -> Result<Option<Read>> {
     // A second CPU has nothing else to do meanwhile.
     let (imported, sha256) = std::thread::scope(|scope| {
         let hash = scope.spawn(|| Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
-        let imported = (format.read)(&bytes, &asked).with_context(|| format!("as {}", format.name));
+        let imported = format.import(&bytes, &asked).with_context(|| format!("as {}", format.name));
         let hash = hash.join().map_err(|_| anyhow!("the thread that hashes the file died"));
         imported.and_then(|imported| Ok((imported, hash?)))
     })?;
