@@ -1,9 +1,6 @@
 //! Real outputs of the other tools of rt-tests are read as what they mean.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by a panic")]
 
-mod common;
-
-use common::{figures, import, sample};
+use crate::common::{figures, import, sample};
 use latido_import::{Asked, Bin, IMPORTS, Interval, recognised};
 
 /// Labels and extremes of oslat by its version.
@@ -153,7 +150,7 @@ fn json_in_any_order_of_keys() {
         let value = sorted(name);
         for text in [serde_json::to_string_pretty(&value).unwrap(), serde_json::to_string(&value).unwrap()] {
             assert_eq!(
-                common::read(format!("{text}\n").as_bytes(), "").unwrap().series,
+                crate::common::read(format!("{text}\n").as_bytes(), "").unwrap().series,
                 import(name, "").series,
                 "{name}"
             );
@@ -166,7 +163,7 @@ fn json_in_any_order_of_keys() {
     let text = serde_json::to_string_pretty(&value).unwrap();
     let names: Vec<_> = recognised(text.as_bytes()).iter().map(|format| format.name).collect();
     assert_eq!(names, ["cyclictest-json"]);
-    assert_eq!(common::read(text.as_bytes(), "").unwrap().series[0].count, Some(2000));
+    assert_eq!(crate::common::read(text.as_bytes(), "").unwrap().series[0].count, Some(2000));
 }
 
 /// Two documents in a file, apart or in one line, are two runs.
@@ -175,7 +172,7 @@ fn two_documents_are_refused() {
     let one = String::from_utf8(sample("cyclictest/cyclictest-2.4-hist.json")).unwrap();
     let ends = one.matches('\n').count();
     for (text, line) in [(format!("{one}{one}"), ends + 1), (format!("{}{one}", one.trim_end()), ends)] {
-        let error = format!("{:#}", common::read(text.as_bytes(), "").unwrap_err());
+        let error = format!("{:#}", crate::common::read(text.as_bytes(), "").unwrap_err());
         assert!(error.contains(&format!("line {line}: a second document: keep one run a file")), "{error}");
     }
 }

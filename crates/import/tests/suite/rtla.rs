@@ -1,9 +1,6 @@
 //! Real outputs of rtla are read as what they print.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by a panic")]
 
-mod common;
-
-use common::{import, read, sample};
+use crate::common::{import, read, sample};
 use latido_import::{Ending, Imported, Interval, Series, Severity, recognised};
 
 fn column(series: &Series) -> String {

@@ -1,9 +1,6 @@
 //! Real outputs of cyclictest are read as what they print.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by a panic")]
 
-mod common;
-
-use common::{figures, import, read, sample};
+use crate::common::{figures, import, read, sample};
 use latido_import::{Bin, Ending, Interval, Severity};
 
 /// Counts, extremes and what lies beyond the rows, of both generations, with and without the sum's column.

@@ -1,10 +1,7 @@
 //! A file that ends anywhere, or has any byte changed, is refused or read as what is left of it: never a panic, never a figure
 //! that the whole file does not have.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by a panic")]
 
-mod common;
-
-use common::{sample, samples};
+use crate::common::{sample, samples};
 use latido_import::{Asked, Ending, Format, Imported, Interval, Series, recognised};
 use proptest::prelude::*;
 

@@ -1,9 +1,6 @@
 //! Real outputs of jitterdebugger, Xenomai, rteval, HdrHistogram, hwlatdetect and stress-ng, and of any program.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by a panic")]
 
-mod common;
-
-use common::{import, sample};
+use crate::common::{import, sample};
 use latido_import::{Asked, Ending, Imported, Interval, Severity, Unit, recognised};
 
 fn of(bytes: &[u8], unit: Option<Unit>, args: Option<&str>) -> anyhow::Result<Imported> {

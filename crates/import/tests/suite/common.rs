@@ -1,5 +1,4 @@
 //! What tests of importers share: the samples, and reading one.
-#![allow(clippy::unwrap_used, clippy::panic, dead_code, reason = "a test fails by a panic; each uses a part of it")]
 
 use latido_import::{Asked, Imported, Interval, recognised};
 

@@ -1,0 +1,9 @@
+//! Real outputs of other tools, read as what they say; one binary, a module for each family of tools.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by a panic")]
+
+mod common;
+mod cyclictest;
+mod others;
+mod rt_tests;
+mod rtla;
+mod torn;
