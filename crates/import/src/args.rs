@@ -39,7 +39,8 @@ impl<'a> Args<'a> {
         while let Some(word) = words.next() {
             if let Some(option) = word.strip_prefix("--") {
                 let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
-                if !long.is_empty() && name == long {
+                // getopt_long(3) takes the beginning of a name where it is that of one alone; else the tool had refused it.
+                if name.len() > 1 && long.starts_with(name) {
                     found = Some(value.or_else(|| words.peek().copied().filter(|next| !next.starts_with('-'))));
                 }
             } else if let Some(bundle) = word.strip_prefix('-') {

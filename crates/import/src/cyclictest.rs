@@ -35,20 +35,26 @@ pub fn args_of(line: &str) -> Args<'static> {
     Args::new(line, VALUED)
 }
 
-/// The unit of a text: as a person says, else as the command line does, else microseconds.
-pub fn unit(asked: &Asked) -> Floors {
-    let nanoseconds = args(asked).is_some_and(|args| args.has('N', "nsecs"));
-    Floors::of(asked.unit.unwrap_or(if nanoseconds { Unit::Ns } else { Unit::Us }))
+/// The unit of a text: as a person says, else as the command line does, else as the columns of its lines `T:` do, else
+/// microseconds.
+pub fn unit(asked: &Asked, bytes: &[u8]) -> Floors {
+    let said = args(asked).map(|args| if args.has('N', "nsecs") { Unit::Ns } else { Unit::Us });
+    let unit = asked.unit.or(said).or_else(|| status::unit(bytes));
+    Floors::of(unit.unwrap_or(Unit::Us))
 }
 
-/// What a text whose unit nobody says was taken for.
-pub fn unit_taken(tool: &str, asked: &Asked) -> Option<Finding> {
+/// What a text whose unit nobody says was taken for, and why.
+pub fn unit_taken(asked: &Asked, bytes: &[u8]) -> Option<Finding> {
     let unsaid = asked.unit.is_none() && asked.args.is_none();
-    unsaid.then(|| Finding {
-        severity: Severity::Note,
-        name: "unit".into(),
-        text: format!("taken for us: the text does not tell them from the ns of `{tool} -N`; --unit ns says so"),
-    })
+    let text = match status::unit(bytes).filter(|_| unsaid) {
+        Some(Unit::Ns) => {
+            "ns, as with `cyclictest -N`: the widths of its columns tell them from us; --unit us says otherwise"
+        }
+        Some(_) => return None,
+        None if unsaid => "taken for us: the text does not tell them from the ns of `cyclictest -N`; --unit ns says so",
+        None => return None,
+    };
+    Some(Finding { severity: Severity::Note, name: "unit".into(), text: text.into() })
 }
 
 /// Whether a text has an object of JSON: what it prints beside is the same once more.

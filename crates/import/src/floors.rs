@@ -1,6 +1,7 @@
 //! Values that a tool truncated to its unit: k stands for all from k units to below k + 1.
 
 use crate::{
+    doubt::{Doubt, Figure},
     format::Unit,
     imported::{Bin, Interval, Series},
     mean,
@@ -31,6 +32,8 @@ pub struct Figures {
     pub mean: Option<[f64; 2]>,
     /// How many samples, where the file says so beside the rows.
     pub count: Option<u64>,
+    /// How many samples its rows have, where the file says so.
+    pub total: Option<u64>,
     /// Whether latido made the rows of finer bins: those at an edge are then one further up, and extremes and mean are of
     /// the values themselves.
     pub converted: bool,
@@ -79,46 +82,33 @@ impl Floors {
         [low * unit, high * unit + (unit - 1.0)]
     }
 
-    /// The series of a thread: its bins, count and figures, each checked against the others.
+    /// The series of a thread: its bins, count and figures, each checked against the others. What does not fit is left out, with
+    /// its doubt.
     ///
     /// # Errors
-    /// What contradicts what.
-    pub fn series(self, figures: Figures) -> Result<Series> {
-        let slack = i64::from(figures.converted);
-        let allowed = figures.mean_of_rows([-slack, 0]);
-        let Figures { rows, collected, end, over, min, max, mean, count, .. } = figures;
-        let within = rows.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
+    /// Its smallest value is above its largest, or a value is beyond 2^63 ns.
+    pub fn series(self, mut figures: Figures) -> Result<Series> {
+        let within = figures.rows.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
         let within = within.context("more than 2^64 samples")?;
-        let counted = over.map(|over| within.checked_add(over).context("more than 2^64 samples")).transpose()?;
-        if let (Some(counted), Some(count), true) = (counted, count, collected) {
-            ensure!(counted == count, "its rows have {within} samples and {over:?} beyond, but it counts {count}");
+        let counted =
+            figures.over.map(|over| within.checked_add(over).context("more than 2^64 samples")).transpose()?;
+        let mut doubts = Vec::new();
+        figures.settle_count(within, counted, &mut doubts);
+        let count = figures.count.or(counted.filter(|_| figures.collected));
+        if count == Some(0) {
+            (figures.min, figures.max, figures.mean) = (None, None, None);
         }
-        let count = count.or(counted.filter(|_| collected));
-        let none = count == Some(0);
-        let (min, max, mean) = if none { (None, None, None) } else { (min, max, mean) };
-        if let (Some(min), Some(max)) = (min, max) {
+        if let (Some(min), Some(max)) = (figures.min, figures.max) {
             ensure!(min <= max && max >= 0, "its smallest value is {min} and its largest {max}");
         }
-        let first_row = rows.first().map(|(value, _)| *value);
-        let last_row = rows.last().map(|(value, _)| *value);
-        if let (Some(min), Some(first)) = (min, first_row) {
-            let begins = (0..=slack).contains(&first.saturating_sub(min));
-            ensure!(begins, "its smallest value is {min}, but its rows begin at {first}");
-        }
-        if let (Some(max), Some(last), Some(0)) = (max, last_row, over) {
-            let ends = (0..=slack).contains(&last.saturating_sub(max));
-            ensure!(ends, "its largest value is {max}, but its rows end at {last}");
-        }
-        if let (Some(min), None, Some(1..), true) = (min, first_row, over, collected) {
-            ensure!(
-                min.saturating_add(slack) >= end,
-                "its smallest value is {min}, but its samples lie beyond its last row"
-            );
-        }
+        let cut = figures.settle_extremes(&mut doubts);
+        let slack = i64::from(figures.converted);
+        let allowed = figures.mean_of_rows([-slack, 0]);
         // The mean of an export may be the upper end of what was known.
         let open = (slack > 0 && allowed.is_some()).then_some(f64::NEG_INFINITY);
-        let printed = mean.map(|[low, high]| [open.unwrap_or(low - slack as f64), high]);
-        let mean = printed.map(|printed| mean::agreed(printed, allowed)).transpose()?;
+        let printed = figures.mean.map(|[low, high]| [open.unwrap_or(low - slack as f64), high]);
+        let mean = mean::settled(printed, allowed, &mut doubts);
+        let Figures { rows, collected, end, over, min, max, .. } = figures;
         let mut bins = Vec::with_capacity(rows.len() + 1);
         for (value, count) in rows {
             let Interval { low, high } = self.interval(value)?;
@@ -127,7 +117,6 @@ impl Floors {
         if let Some(over) = over.filter(|over| *over > 0 && collected) {
             let low = self.interval(end)?.low;
             let high = max.map(|max| self.interval(max)).transpose()?.and_then(|max| max.high);
-            ensure!(high.is_none_or(|high| high >= low), "samples beyond its last row, but its largest is {max:?}");
             bins.push(Bin { low, high, count: over });
         }
         Ok(Series {
@@ -136,10 +125,63 @@ impl Floors {
             min: min.map(|min| self.interval(min)).transpose()?,
             max: max.map(|max| self.interval(max)).transpose()?,
             mean: mean.map(|mean| self.mean(mean)),
-            cut: collected && over.is_none(),
+            cut: cut || collected && over.is_none(),
             bins,
             width: self.width(),
+            doubts,
             ..Series::default()
         })
+    }
+}
+
+impl Figures {
+    /// Leaves out the rows where their sum is not what the file counts: nothing tells which of both is wrong.
+    fn settle_count(&mut self, within: u64, counted: Option<u64>, doubts: &mut Vec<Doubt>) {
+        if !self.collected {
+            return;
+        }
+        let over = self.over.unwrap_or(0);
+        let why = match (self.total, counted, self.count) {
+            (Some(total), ..) if total != within => format!("its rows have {within} samples, its total {total}"),
+            (_, Some(counted), Some(count)) if counted != count => {
+                format!("its rows have {within} samples and {over} lie beyond, but it counts {count}")
+            }
+            _ => return,
+        };
+        doubts.push(Doubt::of(Figure::Rows, why));
+        let Self { min, max, mean, converted, .. } = *self;
+        *self = Self { min, max, mean, converted, ..Self::default() };
+    }
+
+    /// Leaves out the smallest and the largest value where the rows have others; whether the rows may lack their end then.
+    fn settle_extremes(&mut self, doubts: &mut Vec<Doubt>) -> bool {
+        let slack = i64::from(self.converted);
+        let (first, last) = (self.rows.first().map(|(value, _)| *value), self.rows.last().map(|(value, _)| *value));
+        let mut cut = false;
+        if let (Some(min), Some(first)) = (self.min, first)
+            && !(0..=slack).contains(&first.saturating_sub(min))
+        {
+            doubts.push(Doubt::of(Figure::Smallest, format!("it is {min}, but its rows begin at {first}")));
+            self.min = None;
+        }
+        if let (Some(min), None, Some(1..), true) = (self.min, first, self.over, self.collected)
+            && min.saturating_add(slack) < self.end
+        {
+            doubts.push(Doubt::of(Figure::Smallest, format!("it is {min}, but all samples lie beyond the rows")));
+            self.min = None;
+        }
+        if let (Some(max), Some(last), Some(0)) = (self.max, last, self.over)
+            && !(0..=slack).contains(&last.saturating_sub(max))
+        {
+            doubts.push(Doubt::of(Figure::Largest, format!("it is {max}, but its rows end at {last}")));
+            (self.max, cut) = (None, true);
+        }
+        if let (Some(max), Some(1..), true) = (self.max, self.over, self.collected)
+            && max < self.end
+        {
+            doubts.push(Doubt::of(Figure::Largest, format!("it is {max}, but samples lie beyond the rows")));
+            (self.max, cut) = (None, true);
+        }
+        cut
     }
 }

@@ -1,6 +1,6 @@
 //! What a format is, and what a person says of a file since the file does not.
 
-use crate::imported::Imported;
+use crate::{doubt, imported::Imported};
 use anyhow::Result;
 
 /// One format: a file of the folder `formats` and a line in its list.
@@ -11,11 +11,23 @@ pub struct Format {
     pub about: &'static str,
     /// Whether a file is of this format, by its content alone: at least its first [`HEAD`] bytes, all of a smaller one.
     pub recognise: fn(&[u8]) -> bool,
-    /// Reads a whole file.
+    /// Reads a whole file; [`Format::import`] checks it too.
     ///
     /// # Errors
     /// What is wrong, and in which line.
     pub read: fn(&[u8], &Asked) -> Result<Imported>,
+}
+
+impl Format {
+    /// Reads a whole file and leaves out the figures that others in it contradict: each is stated in a finding.
+    ///
+    /// # Errors
+    /// What is wrong, and in which line; or no figure can be believed.
+    pub fn import(&self, bytes: &[u8], asked: &Asked) -> Result<Imported> {
+        let mut imported = (self.read)(bytes, asked)?;
+        doubt::settle(&mut imported)?;
+        Ok(imported)
+    }
 }
 
 /// So many bytes at least are looked at to recognise a format.

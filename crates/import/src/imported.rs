@@ -1,5 +1,6 @@
 //! What a file of another tool says, in ns: figures as intervals, bins as they were printed.
 
+use crate::doubt::Doubt;
 use std::collections::BTreeMap;
 
 /// One file, read.
@@ -126,6 +127,8 @@ pub struct Series {
     pub samples: Vec<Timed>,
     /// Whole-numbered facts: `overruns`, `period_ns`, `priority`, ...
     pub facts: BTreeMap<String, i64>,
+    /// What the file prints of it and other figures of the file contradict: left out of all above.
+    pub doubts: Vec<Doubt>,
 }
 
 /// Which value stands for a bin in a file.

@@ -3,6 +3,7 @@
 pub mod args;
 pub mod cost;
 pub mod cyclictest;
+pub mod doubt;
 pub mod floors;
 pub mod format;
 pub mod formats;

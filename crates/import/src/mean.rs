@@ -1,6 +1,6 @@
 //! The mean: what a tool prints of it, and what the rows of its histogram allow.
 
-use anyhow::{Result, ensure};
+use crate::doubt::{Doubt, Figure};
 
 /// What the rows are whose samples lie between two values, both inclusive, so many in each: from and to which the mean can be.
 /// `None` without samples.
@@ -23,18 +23,23 @@ pub fn beyond(from: i64, largest: i64, count: u64) -> [(i64, i64, u64); 2] {
 /// What both allow: the printed mean between two values, and the rows.
 ///
 /// # Errors
-/// They contradict each other.
-pub fn agreed(printed: [f64; 2], rows: Option<[f64; 2]>) -> Result<[f64; 2]> {
+/// They contradict each other: then the printed mean is not believed.
+pub fn agreed(printed: [f64; 2], rows: Option<[f64; 2]>) -> Result<[f64; 2], Doubt> {
     let Some([from, to]) = rows else { return Ok(printed) };
     let [low, high] = printed;
     // Tools add up in floating point.
     let rounding = from.abs().max(to.abs()) * 1e-9;
-    ensure!(
-        low <= to + rounding && from <= high + rounding,
-        "its mean lies from {low:.2} to {high:.2}, but that of its rows from {from:.2} to {to:.2}"
-    );
+    if low > to + rounding || from > high + rounding {
+        let why = format!("it lies from {low:.2} to {high:.2}, but its rows allow {from:.2} to {to:.2}");
+        return Err(Doubt::of(Figure::Mean, why));
+    }
     let [both, end] = [low.max(from), high.min(to)];
     Ok(if both <= end { [both, end] } else { [end, both] })
+}
+
+/// The mean that both allow, or the doubt.
+pub fn settled(printed: Option<[f64; 2]>, rows: Option<[f64; 2]>, doubts: &mut Vec<Doubt>) -> Option<[f64; 2]> {
+    agreed(printed?, rows).map_err(|doubt| doubts.push(doubt)).ok()
 }
 
 #[cfg(test)]

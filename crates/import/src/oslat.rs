@@ -3,6 +3,7 @@
 use crate::{
     args::Args,
     cyclictest,
+    doubt::{self, Doubt, Figure},
     format::Asked,
     imported::{Bin, Edge, Imported, Interval, Series},
 };
@@ -167,7 +168,7 @@ impl Thread {
     /// The series of a core.
     ///
     /// # Errors
-    /// Figures that contradict each other.
+    /// A figure that is no time, or more than 2^64 gaps.
     pub fn series(
         self,
         index: u32,
@@ -183,7 +184,7 @@ impl Thread {
             (_, None) => common.max(1),
         };
         let extreme = |text: &Option<String>| text.as_deref().map(|text| generation.extreme(text)).transpose();
-        let (min, max) = (extreme(&self.min)?, extreme(&self.max)?);
+        let (mut min, mut max) = (extreme(&self.min)?, extreme(&self.max)?);
         if generation == Generation::Unknown && index == 0 {
             notes.push("2.1 or 2.10: shortest and longest gap may be 1 us less than what is printed".into());
         }
@@ -203,24 +204,28 @@ impl Thread {
             let (low, high) = generation.bucket(row.label, width);
             let low = if biased && at == 0 { 0 } else { low };
             let beyond = at == last && self.last_includes;
-            let high = if beyond { longest } else { Some(high) };
-            ensure!(high.is_none_or(|high| high >= low), "its longest gap is shorter than its last bucket");
+            // A longest gap that is shorter is not believed.
+            let high = if beyond { longest.filter(|high| *high >= low) } else { Some(high) };
             bins.push(Bin { low, high, count: row.count });
         }
         let whole = self.last_includes || args.is_some() || max.is_some();
         let count = bins.iter().try_fold(0u64, |sum, bin| sum.checked_add(bin.count)).context("more than 2^64 gaps")?;
         let none = count == 0;
-        if let (Some(min), Some(first), false) = (min, bins.first(), biased) {
-            let within = first.high.is_none_or(|high| min.low <= high) && min.high.is_none_or(|high| first.low <= high);
-            ensure!(within, "its shortest gap is not in its first bucket");
+        let mut doubts = Vec::new();
+        if let (Some(least), Some(most)) = (min, max)
+            && most.high.is_some_and(|high| least.low > high)
+        {
+            let why = format!("the shortest gap is {} ns and the longest {} ns", least.low, most.low);
+            doubts.extend([Figure::Smallest, Figure::Largest].map(|figure| Doubt::of(figure, why.clone())));
+            (min, max) = (None, None);
         }
-        let reaches = self.last_includes && self.rows.last().is_some_and(|row| row.count > 0);
-        if let (Some(max), Some(last), false, false) = (max, bins.last(), biased, reaches) {
-            let within = last.high.is_none_or(|high| max.low <= high) && max.high.is_none_or(|high| last.low <= high);
-            ensure!(within, "its longest gap is not in its last bucket");
+        if !biased {
+            doubt::ends(&bins, &mut min, &mut max, &mut doubts);
         }
-        if let (Some(min), Some(max)) = (min, max) {
-            ensure!(max.high.is_none_or(|high| min.low <= high), "its shortest gap is longer than its longest");
+        if self.last_includes && max.is_none() && !none {
+            bins.last_mut()
+                .filter(|bin| bin.low >= self.rows.last().map_or(0, |row| generation.bucket(row.label, width).0))
+                .map(|bin| bin.high = None);
         }
         let facts = self.mhz.map(|mhz| ("counter_mhz".to_owned(), mhz));
         Ok(Series {
@@ -235,8 +240,9 @@ impl Thread {
             bins,
             width: (width > 1).then_some(width.unsigned_abs()),
             edge: Edge::Upper,
-            cut: !whole,
+            cut: !whole || !none && self.max.is_some() && max.is_none(),
             facts: facts.into_iter().collect(),
+            doubts,
             ..Series::default()
         })
     }

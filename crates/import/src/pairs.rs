@@ -4,7 +4,7 @@ use crate::{
     cyclictest,
     floors::{Figures, Floors},
     format::{Asked, Unit},
-    imported::{Imported, Series},
+    imported::{Finding, Imported, Series, Severity},
     progress::Progress,
     rt_json, status,
     text::{TORN, contains, lines, number, plain, shown, torn},
@@ -30,6 +30,8 @@ struct Pair {
     min: Option<i64>,
     max: Option<i64>,
     mean: Option<[f64; 2]>,
+    /// Its extremes in the block before: a count and figures of one moment belong together.
+    before: Progress,
 }
 
 /// Whether a text has pairs; `timeouts` is what pmqtest alone prints.
@@ -60,7 +62,14 @@ pub fn read(bytes: &[u8], asked: &Asked, tool: &str, by: &str) -> Result<Importe
     ensure!(!pairs.is_empty(), "no pair of threads");
     // Their -p is a priority, their -m and -S say nothing of memory.
     imported.findings.clear();
-    let prio = pairs.values().filter_map(|pair| pair.priority).max().filter(|priority| (1..=99).contains(priority));
+    let prio = pairs.values().next().and_then(|pair| pair.priority).filter(|priority| (1..=99).contains(priority));
+    let prio = prio.filter(|priority| pairs.values().all(|pair| pair.priority == Some(*priority)));
+    let timeouts = pairs.values().filter_map(|pair| pair.timeouts).fold(0, i64::saturating_add);
+    imported.findings.extend((timeouts > 0).then(|| Finding {
+        severity: Severity::Note,
+        name: "timeouts".into(),
+        text: format!("{timeouts} receptions timed out (-f forces them): what came later than that is in no figure"),
+    }));
     imported.policy = prio.map(|priority| format!("fifo {priority}"));
     for (thread, (_, pair)) in (0u32..).zip(pairs) {
         let series = pair.series(thread, by, asked).with_context(|| format!("pair {thread}"))?;
@@ -125,7 +134,8 @@ fn text(bytes: &[u8]) -> Result<BTreeMap<u64, Pair>> {
     for (pair, of) in &pairs {
         ensure!(of.cycles.is_some(), "pair {pair} has figures but no cycles");
         // What is not ready yet has no cycle either.
-        ensure!(of.max.is_some() || of.cycles == Some(0), "pair {pair} has {:?} cycles but no figures", of.cycles);
+        let whole = of.max.is_some() || of.cycles == Some(0);
+        ensure!(whole, "pair {pair} has {} cycles but no figures: its last block is cut", of.cycles.unwrap_or(0));
     }
     Ok(pairs)
 }
@@ -150,6 +160,10 @@ fn head(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
     let cycles = u64::try_from(cycles).context("cycles below 0")?;
     // Before its first cycle a thread may stand there with the id of another.
     let tasks = if cycles > 0 { [task(receiver)?, task(sender)?] } else { [None; 2] };
+    ensure!(
+        receiver.rsplit(',').next().is_some_and(|last| last.contains("Cycles")),
+        "what follows `Cycles` is no number"
+    );
     let known = pairs.remove(&index).unwrap_or_default();
     for (before, task) in known.tasks.into_iter().zip(tasks) {
         let before = Progress { task: before, count: known.cycles, ..Progress::default() };
@@ -164,7 +178,12 @@ fn head(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
             interval: of(sender, "I")?,
             timeouts: of(receiver, "TO")?,
             cycles: Some(cycles),
-            ..known
+            before: Progress {
+                min: known.min.or(known.before.min),
+                max: known.max.or(known.before.max),
+                ..known.before
+            },
+            ..Pair::default()
         },
     );
     Ok(())
@@ -180,6 +199,9 @@ fn figures(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
         return Ok(());
     };
     ensure!(own_index(sender)? == index, "not a pair");
+    // `Max 5,600` is no 5.
+    let known = |word: &str| ["Min", "Cur", "Avg", "Max"].iter().any(|name| word.trim().starts_with(name));
+    ensure!(rest.split(',').all(known), "what stands between commas is no figure");
     let of = |name: &str| -> Result<i64> {
         let found = rest.split(',').map(str::trim).find_map(|word| word.strip_prefix(name));
         found.and_then(|value| number(value.as_bytes())).with_context(|| format!("no `{name}`"))
@@ -191,8 +213,12 @@ fn figures(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
         return Ok(());
     }
     ensure!(avg >= 0, "an average below 0");
-    let before = Progress { min: pair.min, max: pair.max, ..Progress::default() };
-    before.then(&Progress { min: Some(min), max: Some(max), ..Progress::default() })?;
+    let same = Progress { min: pair.min, max: pair.max, ..pair.before };
+    ensure!(
+        pair.max.is_none() || same == Progress { min: Some(min), max: Some(max), ..same },
+        "its figures a second time"
+    );
+    pair.before.then(&Progress { min: Some(min), max: Some(max), ..Progress::default() })?;
     // sigwaittest rounds its mean, and a version that cuts it off is not told apart.
     (pair.min, pair.max, pair.mean) = (Some(min), Some(max), Some([(avg as f64 - 0.5).max(0.0), avg as f64 + 1.0]));
     Ok(())
@@ -245,6 +271,7 @@ fn json(bytes: &[u8], asked: &Asked, tool: &str) -> Result<(Imported, BTreeMap<u
             min: Some(receiver.min),
             max: Some(receiver.max),
             mean: receiver.avg.map(|avg| [avg - 0.005, avg + 0.005]),
+            before: Progress::default(),
         };
         (index, pair)
     };

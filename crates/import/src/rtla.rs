@@ -1,6 +1,7 @@
 //! What the outputs of rtla have in common: its histogram's table, durations, what ended it and what it missed.
 
 use crate::{
+    doubt::{self, Doubt, Figure},
     imported::{Bin, Ending, Finding, Imported, Interval, Series, Severity},
     mean,
     text::{self, TORN, lines, number, plain, shown},
@@ -252,82 +253,112 @@ impl Histogram {
         mean::of(rows.chain(beyond))
     }
 
-    /// The series of a column; `wide` is what min and max may be off by, in the unit. Its bins and count add up.
-    ///
-    /// # Errors
-    /// What contradicts what.
-    pub fn series(&self, column: &Column, wide: i64) -> Result<Series> {
-        let Column { rows, over, count, min, max, .. } = column;
-        let who = format!("{}-{:03}", column.kind, column.cpu);
-        let mut counted = over.unwrap_or(0);
-        for (_, count) in rows {
-            counted = counted.checked_add(*count).context("more than 2^64 samples")?;
-        }
-        if let Some(count) = count {
-            ensure!(
-                counted == *count,
-                "{who}: its rows and what is over them have {counted} samples, but it counts {count}"
-            );
-        }
-        let some = *count != Some(0);
-        let limit = |value: &Option<i64>| value.filter(|_| some).map(|value| self.interval(value, wide)).transpose();
-        let (min, max) = (limit(min)?, limit(max)?);
-        if let (Some(min), Some(max)) = (min, max) {
-            ensure!(min.low >= 0 && min.low <= max.low, "{who}: its smallest value is above its largest, or below 0");
-        }
-        let mut bins: Vec<Bin> = Vec::with_capacity(rows.len() + 1);
-        for (value, count) in rows {
-            let bin = match self.width {
-                0 => Bin { low: 0, high: max.and_then(|max| max.high).filter(|_| *over == Some(0)), count: *count },
+    /// The word of its unit.
+    fn word(&self) -> &'static str {
+        if self.unit == 1 { "ns" } else { "us" }
+    }
+
+    /// The bins of a column's rows.
+    fn bins(&self, column: &Column, max: Option<Interval>) -> Result<Vec<Bin>> {
+        let one = |(value, count): &(i64, u64)| {
+            Ok(match self.width {
+                0 => {
+                    Bin { low: 0, high: max.and_then(|max| max.high).filter(|_| column.over == Some(0)), count: *count }
+                }
                 width => {
                     let Interval { low, high } = self.interval(*value, width)?;
                     Bin { low, high, count: *count }
                 }
-            };
-            bins.push(bin);
+            })
+        };
+        column.rows.iter().map(one).collect()
+    }
+
+    /// Adds the bin of what lies over the rows, and leaves out extremes that the bins do not have.
+    fn beyond(
+        &self,
+        column: &Column,
+        bins: &mut Vec<Bin>,
+        min: &mut Option<Interval>,
+        max: &mut Option<Interval>,
+        doubts: &mut Vec<Doubt>,
+    ) -> Result<()> {
+        let Some(more) = column.over.filter(|over| *over > 0 && !(bins.is_empty() && !doubts.is_empty())) else {
+            if column.over == Some(0) {
+                doubt::ends(bins, min, max, doubts);
+            }
+            return Ok(());
+        };
+        let low = self.last.unwrap_or(0).checked_mul(self.unit).context("a value beyond 2^63 ns")?;
+        // Where they begin is not printed: at or above the last row, which may be the bin itself.
+        let shared = bins.pop_if(|bin| bin.low >= low).map_or(0, |bin| bin.count);
+        let count = more.checked_add(shared).context("more than 2^64 samples")?;
+        bins.push(Bin { low, high: None, count });
+        doubt::ends(bins, min, max, doubts);
+        if let Some(last) = bins.last_mut() {
+            last.high = max.and_then(|max| max.high);
         }
-        let within = |value: Interval, bin: &Bin| bin.low <= value.low && bin.high.is_none_or(|high| value.low <= high);
-        if let (Some(first), Some(min)) = (bins.first(), min) {
-            ensure!(within(min, first), "{who}: its smallest value is not in its first row");
+        Ok(())
+    }
+
+    /// The series of a column; `wide` is what min and max may be off by, in the unit. Its bins and count add up.
+    ///
+    /// # Errors
+    /// A value beyond 2^63 ns.
+    pub fn series(&self, column: &Column, wide: i64) -> Result<Series> {
+        let Column { rows, over, count, min, max, .. } = column;
+        let mut counted = over.unwrap_or(0);
+        for (_, count) in rows {
+            counted = counted.checked_add(*count).context("more than 2^64 samples")?;
         }
-        if let (Some(last), Some(max), Some(0)) = (bins.last(), max, over) {
-            ensure!(within(max, last), "{who}: its largest value is not in its last row");
+        let mut doubts = Vec::new();
+        let sums = count.is_none_or(|count| count == counted);
+        if !sums {
+            let why =
+                format!("its rows and what is over them have {counted} samples, but it counts {}", count.unwrap_or(0));
+            doubts.push(Doubt::of(Figure::Rows, why));
         }
-        if let Some(more) = over.filter(|over| *over > 0) {
-            let low = self.last.unwrap_or(0).checked_mul(self.unit).context("a value beyond 2^63 ns")?;
-            let high = max.and_then(|max| max.high);
-            ensure!(
-                high.is_none_or(|high| high >= low),
-                "{who}: samples over its last row, but its largest is below it"
+        let some = *count != Some(0);
+        let limit = |value: &Option<i64>| value.filter(|_| some).map(|value| self.interval(value, wide)).transpose();
+        let (mut min, mut max) = (limit(min)?, limit(max)?);
+        if let (Some(least), Some(most)) = (min, max)
+            && !(least.low >= 0 && least.low <= most.low)
+        {
+            let why = format!(
+                "the smallest is {} and the largest {} {}",
+                least.low / self.unit,
+                most.low / self.unit,
+                self.word()
             );
-            ensure!(
-                !bins.is_empty() || min.is_none_or(|min| min.high.is_none_or(|high| high >= low)),
-                "{who}: samples over its last row alone, but its smallest is below it"
-            );
-            // Where they begin is not printed: at or above the last row, which may be the bin itself.
-            let shared = bins.pop_if(|bin| bin.low >= low).map_or(0, |bin| bin.count);
-            bins.push(Bin { low, high, count: more.checked_add(shared).context("more than 2^64 samples")? });
+            doubts.extend([Figure::Smallest, Figure::Largest].map(|figure| Doubt::of(figure, why.clone())));
+            (min, max) = (None, None);
         }
+        let mut bins = if sums { self.bins(column, max)? } else { Vec::new() };
+        self.beyond(column, &mut bins, &mut min, &mut max, &mut doubts)?;
         let unit = self.unit as f64;
         let printed = column.avg.filter(|_| some).map(|(hundredths, decimals)| {
             let (mean, half) = (hundredths as f64 / 100.0, if decimals { 0.005 } else { 0.0 });
             // One without decimals was divided in whole numbers.
             [(mean - half).max(0.0), mean + half + if decimals { 0.0 } else { 1.0 }]
         });
-        let agreed = printed.map(|printed| mean::agreed(printed, self.mean_of_rows(column))).transpose();
+        // Without a largest value nothing bounds what lies over the rows.
+        let bounded = sums && (max.is_some() || *over == Some(0));
+        let allowed = if bounded { self.mean_of_rows(column) } else { None };
+        let agreed = mean::settled(printed, allowed, &mut doubts);
         // It is of truncated values; kernel buckets are off by their width.
-        let mean = agreed.with_context(|| who.clone())?.map(|[low, high]| [low * unit, (high + wide as f64) * unit]);
+        let mean = agreed.map(|[low, high]| [low * unit, (high + wide as f64) * unit]);
         let width = self.width.max(1).checked_mul(self.unit).and_then(|width| u64::try_from(width).ok());
         Ok(Series {
             unit: "ns",
             cpu: Some(column.cpu),
-            count: *count,
+            count: count.filter(|_| sums),
             min,
-            max,
             mean,
-            cut: over.is_none() || count.is_none(),
+            cut: over.is_none() || count.is_none() || sums && some && column.max.is_some() && max.is_none(),
+            max,
             bins,
             width: width.filter(|width| *width > 1),
+            doubts,
             ..Series::default()
         })
     }

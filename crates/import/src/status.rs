@@ -3,7 +3,8 @@
 
 use crate::{
     floors::{Figures, Floors},
-    imported::Series,
+    format::Unit,
+    imported::{Finding, Series, Severity},
     progress::Progress,
     text::{TORN, contains, lines, number, plain, shown, torn},
 };
@@ -64,6 +65,7 @@ impl Status {
     /// # Errors
     /// Figures that no samples have: the -x of 2.4 prints them.
     pub fn series(&self, unit: Floors) -> Result<Series> {
+        // The -x of 2.4 takes wrong differences: what it prints of them says nothing, whichever of the figures shows it.
         let mean = self.avg.is_none_or(|[_, to]| to >= 0.0);
         ensure!(
             mean && (self.cycles == 0 || self.max >= 0 && self.min <= self.max),
@@ -140,8 +142,67 @@ pub fn live(bytes: &[u8], all: &[Status]) -> Option<String> {
     (blocks > all.len()).then(|| LIVE.into())
 }
 
+/// The unit of cyclictest's lines, by the widths of their columns: with `-N` it prints the latest value and the mean 8 wide, else 5
+/// wide, and the smallest 7 wide. The first versions, which had no `-N`, print all of them 8 wide. A line whose blanks were lost
+/// does not tell, and neither do lines that contradict each other.
+pub fn unit(bytes: &[u8]) -> Option<Unit> {
+    let mut all = lines(bytes).filter(|(_, line)| is(line)).filter_map(|(_, line)| unit_of(own(&plain(line))));
+    let first = all.next()?;
+    all.all(|unit| unit == first).then_some(first)
+}
+
+fn unit_of(line: &[u8]) -> Option<Unit> {
+    let [min, act, avg] = [&b"Min:"[..], b"Act:", b"Avg:"].map(|name| column(line, name));
+    let (min, act, avg) = (min?, act?, avg?);
+    let both = |width: usize| act.is(width) && avg.is(width);
+    match (both(8), both(5)) {
+        (true, false) if min.is(7) => Some(Unit::Ns),
+        (true, false) if min.is(8) => Some(Unit::Us),
+        (false, true) if min.is(7) => Some(Unit::Us),
+        _ => None,
+    }
+}
+
+/// How wide a number stands behind its name, and how many characters it has.
+struct Column {
+    width: usize,
+    digits: usize,
+}
+
+impl Column {
+    /// Whether printf(3) prints it so in a column so wide.
+    fn is(&self, width: usize) -> bool {
+        self.width == self.digits.max(width)
+    }
+}
+
+fn column(line: &[u8], name: &[u8]) -> Option<Column> {
+    let at = line.windows(name.len()).position(|part| part == name)?;
+    let rest = line.get(at + name.len()..)?;
+    let blanks = rest.iter().take_while(|byte| **byte == b' ').count();
+    let digits = rest.iter().skip(blanks).take_while(|byte| byte.is_ascii_digit() || **byte == b'-').count();
+    (digits > 0).then_some(Column { width: blanks + digits, digits })
+}
+
 /// The note of a live screen.
 pub const LIVE: &str = "a live screen: the last line of each thread was taken";
+
+/// A thread that has had less than half of the cycles that its interval leaves room for, as others had theirs: it hardly ran,
+/// and its samples are those of the moments when it did.
+pub fn starved(all: &[Status]) -> Option<Finding> {
+    let spans = |one: &Status| Some(u128::from(one.cycles) * u128::try_from(one.interval?).ok()?);
+    let most = all.iter().filter_map(spans).max().filter(|most| *most >= LONG_US)?;
+    let one = all.iter().find(|one| spans(one).is_some_and(|span| span * 2 < most))?;
+    let room = most / u128::try_from(one.interval?).ok()?.max(1);
+    Some(Finding {
+        severity: Severity::Contaminated,
+        name: "starved thread".into(),
+        text: format!("thread {} has had {} of some {room} cycles: it hardly ran", one.thread, one.cycles),
+    })
+}
+
+/// In less than this, in us, a thread may just not have begun.
+const LONG_US: u128 = 50_000;
 
 /// One line: names that end with a colon, each with a number behind it.
 fn one(line: &[u8]) -> Result<Status> {
@@ -156,6 +217,13 @@ fn one(line: &[u8]) -> Result<Status> {
         let text = after.get(blanks..).unwrap_or_default();
         let end = text.iter().position(|byte| !byte.is_ascii_digit() && *byte != b'-').unwrap_or(text.len());
         let (digits, more) = text.split_at(end);
+        // `7,983` is no 7.
+        let ends = match name {
+            b"T" => more.first().is_none_or(|byte| byte.is_ascii_whitespace() || *byte == b'('),
+            b"Avg" => true,
+            _ => more.first().is_none_or(u8::is_ascii_whitespace),
+        };
+        ensure!(ends, "what follows `{}:` is no whole number", shown(name));
         let value = || number(digits).with_context(|| format!("`{}` has no number", shown(name)));
         let mut take = |at: usize| seen.get_mut(at).map(|seen| *seen = true);
         match name {
@@ -192,9 +260,13 @@ fn one(line: &[u8]) -> Result<Status> {
 /// A mean, from and to: a whole number is what a division left of it, one with decimals was rounded to them.
 fn mean(whole: &[u8], more: &[u8]) -> Result<[f64; 2]> {
     let part = number(whole).with_context(|| format!("`Avg` has no number but `{}`", shown(whole)))? as f64;
-    let Some(decimals) = more.strip_prefix(b".") else { return Ok([part, part + 1.0]) };
-    let decimals = decimals.split(|byte| !byte.is_ascii_digit()).next().unwrap_or_default();
-    ensure!((1..=9).contains(&decimals.len()), "`Avg` has {} decimals", decimals.len());
+    let decimals = more.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    if decimals.is_empty() {
+        return Ok([part, part + 1.0]);
+    }
+    let decimals = decimals.strip_prefix(b".").filter(|digits| digits.iter().all(u8::is_ascii_digit));
+    let decimals =
+        decimals.filter(|digits| (1..=9).contains(&digits.len())).context("what follows `Avg:` is no number")?;
     let unit = 0.1f64.powi(decimals.len() as i32);
     let middle = part + number(decimals).context("the mean")? as f64 * unit;
     Ok([middle - unit / 2.0, middle + unit / 2.0])
@@ -229,7 +301,27 @@ mod tests {
         let old = b"pid = 20483T: 0 ( 5407) P:80 I:    1100 C: 2047066 Min:       7 Act:      15 Max:      59\n";
         let told = read(old, Smallest::OfAll).unwrap();
         assert_eq!((told[0].avg, told[0].max), (None, 59));
-        assert!(read(b"T: 0 (8) P:9 C: 1 Min: 1 Avg: nan Max: 2\n", Smallest::OfAll).is_err());
+        for bad in ["nan", "2.", "2.x", "2.5,1", "2,5"] {
+            assert!(read(format!("T: 0 (8) P:9 C: 1 Min: 1 Avg: {bad} Max: 2\n").as_bytes(), Smallest::OfAll).is_err());
+        }
+        for bad in ["7,983", "7.983", "7x983", "7e6", "7_983", "7983us", "7\0983", "0x1F2F"] {
+            let text = format!("T: 0 (8) P:9 C: 1 Min: 1 Avg: 2 Max: {bad}\n");
+            let error = format!("{:#}", read(text.as_bytes(), Smallest::OfAll).unwrap_err());
+            assert!(error.contains("no whole number"), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_hardly_ran_is_found() {
+        let of = |cycles: u64| {
+            let text = format!(
+                "T: 0 (7) P:9 I:1000 C: 60000 Min: 1 Act: 1 Avg: 1 Max: 2\n\
+                 T: 1 (8) P:9 I:1500 C: {cycles} Min: 1 Act: 1 Avg: 1 Max: 2\n"
+            );
+            starved(&read(text.as_bytes(), Smallest::OfAll).unwrap())
+        };
+        assert_eq!((of(40_000), of(20_001)), (None, None));
+        assert!([0, 3, 19_999].iter().all(|cycles| of(*cycles).unwrap().text.starts_with("thread 1")));
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub struct Table {
     pub broken: Option<(i64, Option<usize>)>,
     /// SMIs a thread, where they were counted.
     pub smis: Vec<i64>,
+    /// What its sums say that its other numbers contradict.
+    pub doubts: Vec<String>,
     /// Lines of the file before the histogram that are its maker's own.
     pub remarks: Vec<String>,
 }
@@ -85,7 +87,7 @@ pub fn read(bytes: &[u8], sum: Option<bool>) -> Result<Table> {
     let torn = text::torn(bytes);
     let (mut table, mut rows, mut footer) = (Table::default(), Rows::default(), Footer::default());
     let (mut begun, mut ended) = (false, false);
-    let headed = is_headed(bytes);
+    let (headed, mut behind) = (is_headed(bytes), None);
     for (at, line) in lines(bytes) {
         let clean = plain(line);
         let line = clean.as_ref();
@@ -110,15 +112,19 @@ pub fn read(bytes: &[u8], sum: Option<bool>) -> Result<Table> {
             ensure!(!counts || torn != Some(at), "line {at} {TORN}");
         } else if !line.is_empty() {
             ensure!(ended && !row, "line {at}: neither a row of the histogram nor its footer: `{}`", shown(line));
+            behind.get_or_insert((at, shown(line)));
         }
     }
+    let passed =
+        behind.map(|(at, text)| format!("what stands behind the footer was passed over, from line {at} on: `{text}`"));
+    table.remarks.extend(passed);
     ensure!(begun, "no line `# Histogram`");
     ensure!(headed || footer.total.is_some(), "neither a line `# Histogram` nor one `# Total:`");
     table.whole = footer.over.is_some() && footer.max.is_some() && footer.min.is_some();
     let threads = rows.threads(&footer, sum)?;
     // The first line of latido's own export.
     let converted = table.remarks.iter().any(|remark| remark.starts_with("latido ") && remark.contains(" run "));
-    table.threads = footer.figures(rows, threads, converted)?;
+    (table.threads, table.doubts) = footer.figures(rows, threads, converted, headed)?;
     let broken_thread = footer.break_thread.and_then(|id| footer.ids.iter().position(|own| *own == id));
     table.broken = footer.break_value.map(|value| (value, broken_thread));
     Ok(table)
@@ -168,7 +174,6 @@ impl Rows {
             ensure!(threads <= MOST_COLUMNS, "line {at}: more than {MOST_COLUMNS} threads");
             let sum = columns == threads + 1;
             ensure!(columns == 0 || columns == threads || sum, "line {at}: {threads} threads, but {columns} columns");
-            ensure!(!sum || adds_up, "the last column is not the sum of the others in every row");
             return Ok(threads);
         }
         match asked {
@@ -218,8 +223,16 @@ impl Footer {
     }
 
     /// The figures of each thread.
-    fn figures(&self, rows: Rows, threads: usize, converted: bool) -> Result<Vec<Figures>> {
+    fn figures(
+        &self,
+        rows: Rows,
+        threads: usize,
+        converted: bool,
+        headed: bool,
+    ) -> Result<(Vec<Figures>, Vec<String>)> {
         let summed = rows.columns.len() > threads;
+        let rows_off = rows.counted - rows.adding_up;
+        let doubts = std::cell::RefCell::new(Vec::new());
         let end = rows.last.map_or(0, |last| last.saturating_add(1));
         let mut columns = rows.columns;
         columns.resize(threads, Vec::new());
@@ -229,9 +242,25 @@ impl Footer {
                 .split_at_checked(threads)
                 .with_context(|| format!("line {at}: {} numbers for {threads} threads", values.len()))?;
             let sums = more.is_empty() || (summed && more.len() == 1 && sum(own) == more.first().copied());
-            ensure!(sums, "line {at}: what follows the {threads} threads is not what they come to");
+            ensure!(summed || more.is_empty(), "line {at}: {} numbers for {threads} threads", values.len());
+            if !sums {
+                doubts
+                    .borrow_mut()
+                    .push(format!("line {at}: the last number is not the sum, or the largest, of the others"));
+            }
             Ok(Some(own.to_vec()))
         };
+        let lone = summed && rows_off > 0 && self.total.is_none();
+        if summed && rows_off > 0 {
+            let what = if lone {
+                "nothing tells which, so no row is believed"
+            } else {
+                "the totals of the threads fit their rows"
+            };
+            doubts
+                .borrow_mut()
+                .push(format!("in {rows_off} rows the last column is not the sum of the others: {what}"));
+        }
         let added = |own: &[i64]| own.iter().try_fold(0i64, |sum, value| sum.checked_add(*value));
         let largest = |own: &[i64]| own.iter().max().copied();
         let totals = of(&self.total, added)?;
@@ -240,23 +269,25 @@ impl Footer {
         let at = |line: &Option<Vec<i64>>, thread: usize| line.as_ref().and_then(|line| line.get(thread).copied());
         let figures = columns.into_iter().enumerate().map(|(thread, rows)| {
             let within: u64 = rows.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
-            if let Some(total) = at(&totals, thread) {
-                ensure!(
-                    u64::try_from(total) == Ok(within),
-                    "thread {thread}: its rows have {within}, its total {total}"
-                );
-            }
+            let total = at(&totals, thread).map(|total| u64::try_from(total).context("a total below 0")).transpose()?;
+            // Without a heading only the total says that these are all of its rows.
+            let all = headed || total.is_none_or(|total| total == within);
+            ensure!(all, "thread {thread}: its rows have {within}, its total {}", total.unwrap_or(0));
             let over = at(&over, thread)
                 .map(|over| u64::try_from(over).context("samples beyond the rows below 0"))
                 .transpose()?;
             let (min, max) = (at(&min, thread), at(&max, thread));
             // What a thread without a cycle prints is where it began from.
-            let unseen = within == 0 && over == Some(0);
+            let unseen = within == 0 && over == Some(0) && total.unwrap_or(0) == 0;
             let (min, max) = if unseen { (None, None) } else { (min, max) };
             let mean = at(&avg, thread).filter(|_| !unseen).map(|avg| [avg as f64, avg as f64 + 1.0]);
-            Ok(Figures { rows, collected: true, end, over, min, max, mean, count: None, converted })
+            if lone {
+                return Ok(Figures { min, max, mean, converted, ..Figures::default() });
+            }
+            Ok(Figures { rows, collected: true, end, over, min, max, mean, count: None, total, converted })
         });
-        figures.collect()
+        let figures = figures.collect::<Result<_>>()?;
+        Ok((figures, doubts.into_inner()))
     }
 }
 

@@ -32,6 +32,7 @@ fn recognise(bytes: &[u8]) -> bool {
 
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let unit = Floors::of(asked.unit.unwrap_or(Unit::Us));
+    let mut starved = None;
     let mut imported = if rt_json::is_any(bytes) {
         json(bytes, asked, unit)?
     } else if table::has(bytes) {
@@ -42,25 +43,27 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         for status in &all {
             imported.series.push(cyclictest::series(since_zero(status.series(unit)?), status.thread, asked));
         }
+        starved = status::starved(&all);
         imported.notes.extend(status::live(bytes, &all));
         imported
     };
     ensure!(!imported.series.is_empty(), "no thread");
     // Its -p is no priority, its -m no lock.
     imported.policy = None;
-    imported.findings.clear();
+    imported.findings = starved.into_iter().collect();
     imported.notes.push("measured under SCHED_DEADLINE".into());
     Ok(imported)
 }
 
 fn histogram(bytes: &[u8], asked: &Asked, unit: Floors) -> Result<Imported> {
-    let Table { threads, whole, remarks, .. } = table::read(bytes, Some(false))?;
+    let Table { threads, whole, remarks, doubts, .. } = table::read(bytes, Some(false))?;
     let mut imported = Imported { notes: remarks, ..cyclictest::described("cyclicdeadline", asked) };
     for (thread, figures) in (0..).zip(threads) {
         let figures = with_zeros(figures, thread, &mut imported);
         let series = unit.series(figures).with_context(|| format!("thread {thread}"))?;
         imported.series.push(cyclictest::series(series, thread, asked));
     }
+    imported.notes.extend(doubts);
     if !whole {
         imported.ending = Ending::Interrupted("the file ends before its footer does".into());
     }

@@ -1,12 +1,14 @@
 //! `cyclictest`: the histogram as text (`-h`, `-H`, `--histfile`), of every version.
 
 use crate::{
-    cyclictest,
+    cyclictest, doubt,
+    floors::Floors,
     format::{Asked, Format},
-    imported::{Ending, Imported},
+    imported::{Ending, Imported, Series},
+    status::{self, Smallest},
     table::{self, Table},
 };
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 /// The list entry.
 pub const FORMAT: Format = Format {
@@ -20,11 +22,27 @@ fn recognise(bytes: &[u8]) -> bool {
     table::has(bytes) && !cyclictest::is_json(bytes) && !cyclictest::is_deadline(bytes)
 }
 
+/// A run without `-q` prints its lines `T:` too: what they say of a thread was so at or before its end.
+fn beside(bytes: &[u8], series: &[Series], unit: Floors) -> Result<()> {
+    for status in status::read(bytes, Smallest::OfAll)? {
+        let of = || {
+            format!("thread {}: its line `T:` and the histogram are of two runs: keep one run a file", status.thread)
+        };
+        let own = series.get(status.thread as usize).with_context(of)?;
+        let [min, max] = [unit.interval(status.min)?, unit.interval(status.max)?];
+        let fits = own.count.is_none_or(|count| status.cycles <= count)
+            && own.min.is_none_or(|least| least.low <= min.low)
+            && own.max.is_none_or(|most| max.low <= most.low);
+        ensure!(status.cycles == 0 || fits, of());
+    }
+    Ok(())
+}
+
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let args = cyclictest::args(asked);
-    let unit = cyclictest::unit(asked);
+    let unit = cyclictest::unit(asked, bytes);
     let sum = args.as_ref().map(|args| args.has('H', "histofall"));
-    let Table { threads, whole, broken, smis, remarks } = table::read(bytes, sum)?;
+    let Table { threads, whole, broken, smis, doubts, remarks } = table::read(bytes, sum)?;
     let mut imported = Imported { notes: remarks, ..cyclictest::described("cyclictest", asked) };
     for (thread, mut figures) in (0..).zip(threads) {
         if let Some(bins) = args.as_ref().and_then(cyclictest::bins) {
@@ -37,7 +55,9 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         }
         imported.series.push(series);
     }
-    imported.findings.extend(cyclictest::unit_taken("cyclictest", asked));
+    imported.findings.extend(doubts.into_iter().map(doubt::note));
+    beside(bytes, &imported.series, unit)?;
+    imported.findings.extend(cyclictest::unit_taken(asked, bytes));
     imported.findings.extend(cyclictest::smis(&imported.series));
     imported.ending = match broken {
         Some((value, thread)) => {

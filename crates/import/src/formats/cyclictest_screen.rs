@@ -28,7 +28,7 @@ fn recognise(bytes: &[u8]) -> bool {
 }
 
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
-    let unit = cyclictest::unit(asked);
+    let unit = cyclictest::unit(asked, bytes);
     let all = status::read(bytes, Smallest::OfAll)?;
     ensure!(!all.is_empty(), "no line `T:`");
     let mut imported = cyclictest::described("cyclictest", asked);
@@ -36,8 +36,9 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         imported.series.push(cyclictest::series(status.series(unit)?, status.thread, asked));
     }
     cyclictest::policy_of(&mut imported, &all);
-    imported.findings.extend(cyclictest::unit_taken("cyclictest", asked));
+    imported.findings.extend(cyclictest::unit_taken(asked, bytes));
     imported.findings.extend(cyclictest::smis(&imported.series));
+    imported.findings.extend(status::starved(&all));
     imported.notes.extend(status::live(bytes, &all));
     imported.ending = Ending::Complete;
     Ok(imported)

@@ -131,7 +131,7 @@ impl Thread {
 }
 
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
-    let unit = cyclictest::unit(asked);
+    let unit = cyclictest::unit(asked, bytes);
     let torn = text::torn(bytes);
     let mut threads: Vec<Thread> = Vec::new();
     for (at, raw) in text::lines(bytes) {
@@ -155,7 +155,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     // The ends of all threads, where it lived to print them.
     let last = status::read(bytes, Smallest::OfAll).unwrap_or_default();
     let mut imported = cyclictest::described("cyclictest", asked);
-    imported.findings.extend(cyclictest::unit_taken("cyclictest", asked));
+    imported.findings.extend(cyclictest::unit_taken(asked, bytes));
     let reduced = cyclictest::args(asked).is_some_and(|args| args.has('o', "oscope"));
     for (index, thread) in (0u32..).zip(threads) {
         if thread.lines == 0 {
@@ -233,6 +233,7 @@ fn of_thread(
         collected: true,
         over: Some(0),
         count: None,
+        total: None,
         converted: false,
     };
     let mut series = unit.series(figures)?;

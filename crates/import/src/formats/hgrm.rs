@@ -1,6 +1,7 @@
 //! `hgrm`: HdrHistogram's table of percentiles: exact cumulative counts at the upper ends of buckets.
 
 use crate::{
+    doubt::{Doubt, Figure},
     format::{Asked, Format},
     imported::{Bin, Edge, Ending, Imported, Interval, Series},
     samples::decimal,
@@ -75,8 +76,13 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         command: asked.args.clone(),
         ..Imported::default()
     };
+    let mut doubts = Vec::new();
     match total {
-        Some(total) => ensure!(total == sum, "its rows have {sum} samples, but it counts {total}"),
+        Some(total) if total != sum => {
+            let why = format!("its rows have {sum} samples, but it counts {total}");
+            doubts.push(Doubt::of(Figure::Rows, why));
+        }
+        Some(_) => {}
         None => imported.ending = Ending::Interrupted("the file ends before its total count".into()),
     }
     if let Some(at) = torn {
@@ -92,17 +98,19 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         low += bin.low as f64 * bin.count as f64;
         high += bin.high.unwrap_or(i64::MAX) as f64 * bin.count as f64;
     }
+    let sums = doubts.is_empty();
     imported.series.push(Series {
         quantity: "latency".into(),
         heading: "Latency".into(),
         unit: "ns",
-        count: total,
+        count: total.filter(|_| sums),
         min: ends(bins.first()),
         max: ends(bins.last()).filter(|_| whole),
-        mean: (whole && sum > 0).then(|| [low / sum as f64, high / sum as f64]),
+        mean: (whole && sums && sum > 0).then(|| [low / sum as f64, high / sum as f64]),
         edge: Edge::Upper,
         cut: !whole,
-        bins,
+        bins: if sums { bins } else { Vec::new() },
+        doubts,
         ..Series::default()
     });
     Ok(imported)

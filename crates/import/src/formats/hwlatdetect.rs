@@ -1,6 +1,7 @@
 //! `hwlatdetect`: gaps of hardware above a threshold, each with its time.
 
 use crate::{
+    doubt::{Doubt, Figure},
     format::{Asked, Format},
     imported::{Bin, Ending, Imported, Interval, Series, Timed},
     samples::decimal,
@@ -16,9 +17,9 @@ fn recognise(bytes: &[u8]) -> bool {
     lines(bytes).any(|(_, line)| line.starts_with(b"hwlatdetect:"))
 }
 
-/// A line `SECONDS<TAB>INNER<TAB>OUTER` of old versions, in us.
+/// A line `SECONDS<TAB>INNER<TAB>OUTER` of old versions, in us. What was copied from a terminal has blanks for the tabs.
 fn old_gap(line: &str) -> Option<(i64, i64, u64)> {
-    let mut words = line.split('\t');
+    let mut words = line.split_ascii_whitespace();
     let (at, inner, outer) = (words.next()?, words.next()?, words.next()?);
     let us = |text: &str| decimal(text.trim(), 1).filter(|us| *us >= 0);
     let at = decimal(at.trim(), 1_000_000_000).filter(|_| at.contains('.') && words.next().is_none())?;
@@ -113,8 +114,12 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     };
     let threshold_ns = threshold.map(|us| us.checked_mul(1000).context("a threshold beyond 2^63 ns")).transpose()?;
     let seen = gaps.iter().map(|(_, us, _)| *us).max();
-    if let (true, Some(largest), Some(seen)) = (whole, largest, seen) {
-        ensure!(seen == largest, "its largest gap is {largest} us, but that of its lines {seen} us");
+    let mut doubts = Vec::new();
+    if let (true, Some(said), Some(seen)) = (whole, largest, seen)
+        && said != seen
+    {
+        doubts.push(Doubt::of(Figure::Largest, format!("it is {said} us, but that of the gaps' lines is {seen} us")));
+        largest = None;
     }
     let first = gaps.iter().map(|(at, ..)| *at).min().unwrap_or(0);
     let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
@@ -164,8 +169,9 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         unit: "ns",
         count: exceeding.filter(|_| whole || summary),
         max,
-        cut: !complete,
+        cut: !complete || !doubts.is_empty(),
         bins,
+        doubts,
         width: Some(1000),
         above: threshold_ns,
         samples,

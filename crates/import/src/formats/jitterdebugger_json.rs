@@ -68,9 +68,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     for (thread, own) in results.cpu {
         let within = own.histogram.values().try_fold(0u64, |sum, count| sum.checked_add(*count));
         let within = within.context("more than 2^64 samples")?;
-        let over = own.count.checked_sub(within);
-        let over = over
-            .with_context(|| format!("thread {thread}: its rows have {within} samples, but it counts {}", own.count))?;
+        let over = own.count.saturating_sub(within);
         let rows: Option<Vec<_>> = own
             .histogram
             .into_iter()
@@ -81,7 +79,6 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         let end = 1_000_000 / unit.ns();
         let rows = rows.context("a value above 2^63")?;
         ensure!(rows.last().is_none_or(|(value, _)| *value < end), "thread {thread}: a row beyond 1 ms");
-        ensure!(own.avg.is_finite(), "thread {thread}: no mean");
         let figures = Figures {
             rows,
             collected: true,
@@ -89,8 +86,9 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
             over: Some(over),
             min: Some(own.min),
             max: Some(own.max),
-            mean: Some([own.avg - 0.005, own.avg + 0.005]),
+            mean: Some(own.avg).filter(|avg| avg.is_finite()).map(|avg| [avg - 0.005, avg + 0.005]),
             count: Some(own.count),
+            total: None,
             converted: false,
         };
         let mut series = floors.series(figures).with_context(|| format!("thread {thread}"))?;

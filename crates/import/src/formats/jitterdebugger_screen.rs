@@ -5,7 +5,7 @@ use crate::{
     cyclictest,
     floors::Floors,
     format::{Asked, Format, Unit},
-    imported::{Ending, Imported},
+    imported::{Ending, Finding, Imported, Severity},
     status::{self, Smallest},
     text::{TORN, contains, lines, torn},
 };
@@ -36,7 +36,11 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     for status in &all {
         imported.series.push(cyclictest::series(status.series(unit)?, status.thread, asked));
     }
-    imported.findings.extend(cyclictest::unit_taken("jitterdebugger", asked));
+    imported.findings.extend((asked.unit.is_none() && asked.args.is_none()).then(|| Finding {
+        severity: Severity::Note,
+        name: "unit".into(),
+        text: "taken for us: the text does not tell them from the ns of `jitterdebugger -N`; --unit ns says so".into(),
+    }));
     imported.notes.extend(status::live(bytes, &all));
     if let Some(at) = torn(bytes) {
         imported.ending = Ending::Interrupted(format!("line {at} {TORN}"));

@@ -1,6 +1,7 @@
 //! `latmus`: EVL's `latmus -g`, its file or what it prints: a header of `# key: value`, then rows of microseconds.
 
 use crate::{
+    doubt::{self, Doubt, Figure},
     format::{Asked, Format},
     imported::{Bin, Ending, Finding, Imported, Interval, Series, Severity},
     mean,
@@ -14,6 +15,11 @@ use std::collections::BTreeMap;
 pub const FORMAT: Format = Format { name: "latmus", about: "EVL's latmus -g", recognise, read };
 
 fn recognise(bytes: &[u8]) -> bool {
+    is_plot(bytes)
+}
+
+/// Whether the header of `-g` is there.
+pub fn is_plot(bytes: &[u8]) -> bool {
     let has = |name: &[u8]| lines(bytes).any(|(_, line)| line.starts_with(name));
     has(b"# min latency:") && has(b"# max latency:") && (has(b"# libevl version:") || has(b"# sample count:"))
 }
@@ -74,25 +80,28 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         });
     }
     if let Some((low, count)) = over.filter(|(_, count)| *count > 0) {
-        ensure!(max >= low, "outliers above its largest");
         ensure!(bins.last().is_none_or(|last| last.low < low), "outliers that begin within the rows");
         if let Some(last) = bins.last_mut() {
             last.high = last.high.map(|high| high.min(low - 1));
         }
         sum = sum.checked_add(count).context("more than 2^64 samples")?;
-        bins.push(Bin { low, high: Some(max), count });
+        bins.push(Bin { low, high: Some(max).filter(|max| *max >= low), count });
     }
     let count = told.unwrap_or(sum);
-    ensure!(sum <= count, "its rows have {sum} samples, but it counts {count}");
+    let mut doubts = Vec::new();
+    if sum > count {
+        doubts.push(Doubt::of(Figure::Rows, format!("its rows have {sum} samples, but it counts {count}")));
+        bins.clear();
+    }
+    let told = told.filter(|_| doubts.is_empty());
     let reached = bins.last().is_some_and(|last| last.high.is_none_or(|high| max <= high));
-    let whole = sum == count && torn.is_none() && (told.is_some() || reached);
-    let mut mean = [avg.saturating_sub(1) as f64, avg.saturating_add(1) as f64];
-    if let (Some(first), Some(last), true) = (bins.first(), bins.last(), whole) {
-        let within = |value: i64, bin: &Bin| bin.low <= value && bin.high.is_none_or(|high| value <= high);
-        ensure!(within(min, first), "its smallest value is not in its first row");
-        ensure!(within(max, last), "its largest value is not in its last row");
-        let rows = bins.iter().map(|bin| (bin.low, bin.high.unwrap_or(max), bin.count));
-        mean = mean::agreed(mean, mean::of(rows))?;
+    let whole = (sum == count && (told.is_some() || reached) || !doubts.is_empty()) && torn.is_none();
+    let mut mean = Some([avg.saturating_sub(1) as f64, avg.saturating_add(1) as f64]);
+    let (mut min, mut max) = (Some(Interval::exactly(min)), Some(Interval::exactly(max)));
+    if whole {
+        let rows = mean::of(bins.iter().map(|bin| (bin.low, bin.high.unwrap_or(bin.low), bin.count)));
+        mean = mean::settled(mean, rows, &mut doubts);
+        doubt::ends(&bins, &mut min, &mut max, &mut doubts);
     }
     let mut imported =
         Imported { tool: "latmus".into(), title: "latmus".into(), command: asked.args.clone(), ..Imported::default() };
@@ -114,13 +123,14 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         heading: "Wake-up latency".into(),
         cpu: cpu.or(asked.cpus.first().copied()),
         unit: "ns",
-        count: Some(count).filter(|_| whole || told.is_some()),
-        min: Some(Interval::exactly(min)),
-        max: Some(Interval::exactly(max)),
-        mean: Some(mean),
+        count: Some(count).filter(|_| (whole || told.is_some()) && sum <= count),
+        min,
+        max,
+        mean,
+        cut: !whole || max.is_none(),
         bins,
         width: Some(1000),
-        cut: !whole,
+        doubts,
         ..Series::default()
     };
     series.labels.extend(header.get("context").map(|context| ("context".to_owned(), context.clone())));

@@ -13,11 +13,13 @@ pub mod jitterdebugger;
 mod jitterdebugger_json;
 mod jitterdebugger_screen;
 mod latmus;
+mod latmus_screen;
 pub(crate) mod ndjson;
 mod oslat;
 mod oslat_json;
 mod pmqtest;
 mod ptsematest;
+mod rtai;
 mod rteval;
 mod rtla_osnoise_hist;
 mod rtla_osnoise_top;
@@ -58,6 +60,8 @@ pub const IMPORTS: &[Format] = &[
     xenomai::FORMAT,
     xenomai_plot::FORMAT,
     latmus::FORMAT,
+    latmus_screen::FORMAT,
+    rtai::FORMAT,
     rteval::FORMAT,
     hgrm::FORMAT,
     hlog::FORMAT,
@@ -67,11 +71,25 @@ pub const IMPORTS: &[Format] = &[
     ndjson::FORMAT,
 ];
 
-/// The formats that a file may be of, by its content: by its head where that tells, else by all of it.
+/// The formats that a file may be of, by its content: by its head where that tells, else by all of it. What another tool wrote
+/// at the end of a long file counts too.
 pub fn recognised(bytes: &[u8]) -> Vec<&'static Format> {
     let of = |bytes: &[u8]| IMPORTS.iter().filter(|format| (format.recognise)(bytes)).collect::<Vec<_>>();
     let head = bytes.get(..HEAD).map(of).unwrap_or_default();
     // What a screen shows may come before a histogram.
     let screen = head.iter().any(|format| format.name == cyclictest_screen::FORMAT.name);
-    if head.is_empty() || screen { of(bytes) } else { head }
+    if head.is_empty() || screen {
+        return of(bytes);
+    }
+    let end = bytes.get(bytes.len().saturating_sub(HEAD)..).unwrap_or_default();
+    // A part of a file may look like what a simpler format of the same tool prints.
+    let known = |format: &Format| head.iter().any(|own| own.name == format.name || of_one_tool(own.name, format.name));
+    let others = of(end).into_iter().filter(|format| !known(format)).collect::<Vec<_>>();
+    [head, others].concat()
+}
+
+/// `cyclictest` and `cyclictest-screen`; formats of samples have no tool.
+fn of_one_tool(one: &str, other: &str) -> bool {
+    let tool = |name: &str| name.split('-').next().map(str::to_owned);
+    tool(one) == tool(other)
 }

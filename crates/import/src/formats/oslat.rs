@@ -41,7 +41,12 @@ struct Table {
     version: Option<String>,
     bias: Option<String>,
     priority: Option<String>,
+    /// What follows the table: a shell's prompt, `time`.
+    behind: Vec<String>,
 }
+
+/// What is said of a file with two tables.
+const SECOND: &str = "a second run: keep one run a file";
 
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let torn = torn(bytes);
@@ -75,6 +80,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let durations = table.durations.iter().flatten().filter_map(|text| oslat::decimal_ns(text, 1_000_000_000));
     imported.elapsed_ns = durations.max().and_then(|ns| u64::try_from(ns).ok());
     imported.notes.extend(table.bias);
+    imported.notes.extend(table.behind.first().map(|line| format!("lines below the table were passed over: `{line}`")));
     if !whole {
         imported.ending = Ending::Interrupted("the file ends before its table does".into());
     }
@@ -85,8 +91,11 @@ impl Table {
     /// Takes in a line; whether its numbers count.
     fn line(&mut self, line: &[u8]) -> Result<bool> {
         let after = |name: &[u8]| line.strip_prefix(name);
+        // What oslat prints before its table.
+        let head: [&[u8]; 4] = [b"oslat V ", b"Version:", b"Total runtime:", b"Thread priority:"];
+        ensure!(self.cores.is_empty() || !head.iter().any(|head| line.starts_with(head)), SECOND);
         if let Some(rest) = after(b"Core:") {
-            ensure!(self.cores.is_empty(), "a second table: keep one run a file");
+            ensure!(self.cores.is_empty(), SECOND);
             self.cores = numbers(rest)?;
             ensure!(self.cores.len() <= MOST, "more than {MOST} cores");
             ensure!(self.cores.iter().all(|core| (0..=i64::from(u32::MAX)).contains(core)), "a core that is none");
@@ -107,8 +116,12 @@ impl Table {
             self.priority = Some(shown(rest));
         } else if line.starts_with(b"Global bias set to") {
             self.bias = Some(shown(line));
-        } else if !self.cores.is_empty() && line.first().is_some_and(u8::is_ascii_digit) {
+        } else if !self.cores.is_empty() && self.durations.is_none() && line.first().is_some_and(u8::is_ascii_digit) {
             self.row(line)?;
+        } else if self.durations.is_some() && !line.is_empty() {
+            ensure!(self.behind.len() < 10_000, "too many lines below the table");
+            self.behind.push(shown(line));
+            return Ok(false);
         } else if !self.cores.is_empty() && !line.is_empty() {
             let known: [&[u8]; 4] = [b"...", b"Average:", b"Max-Min:", b"Test"];
             ensure!(known.iter().any(|known| line.starts_with(known)), "no line of the table: `{}`", shown(line));

@@ -206,6 +206,7 @@ impl State {
                 max: core.max,
                 count: core.samples,
                 mean: None,
+                total: None,
                 converted: false,
             };
             let series = Floors::of(Unit::Us).series(figures).with_context(|| format!("core {}", core.id))?;

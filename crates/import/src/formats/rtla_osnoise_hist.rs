@@ -2,6 +2,7 @@
 
 use crate::{
     args::Args,
+    doubt::Figure,
     format::{Asked, Format},
     imported::{Imported, Interval, Series},
     rtla::{self, histogram, place, titled},
@@ -41,6 +42,10 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
             // A single row at 0 does not tell how wide it is.
             (series.min, series.max, series.mean) = (None, None, None);
             series.bins.iter_mut().for_each(|bin| bin.high = None);
+        }
+        // rtla 6.1.1 and older divide the sum of the rows' values by the number of samples, as if each row had one.
+        for doubt in series.doubts.iter_mut().filter(|doubt| doubt.figure == Figure::Mean) {
+            doubt.why.push_str(" (a known fault of rtla 6.1.1 and older)");
         }
         series.thread = place(&mut cpus, column.cpu);
         (series.quantity, series.heading) = ("gap".into(), "Noise".into());

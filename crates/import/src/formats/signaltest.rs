@@ -47,6 +47,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         for status in &all {
             imported.series.push(series(status.series(unit)?, status.thread, asked));
         }
+        imported.notes.extend(status::live(bytes, &all));
         cyclictest::policy_of(&mut imported, &all);
         return Ok(imported);
     }

@@ -1,11 +1,12 @@
 //! `stress-ng-cyclic`: what `stress-ng --cyclic` prints of each instance, its distribution with `--cyclic-dist`.
 
 use crate::{
+    doubt,
     format::{Asked, Format},
-    imported::{Bin, Ending, Imported, Interval, Series},
+    imported::{Bin, Ending, Finding, Imported, Interval, Series, Severity},
     mean,
     samples::decimal,
-    text::{self, lines, plain},
+    text::{self, lines, plain, shown},
 };
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
@@ -38,11 +39,18 @@ fn recognise(bytes: &[u8]) -> bool {
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let torn = text::torn(bytes);
     let mut all: BTreeMap<String, Instance> = BTreeMap::new();
-    let mut finished = false;
+    let (mut begun, mut finished, mut errors) = (false, false, None::<String>);
     for (at, raw) in lines(bytes).filter(|(at, _)| torn != Some(*at)) {
         let clean = plain(raw);
         let text = String::from_utf8_lossy(&clean);
-        finished |= text.contains("run completed in");
+        if text.contains("dispatching hogs:") {
+            ensure!(!begun, "line {at}: a second run: keep one run a file");
+            begun = true;
+        }
+        finished |= text.contains("run completed in") && !text.contains("unsuccessful");
+        if let Some((_, what)) = text.split_once("stress-ng: error:").or_else(|| text.split_once("stress-ng: fail:")) {
+            errors.get_or_insert_with(|| what.trim().to_owned());
+        }
         let Some((pid, text)) = told(&text) else { continue };
         ensure!(all.len() < 8192 || all.contains_key(pid), "line {at}: more than 8192 instances");
         let own = all.entry(pid.to_owned()).or_default();
@@ -56,7 +64,11 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     };
     for (thread, (_, own)) in (0..).zip(all) {
         if own.short {
-            imported.notes.push(format!("instance {thread} had more samples than it kept (--cyclic-samples)"));
+            imported.findings.push(Finding {
+                severity: Severity::Contaminated,
+                name: "lost samples".into(),
+                text: format!("instance {thread} had more samples than it kept (--cyclic-samples)"),
+            });
         }
         imported.policy = imported.policy.or(own.policy.clone());
         if let Some(series) = own.series(thread).with_context(|| format!("instance {thread}"))? {
@@ -64,6 +76,11 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         }
     }
     ensure!(!imported.series.is_empty(), "no line with its smallest and largest");
+    imported.findings.extend(errors.map(|what| Finding {
+        severity: Severity::Contaminated,
+        name: "errors".into(),
+        text: format!("stress-ng says: {}", shown(what.as_bytes())),
+    }));
     if !finished || torn.is_some() {
         imported.ending = Ending::Interrupted("the file ends before `run completed`".into());
         for series in &mut imported.series {
@@ -124,19 +141,20 @@ impl Instance {
             let high = low.checked_add(self.width.unwrap_or(1) - 1).context("a value beyond 2^63 ns")?;
             bins.push(Bin { low: *low, high: Some(high), count: *count });
         }
-        if let (Some(last), Some((first, of))) = (bins.last(), self.buckets) {
-            ensure!(last.low <= max, "a row above its largest");
-            ensure!(first < of || last.high >= Some(max) || !whole, "its largest is above its last row");
+        let (mut least, mut most) = (Some(Interval::exactly(min)), Some(Interval::exactly(max)));
+        let (mut mean, mut doubts) = (self.mean, Vec::new());
+        if let Some(last) = bins.last().filter(|last| whole && !self.short || last.low > max) {
+            let all = if last.low > max { std::slice::from_ref(last) } else { &bins };
+            let mut unused = Some(Interval { low: last.low, high: last.high });
+            let first = if last.low > max { &mut unused } else { &mut least };
+            doubt::ends(all, first, &mut most, &mut doubts);
         }
-        let mut mean = self.mean;
-        if let (Some(first), true, false) = (bins.first(), whole, self.short) {
-            let within = first.low <= min && first.high.is_none_or(|high| min <= high);
-            ensure!(within, "its smallest value is not in its first row");
+        if whole && !self.short && !bins.is_empty() {
             let rows = bins.iter().map(|bin| (bin.low, bin.high.unwrap_or(max), bin.count));
-            mean = mean.map(|printed| mean::agreed(printed, mean::of(rows))).transpose()?;
+            mean = mean::settled(mean, mean::of(rows), &mut doubts);
         }
         // Of what lies beyond the printed rows only the largest is known.
-        let cut = !bins.is_empty() && !whole;
+        let cut = !bins.is_empty() && (!whole || most.is_none());
         let count = (whole && !bins.is_empty()).then_some(rows);
         Ok(Some(Series {
             quantity: "latency".into(),
@@ -144,8 +162,8 @@ impl Instance {
             thread,
             unit: "ns",
             count,
-            min: Some(Interval::exactly(min)),
-            max: Some(Interval::exactly(max)),
+            min: least,
+            max: most,
             mean,
             width: self
                 .width
@@ -154,6 +172,7 @@ impl Instance {
                 .filter(|width| *width > 1),
             cut,
             bins,
+            doubts,
             ..Series::default()
         }))
     }

@@ -1,10 +1,12 @@
 //! `xenomai-latency`: Xenomai's `latency`: its summary, and with `-h` the distribution.
 
-use super::latmus;
+use super::{latmus, rtai};
 use crate::{
     args::Args,
+    doubt::{Doubt, Figure},
     format::{Asked, Format},
     imported::{Bin, Ending, Finding, Imported, Interval, Series, Severity},
+    rtla,
     samples::decimal,
     text::{self, TORN, lines, plain, shown},
 };
@@ -21,6 +23,7 @@ const BUCKET: i64 = 1000;
 
 fn recognise(bytes: &[u8]) -> bool {
     !latmus::is_screen(bytes)
+        && !rtai::is(bytes)
         && lines(bytes).any(|(_, line)| {
             let line = plain(line);
             [&b"RTS|"[..], b"RTD|", b"RTH|"].iter().any(|mark| line.trim_ascii_start().starts_with(mark))
@@ -141,17 +144,21 @@ pub fn distribution(series: &mut Series, rows: &[(i64, u64)], bucket: i64) -> Re
 }
 
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
+    table(bytes, asked, "latency", "xenomai latency")
+}
+
+/// Reads the table that a tool of this form prints: Xenomai's `latency`, EVL's `latmus`.
+///
+/// # Errors
+/// What is wrong, and in which line.
+pub fn table(bytes: &[u8], asked: &Asked, tool: &str, title: &str) -> Result<Imported> {
     let torn = text::torn(bytes);
     let args = asked.args.as_deref().map(|line| Args::new(line, VALUED));
     let said = args.as_ref().and_then(|args| args.number('B', "")).filter(|bucket| *bucket > 0);
-    let mut imported = Imported {
-        tool: "latency".into(),
-        title: "xenomai latency".into(),
-        command: asked.args.clone(),
-        ..Imported::default()
-    };
+    let mut imported =
+        Imported { tool: tool.into(), title: title.into(), command: asked.args.clone(), ..Imported::default() };
     let (mut end, mut last, mut rows, mut period, mut total) = (None, None, Vec::new(), None::<i64>, None);
-    let (mut seconds, mut any) = (0i64, false);
+    let (mut seconds, mut any, mut clock, mut cpu) = (0i64, false, None::<u64>, None);
     for (at, raw) in lines(bytes).filter(|(at, _)| torn != Some(*at)) {
         let clean = plain(raw);
         let text = String::from_utf8_lossy(&clean);
@@ -172,7 +179,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
                 ensure!(end.is_none(), "line {at}: a second summary: keep one run a file");
                 let (figures, rest) = figures(rest).with_context(place)?;
                 let times = rest.first().and_then(|times| times.split_once('/')).with_context(place)?;
-                let clock = |text: &str| crate::rtla::duration(&format!("0 {}", text.trim()));
+                let clock = |text: &str| rtla::duration(&format!("0 {}", text.trim()));
                 imported.elapsed_ns = Some(clock(times.0).with_context(place)?);
                 end = Some(figures);
             }
@@ -184,9 +191,16 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
                 (seconds, any) = (seconds.saturating_add(1), true);
             }
             "RTT" => {
-                if let Some((priority, _)) = rest.split_once("priority ").and_then(|(_, text)| text.split_once(')')) {
-                    imported.policy = Some(format!("fifo {}", priority.parse::<u8>().with_context(place)?));
+                let now = rest.split_once('(').and_then(|(now, _)| rtla::duration(&format!("0 {}", now.trim())));
+                let grows = clock.zip(now).is_none_or(|(before, now)| before <= now);
+                ensure!(grows && end.is_none(), "line {at}: a second run: keep one run a file");
+                clock = now.or(clock);
+                if let Some((_, text)) = rest.split_once("priority ") {
+                    let digits = text.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+                    imported.policy = Some(format!("fifo {}", digits.parse::<u8>().with_context(place)?));
                 }
+                let digits = rest.split_once(", CPU").map(|(_, text)| text.split(|c: char| !c.is_ascii_digit()).next());
+                cpu = digits.flatten().and_then(|digits| digits.parse::<u32>().ok()).or(cpu);
             }
             "HSD" => {
                 let fields: Vec<&str> = rest.split('|').map(str::trim).collect();
@@ -211,6 +225,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     }
     let all = end.or(last).context("no line RTS or RTD with figures")?;
     let (mut series, finding) = described(all, asked);
+    series.cpu = cpu.or(series.cpu);
     imported.findings.extend(finding);
     if end.is_none() {
         // The mean of the last second is not that of the run.
@@ -225,9 +240,15 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     }
     if !rows.is_empty() && end.is_some() {
         let listed = rows.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
-        ensure!(total.is_none() || total == listed, "its rows have {listed:?} samples, but it counts {total:?}");
-        distribution(&mut series, &rows, said.unwrap_or(BUCKET))?;
-        if said.is_none() {
+        let sums = total.is_none_or(|total| Some(total) == listed);
+        if sums {
+            distribution(&mut series, &rows, said.unwrap_or(BUCKET))?;
+        } else {
+            let [listed, total] = [listed, total].map(Option::unwrap_or_default);
+            let why = format!("its rows have {listed} samples, but it counts {total}");
+            series.doubts.push(Doubt::of(Figure::Rows, why));
+        }
+        if said.is_none() && sums {
             imported.notes.push("buckets are taken to be 1000 ns wide: name another -B in --args".into());
         }
     }

@@ -44,7 +44,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
             }
             continue;
         }
-        let (middle, hits) = text.split_once(' ').with_context(place)?;
+        let (middle, hits) = text.split_once([' ', '\t']).with_context(place)?;
         let middle = decimal(middle, 1000).filter(|middle| *middle >= 0).with_context(place)?;
         let hits = hits.trim().parse::<u64>().ok().and_then(|hits| hits.checked_sub(1)).with_context(place)?;
         ensure!(

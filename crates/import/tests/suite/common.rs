@@ -13,7 +13,7 @@ pub fn read(bytes: &[u8], args: &str) -> anyhow::Result<Imported> {
     let formats = recognised(bytes);
     let names: Vec<_> = formats.iter().map(|format| format.name).collect();
     let [format] = formats[..] else { panic!("recognised as {names:?}") };
-    (format.read)(bytes, &Asked { args: (!args.is_empty()).then(|| args.into()), ..Asked::default() })
+    format.import(bytes, &Asked { args: (!args.is_empty()).then(|| args.into()), ..Asked::default() })
 }
 
 /// Reads a sample.
@@ -37,4 +37,9 @@ pub fn samples() -> Vec<String> {
     }
     names.sort();
     names
+}
+
+/// What a file says that its reader does not believe, one line for each figure.
+pub fn doubts(imported: &Imported) -> Vec<&str> {
+    imported.findings.iter().filter(|one| one.name == "not believed").map(|one| one.text.as_str()).collect()
 }

@@ -1,13 +1,13 @@
 //! Real outputs of jitterdebugger, Xenomai, rteval, HdrHistogram, hwlatdetect and stress-ng, and of any program.
 
-use crate::common::{import, sample};
+use crate::common::{doubts, import, sample};
 use latido_import::{Asked, Ending, Imported, Interval, Severity, Unit, recognised};
 
 fn of(bytes: &[u8], unit: Option<Unit>, args: Option<&str>) -> anyhow::Result<Imported> {
     let formats = recognised(bytes);
     let names: Vec<_> = formats.iter().map(|format| format.name).collect();
     let [format] = formats[..] else { anyhow::bail!("recognised as {names:?}") };
-    (format.read)(bytes, &Asked { unit, args: args.map(Into::into), ..Asked::default() })
+    format.import(bytes, &Asked { unit, args: args.map(Into::into), ..Asked::default() })
 }
 
 fn text(name: &str) -> String {
@@ -131,10 +131,25 @@ fn latmus() {
     assert_eq!((all.policy.as_deref(), all.ending), (Some("fifo 89"), Ending::Complete));
     let cut = of(format!("{head}2 5\n4 6\n10+ 1").as_bytes(), None, None).unwrap();
     assert!(matches!(cut.ending, Ending::Interrupted(_)) && cut.series[0].cut);
-    assert!(of(format!("{head}2 5\n4 9\n").as_bytes(), None, None).is_err());
-    for (from, to, why) in [("2.179", "1.999", "smallest"), ("20.997", "9.0", "outliers"), ("4.042", "9.9", "mean")] {
+    let more = of(format!("{head}2 5\n4 9\n").as_bytes(), None, None).unwrap();
+    assert_eq!(
+        doubts(&more),
+        ["the histogram and its count, latency on CPU 2: its rows have 14 samples, but it counts 12"]
+    );
+    assert_eq!((more.series[0].count, more.series[0].bins.len(), more.series[0].max), (None, 0, ns(20_997)));
+    for (from, to, why) in [
+        ("2.179", "1.999", "the smallest value, latency on CPU 2: it is 1999, but the first row is 2000 to 2999"),
+        ("20.997", "9.0", "the largest value, latency on CPU 2: it is 9000, but the last row is 10000 on"),
+        (
+            "4.042",
+            "9.9",
+            "the mean, latency on CPU 2: it lies from 9899.00 to 9901.00, but its rows allow 3666.67 to 5749.33",
+        ),
+    ] {
         let text = format!("{}2 5\n4 6\n10+ 1\n", head.replace(from, to));
-        assert!(format!("{:#}", of(text.as_bytes(), None, None).unwrap_err()).contains(why), "{to}");
+        let told = of(text.as_bytes(), None, None).unwrap();
+        assert_eq!(doubts(&told), [why]);
+        assert!(told.series[0].bins == own.bins || told.series[0].max.is_none(), "{to}");
     }
 }
 
@@ -154,7 +169,40 @@ fn latmus_of_old_and_on_a_console() {
     // Without its last row it may be cut: nobody knows how many there were.
     let cut = of(format!("{head}2 5\n4 6\n").as_bytes(), None, None).unwrap();
     assert!(matches!(cut.ending, Ending::Interrupted(_)) && cut.series[0].count.is_none(), "{cut:?}");
-    assert!(of(screen.as_bytes(), None, None).is_err(), "a screen alone is nobody's file");
+    // The screen alone has the table of Xenomai's latency; without its line RTS it was cut.
+    let alone = of(screen.as_bytes(), None, None).unwrap();
+    assert_eq!((alone.tool.as_str(), alone.series[0].max, alone.series[0].cpu), ("latmus", ns(10_100), Some(1)));
+    assert!(matches!(alone.ending, Ending::Interrupted(_)) && alone.policy.as_deref() == Some("fifo 90"));
+}
+
+/// RTAI's table has whole ns and other columns: the last line has the extremes of the run, its mean is of a second.
+#[test]
+fn rtai() {
+    let all = import("xenomai/rtai-kernel.txt", "");
+    let own = &all.series[0];
+    assert_eq!((all.tool.as_str(), own.min, own.max, own.mean), ("RTAI latency", ns(-35_125), ns(63_125), None));
+    assert_eq!((own.count, own.facts["period_ns"], own.facts["overruns"]), (None, 1_000_000, 0));
+    let text = text("xenomai/rtai-kernel.txt");
+    // Its lines alone, as in a bug report.
+    let lines: String = text.lines().filter(|line| line.starts_with("RTD")).map(|line| format!("> {line}\n")).collect();
+    assert_eq!(of(lines.as_bytes(), None, None).unwrap().series[0].max, own.max);
+    let twice = of(format!("{text}{text}").as_bytes(), None, None).unwrap_err();
+    assert!(format!("{twice:#}").contains("line 22: a second run: keep one run a file"), "{twice:#}");
+    let cut = of(&text.as_bytes()[..text.len() - 3], None, None).unwrap();
+    assert_eq!(cut.series[0].max, ns(24_400));
+    assert!(matches!(cut.ending, Ending::Interrupted(_)));
+}
+
+/// A console of latmus with its summary; a second run below it.
+#[test]
+fn latmus_on_a_console_with_its_summary() {
+    let all = import("xenomai/latmus-console.txt", "");
+    let own = &all.series[0];
+    assert_eq!((own.max, own.min, own.mean, own.cpu), (ns(3_398), ns(175), Some([353.0, 355.0]), Some(1)));
+    assert_eq!((all.ending.clone(), all.policy.as_deref()), (Ending::Complete, Some("fifo 98")));
+    let text = text("xenomai/latmus-console.txt");
+    let twice = of(format!("{text}{text}").as_bytes(), None, None).unwrap_err();
+    assert!(format!("{twice:#}").contains("a second run: keep one run a file"), "{twice:#}");
 }
 
 /// Each core once, the system never; what lacks statistics, mixes quantities or is cut is refused.
@@ -257,10 +305,18 @@ fn gaps_of_hardware_without_their_lines() {
     assert_eq!((lost.series[0].count, lost.series[0].max), (Some(2), us(33)));
     let old = read("None", "1274925387.0000000000\t24\t33\n1274925388.5000000000\t21\t3\n").unwrap();
     let own = &old.series[0];
-    assert_eq!((old.ending, own.count, own.max, own.bins.len()), (Ending::Complete, Some(2), us(33), 2));
+    assert_eq!((old.ending.clone(), own.count, own.max, own.bins.len()), (Ending::Complete, Some(2), us(33), 2));
     assert_eq!((own.samples[1].value, own.samples[1].at_ns), (21_000, Some(1_500_000_000)));
+    // As copied from a terminal; with a largest gap that the lines contradict.
+    let blanks = read("None", "1274925387.0000000000   24      33\n1274925388.5000000000 21 3\n").unwrap();
+    assert_eq!((&blanks.ending, &blanks.series), (&old.ending, &old.series));
+    let wrong = read("None", "1.0\t24\t34\n2.0\t21\t3\n").unwrap();
+    assert_eq!(
+        doubts(&wrong),
+        ["the largest value, gap of thread 0: it is 33 us, but that of the gaps' lines is 34 us"]
+    );
+    assert_eq!((wrong.series[0].count, wrong.series[0].max, wrong.series[0].bins.len()), (Some(2), None, 2));
     for (lines, why) in [
-        ("1.0\t24\t34\n2.0\t21\t3\n", "its largest gap is 33 us, but that of its lines 34 us"),
         ("1.0\t24\t33\n2.0\t21\t3\n3.0\t21\t3\n", "3 gaps have a line, but it counts 2"),
         (&report("None", ""), "line 11: a second run: keep one run a file"),
     ] {
@@ -275,7 +331,8 @@ fn stress_ng() {
     let all = import("other/stress-ng-cyclic.txt", "");
     let own = &all.series[0];
     assert_eq!((own.min, own.max, own.count, own.width), (ns(14_060), ns(373_191), Some(2000), Some(20_000)));
-    assert!(all.notes[0].contains("--cyclic-samples"));
+    let lost = all.findings.iter().find(|one| one.name == "lost samples").unwrap();
+    assert!(lost.severity == Severity::Contaminated && lost.text.contains("--cyclic-samples"));
     let older = text("other/stress-ng-cyclic.txt").replace("] cyclic:", "] stress-ng-cyclic:");
     assert_eq!(of(older.as_bytes(), None, None).unwrap().series, all.series);
 }

@@ -59,7 +59,7 @@ fn what_has_not_begun_says_nothing() {
         ("svsematest-2.3-live.txt", "svsematest", [(200, 3, 13), (97, 3, 15)]),
     ] {
         let format = IMPORTS.iter().find(|format| format.name == tool).unwrap();
-        let read = (format.read)(&sample(&format!("rt-tests/{file}")), &Asked::default()).unwrap();
+        let read = format.import(&sample(&format!("rt-tests/{file}")), &Asked::default()).unwrap();
         assert_eq!(figures(&read), expected.map(|(n, min, max)| (Some(n), us(min), us(max))), "{file}");
     }
 }
@@ -90,7 +90,7 @@ fn pairs_and_rings() {
         let us = |us: i64| Some(Interval::between(us * 1000, us * 1000 + 999));
         for ending in ["txt", "json"] {
             let bytes = sample(&format!("rt-tests/{tool}-2.4.{ending}"));
-            let read = (format.read)(&bytes, &Asked::default()).unwrap();
+            let read = format.import(&bytes, &Asked::default()).unwrap();
             assert_eq!(figures(&read)[0], (Some(n), us(min), us(max)), "{tool} {ending}");
             assert_eq!(read.series[0].labels.get("by").map(String::as_str), by, "{tool} {ending}");
             assert_eq!(read.policy.as_deref(), Some("fifo 95"), "{tool} {ending}");
@@ -135,7 +135,7 @@ fn two_runs_in_a_file_are_refused() {
         let run = String::from_utf8(sample(&format!("rt-tests/{tool}-2.4.txt"))).unwrap();
         let other = run.replacen(from, to, 1);
         assert_ne!(run, other, "{tool}: {from}");
-        let both = |first: &str, second: &str| (format.read)(format!("{first}{second}").as_bytes(), &Asked::default());
+        let both = |first: &str, second: &str| format.import(format!("{first}{second}").as_bytes(), &Asked::default());
         assert_eq!(both(&run, &run).unwrap().series, both(&run, "").unwrap().series, "{tool}");
         let error = format!("{:#}", both(&run, &other).unwrap_err());
         assert!(error.contains("a second run: keep one run a file") && error.contains("line "), "{tool}: {error}");
@@ -164,6 +164,20 @@ fn json_in_any_order_of_keys() {
     let names: Vec<_> = recognised(text.as_bytes()).iter().map(|format| format.name).collect();
     assert_eq!(names, ["cyclictest-json"]);
     assert_eq!(crate::common::read(text.as_bytes(), "").unwrap().series[0].count, Some(2000));
+}
+
+/// A second run of oslat in a file is refused as that, wherever it begins; what stands below the table is passed over.
+#[test]
+fn two_tables_of_oslat_are_refused() {
+    let run = String::from_utf8(sample("oslat/oslat-2.4.txt")).unwrap();
+    let table = run.find("Core:").unwrap();
+    for other in [&run[..], &run[run.find("Total runtime").unwrap()..], &run[table..]] {
+        let error = format!("{:#}", crate::common::read(format!("{run}{other}").as_bytes(), "").unwrap_err());
+        assert!(error.contains("a second run: keep one run a file") && error.contains("line "), "{error}");
+    }
+    let prompt = crate::common::read(format!("{run}\nreal\t0m3.1s\n[root@a ~]#\n").as_bytes(), "").unwrap();
+    assert_eq!(prompt.series, crate::common::read(run.as_bytes(), "").unwrap().series);
+    assert!(prompt.notes.iter().any(|note| note.contains("lines below the table")), "{:?}", prompt.notes);
 }
 
 /// Two documents in a file, apart or in one line, are two runs.

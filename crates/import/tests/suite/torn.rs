@@ -6,7 +6,7 @@ use latido_import::{Asked, Ending, Format, Imported, Interval, Series, recognise
 use proptest::prelude::*;
 
 fn read(format: &Format, bytes: &[u8]) -> Option<Imported> {
-    (format.read)(bytes, &Asked::default()).ok()
+    format.import(bytes, &Asked::default()).ok()
 }
 
 /// Formats without an end: a file cut between two lines, or records, is a whole shorter one, and nothing tells.

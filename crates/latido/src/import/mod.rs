@@ -123,7 +123,7 @@ fn one(path: &Path, wanted: &Wanted) -> Result<Option<Read>> {
     let (imported, sha256) = std::thread::scope(|scope| {
         let hash = scope.spawn(|| Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
         let read = || {
-            let imported = (format.read)(&bytes, &asked)?;
+            let imported = format.import(&bytes, &asked)?;
             latido_import::cost::bounded(&imported, bytes.len())?;
             anyhow::Ok(imported)
         };
