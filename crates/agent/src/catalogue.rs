@@ -3,7 +3,7 @@
 use crate::{load::LOADS, probe::PROBES, tuning::TUNINGS};
 use anyhow::Result;
 use latido_model::{
-    catalogue::{Catalogue, Entry, Kind},
+    catalogue::{self, Catalogue, Entry, Kind},
     cell::{Cell, Item},
     quantity::Measurand,
     registry::{build, find},
@@ -33,7 +33,8 @@ impl Catalogue for Installed {
     }
 
     fn measurand(&self, probe: &Item) -> Result<Measurand> {
-        Ok((find("probe", PROBES, &probe.name)?.new)(probe.options.clone())?.measurand())
+        let measurand = (find("probe", PROBES, &probe.name)?.new)(probe.options.clone())?.measurand();
+        Ok(Measurand { chosen: Some(catalogue::chosen(self, probe)?), ..measurand })
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {

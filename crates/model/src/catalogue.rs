@@ -97,6 +97,24 @@ impl<'a> dyn Catalogue + 'a {
     }
 }
 
+/// The options of a probe without those that it has anyway: what is left out is a default, since leaving it out changes nothing.
+///
+/// # Errors
+/// As [`Catalogue::read`].
+pub fn chosen(catalogue: &dyn Catalogue, probe: &Item) -> Result<Table> {
+    let whole = catalogue.read(Kind::Probe, probe)?;
+    let mut kept = whole.clone();
+    for key in whole.keys() {
+        let mut fewer = kept.clone();
+        fewer.remove(key);
+        let item = Item { name: probe.name.clone(), options: fewer };
+        if catalogue.read(Kind::Probe, &item).is_ok_and(|read| read == whole) {
+            kept = item.options;
+        }
+    }
+    Ok(kept)
+}
+
 /// One list of a catalogue.
 #[derive(Clone, Copy)]
 pub struct List<'a> {

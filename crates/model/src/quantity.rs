@@ -97,7 +97,7 @@ impl Quantity {
 }
 
 /// What a probe with its options measures.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurand {
     /// The heading above all of its quantities: `Mutex calls`.
     pub title: Text,
@@ -121,6 +121,9 @@ pub struct Measurand {
     /// Whether its samples are made up: nothing is measured, so that no policy is asked for and nothing is advised.
     #[serde(default, skip_serializing_if = "is_false")]
     pub made_up: bool,
+    /// The options of the probe that are not its defaults; absent in runs that older versions stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<toml::Table>,
 }
 
 impl Measurand {

@@ -22,8 +22,15 @@ fn old_gap(line: &str) -> Option<(i64, i64, u64)> {
     let mut words = line.split_ascii_whitespace();
     let (at, inner, outer) = (words.next()?, words.next()?, words.next()?);
     let us = |text: &str| decimal(text.trim(), 1).filter(|us| *us >= 0);
-    let at = decimal(at.trim(), 1_000_000_000).filter(|_| at.contains('.') && words.next().is_none())?;
+    let at = stamp(at).filter(|_| words.next().is_none())?;
     Some((at, us(inner)?.max(us(outer)?), 1))
+}
+
+/// When a gap of an old version was, in ns: it prints the nanoseconds ten digits wide, so that the first of them is 0.
+fn stamp(text: &str) -> Option<i64> {
+    let (seconds, part) = text.split_once('.')?;
+    let part = part.strip_prefix('0').filter(|_| part.len() == 10).unwrap_or(part);
+    decimal(&format!("{seconds}.{part}"), 1_000_000_000)
 }
 
 /// A line `ts: SECONDS, inner:US, outer:US[, cpu:N][, count:N]`: when, and the larger of both.

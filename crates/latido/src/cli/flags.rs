@@ -132,7 +132,7 @@ pub struct Args {
     /// With --resume: what was measured of an unfinished cell stays a part of it, and only the rest is measured
     #[arg(long)]
     pub keep_checkpoints: bool,
-    /// Where the report goes [default: report.html]
+    /// Where the report goes; its ending says the format [default: report.html]
     #[arg(short, long, value_name = "FILE", conflicts_with = "no_report")]
     pub output: Option<PathBuf>,
     /// Write the run in formats of other tools as it ends; FILE - is stdout, and the table then goes to stderr

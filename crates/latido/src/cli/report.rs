@@ -6,7 +6,7 @@ use crate::output::{tell, write_out};
 use crate::store;
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
-use latido_report::formats::FORMATS;
+use latido_report::formats::{self, FORMATS};
 use std::path::{Path, PathBuf};
 
 /// Write the report of one or several runs.
@@ -15,9 +15,9 @@ pub struct Args {
     /// Runs: ids, unambiguous prefixes, paths, or `last`
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
-    /// As which format
-    #[arg(long, value_name = "FORMAT", default_value = "html", value_parser = PossibleValuesParser::new(names()))]
-    pub format: String,
+    /// As which format [default: what the ending of -o says, else html]
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(names()))]
+    pub format: Option<String>,
     /// Where it goes [default: report.html; the other formats go to stdout]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -42,7 +42,8 @@ fn names() -> Vec<&'static str> {
 /// # Errors
 /// A run cannot be read or the page cannot be written.
 pub fn run(args: Args) -> Result<u8> {
-    let page = args.format == "html";
+    let format = formats::of_file(args.output.as_deref(), args.format.as_deref()).map_err(Usage::new)?;
+    let page = format == "html";
     let output = args.output.clone().or_else(|| page.then(|| PathBuf::from("report.html")));
     let output = output.filter(|path| page || path != Path::new("-"));
     if output.as_deref() == Some(Path::new("-")) {
@@ -76,10 +77,10 @@ pub fn run(args: Args) -> Result<u8> {
     }
     let mut written = match &output {
         Some(path) => {
-            outcome::write_report(&all, &found, &args.format, path)?;
+            outcome::write_report(&all, &found, format, path)?;
             format!("{}\n", path.display())
         }
-        None => outcome::report(&all, &found, &args.format)?,
+        None => outcome::report(&all, &found, format)?,
     };
     if let Some(dir) = &args.figures {
         for path in outcome::write_figures(&all, &found, dir)? {

@@ -11,6 +11,7 @@ use crate::{
 };
 use anyhow::Result;
 use latido_model::plan::print;
+use latido_report::formats;
 use std::path::Path;
 
 /// Carries out `latido run`.
@@ -39,6 +40,7 @@ pub fn run(args: Args) -> Result<u8> {
         ))
         .into());
     }
+    formats::of_file(how.output.as_deref(), None).map_err(Usage::new)?;
     if how.keep_checkpoints && how.resume.is_none() {
         let text = "--keep-checkpoints is about a run that was cut: name it with --resume RUN";
         return Err(Usage::new(text).into());

@@ -125,7 +125,7 @@ pub(super) fn present(mut one: JudgedRun, how: &How, screen: &mut Screen) -> Res
     };
     if let Some(path) = report_path(how) {
         let usual = how.output.is_none();
-        match unless_foreign(&path, usual).and_then(|()| write_report(&all, &found, "html", &path)) {
+        match unless_foreign(&path, usual).and_then(|()| write_report(&all, &found, report_format(how), &path)) {
             Ok(()) => screen.say(&format!("report: {}", path.display())),
             Err(error) if how.output.is_some() => return Err(error),
             // Nobody asked for it by name: the run's own exit status counts.
@@ -178,6 +178,11 @@ pub fn unless_foreign(path: &Path, usual: bool) -> Result<()> {
 /// There is no such format.
 pub fn report(all: &[JudgedRun], found: &Configurations, format: &str) -> Result<String> {
     formats::render(format, &judged::input(all, found))
+}
+
+/// The format of a run's report, by the ending of its file; the command line refused an ending of none.
+fn report_format(how: &How) -> &'static str {
+    formats::of_file(how.output.as_deref(), None).unwrap_or("html")
 }
 
 /// Writes the report of runs.

@@ -4,13 +4,14 @@ use super::{
     cells::{self, OneCell},
     format::Exported,
     state::State,
+    text::{self, Names},
 };
 use crate::{judge::verdict_wording, judged::JudgedRun, span::plain};
 
 /// One test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// `limit 100us`, `trust`, `expect 1 wakeup.latency.max < 50us`.
+    /// `limit`, `trust`, `expect wakeup.latency.max < 50us`: neither the limit nor a place in the plan is in it.
     pub name: String,
     /// What became of it.
     pub state: State,
@@ -27,7 +28,7 @@ pub struct Group<'a> {
     pub cell: Option<OneCell<'a>>,
     /// Its name.
     pub name: String,
-    /// What formats with names in steps call it within its run: `002`, `expectations`.
+    /// What formats with names in steps call it: `wakeup-busy`, `expectations`.
     pub step: String,
     /// The tests, at least one.
     pub cases: Vec<Case>,
@@ -47,16 +48,19 @@ impl Group<'_> {
 
 /// The groups of all runs, run by run: its cells, then its expectations.
 pub fn groups<'a>(exported: &'a Exported<'a>) -> Vec<Group<'a>> {
-    let several = exported.runs.len() > 1;
-    exported.runs.iter().flat_map(|run| of_run(run, several)).collect()
+    let prefixes = cells::prefixes(exported.runs);
+    exported.runs.iter().zip(prefixes).flat_map(|(run, prefix)| of_run(run, prefix.as_deref())).collect()
 }
 
-fn of_run(run: &JudgedRun, several: bool) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = cells::of_run(run, several).into_iter().map(|cell| of_cell(run, cell)).collect();
-    let judged = (1..).zip(&run.judgement.expectations);
-    let mut cases: Vec<Case> = judged
-        .map(|(number, one)| Case {
-            name: format!("expect {number} {}", one.sentence()),
+fn of_run<'a>(run: &'a JudgedRun, prefix: Option<&str>) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = cells::of_run(run, prefix).into_iter().map(|cell| of_cell(run, cell)).collect();
+    let mut names = Names::default();
+    let mut cases: Vec<Case> = run
+        .judgement
+        .expectations
+        .iter()
+        .map(|one| Case {
+            name: names.unique(format!("expect {}", one.sentence())),
             state: State::of_expectation(one),
             why: plain(&verdict_wording::decision(one.decision.as_ref())),
         })
@@ -68,8 +72,11 @@ fn of_run(run: &JudgedRun, several: bool) -> Vec<Group<'_>> {
         cases.push(Case { name: "the plan can be read".into(), state: State::Inconclusive, why });
     }
     if !cases.is_empty() {
-        let id = if several { format!("{} ", run.run.meta.id) } else { String::new() };
-        groups.push(Group { run, cell: None, name: format!("{id}expectations"), step: "expectations".into(), cases });
+        let (name, step) = match prefix {
+            Some(prefix) => (format!("{prefix}: expectations"), text::id(&format!("{prefix}-expectations"), ".")),
+            None => ("expectations".to_owned(), "expectations".to_owned()),
+        };
+        groups.push(Group { run, cell: None, name, step, cases });
     }
     groups
 }
@@ -84,9 +91,9 @@ fn nothing(run: &JudgedRun) -> Option<Case> {
 fn of_cell<'a>(run: &'a JudgedRun, cell: OneCell<'a>) -> Group<'a> {
     let why = cell.why();
     let limit = cell.stored.cell.conditions.limit.map(|limit| Case {
-        name: format!("limit {limit}"),
+        name: "limit".into(),
         state: cell.state(),
-        why: why.clone(),
+        why: if why.is_empty() { format!("within {limit}") } else { why.clone() },
     });
     let state = State::of_trust(cell.judged);
     let imported = cell.record().is_some_and(|record| record.source.is_some());
@@ -97,6 +104,7 @@ fn of_cell<'a>(run: &'a JudgedRun, cell: OneCell<'a>) -> Group<'a> {
         state => (state, why),
     };
     let trust = Case { name: "trust".into(), state: trust.0, why: trust.1 };
-    let (name, step) = (cell.name(), format!("{:03}", cell.stored.number));
+    let step = cell.of_run.as_ref().map(|run| text::id(&format!("{run}-{}", cell.step), "."));
+    let (name, step) = (cell.name(), step.unwrap_or_else(|| cell.step.clone()));
     Group { run, name, step, cases: limit.into_iter().chain([trust]).collect(), cell: Some(cell) }
 }

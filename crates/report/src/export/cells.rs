@@ -1,15 +1,13 @@
 //! The cells of the runs as every format looks at them: named, with their series, and with what became of each.
 
-use super::{format::Exported, state::State, units};
-use crate::{
-    judge::{judgement::CellJudgement, title::Titles},
-    judged::JudgedRun,
-};
+use super::{format::Exported, naming, state::State, units};
+use crate::{judge::judgement::CellJudgement, judged::JudgedRun};
 use latido_model::{
     plan::expect::NS,
     record::{self, Record, Series, Summary},
     run::StoredCell,
 };
+use std::collections::BTreeMap;
 
 /// One cell of one run.
 #[derive(Clone, Debug)]
@@ -20,10 +18,12 @@ pub struct OneCell<'a> {
     pub stored: &'a StoredCell,
     /// What it was judged to be.
     pub judged: &'a CellJudgement,
-    /// What tells it from the others of its run, the same in each run of the plan: `wakeup, busy`.
+    /// What it measures, the same in each run of the plan: `wakeup, busy`.
     pub title: String,
-    /// Whether there are cells of other runs beside it.
-    pub several_runs: bool,
+    /// The same as one word: `wakeup-busy`.
+    pub step: String,
+    /// What stands before names where cells of other runs are beside it.
+    pub of_run: Option<String>,
 }
 
 /// One series of a cell.
@@ -53,30 +53,54 @@ pub struct Figure {
 impl Exported<'_> {
     /// The cells of all runs, run by run, in the order in which they were measured.
     pub fn cells(&self) -> Vec<OneCell<'_>> {
-        let several_runs = self.runs.len() > 1;
-        let of = |run| of_run(run, several_runs);
-        self.runs.iter().flat_map(of).collect()
+        prefixes(self.runs)
+            .into_iter()
+            .zip(self.runs)
+            .flat_map(|(prefix, run)| of_run(run, prefix.as_deref()))
+            .collect()
     }
 }
 
+/// What tells the runs of one file apart: the plan's name, with a number where a plan is there again. No run's id is in it: that
+/// is another each night.
+pub fn prefixes(runs: &[JudgedRun]) -> Vec<Option<String>> {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    runs.iter()
+        .map(|run| {
+            let plan = run.run.meta.plan.as_str();
+            let again = seen.entry(plan).and_modify(|again| *again += 1).or_insert(1);
+            (runs.len() > 1).then(|| if *again == 1 { plan.to_owned() } else { format!("{plan} {again}") })
+        })
+        .collect()
+}
+
 /// The cells of one run.
-pub fn of_run<'a>(run: &'a JudgedRun, several_runs: bool) -> Vec<OneCell<'a>> {
-    let titles = Titles::among(run.run.cells.iter().map(|stored| &stored.cell));
-    let pairs = run.run.cells.iter().zip(&run.judgement.cells);
-    let one = |(stored, judged): (&'a StoredCell, &'a CellJudgement)| OneCell {
+pub fn of_run<'a>(run: &'a JudgedRun, prefix: Option<&str>) -> Vec<OneCell<'a>> {
+    let pairs = run.run.cells.iter().zip(&run.judgement.cells).zip(naming::names(&run.run));
+    let one = |((stored, judged), name): ((&'a StoredCell, &'a CellJudgement), naming::Name)| OneCell {
         run,
         stored,
         judged,
-        title: titles.of(&stored.cell),
-        several_runs,
+        title: name.title,
+        step: name.step,
+        of_run: prefix.map(str::to_owned),
     };
     pairs.map(one).collect()
 }
 
 impl<'a> OneCell<'a> {
-    /// `002 wakeup, busy`, with the run's id before it where there are several.
+    /// `wakeup, busy`, with the plan before it where there are several runs.
     pub fn name(&self) -> String {
-        let run = if self.several_runs { format!("{} ", self.run.run.meta.id) } else { String::new() };
+        match &self.of_run {
+            Some(run) => format!("{run}: {}", self.title),
+            None => self.title.clone(),
+        }
+    }
+
+    /// As [`OneCell::name`], with the number by which `--cell` names it, and the run where there are several: for people who look
+    /// for it in this run.
+    pub fn listed(&self) -> String {
+        let run = self.of_run.as_ref().map(|_| format!("{} ", self.run.run.meta.id)).unwrap_or_default();
         format!("{run}{:03} {}", self.stored.number, self.title)
     }
 

@@ -56,9 +56,8 @@ fn write(exported: &Exported) -> Result<Written> {
             }
             let start = since_epoch(cell.started()).unwrap_or(base).saturating_sub(base);
             let length = Duration::from_nanos(cell.record().map_or(0, |record| record.elapsed_ns));
-            let run = if cell.several_runs { format!("{}-", cell.run.run.meta.id) } else { String::new() };
-            let quantity = &one.series.quantity;
-            let tag = format!("{run}cell{:03}-{}-{quantity}", cell.stored.number, one.place);
+            let run = cell.of_run.as_ref().map(|run| format!("{run}-")).unwrap_or_default();
+            let tag = format!("{run}{}-{}-{}", cell.step, one.place, one.series.quantity);
             let tag = tags.unique(text::id(&tag, "."));
             log.write_histogram(&exported.corrected(&one)?, start, length, Tag::new(&tag))
                 .map_err(|error| anyhow!("writing {whose}: {error:?}"))?;

@@ -59,7 +59,7 @@ fn suite(group: &Group, names: &mut Names) -> String {
     let class = format!("latido.{}.{}", text::id(&meta.plan, ""), group.step);
     for one in &group.cases {
         // GitLab drops tests of a name that it has seen, whatever their class is.
-        let name = names.unique(format!("{} {}", group.step, text::line(&one.name)));
+        let name = names.unique(text::line(&format!("{}: {}", group.name, one.name)));
         out.push_str(&case(one, &class, &name));
     }
     out + "  </testsuite>\n"

@@ -51,7 +51,7 @@ fn write(exported: &Exported) -> Result<Written> {
         for case in &group.cases {
             let step = match group.cell {
                 Some(_) => text::id(case.name.split(' ').next().unwrap_or_default(), ""),
-                None => text::id(&case.name.split(' ').take(2).collect::<Vec<_>>().join("_"), ""),
+                None => text::id(&case.name, ""),
             };
             let mut test = add(&step, format!("latido.{probe}.{step}"), case.state);
             test.insert("comment".into(), json!(text::line(&case.name)));

@@ -48,12 +48,10 @@ struct Entry {
 
 /// The tests and the figures: their ids are unique, and of characters that no reader splits at.
 fn results(exported: &Exported) -> Vec<Entry> {
-    let several = exported.runs.len() > 1;
     let mut names = Names::default();
     let mut all = Vec::new();
     for group in groups(exported) {
-        let run = if several { format!("{}-", group.run.run.meta.id) } else { String::new() };
-        let within = if group.cell.is_some() { format!("{run}cell{}", group.step) } else { run };
+        let within = group.step.clone();
         for case in &group.cases {
             let id = names.unique(text::id(&format!("{within}-{}", case.name), "."));
             all.push(Entry { id, state: case.state, measured: None });

@@ -14,6 +14,7 @@ mod kcidb;
 mod ktap;
 mod lava;
 mod markdown;
+pub mod naming;
 pub mod one;
 mod otava;
 pub mod parquet;

@@ -85,7 +85,7 @@ pub fn others(cell: &OneCell) -> Vec<String> {
     let taken: Vec<String> = times(cell).iter().map(|one| format!("{} {}", one.series.quantity, one.place)).collect();
     let all = cell.series();
     let names = all.iter().map(|one| format!("{} {}", one.series.quantity, one.place));
-    names.filter(|name| !taken.contains(name)).map(|name| format!("{}: {name} is not in it", cell.name())).collect()
+    names.filter(|name| !taken.contains(name)).map(|name| format!("{}: {name} is not in it", cell.listed())).collect()
 }
 
 /// Samples in bins of 1 us, as cyclictest counts them: bin k holds k <= x < k + 1 us.

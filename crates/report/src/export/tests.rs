@@ -1,6 +1,7 @@
 //! Every format over the same small runs: what it looks like, that no name breaks it, that nothing but a pass looks like one.
 
 mod hostile;
+mod names;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod states;

@@ -38,7 +38,7 @@ pub fn points(exported: &Exported) -> (Vec<Point>, Vec<String>) {
     let (mut points, mut left_out) = (Vec::new(), Vec::new());
     for (run, judged) in exported.runs.iter().enumerate() {
         let mut names = Names::default();
-        for cell in super::cells::of_run(judged, exported.runs.len() > 1) {
+        for cell in super::cells::of_run(judged, None) {
             let title = names.unique(cell.title.clone());
             points.extend(not_pass(run, &title, cell.state()));
             if cell.state().is_trusted() {
@@ -52,7 +52,7 @@ pub fn points(exported: &Exported) -> (Vec<Point>, Vec<String>) {
 }
 
 fn untrusted(cell: &OneCell) -> String {
-    format!("{}: {}: its figures are not in it", cell.name(), cell.state().words().word)
+    format!("{}: {}: its figures are not in it", cell.listed(), cell.state().words().word)
 }
 
 fn not_pass(run: usize, title: &str, state: State) -> Option<Point> {

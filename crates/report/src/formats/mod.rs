@@ -14,6 +14,7 @@ use crate::{
     tree::{Format, Report},
 };
 use anyhow::{Result, bail};
+use std::path::Path;
 
 /// Every format that a report may be asked for.
 pub const FORMATS: &[Format] = &[HTML, TEXT, latex::FORMAT, markdown::FORMAT, csv::FORMAT, data::FORMAT];
@@ -37,6 +38,36 @@ const TEXT: Format = Format {
     report: |report| Ok(terminal::report(report, Style { width: 100, color: false })),
     table: None,
 };
+
+/// Endings that people give to pages.
+const PAGES: [&str; 3] = ["html", "htm", "xhtml"];
+
+/// The format of a report: as it was asked for, else as the ending of its file says, else the page.
+///
+/// # Errors
+/// Nothing was asked for, and the ending is that of no format of a report; what to write instead.
+pub fn of_file<'a>(file: Option<&Path>, asked: Option<&'a str>) -> Result<&'a str, String> {
+    let ending = file.and_then(Path::extension).map(|ending| ending.to_string_lossy().to_lowercase());
+    let by_ending = |ending: &str| {
+        let page = PAGES.contains(&ending).then_some(&HTML);
+        page.or_else(|| FORMATS.iter().find(|format| format.ending == ending))
+    };
+    let (Some(ending), Some(file)) = (ending, file) else { return Ok(asked.unwrap_or(HTML.name)) };
+    match (by_ending(&ending), asked) {
+        (_, Some(asked)) => Ok(asked),
+        (Some(format), None) => Ok(format.name),
+        (None, None) => {
+            let known: Vec<&str> = FORMATS.iter().map(|format| format.ending).collect();
+            let figures = ["svg", "pdf", "png", "eps", "ps"].contains(&ending.as_str());
+            let more = if figures { "; `latido report RUN --figures DIR` writes each figure as SVG" } else { "" };
+            Err(format!(
+                "-o {}: no format of a report ends in `{ending}`: there are {}; `latido report RUN --format NAME` writes one into any file{more}",
+                file.display(),
+                known.join(", ")
+            ))
+        }
+    }
+}
 
 /// How far into a page its title may be: bytes.
 pub const TITLE_WITHIN: u64 = 1024;
@@ -87,5 +118,36 @@ mod tests {
         let all = sample::configurations(1);
         let error = render("pdf", &SampleRun::of(&all).input(&all)).unwrap_err().to_string();
         assert!(error.contains("html, text, latex, markdown, csv, json"), "{error}");
+    }
+
+    /// The ending decides, or the file is refused: no page is written into a file that is called a table or a figure.
+    #[test]
+    fn the_ending_of_a_file_decides_its_format() {
+        let of = |file: &str, asked: Option<&'static str>| of_file(Some(Path::new(file)), asked);
+        for (file, format) in [
+            ("table.tex", "latex"),
+            ("a/b.MD", "markdown"),
+            ("report.html", "html"),
+            ("report.htm", "html"),
+            ("night.csv", "csv"),
+            ("night.txt", "text"),
+            ("report", "html"),
+            ("-", "html"),
+        ] {
+            assert_eq!(of(file, None), Ok(format), "{file}");
+        }
+        assert_eq!(of_file(None, None), Ok("html"));
+        assert_eq!(of_file(None, Some("latex")), Ok("latex"));
+        assert_eq!(of("table.tex", Some("latex")), Ok("latex"));
+        assert_eq!(of("table.inc", Some("latex")), Ok("latex"), "what was asked for is written into any file");
+        assert_eq!(of("table.html", Some("csv")), Ok("csv"));
+        for (file, why) in [
+            ("fig.svg", "no format of a report ends in `svg`"),
+            ("fig.pdf", "`latido report RUN --figures DIR` writes each figure as SVG"),
+            ("page.doc", "there are html, txt, tex, md, csv, json"),
+        ] {
+            let error = of(file, None).unwrap_err();
+            assert!(error.starts_with(&format!("-o {file}: ")) && error.contains(why), "{file}: {error}");
+        }
     }
 }

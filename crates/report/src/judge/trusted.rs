@@ -117,7 +117,8 @@ fn next(StoredCell { cell, measurand, .. }: &StoredCell, loaded: Option<&Cell>, 
     let mut words = vec!["latido run".to_owned(), cell.probe.name.clone()];
     words.extend(measurand.period.filter(|period| *period != USUAL).map(|period| format!("period={period}")));
     // What it measures may hang on them.
-    let options = cell.probe.options.iter().filter(|(key, _)| *key != "period");
+    let chosen = measurand.chosen.as_ref().unwrap_or(&cell.probe.options);
+    let options = chosen.iter().filter(|(key, _)| *key != "period");
     words.extend(options.filter_map(|(key, value)| option(key, value)));
     words.extend((cell.target != LOCAL).then(|| format!("--on {}", cell.target)));
     words.extend(

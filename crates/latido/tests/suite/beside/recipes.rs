@@ -142,7 +142,7 @@ fn the_selftest_speaks_ktap() {
     let checkout = Checkout::with(None);
     let output = checkout.shell("ci-recipes/kselftest/latido.sh", &[]);
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(out.starts_with("KTAP version 1\n1..") && out.contains(" limit 1s"), "{out}{err}");
+    assert!(out.starts_with("KTAP version 1\n1..") && out.contains(" limit\n"), "{out}{err}");
     assert_eq!(
         output.status.code(),
         Some(i32::from(out.lines().any(|line| line.starts_with("not ok ")))),

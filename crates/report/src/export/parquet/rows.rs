@@ -166,7 +166,7 @@ pub fn of(exported: &Exported) -> Result<Rows> {
         let measured = cell.series();
         if measured.is_empty() {
             let state = cell.state().words().word;
-            rows.left_out.push(format!("{}: {state}: it has no samples, and no row", cell.name()));
+            rows.left_out.push(format!("{}: {state}: it has no samples, and no row", cell.listed()));
         }
         for one in measured {
             let place = all.iter().position(|series| std::ptr::eq(series, one.series)).unwrap_or_default();

@@ -28,11 +28,11 @@ fn looks_passed(format: &str, text: &str) -> bool {
             line.starts_with("ok ") && !line.contains("# SKIP")
         }
         "junit" => {
-            let case = line(text, "name=\"001 limit");
+            let case = line(text, "name=\"wakeup, idle: limit");
             !["<failure", "<error", "<skipped"].iter().any(|child| case.contains(child))
         }
-        "lava" => line(text, "cell001-limit-100us").contains("RESULT=pass"),
-        "lava-results" => line(text, "cell001-limit-100us").ends_with(" pass"),
+        "lava" => line(text, "wakeup-idle-limit").contains("RESULT=pass"),
+        "lava-results" => line(text, "wakeup-idle-limit").ends_with(" pass"),
         "kcidb" => {
             let all = json();
             let test = all["tests"].as_array().unwrap().iter().find(|test| test["path"] == "latido.wakeup.limit");
@@ -46,7 +46,7 @@ fn looks_passed(format: &str, text: &str) -> bool {
         "cyclictest" | "hgrm" => line(text, ", idle, ").contains(", idle, pass"),
         "rt-tests" => json()["latido"]["verdict"] == "pass",
         "perfetto" => json()["traceEvents"][0]["args"]["name"].as_str().unwrap().ends_with(", pass"),
-        "markdown-summary" => line(text, "| 001 wakeup, idle |").contains("| pass |"),
+        "markdown-summary" => line(text, "| wakeup, idle |").contains("| pass |"),
         "bencher" => json()["wakeup, idle"]["not_pass"]["value"] == 0,
         "github-action-benchmark" => {
             let all = json();
@@ -61,7 +61,7 @@ fn looks_passed(format: &str, text: &str) -> bool {
         }
         "phoronix" => line(text, "wakeup, idle not_pass").ends_with(": 0"),
         // It has nothing but samples, and says so where they are none of the machine's.
-        "hlog" => !text.contains("#latido 001 wakeup, idle") && text.contains("Tag=cell001"),
+        "hlog" => !text.contains("#latido wakeup, idle") && text.contains("Tag=wakeup-idle"),
         other => panic!("how does a pass look in {other}?"),
     }
 }
