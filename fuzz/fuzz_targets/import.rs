@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     for format in IMPORTS {
         let _ = (format.recognise)(file);
-        let Ok(imported) = (format.read)(file, &asked) else { continue };
+        let Ok(imported) = format.import(file, &asked) else { continue };
         for series in &imported.series {
             let bins = &series.bins;
             assert!(bins.is_sorted_by_key(|bin| bin.low), "{}: {bins:?}", format.name);

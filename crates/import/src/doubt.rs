@@ -1,52 +1,10 @@
 //! Figures that contradict each other in one file: which of them is not believed, so that the rest can be used.
 
+pub use crate::imported::{Doubt, Figure};
+
 use crate::imported::{Bin, Ending, Finding, Imported, Interval, Series, Severity};
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
-
-/// A figure that a file prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Figure {
-    /// The mean.
-    Mean,
-    /// The smallest value.
-    Smallest,
-    /// The largest value.
-    Largest,
-    /// The rows of the histogram, and how many samples there were.
-    Rows,
-    /// What a column of sums prints.
-    Sums,
-}
-
-impl Figure {
-    /// As a finding names it.
-    fn words(self) -> &'static str {
-        match self {
-            Self::Mean => "the mean",
-            Self::Smallest => "the smallest value",
-            Self::Largest => "the largest value",
-            Self::Rows => "the histogram and its count",
-            Self::Sums => "the sums",
-        }
-    }
-}
-
-/// One figure that is not believed, and what contradicts it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doubt {
-    /// The figure.
-    pub figure: Figure,
-    /// What it says, and what other figures of the file say: `it is 0, but its rows allow 1.5 to 2.5`.
-    pub why: String,
-}
-
-impl Doubt {
-    /// Of a figure.
-    pub fn of(figure: Figure, why: impl Into<String>) -> Self {
-        Self { figure, why: why.into() }
-    }
-}
 
 /// Leaves out the smallest and the largest value where the first and the last bin do not hold them.
 pub fn ends(bins: &[Bin], min: &mut Option<Interval>, max: &mut Option<Interval>, doubts: &mut Vec<Doubt>) {

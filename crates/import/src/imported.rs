@@ -1,6 +1,5 @@
 //! What a file of another tool says, in ns: figures as intervals, bins as they were printed.
 
-use crate::doubt::Doubt;
 use std::collections::BTreeMap;
 
 /// One file, read.
@@ -129,6 +128,50 @@ pub struct Series {
     pub facts: BTreeMap<String, i64>,
     /// What the file prints of it and other figures of the file contradict: left out of all above.
     pub doubts: Vec<Doubt>,
+}
+
+/// A figure that a file prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Figure {
+    /// The mean.
+    Mean,
+    /// The smallest value.
+    Smallest,
+    /// The largest value.
+    Largest,
+    /// The rows of the histogram, and how many samples there were.
+    Rows,
+    /// What a column of sums prints.
+    Sums,
+}
+
+impl Figure {
+    /// As a finding names it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Mean => "the mean",
+            Self::Smallest => "the smallest value",
+            Self::Largest => "the largest value",
+            Self::Rows => "the histogram and its count",
+            Self::Sums => "the sums",
+        }
+    }
+}
+
+/// One figure that is not believed, and what contradicts it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// The figure.
+    pub figure: Figure,
+    /// What it says, and what other figures of the file say: `it is 0, but its rows allow 1.5 to 2.5`.
+    pub why: String,
+}
+
+impl Doubt {
+    /// Of a figure.
+    pub fn of(figure: Figure, why: impl Into<String>) -> Self {
+        Self { figure, why: why.into() }
+    }
 }
 
 /// Which value stands for a bin in a file.
