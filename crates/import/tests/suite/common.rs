@@ -4,8 +4,8 @@ use latido_import::{Asked, Imported, Interval, recognised};
 
 /// The bytes of a sample.
 pub fn sample(name: &str) -> Vec<u8> {
-    let path = format!("{}/tests/samples/{name}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+    let path = crate::samples::folder().join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Reads bytes as the one format that recognises them.
@@ -28,9 +28,8 @@ pub fn figures(imported: &Imported) -> Vec<(Option<u64>, Option<Interval>, Optio
 
 /// The names of all samples.
 pub fn samples() -> Vec<String> {
-    let root = format!("{}/tests/samples", env!("CARGO_MANIFEST_DIR"));
     let mut names = Vec::new();
-    for tool in std::fs::read_dir(&root).unwrap().flatten().filter(|entry| entry.path().is_dir()) {
+    for tool in std::fs::read_dir(crate::samples::folder()).unwrap().flatten().filter(|entry| entry.path().is_dir()) {
         for file in std::fs::read_dir(tool.path()).unwrap().flatten() {
             names.push(format!("{}/{}", tool.file_name().to_string_lossy(), file.file_name().to_string_lossy()));
         }

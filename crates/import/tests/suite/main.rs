@@ -6,4 +6,5 @@ mod cyclictest;
 mod others;
 mod rt_tests;
 mod rtla;
+mod samples;
 mod torn;

@@ -247,7 +247,7 @@ fn tops_of_two_runs_are_refused() {
 /// Torn anywhere a file is refused, or ends early, or says no number that the whole one does not.
 #[test]
 fn torn_files_tell_no_wrong_number() {
-    for entry in std::fs::read_dir(format!("{}/tests/samples/rtla", env!("CARGO_MANIFEST_DIR"))).unwrap() {
+    for entry in std::fs::read_dir(crate::samples::folder().join("rtla")).unwrap() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
         let Ok(whole) = read(&bytes, "") else { continue };
         for end in 0..bytes.len() {

@@ -5,12 +5,12 @@ use crate::common::{self, Need};
 
 use common::{World, installed, json, realtime, skip, stderr, text};
 use serde_json::{Value, json as value};
-use std::{fs, path::PathBuf, process::Command};
+use std::{fs, process::Command};
 
 fn sample(name: &str) -> String {
-    let path = format!("{}/../import/tests/samples/{name}", env!("CARGO_MANIFEST_DIR"));
-    assert!(PathBuf::from(&path).exists(), "{path}");
-    path
+    let path = common::samples::folder().join(name);
+    assert!(path.exists(), "{}", path.display());
+    path.to_str().unwrap().to_owned()
 }
 
 fn record(world: &World, run: usize) -> Value {

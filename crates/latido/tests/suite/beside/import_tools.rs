@@ -58,7 +58,7 @@ const CASES: [Case; 20] = [
 ];
 
 fn sample(name: &str) -> String {
-    format!("{}/../import/tests/samples/{name}", env!("CARGO_MANIFEST_DIR"))
+    common::samples::folder().join(name).to_str().unwrap().to_owned()
 }
 
 /// Recognised, kept, with the tool's own figures, unchecked in its headline; and the run is one for all that takes runs.

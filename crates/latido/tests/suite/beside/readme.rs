@@ -95,14 +95,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("latido export junit last -o results.xml", How::Real),
     (
         "latido import old.hist",
-        How::Short(
-            "old.hist",
-            concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/../import/tests/samples/cyclictest/cyclictest-2.4-h-2threads.hist --store=import"
-            ),
-            "",
-        ),
+        How::Short("old.hist", "samples/cyclictest/cyclictest-2.4-h-2threads.hist --store=import", ""),
     ),
     ("latido export parquet last -o night", How::Real),
     ("latido compare last --by load", How::Real),
@@ -208,7 +201,8 @@ fn every_command_of_the_readme_runs() {
     }
     let two = latido_agent::machine::Reach::ask().usable.contains(1);
     let shell = Shell::new();
-    // A program of that name at work.
+    std::os::unix::fs::symlink(common::samples::folder(), shell.0.path("samples")).unwrap();
+    // A running program of that name.
     fs::copy("/bin/sleep", shell.0.path("bin/cyclictest")).unwrap();
     let _cyclictest = Background::shell(&format!("exec {} 600", shell.0.path("bin/cyclictest").display()));
     for (command, how) in COMMANDS {

@@ -12,6 +12,8 @@ pub mod placement;
 mod planted;
 pub mod processes;
 pub mod recording;
+#[path = "../../../../import/tests/suite/samples.rs"]
+pub mod samples;
 pub mod scripted;
 pub mod ssh;
 #[path = "../../../../agent/tests/trees/plant.rs"]
