@@ -223,9 +223,10 @@ impl Thread {
             doubt::ends(&bins, &mut min, &mut max, &mut doubts);
         }
         if self.last_includes && max.is_none() && !none {
-            bins.last_mut()
-                .filter(|bin| bin.low >= self.rows.last().map_or(0, |row| generation.bucket(row.label, width).0))
-                .map(|bin| bin.high = None);
+            let last = self.rows.last().map_or(0, |row| generation.bucket(row.label, width).0);
+            if let Some(bin) = bins.last_mut().filter(|bin| bin.low >= last) {
+                bin.high = None;
+            }
         }
         let facts = self.mhz.map(|mhz| ("counter_mhz".to_owned(), mhz));
         Ok(Series {

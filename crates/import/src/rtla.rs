@@ -283,7 +283,7 @@ impl Histogram {
         max: &mut Option<Interval>,
         doubts: &mut Vec<Doubt>,
     ) -> Result<()> {
-        let Some(more) = column.over.filter(|over| *over > 0 && !(bins.is_empty() && !doubts.is_empty())) else {
+        let Some(more) = column.over.filter(|over| *over > 0 && (doubts.is_empty() || !bins.is_empty())) else {
             if column.over == Some(0) {
                 doubt::ends(bins, min, max, doubts);
             }

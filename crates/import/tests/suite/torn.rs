@@ -10,8 +10,16 @@ fn read(format: &Format, bytes: &[u8]) -> Option<Imported> {
 }
 
 /// Formats without an end: a file cut between two lines, or records, is a whole shorter one, and nothing tells.
-const ENDLESS: [&str; 7] =
-    ["hlog", "csv", "ndjson", "jitterdebugger-raw", "jitterdebugger-csv", "rtla-timerlat-top", "rtla-osnoise-top"];
+const ENDLESS: [&str; 8] = [
+    "rtai-latency",
+    "hlog",
+    "csv",
+    "ndjson",
+    "jitterdebugger-raw",
+    "jitterdebugger-csv",
+    "rtla-timerlat-top",
+    "rtla-osnoise-top",
+];
 
 /// Whether all that a part of a file says agrees with the whole of it.
 fn agrees(part: &Series, whole: &Series, same: bool) -> Result<(), String> {
