@@ -78,6 +78,19 @@ pub fn join(command: &mut Command, procs: File) -> &mut Command {
     unsafe { command.pre_exec(join) }
 }
 
+/// Bounds the files that the command's child writes, in bytes each; who writes more gets SIGXFSZ (setrlimit(2)). The child does it
+/// itself: another process would need a right for it.
+pub fn limit_files(command: &mut Command, most: u64) -> &mut Command {
+    let limit = libc::rlimit64 { rlim_cur: most, rlim_max: most };
+    let bound = move || -> std::io::Result<()> {
+        // SAFETY: the limit is whole, and lives through the call.
+        Errno::check(unsafe { libc::setrlimit64(libc::RLIMIT_FSIZE, &raw const limit) })?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes one system call: no allocation, no lock.
+    unsafe { command.pre_exec(bound) }
+}
+
 /// Makes the command's child keep this descriptor, by the same number, when it becomes the program. The caller keeps it open
 /// until the child is started.
 pub fn keep_open<'a>(command: &'a mut Command, file: &File) -> &'a mut Command {
@@ -119,6 +132,18 @@ mod tests {
         let told = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
         let group = told.split_whitespace().nth(4).unwrap();
         assert_eq!(group, pid);
+    }
+
+    /// A child that writes without end is ended by the first byte too many.
+    #[test]
+    fn a_child_fills_no_file_beyond_its_bound() {
+        let file = std::env::temp_dir().join(format!("latido-limit-{}", std::process::id()));
+        let mut command = Command::new("cat");
+        command.arg("/dev/zero").stdout(File::create(&file).unwrap());
+        let status = limit_files(&mut command, 1 << 16).status().unwrap();
+        let length = std::fs::metadata(&file).unwrap().len();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!((status.signal(), length), (Some(libc::SIGXFSZ), 1 << 16));
     }
 
     /// What a child keeps it can open again by its number; all else is closed for it.

@@ -12,10 +12,6 @@ use flate2::read::GzDecoder;
 use latido_agent::guest::MARK;
 use latido_model::protocol::hex;
 use latido_sys::process;
-use rustix::{
-    io::Errno,
-    process::{Pid, Resource, Rlimit, prlimit},
-};
 use sha2::{Digest, Sha256};
 use signal_hook::consts::SIGKILL;
 use std::{
@@ -178,16 +174,6 @@ fn opened<'a>(arguments: &'a [String], files: &'a [(&str, String)]) -> Vec<&'a s
     all.map(|(number, word)| behind(number).and_then(path).unwrap_or(word)).collect()
 }
 
-/// Bounds the files that a guest fills: its kernel may be anybody's, and write to its ports without end.
-fn bounded(child: &Child) -> Result<()> {
-    let most = Rlimit { current: Some(MOST_FILE), maximum: Some(MOST_FILE) };
-    match prlimit(Some(Pid::from_child(child)), Resource::Fsize, most) {
-        // It has ended already.
-        Ok(_) | Err(Errno::SRCH) => Ok(()),
-        Err(error) => Err(error).context("bounding what a guest may write"),
-    }
-}
-
 /// Boots a guest in a directory of its own, and waits for its end; what it answered.
 ///
 /// # Errors
@@ -207,11 +193,12 @@ pub fn boot(
     let mut command = child::prepared(program(kernel.arch), manners);
     let image = Sealed::of(|mut to| image.write(&mut to))?;
     let files = [("-kernel", vmlinuz.give(&mut command)), ("-initrd", image.give(&mut command))];
+    // Its kernel may be anybody's, and write to its ports without end.
+    process::limit_files(&mut command, MOST_FILE);
     let complaints = File::create(dir.join("complaints"))?;
     command.args(opened(arguments, &files)).current_dir(dir);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints);
     let child = command.spawn().with_context(|| format!("cannot start {}", program(kernel.arch)))?;
-    bounded(&child)?;
     drop(image);
     let mut running = Running(child);
     let mut life = Life::new(&running.0);
