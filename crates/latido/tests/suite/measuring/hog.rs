@@ -143,3 +143,37 @@ fn rival_of(world: &World) -> Option<PathBuf> {
     };
     loads.flat_map(|(pid, _)| threads(pid)).find(|task| priority(task) == Some(90))
 }
+
+/// The cell's own rivals are what it was measured under: they excuse nothing, and are no throttle however regular.
+#[test]
+fn the_load_s_rivals_are_no_excuse_and_no_throttle() {
+    if !realtime("rivals of a busy loop") {
+        return;
+    }
+    let _turn = common::alone();
+    let world = World::new();
+    let output = world.run([
+        "run",
+        "gap",
+        "-d4s",
+        "-c0",
+        "--prio=50",
+        "--warmup=50ms",
+        "--limit=1ms",
+        "--load=rt-interference:busy=2ms,idle=50ms,low=1,middle=2,high=90",
+        "--no-report",
+        "--json",
+    ]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", document["judgement"]);
+    assert_eq!(document["verdict"], "fail");
+    let record = &document["records"][0];
+    let facts = &record["series"][0]["facts"];
+    assert!(facts["preempted"].as_u64().unwrap() > 0, "{facts}");
+    // The loop is made to wait once a second, where the kernel limits it; never oftener.
+    let seconds = record["elapsed_ns"].as_u64().unwrap() / 1_000_000_000 + 1;
+    assert!(facts["throttled"].as_u64().unwrap_or(0) <= seconds, "{facts}");
+    let foreign = record["quality"]["foreign"].as_array().unwrap();
+    let rival = foreign.iter().find(|f| f["policy"] == "fifo 90").unwrap_or_else(|| panic!("{foreign:?}"));
+    assert_eq!(rival["owner"], "load", "{rival}");
+}
