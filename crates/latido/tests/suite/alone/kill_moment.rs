@@ -51,7 +51,7 @@ impl Moment {
             Victim::Measure => &["measure"],
         };
         let there: Vec<&'static str> = roles.iter().copied().filter(|role| points.of(role) > 0).collect();
-        let role = there.choose(chance).unwrap_or_else(|| panic!("{victim:?} passes no points: {points:?}"));
+        let role = *there.choose(chance).unwrap_or_else(|| panic!("{victim:?} passes no points: {points:?}"));
         Self::Step(role, chance.random_range(1..=points.of(role)))
     }
 

@@ -33,9 +33,10 @@ pub fn slept(pid: i32) -> Option<u64> {
     slept_of(Path::new(&format!("/proc/{pid}")))
 }
 
-/// The threads of a process that measure: they bear the name of latido with their CPU.
+/// The threads of a measuring process that measure: they bear the name of latido with their CPU, or with their number.
 pub fn measuring_threads(pid: i32) -> Vec<PathBuf> {
-    let measures = |task: &PathBuf| fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.starts_with("latido/"));
+    let name = |task: &PathBuf| fs::read_to_string(task.join("comm")).unwrap_or_default();
+    let measures = |task: &PathBuf| ["latido/", "latido-"].iter().any(|begin| name(task).starts_with(begin));
     threads(pid).into_iter().filter(measures).collect()
 }
 

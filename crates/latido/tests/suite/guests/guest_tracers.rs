@@ -25,8 +25,8 @@ fn within(record: &Value, quantity: &str, cpu: u64, period_ns: u64) {
     assert!((1..=most).contains(&count), "{count} of at most {most} {quantity}: {record}");
 }
 
-/// Each has samples, on the CPUs that were asked for, and leaves no setting changed and no instance. How many there are exactly
-/// is shown where the clock does not depend on this machine (`lab_planted.rs`).
+/// Each has samples, no more than its period allows, on the CPUs that were asked for, and leaves no setting changed and no
+/// instance.
 pub fn give_samples_and_all_is_as_it_was(far: &Far) {
     let before = far.there(SETTINGS);
     let mut seen = BTreeMap::new();

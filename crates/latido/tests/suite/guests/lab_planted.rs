@@ -1,6 +1,6 @@
 //! What is planted in a guest is found again exactly: the guest's clock counts instructions, so that nothing of this machine is in
 //! the numbers, and the same bytes come each time. On real machines the same is shown by relations (`measuring/hog.rs`,
-//! `measuring/interference.rs`, `measuring/calls.rs`, `guests/guest_tracers.rs`).
+//! `measuring/interference.rs`).
 
 use crate::common::lab as laboratory;
 use crate::common::{World, json};
@@ -28,4 +28,60 @@ fn series<'a>(document: &'a Value, quantity: &str) -> &'a Value {
 
 fn number(value: &Value, key: &str) -> i64 {
     value[key].as_i64().unwrap_or_else(|| panic!("no {key} in {value}"))
+}
+
+/// What the record says of the waits that the machine's limit made: how many, and how long together.
+fn throttled(document: &Value) -> (i64, i64) {
+    let facts = &series(document, "gap")["facts"];
+    (number(facts, "throttled"), number(facts, "throttled_ns"))
+}
+
+/// The throttle of an older kernel takes 50 ms of each second from a task that never sleeps: it comes behind 950 ms and behind
+/// 1,950 ms, by the kernel's ticks of 4 ms; a third wait would end after the 3 s. It is the machine's own doing: a cause, and no
+/// excuse.
+#[test]
+fn the_throttle_makes_one_wait_in_each_second() {
+    let Some(document) = measured("6.1-rt", 2, &["gap", "-d", "3s", "--limit", "20ms"]) else { return };
+    let (waits, ns) = throttled(&document);
+    assert_eq!(waits, 2, "{}", document["records"][0]);
+    assert!((46 * MS..=54 * MS).contains(&(ns / waits)), "{ns} ns in {waits} waits");
+    assert_eq!(document["verdict"], "fail");
+    let headline = document["judgement"]["headline"].as_str().unwrap();
+    assert!(headline.contains("2 of ") && headline.contains("throttle made 2 of them"), "{headline}");
+}
+
+/// The fair server of a newer kernel does the same for a task that starves.
+#[test]
+fn the_fair_server_makes_one_wait_in_each_second() {
+    let words = ["gap", "-d", "3s", "--limit", "20ms", "--load", "spin:cpu=1,memory=0"];
+    let Some(document) = measured("6.12-none", 2, &words) else { return };
+    let (waits, ns) = throttled(&document);
+    // One in each second; the last may end after the 3 s, by when the server began.
+    assert!((2..=3).contains(&waits), "{}", document["records"][0]);
+    assert!((46 * MS..=54 * MS).contains(&(ns / waits)), "{ns} ns in {waits} waits");
+    let headline = document["judgement"]["headline"].as_str().unwrap();
+    let told = [format!("{waits} of "), format!("throttle made {waits} of them")];
+    assert!(told.iter().all(|words| headline.contains(words)), "{headline}");
+}
+
+/// The rival of priority 90 keeps the probe of priority 60 away for its whole burst of 10 ms, of which one slot is late and all
+/// others are missed; those below the probe never. The load's account says what was planted.
+#[test]
+fn rivals_above_the_probe_cost_their_bursts() {
+    let load = "rt-interference:busy=10ms,idle=40ms";
+    let words = ["wakeup", "period=1ms", "-d", "500ms", "--prio", "60", "--load", load];
+    let Some(document) = measured("6.12-rt", 0, &words) else { return };
+    let achieved = &document["records"][0]["load"][0]["achieved"];
+    let (bursts, busy_ns) = (number(achieved, "bursts"), number(achieved, "busy_ns"));
+    // Three threads, each of which may be told in the midst of a burst; a burst ends with the reading of a clock.
+    assert!(bursts > 0 && (busy_ns - bursts * 10 * MS).abs() <= 3 * 10 * MS + bursts * MS / 10, "{achieved}");
+    let latency = series(&document, "latency");
+    // A burst begins up to a period before the slot that is late.
+    assert!((9 * MS..=10 * MS + MS / 2).contains(&number(latency, "max")), "{latency}");
+    let slots = &latency["slots"];
+    let [met, late, missed] = ["met", "late", "missed"].map(|key| number(slots, key));
+    assert_eq!(met + late + missed, 500, "{slots}");
+    // Every 50 ms a burst, and of each ten slots: one is late, nine are missed.
+    assert!((9..=11).contains(&late), "{slots}");
+    assert_eq!(missed, 9 * late, "{slots}");
 }

@@ -8,4 +8,5 @@ mod guest_tracers;
 mod interrupt_stamps;
 mod lab;
 mod lab_guests;
+mod lab_planted;
 mod over_ssh;

@@ -11,13 +11,13 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// A hog of FIFO 70 on CPU 0 that is stopped until it is let go, and stops itself when it has used a second of processor
-/// time (`ulimit -t`): what it ran between is known to the nanosecond, on any machine.
+/// A hog of FIFO 70 on CPU 0 that stands still until it is let go and when it has run long enough: what it ran between is known
+/// to the nanosecond, on any machine.
 struct Hog(Child);
 
 impl Hog {
     fn stopped() -> Self {
-        let script = "ulimit -S -t 1; trap 'kill -STOP $$' XCPU; kill -STOP $$; while :; do :; done";
+        let script = "kill -STOP $$; while :; do :; done";
         let words = ["-c", "0", "chrt", "-f", "70", "sh", "-c", script];
         let hog = Self(Command::new("taskset").args(words).stdin(Stdio::null()).spawn().unwrap());
         hog.stands_still("a hog that is ready");
@@ -44,7 +44,7 @@ impl Drop for Hog {
     }
 }
 
-/// A second of a hog above the probe: the record has what it ran, and each slot of that time.
+/// A hog above the probe: the record has what it ran, and each slot of that time.
 #[test]
 fn a_hog_above_the_own_priority_is_seen_and_blamed() {
     if !realtime("a hog above the probe") || !installed("taskset", "a hog above the probe") {
@@ -72,7 +72,10 @@ fn a_hog_above_the_own_priority_is_seen_and_blamed() {
     // Beyond the 50 of the warm-up.
     meanwhile(&mut child, "200 wake-ups", || (processes::wakeups(measuring) > 200).then_some(()));
     signal(hog.0.id().cast_signed(), Signal::CONT);
-    hog.stands_still("a hog that has run for a second");
+    // Less than what the kernel grants before it makes real-time tasks wait.
+    until("a hog that has run for 300 ms", || (hog.ran_ns() >= before + 300_000_000).then_some(()));
+    signal(hog.0.id().cast_signed(), Signal::STOP);
+    hog.stands_still("a hog that has run enough");
     drop(urgent);
     let output = ended(child, "a measurement beside a hog");
     let ran_ns = hog.ran_ns() - before;
@@ -139,4 +142,38 @@ fn rival_of(world: &World) -> Option<PathBuf> {
         stat.rsplit_once(')')?.1.split_whitespace().nth(37)?.parse::<u32>().ok()
     };
     loads.flat_map(|(pid, _)| threads(pid)).find(|task| priority(task) == Some(90))
+}
+
+/// The cell's own rivals are what it was measured under: they excuse nothing, and are no throttle however regular.
+#[test]
+fn the_load_s_rivals_are_no_excuse_and_no_throttle() {
+    if !realtime("rivals of a busy loop") {
+        return;
+    }
+    let _turn = common::alone();
+    let world = World::new();
+    let output = world.run([
+        "run",
+        "gap",
+        "-d4s",
+        "-c0",
+        "--prio=50",
+        "--warmup=50ms",
+        "--limit=1ms",
+        "--load=rt-interference:busy=2ms,idle=50ms,low=1,middle=2,high=90",
+        "--no-report",
+        "--json",
+    ]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", document["judgement"]);
+    assert_eq!(document["verdict"], "fail");
+    let record = &document["records"][0];
+    let facts = &record["series"][0]["facts"];
+    assert!(facts["preempted"].as_u64().unwrap() > 0, "{facts}");
+    // The loop is made to wait once a second, where the kernel limits it; never oftener.
+    let seconds = record["elapsed_ns"].as_u64().unwrap() / 1_000_000_000 + 1;
+    assert!(facts["throttled"].as_u64().unwrap_or(0) <= seconds, "{facts}");
+    let foreign = record["quality"]["foreign"].as_array().unwrap();
+    let rival = foreign.iter().find(|f| f["policy"] == "fifo 90").unwrap_or_else(|| panic!("{foreign:?}"));
+    assert_eq!(rival["owner"], "load", "{rival}");
 }

@@ -120,7 +120,8 @@ fn a_stopped_process_is_named() {
     if !possible(&world, what) {
         return;
     }
-    let run = ["run", "wakeup", "period=1ms", "-c", "0", "-d", "10m", "--explain=50", "--no-report", "-q"];
+    let run =
+        ["run", "wakeup", "period=1ms", "-c", "0", "-d", "10m", "--warmup=50ms", "--explain=50", "--no-report", "-q"];
     let mut host = world.latido(run).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = common::measuring_process(&world);
     let wakes = |host: &mut std::process::Child, so_often: u64| {
