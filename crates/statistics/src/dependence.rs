@@ -98,13 +98,14 @@ mod tests {
     fn limits_of_quantiles_hold_where_samples_come_in_crowds() {
         use crate::quantile::{quantile, quantile_of_series};
         let (n, runs) = (6_000usize, 60);
-        let kinds: [(&str, fn(usize, f64, f64) -> f64); 3] = [
+        type Draw = fn(usize, f64, f64) -> f64;
+        let kinds: [(&str, Draw); 3] = [
             ("independent", |_, _, own| own),
             ("bursty", |_, crowd, own| if crowd > 0.0 { own + 10.0 } else { own }),
             ("drifting", |i, _, own| own * (1.0 + i as f64 / 12_000.0)),
         ];
         let mut random = generator(3);
-        let mut series = |kind: fn(usize, f64, f64) -> f64| -> Vec<i64> {
+        let mut series = |kind: Draw| -> Vec<i64> {
             let mut left = 0;
             let mut one = |i: usize| {
                 left = if left > 0 { left - 1 } else { 20 * usize::from(uniform(&mut random) < 1.0 / 400.0) };

@@ -90,6 +90,9 @@ fn key_text(key: &Key) -> String {
     }
 }
 
+/// A key of a histogram with its values, each below its name.
+type Entry = (String, Vec<(String, u64)>);
+
 impl Histogram {
     /// What actions saved for a row.
     pub(super) fn saved(&self, row: usize) -> impl Iterator<Item = &OfAction> {
@@ -112,7 +115,7 @@ impl Histogram {
         let mut head = vec![Head::from("key")];
         head.extend(names.iter().chain(&actions).map(|name| Head::from(*name)));
         head.extend(with.then(|| Head::from("saved with it")));
-        let row = |(at, (key, values)): (usize, &(String, Vec<(String, u64)>))| {
+        let row = |(at, (key, values)): (usize, &Entry)| {
             let cell = |name: &&str| {
                 let value = values.iter().find(|(of, _)| of == name);
                 value.map_or(Datum::Absent, |(_, count)| Datum::Count(*count))
