@@ -125,7 +125,7 @@ mod tests {
         let mut cell = Cell { probe: item("null"), ..sample::cell() };
         cell.tuning.items =
             vec![Item { name: "isolate".into(), options: toml::Table::from_iter([("cpus".to_owned(), "1,3".into())]) }];
-        cell.load.items = vec![item("spin")];
+        cell.load.items = vec![item("messaging")];
         let (_, isolated) = complete(&mut cell).unwrap();
         assert_eq!(isolated, "1,3".parse().unwrap());
         assert!(!cell.probe.options.is_empty() && !cell.load.items[0].options.is_empty(), "{cell:?}");

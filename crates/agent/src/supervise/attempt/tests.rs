@@ -2,7 +2,6 @@
 
 use super::*;
 use latido_model::{record::Record, sample};
-use std::sync::OnceLock;
 
 /// The deeds by their names, and what follows.
 fn told(next: Move) -> (Vec<String>, Next) {
@@ -20,10 +19,8 @@ fn ms(ms: u64) -> Duration {
 
 /// A record of the measuring process.
 pub(super) fn record(outcome: Outcome, place: &str) -> Told {
-    // Made once: its samples take long, and nobody looks at them here.
-    static RECORD: OnceLock<Record> = OnceLock::new();
-    let record = RECORD.get_or_init(|| Record { series: Vec::new(), ..sample::record() }).clone();
-    Told::Record { record: Box::new(Record { outcome, ..record }), files: Vec::new(), place: place.into() }
+    let record = Record { outcome, ..sample::measured(sample::cell(), &[]) };
+    Told::Record { record: Box::new(record), files: Vec::new(), place: place.into() }
 }
 
 fn progress(phase: Phase) -> Event {

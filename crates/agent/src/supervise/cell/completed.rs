@@ -103,12 +103,18 @@ mod tests {
     };
     use std::path::PathBuf;
 
+    /// A record without samples.
+    fn record() -> Record {
+        sample::measured(sample::cell(), &[])
+    }
+
     /// The evidence counts from the begin of the watch, a record from its first slot, before it or after it.
     #[test]
     fn times_of_the_evidence_count_from_the_first_slot() {
-        let first = sample::record().anchors.monotonic_ns;
+        let first = 1_000;
         let starts = |watched_from: u64| {
-            let mut record = sample::record();
+            let mut record = record();
+            record.anchors.monotonic_ns = first;
             let second = |start_ns| Second { start_ns, ..Second::default() };
             let seen = Evidence { timeline: vec![second(0), second(700)], ..Evidence::default() };
             let borrowed = InForce {
@@ -132,7 +138,7 @@ mod tests {
     /// What a tuning of the machine says stands in the record of each cell, whatever the measuring process said.
     #[test]
     fn a_record_says_what_the_machine_was() {
-        let (mut record, mut machine) = (sample::record(), Machine::default());
+        let (mut record, mut machine) = (record(), Machine::default());
         machine.realtime.runtime_us = Some(950_000);
         machine.clock.current = Some("tsc".into());
         let seen = Evidence { steal_ns: Some(7), ..Evidence::default() };
@@ -146,8 +152,7 @@ mod tests {
     /// A record counts even if an error was said; without one the process's own words count, then how it ended.
     #[test]
     fn no_record_has_a_reason() {
-        let parcel =
-            || Parcel { record: Box::new(sample::record()), files: Vec::new(), dir: PathBuf::from("/nowhere") };
+        let parcel = || Parcel { record: Box::new(record()), files: Vec::new(), dir: PathBuf::from("/nowhere") };
         assert!(given(Some(parcel()), Some("no".into()), "ended").is_ok());
         let why = |failure: Option<&str>| {
             given(None, failure.map(str::to_owned), "ended with signal: 9 (SIGKILL)").unwrap_err().to_string()
