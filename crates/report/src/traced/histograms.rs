@@ -17,13 +17,16 @@ pub struct Histogram {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub state: String,
     /// Its rows: the keys as text, and the values by name.
-    pub rows: Vec<(String, Vec<(String, u64)>)>,
+    pub rows: Vec<OfRow>,
     /// What actions saved (`onmax`, `onchange`): for which row, from 0; the name, the value, and what was saved beside it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub saved: Vec<OfAction>,
     /// Events counted, rows, events without room.
     pub totals: Vec<(&'static str, u64)>,
 }
+
+/// A row: its keys as text, and its values by name.
+pub type OfRow = (String, Vec<(String, u64)>);
 
 /// What an action saved for a row.
 #[derive(Clone, Debug, Serialize)]
