@@ -112,35 +112,40 @@ fn what_an_earlier_undoing_left_is_not_made_over_to_the_person() {
     assert_eq!(scene.text(), scene.line(Custody::Unsettled, "a") + &scene.line(Custody::Manual, "b"));
 }
 
-/// Who names a fake machine does not expect that the running one is changed.
-#[test]
-fn for_a_fake_machine_nothing_of_another_is_undone() {
-    let scene = Scene::new();
-    let live = Borrowed::Setting {
-        tuning: "t".into(),
-        root: None,
-        change: Step::Value {
-            path: scene.knob("b").display().to_string(),
-            original: "1".into(),
-            new: "2".into(),
-            form: Form::Plain,
-        },
-    };
-    let live = serde_json::to_string(&Entry { boot: boot_id(), owner: Custody::Run, what: live }).unwrap() + "\n";
-    fs::write(scene.journal(), live.clone() + &scene.line(Custody::Run, "a")).unwrap();
-    let (mut journal, _) = scene.open(Some("a")).unwrap();
-    assert_eq!((scene.says("a").as_str(), scene.says("b").as_str()), ("1", "2"));
-    assert_eq!(scene.text(), live);
-    journal.settle().unwrap();
-    assert_eq!(scene.text(), live, "nor at the end");
-    // The running machine's own latido puts it back: that needs the machine, which a test beside this one may have.
-    let mut opened = scene.open(None);
-    while opened.as_ref().is_err_and(|error| error.is::<lock::Busy>()) {
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        opened = scene.open(None);
+/// Needs the whole machine.
+mod alone {
+    use super::*;
+
+    /// Who names a fake machine does not expect that the running one is changed.
+    #[test]
+    fn for_a_fake_machine_nothing_of_another_is_undone() {
+        let scene = Scene::new();
+        let live = Borrowed::Setting {
+            tuning: "t".into(),
+            root: None,
+            change: Step::Value {
+                path: scene.knob("b").display().to_string(),
+                original: "1".into(),
+                new: "2".into(),
+                form: Form::Plain,
+            },
+        };
+        let live = serde_json::to_string(&Entry { boot: boot_id(), owner: Custody::Run, what: live }).unwrap() + "\n";
+        fs::write(scene.journal(), live.clone() + &scene.line(Custody::Run, "a")).unwrap();
+        let (mut journal, _) = scene.open(Some("a")).unwrap();
+        assert_eq!((scene.says("a").as_str(), scene.says("b").as_str()), ("1", "2"));
+        assert_eq!(scene.text(), live);
+        journal.settle().unwrap();
+        assert_eq!(scene.text(), live, "nor at the end");
+        // The running machine's own latido puts it back: that needs the machine, which a test beside this one may have.
+        let mut opened = scene.open(None);
+        while opened.as_ref().is_err_and(|error| error.is::<lock::Busy>()) {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            opened = scene.open(None);
+        }
+        opened.unwrap();
+        assert_eq!(scene.says("b"), "1");
     }
-    opened.unwrap();
-    assert_eq!(scene.says("b"), "1");
 }
 
 #[test]

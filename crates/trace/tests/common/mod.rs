@@ -328,10 +328,10 @@ pub fn pack(packing: Packing, body: &[u8]) -> Vec<u8> {
 }
 
 /// Notes that something could not be tested here; scripts/test lists these at its end.
-pub fn skip(what: &str, why: &str) {
-    println!("skipped: {what}: {why}");
+pub fn skip(what: &str, need: &str, why: &str) {
+    println!("skipped: {what}: needs {need}: {why}");
     if let Some(list) = std::env::var_os("LATIDO_SKIPS") {
         let mut file = std::fs::OpenOptions::new().create(true).append(true).open(list).unwrap();
-        writeln!(file, "{what}: {why}").unwrap();
+        writeln!(file, "{need}\t{what}\t{why}").unwrap();
     }
 }

@@ -19,7 +19,7 @@ fn report(bytes: &[u8], what: &str) -> Option<Vec<Row>> {
     let output = Command::new("trace-cmd").args(["report", "-N", "-R", "-t", "-i"]).arg(&path).output();
     std::fs::remove_file(&path).unwrap();
     let Ok(output) = output else {
-        skip(what, "trace-cmd is not installed");
+        skip(what, "a program", "trace-cmd is not installed");
         return None;
     };
     let text = String::from_utf8_lossy(&output.stdout);
@@ -65,7 +65,7 @@ pub fn agrees(bytes: &[u8], what: &str) {
     };
     let known = Command::new("trace-cmd").args(["list", "-c"]).output().map(|output| output.stdout).unwrap_or_default();
     if let Some(packing) = packing.filter(|name| !String::from_utf8_lossy(&known).contains(name)) {
-        return skip(what, &format!("no trace-cmd that knows {packing}"));
+        return skip(what, "a program", &format!("no trace-cmd that knows {packing}"));
     }
     if let Some(theirs) = report(bytes, what) {
         let ours = own(bytes);

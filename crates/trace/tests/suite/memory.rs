@@ -49,7 +49,11 @@ fn no_file_takes_more_than_it_may() {
         return alone("memory::no_file_takes_more_than_it_may");
     }
     if status("VmHWM:").is_none() || std::fs::write("/proc/self/clear_refs", "5").is_err() {
-        return skip("the memory of a hostile trace", "the kernel does not tell the peak of a process");
+        return skip(
+            "the memory of a hostile trace",
+            "a kernel feature or device",
+            "the kernel does not tell the peak of a process",
+        );
     }
     let plain = File::of(LITTLE, story(10, 1_000).pages(LITTLE, 4096));
 

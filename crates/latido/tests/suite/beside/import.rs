@@ -266,101 +266,124 @@ fn behind<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
     line.split_once(name).unwrap().1.split_whitespace().collect()
 }
 
-/// Fresh output of the tools themselves: counts and maxima are what they printed.
-#[test]
-fn the_tools_themselves() {
-    let what = "imports of the tools' own output";
-    if !realtime(what) {
-        return;
-    }
-    let _turn = common::machine();
-    let world = World::new();
-    let of = |name: &str, out: &str, more: &[&str]| -> Value {
-        world.file(name, out);
-        let line = [&["import", name, "--json"][..], more].concat();
-        json(&world.run(line.iter().copied()), 0)["records"][0]["series"].clone()
-    };
-    let us = |series: &Value| series["bounds"]["max"][0].as_i64().unwrap() / 1000;
-    if installed("cyclictest", what) {
-        let line =
-            ["cyclictest", "-q", "-m", "-p", "80", "-i", "500", "-l", "1000", "-t", "2", "-h", "50", "--json=c.json"];
-        let out = output(&world, &line);
-        let series = of("c.hist", &out, &[]);
-        let (totals, over) = (behind(&out, "Total:"), behind(&out, "Histogram Overflows:"));
-        for (thread, max) in behind(&out, "Max Latencies:").iter().enumerate().take(2) {
-            let count = totals[thread].parse::<u64>().unwrap() + over[thread].parse::<u64>().unwrap();
-            let own = &series[thread];
-            assert_eq!((own["count"].as_u64(), us(own)), (Some(count), max.parse().unwrap()), "{out}");
+/// Needs the whole machine.
+mod alone {
+    use super::*;
+
+    /// Fresh output of the tools themselves: counts and maxima are what they printed.
+    #[test]
+    fn the_tools_themselves() {
+        let what = "imports of the tools' own output";
+        if !realtime(what) {
+            return;
         }
-        let from_json = of("again.json", &fs::read_to_string(world.path("c.json")).unwrap(), &[]);
-        assert_eq!(from_json[0]["bounds"]["max"], series[0]["bounds"]["max"]);
-        assert_eq!(
-            (&from_json[1]["count"], &from_json[1]["bounds"]["quantiles"]),
-            (&series[1]["count"], &series[1]["bounds"]["quantiles"])
-        );
-        let out = output(&world, &["cyclictest", "-q", "-p", "80", "-i", "1000", "-l", "500"]);
-        let own = &of("c.txt", &out, &[])[0];
-        assert_eq!(
-            (us(own).to_string(), own["count"].to_string()),
-            (behind(&out, "Max:")[0].into(), behind(&out, "C:")[0].into())
-        );
-        let out = output(&world, &["cyclictest", "-q", "-v", "-p", "80", "-i", "1000", "-l", "300"]);
-        let own = &of("v.txt", &out, &[])[0];
-        let lines = out.lines().filter(|line| line.trim_start().starts_with("0:")).count() as u64;
-        assert_eq!((own["count"].as_u64(), us(own).to_string()), (Some(lines), behind(&out, "Max:")[0].into()));
-    }
-    if installed("oslat", what) {
-        let out = output(&world, &["oslat", "-c", "0", "-C", "0", "-D", "1", "--json=o.json"]);
-        let own = &of("o.txt", &out, &[])[0];
-        let rows = out.lines().filter(|line| line.contains("(us):\t")).filter_map(|line| line.split_once(" (us):"));
-        let rows = rows.filter(|(label, _)| label.trim().bytes().all(|byte| byte.is_ascii_digit()));
-        let count: u64 = rows.map(|(_, rest)| rest.split_whitespace().next().unwrap().parse::<u64>().unwrap()).sum();
-        assert_eq!(own["count"].as_u64(), Some(count), "{out}");
-        // 2.4 prints one more than the whole microseconds.
-        let printed: i64 = behind(&out, "Maximum:")[0].parse().unwrap();
-        assert!([us(own), us(own) + 1].contains(&printed), "{out}");
-        let from_json = &of("again-o.json", &fs::read_to_string(world.path("o.json")).unwrap(), &[])[0];
-        assert_eq!((&from_json["count"], &from_json["cpu"]), (&own["count"], &own["cpu"]));
-    }
-    for (tool, file) in [("pmqtest", "text"), ("ptsematest", "text"), ("svsematest", "text"), ("sigwaittest", "text")] {
-        if !installed(tool, what) {
-            continue;
+        let _turn = common::machine();
+        let world = World::new();
+        let of = |name: &str, out: &str, more: &[&str]| -> Value {
+            world.file(name, out);
+            let line = [&["import", name, "--json"][..], more].concat();
+            json(&world.run(line.iter().copied()), 0)["records"][0]["series"].clone()
+        };
+        let us = |series: &Value| series["bounds"]["max"][0].as_i64().unwrap() / 1000;
+        if installed("cyclictest", what) {
+            let line = [
+                "cyclictest",
+                "-q",
+                "-m",
+                "-p",
+                "80",
+                "-i",
+                "500",
+                "-l",
+                "1000",
+                "-t",
+                "2",
+                "-h",
+                "50",
+                "--json=c.json",
+            ];
+            let out = output(&world, &line);
+            let series = of("c.hist", &out, &[]);
+            let (totals, over) = (behind(&out, "Total:"), behind(&out, "Histogram Overflows:"));
+            for (thread, max) in behind(&out, "Max Latencies:").iter().enumerate().take(2) {
+                let count = totals[thread].parse::<u64>().unwrap() + over[thread].parse::<u64>().unwrap();
+                let own = &series[thread];
+                assert_eq!((own["count"].as_u64(), us(own)), (Some(count), max.parse().unwrap()), "{out}");
+            }
+            let from_json = of("again.json", &fs::read_to_string(world.path("c.json")).unwrap(), &[]);
+            assert_eq!(from_json[0]["bounds"]["max"], series[0]["bounds"]["max"]);
+            assert_eq!(
+                (&from_json[1]["count"], &from_json[1]["bounds"]["quantiles"]),
+                (&series[1]["count"], &series[1]["bounds"]["quantiles"])
+            );
+            let out = output(&world, &["cyclictest", "-q", "-p", "80", "-i", "1000", "-l", "500"]);
+            let own = &of("c.txt", &out, &[])[0];
+            assert_eq!(
+                (us(own).to_string(), own["count"].to_string()),
+                (behind(&out, "Max:")[0].into(), behind(&out, "C:")[0].into())
+            );
+            let out = output(&world, &["cyclictest", "-q", "-v", "-p", "80", "-i", "1000", "-l", "300"]);
+            let own = &of("v.txt", &out, &[])[0];
+            let lines = out.lines().filter(|line| line.trim_start().starts_with("0:")).count() as u64;
+            assert_eq!((own["count"].as_u64(), us(own).to_string()), (Some(lines), behind(&out, "Max:")[0].into()));
         }
-        let out = output(
-            &world,
-            &[tool, "-q", "-p", "80", "-i", "500", "-l", "500", "-t", "1", &format!("--json={tool}.json")],
-        );
-        let own = &of(&format!("{tool}.{file}"), &out, &["--format", tool])[0];
-        let max = behind(&out, "Max").first().unwrap().to_string();
-        assert_eq!(
-            (us(own).to_string(), own["count"].to_string()),
-            (max, behind(&out, "Cycles")[0].to_string()),
-            "{out}"
-        );
-        let from_json =
-            &of(&format!("again-{tool}"), &fs::read_to_string(world.path(&format!("{tool}.json"))).unwrap(), &[])[0];
-        assert_eq!(from_json["bounds"]["max"], own["bounds"]["max"], "{tool}");
-    }
-    for (tool, more) in
-        [("signaltest", &["-p", "80", "-t", "2"][..]), ("cyclicdeadline", &["-i", "10000", "-D", "1", "-t", "1"])]
-    {
-        if !installed(tool, what) {
-            continue;
+        if installed("oslat", what) {
+            let out = output(&world, &["oslat", "-c", "0", "-C", "0", "-D", "1", "--json=o.json"]);
+            let own = &of("o.txt", &out, &[])[0];
+            let rows = out.lines().filter(|line| line.contains("(us):\t")).filter_map(|line| line.split_once(" (us):"));
+            let rows = rows.filter(|(label, _)| label.trim().bytes().all(|byte| byte.is_ascii_digit()));
+            let count: u64 =
+                rows.map(|(_, rest)| rest.split_whitespace().next().unwrap().parse::<u64>().unwrap()).sum();
+            assert_eq!(own["count"].as_u64(), Some(count), "{out}");
+            // 2.4 prints one more than the whole microseconds.
+            let printed: i64 = behind(&out, "Maximum:")[0].parse().unwrap();
+            assert!([us(own), us(own) + 1].contains(&printed), "{out}");
+            let from_json = &of("again-o.json", &fs::read_to_string(world.path("o.json")).unwrap(), &[])[0];
+            assert_eq!((&from_json["count"], &from_json["cpu"]), (&own["count"], &own["cpu"]));
         }
-        let line = [&[tool, "-q"][..], more, if tool == "signaltest" { &["-l", "500"] } else { &[] }].concat();
-        let out = Command::new(tool).args(&line[1..]).output().unwrap();
-        if !out.status.success() {
-            skip(&format!("{what}: {tool}"), Need::Realtime, stderr(&out).lines().next().unwrap_or("it failed"));
-            continue;
+        for (tool, file) in
+            [("pmqtest", "text"), ("ptsematest", "text"), ("svsematest", "text"), ("sigwaittest", "text")]
+        {
+            if !installed(tool, what) {
+                continue;
+            }
+            let out = output(
+                &world,
+                &[tool, "-q", "-p", "80", "-i", "500", "-l", "500", "-t", "1", &format!("--json={tool}.json")],
+            );
+            let own = &of(&format!("{tool}.{file}"), &out, &["--format", tool])[0];
+            let max = behind(&out, "Max").first().unwrap().to_string();
+            assert_eq!(
+                (us(own).to_string(), own["count"].to_string()),
+                (max, behind(&out, "Cycles")[0].to_string()),
+                "{out}"
+            );
+            let from_json =
+                &of(&format!("again-{tool}"), &fs::read_to_string(world.path(&format!("{tool}.json"))).unwrap(), &[])
+                    [0];
+            assert_eq!(from_json["bounds"]["max"], own["bounds"]["max"], "{tool}");
         }
-        let out = text(&out);
-        let series = of(&format!("{tool}.txt"), &out, &[]);
-        let last = series.as_array().unwrap().last().unwrap();
-        assert_eq!(
-            (us(last).to_string(), last["count"].to_string()),
-            (behind(&out, "Max:")[0].into(), behind(&out, "C:")[0].into()),
-            "{out}"
-        );
+        for (tool, more) in
+            [("signaltest", &["-p", "80", "-t", "2"][..]), ("cyclicdeadline", &["-i", "10000", "-D", "1", "-t", "1"])]
+        {
+            if !installed(tool, what) {
+                continue;
+            }
+            let line = [&[tool, "-q"][..], more, if tool == "signaltest" { &["-l", "500"] } else { &[] }].concat();
+            let out = Command::new(tool).args(&line[1..]).output().unwrap();
+            if !out.status.success() {
+                skip(&format!("{what}: {tool}"), Need::Realtime, stderr(&out).lines().next().unwrap_or("it failed"));
+                continue;
+            }
+            let out = text(&out);
+            let series = of(&format!("{tool}.txt"), &out, &[]);
+            let last = series.as_array().unwrap().last().unwrap();
+            assert_eq!(
+                (us(last).to_string(), last["count"].to_string()),
+                (behind(&out, "Max:")[0].into(), behind(&out, "C:")[0].into()),
+                "{out}"
+            );
+        }
+        world.nothing_left("the tools");
     }
-    world.nothing_left("the tools");
 }

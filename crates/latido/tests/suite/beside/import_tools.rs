@@ -167,51 +167,56 @@ fn every_format_is_tried() {
     left.for_each(|name| assert!(tried.contains(name), "{name}"));
 }
 
-/// Fresh output of the tools themselves: counts and maxima are what they printed.
-#[test]
-fn the_tools_themselves() {
-    const WHAT: &str = "imports of the tools' own output";
-    if !realtime(WHAT) {
-        return;
-    }
-    let _turn = common::machine();
-    let world = World::new();
-    let series = |file: &str| json(&world.run(["import", file, "--json"]), 0)["records"][0]["series"].clone();
-    let begun = |tool: &str, words: &[&str]| {
-        let mut command = Command::new(tool);
-        let out = command.args(words).current_dir(world.dir.path()).env("LC_ALL", "C").output().unwrap();
-        assert!(out.status.success(), "{tool}: {}", stderr(&out));
-        text(&out) + &stderr(&out)
-    };
-    if installed("jitterdebugger", WHAT) {
-        begun("jitterdebugger", &["-i", "1000", "-l", "300", "-p", "80", "-a", "0", "-s", "-o", "."]);
-        let printed: serde_json::Value =
-            serde_json::from_str(&fs::read_to_string(world.path("results.json")).unwrap()).unwrap();
-        let printed = &printed["cpu"]["0"];
-        for file in ["results.json", "samples.raw"] {
-            let own = &series(file)[0];
-            // Its last sample may be missing in the file of samples.
-            let missing = u64::from(file == "samples.raw");
-            let (count, told) = (own["count"].as_u64().unwrap(), printed["count"].as_u64().unwrap());
-            assert!((told - missing..=told).contains(&count), "{file}: {own}, {printed}");
-            let max = printed["max"].as_i64().unwrap();
-            assert!(count < told || own["bounds"]["max"][0] == max * 1000, "{file}: {own}, {printed}");
+/// Needs the whole machine.
+mod alone {
+    use super::*;
+
+    /// Fresh output of the tools themselves: counts and maxima are what they printed.
+    #[test]
+    fn the_tools_themselves() {
+        const WHAT: &str = "imports of the tools' own output";
+        if !realtime(WHAT) {
+            return;
         }
-    }
-    if installed("stress-ng", WHAT) {
-        let said =
-            begun("stress-ng", &["--cyclic", "1", "--cyclic-policy", "fifo", "--cyclic-dist", "50000", "-t", "1"]);
-        world.file("cyclic.txt", &said);
-        let own = &series("cyclic.txt")[0];
-        let before = |word: &str| {
-            let all: Vec<&str> = said.split_whitespace().collect();
-            let at = all.iter().position(|found| *found == word).unwrap_or_else(|| panic!("{word}: {said}"));
-            (all[at - 1].to_owned(), all[at + 1].to_owned())
+        let _turn = common::machine();
+        let world = World::new();
+        let series = |file: &str| json(&world.run(["import", file, "--json"]), 0)["records"][0]["series"].clone();
+        let begun = |tool: &str, words: &[&str]| {
+            let mut command = Command::new(tool);
+            let out = command.args(words).current_dir(world.dir.path()).env("LC_ALL", "C").output().unwrap();
+            assert!(out.status.success(), "{tool}: {}", stderr(&out));
+            text(&out) + &stderr(&out)
         };
-        assert_eq!(own["count"].to_string(), before("samples").0, "{said}");
-        assert_eq!(own["max"].to_string(), before("max:").1, "{said}");
+        if installed("jitterdebugger", WHAT) {
+            begun("jitterdebugger", &["-i", "1000", "-l", "300", "-p", "80", "-a", "0", "-s", "-o", "."]);
+            let printed: serde_json::Value =
+                serde_json::from_str(&fs::read_to_string(world.path("results.json")).unwrap()).unwrap();
+            let printed = &printed["cpu"]["0"];
+            for file in ["results.json", "samples.raw"] {
+                let own = &series(file)[0];
+                // Its last sample may be missing in the file of samples.
+                let missing = u64::from(file == "samples.raw");
+                let (count, told) = (own["count"].as_u64().unwrap(), printed["count"].as_u64().unwrap());
+                assert!((told - missing..=told).contains(&count), "{file}: {own}, {printed}");
+                let max = printed["max"].as_i64().unwrap();
+                assert!(count < told || own["bounds"]["max"][0] == max * 1000, "{file}: {own}, {printed}");
+            }
+        }
+        if installed("stress-ng", WHAT) {
+            let said =
+                begun("stress-ng", &["--cyclic", "1", "--cyclic-policy", "fifo", "--cyclic-dist", "50000", "-t", "1"]);
+            world.file("cyclic.txt", &said);
+            let own = &series("cyclic.txt")[0];
+            let before = |word: &str| {
+                let all: Vec<&str> = said.split_whitespace().collect();
+                let at = all.iter().position(|found| *found == word).unwrap_or_else(|| panic!("{word}: {said}"));
+                (all[at - 1].to_owned(), all[at + 1].to_owned())
+            };
+            assert_eq!(own["count"].to_string(), before("samples").0, "{said}");
+            assert_eq!(own["max"].to_string(), before("max:").1, "{said}");
+        }
+        world.nothing_left("the tools");
     }
-    world.nothing_left("the tools");
 }
 
 /// What an import is exported as says no more than its file: overflows stay beyond the rows, a thread's latency is not the

@@ -352,39 +352,52 @@ fn words_without_seed(load: &Value) -> String {
     told.join(" ")
 }
 
-/// Each study runs by its name on this machine: everything that it can have here is measured, the rest is skipped, and
-/// the report cites the study, says how far it was shortened and has the printed numbers beside.
-#[test]
-fn the_studies_run_by_name() {
-    if !common::realtime("the studies by name") {
-        return;
-    }
-    // They isolate a CPU.
-    let _machine = common::machine();
-    for (name, author, table) in [
-        ("scheduling-latency", "Revuelta", "mutex"),
-        ("embedded-properties", "Toyooka", "switch"),
-        ("execution-times", "González", "compute"),
-    ] {
-        let world = World::new();
-        let output = world.run(["run", name, "--scale=0.0005", "--repeat=1", "--json"]);
-        let said = stderr(&output);
-        // Conclusions that need another kernel are not measured, so that no study passes here.
-        assert!(matches!(output.status.code(), Some(2 | 3)), "{name}: {said}");
-        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let records = document["records"].as_array().unwrap();
-        assert!(records.len() >= 5 && records.iter().all(|record| record["outcome"]["kind"] == "complete"), "{name}");
-        let printed = world.run(["report", "last", "-o", "page.html", "--published"]);
-        assert_eq!(printed.status.code(), Some(0), "{}", stderr(&printed));
-        // Its results are charts: there are no numbers to set beside, and that is said.
-        assert_eq!(stderr(&printed).contains("no printed numbers"), name == "execution-times", "{}", stderr(&printed));
-        let page = fs::read_to_string(world.path("page.html")).unwrap();
-        equal(name, records);
-        for text in
-            [author, table, "Measured at 0.05", "of the published size", "not measured", "Conclusions of the study"]
-        {
-            assert!(page.contains(text), "{name}: no `{text}` in the report");
+/// Needs the whole machine.
+mod alone {
+    use super::*;
+
+    /// Each study runs by its name on this machine: everything that it can have here is measured, the rest is skipped, and
+    /// the report cites the study, says how far it was shortened and has the printed numbers beside.
+    #[test]
+    fn the_studies_run_by_name() {
+        if !common::realtime("the studies by name") {
+            return;
         }
-        assert_eq!(page.contains("published 20"), name != "execution-times", "{name}");
+        // They isolate a CPU.
+        let _machine = common::machine();
+        for (name, author, table) in [
+            ("scheduling-latency", "Revuelta", "mutex"),
+            ("embedded-properties", "Toyooka", "switch"),
+            ("execution-times", "González", "compute"),
+        ] {
+            let world = World::new();
+            let output = world.run(["run", name, "--scale=0.0005", "--repeat=1", "--json"]);
+            let said = stderr(&output);
+            // Conclusions that need another kernel are not measured, so that no study passes here.
+            assert!(matches!(output.status.code(), Some(2 | 3)), "{name}: {said}");
+            let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+            let records = document["records"].as_array().unwrap();
+            assert!(
+                records.len() >= 5 && records.iter().all(|record| record["outcome"]["kind"] == "complete"),
+                "{name}"
+            );
+            let printed = world.run(["report", "last", "-o", "page.html", "--published"]);
+            assert_eq!(printed.status.code(), Some(0), "{}", stderr(&printed));
+            // Its results are charts: there are no numbers to set beside, and that is said.
+            assert_eq!(
+                stderr(&printed).contains("no printed numbers"),
+                name == "execution-times",
+                "{}",
+                stderr(&printed)
+            );
+            let page = fs::read_to_string(world.path("page.html")).unwrap();
+            equal(name, records);
+            for text in
+                [author, table, "Measured at 0.05", "of the published size", "not measured", "Conclusions of the study"]
+            {
+                assert!(page.contains(text), "{name}: no `{text}` in the report");
+            }
+            assert_eq!(page.contains("published 20"), name != "execution-times", "{name}");
+        }
     }
 }

@@ -133,33 +133,39 @@ impl Drop for Mounted {
     }
 }
 
-/// The real thing: the ring still holds what ran before the sample, and the marker behind it.
-#[test]
-fn the_kernels_ring_still_holds_the_cause() {
-    const WHAT: &str = "the kernel's trace frozen";
-    if !common::root(WHAT) {
-        return;
+/// Needs the whole machine.
+mod alone {
+    use super::*;
+
+    /// The real thing: the ring still holds what ran before the sample, and the marker behind it.
+    #[test]
+    fn the_kernels_ring_still_holds_the_cause() {
+        const WHAT: &str = "the kernel's trace frozen";
+        if !common::root(WHAT) {
+            return;
+        }
+        let _turn = common::machine();
+        let world = World::new();
+        let Some(mounted) = Mounted::new(&world) else {
+            return skip(WHAT, Need::Namespaces, "no tracefs with events can be mounted here");
+        };
+        let document = document(&latido(&world, &mounted.tree, &["--stop-on=1ns", "-d60s"]));
+        let freeze = &document["records"][0]["quality"]["freeze"];
+        assert_eq!((freeze["kind"].as_str(), freeze.get("failed")), (Some("frozen"), None), "{freeze}");
+        let active = document["records"][0]["quality"]["tracing"]["active"].as_array().unwrap();
+        let name = mounted.instance.file_name().unwrap().to_str().unwrap();
+        assert!(active.iter().any(|one| one["instance"] == name && one["events"] == true), "{active:?}");
+        assert_eq!(fs::read_to_string(mounted.instance.join("tracing_on")).unwrap().trim(), "0");
+        let trace = fs::read_to_string(mounted.instance.join("trace")).unwrap();
+        let value = freeze["value_ns"].as_i64().unwrap();
+        let lines: Vec<&str> = trace.lines().filter(|line| !line.starts_with('#')).collect();
+        let marker =
+            lines.iter().position(|line| line.contains(&format!("latido: stop_on: sample {value} ns on CPU 0")));
+        let marker = marker.unwrap_or_else(|| panic!("no marker in {trace}"));
+        let before =
+            lines[..marker].iter().filter(|line| line.contains("sched_switch") && line.contains("next_comm=latido/0"));
+        assert!(before.count() > 0, "the switch to the measuring thread is in the ring: {trace}");
+        // Off with the next system call: what comes behind the marker is what other CPUs did in between.
+        assert!(lines.len() - marker < 200, "{} lines behind the marker", lines.len() - marker);
     }
-    let _turn = common::machine();
-    let world = World::new();
-    let Some(mounted) = Mounted::new(&world) else {
-        return skip(WHAT, Need::Namespaces, "no tracefs with events can be mounted here");
-    };
-    let document = document(&latido(&world, &mounted.tree, &["--stop-on=1ns", "-d60s"]));
-    let freeze = &document["records"][0]["quality"]["freeze"];
-    assert_eq!((freeze["kind"].as_str(), freeze.get("failed")), (Some("frozen"), None), "{freeze}");
-    let active = document["records"][0]["quality"]["tracing"]["active"].as_array().unwrap();
-    let name = mounted.instance.file_name().unwrap().to_str().unwrap();
-    assert!(active.iter().any(|one| one["instance"] == name && one["events"] == true), "{active:?}");
-    assert_eq!(fs::read_to_string(mounted.instance.join("tracing_on")).unwrap().trim(), "0");
-    let trace = fs::read_to_string(mounted.instance.join("trace")).unwrap();
-    let value = freeze["value_ns"].as_i64().unwrap();
-    let lines: Vec<&str> = trace.lines().filter(|line| !line.starts_with('#')).collect();
-    let marker = lines.iter().position(|line| line.contains(&format!("latido: stop_on: sample {value} ns on CPU 0")));
-    let marker = marker.unwrap_or_else(|| panic!("no marker in {trace}"));
-    let before =
-        lines[..marker].iter().filter(|line| line.contains("sched_switch") && line.contains("next_comm=latido/0"));
-    assert!(before.count() > 0, "the switch to the measuring thread is in the ring: {trace}");
-    // Off with the next system call: what comes behind the marker is what other CPUs did in between.
-    assert!(lines.len() - marker < 200, "{} lines behind the marker", lines.len() - marker);
 }
