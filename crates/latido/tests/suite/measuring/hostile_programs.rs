@@ -132,8 +132,9 @@ fn a_sink_counts_one_sender() {
         let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         free.local_addr().unwrap().port()
     };
+    // The sink reports once a second.
     let load = format!("udp-sink:port={port},address=0.0.0.0,from=127.0.0.2");
-    let mut command = world.latido(["run", "null", "samples=50", "hold=1s", "--policy", "other", "--load", &load]);
+    let mut command = world.latido(["run", "null", "samples=50", "hold=3s", "--policy", "other", "--load", &load]);
     let run = command.args(["--no-report", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (own, stranger) =
         (std::net::UdpSocket::bind("127.0.0.2:0").unwrap(), std::net::UdpSocket::bind("127.0.0.3:0").unwrap());
