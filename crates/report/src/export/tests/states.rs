@@ -28,11 +28,11 @@ fn looks_passed(format: &str, text: &str) -> bool {
             line.starts_with("ok ") && !line.contains("# SKIP")
         }
         "junit" => {
-            let case = line(text, "name=\"wakeup, idle: limit");
+            let case = line(text, "name=\"wakeup, idle, cpus 0,1: limit");
             !["<failure", "<error", "<skipped"].iter().any(|child| case.contains(child))
         }
-        "lava" => line(text, "wakeup-idle-limit").contains("RESULT=pass"),
-        "lava-results" => line(text, "wakeup-idle-limit").ends_with(" pass"),
+        "lava" => line(text, "wakeup-idle-cpus-0-1-limit").contains("RESULT=pass"),
+        "lava-results" => line(text, "wakeup-idle-cpus-0-1-limit").ends_with(" pass"),
         "kcidb" => {
             let all = json();
             let test = all["tests"].as_array().unwrap().iter().find(|test| test["path"] == "latido.wakeup.limit");
@@ -46,22 +46,22 @@ fn looks_passed(format: &str, text: &str) -> bool {
         "cyclictest" | "hgrm" => line(text, ", idle, ").contains(", idle, pass"),
         "rt-tests" => json()["latido"]["verdict"] == "pass",
         "perfetto" => json()["traceEvents"][0]["args"]["name"].as_str().unwrap().ends_with(", pass"),
-        "markdown-summary" => line(text, "| wakeup, idle |").contains("| pass |"),
-        "bencher" => json()["wakeup, idle"]["not_pass"]["value"] == 0,
+        "markdown-summary" => line(text, "| wakeup, idle, cpus 0,1 |").contains("| pass |"),
+        "bencher" => json()["wakeup, idle, cpus 0,1"]["not_pass"]["value"] == 0,
         "github-action-benchmark" => {
             let all = json();
-            let entry = all.as_array().unwrap().iter().find(|entry| entry["name"] == "wakeup, idle not_pass");
+            let entry = all.as_array().unwrap().iter().find(|entry| entry["name"] == "wakeup, idle, cpus 0,1 not_pass");
             entry.unwrap()["value"] == 0
         }
         "otava" => {
             let mut rows = text.lines().map(|row| row.split(',').collect::<Vec<_>>());
             let head = rows.next().unwrap();
-            let at = head.iter().position(|name| *name == "wakeup-idle_not_pass").unwrap();
+            let at = head.iter().position(|name| *name == "wakeup-idle-cpus-0-1_not_pass").unwrap();
             rows.all(|row| row[at] == "0")
         }
-        "phoronix" => line(text, "wakeup, idle not_pass").ends_with(": 0"),
+        "phoronix" => line(text, "wakeup, idle, cpus 0,1 not_pass").ends_with(": 0"),
         // It has nothing but samples, and says so where they are none of the machine's.
-        "hlog" => !text.contains("#latido wakeup, idle") && text.contains("Tag=wakeup-idle"),
+        "hlog" => !text.contains("#latido wakeup, idle") && text.contains("Tag=wakeup-idle-cpus-0-1"),
         other => panic!("how does a pass look in {other}?"),
     }
 }
