@@ -209,7 +209,7 @@ mod tests {
         assert!(!weigh(vec![second(3, 20_000_000, 0)], &two, 9).is_foreign());
     }
 
-    /// Foreign bursts of 6 ms beside a load of the cell that alone holds the CPU for as long: two samples of 5.35 ms above 5 ms are
+    /// A foreign burst of 5.6 ms beside a load of the cell that alone holds the CPU for as long: two samples of 5.35 ms above 5 ms are
     /// not both excused by one burst, and none where the load ran as long in that second.
     #[test]
     fn a_burst_excuses_no_more_than_its_length_and_nothing_that_the_load_may_have_done() {
@@ -220,9 +220,9 @@ mod tests {
         };
         let late = || at(3, 5_350_000, Class::Preempted);
         let (one, two) = ([late(), at(5, 2_000, Class::Unknown)], [late(), late(), at(5, 2_000, Class::Unknown)]);
-        let foreign = |load_ns| vec![Second { load_ns, ..second(3, 0, 6_000_000) }];
+        let foreign = |load_ns| vec![Second { load_ns, ..second(3, 0, 5_600_000) }];
         assert!(at_5_ms(foreign(0), &one).is_foreign());
-        assert!(!at_5_ms(foreign(0), &two).is_foreign(), "0.35 ms of each is above, and 5.35 ms of each were lost");
+        assert!(!at_5_ms(foreign(0), &two).is_foreign(), "the first uses up 5.35 ms, and what is left is less than the 0.35 ms of the second that are above");
         assert!(!at_5_ms(foreign(5_900_000), &one).is_foreign(), "the load ran as long");
         assert!(at_5_ms(foreign(5_000_000), &one).is_foreign(), "too short for what is above");
         // The load may lie in an entry of its own, of another length.
