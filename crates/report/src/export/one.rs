@@ -58,7 +58,12 @@ pub fn cell<'a>(exported: &Exported, cells: &'a [OneCell<'a>], format: &str) -> 
         },
         (Some(_), Some(_), Some(_)) => bail!("{format} holds one distribution: name one run"),
         (Some(_), Some(_), None) => {
-            let names: Vec<String> = cells.iter().filter(has_times).take(20).map(|one| format!("{:03} {}", one.stored.number, one.name())).collect();
+            let names: Vec<String> = cells
+                .iter()
+                .filter(has_times)
+                .take(20)
+                .map(|one| format!("{:03} {}", one.stored.number, one.name()))
+                .collect();
             bail!("{format} holds one distribution: name a cell with --cell NUMBER, of {}", names.join("; "))
         }
     }

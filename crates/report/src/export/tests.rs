@@ -136,7 +136,12 @@ fn what_is_needed_is_asked_for() {
     assert!(refused("kcidb", Options { build: Some("x".into()), ..options() }).contains("it is ORIGIN:ID"));
     assert!(refused("kcidb", Options { origin: "A".into(), ..options() }).contains("a to z"));
     let several = refused("cyclictest", Options { cell: None, ..options() });
-    assert!(several.contains("--cell NUMBER, of 001 wakeup, idle, cpus 0,1; 002 wakeup, quick, cpus 0,1; 003 gap, idle, cpus 0,1"), "{several}");
+    assert!(
+        several.contains(
+            "--cell NUMBER, of 001 wakeup, idle, cpus 0,1; 002 wakeup, quick, cpus 0,1; 003 gap, idle, cpus 0,1"
+        ),
+        "{several}"
+    );
     assert!(refused("hgrm", Options { cell: Some(9), ..options() }).contains("no cell 9"));
     // Bins beyond the last are counted, and the maximum stays exact.
     let written = write("cyclictest", Options { bins: 100, ..options() }).unwrap();

@@ -222,7 +222,10 @@ mod tests {
         let (one, two) = ([late(), at(5, 2_000, Class::Unknown)], [late(), late(), at(5, 2_000, Class::Unknown)]);
         let foreign = |load_ns| vec![Second { load_ns, ..second(3, 0, 5_600_000) }];
         assert!(at_5_ms(foreign(0), &one).is_foreign());
-        assert!(!at_5_ms(foreign(0), &two).is_foreign(), "the first uses up 5.35 ms, and what is left is less than the 0.35 ms of the second that are above");
+        assert!(
+            !at_5_ms(foreign(0), &two).is_foreign(),
+            "the first uses up 5.35 ms, and what is left is less than the 0.35 ms of the second that are above"
+        );
         assert!(!at_5_ms(foreign(5_900_000), &one).is_foreign(), "the load ran as long");
         assert!(at_5_ms(foreign(5_000_000), &one).is_foreign(), "too short for what is above");
         // The load may lie in an entry of its own, of another length.

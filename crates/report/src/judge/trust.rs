@@ -133,7 +133,13 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         applies: |record| record.quality.stamps.is_some(),
-        ..check("stamps", "the probe's and the kernel's stamps of each event", "one that is missing", Note, stamps)
+        ..check(
+            "stamps",
+            "the probe's and the kernel's stamps of each event",
+            "one that is missing, packets of strangers",
+            Note,
+            stamps,
+        )
     },
     check("tunings", "each knob, read back", "not in force", Invalid, tunings),
     Check {

@@ -73,7 +73,10 @@ fn buckets_are_the_series_exactly() {
     // Four samples say nothing of a tail.
     assert_eq!((&series[3]["p99"], &series[3]["quantized_width"]), (&Field::Null, &Field::Null));
     assert_eq!(series[0]["started"], Field::TimestampMicros(1_795_291_207_250_000));
-    let gone = ["005 wakeup, broken, cpus 0,1: infra: it has no samples, and no row", "006 wakeup, elsewhere, cpus 0,1: skipped"];
+    let gone = [
+        "005 wakeup, broken, cpus 0,1: infra: it has no samples, and no row",
+        "006 wakeup, elsewhere, cpus 0,1: skipped",
+    ];
     assert!(
         left_out.len() == 2 && left_out.iter().zip(gone).all(|(told, gone)| told.starts_with(gone)),
         "{left_out:?}"
