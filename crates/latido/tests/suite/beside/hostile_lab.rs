@@ -175,7 +175,7 @@ fn a_programs_libraries_are_found_without_its_loader() {
     Command::new(&program).status().unwrap();
     assert!(ran.exists(), "the trap does not work");
     fs::remove_file(&ran).unwrap();
-    lab.program("qemu-system-x86_64", "[ \"$1\" = --version ] && echo QEMU emulator version 7.2");
+    lab.program("qemu-system-x86_64", "if [ \"$1\" = --version ]; then echo QEMU emulator version 7.2; fi");
     let vmlinuz = kernel(&home);
     let load = format!("command:{}", program.display());
     let words = ["run", "wakeup", "-d", "100ms", "--on", "lab", "--kernel", vmlinuz.to_str().unwrap(), "--load", &load];
