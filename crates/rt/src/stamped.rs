@@ -179,12 +179,11 @@ pub fn run(source: &mut Source, watch: &Watch, stop: &AtomicBool, response: &mut
     Watched { end, first_ns, ended_ns }
 }
 
-/// Runs every cold path once, then forgets what was recorded; takes a few events.
-pub fn rehearse(source: &mut Source, response: &mut Recorder, log: &mut Log) {
-    let stop = AtomicBool::new(false);
+/// Runs every cold path once, then forgets what was recorded; takes a few events, or until the stop where none comes.
+pub fn rehearse(source: &mut Source, stop: &AtomicBool, response: &mut Recorder, log: &mut Log) {
     response.reset();
     response.rehearse();
-    run(source, &Watch { events: 2, duration_ns: u64::MAX, warmup_ns: 1 }, &stop, response, log);
+    run(source, &Watch { events: 2, duration_ns: u64::MAX, warmup_ns: 1 }, stop, response, log);
     response.reset();
     log.reset();
 }

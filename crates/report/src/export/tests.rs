@@ -148,5 +148,5 @@ fn what_is_needed_is_asked_for() {
     let text = String::from_utf8(written.bytes).unwrap();
     assert!(text.contains("# Max Latencies: 00005 00420\n# Histogram Overflows: 00000 00001\n"), "{text}");
     let written = write("bencher", options()).unwrap();
-    assert_eq!(written.left_out, ["004 wakeup, refused: inconclusive: its figures are not in it"]);
+    assert_eq!(written.left_out, ["004 wakeup, refused, cpus 0,1: inconclusive: its figures are not in it"]);
 }

@@ -28,7 +28,7 @@ pub fn deciding(section: &Section, series: &Curve) -> String {
         let share =
             if share > OFTEN { percent(share).replace(' ', "\u{a0}") } else { format!("one in {}", one_in(share)) };
         let came = match rarity {
-            Some(rarity @ (Rarity::Time { .. } | Rarity::Members { all: 2.., .. })) => {
+            Some(rarity @ (Rarity::Time { .. } | Rarity::Crowded(_) | Rarity::Members { all: 2.., .. })) => {
                 format!("They came {}.", sentence(&rarity))
             }
             Some(rarity) => format!("How often a cause strikes is not known: {}.", sentence(&rarity)),

@@ -128,6 +128,10 @@ impl Configuration {
             Some(Watch { seen, crowd_ns, ..Watch::none(&self.cell, is_emulated, repeat.elapsed_ns) })
         };
         let watches: Vec<Watch<'_>> = self.repeats.iter().map(watch).collect::<Option<_>>()?;
+        // Bursts that follow each other closely count as one, and so too few are counted.
+        if !is_emulated && pooled.above_limit.is_some_and(|above| above > pooled.summary.count / 2) {
+            return Some(Rarity::Crowded(watches.iter().map(|watch| watch.seen).sum()));
+        }
         Rarity::of(&watches, stretch_ns)
     }
 }

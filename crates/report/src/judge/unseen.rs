@@ -48,6 +48,8 @@ pub enum Rarity {
         /// How many conditions were watched: what is said holds in each.
         conditions: usize,
     },
+    /// In so many bursts, which fill more than half of the stretches: such crowds have no rate.
+    Crowded(u64),
     /// Not so much as one stretch of this length, ns, was watched.
     TooShort(u64),
     /// How long was watched is not known.
@@ -94,6 +96,9 @@ impl Rarity {
         let crowd_ns = group.iter().map(|watch| watch.crowd_ns).max().unwrap_or(0);
         let trials = Trials::of(group.iter().map(|watch| watch.elapsed_ns), stretch_ns.max(crowd_ns));
         let bursts = group.iter().map(|watch| watch.seen).fold(0, u64::saturating_add);
+        if bursts > trials.count / 2 && bursts > 1 {
+            return Self::Crowded(bursts);
+        }
         trials.interval(bursts).map_or(Self::TooShort(trials.stretch_ns), |found| Self::Time {
             bursts,
             shortest_ns: found.shortest_ns as u64,
@@ -108,6 +113,7 @@ impl Rarity {
             Self::Untimed => (0, 0),
             Self::TooShort(_) => (1, 0),
             Self::Members { all, .. } => (2, *all),
+            Self::Crowded(_) => (3, 0),
             Self::Time { shortest_ns, .. } => (3, *shortest_ns),
         }
     }
@@ -118,6 +124,9 @@ impl Rarity {
             Self::Untimed => spans!["how long was watched is not known, and so not how rare a cause may be"],
             Self::TooShort(stretch_ns) => {
                 spans!["it took less than ", Span::time(stretch_ns), ": too short to say how rare a cause may be"]
+            }
+            Self::Crowded(bursts) => {
+                spans![format!("in {bursts} bursts, too close together to say how often a cause strikes")]
             }
             Self::Time { bursts: 0, shortest_ns, conditions, .. } => {
                 let each = if conditions > 1 { format!(" in any of {conditions} conditions") } else { String::new() };
@@ -225,6 +234,9 @@ mod tests {
         // A crowd of 3 s leaves one trial.
         insta::assert_snapshot!(said(&[Watch { crowd_ns: 3 * SECOND, ..watch }], SECOND), @"a cause that strikes more often than once in 1.00 s would have been seen with 95 %");
         insta::assert_snapshot!(said(&[Watch { seen: 2, ..watch }], 1_000_000), @"in 2 bursts, and so with 95 % confidence a cause that strikes once in 554 ms to 16.5 s");
+        // Where more than half of the stretches hold one there is no rate.
+        insta::assert_snapshot!(said(&[Watch { seen: 2_000, ..watch }], 1_000_000), @"in 2000 bursts, and so with 95 % confidence a cause that strikes once in 1.38 ms to 1.51 ms");
+        insta::assert_snapshot!(said(&[Watch { seen: 2_001, ..watch }], 1_000_000), @"in 2001 bursts, too close together to say how often a cause strikes");
         assert!(Rarity::of(&[], SECOND).is_none());
     }
 

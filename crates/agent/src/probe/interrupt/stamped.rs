@@ -145,7 +145,7 @@ impl Probe for StampedProbe {
             trigger = Some(self.trigger(stage, events.raised(), from, prio));
         }
         stage.thread(cpu, [series.label("source", self.source.name)], move || {
-            stamped::rehearse(&mut source, &mut response, &mut log);
+            stamped::rehearse(&mut source, &stop, &mut response, &mut log);
             if let stamped::Source::Line(events) = &mut source {
                 events.together();
             }

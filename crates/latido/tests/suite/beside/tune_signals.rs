@@ -193,7 +193,7 @@ fn a_stranger_who_holds_the_lock_is_named_truthfully() {
     let former = fs::read_to_string(machine.0.state().join("run")).unwrap();
     let held = File::open(machine.0.state().join("run")).unwrap();
     flock(&held, FlockOperation::LockExclusive).unwrap();
-    let own = format!("pid {} of user {}, `tune_signals", std::process::id(), rustix::process::getuid().as_raw());
+    let own = format!("pid {} of user {}, `suite-", std::process::id(), rustix::process::getuid().as_raw());
     for output in [machine.tune(&["undo"]), machine.0.run(["run", "null", "samples=10", "--no-report"])] {
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{said}");

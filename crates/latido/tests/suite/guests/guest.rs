@@ -8,8 +8,8 @@ const KNOB: &str = "/proc/sys/vm/stat_interval";
 
 /// Writes to the console what the agent's end looks like from within: the knob, and how many processes of latido are there. It
 /// goes on while no packet gets through.
-const WATCH: &str = "while :; do read knob </proc/sys/vm/stat_interval; \
-                     echo watch $knob $(ls -l /proc/[0-9]*/exe 2>/dev/null | grep -c /latido) >/dev/console; sleep 0.5; \
+const WATCH: &str = "while :; do \
+                     echo watch $(cat /proc/sys/vm/stat_interval) $(ls -l /proc/[0-9]*/exe 2>/dev/null | grep -c /latido) >/dev/console; sleep 0.5; \
                      done 2>/dev/null </dev/null >/dev/null &";
 
 /// How many threads measure there.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes reference.json: inputs of `latido stats`, `compare`, `history` and `effects`, and what numpy and scipy say of them.
 
-usage: pip install numpy scipy && python3 crates/latido/tests/numbers/reference.py > crates/latido/tests/numbers/reference.json
+usage: pip install numpy scipy && python3 crates/latido/tests/suite/numbers/reference.py > crates/latido/tests/suite/numbers/reference.json
 
 Made with Python 3, scipy 1.17. Nothing here is taken from latido: order statistics and binomial ranks from scipy.stats.binom,
 exceedances from scipy.stats.beta, the tail by a grid and Nelder-Mead on the likelihood of scipy.stats.genpareto, the rest
@@ -18,6 +18,20 @@ from scipy import optimize, stats
 rng = np.random.default_rng(20261122)
 
 
+def design_effect(values, quantile):
+    """How many times more the number above a quantile varies from block to block than that of independent samples: half the
+    mean square of the differences of neighbours (von Neumann, 1941), widened as Student's t, the larger of two block lengths."""
+    above, n, found = values > quantile, len(values), [1.0]
+    if not above.any():
+        return 1.0
+    for blocks in (48, 16):
+        counts = np.bincount(np.flatnonzero(above) * blocks // n, minlength=blocks)
+        independent = above.sum() / blocks * (1 - above.mean())
+        wider = stats.t.isf(0.025, 2 * (blocks - 1) / 3) / stats.norm.isf(0.025)
+        found.append((np.diff(counts) ** 2).mean() / 2 / independent * wider**2)
+    return max(found)
+
+
 def one():
     """4,000 samples with an exponential tail, in whole ns: drawn until their 200 largest do not look clustered, so that each
     is fitted (intervals estimator of Ferro & Segers, 2003)."""
@@ -30,9 +44,11 @@ def one():
     quantiles = []
     for p in (0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999):
         rank = math.ceil(round(n * p, 9))
-        cdf = stats.binom.cdf(np.arange(0, n + 1), n, p)  # P(Bin <= j)
-        below = [l for l in range(1, n + 1) if cdf[l - 1] <= 0.025]
-        above = [u for u in range(1, n + 1) if cdf[u - 1] >= 0.975]
+        # So many independent samples say as much; their ranks, counted from the top, are brought back to all outwards.
+        m = max(1, math.floor(n / design_effect(values, ordered[rank - 1])))
+        cdf = stats.binom.cdf(np.arange(0, m + 1), m, p)  # P(Bin <= j)
+        below = [n - math.ceil((m - l) * n / m) for l in range(1, m + 1) if cdf[l - 1] <= 0.025]
+        above = [n - math.floor((m - u) * n / m) for u in range(1, m + 1) if cdf[u - 1] >= 0.975]
         # Limits that no rank reaches are absent, not the maximum.
         quantiles.append([p, rank, int(ordered[rank - 1]), max(below) if below else None, min(above) if above else None])
     above = int((values > limit).sum())

@@ -24,7 +24,7 @@ fn looks_passed(format: &str, text: &str) -> bool {
     let json = || serde_json::from_str::<Value>(text).unwrap();
     match format {
         "ktap" => {
-            let line = line(text, " limit ").trim();
+            let line = line(text, "ok 1 limit").trim();
             line.starts_with("ok ") && !line.contains("# SKIP")
         }
         "junit" => {
@@ -43,7 +43,7 @@ fn looks_passed(format: &str, text: &str) -> bool {
             assert_eq!(verdicts.iter().filter(|line| line.ends_with(" 1")).count(), 1, "{verdicts:?}");
             verdicts.iter().any(|line| line.contains("verdict=\"pass\"") && line.ends_with(" 1"))
         }
-        "cyclictest" | "hgrm" => line(text, ", idle, ").contains(", idle, pass"),
+        "cyclictest" | "hgrm" => line(text, ", idle, ").contains(", idle, cpus 0,1, pass"),
         "rt-tests" => json()["latido"]["verdict"] == "pass",
         "perfetto" => json()["traceEvents"][0]["args"]["name"].as_str().unwrap().ends_with(", pass"),
         "markdown-summary" => line(text, "| wakeup, idle, cpus 0,1 |").contains("| pass |"),
