@@ -95,7 +95,7 @@ mod tests {
         assert!(matches!(text("µs, größer, 日本, 🙂, a\u{a0}b\u{202f}c"), Cow::Borrowed(_)));
     }
 
-    /// A log of a build has no commands in it but those of whoever wrote the build.
+    /// A log of a build has no commands in it but those of the build's author.
     #[test]
     fn a_log_obeys_nobody() {
         for (dirty, clean) in [

@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(longest_crowd(&[], 5), 0);
     }
 
-    /// Stalls of 300 ms once in 5 s on average, watched for 4 s: what is said where none is seen, and where some are, holds in
+    /// Stalls of 300 ms once in 5 s on average, watched for 4 s: the statement where none is seen, and where some are, holds in
     /// nineteen of twenty runs. Of slots of 1 ms as trials it held in none that saw no stall.
     #[test]
     fn what_is_said_of_planted_stalls_holds_in_nineteen_of_twenty() {

@@ -66,7 +66,7 @@ pub struct Said {
     pub uncounted: u64,
 }
 
-/// So many CPUs are told apart.
+/// latido tells so many CPUs apart.
 const MOST: usize = 1 << 16;
 
 /// All that the sources of a trace say.
@@ -144,7 +144,7 @@ impl Accounts {
         })
     }
 
-    /// How often nobody counted what is missing: neither whoever placed it, nor the kernel's counts of that CPU.
+    /// How often nobody counted what is missing: neither the source that placed it, nor the kernel's counts of that CPU.
     pub fn uncounted(&self) -> u64 {
         let uncounted = |(placed, counted, others): &(Said, Said, Said)| {
             let covered = counted.events > 0 && counted.events >= placed.events;

@@ -45,7 +45,7 @@ struct Table {
     behind: Vec<String>,
 }
 
-/// What is said of a file with two tables.
+/// What latido reports of a file with two tables.
 const SECOND: &str = "a second run: keep one run a file";
 
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {

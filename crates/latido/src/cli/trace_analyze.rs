@@ -21,7 +21,7 @@ const NOTES: &str = "\
 FILE is a trace of trace-cmd (version 6 or 7, compressed or not, of a machine of either order of bytes), one that `latido
 trace record` made, or text: what tracefs gives (`trace`, `trace_pipe`, `hist`) or `trace-cmd report` prints, whole or in part, also
 out of a mail or a terminal: events, irqsoff, preemptoff, wakeup, hwlat, osnoise, timerlat, function_graph, histogram triggers.
-latido names whoever says that events are lost, and how many. Told are all latencies that its events permit: scheduling
+latido names the source that reports lost events, and their number. It reports all latencies that its events permit: scheduling
 (sched_waking to sched_switch), waiting after preemption, system calls, hard and soft interrupts, interrupts and preemption off,
 who had each CPU, and the longest waits with what they were lost to. docs/trace.md says how each is defined.
 

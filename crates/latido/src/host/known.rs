@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(all, [0, 1, 2, 3, 4], "each cell is in one block");
     }
 
-    /// Two targets speak of their own cells alone; what both measure is kept once, what both leave out is said of each.
+    /// Two targets speak of their own cells alone; latido keeps what both measure once, and reports what both leave out for each.
     #[test]
     fn what_two_targets_say_is_put_together() {
         let mut known = Known::nothing(4);

@@ -120,7 +120,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(28), failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// However often and when the end is asked for: nothing is asked twice, at once comes last, and patience ends a
+        /// However often and whenever somebody asks for the end: latido asks for nothing twice, at once comes last, and patience ends a
         /// minute behind the first time that it was wanted.
         #[test]
         fn an_end_is_asked_for_in_order(presses in prop::collection::vec((0u64..100, 0usize..3), 0..12)) {

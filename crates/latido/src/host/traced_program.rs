@@ -11,7 +11,7 @@ use std::{
 /// How often is looked whether it is over.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long a program may take to end after Ctrl-C before it is told by a signal, and after that before it is killed.
+/// How long a program may take to end after Ctrl-C before latido sends it a signal, and after that before latido kills it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What ended a recording.
@@ -72,7 +72,7 @@ impl Program {
         self.ended
     }
 
-    /// Waits for its end; its exit status as a shell has it. Who is asked to end has heard it from the terminal, too.
+    /// Waits for its end; its exit status as a shell has it. The terminal has asked that program to end, too.
     pub fn wait(mut self, asked: bool, stops: &StopRequests) -> u8 {
         let mut asked = asked.then(Instant::now);
         let mut told = false;

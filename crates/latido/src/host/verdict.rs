@@ -33,7 +33,7 @@ impl Heard {
         let Self { status, stored, said, interrupted } = self;
         if interrupted {
             // Left open: without a record it counts as not measured, and --resume measures it again. What went wrong on
-            // the way is told all the same: it may be a setting that would not go back.
+            // the way is reported all the same: it may be a setting that would not go back.
             let broke = status.err().map(|error| format!("{error:#}"));
             return (said.into_iter().chain(broke).collect(), Ended::Interrupted);
         }
@@ -74,7 +74,7 @@ mod tests {
         (Vec::new(), Ended::Infra(reason.into()))
     }
 
-    /// A stored record counts whatever came behind it, and what came is told.
+    /// A stored record counts whatever came behind it, and latido reports what came.
     #[test]
     fn a_stored_record_counts() {
         let measured =
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(heard(broke(), false, Some("no space")), infra("no space; the link broke: end of input"));
     }
 
-    /// A person's stop is no failure, with or without a record; what went wrong on the way is told all the same.
+    /// A person's stop is no failure, with or without a record; latido reports what went wrong on the way all the same.
     #[test]
     fn a_stop_is_no_failure() {
         for stored in [false, true] {

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use std::{fs, os::unix::fs::FileExt};
 
-    /// Whoever has the descriptor, or opens it again for writing, changes nothing.
+    /// A process that has the descriptor, or opens it again for writing, changes nothing.
     #[test]
     fn what_is_sealed_stays() {
         let sealed = Sealed::of(|to| Ok(to.write_all(b"kernel")?)).unwrap();

@@ -16,7 +16,7 @@ const DEPTH: usize = 8;
 pub(super) fn system() -> Vec<PathBuf> {
     let mut all = Vec::new();
     configured(Path::new("/etc/ld.so.conf"), &mut all, DEPTH);
-    // musl's loader has a file of its own: paths, a colon or a line end between them.
+    // musl's loader reads another file: paths, a colon or a line end between them.
     let musl = format!("/etc/ld-musl-{}.path", std::env::consts::ARCH);
     let text = fs::read_to_string(musl).unwrap_or_default();
     all.extend(text.split([':', '\n']).map(str::trim).filter(|path| path.starts_with('/')).map(PathBuf::from));

@@ -31,7 +31,7 @@ const FACTOR: u64 = 4;
 /// How long a cell may take of which nobody knows how long it takes: it ends after a number of samples.
 const OPEN: Duration = Duration::from_secs(24 * 3600);
 
-/// What the probe `null` hands over, as long as it is asked for.
+/// What the probe `null` hands over, as long as somebody asks for it.
 const HANDED_OVER: &str = "attachment.bin";
 
 /// The slowest link that files may come over, bytes a second.

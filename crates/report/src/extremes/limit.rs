@@ -153,7 +153,7 @@ mod tests {
         assert_eq!((found.samples.above, found.clusters.unwrap().above), (4, 1));
     }
 
-    /// None of a thousand samples in a second: what is said is of time, and the same however many samples it held.
+    /// None of a thousand samples in a second: what latido says is of time, and the same however many samples it held.
     #[test]
     fn none_above_is_said_of_time() {
         let none =

@@ -142,7 +142,7 @@ pub(super) fn clock(record: &Record, _: &Deciding) -> Graded {
     }
 }
 
-/// How far a clock may move in a second by slewing (500 ppm, adjtimex(2)), ns, and from when on it is said at all.
+/// How far a clock may move in a second by slewing (500 ppm, adjtimex(2)), ns, and from when on latido reports it at all.
 const SLEWED_NS: u64 = 500_000;
 const MOVED_NS: u64 = 1_000_000;
 

@@ -228,7 +228,7 @@ mod tests {
         );
         assert!(!at_5_ms(foreign(5_900_000), &one).is_foreign(), "the load ran as long");
         assert!(at_5_ms(foreign(5_000_000), &one).is_foreign(), "too short for what is above");
-        // The load may lie in an entry of its own, of another length.
+        // The load may lie in another entry, of another length.
         let apart =
             vec![second(3, 0, 6_000_000), Second { load_ns: 9_000_000, length_ns: 2_000_000_000, ..second(3, 0, 0) }];
         assert!(!at_5_ms(apart, &one).is_foreign());

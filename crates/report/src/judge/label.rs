@@ -29,7 +29,7 @@ pub(super) fn labels<T: Labelled>(all: &[T]) -> Vec<Label> {
     }
     let cells: Vec<&Cell> = all.iter().map(T::cell).collect();
     let (hosts, differing) = (hosts_are_told(all.iter()), Differing::of(&cells));
-    // Different probes may measure different CPUs or have a limit each: that is no difference of its own.
+    // Different probes may measure different CPUs or have a limit each: that is no difference of the machines.
     let one_cpus = shared(&cells, |cell| cell.conditions.cpus.as_ref());
     let one_limit = shared(&cells, |cell| cell.conditions.limit.as_ref());
     let row = |one: &T| {

@@ -2,8 +2,8 @@
 //!
 //! Samples are no trials. A stall of 300 ms spoils 300 slots of 1 ms at once, threads that wait in one queue are late together,
 //! and no second holds more than one job of a second. So trials are disjoint stretches of the time in which the machine was
-//! watched, and what is said is how often a cause strikes over time. A guest of the laboratory follows one trajectory, which
-//! supports nothing over time: what a sweep's members support is said in its place.
+//! watched, and latido says how often a cause strikes over time. A guest of the laboratory follows one trajectory, which
+//! supports nothing over time: latido says what a sweep's members support in its place.
 
 use super::repeat::{Pooled, Repeat};
 use crate::{
@@ -45,7 +45,7 @@ pub enum Rarity {
         shortest_ns: u64,
         /// Nor less often than once in so many; absent where it was not seen.
         longest_ns: Option<u64>,
-        /// How many conditions were watched: what is said holds in each.
+        /// How many conditions were watched: the statement holds in each.
         conditions: usize,
     },
     /// In so many bursts, which fill more than half of the stretches: such crowds have no rate.
@@ -65,7 +65,7 @@ pub enum Rarity {
 
 impl Rarity {
     /// What these support; `None` of none. A trial is at least as long as `stretch_ns`, the larger of period and deadline, and
-    /// as the crowds that were seen. Cells of one condition (repeats, boots) add up; of several conditions what is said is
+    /// as the crowds that were seen. Cells of one condition (repeats, boots) add up; of several conditions latido says
     /// what the one supports that was watched least: a cause may be part of one alone.
     pub fn of(watches: &[Watch<'_>], stretch_ns: u64) -> Option<Self> {
         let mut groups: Vec<Vec<&Watch<'_>>> = Vec::new();

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::{sample, tree::sections};
 
-    /// One sample above of three is told with its bounds, and none above with none that samples would give; no row is narrower
+    /// One sample above of three has its bounds, and none above has none that samples would give; no row is narrower
     /// than its head.
     #[test]
     fn none_above_has_an_upper_bound_alone() {

@@ -72,7 +72,7 @@ pub fn paint(text: &str, tone: Paint, style: Style) -> String {
 
 /// What may be written to a terminal of a text: all that is printable, line ends, and where colours are wanted the very
 /// codes that [`paint`] writes. Everything else is written out, see [`clean`]: a terminal obeys no text of others,
-/// wherever on its way somebody forgot to clean it, and neither does whoever keeps the log of a build.
+/// wherever on its way somebody forgot to clean it, and neither does the keeper of a build's log.
 pub fn printable(text: &str, color: bool) -> Cow<'_, str> {
     match clean::commands(text) {
         Cow::Borrowed(text) => without_codes(text, color),

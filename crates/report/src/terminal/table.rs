@@ -47,7 +47,7 @@ impl TextColumn {
         Self { alarm: true, ..self }
     }
 
-    /// As wide as its widest text: every text is looked at, so it is asked for once a table and not once a line.
+    /// As wide as its widest text: latido looks at every text, and so once a table and not once a line.
     fn width(&self) -> usize {
         #[cfg(test)]
         tests::LOOKED_AT.with(|looked| looked.set(looked.get() + self.cells.len() + 2));

@@ -74,7 +74,7 @@ pub struct Lost {
     /// Who says that nothing is lost; absent where something is, and where nobody says anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub none_by: Option<&'static str>,
-    /// CPUs that lost events of which nobody says where they are missing: no wait and no call is told.
+    /// CPUs that lost events of which nobody says where they are missing: latido reports no wait and no call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unplaced: Vec<u32>,
     /// From when on nothing is certain, ns since the first event: the data of a CPU ends there, before the trace does, or

@@ -38,7 +38,7 @@ fn waits(analysis: &Analysis) -> Vec<(&str, u64, u64, Option<&str>)> {
         .collect()
 }
 
-/// A latency is told across no loss, and the loss is told with its number and whoever says so.
+/// latido reports no latency across a loss, and it reports the loss with its number and source.
 #[test]
 fn losses_are_told_by_their_source() {
     let one = analysed("handed/trace-cmd-events-dropped");
@@ -61,7 +61,7 @@ fn losses_are_told_by_their_source() {
     );
     let json = serde_json::to_value(&one).unwrap();
     assert_eq!((&json["lost"]["stated"][0]["by"], &json["lost"]["stated"][0]["cpu"]), (&"lines".into(), &1.into()));
-    // That nothing is lost is said where a source says so, and only there.
+    // latido says that nothing is lost where a source says so, and only there.
     assert!(analysed("6.12-rt/events").lost.sentence().starts_with("no event, by the header"));
     assert!(analysed("handed/trace_pipe-timerlat").lost.sentence().starts_with("not stated"));
     assert!(analysed("6.12-rt/hist-log2").lost.sentence().starts_with("no event, by the histogram's total"));
@@ -143,7 +143,7 @@ fn what_actions_saved_is_told_in_every_form() {
     assert!(page.contains("swapper/5") && page.contains("hits 1"), "the page has the rows and the totals");
 }
 
-/// A gap with a non-maskable interrupt in it is not the hardware's alone; and each gap is told with all that the tracer says.
+/// A gap with a non-maskable interrupt in it is not the hardware's alone; and latido reports each gap with all that the tracer says.
 #[test]
 fn interrupts_in_gaps_are_told() {
     for (name, joined) in [("hwlat-nmi", 0), ("hwlat-wrapped", 3)] {
@@ -187,7 +187,7 @@ fn nothing_found_is_a_result_and_nothing_understood_an_error() {
     assert!(said.contains("line 1: Hello,"), "{said}");
 }
 
-/// Inputs of a report are told one by one, each with its name.
+/// A report lists its inputs one by one, each with its name.
 #[test]
 fn inputs_are_told_apart() {
     let one = String::from_utf8(text("handed/trace-cmd-report-latency-flags")).unwrap();

@@ -128,7 +128,7 @@ impl Lost {
         of.iter().take(NAMED).map(one).chain(more).collect::<Vec<_>>().join(", ")
     }
 
-    /// From when on nothing is told.
+    /// From when on latido reports nothing.
     fn over(&self) -> Option<String> {
         let over = self.over_ns?;
         let cpu = self.over_cpu.map_or_else(|| "a CPU".to_owned(), |cpu| format!("CPU {cpu}"));

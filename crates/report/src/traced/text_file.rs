@@ -10,7 +10,7 @@ use latido_trace::{
 };
 use std::collections::BTreeMap;
 
-/// So many tracers and triggers of a text are told.
+/// latido reports so many tracers and triggers of a text.
 const FEW: usize = 1_000;
 
 /// So many inputs of a report are analysed, each by a walk through the text.

@@ -55,7 +55,7 @@ pub struct Told {
     pub calls: u64,
     /// Interrupts among the calls of a graph.
     pub interrupts: u64,
-    /// Functions in stacks, of which those of the longest latencies are told.
+    /// Functions in stacks, of which latido reports those of the longest latencies.
     pub stacked: u64,
     /// Whether times count something else than ns: cycles, jiffies, events.
     pub counted: bool,

@@ -18,7 +18,7 @@ pub struct Reader {
     state: State,
 }
 
-/// So many inputs of a report are told apart.
+/// latido tells so many inputs of a report apart.
 const SOURCES: usize = 1 << 10;
 
 /// What the lines so far said.

@@ -124,7 +124,7 @@ a.dat:           <idle>-0     [001]  1.000105: sched_switch:         swapper/1:0
     assert_eq!(reader.sources().len(), 1);
 }
 
-/// A pairing over a loss that is stated is not made, whoever states it, and one beside it is.
+/// latido makes no pairing over a stated loss, whatever source states it, and makes one beside it.
 #[test]
 fn no_pair_is_made_over_a_stated_loss() {
     let woken = "<idle>-0 [000] 1.000010: sched_waking: comm=c pid=7 prio=19 target_cpu=001\n";

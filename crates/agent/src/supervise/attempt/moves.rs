@@ -1,4 +1,4 @@
-//! The words of an attempt: what happens, what is done, what is asked.
+//! The words of an attempt: what happens, what latido does, what it asks.
 
 use crate::{measure::reporter::Told, supervise::client::Wish};
 use latido_model::{protocol::Progress, record::Record};
@@ -106,7 +106,7 @@ pub enum Deed {
     LetGo,
 }
 
-/// What is asked of the world; it answers with an event, or fails.
+/// What latido asks the world; the world answers with an event, or fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// Apply the tunings: [`Event::Done`].
@@ -158,7 +158,7 @@ pub struct Move {
 /// What follows the deeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The world is asked.
+    /// latido asks the world.
     Ask(Ask),
     /// The attempt is over.
     Close(Close),
@@ -169,7 +169,7 @@ pub fn ask(ask: Ask) -> Move {
     deeds(Vec::new()).and(ask)
 }
 
-/// Deeds, behind which the host is asked again.
+/// Deeds; behind them latido asks the host again.
 pub fn deeds(deeds: Vec<Deed>) -> Move {
     Move { deeds, next: Next::Ask(Ask::Host) }
 }

@@ -67,14 +67,14 @@ impl Work<'_> {
             }
         }
         crate::fault::point("agent");
-        // What would not go back is told behind the record, not instead of it.
+        // latido reports what would not go back behind the record, not instead of it.
         settled.news.into_iter().for_each(|message| self.voice.note(message));
         settled.left?.into_iter().for_each(|message| self.voice.note(message));
         Ok(())
     }
 }
 
-/// What is told of an attempt without a record, and its error: there is no record to tell it behind, and what does not go
+/// What latido reports of an attempt without a record, and its error: there is no record to tell it behind, and what does not go
 /// back leaves the journal with this.
 fn reported(error: Error, settled: Settled) -> (Vec<String>, Error) {
     let Settled { mut news, left } = settled;

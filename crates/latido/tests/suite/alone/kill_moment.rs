@@ -35,7 +35,7 @@ impl Points {
 
 /// A moment of an action.
 pub enum Moment {
-    /// A process of this role stands still at this point of its own.
+    /// A process of this role stands still at this point of its course.
     Step(&'static str, u32),
     /// So long after the start, and then so long after the process to be killed is there.
     Time(Duration, Duration),

@@ -109,7 +109,7 @@ fn notes_without_end_end_the_cell() {
 #[test]
 fn a_file_that_nobody_would_read_ends_the_cell() {
     let board = Board::new();
-    // What is said is refused: nothing of it need come.
+    // The agent refuses the words: none of it need come.
     let large = board.run(|say| {
         say.send(&Reply::Attachment { name: "large.csv".into(), len: 1 << 40 }).unwrap();
         say.send(&Reply::Chunk { len: 0 }).unwrap();

@@ -145,7 +145,7 @@ fn what_was_hashed_is_booted() {
     assert!(fs::read(home.join("kernel")).unwrap() == fs::read(vmlinuz).unwrap(), "another kernel was booted");
 }
 
-/// A program of the person's that names an audit library: whoever asks its loader for its libraries runs that library.
+/// A person's program that names an audit library: a process that asks its loader for its libraries runs that library.
 #[test]
 fn a_programs_libraries_are_found_without_its_loader() {
     let what = "the libraries of a program behind sudo";
@@ -171,7 +171,7 @@ fn a_programs_libraries_are_found_without_its_loader() {
     gcc(&["-o", "load", "load.c", &format!("-Wl,--audit={}", library.display())]);
     chown(&program, Some(attacker::UID), Some(attacker::UID)).unwrap();
     assert!(fs::metadata(&program).unwrap().permissions().mode() & 0o111 != 0);
-    // The trap is one: whoever starts it runs the library.
+    // The trap is one: a process that starts it runs the library.
     Command::new(&program).status().unwrap();
     assert!(ran.exists(), "the trap does not work");
     fs::remove_file(&ran).unwrap();

@@ -383,7 +383,7 @@ mod alone {
             );
             let printed = world.run(["report", "last", "-o", "page.html", "--published"]);
             assert_eq!(printed.status.code(), Some(0), "{}", stderr(&printed));
-            // Its results are charts: there are no numbers to set beside, and that is said.
+            // Its results are charts: there are no numbers to set beside, and latido says so.
             assert_eq!(
                 stderr(&printed).contains("no printed numbers"),
                 name == "execution-times",

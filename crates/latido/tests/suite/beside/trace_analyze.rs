@@ -243,8 +243,8 @@ fn texts_of_tracers_are_told_in_every_form() {
     assert!(said.contains("neither a trace of trace-cmd") && said.contains("nor the text of a tracer"), "{said}");
 }
 
-/// The kernel's own counts in a file are believed beside its pages: what is overwritten is told by its number, and where nothing
-/// says at which place events are missing, no wait is told.
+/// latido believes the kernel's own counts in a file beside its pages: it reports the number of overwritten events, and where nothing
+/// says at which place events are missing, it reports no wait.
 #[test]
 fn the_kernels_counts_in_a_file_are_told() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! One at a time among all tests of a user: each test is a process of its own, so that a file's lock keeps them apart.
+//! One at a time among all tests of a user: each test is one process, so that a file's lock keeps them apart.
 
 use std::fs::File;
 

@@ -1,4 +1,4 @@
-//! A machine with a kernel of its own, over ssh: measured, inspected and tuned; and what becomes of it when the link is cut.
+//! A machine with another kernel, over ssh: measured, inspected and tuned; and what becomes of it when the link is cut.
 
 use crate::common::{ended, far::Far, meanwhile, settled, stderr};
 use std::{fs, process::Stdio};
@@ -44,7 +44,7 @@ pub fn is_measured_tuned_and_left_as_it_was(far: &Far) {
     lost(far);
 }
 
-/// A record is of the guest's kernel, and so is what is said beside it.
+/// A record is of the guest's kernel, and so is what latido says beside it.
 fn measured(far: &Far, kernel: &str) {
     let (record, _) = far.measured(&["wakeup", "-d", "1s"]);
     assert_eq!(record["machine"]["kernel"], kernel);
@@ -61,7 +61,7 @@ fn inspected(far: &Far, kernel: &str) {
     assert!(document["points"].as_array().is_some_and(|points| points.len() > 5), "{document}");
 }
 
-/// What is applied by hand stays when the session is over, is told, and goes back; this machine is not touched.
+/// What is applied by hand stays when the session is over, latido lists it, and it goes back; this machine is not touched.
 fn tuned_by_hand(far: &Far) {
     let here = || fs::read_to_string(KNOB).unwrap();
     let (before, own) = (knob(far), here());

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 const MS: i64 = 1_000_000;
 
-/// A cell of a guest; its document, which must have this exit status. Nothing where the kernel cannot be had, which is told.
+/// A cell of a guest; its document, which must have this exit status. Nothing where the kernel cannot be had, which the test notes.
 fn measured(name: &str, status: i32, words: &[&str]) -> Option<Value> {
     kernel(name, &format!("planted in a guest: {}", words.join(" ")))?;
     let world = World::new();

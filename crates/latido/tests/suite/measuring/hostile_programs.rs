@@ -124,7 +124,7 @@ fn another_users_packets_are_no_events() {
     assert_eq!(response["negative"].as_u64().unwrap_or(0), 0, "a forged event counts: {response}");
 }
 
-/// Packets of whoever knows the port of `udp-sink` are not those of the one whose packets it is to count.
+/// A stranger who knows the port of `udp-sink` sends packets that it must not count.
 #[test]
 fn a_sink_counts_one_sender() {
     let world = World::new();

@@ -112,7 +112,7 @@ fn only_times_of_a_thread_are_explained() {
     assert!(stderr(&output).contains("those of wakeup, interrupt and gap can be explained"), "{}", stderr(&output));
 }
 
-/// What a stopped process did not do is told as stopped: each stop is found, with its length.
+/// latido reports what a stopped process did not do as stopped: it finds each stop, with its length.
 #[test]
 fn a_stopped_process_is_named() {
     let what = "a stopped measurement explained";

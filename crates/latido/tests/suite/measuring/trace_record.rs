@@ -131,7 +131,7 @@ fn what_a_small_ring_loses_is_told() {
     assert!(!events(&world.path("d.dat")).is_empty());
 }
 
-/// Where tracefs is mounted nowhere, and no debugfs that mounts it by itself, it is had without a mount that anybody sees.
+/// Where tracefs is mounted nowhere, and no debugfs that mounts it by itself, latido reaches it without a mount that anybody sees.
 #[test]
 fn tracefs_need_not_be_mounted() {
     if !tracefs("a trace without a mounted tracefs") {

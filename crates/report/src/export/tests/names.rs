@@ -104,7 +104,7 @@ fn names_of(plan: &Plan) -> BTreeMap<&'static str, BTreeSet<String>> {
     let mut all = BTreeMap::new();
     for (format, text) in texts_of(&exported) {
         let names = named(format, &text);
-        // A parent of KTAP is no test of its own: the tests of two parents are called alike.
+        // A parent of KTAP is no test: the tests of two parents may have one name.
         let tests = names.iter().filter(|name| format != "ktap" || name.starts_with("0 ")).collect::<Vec<_>>();
         let distinct: BTreeSet<&&String> = tests.iter().collect();
         assert_eq!(distinct.len(), tests.len(), "{format}: {tests:?}");

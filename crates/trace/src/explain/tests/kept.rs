@@ -1,4 +1,4 @@
-//! A task that came with lower priority and kept the CPU: what tells why, and what is said where nothing does.
+//! A task that came with lower priority and kept the CPU: what tells why, and what latido says where nothing does.
 
 use super::{
     chain::{record, with_context},

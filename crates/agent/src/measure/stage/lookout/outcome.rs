@@ -37,7 +37,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(28), failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whichever thread is looked at first, the earliest sample is told; of two at one time the thread that comes first.
+        /// latido names the earliest sample, in whatever order it looks at the threads; of two at one time, that of the first thread.
         #[test]
         fn the_first_sample_in_time_ended_the_cell(times in prop::collection::vec(0u64..6, 0..6)) {
             let mut outcome = Outcome::Complete;

@@ -10,7 +10,7 @@ pub const LOOK: Duration = Duration::from_millis(200);
 /// Looks in a second. Once in so many the finished blocks are drained and quantiles read: both take longer.
 const A_SECOND: u64 = 5;
 
-/// From so many series on progress is told once a second only: each line is read and written again by two processes.
+/// From so many series on, the agent reports progress once a second only: two processes read and write each line again.
 const MANY: usize = 8;
 
 /// How long to wait for the next look: a look's time, shorter when the warm-up ends before, so that others learn of it.
@@ -26,7 +26,7 @@ pub fn patience(phase: Phase, warmup_ends_ns: u64, now_ns: u64) -> Duration {
 /// What a look does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Progress is told.
+    /// The agent reports progress.
     pub told: bool,
     /// Finished blocks are drained, and quantiles are read.
     pub thorough: bool,
@@ -45,7 +45,7 @@ impl Looks {
         Self { count: 0, series }
     }
 
-    /// What the next one does. A new phase is told at once.
+    /// What the next one does. The agent reports a new phase at once.
     pub fn next(&mut self, new_phase: bool) -> Look {
         let thorough = new_phase || self.count.is_multiple_of(A_SECOND);
         self.count += 1;
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(patience(Phase::WarmUp, u64::MAX, 0), LOOK);
     }
 
-    /// Few series are told five times a second, many once; a new phase is told at once.
+    /// The agent reports few series five times a second, many once, and a new phase at once.
     #[test]
     fn many_series_are_told_once_a_second() {
         let told = |series: usize, turn: usize| {
