@@ -283,6 +283,7 @@ pub(crate) fn failed<T>(error: io::Error, doing: &str, path: &Path) -> Result<T>
             "; name another place with --store DIR"
         }
         ErrorKind::AlreadyExists => "; name another place",
+        ErrorKind::FileTooLarge => "; a limit on the size of files stands in the way: raise it (ulimit -f)",
         _ => "",
     };
     Err(Failed { what: format!("{doing} {}", path.display()), error, remedy }.into())

@@ -9,6 +9,7 @@ mod source;
 mod stamps;
 mod trace;
 mod tracing;
+mod watched;
 
 pub use conditions::{Change, LoadRecord, ProgramRecord, Rate, STRANGERS, Skip, TuningRecord};
 pub use evidence::*;
@@ -19,6 +20,7 @@ pub use source::{Source, Told};
 pub use stamps::{HandlerStamp, IrqThread, StampsRecord};
 pub use trace::{Caused, Kept, MissingEvent, TRACE, TraceRecord, TracedCpu};
 pub use tracing::{Freeze, Tracer, Tracing};
+pub use watched::{Standing, WatchedThread};
 
 use crate::{
     cell::{Axis, Cell, Conditions},

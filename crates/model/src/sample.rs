@@ -296,7 +296,15 @@ impl Fixture {
             unmeasured: false,
         };
         let plan = Plan { name: "quick".into(), seed: 42, order: Order::AsWritten, ..Plan::default() };
-        let run = Run { dir: "/nowhere".into(), meta, plan, cells: stored, problems: Vec::new(), damaged: false };
+        let run = Run {
+            dir: "/nowhere".into(),
+            meta,
+            plan,
+            cells: stored,
+            problems: Vec::new(),
+            damaged: false,
+            at_work: false,
+        };
         Self { run, samples }
     }
 

@@ -67,7 +67,7 @@ impl FromStr for Ns {
                 return Err(NotASpan("a span of time is missing, for example 500us".into()));
             }
             "" => {
-                return Err(NotASpan(format!("`{text}` has no unit: write {text}us, {text}ms, {text}s or {text}m")));
+                return Err(NotASpan(format!("`{text}` has no unit: write {text}us, {text}ms or {text}s")));
             }
             "µs" | "μs" => "us",
             other => other,

@@ -57,6 +57,8 @@ pub fn send_to_thread(tid: i32, signal: i32) -> Result<(), Errno> {
     Ok(())
 }
 
+/// SIGXFSZ: a file would grow beyond the limit of this process. Caught, the write itself fails with `EFBIG`, and says which file.
+pub const SIGXFSZ: i32 = libc::SIGXFSZ;
 /// SIGUSR1.
 pub const SIGUSR1: i32 = libc::SIGUSR1;
 /// SIGKILL.

@@ -5,7 +5,7 @@ mod interrupts;
 mod kernel;
 mod permission;
 mod power;
-mod process;
+pub(crate) mod process;
 mod process_points;
 mod scheduler;
 mod surroundings;

@@ -31,7 +31,11 @@ fn fair_server(root: &Root, release: &str) -> FairServer {
         let Some(cpu) = name.strip_prefix("cpu").and_then(|n| n.parse::<u32>().ok()) else { continue };
         let read = |file: &str| root.value::<u64>(&format!("{directory}/{name}/{file}"));
         let (Some(runtime_ns), Some(period_ns)) = (read("runtime"), read("period")) else {
-            return FairServer::Unknown { reason: format!("/{directory}/{name} is refused: kernel lockdown?") };
+            let why = match root.lockdown() {
+                Some(level) => format!(" (kernel lockdown: {level})"),
+                None => String::new(),
+            };
+            return FairServer::Unknown { reason: format!("/{directory}/{name} cannot be read{why}") };
         };
         match budgets.iter_mut().find(|b| (b.runtime_ns, b.period_ns) == (runtime_ns, period_ns)) {
             Some(same) => {

@@ -88,6 +88,11 @@ impl Root {
         chosen(&self.read(path)?)
     }
 
+    /// The lockdown mode in force, where the kernel tells and it is not `none` (kernel_lockdown(7)).
+    pub fn lockdown(&self) -> Option<String> {
+        self.choice("sys/kernel/security/lockdown").filter(|mode| mode != "none")
+    }
+
     /// The names in a directory, `cpu2` before `cpu10`; empty where there is none.
     pub fn list(&self, directory: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.path(directory)).into_iter().flatten().flatten();

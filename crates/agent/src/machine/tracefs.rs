@@ -65,9 +65,7 @@ fn detached() -> Result<Tracefs, Errno> {
 
 /// What to do about a refusal.
 fn remedy(root: &Root, error: &io::Error) -> String {
-    let lockdown = root.read("/sys/kernel/security/lockdown").unwrap_or_default();
-    let level = lockdown.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or("none", |(level, _)| level);
-    if level == "confidentiality" {
+    if root.lockdown().as_deref() == Some("confidentiality") {
         return "the kernel is locked down (confidentiality) and lets nobody trace: boot it without lockdown=confidentiality, \
                 or without secure boot"
             .into();

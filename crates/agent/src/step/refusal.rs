@@ -43,27 +43,31 @@ pub fn beforehand(root: &Root, path: &str) -> Option<Error> {
     })
 }
 
+/// Where the kernel shows its lockdown.
+const LOCKDOWN: &str = "sys/kernel/security/lockdown";
+
 const READ_ONLY: &str = "it is mounted read-only, as in containers: run latido on the host, or start the container with \
                          --privileged";
 
 /// Whoever may not: a user, a container's root, or anybody on a locked kernel.
 fn denied(root: &Root, path: &str) -> String {
-    if path.starts_with(DEBUGFS) && (rustix::process::geteuid().is_root() || lockdown(root).is_some()) {
-        let mode = lockdown(root).map(|mode| format!(" ({mode})")).unwrap_or_default();
+    if path.starts_with(DEBUGFS)
+        && let Some(mode) = root.lockdown()
+    {
         return format!(
-            "kernel lockdown{mode} refuses debugfs even to root: boot without lockdown= and with Secure Boot off"
+            "kernel lockdown ({mode}) refuses debugfs even to root: boot without lockdown= and with Secure Boot off"
         );
+    }
+    if rustix::process::geteuid().is_root() && path.starts_with(DEBUGFS) && !root.exists(LOCKDOWN) {
+        return "even root may not here, and this machine does not show whether its kernel is locked down: in a container, start \
+                it with --privileged; with Secure Boot, switch that off"
+            .into();
     }
     if rustix::process::geteuid().is_root() {
         return "even root may not here: in a container, start it with --privileged; else run latido on the host"
             .into();
     }
     "only root may: run the same command with sudo".into()
-}
-
-/// The lockdown mode in force, where the kernel tells and it is not `none` (kernel_lockdown(7)).
-fn lockdown(root: &Root) -> Option<String> {
-    root.choice("sys/kernel/security/lockdown").filter(|mode| mode != "none")
 }
 
 fn is_mounted(root: &Root) -> bool {

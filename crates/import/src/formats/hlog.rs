@@ -84,7 +84,7 @@ fn buckets(payload: &str) -> Result<Vec<Bin>> {
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let unit = asked.unit.unwrap_or(Unit::Ns).ns();
     let torn = text::torn(bytes);
-    let mut tags: BTreeMap<String, BTreeMap<(i64, i64), u64>> = BTreeMap::new();
+    let mut tags: BTreeMap<String, Counts> = BTreeMap::new();
     let (mut imported, mut span) = (Imported::default(), None::<(i64, i64)>);
     // Of all tags together.
     let mut held = 0;
@@ -110,13 +110,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         ensure!(tags.len() < 8192 || tags.contains_key(&tag), "line {at}: more than 8192 tags");
         let own = tags.entry(tag).or_default();
         let before = own.len();
-        for bin in buckets(payload).with_context(|| format!("line {at}"))? {
-            let low = bin.low.checked_mul(unit);
-            let high = bin.high.and_then(|high| high.checked_add(1)?.checked_mul(unit)).map(|end| end - 1);
-            let (low, high) = low.zip(high).with_context(|| format!("line {at}: a value beyond 2^63 ns"))?;
-            let count = own.entry((low, high)).or_default();
-            *count = count.checked_add(bin.count).with_context(|| format!("line {at}: more than 2^64 samples"))?;
-        }
+        add(own, payload, unit).with_context(|| format!("line {at}"))?;
         held += own.len() - before;
         cost::enough(held, bytes.len()).with_context(|| format!("line {at}"))?;
     }
@@ -130,32 +124,51 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         imported.ending = Ending::Interrupted(format!("line {at} {}", text::TORN));
     }
     for (thread, (tag, own)) in (0..).zip(tags) {
-        let bins: Vec<Bin> = own.into_iter().map(|((low, high), count)| Bin { low, high: Some(high), count }).collect();
-        let apart = bins.windows(2).all(|two| matches!(two, [one, next] if one.high < Some(next.low)));
-        ensure!(apart, "tag `{}`: its histograms have buckets of different sizes", shown(tag.as_bytes()));
-        let ends = |bin: Option<&Bin>| bin.map(|bin| Interval { low: bin.low, high: bin.high });
-        let count =
-            bins.iter().try_fold(0u64, |sum, bin| sum.checked_add(bin.count)).context("more than 2^64 samples")?;
-        let (mut low, mut high) = (0.0, 0.0);
-        for bin in &bins {
-            low += bin.low as f64 * bin.count as f64;
-            high += bin.high.unwrap_or(bin.low) as f64 * bin.count as f64;
-        }
-        imported.series.push(Series {
-            quantity: "latency".into(),
-            heading: "Latency".into(),
-            labels: if tag.is_empty() { BTreeMap::new() } else { [("tag".to_owned(), tag)].into() },
-            thread,
-            unit: "ns",
-            count: Some(count),
-            min: ends(bins.first()),
-            max: ends(bins.last()),
-            mean: (count > 0).then(|| [low / count as f64, high / count as f64]),
-            bins,
-            ..Series::default()
-        });
+        imported.series.push(series(thread, tag, own)?);
     }
     Ok(imported)
+}
+
+/// Buckets with their counts, by the values between which they lie.
+type Counts = BTreeMap<(i64, i64), u64>;
+
+/// Adds the buckets of one interval, in ns.
+fn add(own: &mut Counts, payload: &str, unit: i64) -> Result<()> {
+    for bin in buckets(payload)? {
+        let low = bin.low.checked_mul(unit);
+        let high = bin.high.and_then(|high| high.checked_add(1)?.checked_mul(unit)).map(|end| end - 1);
+        let (low, high) = low.zip(high).context("a value beyond 2^63 ns")?;
+        let count = own.entry((low, high)).or_default();
+        *count = count.checked_add(bin.count).context("more than 2^64 samples")?;
+    }
+    Ok(())
+}
+
+/// The series of a tag.
+fn series(thread: u32, tag: String, own: Counts) -> Result<Series> {
+    let bins: Vec<Bin> = own.into_iter().map(|((low, high), count)| Bin { low, high: Some(high), count }).collect();
+    let apart = bins.windows(2).all(|two| matches!(two, [one, next] if one.high < Some(next.low)));
+    ensure!(apart, "tag `{}`: its histograms have buckets of different sizes", shown(tag.as_bytes()));
+    let ends = |bin: Option<&Bin>| bin.map(|bin| Interval { low: bin.low, high: bin.high });
+    let count = bins.iter().try_fold(0u64, |sum, bin| sum.checked_add(bin.count)).context("more than 2^64 samples")?;
+    let (mut low, mut high) = (0.0, 0.0);
+    for bin in &bins {
+        low += bin.low as f64 * bin.count as f64;
+        high += bin.high.unwrap_or(bin.low) as f64 * bin.count as f64;
+    }
+    Ok(Series {
+        quantity: "latency".into(),
+        heading: "Latency".into(),
+        labels: if tag.is_empty() { BTreeMap::new() } else { [("tag".to_owned(), tag)].into() },
+        thread,
+        unit: "ns",
+        count: Some(count),
+        min: ends(bins.first()),
+        max: ends(bins.last()),
+        mean: (count > 0).then(|| [low / count as f64, high / count as f64]),
+        bins,
+        ..Series::default()
+    })
 }
 
 #[cfg(test)]

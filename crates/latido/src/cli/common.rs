@@ -27,7 +27,7 @@ pub struct Common {
     metric: Option<String>,
     /// Where runs are kept
     #[arg(long, value_name = "DIR", conflicts_with = "values")]
-    store: Option<PathBuf>,
+    pub store: Option<PathBuf>,
     /// What the values are in [default: numbers of any kind]
     #[arg(long, value_name = "UNIT", value_enum, requires = "values")]
     pub unit: Option<TimeUnit>,

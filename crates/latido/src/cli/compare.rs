@@ -11,7 +11,7 @@ use crate::{host::outcome, output::write_out};
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use latido_report::{
-    compare::{self as of_runs, Asked},
+    compare::{self as of_runs, Arms, Asked},
     numbers::{
         Question, Scale,
         compare::{self, Arm, Outcome},
@@ -137,9 +137,17 @@ fn runs(args: &Args) -> Result<u8> {
     let mut reader = args.common.reader(&asked.metric, true)?;
     let named = Named { runs: &args.runs, arms: &args.arm, base: args.base.as_deref() };
     let arms = named.read(args.by.as_deref(), &mut reader)?;
-    let found = of_runs::of(&arms, &asked).map_err(|why| anyhow!(why))?;
-    args.alike.write(|| found.figures())?;
-    match args.common.json {
+    told(&arms, &asked, &args.alike, args.common.json)
+}
+
+/// Compares arms of stored runs and prints what it finds; the exit status.
+///
+/// # Errors
+/// The arms cannot be compared so, or what was asked for cannot be written.
+pub(super) fn told(arms: &Arms, asked: &Asked, alike: &Alike, json: bool) -> Result<u8> {
+    let found = of_runs::of(arms, asked).map_err(|why| anyhow!(why))?;
+    alike.write(|| found.figures())?;
+    match json {
         true => write_out(&document(&found)?)?,
         false => write_out(&found.text(outcome::style()))?,
     };

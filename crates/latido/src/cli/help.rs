@@ -1,6 +1,6 @@
 //! `latido help`: of a command, of a probe, load or tuning, or of a topic.
 
-use super::{Cli, Usage, known, list};
+use super::{Cli, Usage, foreign, known, list};
 use crate::output::write_out;
 use anyhow::Result;
 use clap::{CommandFactory, ValueEnum};
@@ -49,6 +49,7 @@ pub fn run(args: Args) -> Result<u8> {
     {
         texts.push(list::page(what));
     }
+    texts.extend(foreign::page(&topic));
     texts.extend(TOPICS.iter().filter(|(name, _)| *name == topic).map(|(_, text)| (*text).to_string()));
     if texts.is_empty() {
         let items =
@@ -61,6 +62,7 @@ pub fn run(args: Args) -> Result<u8> {
             .chain(plans)
             .chain(lists)
             .chain(TOPICS.iter().map(|(name, _)| name.to_string()))
+            .chain(foreign::TOOLS.iter().map(|tool| tool.name.to_string()))
             .collect();
         let hint = nearest(&topic, all.iter().map(String::as_str));
         let more = "`latido --help` shows the commands, `latido list` the rest";

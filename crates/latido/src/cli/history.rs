@@ -1,6 +1,7 @@
 //! `latido history`: a statistic over nights or commits, and where its level changed.
 
 use super::{
+    against::Against,
     common::{Alike, Common},
     compare::{DIFFERENCES, ScaleWord},
     nights,
@@ -9,6 +10,7 @@ use super::{
 use crate::{host::outcome, output::write_out};
 use anyhow::{Result, anyhow, ensure};
 use latido_report::{
+    compare,
     history::{self as of_runs, Asked},
     numbers::{
         Scale, document,
@@ -32,9 +34,15 @@ docs/statistics.md says how each figure is computed, and what the keys of --json
 Examples:
   latido history ~/.local/share/latido --plan nightly --metric wakeup.latency.max
   latido history --values nights.csv --unit us
+  latido history ~/.local/share/latido --plan nightly --against last:10
+
+A change takes five nights. Where the newest one to four nights lie above all nights before them since the last change, the
+history is undecided. --against last:N compares the newest run with the N runs before it, by the repeats of each, as `latido
+compare` does; --against NAME compares it with a baseline (`latido baseline set NAME RUN`).
 
 Exit status: 0 no change, or the newest one is to lower values; 2 the newest change is to higher values (worse); 3 too few
-values to tell (below ten). With --metric PROBE.QUANTITY.STATISTIC nothing else decides. 1 error, 64 usage.";
+values to tell (below ten), or newest nights that stand out. With --against 2: the newest run is worse; 3: undecided. With
+--metric PROBE.QUANTITY.STATISTIC nothing else decides. 1 error, 64 usage.";
 
 /// Find where stored runs, or a series of values, changed their level.
 #[derive(clap::Args, Clone, Debug)]
@@ -46,6 +54,9 @@ pub struct Args {
     /// The runs of this plan in DIR
     #[arg(long, value_name = "PLAN", conflicts_with = "values")]
     pub plan: Option<String>,
+    /// Compare the newest run with the N runs before it (last:N), or with a baseline, by their repeats
+    #[arg(long, value_name = "last:N|NAME", conflicts_with = "values")]
+    pub against: Option<Against>,
     /// Lines `label,value` in order of time; - is stdin
     #[arg(long, value_name = "FILE")]
     pub values: Option<PathBuf>,
@@ -88,9 +99,14 @@ pub fn run(args: &Args) -> Result<u8> {
 fn runs(args: &Args) -> Result<u8> {
     let metric = args.common.metric()?;
     let load_margin = args.alike.load_margin()?;
-    let mut reader = args.common.reader(&metric, false)?;
+    let mut reader = args.common.reader(&metric, args.against.is_some())?;
     let runs = nights::read(&args.runs, args.plan.as_deref(), &mut reader)?;
     ensure!(runs.len() <= MOST, "more than {MOST} runs: name the last {MOST}");
+    if let Some(against) = &args.against {
+        let arms = against.arms(args.common.store.as_deref(), runs, &mut reader)?;
+        let asked = compare::Asked { metric, margin: None, despite: args.alike.despite(), load_margin };
+        return super::compare::told(&arms, &asked, &args.alike, args.common.json);
+    }
     let asked = Asked { metric, despite: args.alike.despite(), load_margin };
     let found = of_runs::of(&runs, &asked).map_err(|why| anyhow!(why))?;
     args.alike.write(|| found.figures())?;

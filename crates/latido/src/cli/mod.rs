@@ -1,9 +1,11 @@
 //! The command line: what can be typed, and where each command goes.
 
+mod against;
 mod agent;
 mod arms;
 mod ask;
 mod assemble;
+mod baseline;
 mod check;
 mod common;
 mod compare;
@@ -11,6 +13,7 @@ mod completions;
 mod effects;
 mod export;
 mod flags;
+mod foreign;
 mod gauge;
 mod help;
 mod history;
@@ -74,6 +77,7 @@ enum Command {
     Stats(stats::Args),
     Compare(compare::Args),
     History(history::Args),
+    Baseline(baseline::Args),
     Effects(effects::Args),
     Load(load::Args),
     Station(station::Args),
@@ -108,6 +112,7 @@ impl Cli {
             Command::Stats(_) => Some("stats"),
             Command::Compare(_) => Some("compare"),
             Command::History(_) => Some("history"),
+            Command::Baseline(_) => Some("baseline"),
             Command::Effects(_) => Some("effects"),
             _ => None,
         };
@@ -134,6 +139,7 @@ impl Cli {
             Command::Stats(args) => stats::run(&args),
             Command::Compare(args) => compare::run(&args),
             Command::History(args) => history::run(&args),
+            Command::Baseline(args) => baseline::run(args),
             Command::Effects(args) => effects::run(&args),
             Command::Load(args) => load::run(args),
             Command::Station(args) => station::run(args),
@@ -202,13 +208,11 @@ fn in_our_words(error: &clap::Error) -> Option<Usage> {
         Some(ContextValue::String(word)) => Some(word.as_str()),
         _ => None,
     };
-    match (error.kind(), word(ContextKind::InvalidArg)) {
-        (ErrorKind::UnknownArgument, Some("-p")) => {
-            let message = "there is no short option -p: write --period for the period, --prio for the priority";
-            Some(Usage::new(message).see("run"))
-        }
-        _ => None,
-    }
+    let (ErrorKind::UnknownArgument, Some(flag)) = (error.kind(), word(ContextKind::InvalidArg)) else { return None };
+    // The flags belong to commands that measure; of others clap says what is wrong.
+    let typed = std::env::args().nth(1);
+    let command = typed.as_deref().filter(|command| ["run", "load"].contains(command))?;
+    foreign::hint(command, flag.split('=').next().unwrap_or(flag)).map(Usage::new)
 }
 
 /// Beside a refusal that root does not expect.

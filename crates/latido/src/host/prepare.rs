@@ -169,7 +169,7 @@ mod tests {
             };
             let cells = (1..).zip(outcomes).map(stored).collect();
             let (dir, meta, plan) = (PathBuf::new(), Meta::default(), Plan::default());
-            let run = Run { dir, meta, plan, cells, problems: Vec::new(), damaged: false };
+            let run = Run { dir, meta, plan, cells, problems: Vec::new(), damaged: false, at_work: false };
             let stops = StopRequests::watch().unwrap();
             let (mut sessions, mut screen) = (Sessions::new(None), Screen::new(true));
             all(&[cell.clone(), cell.clone()], Some(&run), &How::default(), &mut sessions, &stops, &mut screen)

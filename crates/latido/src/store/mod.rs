@@ -1,5 +1,6 @@
 //! The store: where runs lie, how they are written and found again.
 
+pub mod baselines;
 mod files;
 mod in_parts;
 mod incoming;

@@ -12,8 +12,10 @@ use latido_model::{
     record::{HostFacts, Record},
     run::{CellState, Manifest, Meta, Planned, Run, SCHEMA, StoredCell, bounds, cell_dir},
 };
+use rustix::fs::{FlockOperation, flock};
 use std::{
     collections::{BTreeMap, btree_map::Entry},
+    fs::File,
     path::{Path, PathBuf},
 };
 
@@ -94,7 +96,15 @@ pub fn read(dir: &Path) -> Result<Run> {
         .into_iter()
         .filter_map(|(number, planned)| cell(dir, number, planned, &measurands, &mut problems))
         .collect();
-    Ok(Run { dir: dir.to_path_buf(), meta, plan, cells, problems, damaged })
+    let at_work = meta.finished.is_none() && is_at_work(dir);
+    Ok(Run { dir: dir.to_path_buf(), meta, plan, cells, problems, damaged, at_work })
+}
+
+/// Whether a process holds the run's lock to write it. Asking takes the lock for no longer than the call lasts, and shared, so that
+/// two who ask are not in each other's way.
+fn is_at_work(dir: &Path) -> bool {
+    let Ok(file) = File::open(dir) else { return false };
+    matches!(flock(&file, FlockOperation::NonBlockingLockShared), Err(rustix::io::Errno::WOULDBLOCK))
 }
 
 /// Refuses more cells and larger records than are kept in memory.

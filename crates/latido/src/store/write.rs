@@ -101,6 +101,12 @@ impl Draft {
     pub fn create(root: &Path, new: New<'_>) -> Result<Self> {
         let now = Timestamp::now();
         let (id, dir) = root::claim(root, new.plan, now)?;
+        // A run without its plan is none: nothing of it stays.
+        Self::begin(id, dir.clone(), now, new).inspect_err(|_| _ = std::fs::remove_dir_all(&dir))
+    }
+
+    /// Writes what a run is begun with into its directory.
+    fn begin(id: String, dir: PathBuf, now: Timestamp, new: New<'_>) -> Result<Self> {
         let limited = |planned: &Planned| planned.cell.conditions.limit.is_some();
         let unjudged = new.contents.plan.expect.is_empty() && !new.contents.cells.iter().any(limited);
         let meta = Meta {

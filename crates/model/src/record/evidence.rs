@@ -65,6 +65,9 @@ pub struct Evidence {
     /// How a program told the samples; absent where latido took them itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<super::Reported>,
+    /// The threads of the program that the probe `task` watched; empty of all others, and in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub watched: Vec<super::WatchedThread>,
     /// Whether the measuring process was stopped meanwhile; absent where it was not, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stopped>,

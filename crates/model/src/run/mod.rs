@@ -45,6 +45,8 @@ pub struct Run {
     pub problems: Vec<String>,
     /// Whether the plan could not be read, so that its cells and expectations are not known.
     pub damaged: bool,
+    /// Whether a process writes it now.
+    pub at_work: bool,
 }
 
 /// `run.json`.

@@ -51,6 +51,30 @@ fn a_change_of_one_series_decides() {
     assert_eq!(of(&turned, &asked("wakeup.latency.max")).unwrap().outcome, Outcome::NotWorse);
 }
 
+/// Three nights at three times the latency are too few for a change, and no reason to call it not worse.
+#[test]
+fn newest_nights_that_stand_out_leave_it_undecided() {
+    let nights = |high: usize| -> Vec<Vec<Observed>> {
+        (0..20).map(|n| night(n, 50, if n < 20 - high { 100 + n as i64 % 7 } else { 300 })).collect()
+    };
+    // Four of them are a change already: the search moves it by one night.
+    for high in 1..=3 {
+        let found = of(&nights(high), &asked("wakeup.latency.max")).unwrap();
+        let busy = &found.series[1].found;
+        assert_eq!((found.outcome, busy.standing_out), (Outcome::Undecided, high as u64), "{high}: {busy:?}");
+    }
+    let text = of(&nights(3), &asked("max")).unwrap().text(crate::terminal::Style { width: 140, color: false });
+    assert!(text.contains("the newest 3 runs cannot be judged yet: they lie above all runs before"), "{text}");
+    assert_eq!(of(&nights(5), &asked("max")).unwrap().outcome, Outcome::Worse);
+    // The highest night of all in the middle says nothing of the newest ones.
+    let mut calm = nights(0);
+    calm[9] = night(9, 50, 900);
+    let found = of(&calm, &asked("max")).unwrap();
+    assert_eq!(found.outcome, Outcome::NotWorse);
+    let text = found.text(crate::terminal::Style { width: 200, color: false });
+    assert!(text.contains("none of the newest 4 stands out") && text.contains("--against last:10"), "{text}");
+}
+
 /// Nine nights decide nothing, and what nobody measured is told with what there is.
 #[test]
 fn too_few_nights_decide_nothing() {

@@ -6,6 +6,7 @@ use crate::{
     terminal::{Paint, Style, hang, paint},
     words,
 };
+use latido_statistics::change::SEGMENT;
 
 /// The most runs that are drawn: the newest.
 const DRAWN: usize = 60;
@@ -36,6 +37,15 @@ impl Histories {
         lines.join("\n") + "\n"
     }
 
+    /// How far the search reaches.
+    fn reach(&self) -> String {
+        let last = self.runs.last().map_or("RUN", |run| run.as_str());
+        format!(
+            "; a change takes {SEGMENT} runs, and none of the newest {} stands out (to test {last} alone: --against last:10)",
+            SEGMENT - 1
+        )
+    }
+
     fn last_word(&self, style: Style) -> Vec<String> {
         let deciding: Vec<&Series> = self.series.iter().filter(|one| one.decides).collect();
         let of = |outcome: Outcome| {
@@ -48,9 +58,11 @@ impl Histories {
             }
             Outcome::Undecided => ("undecided:", Paint::Warn, of(Outcome::Undecided)),
             Outcome::NotWorse if deciding.iter().all(|one| one.found.changes.is_empty()) => {
-                ("not worse:", Paint::Good, "no change of level was found".into())
+                ("not worse:", Paint::Good, format!("no change of level was found{}", self.reach()))
             }
-            Outcome::NotWorse => ("not worse:", Paint::Good, "the newest change is none for the worse".into()),
+            Outcome::NotWorse => {
+                ("not worse:", Paint::Good, format!("the newest change is none for the worse{}", self.reach()))
+            }
         };
         hang(label, tone, &text, style)
     }
@@ -131,6 +143,9 @@ impl Series {
         if self.decides && self.found.changes.is_empty() {
             let text = self.found.refused.clone().unwrap_or_else(|| "no change of level was found".into());
             lines.extend(hang("  ", Paint::Dim, &text, style));
+        }
+        if self.decides && self.found.refused.is_none() && self.found.outcome == Outcome::Undecided {
+            lines.extend(hang("undecided:", Paint::Warn, &self.found.newest_stand_out("run"), style));
         }
         if self.decides && self.found.outcome != self.outcome() {
             let p = self.p_holm.map(p_text).unwrap_or_default();

@@ -33,6 +33,9 @@ pub(super) fn unknown() -> Graded {
 }
 
 pub(super) fn policy(record: &Record, _: &Deciding) -> Graded {
+    if !record.quality.watched.is_empty() {
+        return super::watched::policies(&record.quality.watched);
+    }
     let asked = record.cell.scheduling;
     match &record.quality.policy_refused {
         // What follows is the remedy: the record and the banner tell it once.

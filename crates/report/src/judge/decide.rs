@@ -20,7 +20,9 @@ use latido_model::{
 pub fn word(run: &Run, judgement: &Judgement) -> String {
     match judgement.verdict {
         Verdict::Pass if !is_judged(run) => "MEASURED".into(),
-        verdict if is_interrupted(run, verdict, &judgement.cells) => "INTERRUPTED".into(),
+        verdict if is_interrupted(run, verdict, &judgement.cells) => {
+            if run.at_work { "AT WORK" } else { "INTERRUPTED" }.into()
+        }
         verdict => judgement.headline.outcome(verdict).to_string().to_uppercase(),
     }
 }
@@ -240,6 +242,9 @@ mod tests {
             cell.state = CellState::Pending;
         }
         fixture.run.plan.expect.clear();
+        fixture.run.at_work = true;
+        assert!(said(&fixture).starts_with("AT WORK: 0 of 3"), "{}", said(&fixture));
+        fixture.run.at_work = false;
         insta::assert_snapshot!(said(&fixture), @"INTERRUPTED: 0 of 3 cells measured to the end");
         // What is not real-time is doubtful beyond its early end.
         let mut fixture = Fixture::new(cells());

@@ -37,3 +37,4 @@ pub mod trust;
 mod trusted;
 pub mod unseen;
 pub mod verdict_wording;
+mod watched;

@@ -40,6 +40,9 @@ pub struct History {
     pub segments: Vec<Segment>,
     /// The changes, in order of time.
     pub changes: Vec<Change>,
+    /// How many of the newest values lie above all values before them since the last change, where these are too few for a change;
+    /// 0 where the newest value does not.
+    pub standing_out: u64,
     /// Whether the newest change is one for the worse.
     pub outcome: Outcome,
     /// Why nothing could be found, where nothing could.
@@ -86,7 +89,7 @@ pub struct Change {
 pub enum Outcome {
     /// The newest segment is higher than the one before it.
     Worse,
-    /// Too few values to find any change.
+    /// Too few values to find any change, or newest values that stand out and are too few for one.
     Undecided,
     /// No change, or the newest is one to lower values.
     NotWorse,
@@ -128,13 +131,27 @@ pub fn of(points: &[Point], scale: Scale, unit: Kind) -> Result<History, Refusal
             ratio: (scale == Scale::Ratio).then(|| new.median / old.median),
         })
         .collect();
+    let standing_out = standing_out(values.get(cuts.last().copied().unwrap_or(0)..).unwrap_or_default());
     let outcome = match (changes.last(), &refused) {
         (_, Some(_)) => Outcome::Undecided,
         (Some(newest), _) if newest.difference > 0.0 => Outcome::Worse,
+        _ if standing_out > 0 => Outcome::Undecided,
         _ => Outcome::NotWorse,
     };
     let count = points.len() as u64;
-    Ok(History { unit, scale, level: LEVEL, shortest: SEGMENT, count, segments, changes, outcome, refused })
+    let shortest = SEGMENT;
+    Ok(History { unit, scale, level: LEVEL, shortest, count, segments, changes, standing_out, outcome, refused })
+}
+
+/// How many of the newest values, fewer than a change takes, lie above all others of their segment: the most that do. Of values that
+/// nothing orders the newest one does so once in as many as there are.
+fn standing_out(segment: &[f64]) -> u64 {
+    let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let stand = |newest: &usize| {
+        let (before, after) = segment.split_at(segment.len().saturating_sub(*newest));
+        before.len() >= SEGMENT && after.iter().all(|value| *value > most(before))
+    };
+    (1..SEGMENT).rev().find(stand).unwrap_or(0) as u64
 }
 
 fn segment(points: &[Point]) -> Option<Segment> {
@@ -149,6 +166,19 @@ fn segment(points: &[Point]) -> Option<Segment> {
 }
 
 impl History {
+    /// `the newest 3 runs cannot be judged yet: they lie above all runs before them, and a change takes 5`.
+    pub fn newest_stand_out(&self, what: &str) -> String {
+        let (newest, they) = match self.standing_out {
+            1 => (format!("newest {what}"), "it lies"),
+            many => (format!("newest {many} {what}s"), "they lie"),
+        };
+        let since = if self.changes.is_empty() { "" } else { " since the last change" };
+        let shortest = self.shortest;
+        format!(
+            "the {newest} cannot be judged yet: {they} above all {what}s before{since}, and a change takes {shortest}"
+        )
+    }
+
     /// What a person is shown.
     pub fn text(&self, name: &str, style: Style) -> String {
         let title = format!("{name}: {}", words::many(self.count, "value"));
@@ -191,7 +221,9 @@ impl History {
 
     fn verdict(&self, style: Style) -> Vec<String> {
         let (label, tone, text) = match (self.outcome, &self.refused) {
-            (Outcome::Undecided, why) => ("undecided:", Paint::Warn, why.clone().unwrap_or_default()),
+            (Outcome::Undecided, why) => {
+                ("undecided:", Paint::Warn, why.clone().unwrap_or_else(|| self.newest_stand_out("value")))
+            }
             (Outcome::Worse, _) => ("worse:", Paint::Bad, "the newest change is one to higher values".into()),
             (Outcome::NotWorse, _) if self.changes.is_empty() => (
                 "not worse:",

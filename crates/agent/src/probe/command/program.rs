@@ -16,7 +16,7 @@ use rustix::{
     process::{Pid, Signal, WaitId, WaitIdOptions, waitid},
 };
 use std::{
-    io::{self, PipeReader, Write},
+    io::{self, PipeReader, PipeWriter, Write},
     os::{fd::AsRawFd, unix::process::ExitStatusExt},
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{Sender, channel},
@@ -52,17 +52,7 @@ impl Program {
     pub fn start(probe: &CommandProbe, stage: &Stage<'_>) -> Result<(Self, PipeReader)> {
         let (name, arguments) = probe.argv.split_first().context("`argv` names no program")?;
         let person = Person::behind_sudo();
-        let (mut command, found) = match person {
-            // Runs as the person: by `start_as` below.
-            Some(_) => (Command::new(name), None),
-            None => {
-                let found = program::find(name)?;
-                let found = found.with_context(|| {
-                    format!("there is no program `{name}` on the machine that is measured: install it there, or name its path")
-                })?;
-                (found.command(), Some(found.record()))
-            }
-        };
+        let (mut command, found) = command_of(name, person.is_some())?;
         let no_pipe = "no pipe for what the program tells";
         let (samples, writer) = io::pipe().context(no_pipe)?;
         let (rest, said) = io::pipe().context(no_pipe)?;
@@ -77,19 +67,7 @@ impl Program {
             .env("LATIDO_DURATION_NS", conditions.duration.0.to_string())
             .env("LATIDO_WARMUP_NS", conditions.warmup.0.to_string())
             .env("LATIDO_SEED", stage.cell.seed.to_string());
-        // Who forks only here passes it on to nobody else.
-        let own = match probe.channel {
-            Channel::Stdout => {
-                command.env("LATIDO_SAMPLES_FD", "1").stdout(writer);
-                drop(said);
-                None
-            }
-            Channel::Fd => {
-                fcntl_setfd(&writer, FdFlags::empty()).context(no_pipe)?;
-                command.env("LATIDO_SAMPLES_FD", writer.as_raw_fd().to_string()).stdout(said);
-                Some(writer)
-            }
-        };
+        let own = take_samples(&mut command, probe.channel, writer, said).context(no_pipe)?;
         if let Some(person) = person {
             identity::start_as(&mut command, person.identity());
         }
@@ -221,4 +199,38 @@ fn under(asked: Option<Scheduling>) -> Option<String> {
 /// What a program is called, by the words that start it: a script by its own name, not by what reads it.
 pub(super) fn name_of(argv: &[String]) -> String {
     written::program(argv)
+}
+
+/// The command of a program, found as the person finds it: by `identity::start_as` for a person behind sudo, else by latido, which
+/// records what it found.
+fn command_of(name: &str, for_person: bool) -> Result<(Command, Option<ProgramRecord>)> {
+    if for_person {
+        // Runs as the person: by `identity::start_as` of the caller.
+        return Ok((Command::new(name), None));
+    }
+    let found = program::find(name)?.with_context(|| {
+        format!("there is no program `{name}` on the machine that is measured: install it there, or name its path")
+    })?;
+    Ok((found.command(), Some(found.record())))
+}
+
+/// Gives the program the end of the pipe that takes its samples. What is returned is this process's copy of it, to be closed once the
+/// program has its own: a descriptor that a fork here would pass on to nobody else.
+fn take_samples(
+    command: &mut Command,
+    channel: Channel,
+    writer: PipeWriter,
+    said: PipeWriter,
+) -> Result<Option<PipeWriter>> {
+    match channel {
+        Channel::Stdout => {
+            command.env("LATIDO_SAMPLES_FD", "1").stdout(writer);
+            Ok(None)
+        }
+        Channel::Fd => {
+            fcntl_setfd(&writer, FdFlags::empty())?;
+            command.env("LATIDO_SAMPLES_FD", writer.as_raw_fd().to_string()).stdout(said);
+            Ok(Some(writer))
+        }
+    }
 }

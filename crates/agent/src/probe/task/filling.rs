@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 
 /// The series of a thread.
 struct Thread {
+    /// Its name, told apart from others of the name.
+    name: String,
     /// As in [`QUANTITIES`].
     places: [Place; QUANTITIES.len()],
     slots: Option<Slots>,
@@ -64,6 +66,8 @@ pub(super) fn filled(
     }
     let mut gathered = Gathered::over(interval);
     let mut threads = open(probe, stage, &mut gathered, &seen)?;
+    let named = threads.iter().map(|(pid, thread)| (*pid, thread.name.as_str()));
+    stage.evidence.watched = program.standings.of(named);
     let (met, voided) = walk(trace, program, |one, how| {
         if let Some(thread) = threads.get_mut(&one.pid) {
             thread.take(one, how, &mut gathered);
@@ -144,7 +148,11 @@ fn open(
             }),
             None => None,
         };
-        threads.insert(*pid, Thread { places, slots, unfinished: 0, unseen: 0, until: gathered.interval().ended_ns });
+        let name = name.clone();
+        threads.insert(
+            *pid,
+            Thread { name, places, slots, unfinished: 0, unseen: 0, until: gathered.interval().ended_ns },
+        );
     }
     Ok(threads)
 }

@@ -3,6 +3,7 @@
 mod filling;
 mod program;
 mod slots;
+mod standing;
 mod threads;
 
 use super::looking_on::check;
@@ -164,7 +165,7 @@ impl Probe for TaskProbe {
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
         let mut watched = Watched::find(self, &stage.cpus(), stage.program.as_ref())?;
-        let interval = stage.watch(|| Ok(watched.lives()))?;
+        let interval = stage.watch(|| Ok(watched.looked_at()))?;
         // The recording first: while the program is ended nobody asks what it does.
         let mapped = stage.recorded()?;
         let ended = watched.end()?;

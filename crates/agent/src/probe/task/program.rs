@@ -1,6 +1,6 @@
 //! The program that is watched: found by its number or name, or started and ended.
 
-use super::TaskProbe;
+use super::{TaskProbe, standing::Standings};
 use crate::{
     journal::Marked,
     person::Person,
@@ -31,6 +31,7 @@ pub(super) struct Watched {
     processes: Vec<i32>,
     threads: BTreeSet<i32>,
     started: Option<Started>,
+    standings: Standings,
 }
 
 /// What became of it.
@@ -44,6 +45,8 @@ pub(super) struct Ended {
     pub exit: Option<u8>,
     /// What it printed.
     pub output: Vec<u8>,
+    /// What its threads had of the kernel.
+    pub standings: Standings,
 }
 
 impl Watched {
@@ -55,7 +58,9 @@ impl Watched {
         if !probe.argv.is_empty() {
             let started = Started::start(&probe.argv, cpus, marked)?;
             let pid = started.child.id().cast_signed();
-            return Ok(Self { processes: vec![pid], threads: BTreeSet::from([pid]), started: Some(started) });
+            let threads = BTreeSet::from([pid]);
+            let standings = Standings::default();
+            return Ok(Self { processes: vec![pid], threads, started: Some(started), standings });
         }
         let processes = match (probe.pid, &probe.program) {
             (Some(pid), _) => {
@@ -67,11 +72,17 @@ impl Watched {
             (None, name) => named(name.as_deref().unwrap_or_default())?,
         };
         let threads = processes.iter().flat_map(|pid| threads_of(*pid)).collect();
-        Ok(Self { processes, threads, started: None })
+        Ok(Self { processes, threads, started: None, standings: Standings::default() })
+    }
+
+    /// Looks at what its threads have, once a second; whether any of it is still there.
+    pub fn looked_at(&mut self) -> bool {
+        self.standings.look(&self.processes);
+        self.lives()
     }
 
     /// Whether any of it is still there.
-    pub fn lives(&mut self) -> bool {
+    fn lives(&mut self) -> bool {
         match &mut self.started {
             Some(started) => !started.has_ended(),
             None => self.processes.iter().any(|pid| is_there(*pid)),
@@ -83,7 +94,7 @@ impl Watched {
     /// # Errors
     /// It does not end.
     pub fn end(self) -> Result<Ended> {
-        let mut ended = Ended { threads: self.threads, ..Ended::default() };
+        let mut ended = Ended { threads: self.threads, standings: self.standings, ..Ended::default() };
         match self.started {
             Some(started) => {
                 ended.words = format!("`{}`", started.name);

@@ -116,7 +116,11 @@ fn closed_pipe() -> Stdio {
 #[test]
 fn complaints_name_the_remedy() {
     for (line, status, told) in [
-        (&["run", "-p", "1ms"][..], 64, "there is no short option -p: write --period"),
+        (
+            &["run", "-p", "1ms"][..],
+            64,
+            "latido run has no -p; for that of cyclictest write --prio N; the default is FIFO 80; for that of rtla write period=TIME",
+        ),
         (&["run", "null", "-d", "-5s"], 64, "a span of time is not negative"),
         (&["run", "null", "--seed", "abc"], 64, "a seed is a whole number from 0 to 9223372036854775807"),
         (&["run", "null", "-d", "--load", "none"], 64, "the value before it is missing"),

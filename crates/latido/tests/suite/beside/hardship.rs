@@ -98,6 +98,23 @@ fn a_full_disk_prints_what_was_measured_and_breaks_nothing() {
     assert_eq!(listed.status.code(), Some(3), "an unfinished run is inconclusive: {}", stderr(&listed));
 }
 
+/// A limit on the size of files is met as a full disk is: an error that names the file, and nothing that later listings stumble over.
+#[test]
+fn a_limit_on_the_size_of_files_is_named_and_leaves_nothing() {
+    let world = World::new();
+    let latido = world.latido(["run", "null", "samples=100", "--no-report"]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -f 1; exec \"$0\" \"$@\""]).arg(env!("CARGO_BIN_EXE_latido"));
+    shell.args(["run", "null", "samples=100", "--no-report"]);
+    shell.envs(latido.get_envs().filter_map(|(key, value)| Some((key, value?)))).current_dir(world.dir.path());
+    let output = shell.output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("raise it (ulimit -f)") && said.contains(world.store().to_str().unwrap()), "{said}");
+    let listed = world.run(["list", "runs"]);
+    assert!(listed.status.success() && !stderr(&listed).contains("warning"), "{}", stderr(&listed));
+}
+
 #[test]
 fn a_junk_plan_of_100_megabytes_is_refused_unread() {
     let world = World::new();

@@ -7,6 +7,7 @@ mod command_examples;
 mod command_line;
 mod crash;
 mod docs;
+mod documents;
 mod extremes;
 mod factorial;
 mod goldens;

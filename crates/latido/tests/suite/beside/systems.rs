@@ -220,10 +220,40 @@ fn a_change_over_nights_is_placed() {
     let turned: Vec<&str> = nights.iter().rev().map(String::as_str).collect();
     let (code, out, _) = latido(&world, &[&["history"], turned.as_slice(), &line[2..]].concat());
     assert!(code == 0 && out.contains("none for the worse"), "{out}");
-    // Five nights after the change are needed: with four nothing is found.
+    // Five nights after the change are needed: four stand out, and are not called fine.
     let few: Vec<&str> = nights[..10].iter().map(String::as_str).collect();
     let (code, out, _) = latido(&world, &[&["history"], few.as_slice(), &line[2..]].concat());
-    assert!(code == 0 && out.contains("no change of level"), "{code} {out}");
+    assert!(code == 3 && out.contains("the newest 4 runs cannot be judged yet"), "{code} {out}");
     let (code, out, _) = latido(&world, &[&["history"], &few[..9], &line[2..]].concat());
     assert!(code == 3 && out.contains("too few values"), "{out}");
+}
+
+/// The newest run against those before it and against a baseline, by the repeats of each.
+#[test]
+fn the_newest_night_is_tested_alone() {
+    let world = World::new();
+    let night =
+        |seed: u32, value: &str| run(&world, &["samples=100", value, "--seed", &seed.to_string(), "--repeat", "6"]);
+    let nights: Vec<String> = (0..3).map(|seed| night(seed, "value=10us")).collect();
+    let store = world.store().display().to_string();
+    let line = ["history", &store, "--metric", "null.latency.p50", "--despite", "probe", "--against"];
+    let against = |what: &str| latido(&world, &[&line[..], &[what]].concat());
+    let (code, _, err) = latido(&world, &["history", &nights[0], "--against", "last:10"]);
+    assert!(code == 64 && err.contains("at least two runs"), "{err}");
+    let (code, out, _) = against("last:2");
+    assert!(code != 2 && out.contains("the 2 runs before"), "{code} {out}");
+    let (code, out, _) = latido(&world, &["baseline", "set", "good", &nights[0]]);
+    assert!(code == 0 && out.contains(&nights[0]), "{out}");
+    let (_, out, _) = latido(&world, &["baseline", "list"]);
+    assert_eq!(out, format!("good {}", nights[0]));
+    // Tonight everything takes three times as long.
+    let tonight = night(9, "value=30us");
+    let (code, out, _) = against("last:10");
+    assert!(code == 2 && out.contains("the 3 runs before") && out.contains(&tonight), "{code} {out}");
+    let (code, out, _) = against("good");
+    assert!(code == 2 && out.contains("baseline good"), "{code} {out}");
+    let (code, _, err) = against("god");
+    assert!(code == 1 && err.contains("did you mean `good`?"), "{err}");
+    let (code, _, err) = against("last");
+    assert!(code == 64 && err.contains("last:N"), "{err}");
 }

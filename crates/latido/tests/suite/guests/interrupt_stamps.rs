@@ -283,6 +283,7 @@ fn devices_of_a_guest_are_raised_and_stamped() {
 /// In a guest with PREEMPT_RT the HPET's handler is a thread: t2 is its real entry, by a kprobe that was read back, after the hard
 /// entry and after the switch to the thread, whose priority is set and told. Twice the same bytes.
 #[test]
+#[ignore = "two guests: scripts/slow/lab-guests"]
 fn the_hpets_handler_is_stamped_in_a_guest_twice_alike() {
     if kernel("6.12-rt", "the HPET of a guest").is_none() {
         return;

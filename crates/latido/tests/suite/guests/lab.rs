@@ -102,6 +102,7 @@ fn a_mode_that_was_not_granted_names_both() {
 /// One sweep, killed in its midst, gone on with while the host is crowded, and one member of it measured again alone: the
 /// same bytes each time, other members others, and nothing of the host in them.
 #[test]
+#[ignore = "six guests: scripts/slow/lab-guests"]
 fn a_member_is_the_same_bytes_however_it_comes_about() {
     if kernel("6.12-rt", "determinism of the laboratory").is_none() {
         return;
@@ -208,6 +209,7 @@ fn worst(run: &Path) -> BTreeMap<String, u64> {
 /// that of the kernel that is never preempted. Each member is another draw; and of the list from best to worst the first is
 /// found in which an expectation does not hold, by the members of each.
 #[test]
+#[ignore = "nine guests: scripts/slow/lab-guests"]
 fn kernels_rank_over_the_members_of_a_sweep() {
     const KERNELS: [&str; 3] = ["6.12-rt", "6.12-full", "6.12-none"];
     if KERNELS.iter().any(|name| kernel(name, "kernels ranked in the laboratory").is_none()) {

@@ -86,6 +86,8 @@ pub(super) fn of_all(records: &[&Record], begins: &[u64]) -> Evidence {
         // Each part has a file of its own.
         trace: None,
         reported: records.iter().filter_map(|record| record.quality.reported.clone()).reduce(Reported::and),
+        // A thread of the first part is another one in the next: each is known by its number.
+        watched: records.iter().flat_map(|record| record.quality.watched.clone()).collect(),
         stopped: records.iter().filter_map(|record| record.quality.stopped.clone()).reduce(Stopped::and),
         wall_steps: records.iter().filter_map(|record| record.quality.wall_steps).reduce(WallSteps::and),
         // What did not come together adds up; the rest is what the first part was told.

@@ -1,0 +1,93 @@
+//! What each thread of a watched program has of the kernel: policy, CPUs, locked memory; and what of it changes meanwhile.
+
+use crate::{check::process, machine::Root};
+use latido_model::record::{Standing, WatchedThread};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+/// How often the kernel is asked.
+const EACH: Duration = Duration::from_secs(1);
+/// So many earlier standings of a thread are kept.
+const KEPT: usize = 10;
+
+/// What was seen of each thread, by its number: the last one is in force.
+#[derive(Debug, Default)]
+pub(super) struct Standings {
+    seen: BTreeMap<u32, Vec<Standing>>,
+    asked: Option<Instant>,
+}
+
+impl Standings {
+    /// Asks the kernel, if the last time is a second ago.
+    pub fn look(&mut self, processes: &[i32]) {
+        if self.asked.is_some_and(|asked| asked.elapsed() < EACH) {
+            return;
+        }
+        self.asked = Some(Instant::now());
+        for pid in processes.iter().filter_map(|pid| u32::try_from(*pid).ok()) {
+            let Ok(found) = process::read(&Root::default(), pid) else { continue };
+            for thread in found.threads {
+                let Some(policy) = thread.policy else { continue };
+                self.note(thread.tid, Standing { policy, cpus: thread.cpus, locked_kib: found.locked_kib });
+            }
+        }
+    }
+
+    /// Notes what a thread has; more memory locked than before is growth, and no change of its standing.
+    fn note(&mut self, tid: u32, now: Standing) {
+        let all = self.seen.entry(tid).or_default();
+        match all.last_mut() {
+            Some(last) if (&last.policy, &last.cpus) == (&now.policy, &now.cpus) => *last = now,
+            _ => all.push(now),
+        }
+        if all.len() > KEPT + 1 {
+            all.remove(0);
+        }
+    }
+
+    /// What is known of these threads, by the names that tell them apart.
+    pub fn of<'a>(&self, named: impl Iterator<Item = (i32, &'a str)>) -> Vec<WatchedThread> {
+        let one = |(tid, task): (i32, &str)| {
+            let tid = u32::try_from(tid).ok()?;
+            let (standing, before) = self.seen.get(&tid)?.split_last()?;
+            Some(WatchedThread { task: task.into(), tid, standing: standing.clone(), before: before.to_vec() })
+        };
+        named.filter_map(one).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(policy: &str, locked_kib: u64) -> Standing {
+        Standing { policy: policy.into(), cpus: "0-1".parse().ok(), locked_kib: Some(locked_kib) }
+    }
+
+    /// A new policy is a change, more locked memory is none; the oldest of many changes go.
+    #[test]
+    fn changes_are_kept_in_order() {
+        let mut standings = Standings::default();
+        for (policy, locked) in [("fifo 50", 0), ("fifo 50", 64), ("fifo 70", 64), ("fifo 70", 128)] {
+            standings.note(7, standing(policy, locked));
+        }
+        let found = standings.of([(7, "worker"), (8, "never seen")].into_iter());
+        let [one] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((one.task.as_str(), one.tid), ("worker", 7));
+        assert_eq!((&one.standing, &one.before), (&standing("fifo 70", 128), &vec![standing("fifo 50", 64)]));
+        (0..30).for_each(|prio| standings.note(7, standing(&format!("fifo {prio}"), 0)));
+        assert_eq!(standings.of([(7, "worker")].into_iter())[0].before.len(), KEPT);
+    }
+
+    /// This process is there, and has a policy and CPUs.
+    #[test]
+    fn the_kernel_is_asked() {
+        let mut standings = Standings::default();
+        standings.look(&[std::process::id().cast_signed()]);
+        let own = latido_sys::sched::gettid();
+        let found = standings.of([(own, "test")].into_iter());
+        assert!(!found[0].standing.policy.is_empty() && found[0].standing.cpus.is_some(), "{found:?}");
+    }
+}

@@ -1,0 +1,216 @@
+//! Flags of other tools, and what latido writes in their place: errors, `latido help TOOL` and docs/other-tools.md share this table.
+
+use std::fmt::Write;
+
+/// One flag of another tool.
+#[derive(Clone, Copy, Debug)]
+pub struct Foreign {
+    /// `-a`, `--affinity`: as the tool spells it.
+    pub flags: &'static [&'static str],
+    /// What it does there.
+    pub there: &'static str,
+    /// What to write here.
+    pub here: &'static str,
+}
+
+/// Another tool.
+#[derive(Clone, Copy, Debug)]
+pub struct Tool {
+    /// Its program.
+    pub name: &'static str,
+    /// Its counterpart.
+    pub like: &'static str,
+    /// Its flags.
+    pub flags: &'static [Foreign],
+}
+
+const fn flag(flags: &'static [&'static str], there: &'static str, here: &'static str) -> Foreign {
+    Foreign { flags, there, here }
+}
+
+/// The tools, in the order in which people know them.
+pub const TOOLS: &[Tool] = &[
+    Tool { name: "cyclictest", like: "latido run wakeup", flags: CYCLICTEST },
+    Tool { name: "oslat", like: "latido run gap", flags: OSLAT },
+    Tool { name: "rtla", like: "latido run timerlat, osnoise or hwlat", flags: RTLA },
+    Tool { name: "hackbench", like: "--load messaging", flags: HACKBENCH },
+    Tool { name: "stress-ng", like: "--load stress-ng", flags: STRESS_NG },
+];
+
+const CYCLICTEST: &[Foreign] = &[
+    flag(&["-a", "--affinity"], "CPUs of the threads", "-c CPUS, for example -c 2,3"),
+    flag(&["-A", "--aligned", "--secaligned"], "align the wake-ups", "align=common, which is the default"),
+    flag(&["-b", "--breaktrace"], "stop above so many us", "--stop-on TIME, for example --stop-on 100us"),
+    flag(&["-c", "--clock"], "the clock: 0 monotonic, 1 realtime", "clock=realtime; latido's -c names CPUs"),
+    flag(
+        &["-d", "--distance"],
+        "distance of the threads' wake-ups in us",
+        "distance=500us; latido's -d is the duration",
+    ),
+    flag(&["-D", "--duration"], "length of the test", "-d TIME, for example -d 10m"),
+    flag(
+        &["-h", "--histogram", "-H", "--histofall", "--histfile"],
+        "a histogram of so many us",
+        "nothing: latido keeps every sample; `latido export cyclictest last` writes the histogram",
+    ),
+    flag(&["-i", "--interval"], "the interval in us", "period=TIME, for example period=250us"),
+    flag(&["--json"], "the file of the results", "--json for stdout, or `latido export rt-tests last`"),
+    flag(&["-l", "--loops"], "number of wake-ups", "cycles=N"),
+    flag(
+        &["--latency", "--laptop", "--default-system"],
+        "the target of /dev/cpu_dma_latency",
+        "--tune cstates:as-is leaves the idle states alone; 0 us is the default",
+    ),
+    flag(&["-m", "--mlockall"], "lock the memory", "nothing: latido always locks it"),
+    flag(
+        &["--mainaffinity"],
+        "CPU of the main thread",
+        "nothing: latido keeps its threads off the measured CPUs where it can",
+    ),
+    flag(
+        &["-M", "--refresh_on_max", "-u", "--unbuffered"],
+        "how the screen is refreshed",
+        "nothing, or --quiet for the result alone",
+    ),
+    flag(&["-n", "--nanosleep"], "wait by clock_nanosleep", "nothing: by=nanosleep is the default"),
+    flag(&["-N", "--nsecs"], "print ns", "nothing: latido measures and stores ns"),
+    flag(&["-o", "--oscope"], "print fewer lines", "--quiet"),
+    flag(&["-p", "--priority", "--prio"], "the priority", "--prio N; the default is FIFO 80"),
+    flag(&["--priospread"], "another priority for each thread", "a plan with one group for each priority"),
+    flag(&["-q", "--quiet"], "print a summary alone", "--quiet"),
+    flag(
+        &["-r", "--relative", "-s", "--system"],
+        "wait by another call",
+        "by=timerfd or by=posix-timer (`latido help wakeup`)",
+    ),
+    flag(&["-R", "--resolution"], "check the clock's resolution", "`latido check`"),
+    flag(&["-S", "--smp"], "a thread on each CPU", "nothing: latido measures all usable CPUs"),
+    flag(
+        &["--spike", "--spike-nodes"],
+        "record wake-ups above a trigger",
+        "nothing: latido stores the largest; --explain says why they were late",
+    ),
+    flag(&["--smi"], "count system management interrupts", "nothing: latido counts them where the processor does"),
+    flag(
+        &["-t", "--threads"],
+        "number of threads",
+        "-c CPUS for one thread on each of them; tasks=N for several on each",
+    ),
+    flag(&["--tracemark"], "mark the trace", "--trace, with --stop-on TIME"),
+    flag(&["-v", "--verbose"], "print every value", "`latido report last --format data`"),
+    flag(&["-x", "--posix_timers"], "wait by POSIX timers", "by=posix-timer"),
+];
+
+const OSLAT: &[Foreign] = &[
+    flag(&["-b", "--bucket-size", "-B", "--bias"], "the histogram's buckets", "nothing: latido keeps every gap"),
+    flag(&["-c", "--cpu-list"], "CPUs of the loops", "-c CPUS"),
+    flag(&["-C", "--cpu-main-thread"], "CPU of the main thread", "nothing: latido leaves one CPU for everything else"),
+    flag(&["-D", "--duration"], "length of the test", "-d TIME, for example -d 10m"),
+    flag(&["-f", "--rtprio"], "priority under SCHED_FIFO", "--prio N"),
+    flag(&["-m", "--workload-mem", "-w", "--workload"], "work between the readings", "--load memory"),
+    flag(&["-s", "--single-preheat"], "how the loop warms up", "--warmup TIME"),
+    flag(&["-T", "--trace-threshold"], "stop above so many us", "--stop-on TIME"),
+    flag(&["-z", "--zero-omit"], "leave empty buckets out", "nothing: latido prints none"),
+];
+
+const RTLA: &[Foreign] = &[
+    flag(&["-a", "--auto"], "stop above so many us and trace", "--stop-on TIME --trace; --explain says why"),
+    flag(&["-c", "--cpus"], "CPUs to measure", "-c CPUS"),
+    flag(&["-d", "--duration"], "length of the test", "-d TIME"),
+    flag(
+        &["-H", "--house-keeping"],
+        "CPUs of the tool",
+        "nothing: latido keeps its threads off the measured CPUs where it can",
+    ),
+    flag(&["-i", "--irq"], "stop at such an interrupt latency", "--stop-on TIME"),
+    flag(
+        &["-k", "--kernel-threads", "-u", "--user-threads"],
+        "who waits",
+        "timerlat for the kernel's thread, wakeup for one of user space",
+    ),
+    flag(&["-p", "--period"], "the period in us", "period=TIME"),
+    flag(&["-P", "--priority"], "policy and priority", "--policy POLICY and --prio N"),
+    flag(&["-r", "--runtime"], "how long osnoise looks in each period", "runtime=TIME of osnoise"),
+    flag(&["-s", "--stack"], "stacks of long latencies", "--explain"),
+    flag(&["-S", "--stop", "-T", "--stop-total", "--thread"], "stop above so many us", "--stop-on TIME"),
+    flag(&["-t", "--trace"], "the file of the trace", "--trace; it lies beside the record"),
+];
+
+const HACKBENCH: &[Foreign] = &[
+    flag(&["-g", "--groups"], "number of groups", "--load messaging:groups=N"),
+    flag(&["-f", "--fds"], "senders and receivers of a group", "--load messaging:pairs=N"),
+    flag(&["-l", "--loops"], "number of messages", "nothing: a load lasts as long as its cell"),
+    flag(&["-s", "--datasize"], "size of a message", "--load messaging:size=BYTES"),
+    flag(&["-p", "--pipe"], "send by pipes", "--load messaging:by=pipes"),
+    flag(
+        &["-i", "--inet", "-T", "--threads", "-P", "--process", "-F", "--fifo"],
+        "how it is built",
+        "--load messaging:with=hackbench takes hackbench with its defaults",
+    ),
+];
+
+const STRESS_NG: &[Foreign] = &[
+    flag(&["-c", "--cpu"], "workers that compute", "--load stress-cpu, or --load stress-ng:cpu=N"),
+    flag(&["-m", "--vm", "--vm-bytes"], "workers that fill memory", "--load stress-ng:vm=N,vm-bytes=SIZE"),
+    flag(&["-i", "--io", "-d", "--hdd"], "workers that write", "--load disk, or --load stress-ng:hdd=N"),
+    flag(&["-t", "--timeout"], "when it ends", "nothing: a load lasts as long as its cell"),
+    flag(&["--taskset"], "CPUs of the workers", "cpus=LIST of most loads (`latido help stress-ng`)"),
+];
+
+/// What an unknown flag means in other tools, and what to write here; `None` of one that none of them has.
+pub fn hint(command: &str, flag: &str) -> Option<String> {
+    let mut all: Vec<(&str, &str)> = Vec::new();
+    for tool in TOOLS {
+        let here = tool.flags.iter().find(|one| one.flags.contains(&flag)).map(|one| one.here);
+        all.extend(here.filter(|here| !all.iter().any(|(_, known)| known == here)).map(|here| (tool.name, here)));
+    }
+    let (first, _) = all.first()?;
+    let each: Vec<String> = all.iter().map(|(tool, here)| format!("for that of {tool} write {here}")).collect();
+    Some(format!("latido {command} has no {flag}; {} (`latido help {first}`)", each.join("; ")))
+}
+
+/// The page of a tool.
+pub fn page(name: &str) -> Option<String> {
+    let tool = TOOLS.iter().find(|tool| tool.name == name)?;
+    let mut text = format!("{name} and latido: its counterpart is `{}`\n\n", tool.like);
+    for one in tool.flags {
+        let _ = writeln!(text, "  {}\n      there: {}\n      here:  {}", one.flags.join(", "), one.there, one.here);
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// docs/other-tools.md has a row for each flag, as it stands here.
+    #[test]
+    fn the_page_of_the_documentation_has_the_same_rows() {
+        let page = include_str!("../../../../docs/other-tools.md");
+        let mut rows = 0;
+        for tool in TOOLS {
+            assert!(page.contains(&format!("## {}\n", tool.name)), "{}", tool.name);
+            for one in tool.flags {
+                let row = format!("| `{}` | {} | {} |\n", one.flags.join("`, `"), one.there, one.here);
+                assert!(page.contains(&row), "{row}");
+                rows += 1;
+            }
+        }
+        assert_eq!(page.lines().filter(|line| line.starts_with("| `-")).count(), rows);
+    }
+
+    #[test]
+    fn a_flag_is_met_with_what_to_write() {
+        let said = hint("run", "--affinity").unwrap();
+        assert_eq!(
+            said,
+            "latido run has no --affinity; for that of cyclictest write -c CPUS, for example -c 2,3 (`latido help cyclictest`)"
+        );
+        let said = hint("run", "--groups").unwrap();
+        assert!(said.contains("--load messaging:groups=N"), "{said}");
+        assert_eq!(hint("run", "--no-such-flag"), None);
+        // Two tools that mean the same are told once, and those that mean different things each.
+        let said = hint("run", "-t").unwrap();
+        assert_eq!(said.matches("for that of").count(), 3, "{said}");
+    }
+}
