@@ -262,7 +262,8 @@ fn walk<S: Sink, const LITTLE: bool>(
     met.unpaired = pairing.end(met.last, sink);
     met.refused = pairing.tasks.refused();
     met.devices = pairing.devices.clone();
-    if !met.said.any() {
+    // A ring without a page has no marks.
+    if !met.said.any() && met.events > 0 {
         met.said.none(Source::Pages);
     }
     met

@@ -59,6 +59,7 @@ fn losses_are_told_by_their_source() {
         "{}",
         one.lost.sentence()
     );
+    assert_eq!((one.lost.over_ns, one.lost.over_cpu), (None, None));
     let json = serde_json::to_value(&one).unwrap();
     assert_eq!((&json["lost"]["stated"][0]["by"], &json["lost"]["stated"][0]["cpu"]), (&"lines".into(), &1.into()));
     // latido says that nothing is lost where a source says so, and only there.

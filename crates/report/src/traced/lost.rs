@@ -25,8 +25,9 @@ impl Lost {
             stated: stated.collect(),
             none_by: said.none_by().map(Source::key),
             unplaced: said.unplaced(),
-            over_ns: met.over.map(|over| over.saturating_sub(met.first)),
-            over_cpu: met.over_cpu,
+            // Lines without a time, as those of a graph, have no order that could break off.
+            over_ns: met.over.filter(|_| met.events > 0).map(|over| over.saturating_sub(met.first)),
+            over_cpu: met.over_cpu.filter(|_| met.events > 0),
             none: said.none_by(),
             placed: said.placed(),
             backwards: met.backwards,
@@ -56,7 +57,7 @@ impl Lost {
         if parts.is_empty() {
             parts.push(match self.none {
                 Some(source) => format!("no event, by {}", source.name()),
-                None => "not stated: nothing in the text says that events are lost, nor that none are".into(),
+                None => "not stated: nothing here says that events are lost, nor that none are".into(),
             });
         }
         if self.unseen > 0 {
