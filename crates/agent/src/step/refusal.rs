@@ -59,8 +59,8 @@ fn denied(root: &Root, path: &str) -> String {
         );
     }
     if rustix::process::geteuid().is_root() && path.starts_with(DEBUGFS) && !root.exists(LOCKDOWN) {
-        return "even root may not here, and this machine does not show whether its kernel is locked down: in a container, start \
-                it with --privileged; with Secure Boot, switch that off"
+        return "even root may not here: kernel lockdown, as Secure Boot brings, may refuse debugfs (this machine does not show it), \
+                or a container does: start that with --privileged"
             .into();
     }
     if rustix::process::geteuid().is_root() {
