@@ -36,3 +36,19 @@ pub fn bounded(imported: &Imported, bytes: usize) -> Result<()> {
     let found = imported.series.iter().map(|series| series.bins.len()).fold(0, usize::saturating_add);
     enough(found, bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many buckets as a file may become are enough, and one more is refused, with both numbers.
+    #[test]
+    fn one_bucket_more_than_a_file_may_become_is_refused() {
+        for bytes in [0, 31_000, 10_000_000] {
+            let most = buckets(bytes);
+            assert!(enough(most, bytes).is_ok());
+            let error = enough(most + 1, bytes).unwrap_err().to_string();
+            assert!(error.contains(&most.to_string()) && error.contains(&bytes.to_string()), "{error}");
+        }
+    }
+}
