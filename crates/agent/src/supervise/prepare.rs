@@ -2,7 +2,9 @@
 
 use super::{Serving, admission, assign::assign, traced};
 use crate::{
-    capture, check, journal,
+    capture,
+    catalogue::Installed,
+    check, journal,
     journal::lock,
     load::{self, LOADS},
     loading::{Surroundings, running::is_own},
@@ -15,6 +17,7 @@ use crate::{
 };
 use anyhow::{Context, Result, ensure};
 use latido_model::{
+    catalogue::Catalogue,
     cell::{Cell, Item},
     check::{Point, Severity},
     cpus::CpuSet,
@@ -144,7 +147,7 @@ fn measurands(cells: &[Cell], ready: &mut Ready) -> Result<()> {
         let known = items.iter().position(|item| **item == cell.probe);
         if known.is_none() {
             items.push(&cell.probe);
-            ready.measurands.push(registry::build("probe", PROBES, &cell.probe)?.measurand());
+            ready.measurands.push(Installed.measurand(&cell.probe)?);
         }
         ready.measurand.push(known.unwrap_or(items.len() - 1));
     }

@@ -1,0 +1,97 @@
+//! The studies by their names on this machine.
+
+use crate::common::{self, World, stderr};
+use serde_json::Value;
+use std::fs;
+
+/// Stock and isolated cells are the same but for the isolation: CPU, threads, samples asked for, what the loads were told.
+fn equal(name: &str, records: &[Value]) {
+    let told = |record: &Value| {
+        let series = record["series"].as_array().unwrap();
+        let cpus: Vec<&Value> = series.iter().map(|one| &one["cpu"]).collect();
+        let cell = &record["cell"];
+        // Rivals may not enter an isolated CPU.
+        let rivals = cell["load"]["id"] == "rt-interference";
+        let loads = record["load"].as_array().unwrap().iter().filter(|_| !rivals);
+        let loads: Vec<String> = loads.map(words_without_seed).collect();
+        format!("{} {} {cpus:?} {loads:?}", cell["scheduling"], cell["probe"])
+    };
+    let of = |tuning: &str| -> Vec<String> {
+        let mut all: Vec<String> =
+            records.iter().filter(|record| record["cell"]["tuning"]["id"] == tuning).map(told).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(of("stock"), of("isolated"), "{name}");
+    for record in records.iter().filter(|record| record["cell"]["tuning"]["id"] == "isolated") {
+        let tunings: Vec<&Value> =
+            record["tunings"].as_array().unwrap().iter().map(|one| &one["item"]["name"]).collect();
+        for wanted in ["isolate", "irqs", "frequency"] {
+            assert!(tunings.iter().any(|name| *name == wanted), "{name}: {tunings:?}");
+        }
+    }
+}
+
+/// What a load was told but for its seed, which is the cell's.
+fn words_without_seed(load: &Value) -> String {
+    let argv: Vec<&str> = load["argv"].as_array().unwrap()[1..].iter().map(|word| word.as_str().unwrap()).collect();
+    let mut after_seed = false;
+    let mut told = Vec::new();
+    for word in argv.iter().flat_map(|word| word.split(',')) {
+        if !after_seed && !word.starts_with("seed=") && word != "--seed" {
+            told.push(word);
+        }
+        after_seed = word == "--seed";
+    }
+    told.join(" ")
+}
+
+/// Needs the whole machine.
+mod alone {
+    use super::*;
+
+    /// Each study runs by its name on this machine: everything that it can have here is measured, the rest is skipped, and
+    /// the report cites the study, says how far it was shortened and has the printed numbers beside.
+    #[test]
+    fn the_studies_run_by_name() {
+        if !common::realtime("the studies by name") {
+            return;
+        }
+        // They isolate a CPU.
+        let _machine = common::machine();
+        for (name, author, table) in [
+            ("scheduling-latency", "Revuelta", "mutex"),
+            ("embedded-properties", "Toyooka", "switch"),
+            ("execution-times", "González", "compute"),
+        ] {
+            let world = World::new();
+            let output = world.run(["run", name, "--scale=0.0005", "--repeat=1", "--json"]);
+            let said = stderr(&output);
+            // Conclusions that need another kernel are not measured, so that no study passes here.
+            assert!(matches!(output.status.code(), Some(2 | 3)), "{name}: {said}");
+            let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+            let records = document["records"].as_array().unwrap();
+            assert!(
+                records.len() >= 5 && records.iter().all(|record| record["outcome"]["kind"] == "complete"),
+                "{name}"
+            );
+            let printed = world.run(["report", "last", "-o", "page.html", "--published"]);
+            assert_eq!(printed.status.code(), Some(0), "{}", stderr(&printed));
+            // Its results are charts: there are no numbers to set beside, and latido says so.
+            assert_eq!(
+                stderr(&printed).contains("no printed numbers"),
+                name == "execution-times",
+                "{}",
+                stderr(&printed)
+            );
+            let page = fs::read_to_string(world.path("page.html")).unwrap();
+            equal(name, records);
+            for text in
+                [author, table, "Measured at 0.05", "of the published size", "not measured", "Conclusions of the study"]
+            {
+                assert!(page.contains(text), "{name}: no `{text}` in the report");
+            }
+            assert_eq!(page.contains("published 20"), name != "execution-times", "{name}");
+        }
+    }
+}
