@@ -1,6 +1,9 @@
 //! The programs that latido starts: found once, refused where others may replace them, started by their whole path.
 
-use crate::rights::{self, Trust, is_root};
+use crate::{
+    person::Person,
+    rights::{self, Trust, is_root},
+};
 use anyhow::{Context, Result};
 use latido_model::{protocol::hex, record::ProgramRecord};
 use sha2::{Digest, Sha256};
@@ -48,6 +51,19 @@ impl Program {
             sha256: self.sha256.clone(),
         }
     }
+}
+
+/// The command of a program of the person's: with a person behind sudo as that person finds it, whom the caller makes it run as; else
+/// found by latido, with what the record keeps of it. `None` where there is none.
+///
+/// # Errors
+/// As [`find`].
+pub fn of_person(name: &str, person: Option<&Person>) -> Result<Option<(Command, Option<ProgramRecord>)>> {
+    if person.is_some() {
+        // Runs as the person: by `identity::start_as` of the callers.
+        return Ok(Some((Command::new(name), None)));
+    }
+    Ok(find(name)?.map(|found| (found.command(), Some(found.record()))))
 }
 
 /// Whether programs that this process starts as itself may read what lies there: for root, that nobody else can change what

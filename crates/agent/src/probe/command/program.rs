@@ -52,7 +52,9 @@ impl Program {
     pub fn start(probe: &CommandProbe, stage: &Stage<'_>) -> Result<(Self, PipeReader)> {
         let (name, arguments) = probe.argv.split_first().context("`argv` names no program")?;
         let person = Person::behind_sudo();
-        let (mut command, found) = command_of(name, person.is_some())?;
+        let (mut command, found) = program::of_person(name, person.as_ref())?.with_context(|| {
+            format!("there is no program `{name}` on the machine that is measured: install it there, or name its path")
+        })?;
         let no_pipe = "no pipe for what the program tells";
         let (samples, writer) = io::pipe().context(no_pipe)?;
         let (rest, said) = io::pipe().context(no_pipe)?;
@@ -199,19 +201,6 @@ fn under(asked: Option<Scheduling>) -> Option<String> {
 /// What a program is called, by the words that start it: a script by its own name, not by what reads it.
 pub(super) fn name_of(argv: &[String]) -> String {
     written::program(argv)
-}
-
-/// The command of a program, found as the person finds it: by `identity::start_as` for a person behind sudo, else by latido, which
-/// records what it found.
-fn command_of(name: &str, for_person: bool) -> Result<(Command, Option<ProgramRecord>)> {
-    if for_person {
-        // Runs as the person: by `identity::start_as` of the caller.
-        return Ok((Command::new(name), None));
-    }
-    let found = program::find(name)?.with_context(|| {
-        format!("there is no program `{name}` on the machine that is measured: install it there, or name its path")
-    })?;
-    Ok((found.command(), Some(found.record())))
 }
 
 /// Gives the program the end of the pipe that takes its samples. What is returned is this process's copy of it, to be closed once the

@@ -16,7 +16,7 @@ use std::{
     fs, io,
     os::unix::process::ExitStatusExt,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -122,14 +122,8 @@ impl Started {
     fn start(argv: &[String], cpus: &[u32], marked: Option<&Marked>) -> Result<Self> {
         let (name, arguments) = argv.split_first().context("`argv` names no program")?;
         let person = Person::behind_sudo();
-        let mut command = match person {
-            // Runs as the person: by `start_as` below.
-            Some(_) => Command::new(name),
-            None => {
-                let found = program::find(name)?;
-                found.with_context(|| format!("there is no program `{name}` that may be run here"))?.command()
-            }
-        };
+        let found = program::of_person(name, person.as_ref())?;
+        let (mut command, _) = found.with_context(|| format!("there is no program `{name}` that may be run here"))?;
         let (reader, writer) = io::pipe().context("no pipe for what the program prints")?;
         let output = Overheard::from(reader)?;
         let errors = writer.try_clone().context("no pipe for what the program prints")?;
@@ -278,7 +272,7 @@ mod tests {
     /// Processes are found by patterns, and who is not there is answered with the nearest name.
     #[test]
     fn a_name_that_nobody_has_is_answered_with_the_nearest() {
-        let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
+        let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = sleeper.id().cast_signed();
         while !names(pid).iter().any(|name| name == "sleep") {
             thread::sleep(LOOK);

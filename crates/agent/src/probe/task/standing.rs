@@ -7,8 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often the kernel is asked.
+/// latido asks the kernel so often, and less often where its answers take longer than a hundredth of that: the machine is measured.
 const EACH: Duration = Duration::from_secs(1);
+const SHARE: u32 = 100;
+/// Of so many processes at most.
+const MOST: usize = 256;
 /// So many earlier standings of a thread are kept.
 const KEPT: usize = 10;
 
@@ -16,18 +19,31 @@ const KEPT: usize = 10;
 #[derive(Debug, Default)]
 pub(super) struct Standings {
     seen: BTreeMap<u32, Vec<Standing>>,
-    asked: Option<Instant>,
+    /// Not before then again.
+    next: Option<Instant>,
 }
 
 impl Standings {
-    /// Asks the kernel, if the last time is a second ago.
+    /// Asks the kernel of these processes and of those that they started, if it is time.
     pub fn look(&mut self, processes: &[i32]) {
-        if self.asked.is_some_and(|asked| asked.elapsed() < EACH) {
+        let began = Instant::now();
+        if self.next.is_some_and(|next| began < next) {
             return;
         }
-        self.asked = Some(Instant::now());
-        for pid in processes.iter().filter_map(|pid| u32::try_from(*pid).ok()) {
-            let Ok(found) = process::read(&Root::default(), pid) else { continue };
+        self.ask(&Root::default(), processes.iter().filter_map(|pid| u32::try_from(*pid).ok()).collect());
+        self.next = Some(began + EACH.max(began.elapsed() * SHARE));
+    }
+
+    fn ask(&mut self, root: &Root, mut processes: Vec<u32>) {
+        let mut at = 0;
+        while let Some(pid) = processes.get(at).copied() {
+            at += 1;
+            let Ok(found) = process::read(root, pid) else { continue };
+            for child in found.threads.iter().flat_map(|thread| children(root, pid, thread.tid)) {
+                if processes.len() < MOST && !processes.contains(&child) {
+                    processes.push(child);
+                }
+            }
             for thread in found.threads {
                 let Some(policy) = thread.policy else { continue };
                 self.note(thread.tid, Standing { policy, cpus: thread.cpus, locked_kib: found.locked_kib });
@@ -56,6 +72,12 @@ impl Standings {
         };
         named.filter_map(one).collect()
     }
+}
+
+/// The processes that a thread started and that live (proc_pid_task(5); none of a kernel without CONFIG_PROC_CHILDREN).
+fn children(root: &Root, pid: u32, tid: u32) -> Vec<u32> {
+    let text = root.read(&format!("proc/{pid}/task/{tid}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|child| child.parse().ok()).collect()
 }
 
 #[cfg(test)]
@@ -89,5 +111,28 @@ mod tests {
         let own = latido_sys::sched::gettid();
         let found = standings.of([(own, "test")].into_iter());
         assert!(!found[0].standing.policy.is_empty() && found[0].standing.cpus.is_some(), "{found:?}");
+    }
+
+    /// A program behind a shell is the one that works.
+    #[test]
+    fn children_are_looked_at() {
+        let mut shell = std::process::Command::new("sh").args(["-c", "sleep 60; true"]).spawn().unwrap();
+        let mut standings = Standings::default();
+        let has_child = |standings: &mut Standings| {
+            standings.ask(&Root::default(), vec![shell.id()]);
+            standings.seen.keys().any(|tid| *tid != shell.id())
+        };
+        let kernel_tells = Root::default().exists(&format!("proc/{}/task/{}/children", shell.id(), shell.id()));
+        while kernel_tells && !has_child(&mut standings) {
+            std::thread::yield_now();
+        }
+        let child = standings.seen.keys().copied().find(|tid| *tid != shell.id());
+        for pid in
+            child.into_iter().chain([shell.id()]).filter_map(|pid| rustix::process::Pid::from_raw(pid.cast_signed()))
+        {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+        shell.wait().unwrap();
+        assert_eq!(child.is_some(), kernel_tells);
     }
 }
