@@ -22,7 +22,7 @@ pub use limits::group_limits;
 pub use policy::policy;
 pub use preemption::{BOOT_PARAMETER, parameter};
 pub use reach::{Reach, housekeeping, kept_free};
-pub use root::Root;
+pub use root::{LOCKDOWN, Root};
 
 pub use config::{config, config_text};
 use cpu::{cpu, isolation};

@@ -7,6 +7,9 @@ use std::{
     str::FromStr,
 };
 
+/// Where a kernel shows its lockdown.
+pub const LOCKDOWN: &str = "sys/kernel/security/lockdown";
+
 /// No file of interest is longer; a hostile one must not fill the memory.
 const LONGEST: u64 = 1 << 20;
 
@@ -90,7 +93,7 @@ impl Root {
 
     /// The lockdown mode in force, where the kernel tells and it is not `none` (kernel_lockdown(7)).
     pub fn lockdown(&self) -> Option<String> {
-        self.choice("sys/kernel/security/lockdown").filter(|mode| mode != "none")
+        self.choice(LOCKDOWN).filter(|mode| mode != "none")
     }
 
     /// The names in a directory, `cpu2` before `cpu10`; empty where there is none.

@@ -1,6 +1,6 @@
 //! Why a setting cannot be read or written, and what to do about it.
 
-use crate::machine::Root;
+use crate::machine::{LOCKDOWN, Root};
 use anyhow::{Error, anyhow};
 use std::io::{self, ErrorKind};
 
@@ -42,9 +42,6 @@ pub fn beforehand(root: &Root, path: &str) -> Option<Error> {
         _ => anyhow!("/{path} may not be changed: {}", denied(root, path)),
     })
 }
-
-/// Where the kernel shows its lockdown.
-const LOCKDOWN: &str = "sys/kernel/security/lockdown";
 
 const READ_ONLY: &str = "it is mounted read-only, as in containers: run latido on the host, or start the container with \
                          --privileged";
