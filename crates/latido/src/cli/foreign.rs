@@ -209,7 +209,7 @@ mod tests {
         let said = hint("run", "--groups").unwrap();
         assert!(said.contains("--load messaging:groups=N"), "{said}");
         assert_eq!(hint("run", "--no-such-flag"), None);
-        // Two tools that mean the same are told once, and those that mean different things each.
+        // The hint names once what two tools mean alike, and each of what they mean differently.
         let said = hint("run", "-t").unwrap();
         assert_eq!(said.matches("for that of").count(), 3, "{said}");
     }

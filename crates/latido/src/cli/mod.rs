@@ -48,6 +48,7 @@ use clap::{
     Parser, Subcommand,
     error::{ContextKind, ContextValue, ErrorKind},
 };
+use latido_model::catalogue::Kind;
 use latido_sys::identity;
 use std::fmt;
 
@@ -210,9 +211,26 @@ fn in_our_words(error: &clap::Error) -> Option<Usage> {
     };
     let (ErrorKind::UnknownArgument, Some(flag)) = (error.kind(), word(ContextKind::InvalidArg)) else { return None };
     // The flags belong to commands that measure; of others clap says what is wrong.
-    let typed = std::env::args().nth(1);
-    let command = typed.as_deref().filter(|command| ["run", "load"].contains(command))?;
-    foreign::hint(command, flag.split('=').next().unwrap_or(flag)).map(Usage::new)
+    let typed: Vec<String> = std::env::args().skip(1).take(2).collect();
+    let command = typed.first().map(String::as_str).filter(|command| ["run", "load"].contains(command))?;
+    let flag = flag.split('=').next().unwrap_or(flag);
+    let own = typed.get(1).and_then(|item| option_of(item.split(':').next()?, flag));
+    own.or_else(|| foreign::hint(command, flag))
+        .map(|hint| Usage::new(hint).see(if command == "run" { "run" } else { "load" }))
+}
+
+/// What to write for a flag that is called as an option of the probe or load.
+fn option_of(item: &str, flag: &str) -> Option<String> {
+    let key = flag.strip_prefix("--")?;
+    let has = |kind| known::list(kind).entry(item).is_some_and(|entry| documents(entry.help, key));
+    [Kind::Probe, Kind::Load].into_iter().find(|kind| has(*kind)).map(|kind| {
+        format!("{flag}: `{key}` is an option of the {} `{item}`: write {key}=VALUE behind its name", kind.word())
+    })
+}
+
+/// Whether a help text has a line that begins with this option.
+fn documents(help: &str, key: &str) -> bool {
+    help.lines().any(|line| line.starts_with("  ") && line.split_whitespace().next() == Some(key))
 }
 
 /// Beside a refusal that root does not expect.

@@ -121,6 +121,11 @@ fn complaints_name_the_remedy() {
             64,
             "latido run has no -p; for that of cyclictest write --prio N; the default is FIFO 80; for that of rtla write period=TIME",
         ),
+        (
+            &["run", "wakeup", "--deadline", "1ms"],
+            64,
+            "`deadline` is an option of the probe `wakeup`: write deadline=VALUE behind its name",
+        ),
         (&["run", "null", "-d", "-5s"], 64, "a span of time is not negative"),
         (&["run", "null", "--seed", "abc"], 64, "a seed is a whole number from 0 to 9223372036854775807"),
         (&["run", "null", "-d", "--load", "none"], 64, "the value before it is missing"),
