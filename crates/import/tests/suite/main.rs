@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by a panic")]
 
 mod common;
+mod contradictions;
 mod cyclictest;
+mod dual_kernels;
 mod others;
 mod rt_tests;
 mod rtla;
