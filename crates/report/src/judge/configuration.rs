@@ -117,6 +117,7 @@ impl Configuration {
         let limit = self.cell.conditions.limit?.0;
         let stretch_ns = self.measurand.period.map_or(0, |period| period.0).max(limit);
         let is_emulated = self.machine.emulated.is_some();
+        let mostly = pooled.above_limit.is_some_and(|above| above > pooled.summary.count / 2);
         let watch = |repeat: &'_ Repeat| {
             let tracks = self.tracks(pooled).filter(|(of, _)| std::ptr::eq(*of, repeat));
             let crowd = tracks.map(|(_, track)| crowd_ns(&track.largest, track.plain.count)).max();
@@ -125,13 +126,9 @@ impl Configuration {
                 _ => bursts(repeat, pooled, i64::try_from(limit).ok()?, stretch_ns)?,
             };
             let crowd_ns = crowd.unwrap_or(0);
-            Some(Watch { seen, crowd_ns, ..Watch::none(&self.cell, is_emulated, repeat.elapsed_ns) })
+            Some(Watch { seen, mostly, crowd_ns, ..Watch::none(&self.cell, is_emulated, repeat.elapsed_ns) })
         };
         let watches: Vec<Watch<'_>> = self.repeats.iter().map(watch).collect::<Option<_>>()?;
-        // Bursts that follow each other closely count as one, and so too few are counted.
-        if !is_emulated && pooled.above_limit.is_some_and(|above| above > pooled.summary.count / 2) {
-            return Some(Rarity::Crowded(watches.iter().map(|watch| watch.seen).sum()));
-        }
         Rarity::of(&watches, stretch_ns)
     }
 }

@@ -32,6 +32,7 @@ mod reported;
 mod run_delay;
 mod stamps;
 pub mod title;
+mod took;
 mod tracing;
 pub mod trust;
 mod trusted;

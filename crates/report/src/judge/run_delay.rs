@@ -54,7 +54,7 @@ fn most(record: &Record) -> Option<(u64, u64, &ThreadEvidence)> {
 /// `foreign tasks`: those that were seen. Where none was, and yet a real-time thread waited for somebody, "none" would be wrong:
 /// programs that live for some ms come and go between two looks.
 pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
-    let (grade, state) = super::checks::foreign(record, deciding);
+    let (grade, state) = super::took::foreign(record, deciding);
     let open = if is_shared(record) { None } else { most(record).map(|(open, ..)| open) };
     match open.filter(|open| grade == Ok && is_much(*open, record)) {
         Some(open) => {

@@ -10,6 +10,7 @@ use super::{
     },
     run_delay::{self, run_delay},
     stamps::stamps,
+    took,
 };
 use super::{
     load_course::load_course,
@@ -163,17 +164,23 @@ pub const CHECKS: &[Check] = &[
         run_delay::foreign,
     )
     .of_threads(),
-    check("steal", "/proc/stat", "in a second that decides a failure, as long as its excess", Contaminated, steal),
+    check(
+        "steal",
+        "/proc/stat",
+        "in a second that decides a failure, as long as its excess",
+        Contaminated,
+        took::steal,
+    ),
     check(
         "kernel threads",
         "/proc/*/task/*/schedstat",
         "in a second that decides a failure, as long as its excess; or 1 % of the time",
         Note,
-        kernel_threads,
+        took::kernel_threads,
     )
     .of_threads(),
-    check("smi", "MSR 0x34", "any", Note, smi),
-    check("throttle", "gaps with run delay, against the kernel's limits", "any", Note, throttle).of_threads(),
+    check("smi", "MSR 0x34", "any", Note, took::smi),
+    check("throttle", "gaps with run delay, against the kernel's limits", "any", Note, took::throttle).of_threads(),
     check(
         "run delay",
         "/proc/thread-self/schedstat",

@@ -1,0 +1,110 @@
+//! The judges of what took time from a measurement: other tasks, the hypervisor, the firmware, the kernel's own budgets.
+
+use super::{
+    cause::Cause,
+    checks::{Graded, count, note_if, ok, unknown},
+    deciding::Deciding,
+    finding::Grade::{Contaminated, Note, Ok},
+};
+use crate::span::{Span, spans};
+use latido_model::record::{Foreign, Record, Second, TaskOwner};
+
+/// A total that contaminates a failure if it excuses it, alone or with others, and is a note otherwise.
+fn weighed(total: u64, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> Graded {
+    if total == 0 {
+        return (Ok, state);
+    }
+    if !deciding.blames(cause) {
+        return (Note, state);
+    }
+    let others: Vec<&str> = deciding.blamed().filter(|other| *other != cause).map(Cause::name).collect();
+    let with = if others.is_empty() { String::new() } else { format!("together with {} ", others.join(" and ")) };
+    (Contaminated, [state, spans![format!(", which {with}explains the samples that fail")]].concat())
+}
+
+/// A total of the system under test itself: a note from `noted` on, or where it made samples fail. It excuses nothing.
+fn own(noted: bool, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> Graded {
+    match deciding.caused_by(cause) {
+        0 => note_if(noted, state),
+        caused => {
+            let samples = count(caused, "sample");
+            (Note, [state, spans![", the cause of "], samples, spans![" above the limit"]].concat())
+        }
+    }
+}
+
+/// `2 tasks at or above the own priority, most hog (fifo 90, CPU 1) for 1.50 s`.
+fn most_of(tasks: &[&Foreign], noun: &str) -> Option<Vec<Span>> {
+    let worst = tasks.iter().max_by_key(|task| task.ran_ns)?;
+    let most = format!(" at or above the own priority, most {} ({}, ", worst.comm, worst.policy);
+    let cpu = Span::Where(format!("CPU {}", worst.cpu));
+    let own = spans![most, cpu, ") for ", Span::time(worst.ran_ns)];
+    Some([count(tasks.len() as u64, noun), own].concat())
+}
+
+/// The tasks of some owners, and how long they ran; who did not tell his owner counts as a program.
+fn listed(record: &Record, of: impl Fn(TaskOwner) -> bool) -> (Vec<&Foreign>, u64) {
+    let tasks: Vec<&Foreign> =
+        record.quality.foreign.iter().filter(|task| of(task.owner.unwrap_or(TaskOwner::Program))).collect();
+    let total = tasks.iter().map(|task| task.ran_ns).fold(0, u64::saturating_add);
+    (tasks, total)
+}
+
+/// Those that were seen; what the rest of the waiting tells is in `run_delay`.
+pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
+    let (tasks, total) = listed(record, TaskOwner::excuses);
+    let seconds: u64 = record.quality.timeline.iter().map(Second::programs_ns).fold(0, u64::saturating_add);
+    let text = match most_of(&tasks, "task") {
+        Some(text) => text,
+        None if seconds > 0 => spans!["for ", Span::time(seconds)],
+        None => spans!["none seen"],
+    };
+    weighed(total.max(seconds).max(tasks.len() as u64), text, Cause::Foreign, deciding)
+}
+
+pub(super) fn steal(record: &Record, deciding: &Deciding) -> Graded {
+    let Some(steal) = record.quality.steal_ns else { return unknown() };
+    weighed(steal, spans![Span::time(steal), " of the measured CPUs' time stolen"], Cause::Steal, deciding)
+}
+
+/// What threads of the kernel do is part of what is measured: below this share of the time it is no remark, in percent.
+const MUCH: u64 = 1;
+
+pub(super) fn kernel_threads(record: &Record, deciding: &Deciding) -> Graded {
+    let (tasks, total) = listed(record, |owner| owner == TaskOwner::Kernel);
+    let much = total.saturating_mul(100) > record.elapsed_ns.saturating_mul(MUCH);
+    own(much, most_of(&tasks, "thread").unwrap_or_else(|| spans!["none seen"]), Cause::Kernel, deciding)
+}
+
+pub(super) fn smi(record: &Record, deciding: &Deciding) -> Graded {
+    let Some(smi) = record.quality.smi else { return unknown() };
+    match deciding.caused_by(Cause::Smi) {
+        0 => note_if(smi > 0, count(smi, "management interrupt")),
+        // How long one takes nobody counts: it is near, and no more can be said.
+        near => {
+            let samples = count(near, "sample");
+            let told = spans![", in the seconds of "];
+            (Note, [count(smi, "management interrupt"), told, samples, spans![" above the limit"]].concat())
+        }
+    }
+}
+
+pub(super) fn throttle(record: &Record, deciding: &Deciding) -> Graded {
+    let throttle = &record.quality.throttle;
+    let Some(waits) = throttle.throttled else {
+        // Other probes sleep and leave the budget unused, unless rivals use it up: their delay is judged by itself.
+        let classified = record.series.iter().any(|series| series.facts.contains_key("preempted"));
+        return if classified { unknown() } else { ok("the probe does not look for it") };
+    };
+    let long = throttle.throttled_ns.filter(|_| waits > 0);
+    let long = long.map(|ns| spans![" as throttle settings impose, together ", Span::time(ns)]);
+    let (grade, state) =
+        own(waits > 0, [count(waits, "wait"), long.unwrap_or_default()].concat(), Cause::Throttle, deciding);
+    match deciding.perhaps_server() {
+        0 => (grade, state),
+        perhaps => {
+            let told = [spans!["; "], count(perhaps, "sample"), spans![" above the limit could be the fair server"]];
+            (Note, [state, told.concat()].concat())
+        }
+    }
+}
