@@ -98,8 +98,13 @@ impl InterruptLoad {
         work.go_on(threads)
     }
 
+    /// Time from an expiry of a timer to its next.
+    fn period(&self) -> Duration {
+        Duration::from_nanos(1_000_000_000 / u64::from(self.rate))
+    }
+
     fn expire(&self, work: &Work) -> Result<()> {
-        let period = Duration::from_nanos(1_000_000_000 / u64::from(self.rate));
+        let period = self.period();
         if self.by == TimerKind::Nanosleep {
             // Without it the kernel gathers sleeps that end within 50 µs of each other.
             let _ = sched::set_timer_slack(1);
@@ -123,6 +128,7 @@ impl InterruptLoad {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     #[test]
     fn nonsense_is_refused_before_anything_starts() {
@@ -139,13 +145,16 @@ mod tests {
         for by in ["timerfd", "nanosleep"] {
             let load = checked(format!("rate = 10000\nby = \"{by}\"").parse().unwrap()).unwrap();
             let work = Work::of(&["expiries", "wakeups"]);
+            let (began, period) = (Instant::now(), load.period());
             let thread = work.thread(move |work| load.expire(work));
             while work.done("wakeups") < 50 {
                 std::thread::yield_now();
             }
             work.end();
             thread.unwrap().join().unwrap();
-            assert!(work.done("expiries") >= work.done("wakeups"), "{by}");
+            let most = began.elapsed().as_nanos() / period.as_nanos();
+            assert_eq!(period, Duration::from_micros(100));
+            assert!(work.done("wakeups") <= work.done("expiries") && u128::from(work.done("expiries")) <= most, "{by}");
         }
     }
 }

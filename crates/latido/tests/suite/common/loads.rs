@@ -1,8 +1,17 @@
 //! Loads for real: a world that keeps their data apart, and what they say they did.
 
-use crate::common::{World, stderr};
+use crate::common::{World, meanwhile, stderr};
 use serde_json::Value;
-use std::{fs, path::PathBuf, process::Command};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead, BufReader},
+    os::unix::process::{CommandExt, ExitStatusExt},
+    path::PathBuf,
+    process::{ChildStdout, Command, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread,
+};
 
 /// A world whose loads put their data into a directory of its own.
 pub fn world() -> World {
@@ -39,7 +48,50 @@ pub fn achieved(load: &Value, name: &str) -> i64 {
     load["achieved"][name].as_i64().unwrap_or_else(|| panic!("no {name} in {load}"))
 }
 
-/// The load's own account has all of these, each above nothing, and the time for their rates.
+/// Bears a load as an agent starts it, until it has told work of each name: however slow the machine is, it is the work that
+/// counts. Then the load is ended, and leaves nothing.
+pub fn works(world: &World, load: &str, names: &[&str]) -> BTreeMap<String, u64> {
+    let mut bearer = latido(world, ["load", load]);
+    // latido bears a load for its parent alone.
+    let mark = format!("{}-0", std::process::id());
+    bearer.env("LATIDO_LOAD", mark).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    let mut bearer = bearer.spawn().unwrap();
+    let accounts = heard(bearer.stdout.take().unwrap());
+    let account = meanwhile(&mut bearer, &format!("{load} tells of {names:?}"), || {
+        let worked = |account: &BTreeMap<String, u64>| {
+            names.iter().chain(&["elapsed_ns"]).all(|name| account.get(*name).is_some_and(|done| *done > 0))
+        };
+        accounts.try_iter().last().filter(worked)
+    });
+    rustix::process::kill_process(rustix::process::Pid::from_child(&bearer), rustix::process::Signal::TERM).unwrap();
+    let ended = bearer.wait().unwrap();
+    assert!(ended.success() || ended.signal() == Some(signal_hook::consts::SIGTERM), "{load}: {ended}");
+    assert_eq!(left(world), Vec::<PathBuf>::new(), "{load}");
+    account
+}
+
+/// The accounts that a load prints, as they come; all of them are read.
+fn heard(printed: ChildStdout) -> Receiver<BTreeMap<String, u64>> {
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let lines = BufReader::new(printed).lines().map(Result::unwrap);
+        lines
+            .filter_map(|line| line.strip_prefix("latido-load ").map(account))
+            .for_each(|account| _ = tell.send(account));
+    });
+    told
+}
+
+/// The counts of one line.
+fn account(line: &str) -> BTreeMap<String, u64> {
+    let count = |word: &str| {
+        let (name, count) = word.split_once('=').unwrap_or_else(|| panic!("{word} is no count"));
+        (name.to_string(), count.parse().unwrap())
+    };
+    line.split_whitespace().map(count).collect()
+}
+
+/// The record's account of a load has all of these, each above nothing, and the time for their rates.
 pub fn did(load: &Value, names: &[&str]) {
     for name in names.iter().chain(&["elapsed_ns"]) {
         assert!(achieved(load, name) > 0, "{name}: {load}");
