@@ -35,9 +35,13 @@ pub fn tell(line: &str) {
     drawn.show();
 }
 
-/// Has a panic told as any other error is: its message may quote what was read.
+/// Has a panic told as any other error is (its message may quote what was read), and ends the process with it. A build for tests
+/// would unwind and go on with one thread less.
 pub fn tell_panics() {
-    std::panic::set_hook(Box::new(|panic| tell(&format!("latido {panic}\n{}", std::backtrace::Backtrace::capture()))));
+    std::panic::set_hook(Box::new(|panic| {
+        tell(&format!("latido {panic}\n{}", std::backtrace::Backtrace::capture()));
+        std::process::abort();
+    }));
 }
 
 /// Text and movements of the cursor, to be written to stderr at once: only what is made of these reaches it.
