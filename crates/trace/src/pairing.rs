@@ -20,7 +20,7 @@ use crate::{
     tasks::{Known, Tasks},
 };
 pub use above::{Handled, Owner, Segment};
-pub use activations::{Activation, Activations, Ended, Forks};
+pub use activations::{Activation, Activations, Begun, Ended, Forks, WaitCalls};
 pub use calls::{Called, OffCpu};
 pub use expiry::{Chain, Expiries};
 pub use sink::Sink;

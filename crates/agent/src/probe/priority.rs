@@ -84,7 +84,7 @@ impl PriorityProbe {
 impl Probe for PriorityProbe {
     fn measurand(&self) -> Measurand {
         let call = |name, title| Quantity::time(name, title).each("call");
-        let batch = |name, title| call(name, title).in_unit("ps").beside();
+        let batch = |name, title| Quantity::time(name, title).each("batch").in_unit("ps").beside();
         let quantities = match self.timing {
             Timing::Each => vec![
                 call("setschedparam", "Priority: setschedparam"),

@@ -88,11 +88,11 @@ fn targets_and_boots_are_printed_and_read_again() {
     let plain = print::plan(&parse("good.toml", GOOD).unwrap());
     assert!(!plain.contains("boots") && !plain.contains("target"), "{plain}");
     assert_eq!(
-        Extent::of_plan(&Plan { boots: 1, ..plan.clone() }).sentence(),
+        Extent::of_plan(&Plan { boots: 1, ..plan.clone() }, &Around::default()).sentence(),
         "36 cells, until the probe has its number of samples; 38 more are skipped"
     );
     assert_eq!(
-        Extent::of_plan(&plan).sentence(),
+        Extent::of_plan(&plan, &Around::default()).sentence(),
         "72 cells, until the probe has its number of samples; 76 more are skipped"
     );
 }

@@ -8,6 +8,7 @@ use latido_model::{
     plan::{
         Against, Citation, Distribution, Expect, Filter, Group, Op, Order, Plan, Probed, Published, Statistic, Taken,
         Than,
+        around::Around,
         axes::{Axes, ProbeOption},
         expand, expect,
         extent::Extent,

@@ -66,7 +66,7 @@ fn another_kernel_is_accepted_and_its_cells_are_counted_apart() {
     let cells = expand(&plan);
     assert_eq!((cells.len(), cells.iter().filter(|cell| cell.kernel == RUNNING).count()), (24, 12));
     assert_eq!(
-        Extent::of_plan(&plan).sentence(),
+        Extent::of_plan(&plan, &Around::default()).sentence(),
         "12 cells, until the probe has its number of samples; 12 more are skipped"
     );
     let printed = print::plan(&plan);
@@ -220,14 +220,18 @@ fn options_from_the_command_line_take_the_printed_numbers_away() {
 #[test]
 fn shipped_studies_have_cells_for_the_running_kernel() {
     for (name, first) in [
-        ("scheduling-latency", "140 cells, 2 h 38 min with warm-up; 380 more are skipped"),
-        ("embedded-properties", "120 cells, 1 h 20 min with warm-up; 180 more are skipped"),
-        ("execution-times", "50 cells, about 91 s with warm-up; 150 more are skipped"),
-        ("interrupt-determinism", "8 cells, 1 h 20 min with warm-up; 16 more are skipped"),
-        ("ftrace-latencies", "550 cells, about 50 min with warm-up; 1100 more are skipped"),
+        ("scheduling-latency", "140 cells, 2 h 42 min in all; 380 more are skipped"),
+        ("embedded-properties", "120 cells, 1 h 23 min in all; 180 more are skipped"),
+        ("execution-times", "50 cells, about 2 min in all; 150 more are skipped"),
+        ("interrupt-determinism", "8 cells, 1 h 20 min in all; 16 more are skipped"),
+        ("ftrace-latencies", "550 cells, 1 h 6 min in all; 1100 more are skipped"),
     ] {
         let mut plan = parse(name, shipped::text(name).unwrap()).unwrap();
-        assert!(Extent::of_plan(&plan).sentence().starts_with(first), "{}", Extent::of_plan(&plan).sentence());
+        assert!(
+            Extent::of_plan(&plan, &Around::default()).sentence().starts_with(first),
+            "{}",
+            Extent::of_plan(&plan, &Around::default()).sentence()
+        );
         let here = |plan: &Plan| expand(plan).iter().filter(|cell| cell.kernel == RUNNING).count();
         let full = here(&plan);
         scale::scale(&mut plan, 0.01, &Installed).unwrap();

@@ -15,6 +15,7 @@ use latido_model::{
     cell::{LAB, RUNNING},
     plan::{
         Plan,
+        around::Around,
         axes::ProbeOption,
         parse::{self, Overrides},
         scale, shipped,
@@ -37,11 +38,11 @@ enum Subject<'a> {
 }
 
 /// A plan from the command line, and what is to be said of it: the expectations of its file that the flags leave without a
-/// cell, and what a budget made of it.
+/// cell, and what a budget made of it, by what earlier cells took.
 ///
 /// # Errors
 /// A usage error, or what is wrong with the plan file.
-pub fn plan(args: &Args) -> Result<(Plan, Vec<String>)> {
+pub fn plan(args: &Args, earlier: &Around) -> Result<(Plan, Vec<String>)> {
     let (mut plan, dropped) = full(args)?;
     let left_out = |text| format!("the flags leave no cell for the expectation `{text}`; it is left out");
     let mut notes: Vec<String> = dropped.into_iter().map(left_out).collect();
@@ -56,7 +57,7 @@ pub fn plan(args: &Args) -> Result<(Plan, Vec<String>)> {
             .map_err(|error| Usage::new(format!("--scale {factor}: {error:#}")))?;
     }
     if let Some(span) = args.budget {
-        let fitted = budget::fit(&mut plan, span, CATALOGUE);
+        let fitted = budget::fit(&mut plan, span, earlier, CATALOGUE);
         notes.extend(fitted.map_err(|error| Usage::new(format!("--budget {span}: {error:#}")))?);
     }
     Ok((plan, notes))

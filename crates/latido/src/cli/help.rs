@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{CommandFactory, ValueEnum};
 use latido_model::{
     catalogue::Kind,
-    plan::{extent::Extent, parse, shipped},
+    plan::{around::Around, extent::Extent, parse, shipped},
     suggest::nearest,
 };
 
@@ -75,7 +75,7 @@ pub fn run(args: Args) -> Result<u8> {
 fn plan(name: &str, text: &str) -> Result<String> {
     let plan = parse::parse(name, text, known::CATALOGUE)?;
     let about = plan.about.as_deref().unwrap_or("no description");
-    let extent = Extent::of_plan(&plan).sentence();
+    let extent = Extent::of_plan(&plan, &Around::default()).sentence();
     let source = plan.source.as_ref().map(|source| format!("Repeats {source}.\n\n")).unwrap_or_default();
     Ok(format!(
         "plan `{name}`: {about}\n\n{source}{extent}. `latido run {name}` measures it, `latido run {name} --print-plan` shows it whole.\n"

@@ -9,7 +9,7 @@ use crate::{
 use anyhow::{Context, Result, ensure};
 use latido_model::{
     cell::{LAB, RUNNING},
-    plan::Plan,
+    plan::{Plan, around::Around},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -116,7 +116,7 @@ fn built(names: &[String]) -> Result<u8> {
 /// Two runs of one plan, and what of their guests' files differs.
 fn verify(args: flags::Args) -> Result<u8> {
     let args = flags::Args { on: args.on.or(Some(LAB.into())), seed: args.seed.or(Some(1)), ..args };
-    let (plan, notes) = assemble::plan(&args)?;
+    let (plan, notes) = assemble::plan(&args, &Around::default())?;
     notes.iter().for_each(|note| tell(&format!("note: {note}")));
     if let Some(other) = plan.groups.iter().flat_map(|group| &group.target).find(|target| *target != LAB) {
         return Err(

@@ -9,7 +9,7 @@ use crate::{
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
     cell::LAB,
-    plan::{Expect, Group, Plan, expect, node::Keys, parse, source::Source},
+    plan::{Expect, Group, Plan, around::Around, expect, node::Keys, parse, source::Source},
     written::quote,
 };
 
@@ -119,7 +119,7 @@ fn plan(args: &Args, kernel: &str) -> Result<Plan> {
     run.repeat.get_or_insert_with(|| MEMBERS.into());
     // The same members everywhere.
     run.seed.get_or_insert(1);
-    let (mut plan, _) = assemble::plan(&run)?;
+    let (mut plan, _) = assemble::plan(&run, &Around::default())?;
     let measured = plan.groups.iter().flat_map(|group| &group.probe).find(|one| one.item.name == probe);
     let quantities = measured.map(|one| &one.measurand.quantities[..]).unwrap_or_default();
     let is_named = quantities.iter().any(|one| rest.strip_prefix(&*one.name).is_some_and(|end| end.starts_with('.')));

@@ -8,9 +8,10 @@ use crate::{
         options::How,
     },
     output::{tell, write_out},
+    store,
 };
 use anyhow::Result;
-use latido_model::plan::print;
+use latido_model::plan::{around::Around, print};
 use latido_report::formats;
 use std::path::Path;
 
@@ -48,12 +49,16 @@ pub fn run(args: Args) -> Result<u8> {
     if let Some(run) = &how.resume {
         return host::resume(run, &how);
     }
-    let (plan, notes) = assemble::plan(&args)?;
+    let earlier = match args.budget.is_some() || args.print_plan {
+        true => store::took::around(&store::root(how.store.as_deref())?),
+        false => Around::default(),
+    };
+    let (plan, notes) = assemble::plan(&args, &earlier)?;
     for note in notes {
         tell(&format!("note: {note}"));
     }
     if args.print_plan {
-        return write_out(&print::plan(&plan));
+        return write_out(&print::plan_after(&plan, &earlier));
     }
     host::run(&plan, &how)
 }

@@ -4,7 +4,7 @@ use super::{Cli, Command, Usage, assemble, known};
 use clap::{CommandFactory, Parser};
 use latido_model::{
     catalogue::Kind,
-    plan::{Plan, expand, print, source::Problem},
+    plan::{Plan, around::Around, expand, print, source::Problem},
 };
 use std::fmt::Write;
 
@@ -23,7 +23,7 @@ fn plan(line: &[&str]) -> Result<Plan, String> {
     let words = ["latido", "run"].iter().chain(line);
     let cli = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
     let Command::Run(args) = cli.command else { panic!("{line:?}") };
-    match assemble::plan(&args) {
+    match assemble::plan(&args, &Around::default()) {
         Ok((plan, _)) => Ok(plan),
         Err(error) => {
             let prefix = if error.is::<Usage>() { "usage: " } else { "" };
@@ -151,23 +151,22 @@ fn flags_that_spoil_a_plan_file_are_to_blame_themselves() {
 #[test]
 fn the_first_line_of_a_plan_says_how_long_it_takes() {
     for (line, first) in [
-        (&["wakeup"][..], "# 1 cell, about 61 s with warm-up"),
-        (&["wakeup", "-d", "10m", "--repeat", "9"], "# 9 cells, 1 h 30 min with warm-up"),
+        (&["wakeup"][..], "# 1 cell, about 62 s in all"),
+        (&["wakeup", "-d", "10m", "--repeat", "9"], "# 9 cells, 1 h 30 min in all"),
         (&["null"], "# 1 cell, until the probe has its number of samples"),
-        (&["wakeup", "cycles=100"], "# 1 cell, about 2 s with warm-up"),
-        (&["gap", "iterations=9", "--repeat", "2"], "# 2 cells, about 3 s with warm-up"),
-        (&["gap", "iterations=1000000000", "duty=900ms/1s"], "# 1 cell, about 29 s with warm-up"),
-        (&["compute"], "# 1 cell, about 2 s with warm-up"),
-        (&["wakeup", "cycles=0"], "# 1 cell, about 61 s with warm-up"),
-        (&["wakeup", "cycles=200000", "--scale", "0.01"], "# 1 cell, about 3 s with warm-up"),
-        (&["wakeup", "--scale", "0.1"], "# 1 cell, about 7 s with warm-up"),
+        (&["wakeup", "cycles=100"], "# 1 cell, about 2 s in all"),
+        (&["gap", "iterations=9", "--repeat", "2"], "# 2 cells, about 4 s in all"),
+        (&["gap", "iterations=1000000000", "duty=900ms/1s"], "# 1 cell, about 30 s in all"),
+        (&["compute"], "# 1 cell, about 3 s in all"),
+        (&["wakeup", "cycles=0"], "# 1 cell, about 62 s in all"),
+        (&["wakeup", "cycles=200000", "--scale", "0.01"], "# 1 cell, about 3 s in all"),
+        (&["wakeup", "--scale", "0.1"], "# 1 cell, about 8 s in all"),
     ] {
         let text = print::plan(&plan(line).unwrap());
         assert_eq!(text.lines().next(), Some(first), "{line:?}");
     }
     let mixed = "schema = 1\nname = \"x\"\n[[group]]\nprobe = [\"null\", \"wakeup\"]\nduration = \"29s\"\nrepeat = 4\n";
-    let first =
-        "# 8 cells, about 2 min with warm-up for 4 of them, the others until the probe has its number of samples";
+    let first = "# 8 cells, about 2 min in all for 4 of them, the others until the probe has its number of samples";
     assert_eq!(print::plan(&parse("x", mixed).unwrap()).lines().next(), Some(first));
 }
 

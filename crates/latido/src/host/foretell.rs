@@ -3,24 +3,40 @@
 use super::{known::Known, screen::Screen};
 use latido_model::{
     cell::{Cell, LAB},
-    plan::{Plan, extent::Extent},
+    plan::{
+        Plan,
+        around::{Around, Like},
+        extent::Extent,
+    },
     quantity::Measurand,
     units::Ns,
 };
 use latido_report::{judge::expect::planned::planned, planning::repeats};
 
-/// Tells it of the cells that are still to be measured, `todo`, and of everything that the plan compares.
-pub(super) fn foretell(plan: &Plan, cells: &[Cell], todo: &[usize], known: &Known, screen: &mut Screen) {
+/// Tells it of the cells that are still to be measured, `todo`, by what `earlier` cells took, and of everything that the plan
+/// compares.
+pub(super) fn foretell(
+    plan: &Plan,
+    cells: &[Cell],
+    todo: &[usize],
+    known: &Known,
+    earlier: &Around,
+    screen: &mut Screen,
+) {
     let told = |number: usize| -> Option<(&Cell, &Measurand)> {
         let index = number.checked_sub(1)?;
         let measurand = known.measurands.get(*known.measurand.get(index)?)?;
         Some((cells.get(index)?, measurand))
     };
     let each = todo.iter().filter_map(|number| told(*number));
-    let extent = each.map(|(cell, measurand)| Extent::of_cell(&cell.conditions, measurand));
+    let extent = each.map(|(cell, measurand)| {
+        let around = earlier.of(&Like::of(cell));
+        Extent { around, ..Extent::of_cell(&cell.conditions, measurand) }
+    });
     let extent = extent.fold(Extent::default(), Extent::and);
     if extent.cells > 1 && extent.time > Ns(0) {
         let emulated = todo.iter().filter_map(|number| told(*number)).any(|(cell, _)| cell.target == LAB);
+        let emulated = emulated && !earlier.knows(LAB);
         let slower = if emulated { ", and the laboratory's guests take the host many times as long" } else { "" };
         screen.say(&format!("time: {}{slower}", extent.sentence()));
     }

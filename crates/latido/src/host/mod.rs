@@ -29,7 +29,7 @@ use latido_model::{
     catalogue::{Catalogue, Kind},
     cell::{Cell, Item, LAB},
     cpus::CpuSet,
-    plan::{self, Order, Plan},
+    plan::{self, Order, Plan, around::Around},
     quantity::Measurand,
     run::{Planned, Run},
 };
@@ -203,7 +203,12 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, known: &Known, 
     let skipped = |number: &usize| known.skips.get(number - 1).is_some_and(Option::is_some);
     let todo: Vec<usize> = todo.into_iter().filter(|number| !skipped(number)).collect();
     announce(&draft, (todo.len(), cells.len(), before), known, &mut tools.screen);
-    foretell(draft.plan(), cells, &todo, known, &mut tools.screen);
+    // One cell has its time on the first line.
+    let earlier = match (todo.len(), draft.store()) {
+        (0 | 1, _) | (_, None) => Around::default(),
+        (_, Some(root)) => store::took::around(root),
+    };
+    foretell(draft.plan(), cells, &todo, known, &earlier, &mut tools.screen);
     let titles = title::Titles::among(cells.iter());
     let mut interrupted = false;
     for (done, &number) in todo.iter().enumerate() {

@@ -10,6 +10,7 @@ mod runs;
 mod stored;
 #[cfg(test)]
 mod tests;
+pub mod took;
 mod traces;
 mod write;
 

@@ -3,6 +3,7 @@
 mod damage;
 mod listing;
 mod parts;
+mod took;
 
 use super::*;
 use latido_model::{

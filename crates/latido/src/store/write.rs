@@ -94,6 +94,11 @@ impl Draft {
         &self.contents.plan
     }
 
+    /// The store that it lies in; a run that was copied elsewhere lies in none.
+    pub fn store(&self) -> Option<&Path> {
+        self.dir.parent().filter(|runs| runs.ends_with("runs"))?.parent()
+    }
+
     /// Claims a new directory in the store and writes the plan.
     ///
     /// # Errors

@@ -1,6 +1,9 @@
 //! How large a plan is: its cells, and how long they take as far as that is known.
 
-use super::{Group, Plan, Probed};
+use super::{
+    Group, Plan,
+    around::{Around, Like},
+};
 use crate::{
     cell::{Conditions, lacks_kernel},
     clean,
@@ -47,21 +50,33 @@ pub struct Extent {
     pub open: usize,
     /// Warm-up and measuring of the others: the least time that they take.
     pub time: Ns,
+    /// What all cells take beside.
+    pub around: Ns,
 }
 
 impl Extent {
-    /// Of a plan, all its boots.
-    pub fn of_plan(plan: &Plan) -> Self {
-        let once = plan.groups.iter().map(Self::of_group).fold(Self::default(), Self::and);
+    /// Of a plan, all its boots; earlier cells tell what each takes beside its measurement.
+    pub fn of_plan(plan: &Plan, earlier: &Around) -> Self {
+        let once = plan.groups.iter().map(|group| Self::of_group(group, earlier)).fold(Self::default(), Self::and);
         once.times(plan.boots as usize)
     }
 
     /// How many of a group's cells this version measures, and for how long.
-    pub fn of_group(group: &Group) -> Self {
-        let booted = places(group).filter(|(target, kernel)| lacks_kernel(target, kernel).is_none()).count();
-        let each = booted.saturating_mul(each(group));
-        let of = |Probed { measurand, .. }: &Probed| Self::of_cell(&group.conditions, measurand).times(each);
-        let sum = group.probe.iter().map(of).fold(Self::default(), Self::and);
+    pub fn of_group(group: &Group, earlier: &Around) -> Self {
+        let booted = places(group).filter(|(target, kernel)| lacks_kernel(target, kernel).is_none());
+        let alike = group.scheduling.len().saturating_mul(group.repeat as usize);
+        let mut sum = Self::default();
+        for (target, kernel) in booted {
+            for (tuning, load) in
+                group.tuning.iter().flat_map(|tuning| group.load.iter().map(move |load| (tuning, load)))
+            {
+                for probe in &group.probe {
+                    let like = Like::new(target, kernel, &probe.item.name, &load.items, &tuning.items);
+                    let one = Self::of_cell(&group.conditions, &probe.measurand);
+                    sum = sum.and(Self { around: earlier.of(&like), ..one }.times(alike));
+                }
+            }
+        }
         Self { all: group.cells().unwrap_or(usize::MAX), ..sum }
     }
 
@@ -69,7 +84,12 @@ impl Extent {
     pub fn of_cell(conditions: &Conditions, measurand: &Measurand) -> Self {
         let known = if measurand.counts_samples { measurand.expected } else { Some(conditions.duration) };
         let time = known.map_or(Ns(0), |known| Ns(known.0.saturating_add(conditions.warmup.0)));
-        Self { all: 1, cells: 1, open: usize::from(known.is_none()), time }
+        Self { all: 1, cells: 1, open: usize::from(known.is_none()), time, around: Ns(0) }
+    }
+
+    /// All the time that is known of.
+    pub fn total(&self) -> Ns {
+        Ns(self.time.0.saturating_add(self.around.0))
     }
 
     /// Both together.
@@ -79,6 +99,7 @@ impl Extent {
             cells: self.cells.saturating_add(other.cells),
             open: self.open.saturating_add(other.open),
             time: Ns(self.time.0.saturating_add(other.time.0)),
+            around: Ns(self.around.0.saturating_add(other.around.0)),
         }
     }
 
@@ -88,20 +109,21 @@ impl Extent {
             cells: self.cells.saturating_mul(n),
             open: self.open.saturating_mul(n),
             time: Ns(self.time.0.saturating_mul(n as u64)),
+            around: Ns(self.around.0.saturating_mul(n as u64)),
         }
     }
 
-    /// How many cells are measured and how long they take: `66 cells, about 12 min with warm-up`; those that this version
-    /// skips take no time.
+    /// How many cells are measured and how long they take: `66 cells, about 12 min in all`; those that this version skips take
+    /// no time.
     pub fn sentence(&self) -> String {
-        let Self { all, cells, open, time } = *self;
-        let time = units::about(time);
+        let Self { all, cells, open, .. } = *self;
+        let time = units::about(self.total());
         let until = "until the probe has its number of samples";
         let text = match (cells.saturating_sub(open), open) {
             (0, 0) => many(0),
-            (_, 0) => format!("{}, {time} with warm-up", many(cells)),
+            (_, 0) => format!("{}, {time} in all", many(cells)),
             (0, _) => format!("{}, {until}", many(cells)),
-            (timed, _) => format!("{}, {time} with warm-up for {timed} of them, the others {until}", many(cells)),
+            (timed, _) => format!("{}, {time} in all for {timed} of them, the others {until}", many(cells)),
         };
         match all.saturating_sub(cells) {
             0 => text,

@@ -1,5 +1,6 @@
 //! Plans: a list of groups, each the product of its own axes, and what is expected of the result.
 
+pub mod around;
 pub mod axes;
 mod declared;
 pub mod expand;

@@ -4,6 +4,7 @@ mod study;
 
 use super::{
     Against, Expect, Filter, Group, Order, Plan, SCHEMA,
+    around::Around,
     expect::NS,
     extent::{self, Extent},
     items::nothing,
@@ -15,10 +16,15 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// The whole plan.
+/// The whole plan, with the time that it takes on a PC.
 pub fn plan(plan: &Plan) -> String {
+    plan_after(plan, &Around::default())
+}
+
+/// The whole plan, with the time that it takes by what earlier cells took.
+pub fn plan_after(plan: &Plan, earlier: &Around) -> String {
     let mut out = String::new();
-    line(&mut out, format_args!("# {}", Extent::of_plan(plan).sentence()));
+    line(&mut out, format_args!("# {}", Extent::of_plan(plan, earlier).sentence()));
     for (reason, cells) in extent::skipped(plan) {
         line(&mut out, format_args!("# skipped, {}: {reason}", extent::many(cells)));
     }

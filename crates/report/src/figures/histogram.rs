@@ -97,7 +97,7 @@ fn draw(section: &Section, form: XAxis) -> Drawing {
     let y = count_scale(most, frame.bottom, frame.top);
     let width = if form == XAxis::Log { "20 bins per decade" } else { "100 bins" };
     frame.value_x_axis(&mut svg, &x, section, &format!("{} ({width})", section.quantity));
-    frame.count_y_axis(&mut svg, &y, &format!("{}s per bin", section.noun()));
+    frame.count_y_axis(&mut svg, &y, &format!("{} per bin", words::plural(section.noun())));
     if most == 0 {
         frame.nothing(&mut svg, "no samples");
     }

@@ -72,7 +72,7 @@ fn draw(section: &Section) -> Drawing {
 
     let mut ticks: Vec<_> = (0..=decades.floor() as usize).map(|d| (x.at(d as f64), percent(d))).collect();
     ticks.insert(1, (x.at(2f64.log10()), "50".into()));
-    frame.x_axis(&mut svg, &ticks, &format!("percentile of the {}s (%)", section.noun()));
+    frame.x_axis(&mut svg, &ticks, &format!("percentile of the {} (%)", crate::words::plural(section.noun())));
     frame.value_y_axis(&mut svg, &y, section, section.quantity, 12);
     frame.limits_across(&mut svg, &y, section, true);
     if curves.iter().all(Vec::is_empty) {

@@ -48,6 +48,12 @@ impl<'a> Slotted<'a> {
         all.map(|slots| slots.late.saturating_add(slots.missed)).fold(0, u64::saturating_add)
     }
 
+    /// Of those that were missed, how many an earlier job may have served.
+    fn unclear(&self) -> u64 {
+        let all = self.series.iter().filter_map(|series| u64::try_from(*series.facts.get("unclear")?).ok());
+        all.fold(0, u64::saturating_add)
+    }
+
     /// What it has watched, for what none of its slots has missed.
     fn watch(&self, source: &dyn SeriesSource) -> Watch<'_> {
         let crowd =
@@ -138,6 +144,11 @@ fn rarity(cells: &[&Slotted<'_>], deadline_ns: u64, source: &dyn SeriesSource) -
     Rarity::of(&watches, period_ns.max(deadline_ns))
 }
 
+/// How many of so many missed slots an earlier job may have served.
+fn unclear(cells: &[&Slotted<'_>], count: u64) -> u64 {
+    cells.iter().map(|one| one.unclear()).fold(0, u64::saturating_add).min(count)
+}
+
 /// By the deadline that was asked for, if it is one for all: the slots tell exactly how many missed it.
 fn asked(
     (period_ns, slots): (u64, u64),
@@ -152,7 +163,8 @@ fn asked(
     let each: Vec<(String, u64)> = cells.iter().map(|one| (names.of(&one.cell.cell), one.not_met())).collect();
     let count = each.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
     let most = each.into_iter().max_by_key(|(_, count)| *count).filter(|_| cells.len() > 1);
-    let missed = (count > 0).then_some(Missed { deadline_ns, count, most });
+    let unclear = unclear(cells, count);
+    let missed = (count > 0).then_some(Missed { deadline_ns, count, unclear, most });
     let kept_ns = (count == 0).then_some(deadline_ns);
     let rarity = kept_ns.and_then(|kept_ns| rarity(cells, kept_ns, source));
     Some(Periodic { period_ns, slots, kept_ns, rarity, missed })
@@ -184,7 +196,7 @@ fn periodic(cells: &[&Slotted<'_>], source: &dyn SeriesSource) -> Option<Periodi
         let alone = each.len() == 1;
         let most = each.into_iter().max_by_key(|(_, count)| *count).filter(|_| !alone);
         if kept_ns.is_none() || count <= slots / 2 {
-            missed = Some(Missed { deadline_ns, count, most });
+            missed = Some(Missed { deadline_ns, count, unclear: unclear(cells, count), most });
         }
         break;
     }

@@ -162,6 +162,8 @@ pub struct Missed {
     pub deadline_ns: u64,
     /// How many slots missed it.
     pub count: u64,
+    /// Those of them that an earlier job may have served: no event tells.
+    pub unclear: u64,
     /// The cell with the most of them, and how many; absent where there is one cell alone.
     pub most: Option<(String, u64)>,
 }

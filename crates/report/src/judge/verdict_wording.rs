@@ -295,7 +295,7 @@ fn periodic(of: &Periodic) -> Vec<Span> {
         let none = spans!["missed in none of ", Span::Count(of.slots), " slots of ", round(of.period_ns)];
         [work(deadline_ns), none, rare.unwrap_or_default()].concat()
     });
-    let missed = of.missed.as_ref().map(|Missed { deadline_ns, count, most }| {
+    let missed = of.missed.as_ref().map(|Missed { deadline_ns, count, unclear, most }| {
         let slots = spans![" slots of ", round(of.period_ns)];
         let all = spans!["missed in ", Span::Count(*count), " of ", Span::Count(of.slots)];
         let all = [all, if of.kept_ns.is_none() { slots } else { Vec::new() }].concat();
@@ -303,7 +303,16 @@ fn periodic(of: &Periodic) -> Vec<Span> {
             true => spans![", all in ", Span::Where(cell.clone())],
             false => spans![", ", Span::Count(*most), " of them in ", Span::Where(cell.clone())],
         });
-        [work(*deadline_ns), all, most.unwrap_or_default()].concat()
+        let certain = Span::Count(count.saturating_sub(*unclear));
+        let unclear = match unclear {
+            0 => Vec::new(),
+            _ => spans![
+                ", ",
+                certain,
+                " of them for certain: an earlier job may have served the rest, and no event tells"
+            ],
+        };
+        [work(*deadline_ns), all, most.unwrap_or_default(), unclear].concat()
     });
     [spans!["periodic work "], joined([kept, missed].into_iter().flatten(), "; ")].concat()
 }

@@ -9,14 +9,11 @@ use anyhow::{Result, ensure};
 use latido_model::{
     catalogue::Catalogue,
     cell::{Cell, lacks_kernel},
-    plan::{Plan, expand, extent::Extent, scale},
+    plan::{Plan, around::Around, expand, extent::Extent, scale},
     quantity::Measurand,
     units::Ns,
 };
 use latido_statistics::two::{mann_whitney::repeats_needed, power::smallest_ratio, verdict::LEVEL};
-
-/// What a cell takes beside warm-up and measuring: loads and settings come and go.
-const BESIDE: Ns = Ns::from_secs(1);
 
 /// How maxima of repeats commonly spread: the standard deviation of their logarithms.
 const SPREAD: f64 = 0.4;
@@ -33,10 +30,11 @@ const LEAST_SCALE: f64 = 1e-4;
 ///
 /// # Errors
 /// The budget is too small for anything, or a probe refuses so few samples.
-pub fn fit(plan: &mut Plan, budget: Ns, catalogue: &dyn Catalogue) -> Result<Vec<String>> {
+pub fn fit(plan: &mut Plan, budget: Ns, earlier: &Around, catalogue: &dyn Catalogue) -> Result<Vec<String>> {
     let asked = most_repeats(plan);
     let family = comparisons(plan, catalogue).len() as u64;
-    let before = Extent::of_plan(plan);
+    let before = Extent::of_plan(plan, earlier);
+    let needs = |plan: &Plan| Extent::of_plan(plan, earlier).total();
     let mut said = Vec::new();
     if needs(plan) > budget {
         let least = if family == 0 { 1 } else { repeats_needed(LEVEL / family as f64).unwrap_or(1000) };
@@ -45,11 +43,11 @@ pub fn fit(plan: &mut Plan, budget: Ns, catalogue: &dyn Catalogue) -> Result<Vec
             let fits = (least..=asked).rev().find(|repeats| needs(&with_repeats(plan, *repeats)) <= budget);
             *plan = with_repeats(plan, fits.unwrap_or(least));
         }
-        if shortened(plan, budget).is_none_or(|factor| factor < 0.01) {
+        if shortened(plan, budget, earlier).is_none_or(|factor| factor < 0.01) {
             *plan = with_repeats(plan, least);
         }
         if needs(plan) > budget {
-            let factor = shortened(plan, budget).filter(|factor| *factor >= LEAST_SCALE);
+            let factor = shortened(plan, budget, earlier).filter(|factor| *factor >= LEAST_SCALE);
             ensure!(
                 factor.is_some(),
                 "as written it is {}; no shorter form takes {budget} or less: fewer axes or levels would fit",
@@ -67,7 +65,7 @@ pub fn fit(plan: &mut Plan, budget: Ns, catalogue: &dyn Catalogue) -> Result<Vec
         changes.push(format!("{:.3} of the sizes as written", part));
     }
     let changes = if changes.is_empty() { "as written".to_owned() } else { changes.join(", ") };
-    said.push(format!("--budget {budget}: {changes}: {}", Extent::of_plan(plan).sentence()));
+    said.push(format!("--budget {budget}: {changes}: {}", Extent::of_plan(plan, earlier).sentence()));
     said.extend(certainty(family, (u64::from(asked), u64::from(repeats))));
     let lost = plan.expect.iter().filter(|expect| crate::judge::expect::is_lost(plan, expect));
     said.extend(lost.map(|one| format!("not measured (scaled): {}", one.claim.as_ref().unwrap_or(&one.text))));
@@ -111,16 +109,10 @@ fn with_repeats(plan: &Plan, most: u32) -> Plan {
     plan
 }
 
-/// How long a plan takes, as far as its cells tell.
-fn needs(plan: &Plan) -> Ns {
-    let Extent { cells, time, .. } = Extent::of_plan(plan);
-    Ns(time.0.saturating_add(BESIDE.0.saturating_mul(cells as u64)))
-}
-
 /// The part of the sizes that fits, rounded down to two digits; `None` where what is no measuring takes all the time.
-fn shortened(plan: &Plan, budget: Ns) -> Option<f64> {
-    let Extent { cells, time, .. } = Extent::of_plan(plan);
-    let left = budget.0.checked_sub(BESIDE.0.saturating_mul(cells as u64))?;
+fn shortened(plan: &Plan, budget: Ns, earlier: &Around) -> Option<f64> {
+    let Extent { time, around, .. } = Extent::of_plan(plan, earlier);
+    let left = budget.0.checked_sub(around.0)?;
     let factor = (left as f64 / time.0.max(1) as f64).min(1.0);
     let digit = 10f64.powf(factor.log10().floor() - 1.0);
     (factor > 0.0).then(|| (factor / digit).floor() * digit)

@@ -25,7 +25,7 @@ fn add(configuration: &mut Configuration, quantity: RepeatQuantity) {
 
 fn mutex_calls() -> Measurand {
     let call = |name, title| Quantity::time(name, title).each("call");
-    let batch = |name, title| call(name, title).in_unit("ps").beside();
+    let batch = |name, title| Quantity::time(name, title).each("batch").in_unit("ps").beside();
     let quantities = vec![
         call("lock", "Mutex: lock"),
         call("unlock", "Mutex: unlock"),

@@ -171,6 +171,8 @@ fn texts(data: &[&Datum], unit: Option<&Unit>) -> Vec<String> {
     let (low, high) = magnitudes.fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
     let whole = per == 1.0 && known().all(|v| v.fract() == 0.0);
     let digits = if whole || high == 0.0 { 0 } else { digits(low / per, high / low) };
+    // A spread below what the clock tells keeps its first digit.
+    let digits = unit.and_then(Unit::decimals).filter(|_| low >= 1.0).map_or(digits, |most| digits.min(most));
     let text = |datum: &&Datum| match datum {
         Datum::Text(text) => text.clone(),
         Datum::Count(n) => n.to_string(),
@@ -242,7 +244,7 @@ mod tests {
         assert_eq!(written("ns", &[24_900.0, 228_000.0]), ["24.9", "228.0", "µs"]);
         assert_eq!(written("ns", &[9_790.0, 13_800.0, 4_800_000.0]), ["9.79", "13.80", "4800.00", "µs"]);
         assert_eq!(written("ns", &[9.0, 2_100.0]), ["9", "2100", "ns"]);
-        assert_eq!(written("ns", &[9.84, 11.4]), ["9.84", "11.40", "ns"]);
+        assert_eq!(written("ns", &[9.84, 11.4]), ["10", "11", "ns"], "a clock of whole nanoseconds");
         assert_eq!(written("ns", &[0.0, 1.5e10]), ["0", "15.0", "s"]);
         assert_eq!(written("ps", &[6_010.0, 6_340.5, 12_900.0]), ["6.01", "6.34", "12.90", "ns"]);
         assert_eq!(written("urad", &[6_010.0, 12_900.0]), ["6.01", "12.90", "mrad"]);

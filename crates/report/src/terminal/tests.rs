@@ -159,13 +159,13 @@ fn a_table_of_four_configurations() {
      max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
 
     Gaps in a busy loop (ns)
-    configuration  readings  min  p50  mean    sd  p99  p99.9  p99.99  max
-    idle              10000   20   26  25.9  5.55   32     32     224  248
+    configuration  readings  min  p50  mean  sd  p99  p99.9  p99.99  max
+    idle              10000   20   26    26   6   32     32     224  248
      max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
 
     compute latency (ns)
-    configuration  samples  min  p50  mean    sd  p99  max  late  missed
-    idle               100   20   25  25.6  3.68   32   32     0       0
+    configuration  samples  min  p50  mean  sd  p99  max  late  missed
+    idle               100   20   25    26   4   32   32     0       0
      max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
     "#);
 }
@@ -196,13 +196,13 @@ fn eighty_columns_hold_what_matters() {
      max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
 
     Gaps in a busy loop (ns)
-    configuration  readings  min  p50  mean    sd  p99  p99.9  p99.99  max
-    idle              10000   20   26  25.9  5.55   32     32     224  248
+    configuration  readings  min  p50  mean  sd  p99  p99.9  p99.99  max
+    idle              10000   20   26    26   6   32     32     224  248
      max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
 
     compute latency (ns)
-    configuration  samples  min  p50  mean    sd  p99  max  late  missed
-    idle               100   20   25  25.6  3.68   32   32     0       0
+    configuration  samples  min  p50  mean  sd  p99  max  late  missed
+    idle               100   20   25    26   4   32   32     0       0
      max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
     "#);
 }

@@ -65,10 +65,9 @@ impl Head {
 }
 
 impl Sheet {
-    /// A table whose values are in the stored unit; typical ones decide in which units they are read.
+    /// A table whose values are in the stored unit; typical ones decide in which unit they are read.
     pub fn new(title: String, head: Vec<Head>, rows: Vec<Vec<Datum>>, stored: &str, typical: &[f64]) -> Self {
-        let column = |k: usize| rows.iter().filter_map(|row| row.get(k)?.number()).collect::<Vec<f64>>();
-        let units = Units::fitting(stored, typical, &(0..head.len()).map(column).collect::<Vec<_>>());
+        let units = Units::fitting(stored, typical);
         Self { title, head, rows, units: Some(units), remark: String::new(), leading: 1, notes: Vec::new() }
     }
 
@@ -218,7 +217,7 @@ impl Datum {
             Self::Text(text) => text.clone(),
             Self::Count(n) => words::count(*n),
             Self::AtLeast(n) => format!("{} or more", words::count(*n)),
-            Self::Value(v) | Self::Over(v) => unit.map_or_else(|| words::plain(*v), |unit| unit.text(*v)),
+            Self::Value(v) | Self::Over(v) => unit.map_or_else(|| words::plain(*v), |unit| unit.measured(*v)),
             Self::Estimate(one) => one.text(|v| Self::Value(v).text(unit)),
             Self::Between(low, high) => {
                 let text = |v: &f64| Self::Value(*v).text(unit);

@@ -48,10 +48,11 @@ pub fn many(n: u64, noun: &str) -> String {
     format!("{} {}", count(n), if n == 1 { noun.to_owned() } else { plural(noun) })
 }
 
-/// Several of these: `samples`, `expiries`.
+/// Several of these: `samples`, `expiries`, `batches`.
 pub fn plural(noun: &str) -> String {
     match noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u'])) {
         Some(stem) => format!("{stem}ies"),
+        None if noun.ends_with("ch") => format!("{noun}es"),
         None => format!("{noun}s"),
     }
 }

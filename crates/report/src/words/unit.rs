@@ -43,9 +43,9 @@ pub struct Unit {
 /// The units of time, with their size in ns, and from how many of each on it is taken.
 type TimeUnits = [(&'static str, f64, f64); 4];
 
-/// From this ratio of the largest to the smallest on, four decades, columns of a table have units of their own: one for
-/// all would be zeros here and millions there.
-const MOST_OF_ONE_UNIT: f64 = 1e4;
+/// From this ratio of the largest to the smallest on, four decades, the unit of a table lies between the two: that of the
+/// many would make millions of the rare.
+const WIDE: f64 = 1e4;
 
 impl Unit {
     /// The stored unit as it is.
@@ -94,6 +94,16 @@ impl Unit {
         Self::of(stored, typical, [("ns", 1.0, 0.0), ("µs", 1e3, 10.0), ("ms", 1e6, 10.0), ("s", 1e9, 10.0)])
     }
 
+    /// How many decimals a measured time has at most: no clock tells less than the stored unit.
+    pub fn decimals(&self) -> Option<usize> {
+        ["ns", "µs", "ms", "s"].contains(&self.name.as_str()).then(|| self.per.log10().round().max(0.0) as usize)
+    }
+
+    /// A measured value of the stored unit, a mean among them: a time is rounded to what the clock tells.
+    pub fn measured(&self, v: f64) -> String {
+        self.text(if self.decimals().is_some() && v.abs() >= 1.0 { v.round() } else { v })
+    }
+
     /// A value of the stored unit.
     pub fn text(&self, v: f64) -> String {
         // The clock counts whole nanoseconds: a decimal would promise more.
@@ -124,7 +134,7 @@ impl Unit {
 /// Angles in tables are not written in less than thousandths.
 const ANGLES: [(&str, f64, f64); 3] = [("µrad", 1.0, f64::INFINITY), ("mrad", 1e3, 0.0), ("rad", 1e6, 1.0)];
 
-/// The units of a table: one for all of its columns where that reads well, else one for each.
+/// The units of a table: one for all values of a kind, else one for each column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Units {
     /// All values are in this one, which the caption states.
@@ -134,17 +144,14 @@ pub enum Units {
 }
 
 impl Units {
-    /// The units that suit a table of these columns: one where the typical values, else all, are near each other.
-    pub fn fitting(stored: &str, typical: &[f64], columns: &[Vec<f64>]) -> Self {
-        let (low, high) = typical
-            .iter()
-            .filter(|v| **v >= 1.0)
-            .fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(*v), high.max(*v)));
-        if in_ns(stored).is_none() || high <= low * MOST_OF_ONE_UNIT {
-            return Self::One(Unit::fitting(stored, typical.iter().copied().filter(|v| *v >= 1.0)));
-        }
-        let own = |values: &Vec<f64>| (!values.is_empty()).then(|| Unit::fitting(stored, values.iter().copied()));
-        Self::PerColumn(columns.iter().map(own).collect())
+    /// The one unit that suits a table of these typical values.
+    pub fn fitting(stored: &str, typical: &[f64]) -> Self {
+        let many = || typical.iter().copied().filter(|v| *v >= 1.0);
+        let (low, high) = many().fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
+        Self::One(match high > low * WIDE {
+            true => Unit::fitting(stored, [low, high].into_iter()),
+            false => Unit::fitting(stored, many()),
+        })
     }
 
     /// The unit of a column; nothing where it has none.
@@ -231,19 +238,26 @@ mod tests {
         assert_eq!(row("urad", 6_340.0, 6_340.0), "6.34 mrad");
     }
 
+    /// A row reads in one unit, however far its maximum lies from its median; no value becomes nothing.
     #[test]
-    fn beyond_four_decades_each_column_has_its_unit() {
-        let columns = [vec![], vec![10.0, 11.71], vec![24_600.0, 2_005_000_000.0]];
-        let units = Units::fitting("ns", &[24_600.0, 2_005_000_000.0], &columns);
-        assert_eq!(units.of(0), None);
-        let text = |column: usize, v: f64| {
-            let unit = units.of(column).unwrap();
-            format!("{} {}", unit.text(v), unit.name).replace('\u{202f}', " ")
-        };
-        assert_eq!([text(1, 11.71), text(1, 10.0)], ["11.7 ns", "10 ns"]);
-        assert_eq!([text(2, 24_600.0), text(2, 2_005_000_000.0)], ["0.025 ms", "2 005 ms"]);
-        assert_eq!([text(2, 11.71), text(2, 640.0), text(2, 0.0)], ["0.000012 ms", "0.00064 ms", "0 ms"]);
-        let near = Units::fitting("ns", &[24_600.0, 2_005_000.0], &columns);
-        assert_eq!(near.about(), "in µs");
+    fn beyond_four_decades_the_unit_lies_between() {
+        let units = Units::fitting("ns", &[10.0, 12.0, 7_330_000.0]);
+        assert_eq!(units.about(), "in µs");
+        let unit = units.of(7).unwrap();
+        let text = |v: f64| unit.text(v).replace('\u{202f}', " ");
+        assert_eq!([10.0, 1_470.0, 7_330_000.0, 0.0].map(text), ["0.010", "1.47", "7 330", "0"]);
+        assert_eq!(Units::fitting("ns", &[24_600.0, 2_005_000.0]).about(), "in µs");
+        assert_eq!(Units::fitting("ns", &[]).about(), "in µs");
+    }
+
+    /// A mean of a clock of whole nanoseconds has no picoseconds; a mean of batches, stored in picoseconds, has.
+    #[test]
+    fn no_more_decimals_than_the_clock_tells() {
+        let measured =
+            |stored: &str, per_ns: f64, v: f64| Unit { name: "ns".into(), per: per_ns }.measured(v) + " " + stored;
+        assert_eq!([measured("ns", 1.0, 4.03), measured("ps", 1e3, 4_034.0)], ["4 ns", "4.03 ps"]);
+        assert_eq!(measured("ns", 1.0, 0.287), "0.287 ns", "a small spread is not nothing");
+        let us = Unit { name: "µs".into(), per: 1e3 };
+        assert_eq!((us.measured(29.4), us.decimals(), Unit::stored("rad").decimals()), ("0.029".into(), Some(3), None));
     }
 }

@@ -1,15 +1,31 @@
 //! Activations of tasks: from being woken to waiting again, with what happened to them between.
+//!
+//! Two waits show no waking. A thread that asks for a time that has passed (`clock_nanosleep` with an absolute time) goes on at
+//! once: what it does from there is its next job. A deadline thread that gives up its budget (`sched_yield`) stays runnable, and
+//! comes back when the kernel has replenished the budget. The calls' own events tell both, where they were recorded.
 
 use super::{Sink, Wait, Why};
 use crate::{
     bytes::Endian,
-    events::{Comm, Happened, Priority, State, Woken},
+    events::{Call, Class, Comm, Happened, Priority, State, Switched, Woken},
     file::Trace,
     format::Number,
     merge::Lost,
     tasks::{Known, Tasks},
 };
 use std::collections::BTreeSet;
+
+/// How an activation began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Begun {
+    /// It was woken.
+    #[default]
+    Woken,
+    /// The time that it waited for had passed: its call returned at once.
+    AtOnce,
+    /// A deadline thread that had given up its budget came back.
+    Replenished,
+}
 
 /// A task was woken, ran, and waits again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +36,9 @@ pub struct Activation {
     pub comm: Comm,
     /// Its effective priority then.
     pub priority: Priority,
-    /// When it was woken, ns.
+    /// How it began.
+    pub begun: Begun,
+    /// When it was woken, or began otherwise, ns.
     pub woken: u64,
     /// When it came to a CPU, ns; absent where the trace does not tell: some machines keep the switches of tasks of their own
     /// out of it.
@@ -29,6 +47,8 @@ pub struct Activation {
     pub preempted: u64,
     /// When it left to wait for something, ns.
     pub end: u64,
+    /// When it asked for a time to come and has not slept since, ns; 0 for not.
+    asked: u64,
 }
 
 impl Known for Activation {
@@ -38,9 +58,9 @@ impl Known for Activation {
 }
 
 impl Activation {
-    /// From its waking to its first moment on a CPU, ns.
+    /// From its waking to its first moment on a CPU, ns; absent where no waking was seen.
     pub fn wakeup(&self) -> Option<u64> {
-        Some(self.came?.saturating_sub(self.woken))
+        Some(self.came?.saturating_sub(self.woken)).filter(|_| self.begun == Begun::Woken)
     }
 
     /// From its waking until it waits again, ns.
@@ -48,9 +68,14 @@ impl Activation {
         self.end.saturating_sub(self.woken)
     }
 
+    /// Whether it ended by asking for a time to come, in a call that the trace shows: then it began no job untold.
+    pub fn asked_for_a_time(&self) -> bool {
+        self.asked > 0
+    }
+
     /// How long it had a CPU, interrupts included, ns.
     pub fn running(&self) -> Option<u64> {
-        Some(self.response().saturating_sub(self.wakeup()?).saturating_sub(self.preempted))
+        Some(self.end.saturating_sub(self.came?).saturating_sub(self.preempted))
     }
 }
 
@@ -67,10 +92,31 @@ pub enum Ended {
     Open,
 }
 
+/// The calls in which threads wait without being woken, as the trace counts them ([`crate::events::Events::calls`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitCalls {
+    /// `clock_nanosleep`.
+    pub sleep: Option<Call>,
+    /// `sched_yield`.
+    pub give_up: Option<Call>,
+}
+
+impl WaitCalls {
+    /// Those that have events in a trace, by the names of its calls.
+    pub fn among(calls: &[String]) -> Self {
+        let named = |name: &str| Some(Call::Named(u16::try_from(calls.iter().position(|call| call == name)?).ok()?));
+        Self { sleep: named("clock_nanosleep"), give_up: named("sched_yield") }
+    }
+}
+
 /// Finds activations in what is paired, and hands each over.
 #[derive(Debug)]
 pub struct Activations<F> {
     open: Tasks<Activation>,
+    calls: WaitCalls,
+    /// Deadline threads that gave up their budget: those that have not left their CPU since, and those that have.
+    giving_up: BTreeSet<i32>,
+    resting: BTreeSet<i32>,
     /// Tasks that end: what they still do is no activation.
     gone: BTreeSet<i32>,
     doubt: u64,
@@ -82,7 +128,22 @@ pub struct Activations<F> {
 impl<F: FnMut(&Activation, Ended)> Activations<F> {
     /// Hands them to this.
     pub fn to(take: F) -> Self {
-        Self { open: Tasks::default(), gone: BTreeSet::new(), doubt: 0, voided: 0, take }
+        let [giving_up, resting, gone] = [const { BTreeSet::new() }; 3];
+        Self {
+            open: Tasks::default(),
+            calls: WaitCalls::default(),
+            giving_up,
+            resting,
+            gone,
+            doubt: 0,
+            voided: 0,
+            take,
+        }
+    }
+
+    /// Heeds these calls too.
+    pub fn heeding(self, calls: WaitCalls) -> Self {
+        Self { calls, ..self }
     }
 
     /// Begins where nothing is open: whatever is known of the switch to it, it was woken.
@@ -106,6 +167,50 @@ impl<F: FnMut(&Activation, Ended)> Activations<F> {
         }
     }
 
+    /// A thread asks for a time to come, or gives up its budget.
+    fn calls(&mut self, pid: i32, time: u64, call: Call) {
+        if Some(call) == self.calls.sleep {
+            self.open.of(pid).into_iter().for_each(|open| open.asked = time);
+        } else if Some(call) == self.calls.give_up {
+            // What a thread of another class does by it is no wait.
+            self.giving_up.insert(pid);
+        }
+    }
+
+    /// A thread has what it asked for; where it has not slept meanwhile, its next job begins.
+    fn returns(&mut self, pid: i32, time: u64, call: Call) {
+        self.giving_up.remove(&pid);
+        if Some(call) != self.calls.sleep {
+            // The switch to it was not recorded.
+            if self.resting.remove(&pid) {
+                self.goes_on(pid, time, Begun::Replenished, (Comm::default(), Priority(-1)));
+            }
+            return;
+        }
+        let Some(open) = self.open.of(pid).filter(|open| open.asked > 0 && open.woken > 0) else { return };
+        let (asked, comm, priority) = (open.asked, open.comm, open.priority);
+        self.ends(pid, asked, Ended::Blocked);
+        self.goes_on(pid, time, Begun::AtOnce, (comm, priority));
+    }
+
+    /// An activation begins on the CPU.
+    fn goes_on(&mut self, pid: i32, time: u64, begun: Begun, (comm, priority): (Comm, Priority)) {
+        if let Some(open) = self.open.of(pid) {
+            *open = Activation { pid, comm, priority, begun, woken: time, came: Some(time), ..Activation::default() };
+        }
+    }
+
+    /// A thread leaves its CPU and would go on: one that gave up its budget has ended its job.
+    fn leaves(&mut self, from: &Switched, time: u64) {
+        if self.giving_up.remove(&from.pid) && from.priority.class() == Class::Deadline {
+            if let Some(open) = self.open.of(from.pid) {
+                open.comm = from.comm;
+            }
+            self.ends(from.pid, time, Ended::Blocked);
+            self.resting.insert(from.pid);
+        }
+    }
+
     /// The trace ends here: those that have not ended are handed over as they are, and how many were broken is told.
     pub fn finish(mut self, time: u64) -> u64 {
         let open: Vec<i32> = self.open.iter().filter(|(_, one)| one.woken > 0).map(|(pid, _)| pid).collect();
@@ -122,8 +227,10 @@ impl<F: FnMut(&Activation, Ended)> Sink for Activations<F> {
             Why::Woken => {
                 let (pid, comm, priority) = (wait.pid, wait.comm, wait.priority);
                 let came = Some(wait.end);
-                *open = Activation { pid, comm, priority, woken: wait.begin, came, preempted: 0, end: 0 };
+                *open = Activation { pid, comm, priority, woken: wait.begin, came, ..Activation::default() };
             }
+            // Of a job that began later it is no part.
+            Why::Preempted if wait.begin < open.woken => {}
             Why::Preempted => open.preempted = open.preempted.saturating_add(wait.ns()),
         }
     }
@@ -134,12 +241,20 @@ impl<F: FnMut(&Activation, Ended)> Sink for Activations<F> {
 
     fn event(&mut self, _cpu: u32, time: u64, _record: &[u8], happened: Option<&Happened>) {
         match happened {
-            Some(Happened::Switch { from, state, .. }) if from.pid != 0 => match state {
-                State::Runnable => {}
-                State::Sleeping => self.ends(from.pid, time, Ended::Blocked),
-                State::Stopped => self.ends(from.pid, time, Ended::Stopped),
-                State::Dead => self.ends(from.pid, time, Ended::Dead),
-            },
+            Some(Happened::Switch { from, state, to }) => {
+                match state {
+                    _ if from.pid == 0 => {}
+                    State::Runnable => self.leaves(from, time),
+                    State::Sleeping => self.ends(from.pid, time, Ended::Blocked),
+                    State::Stopped => self.ends(from.pid, time, Ended::Stopped),
+                    State::Dead => self.ends(from.pid, time, Ended::Dead),
+                }
+                if self.resting.remove(&to.pid) {
+                    self.goes_on(to.pid, time, Begun::Replenished, (to.comm, to.priority));
+                }
+            }
+            Some(Happened::Call { pid, call }) => self.calls(*pid, time, *call),
+            Some(Happened::Return { pid, call: Some(call) }) => self.returns(*pid, time, *call),
             Some(Happened::New(task)) => {
                 self.gone.remove(&task.pid);
                 self.begins(time, task);
@@ -149,7 +264,10 @@ impl<F: FnMut(&Activation, Ended)> Sink for Activations<F> {
                 self.ends(*pid, time, Ended::Dead);
                 self.gone.insert(*pid);
             }
-            Some(Happened::Freed(pid)) => _ = self.gone.remove(pid),
+            Some(Happened::Freed(pid)) => {
+                self.gone.remove(pid);
+                self.resting.remove(pid);
+            }
             _ => {}
         }
     }
@@ -237,6 +355,94 @@ mod tests {
         let parts = (first.wakeup(), first.preempted, first.running(), first.response());
         assert_eq!((first.pid, parts), (7, (Some(5), 30, Some(15), 50)));
         assert_eq!((second.woken, second.end, voided), (70, 1_000, 0));
+    }
+
+    const SLEEP: Call = Call::Named(0);
+    const YIELD: Call = Call::Named(1);
+
+    /// What is found where the calls have events.
+    fn heard(all: &[(u64, Happened)]) -> Vec<(Activation, Ended)> {
+        let (mut found, mut pairing) = (Vec::new(), Pairing::of(Definition::Waking));
+        let calls = WaitCalls::among(&["clock_nanosleep", "sched_yield"].map(String::from));
+        assert_eq!(calls, WaitCalls { sleep: Some(SLEEP), give_up: Some(YIELD) });
+        let mut sink = Activations::to(|one: &Activation, how| found.push((*one, how))).heeding(calls);
+        for (time, happened) in all {
+            sink.event(0, *time, &[], Some(happened));
+            pairing.take(0, *time, happened, &mut sink);
+        }
+        sink.finish(1_000);
+        found
+    }
+
+    fn call(pid: i32, call: Call) -> Happened {
+        Happened::Call { pid, call }
+    }
+
+    fn back(pid: i32, call: Call) -> Happened {
+        Happened::Return { pid, call: Some(call) }
+    }
+
+    /// A job that overran asks for times that have passed: each call that returns at once begins a job. One that sleeps ends
+    /// the activation where the thread leaves its CPU, as ever.
+    #[test]
+    fn a_time_that_has_passed_begins_a_job() {
+        let found = heard(&[
+            (10, waking(7)),
+            (12, switch(0, State::Runnable, 7)),
+            (13, back(7, SLEEP)),
+            (45, call(7, SLEEP)),
+            (46, back(7, SLEEP)),
+            (50, switch(7, State::Runnable, 8)),
+            (53, switch(8, State::Sleeping, 7)),
+            (60, call(7, SLEEP)),
+            (61, switch(7, State::Sleeping, 0)),
+            (70, waking(7)),
+            (71, switch(0, State::Runnable, 7)),
+            (72, back(7, SLEEP)),
+            (75, call(7, SLEEP)),
+            (76, switch(7, State::Sleeping, 0)),
+        ]);
+        let parts: Vec<_> =
+            found.iter().map(|(one, _)| (one.begun, one.woken, one.wakeup(), one.running(), one.end)).collect();
+        assert_eq!(
+            parts,
+            [
+                (Begun::Woken, 10, Some(2), Some(33), 45),
+                (Begun::AtOnce, 46, None, Some(12), 61),
+                (Begun::Woken, 70, Some(1), Some(5), 76),
+            ]
+        );
+    }
+
+    /// A deadline thread gives up its budget and stays runnable; the time until it comes back is none of its next job. A thread
+    /// that used up its budget, and one of another class that yields, go on with the same job.
+    #[test]
+    fn a_budget_given_up_ends_a_job() {
+        let deadline = |pid| Switched { priority: Priority(-1), ..side(pid) };
+        let off = |state| Happened::Switch { from: deadline(7), state, to: side(0) };
+        let on = Happened::Switch { from: side(0), state: State::Runnable, to: deadline(7) };
+        let found = heard(&[
+            (10, waking(7)),
+            (12, on),
+            (20, call(7, YIELD)),
+            (21, off(State::Runnable)),
+            (110, on),
+            (111, back(7, YIELD)),
+            (130, off(State::Runnable)),
+            (210, on),
+            (215, call(7, YIELD)),
+            (216, off(State::Runnable)),
+        ]);
+        let parts: Vec<_> =
+            found.iter().map(|(one, _)| (one.begun, one.woken, one.running(), one.preempted, one.end)).collect();
+        assert_eq!(parts, [(Begun::Woken, 10, Some(9), 0, 21), (Begun::Replenished, 110, Some(26), 80, 216)]);
+        let fair = heard(&[
+            (10, waking(7)),
+            (12, switch(0, State::Runnable, 7)),
+            (20, call(7, YIELD)),
+            (21, switch(7, State::Runnable, 8)),
+        ]);
+        assert_eq!(fair.iter().map(|(_, how)| *how).collect::<Vec<_>>(), [Ended::Open]);
     }
 
     /// A task that ends has no response from then on, however often it waits on its way.

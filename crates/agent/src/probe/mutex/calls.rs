@@ -124,7 +124,7 @@ fn rehearse(realtime: Option<(Realtime, u8)>, work: impl FnOnce()) {
 /// What is measured call by call, or in batches.
 pub fn quantities(timing: Timing) -> Vec<Quantity> {
     let call = |name, title| Quantity::time(name, title).each("call");
-    let batch = |name, title| call(name, title).in_unit("ps").beside();
+    let batch = |name, title| Quantity::time(name, title).each("batch").in_unit("ps").beside();
     match timing {
         Timing::Each => vec![
             call("lock", "Mutex: lock"),

@@ -3,18 +3,19 @@
 use super::{
     COMPLETION, QUANTITIES, TaskProbe,
     program::Ended as Program,
-    slots::{Grid, Jobs, Over, distance},
-    threads::{Following, Members, Seen, look},
+    slots::{Grid, Job, Jobs, Over, distance},
+    threads::{Following, Members, Seen, look, look_for_loop},
 };
 use crate::{
     measure::{Gathered, Interval, Place, Stage},
     probe::looking_on::{fits, paired, told_apart},
 };
 use anyhow::{Result, bail};
-use latido_model::record::Skip;
+use latido_model::{record::Skip, units};
 use latido_trace::{
+    events::Events,
     file::Trace,
-    pairing::{Activation, Activations, Ended, Forks, Met, Unpaired},
+    pairing::{Activation, Activations, Begun, Ended, Forks, Met, Unpaired, WaitCalls},
 };
 use std::collections::BTreeMap;
 
@@ -39,6 +40,8 @@ struct Slots {
     deadline: u64,
     seen: u64,
     missed: u64,
+    /// Of the missed ones, those of which nobody can tell whether an earlier job did their work too.
+    unclear: u64,
 }
 
 /// The series of a program, filled from a trace.
@@ -52,8 +55,11 @@ pub(super) fn filled(
     trace: &Trace<'_>,
     program: &Program,
 ) -> Result<Gathered> {
-    let mut seen = BTreeMap::new();
-    walk(trace, program, |one, how| look(&mut seen, interval, one, how));
+    let (mut seen, mut longest) = (BTreeMap::new(), None);
+    walk(trace, program, |one, how| {
+        look(&mut seen, interval, one, how);
+        look_for_loop(&mut longest, interval, one, how);
+    });
     if let Some(pattern) = &probe.thread {
         let names: Vec<String> = seen.values().map(|thread| thread.comm.text().into_owned()).collect();
         seen.retain(|_, thread| fits(pattern, &thread.comm.text()));
@@ -62,7 +68,7 @@ pub(super) fn filled(
         }
     }
     if seen.is_empty() {
-        bail!(nothing(program));
+        bail!(nothing(program, longest));
     }
     let mut gathered = Gathered::over(interval);
     let mut threads = open(probe, stage, &mut gathered, &seen)?;
@@ -85,9 +91,22 @@ pub(super) fn filled(
     Ok(gathered)
 }
 
-/// Why nothing was seen.
-fn nothing(program: &Program) -> String {
+/// From this time on a thread that never waited is a loop, and no short program.
+const LOOP_NS: u64 = 100_000_000;
+
+/// Why nothing was seen, and what is known of a thread that worked and never waited.
+fn nothing(program: &Program, longest: Option<Activation>) -> String {
     let what = &program.words;
+    let time = |ns: u64| units::human(ns.try_into().unwrap_or(i64::MAX));
+    if let Some(one) = longest.filter(|one| one.response() >= LOOP_NS) {
+        let parts = one.running().map(|ns| format!(" ({} on a CPU, preempted for {})", time(ns), time(one.preempted)));
+        return format!(
+            "{what} has no activation to count: a thread of it worked for {}{} without waiting, and `task` measures from a waking to \
+             the next wait. A loop that polls can report its own times: `latido help command`",
+            time(one.response()),
+            parts.unwrap_or_default()
+        );
+    }
     let said = String::from_utf8_lossy(&program.output);
     let said = said.lines().next().map(|line| format!("; it said: {line}")).unwrap_or_default();
     match program.exit {
@@ -107,7 +126,8 @@ fn walk(trace: &Trace<'_>, program: &Program, mut take: impl FnMut(&Activation, 
         if members.has(one.pid) {
             take(one, how);
         }
-    });
+    })
+    .heeding(WaitCalls::among(Events::of(&trace.formats, trace.endian).calls()));
     let mut both = (following, activations);
     let met = paired(trace, &mut both);
     let voided = both.1.finish(met.last);
@@ -145,6 +165,7 @@ fn open(
                 deadline: probe.deadline.unwrap_or(period).0,
                 seen: 0,
                 missed: 0,
+                unclear: 0,
             }),
             None => None,
         };
@@ -190,6 +211,7 @@ impl Thread {
         if let Some(slots) = &mut self.slots {
             slots.finish(self.until, gathered);
             facts.extend([("expected", slots.seen + slots.missed), ("seen", slots.seen), ("extra", slots.jobs.extra)]);
+            facts.push(("unclear", slots.unclear));
         }
         facts
     }
@@ -202,21 +224,25 @@ impl Thread {
 impl Slots {
     /// Takes an activation.
     fn take(&mut self, one: &Activation, whole: bool, gathered: &mut Gathered) {
-        let Self { place, jobs, deadline, seen, missed } = self;
-        jobs.take(one.woken, one.end, whole, |over| count((*place, *deadline), over, [seen, missed], gathered));
+        let Self { place, jobs, deadline, seen, missed, unclear } = self;
+        let at_once = one.begun == Begun::AtOnce;
+        let job = Job { woken: one.woken, end: one.end, whole, at_once, told: one.asked_for_a_time() };
+        jobs.take(job, |over| count((*place, *deadline), over, [seen, missed, unclear], gathered));
     }
 
     fn finish(&mut self, until: u64, gathered: &mut Gathered) {
-        let Self { place, jobs, deadline, seen, missed } = self;
-        jobs.finish(until, |over| count((*place, *deadline), over, [seen, missed], gathered));
+        let Self { place, jobs, deadline, seen, missed, unclear } = self;
+        jobs.finish(until, |over| count((*place, *deadline), over, [seen, missed, unclear], gathered));
     }
 }
 
 /// Counts a slot that is over.
-fn count((place, deadline): (Place, u64), over: Over, [seen, missed]: [&mut u64; 2], gathered: &mut Gathered) {
+fn count((place, deadline): (Place, u64), over: Over, counts: [&mut u64; 3], gathered: &mut Gathered) {
+    let [seen, missed, unclear] = counts;
     match over {
-        Over::Missed { due, came } => {
+        Over::Missed { due, came, unclear: open } => {
             *missed += 1;
+            *unclear += u64::from(open);
             gathered.missed(place, came.saturating_sub(due));
         }
         Over::Done { due, began, end } => {

@@ -47,7 +47,11 @@ Quantities (ns), each a sample an activation:
   response    from its waking until it waits again: wakeup + running + preempted
 With a period, one sample a slot:
   completion  from the slot's time until the end of the last activation that began in it: a job may wait in between
-A slot is late when its completion is above the deadline, and missed when no activation began in it. When slots begin is not
+A slot is late when its completion is above the deadline, and missed when no job began in it. A job that overruns and catches up
+(its clock_nanosleep returns at once) is seen by the call's own events. Where a program waits otherwise, nobody can tell a slot that
+passed while an earlier job was at work from one that the job served too: it counts as missed, and as unclear. A job of a
+SCHED_DEADLINE thread ends where it gives up its budget (sched_yield), and the next begins when the kernel lets it back; there is
+no waking, and no wakeup. When slots begin is not
 known but estimated: by the median of the wakings, which then is the zero of completion; it follows clocks that drift apart by
 at most 1 in 1000. A waking may be late by three quarters of a period and still is its slot's. The period is that of the
 program's real-time and deadline threads; where it has none, of all of its threads. --limit judges response and completion.
@@ -55,7 +59,7 @@ program's real-time and deadline threads; where it has none, of all of its threa
 Label: task (the thread's name; of the same ones the second, third, ... by their numbers).
 Facts: period_seen (ns, the median distance of its wakings), expected and seen (slots elapsed and slots with an activation),
 extra (activations beyond the first of a slot), unfinished (activations that began and did not end in time, or ended with the
-thread: their slots count as nothing), unseen (those
+thread: their slots count as nothing), unclear (missed slots that an earlier job may have served), unseen (those
 of which only the response is known, as the switch to the thread is not in the trace: some machines keep tasks of their own
 out of it), lost and voided (events lost, and what they may have broken), exit_status (of a program that ended by itself, 128 and the signal's number).
 
@@ -155,6 +159,11 @@ impl Probe for TaskProbe {
             "sched:sched_process_exit",
             "sched:sched_process_free",
             "task:task_rename",
+            // Waits that show no waking.
+            "syscalls:sys_enter_clock_nanosleep",
+            "syscalls:sys_exit_clock_nanosleep",
+            "syscalls:sys_enter_sched_yield",
+            "syscalls:sys_exit_sched_yield",
         ];
         Some(Wanted::events(&["sched:sched_switch", "sched:sched_waking"]).also(&also))
     }

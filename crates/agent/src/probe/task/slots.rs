@@ -45,6 +45,13 @@ impl Grid {
         Self { period, phase: at.get(middle).copied().unwrap_or(0), next: None }
     }
 
+    /// Takes what begins without a waking, as its time has passed: it is of the oldest slot that had nothing.
+    fn catch_up(&mut self, began: u64) -> Slot {
+        let Some(due) = self.next.filter(|next| *next <= began) else { return self.take(began) };
+        self.next = Some(due.saturating_add(self.period));
+        Slot::First { due, missed: 0 }
+    }
+
     /// Takes a waking.
     fn take(&mut self, woken: u64) -> Slot {
         let reach = woken.saturating_add(self.period / EARLY);
@@ -80,6 +87,8 @@ pub(super) enum Over {
         due: u64,
         /// When something came at last, or nothing was waited for any more.
         came: u64,
+        /// Whether an earlier job was at work when its time came, and no call tells whether it did this slot's work too.
+        unclear: bool,
     },
     /// What began in it was done.
     Done {
@@ -92,30 +101,59 @@ pub(super) enum Over {
     },
 }
 
+/// An activation of a periodic thread, as far as slots go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    /// When it began.
+    pub woken: u64,
+    /// When it ended.
+    pub end: u64,
+    /// Whether that is its end; one that is not whole begins in a slot and does not complete it.
+    pub whole: bool,
+    /// Whether it began without a waking, as its time had passed.
+    pub at_once: bool,
+    /// Whether calls tell which jobs the thread began.
+    pub told: bool,
+}
+
 /// The jobs of a periodic thread, slot by slot. A slot whose job did not end while it was watched is none of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jobs {
     grid: Grid,
+    /// The last activation: the next one tells how late it was.
+    held: Option<Job>,
     /// The slot that there is: its time, when its first activation began, when its last one ended.
     current: Option<(u64, u64, u64)>,
     /// Activations beyond the first of a slot.
     pub extra: u64,
+    /// Until when the thread was at work, and no call tells at how many jobs.
+    untold_until: u64,
 }
 
 impl Jobs {
     /// With these slots.
     pub fn of(grid: Grid) -> Self {
-        Self { grid, current: None, extra: 0 }
+        Self { grid, held: None, current: None, extra: 0, untold_until: 0 }
     }
 
-    /// Takes an activation from then to then; one that is not whole begins in a slot and does not complete it.
-    pub fn take(&mut self, woken: u64, end: u64, whole: bool, mut over: impl FnMut(Over)) {
-        match self.grid.take(woken) {
+    /// Takes an activation.
+    pub fn take(&mut self, job: Job, mut over: impl FnMut(Over)) {
+        if let Some(before) = self.held.replace(job) {
+            self.place(before, job.at_once, &mut over);
+        }
+    }
+
+    /// Finds the slot of an activation. Where the next one began at once, its time had passed: this one, however late it was
+    /// woken, is of the oldest slot too.
+    fn place(&mut self, job: Job, next_at_once: bool, over: &mut impl FnMut(Over)) {
+        let Job { woken, end, whole, at_once, told } = job;
+        let slot = if at_once || next_at_once { self.grid.catch_up(woken) } else { self.grid.take(woken) };
+        match slot {
             Slot::First { due, missed } => {
-                self.flush(&mut over);
+                self.flush(over);
                 for back in (1..=missed).rev() {
                     let due = due.saturating_sub(back.saturating_mul(self.grid.period));
-                    over(Over::Missed { due, came: end });
+                    over(Over::Missed { due, came: end, unclear: due < self.untold_until });
                 }
                 self.current = whole.then_some((due, woken, end));
             }
@@ -124,6 +162,7 @@ impl Jobs {
                 self.current = self.current.filter(|_| whole).map(|(due, began, _)| (due, began, end));
             }
         }
+        self.untold_until = if told { 0 } else { end };
     }
 
     fn flush(&mut self, over: &mut impl FnMut(Over)) {
@@ -134,8 +173,12 @@ impl Jobs {
 
     /// Nothing follows, and until then something was waited for.
     pub fn finish(&mut self, until: u64, mut over: impl FnMut(Over)) {
+        if let Some(last) = self.held.take() {
+            self.place(last, false, &mut over);
+        }
         self.flush(&mut over);
-        self.grid.rest(until).for_each(|due| over(Over::Missed { due, came: until }));
+        let untold = self.untold_until;
+        self.grid.rest(until).for_each(|due| over(Over::Missed { due, came: until, unclear: due < untold }));
     }
 }
 
@@ -214,14 +257,71 @@ mod tests {
         for (woken, end, whole) in
             [(10_000, 10_100, true), (11_000, 11_100, true), (11_200, 11_300, true), (12_000, 12_100, true)]
         {
-            jobs.take(woken, end, whole, |one| over.push(one));
+            jobs.take(job(woken, end, whole), |one| over.push(one));
         }
-        jobs.take(12_300, 99_000, false, |one| over.push(one));
+        jobs.take(job(12_300, 99_000, false), |one| over.push(one));
         assert_eq!(over, [done(10_000, 10_100), done(11_000, 11_300)]);
         over.clear();
-        jobs.take(14_000, 99_000, false, |one| over.push(one));
+        jobs.take(job(14_000, 99_000, false), |one| over.push(one));
         jobs.finish(14_000, |one| over.push(one));
-        assert_eq!((over, jobs.extra), (vec![Over::Missed { due: 13_000, came: 99_000 }], 2));
+        assert_eq!((over, jobs.extra), (vec![Over::Missed { due: 13_000, came: 99_000, unclear: true }], 2));
+    }
+
+    fn job(woken: u64, end: u64, whole: bool) -> Job {
+        Job { woken, end, whole, at_once: false, told: false }
+    }
+
+    /// A job of 3.2 periods, then the jobs of the slots that passed, each begun at once: all are done, two of them late, none is
+    /// missed. Without the calls' events nobody can tell that from slots left out: they are missed, and said to be unclear.
+    /// A program that waits for the next slot by a call that is seen has left them out for certain.
+    #[test]
+    fn jobs_that_catch_up_are_told_where_calls_tell() {
+        let wakings = [10_000, 11_000, 12_000, 13_000, 17_000, 18_000];
+        let over = |jobs_of: &[Job]| {
+            let (mut jobs, mut over) = (Jobs::of(Grid::of(1_000, &wakings)), Vec::new());
+            jobs_of.iter().for_each(|one| jobs.take(*one, |slot| over.push(slot)));
+            jobs.finish(18_000, |slot| over.push(slot));
+            over
+        };
+        let told = |woken, end, at_once| Job { at_once, told: true, ..job(woken, end, true) };
+        let done = |due, began, end| Over::Done { due, began, end };
+        let caught_up = over(&[
+            told(13_000, 16_200, false),
+            told(16_201, 16_300, true),
+            told(16_301, 16_400, true),
+            told(16_401, 16_500, true),
+            told(17_000, 17_100, false),
+        ]);
+        assert_eq!(
+            caught_up,
+            [
+                done(13_000, 13_000, 16_200),
+                done(14_000, 16_201, 16_300),
+                done(15_000, 16_301, 16_400),
+                done(16_000, 16_401, 16_500),
+                done(17_000, 17_000, 17_100)
+            ]
+        );
+        // A waking that is late by 0.9 of a period is its slot's where the next job begins at once.
+        let late = over(&[told(13_000, 13_100, false), told(14_900, 15_000, false), told(15_001, 15_100, true)]);
+        let (late, rest) = late.split_at(3);
+        assert_eq!(late, [done(13_000, 13_000, 13_100), done(14_000, 14_900, 15_000), done(15_000, 15_001, 15_100)]);
+        assert!(rest.iter().all(|one| matches!(one, Over::Missed { unclear: false, .. })), "{rest:?}");
+        let missed = |due, unclear| Over::Missed { due, came: 17_100, unclear };
+        for seen in [false, true] {
+            let left_out = over(&[
+                Job { told: seen, ..job(13_000, 16_200, true) },
+                Job { told: seen, ..job(17_000, 17_100, true) },
+            ]);
+            let all = [
+                done(13_000, 13_000, 16_200),
+                missed(14_000, !seen),
+                missed(15_000, !seen),
+                missed(16_000, !seen),
+                done(17_000, 17_000, 17_100),
+            ];
+            assert_eq!(left_out, all);
+        }
     }
 
     /// Several wakings in one slot are one job that waited in between.

@@ -3,7 +3,7 @@
 use crate::measure::Interval;
 use latido_trace::{
     events::{Class, Comm, Happened},
-    pairing::{Activation, Ended, Forks, Sink},
+    pairing::{Activation, Begun, Ended, Forks, Sink},
 };
 use std::{
     cell::RefCell,
@@ -69,6 +69,15 @@ pub(super) struct Seen {
     pub wakings: Vec<u64>,
 }
 
+/// The longest activation that is not counted: one without an end, or that began before the interval.
+pub(super) fn look_for_loop(longest: &mut Option<Activation>, interval: Interval, one: &Activation, how: Ended) {
+    let longer = longest.is_none_or(|known| one.response() > known.response());
+    let early = one.woken < interval.first_slot_ns && one.end > interval.first_slot_ns;
+    if (early || how != Ended::Blocked) && longer {
+        *longest = Some(*one);
+    }
+}
+
 /// Looks at all activations of the members.
 pub(super) fn look(seen: &mut BTreeMap<i32, Seen>, interval: Interval, one: &Activation, how: Ended) {
     if how != Ended::Blocked || one.woken < interval.first_slot_ns || one.end > interval.ended_ns {
@@ -78,7 +87,8 @@ pub(super) fn look(seen: &mut BTreeMap<i32, Seen>, interval: Interval, one: &Act
     thread.comm = one.comm;
     thread.count += 1;
     thread.urgent |= one.priority.class() != Class::Fair;
-    if thread.wakings.len() < LOOKED_AT {
+    // What begins at once catches up: it tells nothing of the period.
+    if one.begun != Begun::AtOnce && thread.wakings.len() < LOOKED_AT {
         thread.wakings.push(one.woken);
     }
 }

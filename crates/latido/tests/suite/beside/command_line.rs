@@ -191,7 +191,7 @@ fn a_list_of_no_runs_says_where_it_looked() {
 fn help_knows_plans_lists_and_the_statuses_of_check() {
     for (line, told) in [
         (&["help", "quick"][..], "plan `quick`: Wake-ups and gaps"),
-        (&["help", "quick"], "4 cells, about 56 s with warm-up"),
+        (&["help", "quick"], "4 cells, about 61 s in all"),
         (&["help", "quick"], "latido run quick --print-plan"),
         (&["help", "probes"], "wakeup"),
         (&["help", "loads"], "stress-cpu"),

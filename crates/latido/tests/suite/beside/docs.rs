@@ -51,7 +51,7 @@ fn unnamed(document: &str, keys: impl IntoIterator<Item = String>) -> Vec<String
 
 /// Every key of a JSON value as a path, arrays left out; below a table of free names there is nothing to document.
 fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
-    const FREE: &[&str] = &["counts", "options", "quantiles", "facts", "labels", "vulnerabilities"];
+    const FREE: &[&str] = &["chosen", "counts", "options", "quantiles", "facts", "labels", "vulnerabilities"];
     /// Tables of free names whose values are alike.
     const ALIKE: &[&str] = &["rates", "taken"];
     match value {

@@ -26,7 +26,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 bin=$(realpath "$1") && runs=$(realpath "$2") || exit 1
 rm -rf "$3"; mkdir -p "$3"; out=$(realpath "$3")
 export COLUMNS=100 LINES=40 TERM=xterm-256color LC_ALL=C.UTF-8 TZ=UTC
-unset NO_COLOR LATIDO_STORE XDG_DATA_HOME
+unset NO_COLOR LATIDO_STORE
+# What earlier runs of this machine took is none of these.
+XDG_DATA_HOME=$(realpath "$2")/none
+export XDG_DATA_HOME
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 ln -s "$runs" "$work/runs"
 cd "$work" || exit 1

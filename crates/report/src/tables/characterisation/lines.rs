@@ -74,7 +74,7 @@ impl Line<'_, '_, '_> {
         let (row, section) = (self.row, self.section);
         let name = match self.form {
             Form::Three(Distribution::Corrected) => row.name.clone(),
-            Form::Three(Distribution::Plain) => format!("{}, {}s alone", row.name, section.noun()),
+            Form::Three(Distribution::Plain) => format!("{}, {} alone", row.name, words::plural(section.noun())),
             Form::One(Statistic::Above(edge), _) => format!("{}, above {}", row.name, edge_name(edge)),
             Form::One(Statistic::Share(edge), _) => format!("{}, up to {}", row.name, edge_name(edge)),
             Form::One(statistic, _) => format!("{}, {statistic}", row.name),
