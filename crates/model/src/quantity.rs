@@ -118,6 +118,9 @@ pub struct Measurand {
     /// By when after its time a slot is to be done, where that was asked for: what counts as late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Ns>,
+    /// The limit that its options mean, where the cell names none: a program with a period is to keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_limit: Option<Ns>,
     /// Whether its samples are made up: nothing is measured, so that no policy is asked for and nothing is advised.
     #[serde(default, skip_serializing_if = "is_false")]
     pub made_up: bool,

@@ -191,6 +191,8 @@ fn resolved(mut cell: Cell) -> Cell {
         }
     };
     complete(Kind::Probe, &mut cell.probe);
+    let own_limit = || Installed.measurand(&cell.probe).ok()?.own_limit;
+    cell.conditions.limit = cell.conditions.limit.or_else(own_limit);
     cell.load.items.iter_mut().for_each(|item| complete(Kind::Load, item));
     cell.tuning.items.iter_mut().for_each(|item| complete(Kind::Tuning, item));
     cell

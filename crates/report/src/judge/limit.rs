@@ -60,7 +60,13 @@ pub(super) fn against(record: &Record, timed: &[&Series], bins: &[Vec<Bin>], dec
     let above = pool::all_above(&decisive, limit_ns);
     let beyond = others.iter().filter(|other| other.decisive().max.is_some_and(|max| max > limit_ns));
     let also = beyond.map(|other| other.quantity.clone()).collect::<BTreeSet<_>>().into_iter().collect();
-    let verdict = if deciding.is_foreign() { Verdict::Contaminated } else { Verdict::Fail };
+    let unclear: i64 = alike.iter().filter_map(|series| series.facts.get("unclear")).sum();
+    let verdict = match deciding.is_foreign() {
+        true => Verdict::Contaminated,
+        // Nobody knows whether these slots were missed.
+        false if u64::try_from(unclear).is_ok_and(|unclear| above.is_some_and(|above| above <= unclear)) => Verdict::Inconclusive,
+        false => Verdict::Fail,
+    };
     let named = deciding.named().collect();
     let foreign = deciding.foreign_beside();
     (verdict, Reason::Above { above, count: Some(count), limit_ns, worst, also, foreign, named })

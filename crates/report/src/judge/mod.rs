@@ -31,6 +31,7 @@ pub mod repeat;
 mod reported;
 mod run_delay;
 mod stamps;
+mod start;
 pub mod title;
 mod took;
 mod tracing;

@@ -18,8 +18,10 @@ fn weighed(total: u64, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> G
         return (Note, state);
     }
     let others: Vec<&str> = deciding.blamed().filter(|other| *other != cause).map(Cause::name).collect();
+    // What is known to a tick may have been less.
+    let verb = if cause == Cause::Steal { "may explain" } else { "explains" };
     let with = if others.is_empty() { String::new() } else { format!("together with {} ", others.join(" and ")) };
-    (Contaminated, [state, spans![format!(", which {with}explains the samples that fail")]].concat())
+    (Contaminated, [state, spans![format!(", which {with}{verb} the samples that fail")]].concat())
 }
 
 /// A total of the system under test itself: a note from `noted` on, or where it made samples fail. It excuses nothing.
@@ -64,7 +66,10 @@ pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
 
 pub(super) fn steal(record: &Record, deciding: &Deciding) -> Graded {
     let Some(steal) = record.quality.steal_ns else { return unknown() };
-    weighed(steal, spans![Span::time(steal), " of the measured CPUs' time stolen"], Cause::Steal, deciding)
+    let (grade, state) =
+        weighed(steal, spans![Span::time(steal), " of the measured CPUs' time stolen"], Cause::Steal, deciding);
+    let ticks = if grade == Contaminated { spans![" (the kernel counts it in ticks of 10 ms)"] } else { Vec::new() };
+    (grade, [state, ticks].concat())
 }
 
 /// What threads of the kernel do is part of what is measured: below this share of the time it is no remark, in percent.

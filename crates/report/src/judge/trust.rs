@@ -10,7 +10,7 @@ use super::{
     },
     run_delay::{self, run_delay},
     stamps::stamps,
-    took,
+    start, took,
 };
 use super::{
     load_course::load_course,
@@ -189,6 +189,16 @@ pub const CHECKS: &[Check] = &[
         run_delay,
     )
     .of_threads(),
+    Check {
+        applies: |record| start::latest(record).is_some(),
+        ..check(
+            "start",
+            "the first slots of the threads",
+            "a thread that began a slot or more after the first thread",
+            Note,
+            start::late,
+        )
+    },
     check("outcome", "the agent", "not the whole duration", Note, outcome),
     check("memory", "mlockall(2)", "not locked", Note, memory).of_own_threads(),
     check("page faults", "getrusage(2) of the measuring threads", "any while measuring", Note, faults).of_threads(),

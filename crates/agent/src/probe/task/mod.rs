@@ -54,7 +54,9 @@ SCHED_DEADLINE thread ends where it gives up its budget (sched_yield), and the n
 no waking, and no wakeup. When slots begin is not
 known but estimated: by the median of the wakings, which then is the zero of completion; it follows clocks that drift apart by
 at most 1 in 1000. A waking may be late by three quarters of a period and still is its slot's. The period is that of the
-program's real-time and deadline threads; where it has none, of all of its threads. --limit judges response and completion.
+program's real-time and deadline threads; where it has none, of all of its threads. --limit judges response and completion; where
+it is not given, the deadline is the limit: a slot that is late or missed fails the run. Slots that are unclear alone leave it
+undecided.
 
 Label: task (the thread's name; of the same ones the second, third, ... by their numbers).
 Facts: period_seen (ns, the median distance of its wakings), expected and seen (slots elapsed and slots with an activation),
@@ -137,7 +139,8 @@ impl Probe for TaskProbe {
         });
         let measurand = Measurand::new("Activations of a program", quantities);
         let Some(period) = self.period else { return measurand };
-        let mut measurand = Measurand { deadline: Some(self.deadline.unwrap_or(period)), ..measurand.every(period) };
+        let deadline = Some(self.deadline.unwrap_or(period));
+        let mut measurand = Measurand { deadline, own_limit: deadline, ..measurand.every(period) };
         let completion = Quantity::time(COMPLETION, "Task: completion of a slot").each("slot").periodic();
         measurand.quantities.push(completion);
         measurand

@@ -250,7 +250,7 @@ fn causes_share_what_they_explain_together() {
     );
     assert_eq!(
         finding("steal", both).text(),
-        "10.0 ms of the measured CPUs' time stolen, which together with foreign tasks explains the samples that fail"
+        "10.0 ms of the measured CPUs' time stolen, which together with foreign tasks may explain the samples that fail (the kernel counts it in ticks of 10 ms)"
     );
 }
 

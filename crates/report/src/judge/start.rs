@@ -1,0 +1,64 @@
+//! Threads that share their slots and did not begin together: what passed before a thread's first slot counts nowhere.
+
+use super::{
+    checks::{Graded, ok},
+    deciding::Deciding,
+    finding::Grade::Note,
+};
+use crate::span::{Span, spans};
+use latido_model::record::{Record, Series};
+
+/// The series whose thread began last, how much later than the first one, in ns, and how many slots passed meanwhile; none
+/// where all began within a slot, or were to begin apart.
+pub(super) fn latest(record: &Record) -> Option<(&Series, u64, u64)> {
+    let options = &record.cell.probe.options;
+    let apart = |name: &str, common: &str| options.get(name).is_some_and(|value| value.as_str() != Some(common));
+    if apart("align", "common") || apart("distance", "0ns") {
+        return None;
+    }
+    let late = |series: &'_ Series| u64::try_from(*series.facts.get("first_slot_ns")?).ok();
+    let (series, late_ns) = record.series.iter().filter_map(|one| Some((one, late(one)?))).max_by_key(|(_, ns)| *ns)?;
+    let slots = series.slots?;
+    let counted = u128::from(slots.met) + u128::from(slots.late) + u128::from(slots.missed);
+    // Each thread has its whole number of slots: their share of the time tells how long one is.
+    let passed = (counted * u128::from(late_ns)).checked_div(u128::from(record.elapsed_ns.checked_sub(late_ns)?))?;
+    let passed = u64::try_from(passed).ok().filter(|passed| *passed > 0)?;
+    Some((series, late_ns, passed))
+}
+
+pub(super) fn late(record: &Record, _: &Deciding) -> Graded {
+    let Some((series, late_ns, passed)) = latest(record) else { return ok("together") };
+    let place = series.cpu.map(|cpu| spans![" on ", Span::Where(format!("CPU {cpu}"))]).unwrap_or_default();
+    let slots = if passed == 1 { " slot that passed before" } else { " slots that passed before" };
+    let state = spans![
+        " began ",
+        Span::time(late_ns),
+        " after the first one: the ",
+        Span::Count(passed),
+        slots,
+        " count nowhere"
+    ];
+    (Note, [spans!["a thread"], place, state].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{Fixture, cell, quiet};
+
+    /// Of 10,000 slots in 10 s, one began 5 ms after the other: 5 slots are lost, unless threads begin apart on purpose.
+    #[test]
+    fn slots_before_a_late_start_are_told() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
+        let record = fixture.record(0);
+        assert_eq!(latest(record), None);
+        record.series.iter_mut().zip([0, 5_000_000]).for_each(|(series, late)| {
+            series.facts.insert("first_slot_ns".into(), late);
+        });
+        let (series, late_ns, passed) = latest(record).unwrap();
+        assert_eq!((series.cpu, late_ns), (Some(1), 5_000_000));
+        assert!((4..=6).contains(&passed), "{passed} of {:?} in {} ns", series.slots, record.elapsed_ns);
+        record.cell.probe.options.insert("align".into(), "free".into());
+        assert_eq!(latest(record), None);
+    }
+}
