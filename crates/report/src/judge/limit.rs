@@ -64,7 +64,9 @@ pub(super) fn against(record: &Record, timed: &[&Series], bins: &[Vec<Bin>], dec
     let verdict = match deciding.is_foreign() {
         true => Verdict::Contaminated,
         // Nobody knows whether these slots were missed.
-        false if u64::try_from(unclear).is_ok_and(|unclear| above.is_some_and(|above| above <= unclear)) => Verdict::Inconclusive,
+        false if u64::try_from(unclear).is_ok_and(|unclear| above.is_some_and(|above| above <= unclear)) => {
+            Verdict::Inconclusive
+        }
         false => Verdict::Fail,
     };
     let named = deciding.named().collect();

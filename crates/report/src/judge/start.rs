@@ -44,13 +44,13 @@ pub(super) fn late(record: &Record, _: &Deciding) -> Graded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{Fixture, cell, quiet};
+    use latido_model::sample::{Fixture, cell, quiet};
 
     /// Of 10,000 slots in 10 s, one began 5 ms after the other: 5 slots are lost, unless threads begin apart on purpose.
     #[test]
     fn slots_before_a_late_start_are_told() {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
-        let record = fixture.record(0);
+        let record = fixture.record(1);
         assert_eq!(latest(record), None);
         record.series.iter_mut().zip([0, 5_000_000]).for_each(|(series, late)| {
             series.facts.insert("first_slot_ns".into(), late);
