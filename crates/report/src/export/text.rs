@@ -2,7 +2,7 @@
 //! valid.
 
 use latido_model::clean;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// How long a name may be, in characters: some readers keep them in columns of 255 bytes.
 const LONGEST: usize = 200;
@@ -94,19 +94,26 @@ pub fn markdown(text: &str) -> String {
     out
 }
 
-/// Names that have been given, so that none is given twice.
+/// Names that have been given, so that none is given twice, each with the number that the next of its kind tries first.
 #[derive(Debug, Default)]
-pub struct Names(BTreeSet<String>);
+pub struct Names(BTreeMap<String, usize>);
 
 impl Names {
     /// The name, or the first of `name-2`, `name-3` that is free.
     pub fn unique(&mut self, name: String) -> String {
-        let mut free = name.clone();
-        let mut n = 2;
-        while !self.0.insert(free.clone()) {
-            free = format!("{name}-{n}");
+        let Some(mut n) = self.0.get(&name).copied() else {
+            self.0.insert(name.clone(), 2);
+            return name;
+        };
+        let free = loop {
+            let free = format!("{name}-{n}");
             n += 1;
-        }
+            if !self.0.contains_key(&free) {
+                break free;
+            }
+        };
+        self.0.insert(name, n);
+        self.0.insert(free.clone(), 2);
         free
     }
 }
@@ -133,5 +140,8 @@ mod tests {
     fn no_name_is_given_twice() {
         let mut names = Names::default();
         assert_eq!(["a", "a", "a-2", "a"].map(|name| names.unique(name.into())), ["a", "a-2", "a-2-2", "a-3"]);
+        // Were each number tried from 2 on, this would not end.
+        let last = (0..100_000).map(|_| names.unique("b".into())).last();
+        assert_eq!(last.as_deref(), Some("b-100000"));
     }
 }
