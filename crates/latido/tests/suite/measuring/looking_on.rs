@@ -322,9 +322,12 @@ fn jobs_that_catch_up_are_not_missed() {
     let series = document["records"][0]["series"].as_array().unwrap();
     let slots = series.iter().find(|one| one["quantity"] == "completion").unwrap_or_else(|| panic!("{document}"));
     let of = |name: &str| slots["facts"][name].as_i64().unwrap();
-    let jobs = of("seen") + of("extra");
-    // Jobs at the interval's edges lie in it in part; slots that pass while the last one is at work have none yet.
-    assert!((of("expected") - of("unclear") - jobs).abs() <= 2, "{slots}");
+    let missed = slots["slots"]["missed"].as_i64().unwrap();
+    // Where the interval begins while the program catches up, the first jobs are of slots before it, and surplus. Slots that pass
+    // while the last job is at work have none yet.
+    assert!(missed <= of("extra") + of("unclear") + 1, "{slots}");
+    // Were the calls not heeded, a third of the slots would have no job.
+    assert!((of("seen") + of("extra")) * 10 >= of("expected") * 9, "{slots}");
     assert!(
         slots["slots"]["late"].as_i64().unwrap() + of("extra") > 0,
         "each seventh job lasts three periods: {slots}"
