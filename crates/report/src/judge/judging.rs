@@ -178,6 +178,21 @@ mod tests {
         insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, busy: 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1)");
     }
 
+    /// A slot that an earlier job may have served decides nothing; one late slot beside it, of whichever thread, does.
+    #[test]
+    fn unclear_slots_alone_decide_nothing() {
+        let mut fixture = spiky();
+        fixture.record(2).series[1].facts.insert("unclear".into(), 1);
+        assert_eq!(judged(&fixture).verdict, Verdict::Inconclusive);
+        let spike = |thread| with_spike(thread, 3_000, 228_000);
+        let mut fixture = Fixture::new(vec![(under("busy"), vec![spike(0), spike(1)])]);
+        fixture.record(1).series[1].facts.insert("unclear".into(), 1);
+        assert_eq!(judged(&fixture).verdict, Verdict::Fail, "the other thread's is certain");
+        fixture.record(1).series[0].slots = None;
+        fixture.record(1).series[0].facts.insert("unclear".into(), 1);
+        assert_eq!(judged(&fixture).verdict, Verdict::Fail, "what has no slots has none that are unclear");
+    }
+
     #[test]
     fn stolen_time_in_the_deciding_second_contaminates_a_failure() {
         let mut fixture = spiky();

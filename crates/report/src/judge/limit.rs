@@ -60,18 +60,21 @@ pub(super) fn against(record: &Record, timed: &[&Series], bins: &[Vec<Bin>], dec
     let above = pool::all_above(&decisive, limit_ns);
     let beyond = others.iter().filter(|other| other.decisive().max.is_some_and(|max| max > limit_ns));
     let also = beyond.map(|other| other.quantity.clone()).collect::<BTreeSet<_>>().into_iter().collect();
-    let unclear: i64 = alike.iter().filter_map(|series| series.facts.get("unclear")).sum();
     let verdict = match deciding.is_foreign() {
         true => Verdict::Contaminated,
-        // Nobody knows whether these slots were missed.
-        false if u64::try_from(unclear).is_ok_and(|unclear| above.is_some_and(|above| above <= unclear)) => {
-            Verdict::Inconclusive
-        }
+        false if timed.iter().all(|series| is_unclear(series, limit_ns)) => Verdict::Inconclusive,
         false => Verdict::Fail,
     };
     let named = deciding.named().collect();
     let foreign = deciding.foreign_beside();
     (verdict, Reason::Above { above, count: Some(count), limit_ns, worst, also, foreign, named })
+}
+
+/// Whether all of a series that lies above the limit is slots of which nobody knows whether they were missed.
+fn is_unclear(series: &Series, limit_ns: i64) -> bool {
+    let slots = series.slots.and_then(|_| u64::try_from(*series.facts.get("unclear")?).ok());
+    let above = pool::all_above(&[series.decisive()], limit_ns);
+    above.is_some_and(|above| above <= slots.unwrap_or(0))
 }
 
 /// The same of what another tool has counted: what lies across the limit decides nothing.

@@ -17,8 +17,8 @@ pub(super) fn latest(record: &Record) -> Option<(&Series, u64, u64)> {
         return None;
     }
     let late = |series: &'_ Series| u64::try_from(*series.facts.get("first_slot_ns")?).ok();
-    let (series, late_ns) = record.series.iter().filter_map(|one| Some((one, late(one)?))).max_by_key(|(_, ns)| *ns)?;
-    let slots = series.slots?;
+    let slotted = record.series.iter().filter_map(|one| Some((one, one.slots?, late(one)?)));
+    let (series, slots, late_ns) = slotted.max_by_key(|(.., ns)| *ns)?;
     let counted = u128::from(slots.met) + u128::from(slots.late) + u128::from(slots.missed);
     // Each thread has its whole number of slots: their share of the time tells how long one is.
     let passed = (counted * u128::from(late_ns)).checked_div(u128::from(record.elapsed_ns.checked_sub(late_ns)?))?;
