@@ -50,7 +50,7 @@ pub type Families = BTreeMap<String, Family>;
 pub fn families(exported: &Exported) -> Families {
     let cells = exported.cells();
     let mut all = Families::new();
-    let mut known = Known::new();
+    let mut known = Known::default();
     let mut histograms: BTreeMap<String, Vec<Labelled<'_>>> = BTreeMap::new();
     for cell in &cells {
         let labels = unlike(&mut known, of_cell(cell));
@@ -133,29 +133,18 @@ fn of_series(one: &OneSeries) -> Vec<(String, String)> {
     [place, quantity].into_iter().chain(own.filter(|(_, value)| !value.is_empty())).collect()
 }
 
-/// Labels that are taken, each with the number that the next sample of these labels tries first.
-type Known = BTreeMap<Vec<(String, String)>, usize>;
+/// Labels that are taken.
+type Known = text::Names<Vec<(String, String)>>;
 
 /// Cells that differ in what has no label are numbered: two samples of equal labels are an error to every reader.
 fn unlike(known: &mut Known, labels: Vec<(String, String)>) -> Vec<(String, String)> {
     // Two keys that become one name would be refused too.
     let mut seen = BTreeSet::new();
-    let labels: Vec<_> = labels.into_iter().filter(|(key, _)| seen.insert(key.clone())).collect();
-    let Some(mut n) = known.get(&labels).copied() else {
-        known.insert(labels.clone(), 2);
-        return labels;
-    };
-    let numbered = loop {
+    let labels = labels.into_iter().filter(|(key, _)| seen.insert(key.clone())).collect();
+    known.numbered(labels, |labels, n| {
         let others = labels.iter().filter(|(key, _)| key != "nth").cloned();
-        let numbered: Vec<_> = others.chain([("nth".into(), n.to_string())]).collect();
-        n += 1;
-        if !known.contains_key(&numbered) {
-            break numbered;
-        }
-    };
-    known.insert(labels, n);
-    known.insert(numbered.clone(), 2);
-    numbered
+        others.chain([("nth".into(), n.to_string())]).collect()
+    })
 }
 
 fn gauge<'a>(all: &'a mut Families, name: &str, help: &str, unit: &str) -> &'a mut Vec<Sample> {
