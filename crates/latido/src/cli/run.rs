@@ -50,7 +50,7 @@ pub fn run(args: Args) -> Result<u8> {
         return host::resume(run, &how);
     }
     let earlier = match args.budget.is_some() || args.print_plan {
-        true => store::took::around(&store::root(how.store.as_deref())?),
+        true => store::earlier::around(&store::root(how.store.as_deref())?),
         false => Around::default(),
     };
     let (plan, notes) = assemble::plan(&args, &earlier)?;

@@ -208,7 +208,7 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, known: &Known, 
     // One cell has its time on the first line.
     let earlier = match (todo.len(), draft.store()) {
         (0 | 1, _) | (_, None) => Around::default(),
-        (_, Some(root)) => store::took::around(root),
+        (_, Some(root)) => store::earlier::around(root),
     };
     foretell(draft.plan(), cells, &todo, known, &earlier, &mut tools.screen);
     let titles = title::Titles::among(cells.iter());

@@ -20,7 +20,7 @@ use std::path::Path;
 const RUNS: usize = 12;
 const CELLS: usize = 300;
 
-/// Beyond this nobody was at work between two cells.
+/// A longer pause between two cells is one in which latido did not run.
 const BREAK_NS: i128 = 10_000_000_000;
 
 /// What the newest runs of a store took beside their measurements; a store that cannot be read tells nothing.

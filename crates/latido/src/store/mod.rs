@@ -1,6 +1,7 @@
 //! The store: where runs lie, how they are written and found again.
 
 pub mod baselines;
+pub mod earlier;
 mod files;
 mod in_parts;
 mod incoming;
@@ -10,7 +11,6 @@ mod runs;
 mod stored;
 #[cfg(test)]
 mod tests;
-pub mod took;
 mod traces;
 mod write;
 

@@ -1,9 +1,9 @@
 //! Runs written, cut off at every place, and read again.
 
 mod damage;
+mod earlier;
 mod listing;
 mod parts;
-mod took;
 
 use super::*;
 use latido_model::{

@@ -1,6 +1,6 @@
 //! What earlier cells took beside their measurements.
 
-use super::super::took as store_took;
+use super::super::earlier as before;
 use super::*;
 use latido_model::{
     plan::around::{Around, Like},
@@ -27,7 +27,7 @@ fn finished_runs_tell_what_lies_between_measurements() {
     let store = Store::new();
     let planned = Extent::of_cell(&cell().conditions, &sample::measurand(&cell())).time;
     let ms = planned.0 / 1_000_000;
-    let around = || store_took::around(store.0.path());
+    let around = || before::around(store.0.path());
     let open = run(&store, [(0, ms), (ms, 2 * ms)]);
     assert_eq!(around(), Around::default());
     drop(open);
@@ -37,5 +37,5 @@ fn finished_runs_tell_what_lies_between_measurements() {
     run(&store, [(0, ms + 2_000), (900_000, 900_000 + ms + 5_000)]).finish(Verdict::Pass, false, "it holds").unwrap();
     run(&store, [(0, ms + 2_000), (900_000, 901_000)]).finish(Verdict::Pass, false, "it was interrupted").unwrap();
     assert_eq!((of(&around(), cell()), of(&around(), under("busy"))), (Ns::from_secs(2), Ns::from_secs(5)));
-    assert_eq!(store_took::around(&store.0.path().join("none")), Around::default());
+    assert_eq!(before::around(&store.0.path().join("none")), Around::default());
 }
