@@ -49,7 +49,7 @@ With a period, one sample a slot:
   completion  from the slot's time until the end of the last activation that began in it: a job may wait in between
 A slot is late when its completion is above the deadline, and missed when no job began in it. A job that overruns and catches up
 (its clock_nanosleep returns at once) is seen by the call's own events. Where a program waits otherwise, nobody can tell a slot that
-passed while an earlier job was at work from one that the job served too: it counts as missed, and as unclear. A job of a
+passed while an earlier job ran from one that the job served too: it counts as missed, and as unclear. A job of a
 SCHED_DEADLINE thread ends where it gives up its budget (sched_yield), and the next begins when the kernel lets it back; there is
 no waking, and no wakeup. When slots begin is not
 known but estimated: by the median of the wakings, which then is the zero of completion; it follows clocks that drift apart by

@@ -87,7 +87,7 @@ pub(super) enum Over {
         due: u64,
         /// When something came at last, or nothing was waited for any more.
         came: u64,
-        /// Whether an earlier job was at work when its time came, and no call tells whether it did this slot's work too.
+        /// Whether an earlier job ran when its time came, and no call tells whether it did this slot's work too.
         unclear: bool,
     },
     /// What began in it was done.
@@ -126,7 +126,7 @@ pub(super) struct Jobs {
     current: Option<(u64, u64, u64)>,
     /// Activations beyond the first of a slot.
     pub extra: u64,
-    /// Until when the thread was at work, and no call tells at how many jobs.
+    /// Until when the thread ran, and no call tells how many jobs it did.
     untold_until: u64,
 }
 

@@ -307,8 +307,8 @@ fn what_is_not_there_is_said_to_be_so() {
     assert!(run(&["interrupt", "task=no-such-task"]).contains("no timer woke a thread named `no-such-task`"));
 }
 
-/// A program that overruns and catches up by clock_nanosleep with times that have passed: each slot has its job, and none is
-/// told as missed, but where another job is told as surplus beside it (a wake-up that came almost a period late).
+/// A program overruns and catches up by clock_nanosleep with times that have passed. Each slot has its job: latido tells no slot
+/// as missed, but where it tells another job as surplus (a wake-up that came almost a period late).
 #[test]
 fn jobs_that_catch_up_are_not_missed() {
     if !traced("a program that catches up") || !installed("python3", "a program that catches up") {
@@ -324,7 +324,7 @@ fn jobs_that_catch_up_are_not_missed() {
     let of = |name: &str| slots["facts"][name].as_i64().unwrap();
     let missed = slots["slots"]["missed"].as_i64().unwrap();
     // Where the interval begins while the program catches up, the first jobs are of slots before it, and surplus. Slots that pass
-    // while the last job is at work have none yet.
+    // while the last job runs have none yet.
     assert!(missed <= of("extra") + of("unclear") + 1, "{slots}");
     // Were the calls not heeded, a third of the slots would have no job.
     assert!((of("seen") + of("extra")) * 10 >= of("expected") * 9, "{slots}");

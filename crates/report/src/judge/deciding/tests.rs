@@ -149,7 +149,7 @@ fn what_is_part_of_the_system_is_named_and_excuses_nothing() {
     // A program and a kernel thread together: the part that is the system's own is not excused.
     let both = Second { kernel_ns: 30_000_000, ..second(3, 0, 60_000_000) };
     assert_eq!(named(vec![both], Class::Preempted), [(Cause::Kernel, 1)]);
-    // What the machine imposes by its settings is not laid on whoever ran or was stolen in the same second.
+    // What the machine imposes by its settings is not laid on tasks that ran, or on time that was stolen, in the same second.
     let beside = vec![second(3, 60_000_000, 60_000_000)];
     assert_eq!(named(beside.clone(), Class::Throttled), [(Cause::Throttle, 1)]);
     assert!(weigh(beside, &gap(Class::Preempted), 9).is_foreign());
@@ -182,7 +182,7 @@ fn the_fair_server_is_a_possibility_and_no_cause() {
     assert_eq!(perhaps(3, 2_000_000, Class::Preempted, |r| r.quality.timeline = vec![second(3, 0, 500_000)]), 0);
 }
 
-/// An entry may be longer than a second: it reaches whoever it touches.
+/// An entry may be longer than a second: it reaches every sample that it touches.
 #[test]
 fn a_long_stretch_reaches_over_shorter_ones() {
     let long = Second { length_ns: 5_000_000_000, ..second(1, 0, 1_000_000_000) };
