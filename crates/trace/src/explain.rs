@@ -52,11 +52,11 @@ pub enum Cause {
     Elsewhere,
     /// Another task of higher or equal priority had the CPU.
     Task(String, Class),
-    /// A task of lower priority had the CPU and kept it, and an event on its CPU tells that it was to give way: it could not be
+    /// A task of lower priority had the CPU and kept it, and events on its CPU tell that it was to give way: it could not be
     /// preempted.
     NotPreemptible(String),
-    /// A task that came with lower priority had the CPU and kept it, and no event tells that it was to give way: it may have
-    /// raised its priority meanwhile.
+    /// A task that came with lower priority had the CPU and kept it, and no event tells that it was to give way, or it no longer
+    /// was: it may have raised its priority meanwhile.
     Kept(String),
     /// The CPU was idle: it was late to leave that.
     IdleExit,

@@ -82,9 +82,9 @@ fn read(table: toml::Table) -> Result<ComputeProbe> {
     with_defaults(table, ComputeProbe { size: sizes, copy: CopyIs::Untimed, instances: 1000, seed: 1 })
 }
 
-/// About what an instance of this size takes, to say how long many will.
+/// About what an instance of this size takes on a PC, to say how long many will.
 fn instance_ns(n: usize) -> u64 {
-    2_000 + (n as u64).pow(3) / 3
+    1_500 + (n as u64).pow(3)
 }
 
 impl Probe for ComputeProbe {

@@ -237,9 +237,9 @@ fn other(stretch: &Stretch, segment: &Segment, name: String, priority: Priority,
     }
 }
 
-/// A task that came with lower priority kept the CPU. If it left with one that is high enough, it had raised it. If events of
-/// its CPU tell that it was to give way, it could not be preempted. Else nothing tells which of these: where the kernel did not
-/// want it to give way, its priority was another.
+/// A task that came with lower priority kept the CPU. If it left with one that is high enough, it had raised it. If the kernel's
+/// mark stood before and after that it was to give way, it could not be preempted. Else nothing tells which of these: where the
+/// mark went without a switch, the kernel chose the task again, so its priority was another.
 fn kept(scene: &Scene, stretch: &Stretch, segment: &Segment, (pid, name): (i32, String), mine: Priority) -> Cause {
     let leaves = scene
         .left
@@ -252,9 +252,10 @@ fn kept(scene: &Scene, stretch: &Stretch, segment: &Segment, (pid, name): (i32, 
         At::Woken { queued: Some(queued), .. } => queued,
         _ => stretch.begin,
     };
-    let mut told = scene
-        .to_give_way
-        .iter()
-        .filter(|(time, cpu, _)| *cpu == stretch.cpu && *time >= from && *time <= segment.end.min(stretch.end));
-    if told.any(|(.., to_give_way)| *to_give_way) { Cause::NotPreemptible(name) } else { Cause::Kept(name) }
+    let until = leaves.map_or(stretch.end, |(time, ..)| *time);
+    let here = |(time, cpu, _): &&(u64, u32, bool)| *cpu == stretch.cpu && (from..=until).contains(time);
+    let marks: Vec<_> = scene.to_give_way.iter().filter(here).collect();
+    let (before, after) = marks.split_at(marks.partition_point(|(time, ..)| *time <= segment.end.min(stretch.end)));
+    let marked = before.last().is_some_and(|(.., mark)| *mark) && after.first().is_none_or(|(.., mark)| *mark);
+    if marked { Cause::NotPreemptible(name) } else { Cause::Kept(name) }
 }

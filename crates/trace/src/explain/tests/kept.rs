@@ -5,10 +5,10 @@ use super::{
     *,
 };
 
-/// The probe is woken at 1,160 while a fair task runs, which leaves at 1,900 with this priority. The event of the waking, and those
-/// of a timer interrupt that passes meanwhile, have these flags.
-fn kept_by(flags: u8, left_with: Priority) -> Cause {
-    let hard = |pid| record(flags | 0x08, pid);
+/// The probe is woken at 1,160 while a fair task runs, which leaves at 1,900 with this priority. The event of the waking has the
+/// first of these flags, and those of a timer interrupt that passes meanwhile have the second.
+fn kept_by([woke, passes]: [u8; 2], left_with: Priority) -> Cause {
+    let [woke, hard] = [woke, passes].map(|flags| record(flags | 0x08, FAIR));
     let mut leaves = switch(FAIR, State::Runnable, ME);
     if let Happened::Switch { from, .. } = &mut leaves {
         from.priority = left_with;
@@ -17,10 +17,10 @@ fn kept_by(flags: u8, left_with: Priority) -> Cause {
         (100, 0, switch(ME, State::Sleeping, FAIR), record(0, ME)),
         (1_100, 0, Happened::Enter(Above::Vector(0)), record(0x08, FAIR)),
         (1_150, 0, Happened::Waking(woken(ME)), record(0x08, FAIR)),
-        (1_160, 0, Happened::Wakeup(woken(ME)), hard(FAIR)),
-        (1_200, 0, Happened::Exit(Above::Vector(0)), hard(FAIR)),
-        (1_500, 0, Happened::Enter(Above::Vector(0)), hard(FAIR)),
-        (1_510, 0, Happened::Exit(Above::Vector(0)), hard(FAIR)),
+        (1_160, 0, Happened::Wakeup(woken(ME)), woke),
+        (1_200, 0, Happened::Exit(Above::Vector(0)), woke),
+        (1_500, 0, Happened::Enter(Above::Vector(0)), hard),
+        (1_510, 0, Happened::Exit(Above::Vector(0)), hard),
         (1_900, 0, leaves, record(0, FAIR)),
         (2_100, 0, switch(ME, State::Sleeping, FAIR), record(0, ME)),
     ];
@@ -33,10 +33,16 @@ fn kept_by(flags: u8, left_with: Priority) -> Cause {
 fn a_rival_that_raised_its_own_priority_was_not_kept_from_being_preempted() {
     let (fair, real_time) = (Priority(120), Priority(9));
     let busy = || "busy-300".to_owned();
-    assert_eq!(kept_by(0, real_time), Cause::Task(busy(), Class::RealTime), "it left with the priority that it had");
+    assert_eq!(
+        kept_by([0, 0], real_time),
+        Cause::Task(busy(), Class::RealTime),
+        "it left with the priority that it had"
+    );
     // It went back to its own before it left: the kernel never wanted it to give way.
-    assert_eq!(kept_by(0, fair), Cause::Kept(busy()));
-    assert_eq!(kept_by(0x04, fair), Cause::NotPreemptible(busy()), "it was to give way from the waking on");
+    assert_eq!(kept_by([0, 0], fair), Cause::Kept(busy()));
+    assert_eq!(kept_by([0x04, 0x04], fair), Cause::NotPreemptible(busy()), "it was to give way from the waking on");
+    // It raised its priority while it was to give way: the mark went, and the kernel had chosen it again.
+    assert_eq!(kept_by([0x04, 0], fair), Cause::Kept(busy()));
 }
 
 /// Without the flags of events nothing tells.
