@@ -33,8 +33,9 @@ impl Catalogue for Installed {
     }
 
     fn measurand(&self, probe: &Item) -> Result<Measurand> {
-        let measurand = (find("probe", PROBES, &probe.name)?.new)(probe.options.clone())?.measurand();
-        Ok(Measurand { chosen: Some(catalogue::chosen(self, probe)?), ..measurand })
+        let built = (find("probe", PROBES, &probe.name)?.new)(probe.options.clone())?;
+        let chosen = Some(catalogue::chosen(self, probe)?);
+        Ok(Measurand { looks_on: built.looks_on(), chosen, ..built.measurand() })
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {

@@ -236,6 +236,8 @@ pub enum Scheduling {
     },
     /// Nobody knows: of what another tool measured. No plan can ask for it.
     Unknown,
+    /// Not latido's to set: the probe only looks on, and what it looks at keeps its own. No plan can ask for it.
+    Own,
 }
 
 /// The two ways of the execution-times study to make a time-sharing task nice.
@@ -276,6 +278,7 @@ impl std::fmt::Display for Scheduling {
             Self::Batch { nice } => write!(f, "batch nice {nice}"),
             Self::Idle => f.write_str("idle"),
             Self::Unknown => f.write_str("unknown policy"),
+            Self::Own => f.write_str("its own policy"),
             Self::Fifo { prio } => write!(f, "fifo {prio}"),
             Self::Rr { prio } => write!(f, "rr {prio}"),
             Self::Deadline { runtime, deadline, period } => write!(f, "deadline {runtime}/{deadline}/{period}"),

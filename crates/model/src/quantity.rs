@@ -124,6 +124,9 @@ pub struct Measurand {
     /// Whether its samples are made up: nothing is measured, so that no policy is asked for and nothing is advised.
     #[serde(default, skip_serializing_if = "is_false")]
     pub made_up: bool,
+    /// Whether the probe only looks on: it runs no thread of latido's, so that its cells have no policy of latido's.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub looks_on: bool,
     /// The options of the probe that are not its defaults; absent in runs that older versions stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<toml::Table>,

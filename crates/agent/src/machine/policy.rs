@@ -10,7 +10,7 @@ pub fn policy(scheduling: Scheduling) -> Policy {
         Scheduling::Batch { nice } => Policy::Batch { nice },
         Scheduling::Idle => Policy::Idle,
         // No plan can ask for it.
-        Scheduling::Unknown => Policy::Other { nice: 0 },
+        Scheduling::Unknown | Scheduling::Own => Policy::Other { nice: 0 },
         Scheduling::Fifo { prio } => Policy::Fifo { prio },
         Scheduling::Rr { prio } => Policy::Rr { prio },
         Scheduling::Deadline { runtime, deadline, period } => {

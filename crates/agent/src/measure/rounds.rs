@@ -82,7 +82,8 @@ pub fn realtime(scheduling: Scheduling) -> Option<(Realtime, u8)> {
         | Scheduling::Batch { .. }
         | Scheduling::Idle
         | Scheduling::Deadline { .. }
-        | Scheduling::Unknown => None,
+        | Scheduling::Unknown
+        | Scheduling::Own => None,
     }
 }
 

@@ -69,7 +69,7 @@ pub fn set_policy(root: &Root, tid: i32, new: Scheduling) -> Result<()> {
         Scheduling::Rr { prio } => (2, None, prio),
         Scheduling::Batch { nice } => (3, Some(nice), 0),
         Scheduling::Idle => (5, None, 0),
-        Scheduling::Unknown => bail!("no policy is known"),
+        Scheduling::Unknown | Scheduling::Own => bail!("no policy is known"),
         Scheduling::Deadline { .. } => bail!("a fake machine has no deadline tasks"),
     };
     let path = format!("proc/{tid}/stat");

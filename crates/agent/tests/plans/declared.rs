@@ -170,3 +170,22 @@ fn each_printed_number_has_one_place() {
     assert!(list == stored, "the list is another: {differing:#?}");
     assert_eq!(order.len(), 696);
 }
+
+/// A probe that only looks on has no policy to set: its cells say so, and a plan that sets one is refused.
+#[test]
+fn what_only_looks_on_keeps_its_own_policy() {
+    let plan = |keys: &str| format!("schema = 1\nname = \"x\"\n[[group]]\n{keys}\n");
+    let watched = r#"{ name = "task", argv = ["true"] }"#;
+    let policies = |keys: &str| {
+        let cells = expand(&parse("plan.toml", &plan(keys)).unwrap());
+        cells.into_iter().map(|cell| (cell.probe.name, cell.scheduling)).collect::<Vec<_>>()
+    };
+    assert_eq!(policies(&format!("probe = [{watched}]")), [("task".into(), Scheduling::Own)]);
+    let mut both = policies(&format!("probe = [{watched}, \"wakeup\"]\nscheduling = [{{ policy = \"other\" }}]"));
+    both.sort_by(|one, other| one.0.cmp(&other.0));
+    assert_eq!(both, [("task".into(), Scheduling::Own), ("wakeup".into(), Scheduling::OTHER)]);
+    for scheduling in [r#"{ policy = "other" }"#, r#"{ policy = "other" }, { policy = "fifo" }"#] {
+        let said = refusal(&plan(&format!("probe = [{watched}]\nscheduling = [{scheduling}]")));
+        assert!(said.contains("keeps its own policy: leave the scheduling away"), "{said}");
+    }
+}

@@ -222,7 +222,7 @@ fn shipped_studies_have_cells_for_the_running_kernel() {
     for (name, first) in [
         ("scheduling-latency", "140 cells, 2 h 42 min in all; 380 more are skipped"),
         ("embedded-properties", "120 cells, 1 h 23 min in all; 180 more are skipped"),
-        ("execution-times", "50 cells, about 2 min in all; 150 more are skipped"),
+        ("execution-times", "50 cells, about 3 min in all; 150 more are skipped"),
         ("interrupt-determinism", "8 cells, 1 h 20 min in all; 16 more are skipped"),
         ("ftrace-latencies", "550 cells, 1 h 6 min in all; 1100 more are skipped"),
     ] {

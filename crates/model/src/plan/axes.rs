@@ -201,6 +201,7 @@ impl Axes {
             probe.push(Probed { item, measurand });
             places.push(place);
         }
+        let chosen = self.scheduling.is_some();
         let group = Group {
             target: self.target.unwrap_or_else(|| vec![LOCAL.into()]),
             kernel: self.kernel.unwrap_or_else(|| vec![RUNNING.into()]),
@@ -223,11 +224,17 @@ impl Axes {
         if group.cells().is_none_or(|cells| cells > CELLS_MAX) {
             return Err(place.problem(format!("the group has more than {CELLS_MAX} cells")));
         }
-        for (Probed { item, .. }, place) in group.probe.iter().zip(&places) {
+        for (probe, place) in group.probe.iter().zip(&places) {
+            let name = &probe.item.name;
+            if probe.measurand.looks_on && (group.scheduling.len() > 1 || chosen && group.looks_on()) {
+                return Err(place.problem(format!(
+                    "the probe `{name}` only looks on, and what it looks at keeps its own policy: leave the scheduling away"
+                )));
+            }
             for scheduling in &group.scheduling {
-                let cell = expand::sample(&group, item, *scheduling);
+                let cell = expand::sample(&group, probe, *scheduling);
                 catalogue.check(&cell).map_err(|error| {
-                    place.problem(format!("probe `{}` with scheduling {scheduling}: {error:#}", item.name))
+                    place.problem(format!("probe `{name}` with scheduling {}: {error:#}", cell.scheduling))
                 })?;
             }
         }

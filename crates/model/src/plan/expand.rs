@@ -1,7 +1,7 @@
 //! From a plan to its cells, in the order in which they run: the same plan always gives the same cells.
 
 use super::{Group, Order, Plan, Probed};
-use crate::cell::{Cell, Item, LOCAL, Level, RUNNING, SCHEMA, Scheduling};
+use crate::cell::{Cell, LOCAL, Level, RUNNING, SCHEMA, Scheduling};
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{RngCore, SeedableRng},
@@ -84,7 +84,7 @@ fn product(plan: &Plan, number: usize, group: &Group, boot: Booted<'_>, repeat: 
     for tuning in &group.tuning {
         for load in &group.load {
             for scheduling in &group.scheduling {
-                for Probed { item: probe, .. } in &group.probe {
+                for probe in &group.probe {
                     let position = before + cells.len() as u64;
                     // 53 bits: a reader whose numbers are all floating-point keeps it exactly.
                     let seed = stream(plan.seed, number as u64, position, round_of(boot, repeat)).next_u64() >> 11;
@@ -102,7 +102,7 @@ struct Levels<'a> {
     tuning: &'a Level,
     load: &'a Level,
     scheduling: Scheduling,
-    probe: &'a Item,
+    probe: &'a Probed,
 }
 
 fn cell(group: &Group, axes: Levels) -> Cell {
@@ -114,8 +114,8 @@ fn cell(group: &Group, axes: Levels) -> Cell {
         boot: axes.boot.boot,
         tuning: axes.tuning.clone(),
         load: axes.load.clone(),
-        scheduling: axes.scheduling,
-        probe: axes.probe.clone(),
+        scheduling: if axes.probe.measurand.looks_on { Scheduling::Own } else { axes.scheduling },
+        probe: axes.probe.item.clone(),
         conditions: group.conditions.clone(),
         repeat: 1,
         seed: 0,
@@ -123,7 +123,7 @@ fn cell(group: &Group, axes: Levels) -> Cell {
 }
 
 /// A cell such as the group has, for asking a probe whether it can measure it.
-pub fn sample(group: &Group, probe: &Item, scheduling: Scheduling) -> Cell {
+pub fn sample(group: &Group, probe: &Probed, scheduling: Scheduling) -> Cell {
     let none = Level::default();
     let tuning = group.tuning.first().unwrap_or(&none);
     let load = group.load.first().unwrap_or(&none);

@@ -231,6 +231,11 @@ impl Group {
         let axes = axes.chain([self.tuning.len(), self.load.len(), self.scheduling.len(), self.probe.len()]);
         axes.into_iter().try_fold(self.repeat as usize, usize::checked_mul)
     }
+
+    /// Whether all its probes only look on, so that it has no policy.
+    pub fn looks_on(&self) -> bool {
+        self.probe.iter().all(|probe| probe.measurand.looks_on)
+    }
 }
 
 /// One expectation: it must hold for every matching series, or pair of configurations; no match is inconclusive.

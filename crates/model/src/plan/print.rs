@@ -70,7 +70,9 @@ fn group(out: &mut String, group: &Group) {
     axis(out, "probe", group.probe.iter().map(|probe| item(&probe.item)));
     axis(out, "load", group.load.iter().map(|one| level(one, Kind::Load)));
     axis(out, "tuning", group.tuning.iter().map(|one| level(one, Kind::Tuning)));
-    axis(out, "scheduling", group.scheduling.iter().map(|one| scheduling(*one)));
+    if !group.looks_on() {
+        axis(out, "scheduling", group.scheduling.iter().map(|one| scheduling(*one)));
+    }
     if group.target != [LOCAL] {
         axis(out, "target", group.target.iter().map(|one| quote(one)));
     }
@@ -174,6 +176,7 @@ pub fn scheduling(scheduling: Scheduling) -> String {
         Scheduling::Batch { nice } => format!("{{ policy = \"batch\", nice = {nice} }}"),
         Scheduling::Idle => "{ policy = \"idle\" }".into(),
         Scheduling::Unknown => "{ policy = \"unknown\" }".into(),
+        Scheduling::Own => "{ policy = \"own\" }".into(),
         Scheduling::Fifo { prio } => format!("{{ policy = \"fifo\", prio = {prio} }}"),
         Scheduling::Rr { prio } => format!("{{ policy = \"rr\", prio = {prio} }}"),
         Scheduling::Deadline { runtime, deadline, period } => format!(

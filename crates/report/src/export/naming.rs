@@ -86,8 +86,7 @@ fn unusual(cell: &Cell, axis: Axis) -> Option<String> {
         // Nobody knows what was set where an import was measured; elsewhere a level that changes nothing is the usual one.
         Axis::Tuning if cell.target == IMPORTED => cell.tuning.id == "unknown",
         Axis::Tuning => cell.tuning.items.is_empty(),
-        // A program that is only looked on has its own.
-        Axis::Scheduling => [DEFAULT, Scheduling::Unknown].contains(&cell.scheduling) || cell.probe.name == "task",
+        Axis::Scheduling => [DEFAULT, Scheduling::Unknown, Scheduling::Own].contains(&cell.scheduling),
     };
     let word = if axis == Axis::Boot { "boot " } else { "" };
     (!usual).then(|| format!("{word}{}", cell.level(axis)))

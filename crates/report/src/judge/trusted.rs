@@ -146,7 +146,7 @@ fn next(StoredCell { cell, measurand, .. }: &StoredCell, loaded: Option<&Cell>, 
 /// A scheduling as the command line writes it; the default needs no words.
 fn policy(scheduling: Scheduling) -> Option<String> {
     match scheduling {
-        DEFAULT | Scheduling::Unknown => None,
+        DEFAULT | Scheduling::Unknown | Scheduling::Own => None,
         Scheduling::Fifo { prio } => Some(format!("--prio {prio}")),
         Scheduling::Rr { prio } => Some(format!("--policy rr --prio {prio}")),
         Scheduling::Other { nice: 0, .. } => Some("--policy other".into()),

@@ -9,6 +9,7 @@ use latido_model::{
     cell::{Cell, Scheduling},
     cpus::CpuSet,
     machine::Machine,
+    plan::scheduling::DEFAULT,
     record::{ByHand, Evidence, Overheated, Record},
 };
 
@@ -88,6 +89,8 @@ pub(super) fn measured_cpus(cell: &Cell) -> CpuSet {
 pub(super) fn priority(scheduling: Scheduling) -> Option<u8> {
     match scheduling {
         Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle | Scheduling::Unknown => None,
+        // What is looked at may have several: those who would delay a thread of latido's delay most of them.
+        Scheduling::Own => priority(DEFAULT),
         Scheduling::Fifo { prio } | Scheduling::Rr { prio } => Some(prio),
         Scheduling::Deadline { .. } => Some(100),
     }
