@@ -8,7 +8,7 @@ use latido_statistics::{
     special::normal_quantile,
     two::{
         Comparison, Method, P, Question, Verdict, hodges_lehmann::hodges_lehmann, mann_whitney::mann_whitney,
-        verdict::verdicts,
+        uneven::uneven, verdict::verdicts,
     },
 };
 use rand::{Rng as _, SeedableRng as _};
@@ -36,6 +36,7 @@ fn compared(a: &[f64], b: &[f64]) -> Option<Comparison> {
         estimate: interval(0.95)?,
         estimate_90: interval(0.90)?,
         cliffs_delta: 0.0,
+        uneven: uneven(&log_a, &log_b).ok()?,
         anderson_darling: None,
     })
 }

@@ -7,6 +7,10 @@ use crate::{
 };
 use serde::Serialize;
 
+/// Values that keep more than this are taken to keep this.
+const MOST_KEPT: f64 = 0.9;
+/// The correlation of neighbours times the root of their number that one in ten independent series has.
+const ONE_IN_TEN: f64 = 1.282;
 /// The fewest values on either side of a change.
 pub const SEGMENT: usize = 5;
 /// The level of a change.
@@ -31,20 +35,54 @@ pub struct Change {
     pub after: f64,
 }
 
+/// The changes of a series, and how they were found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Changes {
+    /// In order of time.
+    pub changes: Vec<Change>,
+    /// Which part of the one before it each value keeps: 0 where values are independent.
+    pub kept: f64,
+}
+
 /// The changes of a series in order of time, given its values or, for ratios, their logarithms. alpha = 1; each round finds
 /// the best split of all segments, and the first round that is not significant ends the search. A change must be one of
 /// level: where the ranks of the two sides do not differ too (5 %), a change of spread or a single outlier was found, and is
-/// not told. `Err` below ten values, above 3,000, or if one is not finite.
-pub fn changes(values: &[f64]) -> Result<Vec<Change>, Refusal> {
+/// not told. Where values keep a part of the one before them, what each adds to that is searched. `Err` below ten values, above 3,000, or if one is not finite.
+pub fn changes(values: &[f64]) -> Result<Changes, Refusal> {
     check(values, "values in order of time", 2 * SEGMENT as u64)?;
     if values.len() as u64 > MOST {
         return Err(Refusal::OutOfRange { what: "more than 3,000 values: ask for a part of them" });
     }
+    let kept = kept(values);
+    let changes = if kept > 0.0 { search(values, &added(values, kept)) } else { search(values, values) };
+    Ok(Changes { changes, kept })
+}
+
+/// Which part of the value before it each value keeps, beside changes of level: the mean squares of differences two apart and one
+/// apart are as 1 + f to 1, and a change of level adds to few of them. What one in ten independent series has is taken for none.
+fn kept(values: &[f64]) -> f64 {
+    let apart = |lag: usize| {
+        let squares = values.iter().zip(values.iter().skip(lag)).map(|(one, other)| (one - other).powi(2));
+        squares.sum::<f64>() / values.len().saturating_sub(lag).max(1) as f64
+    };
+    let (one, two) = (apart(1), apart(2));
+    let kept = if one > 0.0 { (two / one - 1.0).min(MOST_KEPT) } else { 0.0 };
+    if kept > ONE_IN_TEN / (values.len() as f64).sqrt() { kept } else { 0.0 }
+}
+
+/// What each value adds to what it keeps of the one before it, at the level of the values.
+fn added(values: &[f64], kept: f64) -> Vec<f64> {
+    let before = values.first().into_iter().chain(values);
+    values.iter().zip(before).map(|(value, before)| (value - kept * before) / (1.0 - kept)).collect()
+}
+
+/// The search in values of which each adds this to what it keeps of the one before it.
+fn search(values: &[f64], added: &[f64]) -> Vec<Change> {
     let mut ends = vec![0, values.len()];
     let mut found: Vec<(usize, f64, f64)> = Vec::new();
     let mut rng = random::generator(8);
-    while let Some((q, index)) = best(values, &ends) {
-        let mut shuffled = values.to_vec();
+    while let Some((q, index)) = best(added, &ends) {
+        let mut shuffled = added.to_vec();
         let p = random::sequential_p(q * (1.0 - 1e-12), PERMUTATIONS, || {
             for (from, to) in ends.iter().zip(ends.iter().skip(1)) {
                 random::shuffle(shuffled.get_mut(*from..*to)?, &mut rng);
@@ -56,8 +94,7 @@ pub fn changes(values: &[f64]) -> Result<Vec<Change>, Refusal> {
         }
         let at = ends.partition_point(|end| *end < index);
         let sides = at.checked_sub(1).and_then(|before| ends.get(before)).zip(ends.get(at));
-        let of_level =
-            sides.and_then(|(from, to)| mann_whitney(values.get(*from..index)?, values.get(index..*to)?).ok());
+        let of_level = sides.and_then(|(from, to)| mann_whitney(added.get(*from..index)?, added.get(index..*to)?).ok());
         if of_level.is_none_or(|test| test.p.p > LEVEL) {
             break;
         }
@@ -65,21 +102,22 @@ pub fn changes(values: &[f64]) -> Result<Vec<Change>, Refusal> {
         found.push((index, q, p));
     }
     found.sort_by_key(|(index, _, _)| *index);
-    let middle = |from: usize, to: usize| {
-        let mut part = values.get(from..to).unwrap_or_default().to_vec();
-        part.sort_by(f64::total_cmp);
-        median(&part)
-    };
+    let part = |from: usize, to: usize| middle(values.get(from..to).unwrap_or_default());
     let told = found.iter().zip(ends.iter().zip(ends.iter().skip(2)));
-    Ok(told
-        .map(|((index, q, p), (from, to))| Change {
-            index: *index,
-            q: *q,
-            p: *p,
-            before: middle(*from, *index),
-            after: middle(*index, *to),
-        })
-        .collect())
+    told.map(|((index, q, p), (from, to))| Change {
+        index: *index,
+        q: *q,
+        p: *p,
+        before: part(*from, *index),
+        after: part(*index, *to),
+    })
+    .collect()
+}
+
+fn middle(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    median(&sorted)
 }
 
 /// The largest divergence of any split of any segment, and where it is.
@@ -137,6 +175,7 @@ fn split(values: &[f64]) -> Option<(f64, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::Rng as _;
     use std::cell::Cell;
 
     thread_local! {
@@ -180,6 +219,27 @@ mod tests {
             assert!((q - expected).abs() <= 1e-9 * expected.abs(), "{n}: {q} {expected}");
         }
         assert_eq!(split(&[1.0; 9]), None);
+    }
+
+    /// Nights that keep a part of the night before have no changes that are none; a step in them is found all the same.
+    #[test]
+    fn values_that_depend_on_each_other_are_no_changes() {
+        let mut rng = random::generator(21);
+        let mut series = |kept: f64, step: f64| {
+            let mut last = 0.0;
+            let one = |at: usize| {
+                last = kept * last + (0..12).map(|_| rng.random_range(-0.5..0.5)).sum::<f64>();
+                last + if at < 30 { 0.0 } else { step }
+            };
+            (0..60).map(one).collect::<Vec<f64>>()
+        };
+        let mut changed = |kept: f64, step: f64| {
+            (0..60).filter(|_| !changes(&series(kept, step)).unwrap().changes.is_empty()).count()
+        };
+        let found =
+            [(0.0, 0.0), (0.3, 0.0), (0.6, 0.0), (0.0, 2.0), (0.3, 4.0)].map(|(kept, step)| changed(kept, step));
+        let [alone, few, many, step, step_in_few] = found;
+        assert!(alone <= 6 && few <= 9 && many <= 12 && step >= 57 && step_in_few >= 54, "of 60: {found:?}");
     }
 
     /// A split looks at each pair of values twice and no more: ten times the values, a hundred times the looks.

@@ -54,6 +54,20 @@ pub fn exceedance(counted: Counted, above: u64, count: u64, length_s: Option<f64
     Ok(Exceedance { counted, above, count, share, per_hour })
 }
 
+/// Independent samples all lie in so short a stretch with less than this probability: then they are one crowd.
+const BY_CHANCE: f64 = 0.01;
+
+/// The largest distance within exceedances that are one crowd: of `n` independent ones among `count` samples, all lie within `span`
+/// with a probability of at most `n (span / count)^(n - 1)` (each in turn the first). The intervals estimator of the extremal index
+/// cannot see that, since it has no distance to another crowd. `None` where chance may have brought them together.
+pub fn one_crowd(indices: &[u64], count: u64) -> Option<u64> {
+    let (first, last) = indices.first().zip(indices.last())?;
+    let n = indices.len() as f64;
+    let span = (last.saturating_sub(*first) + 1) as f64 / count.max(1) as f64;
+    let apart = || indices.iter().zip(indices.iter().skip(1)).map(|(one, next)| next.saturating_sub(*one)).max();
+    if n * span.powf(n - 1.0) < BY_CHANCE { apart() } else { None }
+}
+
 /// How many clusters exceedances form: those at most `gap` samples apart are one (the runs method; Smith & Weissman, JRSS B
 /// 56, 1994). The indices are those of the samples above the limit, in ascending order.
 pub fn clusters(indices: &[u64], gap: u64) -> u64 {

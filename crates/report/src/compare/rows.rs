@@ -161,8 +161,7 @@ fn compared(base: &Side, other: &Side, asked: &Asked) -> Result<Comparison, Stri
 
 /// Gives each row of a family its p and its verdict.
 fn settle(family: &mut [&mut Row]) {
-    let p: Vec<f64> =
-        family.iter().filter_map(|row| row.comparison.as_ref()).map(|found| found.mann_whitney.p.p).collect();
+    let p: Vec<f64> = family.iter().filter_map(|row| row.comparison.as_ref()).map(Comparison::p).collect();
     let count = p.len() as u64;
     let mut adjusted = holm(&p).into_iter();
     for row in family {

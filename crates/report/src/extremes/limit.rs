@@ -4,7 +4,7 @@ use crate::words::{self, number};
 use latido_statistics::{
     Refusal,
     absence::Trials,
-    exceed::{Bounded, Counted, Exceedance, clusters, exceedance},
+    exceed::{Bounded, Counted, Exceedance, clusters, exceedance, one_crowd},
     tail::{Exceedances, Observed, Peak},
 };
 use serde::Serialize;
@@ -63,8 +63,10 @@ impl Limit {
         let with_limit: Vec<Peak> = peaks.iter().copied().chain([Peak { index: 0, value: limit }]).collect();
         let observed =
             Observed { peaks: &with_limit, count: count.saturating_add(1), length_s: 1.0, block_maxima: &[] };
-        let (extremal_index, gap) =
-            Exceedances::of(&observed, own).map_or((1.0, 0), |all| (all.extremal_index, all.gap));
+        let (extremal_index, gap) = match one_crowd(&indices, count) {
+            Some(gap) => (1.0 / own as f64, gap),
+            None => Exceedances::of(&observed, own).map_or((1.0, 0), |all| (all.extremal_index, all.gap)),
+        };
         // The delay of a missed slot belongs to the wake-up that missed it.
         let bursts = (gap > 0 || above.count > own).then(|| clusters(&indices, gap));
         let clusters = bursts.map(|bursts| exceedance(Counted::Clusters, bursts, count, length_s)).transpose()?;
@@ -144,6 +146,22 @@ mod tests {
         let even: Vec<u64> = (0..50).map(|i| i * i * 40).collect();
         let found = Limit::of(100, &Above { count: 50, peaks: Some(at(&even)) }, 100_000, Some(100.0)).unwrap();
         assert!(found.clusters.is_none() || found.clusters.unwrap().above > 40, "{found:?}");
+    }
+
+    /// One burst is one: twenty in a row, and two; two that lie far apart are two.
+    #[test]
+    fn one_burst_counts_once() {
+        let of = |indices: &[u64]| {
+            let above = Above { count: indices.len() as u64, peaks: Some(at(indices)) };
+            Limit::of(100, &above, 20_000, Some(20.0)).unwrap()
+        };
+        for burst in [(7_000..7_020).collect::<Vec<u64>>(), vec![7_000, 7_002]] {
+            let found = of(&burst).clusters.unwrap();
+            let hour = found.per_hour.unwrap();
+            assert_eq!((found.above, hour.value), (1, 180.0));
+            assert!((4.5..4.6).contains(&hour.lower) && (1_000.0..1_010.0).contains(&hour.upper), "{hour:?}");
+        }
+        assert!(of(&[3_000, 9_000]).clusters.is_none_or(|found| found.above == 2));
     }
 
     /// A wake-up late by three slots is one miss of the system and four of the slots.

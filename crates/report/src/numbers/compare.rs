@@ -181,6 +181,15 @@ impl Against {
         let text = format!("{}: {word}{}{reason}", self.estimate(unit), self.than(unit));
         let mut lines = hang("verdict:", tone, &text, style);
         let test = &found.mann_whitney;
+        // The p of the test alone is then shown beside.
+        let uneven = found.uneven.map(|one| {
+            let times = number(one.inflation);
+            format!(
+                ", as the arms spread differently ({times} times the scatter of U; without that p {})",
+                p_text(test.p.p)
+            )
+        });
+        let uneven = uneven.unwrap_or_default();
         let adjusted = if family > 1 { format!(", after Holm {}", p_text(self.p_holm)) } else { String::new() };
         let shape = found
             .anderson_darling
@@ -190,12 +199,12 @@ impl Against {
             (
                 "  decides:",
                 format!(
-                    "Mann-Whitney U {} of {}, {} of {}; p {}{adjusted}",
+                    "Mann-Whitney U {} of {}, {} of {}; p {}{uneven}{adjusted}",
                     words::trimmed(test.u_a),
                     self.base,
                     words::trimmed(test.u_b),
                     self.arm,
-                    p_text(test.p.p)
+                    p_text(found.p())
                 ),
             ),
             (

@@ -8,7 +8,7 @@ use crate::{
 };
 use latido_statistics::{
     Refusal,
-    change::{LEVEL, SEGMENT, changes},
+    change::{Changes, LEVEL, SEGMENT, changes},
     two::Scale,
 };
 use serde::Serialize;
@@ -36,6 +36,8 @@ pub struct History {
     pub shortest: usize,
     /// How many values there are.
     pub count: u64,
+    /// Which part of the one before it each value keeps; 0 where values are independent.
+    pub kept: f64,
     /// What lies between changes, in order of time.
     pub segments: Vec<Segment>,
     /// The changes, in order of time.
@@ -106,9 +108,9 @@ pub fn of(points: &[Point], scale: Scale, unit: Kind) -> Result<History, Refusal
         Scale::Ratio => values.iter().map(|value| value.ln()).collect(),
         Scale::Difference => values.clone(),
     };
-    let (found, refused) = match changes(&taken) {
+    let (Changes { changes: found, kept }, refused) = match changes(&taken) {
         Ok(found) => (found, None),
-        Err(few @ Refusal::TooSmall { .. }) => (Vec::new(), Some(few.to_string())),
+        Err(few @ Refusal::TooSmall { .. }) => (Changes::default(), Some(few.to_string())),
         Err(refusal) => return Err(refusal),
     };
     let cuts: Vec<usize> = found.iter().map(|change| change.index).collect();
@@ -140,7 +142,7 @@ pub fn of(points: &[Point], scale: Scale, unit: Kind) -> Result<History, Refusal
     };
     let count = points.len() as u64;
     let shortest = SEGMENT;
-    Ok(History { unit, scale, level: LEVEL, shortest, count, segments, changes, standing_out, outcome, refused })
+    Ok(History { unit, scale, level: LEVEL, shortest, count, kept, segments, changes, standing_out, outcome, refused })
 }
 
 /// How many of the newest values, fewer than a change takes, lie above all others of their segment: the most that do. Of values that
@@ -214,6 +216,13 @@ impl History {
             );
             let tone = if change.difference > 0.0 { Paint::Bad } else { Paint::Good };
             lines.extend(hang("change:", tone, &text, style));
+        }
+        if self.kept > 0.0 {
+            let percent = number(100.0 * self.kept);
+            let text = format!(
+                "each value keeps {percent} % of how far the one before it lay from its level: what it adds to that was searched"
+            );
+            lines.extend(hang("dependence:", Paint::Dim, &text, style));
         }
         lines.extend(self.verdict(style));
         lines.join("\n") + "\n"

@@ -13,6 +13,7 @@ pub mod power;
 mod ranks;
 pub mod rates;
 pub mod shift;
+pub mod uneven;
 pub mod verdict;
 
 pub use cliffs_delta::cliffs_delta;

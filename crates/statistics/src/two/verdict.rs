@@ -8,6 +8,7 @@ use super::{
     holm,
     mann_whitney::{MannWhitney, mann_whitney, repeats_needed, smallest_p},
     permutation::permutation,
+    uneven::{Uneven, uneven},
 };
 use crate::{
     Refusal,
@@ -74,6 +75,9 @@ pub struct Comparison {
     pub repeats: (u64, u64),
     /// The test that decides, of b against a shifted by the null.
     pub mann_whitney: MannWhitney,
+    /// Where the arms spread differently: the p that decides instead, and estimates have limits that allow for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uneven: Option<Uneven>,
     /// The permutation test of mean logarithms (of means, for differences), shifted by the null too.
     pub permutation: P,
     /// b/a or b - a with its 95 % interval, not shifted.
@@ -106,20 +110,31 @@ pub fn compare(a: &[f64], b: &[f64], question: Question) -> Result<Comparison, R
     };
     check(&shifted, "repeats", 1)?;
     let back = |difference: Difference| if question.scale == Scale::Ratio { difference.exp() } else { difference };
+    let uneven = uneven(&shifted, &b_test)?;
+    let estimated = |confidence| match &uneven {
+        Some(uneven) => uneven.estimate(&a_est, &b_est, confidence),
+        None => hodges_lehmann(&a_est, &b_est, confidence),
+    };
     Ok(Comparison {
         question,
         repeats: (a.len() as u64, b.len() as u64),
         mann_whitney: mann_whitney(&shifted, &b_test)?,
         permutation: permutation(&shifted, &b_test)?,
-        estimate: back(hodges_lehmann(&a_est, &b_est, 0.95)?),
-        estimate_90: back(hodges_lehmann(&a_est, &b_est, 0.90)?),
+        estimate: back(estimated(0.95)?),
+        estimate_90: back(estimated(0.90)?),
+        uneven,
         cliffs_delta: cliffs_delta(mann_whitney(a, b)?.u_a, a.len(), b.len()).unwrap_or(0.0),
         anderson_darling: anderson_darling(&[&a_est, &b_est]).ok(),
     })
 }
 
 impl Comparison {
-    /// The verdict, given the p that the family leaves: that of `mann_whitney` itself if there is no other.
+    /// The p that decides before a family takes its part.
+    pub fn p(&self) -> f64 {
+        self.uneven.map_or(self.mann_whitney.p.p, |uneven| uneven.p)
+    }
+
+    /// The verdict, given the p that the family leaves: [`Self::p`] itself if there is no other.
     pub fn verdict(&self, p: f64, family: u64) -> Verdict {
         if self.equivalent() {
             return Verdict::Equivalent;
@@ -150,13 +165,14 @@ impl Comparison {
             return format!("{repeats} cannot reach 5 %{of}{needed}");
         }
         let margin = if self.question.margin.is_some() { ", and the interval is wider than the margin" } else { "" };
-        format!("p {p:.2} is above 5 %{margin}")
+        let uneven = if self.uneven.is_some() { "; the arms spread differently, and p allows for that" } else { "" };
+        format!("p {p:.2} is above 5 %{margin}{uneven}")
     }
 }
 
 /// The verdicts of a family of comparisons, with their p values after Holm.
 pub fn verdicts(family: &[Comparison]) -> Vec<(f64, Verdict)> {
-    let p: Vec<f64> = family.iter().map(|comparison| comparison.mann_whitney.p.p).collect();
+    let p: Vec<f64> = family.iter().map(Comparison::p).collect();
     let count = family.len() as u64;
     family.iter().zip(holm(&p)).map(|(comparison, p)| (p, comparison.verdict(p, count))).collect()
 }

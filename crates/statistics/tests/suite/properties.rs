@@ -143,7 +143,7 @@ fn a_sound_tail_gives_levels() {
 #[test]
 fn only_levels_change() {
     let noise = |i: usize| (i * 7919 % 101) as f64 / 101.0 - 0.5;
-    let series = |f: &dyn Fn(usize) -> f64| change::changes(&(0..60).map(f).collect::<Vec<f64>>()).unwrap();
+    let series = |f: &dyn Fn(usize) -> f64| change::changes(&(0..60).map(f).collect::<Vec<f64>>()).unwrap().changes;
     assert_eq!(series(&|_| 3.0), []);
     assert_eq!(series(&|i| if i == 31 { 1e9 } else { noise(i) }), []);
     assert_eq!(series(&|i| noise(i) * (1.0 + i as f64)), []);

@@ -162,7 +162,7 @@ fn factorial_effects() {
 #[test]
 fn changes_over_time() {
     let expected = reference("change");
-    let found = change::changes(&floats(&expected["series"])).unwrap();
+    let found = change::changes(&floats(&expected["series"])).unwrap().changes;
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].index as u64, expected["index"].as_u64().unwrap());
     close(found[0].q, expected["q"].as_f64().unwrap(), 1e-9);

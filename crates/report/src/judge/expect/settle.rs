@@ -31,7 +31,7 @@ pub(super) struct Open {
 
 /// Settles all comparisons of a plan.
 pub(super) fn family(found: &mut [Found]) {
-    let all = found.iter().flat_map(|found| &found.open).map(|open| open.comparison.mann_whitney.p.p);
+    let all = found.iter().flat_map(|found| &found.open).map(|open| open.comparison.p());
     let p: Vec<f64> = all.collect();
     let family = p.len();
     let mut adjusted = holm(&p).into_iter();
