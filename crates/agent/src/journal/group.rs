@@ -3,6 +3,7 @@
 //! Only where that changes nothing between load and measurement: a freezer of version 1, which schedules nothing, or a group
 //! of version 2 below one that distributes no controllers, so that none of them counts the load apart.
 
+use crate::machine::groups::Hierarchy;
 use anyhow::{Context, Result, bail, ensure};
 use rustix::{
     fs::{Access, access, statfs},
@@ -147,28 +148,10 @@ fn candidates(mark: &str) -> Vec<Group> {
     own(&groups, &mounts).into_iter().filter(usable).map(below).collect()
 }
 
-/// The own groups of both kinds as directories (cgroups(7), proc_pid_cgroup(5), proc_pid_mountinfo(5)).
+/// The own groups of both kinds as directories.
 fn own(groups: &str, mounts: &str) -> Vec<(PathBuf, By)> {
-    let place = |controller: &str, kind: &str, option: &str| {
-        let path = groups.lines().find_map(|line| {
-            let (_, rest) = line.split_once(':')?;
-            let (controllers, path) = rest.split_once(':')?;
-            controllers.split(',').any(|one| one == controller).then_some(path)
-        })?;
-        mounts.lines().find_map(|line| {
-            let (mount, system) = line.split_once(" - ")?;
-            let mut system = system.split(' ');
-            let of_kind = system.next() == Some(kind);
-            let options = system.nth(1)?;
-            let mut mount = mount.split(' ').skip(3);
-            let (root, point) = (mount.next()?, mount.next()?);
-            let rest = Path::new(path).strip_prefix(root).ok()?;
-            (of_kind && (option.is_empty() || options.split(',').any(|one| one == option)))
-                .then(|| Path::new(point).join(rest))
-        })
-    };
-    let freezer = place("freezer", "cgroup", "freezer").map(|dir| (dir, By::Freezer));
-    freezer.into_iter().chain(place("", "cgroup2", "").map(|dir| (dir, By::Kill))).collect()
+    let both = [(Hierarchy::Freezer, By::Freezer), (Hierarchy::Unified, By::Kill)];
+    both.into_iter().filter_map(|(hierarchy, by)| Some((hierarchy.directory(groups, mounts)?, by))).collect()
 }
 
 /// A directory and all below it, the deepest last.

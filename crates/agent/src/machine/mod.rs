@@ -3,6 +3,7 @@
 mod config;
 mod cpu;
 pub mod cpusets;
+pub mod groups;
 pub mod heat;
 pub mod isolated;
 mod limits;

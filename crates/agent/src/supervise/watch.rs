@@ -1,6 +1,7 @@
 //! What happens on the machine while a cell is measured: once a second, from the supervisor, off the measured CPUs.
 
 mod foreign;
+mod freezer;
 mod hardware;
 mod interrupts;
 mod pages;

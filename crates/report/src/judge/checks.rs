@@ -175,9 +175,16 @@ pub(super) fn wall_clock(record: &Record, _: &Deciding) -> Graded {
 /// Time in which the measuring process was not let run by somebody is no time of the machine.
 pub(super) fn stopped(record: &Record, _: &Deciding) -> Graded {
     let Some(stopped) = &record.quality.stopped else { return ok("never") };
+    // latido looks ten times a second: a stop between two looks was shorter than what lies between them.
     let together = match stopped.times {
-        1 => spans![" for ", Span::time(stopped.total_ns)],
-        _ => spans![" for ", Span::time(stopped.longest_ns), " at most, ", Span::time(stopped.total_ns), " together"],
+        1 => spans![" for at most ", Span::time(stopped.total_ns)],
+        _ => spans![
+            " for at most ",
+            Span::time(stopped.longest_ns),
+            " each and ",
+            Span::time(stopped.total_ns),
+            " together"
+        ],
     };
     let by = format!(" by {}", stopped.how);
     (

@@ -1,6 +1,7 @@
 //! Whether the measuring process was stopped meanwhile: by a signal (SIGSTOP), a debugger, or a freezer of control groups. What it
 //! measured then says nothing of the machine.
 
+use super::freezer::{Freezers, Frozen};
 use crate::machine::{Root, task};
 use latido_model::record::Stopped;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -9,8 +10,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 #[derive(Debug)]
 pub struct Stops {
     pid: u32,
-    /// Files that say whether its control groups are frozen, with what they say then.
-    freezers: Vec<(String, &'static str)>,
+    freezers: Freezers,
     last_look_ns: u64,
     /// Since when it stands.
     since_ns: Option<u64>,
@@ -20,16 +20,20 @@ pub struct Stops {
 impl Stops {
     /// Of a process, from now on.
     pub fn of(root: &Root, pid: u32, now_ns: u64) -> Self {
-        let groups = root.read(&format!("proc/{pid}/cgroup")).unwrap_or_default();
-        let freezers = groups.lines().filter_map(freezer).collect();
+        let mut freezers = Freezers::default();
+        freezers.look(root, pid);
         Self { pid, freezers, last_look_ns: now_ns, since_ns: None, seen: Stopped::default() }
     }
 
     /// One look.
     pub fn look(&mut self, root: &Root, now_ns: u64) {
-        let standing = self.stands(root);
+        let (standing, frozen) = self.stands(root);
         // A stop between two looks leaves word that it was continued.
-        self.take(standing, self.went_on(), now_ns);
+        let between = match frozen {
+            Frozen::Between => Some(FREEZER),
+            Frozen::No | Frozen::Now => self.went_on().then_some(SIGNAL),
+        };
+        self.take(standing, between, now_ns);
     }
 
     /// What was seen until now; nothing of a process that went on all the time.
@@ -41,7 +45,8 @@ impl Stops {
         (seen.times > 0).then_some(seen)
     }
 
-    fn take(&mut self, standing: Option<&'static str>, went_on: bool, now_ns: u64) {
+    /// What stops it now, and what did between the last look and this one.
+    fn take(&mut self, standing: Option<&'static str>, between: Option<&'static str>, now_ns: u64) {
         match (standing, self.since_ns) {
             (Some(how), None) => {
                 self.seen.how = how.into();
@@ -51,26 +56,26 @@ impl Stops {
                 add(&mut self.seen, now_ns.saturating_sub(since_ns));
                 self.since_ns = None;
             }
-            (None, None) if went_on => {
-                self.seen.how = SIGNAL.into();
-                add(&mut self.seen, now_ns.saturating_sub(self.last_look_ns));
+            (None, None) => {
+                if let Some(how) = between {
+                    self.seen.how = how.into();
+                    add(&mut self.seen, now_ns.saturating_sub(self.last_look_ns));
+                }
             }
-            _ => {}
+            (Some(_), Some(_)) => {}
         }
         self.last_look_ns = now_ns;
     }
 
-    fn stands(&self, root: &Root) -> Option<&'static str> {
+    fn stands(&mut self, root: &Root) -> (Option<&'static str>, Frozen) {
+        let frozen = self.freezers.look(root, self.pid);
         let stat = root.read(&format!("proc/{}/stat", self.pid)).unwrap_or_default();
-        match task::named(&stat).and_then(|(_, rest)| rest.trim_start().chars().next()) {
-            Some('T') => return Some(SIGNAL),
-            Some('t') => return Some("a debugger"),
-            _ => {}
-        }
-        let is_frozen = |(file, says): &(String, &str)| {
-            root.read(file).is_some_and(|text| text.lines().any(|line| line.trim() == *says))
+        let standing = match task::named(&stat).and_then(|(_, rest)| rest.trim_start().chars().next()) {
+            Some('T') => Some(SIGNAL),
+            Some('t') => Some("a debugger"),
+            _ => (frozen == Frozen::Now).then_some(FREEZER),
         };
-        self.freezers.iter().any(is_frozen).then_some("a freezer")
+        (standing, frozen)
     }
 
     /// Whether it was continued since the last look.
@@ -82,25 +87,12 @@ impl Stops {
 }
 
 const SIGNAL: &str = "a signal";
+const FREEZER: &str = "a freezer";
 
 fn add(seen: &mut Stopped, ns: u64) {
     seen.times += 1;
     seen.total_ns = seen.total_ns.saturating_add(ns);
     seen.longest_ns = seen.longest_ns.max(ns);
-}
-
-/// From a line of /proc/PID/cgroup to the file that says whether the group is frozen (Documentation/admin-guide/cgroup-v2.rst,
-/// cgroup.events; cgroup-v1/freezer-subsystem.rst, freezer.state).
-fn freezer(line: &str) -> Option<(String, &'static str)> {
-    let mut fields = line.splitn(3, ':');
-    let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-    match number == "0" && controllers.is_empty() {
-        true => Some((format!("sys/fs/cgroup{path}/cgroup.events"), "frozen 1")),
-        false if controllers.split(',').any(|one| one == "freezer") => {
-            Some((format!("sys/fs/cgroup/freezer{path}/freezer.state"), "FROZEN"))
-        }
-        false => None,
-    }
 }
 
 #[cfg(test)]
@@ -119,13 +111,16 @@ mod tests {
         let tree = empty();
         tree.write("proc/70/stat", &stat('S'));
         tree.write("proc/70/cgroup", "4:memory:/x\n3:freezer:/old\n0::/new\n");
+        let mounts = "30 25 0:26 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n\
+                      31 25 0:27 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+        tree.write("proc/self/mountinfo", mounts);
         let mut stops = Stops::of(&tree.root, 70, 0);
         for at in [100, 200, 300, 400, 500, 600] {
             for (file, stands, goes_on) in files {
                 tree.write(file, if (200..500).contains(&at) { stands } else { goes_on });
             }
-            let standing = stops.stands(&tree.root);
-            stops.take(standing, false, at * MS);
+            let (standing, _) = stops.stands(&tree.root);
+            stops.take(standing, None, at * MS);
         }
         stops.seen(600 * MS)
     }
@@ -135,7 +130,7 @@ mod tests {
         let stopped = |how: &str| Some(Stopped { times: 1, total_ns: 300 * MS, longest_ns: 300 * MS, how: how.into() });
         assert_eq!(over(&[("proc/70/stat", &stat('T'), &stat('S'))]), stopped("a signal"));
         assert_eq!(over(&[("proc/70/stat", &stat('t'), &stat('R'))]), stopped("a debugger"));
-        let events = ("sys/fs/cgroup/new/cgroup.events", "populated 1\nfrozen 1\n", "populated 1\nfrozen 0\n");
+        let events = ("sys/fs/cgroup/unified/new/cgroup.events", "populated 1\nfrozen 1\n", "populated 1\nfrozen 0\n");
         assert_eq!(over(&[events]), stopped("a freezer"));
         assert_eq!(over(&[("sys/fs/cgroup/freezer/old/freezer.state", "FROZEN\n", "THAWED\n")]), stopped("a freezer"));
         assert_eq!(over(&[]), None);
@@ -146,10 +141,10 @@ mod tests {
     fn a_stop_between_two_looks_counts() {
         let tree = empty();
         let mut stops = Stops::of(&tree.root, 70, 0);
-        stops.take(None, false, 100 * MS);
-        stops.take(None, true, 200 * MS);
+        stops.take(None, None, 100 * MS);
+        stops.take(None, Some(SIGNAL), 200 * MS);
         assert_eq!(stops.seen(300 * MS).map(|seen| (seen.times, seen.longest_ns)), Some((1, 100 * MS)));
-        stops.take(Some("a signal"), false, 300 * MS);
+        stops.take(Some(SIGNAL), None, 300 * MS);
         assert_eq!(
             stops.seen(900 * MS).map(|seen| (seen.times, seen.longest_ns)),
             Some((2, 600 * MS)),

@@ -185,8 +185,11 @@ fn a_stop_of_what_measures_is_told_with_its_length() {
             .text()
     };
     let once = stopped(1, 1_200_000_000, 1_200_000_000);
-    assert_eq!(once, "the measuring process was stopped 1 time by a freezer for 1.20 s");
-    assert!(stopped(3, 900_000_000, 500_000_000).ends_with("3 times by a freezer for 500 ms at most, 900 ms together"));
+    assert_eq!(once, "the measuring process was stopped 1 time by a freezer for at most 1.20 s");
+    assert!(
+        stopped(3, 900_000_000, 500_000_000)
+            .ends_with("3 times by a freezer for at most 500 ms each and 900 ms together")
+    );
 }
 
 /// What the kernel's threads do at their normal doings is no remark; a program at the own priority is one.

@@ -1,0 +1,124 @@
+//! Whether the control groups of a process are frozen, or were between two looks (Documentation/admin-guide/cgroup-v2.rst,
+//! `cgroup.events`; cgroup-v1/freezer-subsystem.rst, `freezer.state`).
+
+use crate::machine::{Root, groups::Hierarchy};
+use rustix::{
+    fs::inotify::{self, CreateFlags, WatchFlags},
+    io,
+};
+use std::os::fd::OwnedFd;
+
+/// What a look finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frozen {
+    /// It goes on, and nothing says that it did not.
+    No,
+    /// It goes on, and the kernel reported a freeze since the last look.
+    Between,
+    /// It is frozen.
+    Now,
+}
+
+/// The groups of one process. Somebody may move it, so its groups are asked for at each look.
+#[derive(Debug, Default)]
+pub struct Freezers {
+    groups: String,
+    /// Files that say whether a group is frozen, with what they say then.
+    files: Vec<(String, &'static str)>,
+    /// The kernel reports each change of a file of version 2 here; of version 1 it reports none.
+    reports: Option<OwnedFd>,
+}
+
+impl Freezers {
+    /// Looks at the groups of this process.
+    pub fn look(&mut self, root: &Root, pid: u32) -> Frozen {
+        let reported = self.reports.as_ref().is_some_and(was_reported);
+        let groups = root.read(&format!("proc/{pid}/cgroup")).unwrap_or_default();
+        if groups != self.groups {
+            self.find(root, &groups);
+            self.groups = groups;
+        }
+        let is_frozen = |(file, says): &(String, &str)| {
+            root.read(file).is_some_and(|text| text.lines().any(|line| line.trim() == *says))
+        };
+        match self.files.iter().any(is_frozen) {
+            true => Frozen::Now,
+            false if reported => Frozen::Between,
+            false => Frozen::No,
+        }
+    }
+
+    fn find(&mut self, root: &Root, groups: &str) {
+        let mounts = root.read("proc/self/mountinfo").unwrap_or_default();
+        let says = [(Hierarchy::Unified, "cgroup.events", "frozen 1"), (Hierarchy::Freezer, "freezer.state", "FROZEN")];
+        let place = |hierarchy: Hierarchy, file| Some(hierarchy.directory(groups, &mounts)?.join(file));
+        let files = says.into_iter().filter_map(|(hierarchy, file, says)| Some((place(hierarchy, file)?, says)));
+        self.files = files.filter_map(|(path, says)| Some((path.to_str()?.to_owned(), says))).collect();
+        self.reports = place(Hierarchy::Unified, "cgroup.events").and_then(|path| {
+            let reports = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
+            inotify::add_watch(&reports, root.path(path.to_str()?), WatchFlags::MODIFY).ok()?;
+            Some(reports)
+        });
+    }
+}
+
+/// Whether something changed since it was last asked. A group that holds the process stays populated: what changes is `frozen`.
+fn was_reported(reports: &OwnedFd) -> bool {
+    let (mut any, mut events) = (false, [0; 1024]);
+    while io::read(reports, &mut events).is_ok_and(|read| read > 0) {
+        any = true;
+    }
+    any
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::needs::{Need, skip};
+    use std::{fs, path::PathBuf, process::Command, thread, time::Duration};
+
+    /// A group of version 2 that is frozen for 5 ms between two looks, after the process was moved into it.
+    #[test]
+    fn a_freeze_between_two_looks_is_reported() {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let Some(above) = Hierarchy::Unified.directory("0::/\n", &mounts) else {
+            return skip("a freezer of version 2", Need::ControlGroups, "no version 2 is mounted");
+        };
+        let group: PathBuf = above.join(format!("latido-test-{}", std::process::id()));
+        if fs::create_dir(&group).is_err() || !group.join("cgroup.freeze").exists() {
+            let _ = fs::remove_dir(&group);
+            return skip("a freezer of version 2", Need::ControlGroups, "no group with a freezer can be made");
+        }
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let mut freezers = Freezers::default();
+        let mut look = || freezers.look(&Root::default(), child.id());
+        let write = |file: &str, text: &str| fs::write(group.join(file), text).unwrap();
+        let frozen = |is: &str| {
+            while !fs::read_to_string(group.join("cgroup.events")).unwrap().contains(is) {
+                thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let mut seen = vec![look()];
+        write("cgroup.procs", &child.id().to_string());
+        seen.push(look());
+        write("cgroup.freeze", "1");
+        frozen("frozen 1");
+        seen.push(look());
+        write("cgroup.freeze", "0");
+        frozen("frozen 0");
+        // The kernel reports a change at most each 10 ms (kernel/cgroup/cgroup.c): the thaw's may come later.
+        thread::sleep(Duration::from_millis(50));
+        look();
+        seen.push(look());
+        write("cgroup.freeze", "1");
+        frozen("frozen 1");
+        write("cgroup.freeze", "0");
+        frozen("frozen 0");
+        thread::sleep(Duration::from_millis(50));
+        seen.push(look());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        fs::remove_dir(&group).unwrap();
+        assert_eq!(seen, [Frozen::No, Frozen::No, Frozen::Now, Frozen::No, Frozen::Between]);
+    }
+}
