@@ -65,6 +65,8 @@ pub enum Cause {
     NoInterruptIdle,
     /// The hypervisor had stopped the machine: stolen time was counted, and no CPU of it wrote an event.
     Standstill,
+    /// It slept until this ordinary task woke it, while its own timer did not: a freezer let it go on, or somebody took the timer.
+    NotByTimer(String),
     /// Another CPU woke it: the message took so long.
     InterProcessor,
     /// It was moved to another CPU.
@@ -186,6 +188,20 @@ impl Explained {
             }
         }
         self.slices = all;
+    }
+
+    /// Of a thread that waited for its timer alone: an ordinary task that woke it was not that. Interrupts, their threads and the
+    /// kernel's threads of timers are no such tasks. What the CPUs did until then kept nobody.
+    pub fn woken_by_timer(&mut self) {
+        let Some((by, waking)) = self.chain.by.as_ref().zip(self.chain.waking) else { return };
+        let kernels = ["ksoftirqd/", "ktimers/", "irq/"].iter().any(|name| by.name.starts_with(name));
+        if by.class != Class::Fair || kernels {
+            return;
+        }
+        let asleep = Slice { begin: self.window.begin, end: waking, cause: Cause::NotByTimer(by.name.clone()) };
+        let rest = self.slices.iter().filter(|slice| slice.end > waking);
+        let rest = rest.map(|slice| Slice { begin: slice.begin.max(waking), ..slice.clone() });
+        self.slices = [asleep].into_iter().chain(rest).filter(|slice| slice.end > slice.begin).collect();
     }
 
     /// Names a standstill of the whole machine: slices of so many ns at least in which nothing explains what a CPU did, no CPU

@@ -137,6 +137,10 @@ fn spikes(
     for one in &mut explained {
         let since_start = chosen.samples.iter().find(|late| window(late) == Some(one.window)).map(|late| late.at_ns);
         told_by_record(one, since_start, &record.quality);
+        // The others wait for a device, or for nothing.
+        if cell.cell.probe.name == "wakeup" {
+            one.woken_by_timer();
+        }
     }
     let class = class(&cell.cell);
     let told = |one: &Late| {

@@ -15,6 +15,7 @@ pub fn said(cause: &Cause) -> String {
         Cause::NotPreemptible(name) => format!("{name} could not be preempted"),
         Cause::Kept(name) => format!("{name} kept it (its priority may have changed)"),
         Cause::IdleExit => "leaving idle".into(),
+        Cause::NotByTimer(name) => format!("asleep until {name} woke it, not its timer"),
         Cause::NoInterruptIdle => "no interrupt came while idle (hypervisor, firmware, idle exit)".into(),
         Cause::Standstill => "the hypervisor stopped the machine (time was stolen, and no CPU wrote an event)".into(),
         Cause::InterProcessor => "message between CPUs".into(),
@@ -44,6 +45,7 @@ pub fn kind(cause: &Cause) -> &'static str {
         | Cause::NotPreemptible(_)
         | Cause::Kept(_)
         | Cause::NoInterruptIdle
+        | Cause::NotByTimer(_)
         | Cause::Standstill
         | Cause::Lock
         | Cause::Blocked

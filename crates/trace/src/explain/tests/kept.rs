@@ -58,6 +58,23 @@ fn without_flags_nothing_tells_why_it_was_kept() {
     assert_eq!(explained(SLEPT, &events).causes()[0], (&Cause::Kept("busy-300".into()), 750));
 }
 
+/// A thread that a freezer let go on: an ordinary task on another CPU woke it, and its timer did not, whatever interrupts came.
+#[test]
+fn who_was_thawed_was_not_late_by_an_interrupt() {
+    let window = Window { end: 2_000, ..SLEPT };
+    let events = [
+        (100, 0, switch(ME, State::Sleeping, 0), record(0, ME)),
+        (1_200, 0, Happened::Enter(Above::Vector(0)), record(0x08, 0)),
+        (1_210, 0, Happened::Exit(Above::Vector(0)), record(0x08, 0)),
+        (1_600, 1, switch(0, State::Runnable, FAIR), record(0, 0)),
+        (1_700, 1, Happened::Waking(woken(ME)), record(0, FAIR)),
+        (1_800, 0, switch(0, State::Runnable, ME), record(0, 0)),
+    ];
+    let mut found = explained_records(&with_context(), window, &events);
+    found.woken_by_timer();
+    assert_eq!(found.causes()[0], (&Cause::NotByTimer("busy-300".into()), 700));
+}
+
 /// Idle beyond any idle state's way out: no interrupt came.
 #[test]
 fn too_long_idle_is_not_the_way_out_of_it() {
