@@ -97,7 +97,11 @@ impl Probe for SwitchProbe {
                 "a deadline task has no priority that another can be one below: use fifo, rr or other for the probe \
                  `switch`"
             ),
-            Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle | Scheduling::Unknown | Scheduling::Own => {}
+            Scheduling::Other { .. }
+            | Scheduling::Batch { .. }
+            | Scheduling::Idle
+            | Scheduling::Unknown
+            | Scheduling::Own => {}
         }
         cell.conditions.cpus.as_ref().map_or(Ok(()), |cpus| self.enough(cpus.len()))
     }

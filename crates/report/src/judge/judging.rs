@@ -91,7 +91,7 @@ fn weigh(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weigh
         deciding.stands();
     }
     let findings = trust::findings(record, &deciding);
-    let (by_limit, figure) = limit::against(record, &timed, &bins, &deciding);
+    let (by_limit, figure) = limit::against(record, &cell.measurand, &timed, &bins, &deciding);
     let contradictions = contradictions(record).into_iter().map(|what| Reason::Contradiction { part: None, what });
     Weighed { contradictions: contradictions.collect(), findings, by_limit, figure, unread }
 }

@@ -31,7 +31,13 @@ fn count<'a>(series: impl IntoIterator<Item = &'a Series>) -> u64 {
 /// The limit against the decisive distributions of the judged times, and why. What else was sampled, in whatever unit,
 /// has no limit: that it is there is all that can be said of it.
 /// `bins` has those of each series, where another tool has counted.
-pub(super) fn against(record: &Record, timed: &[&Series], bins: &[Vec<Bin>], deciding: &Deciding) -> (Verdict, Reason) {
+pub(super) fn against(
+    record: &Record,
+    measurand: &Measurand,
+    timed: &[&Series],
+    bins: &[Vec<Bin>],
+    deciding: &Deciding,
+) -> (Verdict, Reason) {
     let limit = record.cell.conditions.limit;
     if timed.iter().any(|series| series.bounds.is_some()) {
         return coarse(record, timed, bins);
@@ -53,8 +59,16 @@ pub(super) fn against(record: &Record, timed: &[&Series], bins: &[Vec<Bin>], dec
     let worst = Worst { value_ns, from_ns: None, quantity: series.quantity.clone(), cpu: series.cpu, at_ns };
     let Some(limit) = limit else { return (Verdict::Pass, Reason::Unlimited { worst, count: Some(count) }) };
     let limit_ns = i64::try_from(limit.0).unwrap_or(i64::MAX);
+    let without_job = WithoutJob::among(&alike);
     if value_ns <= limit_ns {
-        return (Verdict::Pass, Reason::Within { worst, count: Some(count), limit_ns });
+        // A program with a period is to do the job of each slot.
+        return match without_job.filter(|_| measurand.own_limit == Some(limit)) {
+            None => (Verdict::Pass, Reason::Within { worst, count: Some(count), limit_ns }),
+            Some(slots) => {
+                let verdict = if slots.certain() > 0 { Verdict::Fail } else { Verdict::Inconclusive };
+                (verdict, Reason::WithoutJob { slots, count, worst, limit_ns })
+            }
+        };
     }
     let decisive: Vec<Summary> = alike.iter().map(|series| series.decisive()).collect();
     let above = pool::all_above(&decisive, limit_ns);
@@ -66,8 +80,36 @@ pub(super) fn against(record: &Record, timed: &[&Series], bins: &[Vec<Bin>], dec
         false => Verdict::Fail,
     };
     let named = deciding.named().collect();
-    let foreign = deciding.foreign_beside();
-    (verdict, Reason::Above { above, count: Some(count), limit_ns, worst, also, foreign, named })
+    // Samples are weighed of all quantities together, and the delays of missed slots are not stored: neither is mixed up here.
+    let foreign =
+        deciding.foreign_beside().filter(|(many, _)| others.is_empty() && above.is_none_or(|above| *many < above));
+    let foreign = foreign.map(|(many, own)| (many, if at_ns.is_some() { own } else { value_ns }));
+    (verdict, Reason::Above { above, count: Some(count), limit_ns, worst, also, foreign, named, without_job })
+}
+
+/// Slots of a watched program in which no job began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WithoutJob {
+    /// How many.
+    pub slots: u64,
+    /// Those of them of which no event tells whether an earlier job did their work too.
+    pub unclear: u64,
+}
+
+impl WithoutJob {
+    /// Those of series whose probe tells the unclear ones; `None` where there are no slots without a job.
+    fn among(series: &[&Series]) -> Option<Self> {
+        let each =
+            series.iter().filter_map(|one| Some((one.slots?.missed, u64::try_from(*one.facts.get("unclear")?).ok()?)));
+        let (slots, unclear) =
+            each.fold((0u64, 0u64), |sum, one| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1)));
+        (slots > 0).then_some(Self { slots, unclear })
+    }
+
+    /// How many had none for certain.
+    pub fn certain(self) -> u64 {
+        self.slots.saturating_sub(self.unclear)
+    }
 }
 
 /// Whether all of a series that lies above the limit is slots of which nobody knows whether they were missed.
@@ -122,7 +164,7 @@ fn coarse(record: &Record, timed: &[&Series], bins: &[Vec<Bin>]) -> (Verdict, Re
         let also = also.collect::<BTreeSet<_>>().into_iter().collect();
         return (
             Verdict::Fail,
-            Reason::Above { above, count, limit_ns, worst, also, foreign: None, named: Vec::new() },
+            Reason::Above { above, count, limit_ns, worst, also, foreign: None, named: Vec::new(), without_job: None },
         );
     }
     if unknown || decided.contains(&None) {

@@ -1,6 +1,6 @@
 //! Why a cell has its verdict: typed, to be phrased once.
 
-use super::{cause::Cause, finding::Finding};
+use super::{cause::Cause, finding::Finding, limit::WithoutJob};
 use latido_model::consistency::Contradiction;
 
 /// One reason for a cell's verdict.
@@ -85,6 +85,19 @@ pub enum Reason {
         foreign: Option<(u64, i64)>,
         /// What within the system under test made how many of them large, as far as it is known.
         named: Vec<(Cause, u64)>,
+        /// Of a watched program: its slots without a job.
+        without_job: Option<WithoutJob>,
+    },
+    /// No sample is above the limit that the program's own period sets, and yet slots had no job.
+    WithoutJob {
+        /// How many.
+        slots: WithoutJob,
+        /// Number of samples.
+        count: u64,
+        /// The largest sample.
+        worst: Worst,
+        /// The limit, ns.
+        limit_ns: i64,
     },
     /// It was cut and the rest measured later: its figures are pooled from these parts.
     InParts(Vec<String>),

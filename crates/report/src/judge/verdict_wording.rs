@@ -5,6 +5,7 @@ use super::{
     cause::Cause,
     comparison_wording::decimals,
     headline::{Conclusions, Deadlines, DecidingCell, Expected, Ground, Headline, Missed, Periodic, Trusted, Wording},
+    limit::WithoutJob,
     measured::{Amount, But, Decision, Dimension, Measured, Missing},
     reason::{Reason, Worst},
 };
@@ -54,7 +55,11 @@ impl Reason {
                 [how, reach, whose(worst), spans![")"], limit].concat()
             }
             Self::NoMaximum { count } => spans![Span::Count(*count), " samples, of which no largest is known"],
-            Self::Above { above, count, limit_ns, worst, also, foreign, named } => {
+            Self::WithoutJob { slots, count, worst, limit_ns } => {
+                let within = spans![", and no job was later than the limit of ", Span::Time(*limit_ns), ": "];
+                [no_job(*slots), within, largest(worst, Some(*count))].concat()
+            }
+            Self::Above { above, count, limit_ns, worst, also, foreign, named, without_job } => {
                 let many = match (above, count) {
                     (Some(above), Some(count)) => spans![Span::Count(*above), " of ", Span::Count(*count), " samples"],
                     _ => spans!["samples"],
@@ -66,15 +71,11 @@ impl Reason {
                     also => spans![format!("; also samples of {}", also.join(", "))],
                 };
                 let foreign = foreign.map(|(many, own)| {
-                    spans![
-                        "; ",
-                        Span::Count(many),
-                        " of them foreign, the worst of the machine's own ",
-                        Span::Time(own)
-                    ]
+                    spans!["; ", Span::Count(many), " of them foreign, the worst of the others ", Span::Time(own)]
                 });
                 let foreign = foreign.unwrap_or_default();
-                [many, limit, spans![" ("], whose(worst), spans![")"], also, foreign, causes].concat()
+                let jobs = without_job.map(|slots| [spans!["; "], no_job(slots)].concat()).unwrap_or_default();
+                [many, limit, spans![" ("], whose(worst), spans![")"], also, jobs, foreign, causes].concat()
             }
             Self::InParts(parts) => spans![parts.join("; "), ": the figures are pooled from the parts"],
             Self::Unread(why) => spans!["the largest samples could not be read: ", why.as_str()],
@@ -85,6 +86,18 @@ impl Reason {
     pub fn sentence(&self) -> String {
         plain(&self.spans())
     }
+}
+
+/// `50 slots had no job, 36 of them for certain`.
+fn no_job(slots: WithoutJob) -> Vec<Span> {
+    let many =
+        spans![Span::Count(slots.slots), if slots.slots == 1 { " slot had no job" } else { " slots had no job" }];
+    let certain = match (slots.certain(), slots.unclear) {
+        (_, 0) => Vec::new(),
+        (0, _) => spans![", none of them for certain: an earlier job may have done their work too"],
+        (certain, _) => spans![", ", Span::Count(certain), " of them for certain"],
+    };
+    [many, certain].concat()
 }
 
 /// `; throttle made 5 of them`.

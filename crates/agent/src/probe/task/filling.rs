@@ -83,6 +83,11 @@ pub(super) fn filled(
         let mut facts = thread.finish(&mut gathered);
         facts.extend(seen.get(&pid).and_then(|seen| distance(&seen.wakings)).map(|ns| ("period_seen", ns)));
         facts.extend(program.exit.map(|status| ("exit_status", u64::from(status))));
+        if let Some(before) = thread.slots.as_ref().map(|slots| slots.jobs.before).filter(|before| *before > 0) {
+            let what = format!("the first {before} wakings of `{}`", thread.name);
+            let why = "they are not a period apart: its slots begin with the first that are regular".into();
+            stage.skipped.push(Skip { what, why });
+        }
         for place in thread.all() {
             facts.iter().for_each(|(name, value)| gathered.fact(place, name, *value));
         }
@@ -211,7 +216,7 @@ impl Thread {
         if let Some(slots) = &mut self.slots {
             slots.finish(self.until, gathered);
             facts.extend([("expected", slots.seen + slots.missed), ("seen", slots.seen), ("extra", slots.jobs.extra)]);
-            facts.push(("unclear", slots.unclear));
+            facts.extend([("unclear", slots.unclear), ("before", slots.jobs.before)]);
         }
         facts
     }

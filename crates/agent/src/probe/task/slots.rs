@@ -4,6 +4,9 @@
 const EARLY: u64 = 4;
 /// So many wakings tell where the slots are.
 const FIRST: usize = 1000;
+/// A thread's slots begin with so many of them that have wakings, among so many: before lies what it does to prepare.
+const REGULAR: usize = 6;
+const AMONG: u64 = 8;
 /// What a slot's time follows of a waking's distance from it, and the most of the period that it follows.
 const FOLLOW: i64 = 16;
 const MOST: i64 = 1000;
@@ -13,6 +16,8 @@ const MOST: i64 = 1000;
 pub(super) struct Grid {
     period: u64,
     phase: u64,
+    /// When the first waking of its regular slots came.
+    begins: u64,
     /// The next slot's time.
     next: Option<u64>,
 }
@@ -42,25 +47,38 @@ impl Grid {
         let gaps = at.windows(2).zip(1..).filter_map(|(pair, index)| Some((pair.last()? - pair.first()?, index)));
         let cut = gaps.chain(around).max().map_or(0, |(_, index)| index);
         let middle = (cut + at.len() / 2).checked_rem(at.len()).unwrap_or(0);
-        Self { period, phase: at.get(middle).copied().unwrap_or(0), next: None }
+        let phase = at.get(middle).copied().unwrap_or(0);
+        Self { period, phase, begins: regular(period, phase, wakings), next: None }
+    }
+
+    /// Whether a waking lies before the slots begin: a program wakes while it prepares, too.
+    pub fn is_before(&self, woken: u64) -> bool {
+        woken < self.begins
     }
 
     /// Takes what begins without a waking, as its time has passed: it is of the oldest slot that had nothing.
     fn catch_up(&mut self, began: u64) -> Slot {
-        let Some(due) = self.next.filter(|next| *next <= began) else { return self.take(began) };
+        let Some(due) = self.next.filter(|next| *next <= began) else { return self.take(began, None) };
         self.next = Some(due.saturating_add(self.period));
         Slot::First { due, missed: 0 }
     }
 
-    /// Takes a waking.
-    fn take(&mut self, woken: u64) -> Slot {
-        let reach = woken.saturating_add(self.period / EARLY);
+    /// Takes a waking; `following` is the next one. A waking shortly before a slot's time is of that slot, unless the one before had
+    /// none and another waking follows for this: then it came late.
+    fn take(&mut self, woken: u64, following: Option<u64>) -> Slot {
+        let early = self.period / EARLY;
+        let reach = woken.saturating_add(early);
         let (due, missed) = match self.next {
             None => (reach - (reach + self.period - self.phase) % self.period, 0),
             Some(next) => {
                 let Some(beyond) = reach.checked_sub(next) else { return Slot::Further };
                 let missed = beyond / self.period;
-                (next + missed * self.period, missed)
+                let due = next + missed * self.period;
+                let has_another = following.is_some_and(|other| other < due + self.period - early);
+                match missed > 0 && woken < due && has_another {
+                    true => (due - self.period, missed - 1),
+                    false => (due, missed),
+                }
             }
         };
         let most = (self.period.cast_signed() / MOST).max(1);
@@ -76,6 +94,18 @@ impl Grid {
         let count = next.map_or(0, |next| until.saturating_sub(next) / period);
         (0..count).filter_map(move |index| Some(next?.saturating_add(index * period)))
     }
+}
+
+/// When the first of some wakings comes that are a period apart, most of them; the first of all where none are.
+fn regular(period: u64, phase: u64, wakings: &[u64]) -> u64 {
+    let slot = |woken: &u64| (woken + period / EARLY + period - phase % period) / period;
+    let mut slots: Vec<(u64, u64)> = wakings.iter().map(|woken| (slot(woken), *woken)).collect();
+    slots.dedup_by_key(|(slot, _)| *slot);
+    let runs = slots.windows(REGULAR).find_map(|run| {
+        let (first, last) = run.first().zip(run.last())?;
+        (last.0 - first.0 < AMONG).then_some(first.1)
+    });
+    runs.unwrap_or(0)
 }
 
 /// A slot that is over.
@@ -126,6 +156,8 @@ pub(super) struct Jobs {
     current: Option<(u64, u64, u64)>,
     /// Activations beyond the first of a slot.
     pub extra: u64,
+    /// Activations before the slots begin.
+    pub before: u64,
     /// Until when the thread ran, and no call tells how many jobs it did.
     untold_until: u64,
 }
@@ -133,21 +165,28 @@ pub(super) struct Jobs {
 impl Jobs {
     /// With these slots.
     pub fn of(grid: Grid) -> Self {
-        Self { grid, held: None, current: None, extra: 0, untold_until: 0 }
+        Self { grid, held: None, current: None, extra: 0, before: 0, untold_until: 0 }
     }
 
     /// Takes an activation.
     pub fn take(&mut self, job: Job, mut over: impl FnMut(Over)) {
+        if self.grid.is_before(job.woken) {
+            self.before += 1;
+            return;
+        }
         if let Some(before) = self.held.replace(job) {
-            self.place(before, job.at_once, &mut over);
+            self.place(before, Some(job), &mut over);
         }
     }
 
     /// Finds the slot of an activation. Where the next one began at once, its time had passed: this one, however late it was
     /// woken, is of the oldest slot too.
-    fn place(&mut self, job: Job, next_at_once: bool, over: &mut impl FnMut(Over)) {
+    fn place(&mut self, job: Job, next: Option<Job>, over: &mut impl FnMut(Over)) {
         let Job { woken, end, whole, at_once, told } = job;
-        let slot = if at_once || next_at_once { self.grid.catch_up(woken) } else { self.grid.take(woken) };
+        let slot = match at_once || next.is_some_and(|next| next.at_once) {
+            true => self.grid.catch_up(woken),
+            false => self.grid.take(woken, next.map(|next| next.woken)),
+        };
         match slot {
             Slot::First { due, missed } => {
                 self.flush(over);
@@ -174,7 +213,7 @@ impl Jobs {
     /// Nothing follows, and until then something was waited for.
     pub fn finish(&mut self, until: u64, mut over: impl FnMut(Over)) {
         if let Some(last) = self.held.take() {
-            self.place(last, false, &mut over);
+            self.place(last, None, &mut over);
         }
         self.flush(&mut over);
         let untold = self.untold_until;
@@ -198,8 +237,8 @@ mod tests {
     fn counted(period: u64, wakings: &[u64], until: u64) -> [u64; 3] {
         let mut grid = Grid::of(period, wakings);
         let mut counts = [0; 3];
-        for woken in wakings {
-            match grid.take(*woken) {
+        for (at, woken) in wakings.iter().enumerate() {
+            match grid.take(*woken, wakings.get(at + 1).copied()) {
                 Slot::First { missed, .. } => {
                     counts[0] += 1;
                     counts[1] += missed;
@@ -322,6 +361,27 @@ mod tests {
             ];
             assert_eq!(left_out, all);
         }
+    }
+
+    /// A waking of 0.8 periods after its slot's time, with the next slot's own waking behind it, is of its slot: none is missed.
+    /// Where none follows, it came early for the next.
+    #[test]
+    fn a_waking_shortly_before_another_slots_is_late_for_its_own() {
+        let regular: Vec<u64> = (0..10).map(|slot| 10_000 + slot * 1_000).collect();
+        let with = |last: &[u64]| [&regular[..], last].concat();
+        assert_eq!(counted(1_000, &with(&[20_800, 21_000, 22_000]), 22_000), [13, 0, 0]);
+        assert_eq!(counted(1_000, &with(&[20_800, 22_000]), 22_000), [12, 1, 0]);
+    }
+
+    /// What a program does to prepare has no slots: a waking each 37 ms for two seconds, then one a millisecond.
+    #[test]
+    fn slots_begin_with_the_first_that_are_regular() {
+        let prepares: Vec<u64> = (0..54).map(|at| 5_000_000_000 + at * 37_000_000).collect();
+        let works: Vec<u64> = (0..900).map(|at| 7_000_000_000 + at * 1_000_000).collect();
+        let grid = Grid::of(1_000_000, &[&prepares[..], &works].concat());
+        assert!(grid.is_before(prepares[53]) && !grid.is_before(works[0]));
+        // No run of slots is regular where the period is another one: all count.
+        assert!(!Grid::of(1_000_000, &prepares).is_before(prepares[0]));
     }
 
     /// Several wakings in one slot are one job that waited in between.
