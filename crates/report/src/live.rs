@@ -127,6 +127,7 @@ pub fn start(view: View<'_>) -> String {
     let span = match view.progress.total_ns {
         _ if view.is_emulated() => String::new(),
         0 => String::new(),
+        short @ 1..1_000_000_000 => format!(" for {}", human(short.cast_signed())),
         total => format!(" for {}", clock(total)),
     };
     let more = if view.number < view.cells { left(view) } else { String::new() };

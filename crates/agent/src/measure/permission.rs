@@ -29,7 +29,11 @@ pub fn explain(scheduling: Scheduling, error: Errno) -> String {
         }
         // No limit grants it: kernel/sched/syscalls.c asks for the capability.
         Scheduling::Deadline { .. } => "run as root (sudo latido ...); in a container: --cap-add=SYS_NICE".into(),
-        Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle | Scheduling::Unknown | Scheduling::Own => format!(
+        Scheduling::Other { .. }
+        | Scheduling::Batch { .. }
+        | Scheduling::Idle
+        | Scheduling::Unknown
+        | Scheduling::Own => format!(
             "{}; run as root, or raise it: prlimit --nice, or `nice` in limits.conf",
             // setrlimit(2): the lowest nice value allowed is 20 less the limit.
             limit(Resource::Nice, |limit| match limit {

@@ -1,7 +1,7 @@
 //! What a byte of a file may cost: memory while it is read, by an allocator that knows the largest moment. Of each reader's samples,
 //! each kind of line comes again and again, once as it is and once with another number each time: files of a hostile writer.
 //! docs/security.md has the table.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by a panic")]
 
 #[path = "../suite/samples.rs"]
 mod samples;

@@ -24,9 +24,7 @@ pub(super) fn foretell(
     screen: &mut Screen,
 ) {
     let told = |number: usize| -> Option<(&Cell, &Measurand)> {
-        let index = number.checked_sub(1)?;
-        let measurand = known.measurands.get(*known.measurand.get(index)?)?;
-        Some((cells.get(index)?, measurand))
+        Some((cells.get(number.checked_sub(1)?)?, known.measurand_of(number)?))
     };
     let each = todo.iter().filter_map(|number| told(*number));
     let extent = each.map(|(cell, measurand)| {

@@ -32,6 +32,11 @@ pub struct Known {
 }
 
 impl Known {
+    /// What a cell's probe measures; cells are numbered from 1.
+    pub fn measurand_of(&self, number: usize) -> Option<&Measurand> {
+        self.measurands.get(*self.measurand.get(number.checked_sub(1)?)?)
+    }
+
     /// Nothing yet, of so many cells.
     pub fn nothing(cells: usize) -> Self {
         Self {

@@ -29,7 +29,11 @@ use latido_model::{
     catalogue::{Catalogue, Kind},
     cell::{Cell, Item, LAB},
     cpus::CpuSet,
-    plan::{self, Order, Plan, around::Around},
+    plan::{
+        self, Order, Plan,
+        around::{Around, Like},
+        extent::Extent,
+    },
     quantity::Measurand,
     run::{Planned, Run},
 };
@@ -215,12 +219,12 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, known: &Known, 
     let mut interrupted = false;
     for (done, &number) in todo.iter().enumerate() {
         let Some(cell) = number.checked_sub(1).and_then(|index| cells.get(index)) else { continue };
-        let after = todo.iter().skip(done + 1).filter_map(|number| cells.get(number - 1));
-        let after_ns =
-            after.map(|cell| cell.conditions.duration.0 + cell.conditions.warmup.0).fold(0, u64::saturating_add);
+        let after = todo.iter().skip(done + 1).filter_map(|number| Some((*number, cells.get(number - 1)?)));
+        let after_ns = after.map(|(number, cell)| takes(cell, known.measurand_of(number), &earlier));
+        let after_ns = after_ns.fold(0, u64::saturating_add);
         let label = titles.of(cell);
         let nothing = Measurand::default();
-        let measurand = known.measurand.get(number - 1).and_then(|index| known.measurands.get(*index));
+        let measurand = known.measurand_of(number);
         let place =
             Place { number, cells: cells.len(), label: &label, measurand: measurand.unwrap_or(&nothing), after_ns };
         let housekeeping = known.housekeeping.get(number - 1).and_then(Option::as_ref);
@@ -242,6 +246,12 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, known: &Known, 
     let judged = outcome::finish(draft, interrupted, how, &mut screen)
         .with_context(|| format!("the cells are stored in {}", dir.display()))?;
     Ok(if interrupted { INTERRUPTED } else { judged })
+}
+
+/// How long a cell takes, ns, with what lies around its measurement.
+fn takes(cell: &Cell, measurand: Option<&Measurand>, earlier: &Around) -> u64 {
+    let measuring = measurand.map_or(0, |measurand| Extent::of_cell(&cell.conditions, measurand).time.0);
+    measuring.saturating_add(earlier.of(&Like::of(cell)).0)
 }
 
 /// One cell in the session of its block; a session that broke is opened again for the next.

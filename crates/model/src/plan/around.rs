@@ -82,7 +82,7 @@ fn median(times: impl Iterator<Item = Ns>) -> Option<Ns> {
     times.sort_unstable();
     let middle = |at: usize| times.get(at).copied();
     let upper = middle(times.len() / 2)?;
-    let lower = if times.len() % 2 == 0 { middle(times.len() / 2 - 1)? } else { upper };
+    let lower = if times.len().is_multiple_of(2) { middle(times.len() / 2 - 1)? } else { upper };
     Some(Ns(lower.midpoint(upper)))
 }
 

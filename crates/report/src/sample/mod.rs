@@ -296,6 +296,7 @@ impl SampleRun {
             also: Vec::new(),
             foreign: None,
             named: Vec::new(),
+            without_job: None,
         });
         let cause = DecidingCell { cell: "wakeup, none".into(), reason, doubted: None };
         let judgement = Judgement {

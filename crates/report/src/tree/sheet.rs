@@ -274,12 +274,18 @@ pub fn percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0 %".into(),
         p if p < 0.0001 => "< 0.0001 %".into(),
-        p if p < 1.0 => format!("{p:.4} %"),
+        p if p < 1.0 => format!("{p:.0$} %", decimals(p)),
         p if p >= 100.0 => "100 %".into(),
         p if p > 99.9999 => "> 99.9999 %".into(),
-        p if p > 99.0 => format!("{p:.4} %"),
+        // What is missing to all has two digits.
+        p if p > 99.0 => format!("{p:.0$} %", decimals(100.0 - p)),
         p => format!("{p:.1} %"),
     }
+}
+
+/// So many decimals that a number below 1 has two digits, four at most.
+fn decimals(below_one: f64) -> usize {
+    (1.0 - below_one.log10().floor()).clamp(1.0, 4.0) as usize
 }
 
 #[cfg(test)]
@@ -315,6 +321,8 @@ mod tests {
     fn percentages_never_round_to_certainty() {
         assert_eq!(percent(0.999_999_999), "> 99.9999 %");
         assert_eq!(percent(1e-9), "< 0.0001 %");
+        let said = [0.006_433, 0.000_045, 0.990_099, 0.999_987].map(percent);
+        assert_eq!(said, ["0.64 %", "0.0045 %", "99.01 %", "99.9987 %"]);
         assert_eq!((percent(0.0), percent(1.0), percent(0.5)), ("0 %".into(), "100 %".into(), "50.0 %".into()));
     }
 }

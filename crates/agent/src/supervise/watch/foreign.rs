@@ -96,6 +96,8 @@ struct Task {
     dir: PathBuf,
     foreign: Foreign,
     start_tick: u64,
+    /// The CPU that it was on at the last look.
+    cpu_last: u32,
     ran_last: u64,
     times_last: u64,
     told: Told,
@@ -157,13 +159,18 @@ impl Watched {
             let from = read_at.min(now.saturating_sub(ran_ns));
             task.ran_last = ran;
             let times = times.saturating_sub(std::mem::replace(&mut task.times_last, times)).max(1);
-            // Where it ran in between is known only if it is where it was.
-            let stayed = std::mem::replace(&mut task.foreign.cpu, stat.cpu) == stat.cpu;
-            if stayed && cpus.contains(stat.cpu) {
+            // Where it ran in between is known only if it is where it was: all of it may have been on either.
+            let places = [stat.cpu, std::mem::replace(&mut task.cpu_last, stat.cpu)];
+            let places = if places[0] == places[1] { &places[..1] } else { &places[..] };
+            let owner = task.foreign.owner.unwrap_or(TaskOwner::Program);
+            let measured = places.iter().filter(|cpu| cpus.contains(**cpu));
+            let stretch = |cpu: &u32| Stretch { cpu: *cpu, from, to: now, ran_ns, times, owner };
+            let stretches: Vec<Stretch> = measured.map(stretch).collect();
+            if let Some(first) = stretches.first() {
+                task.foreign.cpu = first.cpu;
                 task.foreign.ran_ns += ran_ns;
-                let owner = task.foreign.owner.unwrap_or(TaskOwner::Program);
-                self.stretches.push(Stretch { cpu: stat.cpu, from, to: now, ran_ns, times, owner });
             }
+            self.stretches.extend(stretches);
         }
         let ended = gone.into_iter().filter_map(|tid| self.tasks.remove(&tid)).map(|task| task.foreign);
         let room = MOST_ENDED.saturating_sub(self.ended.len());
@@ -225,8 +232,10 @@ impl Watched {
                 // How often that was is not known of a task that nobody watched: in as many pieces as of its whole life.
                 let part = ran_last as f64 / ran.max(1) as f64;
                 let times_last = (all as f64 * part) as u64;
-                self.tasks
-                    .insert(tid, Task { dir, foreign, start_tick, ran_last, times_last, told: Told::at(last_at) });
+                self.tasks.insert(
+                    tid,
+                    Task { dir, foreign, start_tick, cpu_last: cpu, ran_last, times_last, told: Told::at(last_at) },
+                );
             }
         }
         self.census_cost = clock::thread_cpu_ns().saturating_sub(begun);
