@@ -195,7 +195,7 @@ impl Explained {
     pub fn woken_by_timer(&mut self) {
         let Some((by, waking)) = self.chain.by.as_ref().zip(self.chain.waking) else { return };
         let kernels = ["ksoftirqd/", "ktimers/", "irq/"].iter().any(|name| by.name.starts_with(name));
-        if by.class != Class::Fair || kernels {
+        if by.class != Class::Fair || kernels || !wakers::merely_slept(self, waking) {
             return;
         }
         let asleep = Slice { begin: self.window.begin, end: waking, cause: Cause::NotByTimer(by.name.clone()) };

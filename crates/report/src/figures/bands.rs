@@ -240,7 +240,7 @@ mod tests {
         let log = heights(&draw(&two[0]).inline());
         assert!(log[0] < 20.0 * log[1], "{log:?}");
         let text = draw(&one[0]).body.replace('\u{a0}', " ");
-        assert!(text.contains("stock: maximum 294 µs, 99.9000 % ≤ 1 µs, 1 wake-up &gt; 200 µs"), "{text}");
+        assert!(text.contains("stock: maximum 294 µs, 99.90 % ≤ 1 µs, 1 wake-up &gt; 200 µs"), "{text}");
     }
 
     #[test]

@@ -181,36 +181,38 @@ impl Against {
         let text = format!("{}: {word}{}{reason}", self.estimate(unit), self.than(unit));
         let mut lines = hang("verdict:", tone, &text, style);
         let test = &found.mann_whitney;
-        // The p of the test alone is then shown beside.
-        let uneven = found.uneven.map(|one| {
-            let times = number(one.inflation);
-            format!(
-                ", as the arms spread differently ({times} times the scatter of U; without that p {})",
-                p_text(test.p.p)
-            )
-        });
-        let uneven = uneven.unwrap_or_default();
         let adjusted = if family > 1 { format!(", after Holm {}", p_text(self.p_holm)) } else { String::new() };
+        let ranks = format!(
+            "Mann-Whitney U {} of {}, {} of {}; p {}",
+            words::trimmed(test.u_a),
+            self.base,
+            words::trimmed(test.u_b),
+            self.arm,
+            p_text(test.p.p)
+        );
+        // Ranks decide but for arms that spread differently.
+        let (decides, beside) = match found.uneven {
+            None => (format!("{ranks}{adjusted}"), String::new()),
+            Some(one) => (
+                format!(
+                    "Welch's t {:.2}, as the arms spread differently ({:.1} degrees of freedom); p {}{adjusted}",
+                    one.t,
+                    one.freedom,
+                    p_text(one.p)
+                ),
+                format!("{ranks}; "),
+            ),
+        };
         let shape = found
             .anderson_darling
             .as_ref()
             .map_or_else(|| "not to be had".into(), |test| format!("A2 {:.3}, p {}", test.statistic, p_text(test.p.p)));
         for (label, text) in [
-            (
-                "  decides:",
-                format!(
-                    "Mann-Whitney U {} of {}, {} of {}; p {}{uneven}{adjusted}",
-                    words::trimmed(test.u_a),
-                    self.base,
-                    words::trimmed(test.u_b),
-                    self.arm,
-                    p_text(found.p())
-                ),
-            ),
+            ("  decides:", decides),
             (
                 "  beside it:",
                 format!(
-                    "Cliff's delta {:.3}; permutation of means, p {}; shapes (Anderson-Darling) {shape}",
+                    "{beside}Cliff's delta {:.3}; permutation of means, p {}; shapes (Anderson-Darling) {shape}",
                     found.cliffs_delta,
                     p_text(found.permutation.p)
                 ),

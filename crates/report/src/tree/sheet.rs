@@ -285,7 +285,8 @@ pub fn percent(share: f64) -> String {
 
 /// So many decimals that a number below 1 has two digits, four at most.
 fn decimals(below_one: f64) -> usize {
-    (1.0 - below_one.log10().floor()).clamp(1.0, 4.0) as usize
+    // A tenth may come out as a little less.
+    (1.0 - (below_one * (1.0 + 1e-9)).log10().floor()).clamp(1.0, 4.0) as usize
 }
 
 #[cfg(test)]

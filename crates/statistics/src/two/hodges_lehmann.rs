@@ -29,11 +29,6 @@ impl Difference {
 /// smallest for which P(U <= c) >= (1 - confidence)/2; none where c is 0. Above 400 repeats in both arms together the
 /// normal approximation of c is taken.
 pub fn hodges_lehmann(a: &[f64], b: &[f64], confidence: f64) -> Result<Difference, Refusal> {
-    allowing(a, b, confidence, 1.0)
-}
-
-/// The same where U scatters so many times as widely as relabelling does: the ranks lie that much further from the middle.
-pub(super) fn allowing(a: &[f64], b: &[f64], confidence: f64, inflation: f64) -> Result<Difference, Refusal> {
     check(a, "repeats", 1)?;
     check(b, "repeats", 1)?;
     if !(confidence > 0.0 && confidence < 1.0) {
@@ -42,8 +37,6 @@ pub(super) fn allowing(a: &[f64], b: &[f64], confidence: f64, inflation: f64) ->
     let mut differences: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| b - a)).collect();
     differences.sort_by(f64::total_cmp);
     let (rank, missed) = critical(a.len(), b.len(), (1.0 - confidence) / 2.0);
-    let middle = differences.len() as f64 / 2.0;
-    let rank = if inflation > 1.0 { (middle - (middle - rank as f64) * inflation).max(0.0) as usize } else { rank };
     let limits =
         || Some((*differences.get(rank.checked_sub(1)?)?, *differences.get(differences.len().checked_sub(rank)?)?));
     let interval = limits();

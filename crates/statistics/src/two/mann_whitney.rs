@@ -23,11 +23,6 @@ pub struct MannWhitney {
 /// (Streitberg & Roehmel, Biometrical Journal 28, 1986); where that is too much, 99,999 at random. `Err` without values in
 /// an arm, or where one is not finite.
 pub fn mann_whitney(a: &[f64], b: &[f64]) -> Result<MannWhitney, Refusal> {
-    allowing(a, b, 1.0)
-}
-
-/// The same where U scatters so many times as widely as relabelling does: its distance from its mean counts for that much less.
-pub(super) fn allowing(a: &[f64], b: &[f64], inflation: f64) -> Result<MannWhitney, Refusal> {
     check(a, "repeats", 1)?;
     check(b, "repeats", 1)?;
     let (n, m) = (a.len() as f64, b.len() as f64);
@@ -38,9 +33,9 @@ pub(super) fn allowing(a: &[f64], b: &[f64], inflation: f64) -> Result<MannWhitn
     let middle = n * (n + m + 1.0);
     let u_a = (sum - n * (n + 1.0)) / 2.0;
     let work = (n + m) * n * (n + m) * (n + m + 1.0);
-    let far = (sum - middle).abs() / inflation.max(1.0);
     let p = if work <= MOST_WORK {
         let distribution = subsets(&doubled, a.len());
+        let far = (sum - middle).abs();
         P::exact(
             distribution
                 .iter()
@@ -50,6 +45,7 @@ pub(super) fn allowing(a: &[f64], b: &[f64], inflation: f64) -> Result<MannWhitn
                 .sum(),
         )
     } else {
+        let far = (sum - middle).abs();
         by_draws(&doubled, a.len(), 3, DRAWS, |arm| (arm.iter().sum::<f64>() - middle).abs() >= far)
     };
     Ok(MannWhitney { u_a, u_b: n * m - u_a, p })

@@ -2,58 +2,98 @@
 //! often where few repeats of the wider one stand against many of the narrower one.
 
 use super::{
-    hodges_lehmann::{Difference, allowing as estimated, hodges_lehmann},
-    mann_whitney::allowing as tested,
+    by_draws,
+    hodges_lehmann::{Difference, hodges_lehmann, median},
     permutation::permutation,
 };
 use crate::{
     Refusal,
-    special::{normal_quantile, t_quantile_beyond},
+    special::{t_beyond, t_quantile_beyond},
 };
 use serde::Serialize;
 
 /// Spreads count as different where chance would set them so far apart with less than this probability.
 const BY_CHANCE: f64 = 0.1;
 
-/// The tail of a verdict on one side.
-const TAIL: f64 = super::verdict::LEVEL / 2.0;
+/// So many relabellings are drawn.
+const DRAWS: u32 = 9_999;
 
-/// What different spreads make of a comparison.
+/// What decides between arms that spread differently.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Uneven {
-    /// How many times as widely U scatters as relabelling says: the root of its variance by the placements of each arm's values
-    /// in the other (Fligner & Policello, JASA 76, 1981), after the shift is taken out, over that of arms that are alike; times what
-    /// few values cost (Brunner & Munzel, Biometrical Journal 42, 2000).
-    pub inflation: f64,
-    /// The p that decides.
+    /// The difference of means (of logarithms, for ratios) over its standard error by each arm's own variance (Welch, Biometrika 34,
+    /// 1947).
+    pub t: f64,
+    /// The degrees of freedom of that error (Satterthwaite).
+    pub freedom: f64,
+    /// The p that decides, the larger of two: the relabellings whose `t` is at least as large, of 9,999 (Janssen, Statistics &
+    /// Probability Letters 36, 1997: with many values right also where variances differ), and Student's.
     pub p: f64,
 }
 
-/// How arms spread differently, of `b` against `shifted` (what b is tested against); `None` where they do not.
+/// Arms that spread differently, `b` against `shifted` (what b is tested against); `None` where they do not.
 pub fn uneven(shifted: &[f64], b: &[f64]) -> Result<Option<Uneven>, Refusal> {
-    let shift = hodges_lehmann(shifted, b, 0.95)?.value;
-    let a: Vec<f64> = shifted.iter().map(|value| value + shift).collect();
-    let (of_a, of_b) = (distances(&a), distances(b));
+    let (of_a, of_b) = (distances(shifted), distances(b));
     if of_a.is_empty() || of_b.is_empty() || permutation(&of_a, &of_b)?.p > BY_CHANCE {
         return Ok(None);
     }
-    let (n, m) = (a.len() as f64, b.len() as f64);
-    let (of_a, of_b) = (variance(&placements(&a, b)) / n, variance(&placements(b, &a)) / m);
-    let alike = (n + m + 1.0) / (12.0 * n * m);
-    // Few values tell their variance badly: Student's t stands for that, with the freedom of Welch and Satterthwaite.
-    let freedom = (of_a + of_b).powi(2) / (of_a.powi(2) / (n - 1.0).max(1.0) + of_b.powi(2) / (m - 1.0).max(1.0));
-    let known_badly = t_quantile_beyond(super::verdict::LEVEL, freedom) / -normal_quantile(TAIL);
-    let inflation = known_badly * ((of_a + of_b) / alike).sqrt();
-    if inflation <= 1.0 {
+    let welch = Welch::of(shifted, b);
+    if welch.error <= 0.0 {
         return Ok(None);
     }
-    Ok(Some(Uneven { inflation, p: tested(shifted, b, inflation)?.p.p }))
+    let t = welch.difference / welch.error;
+    let all: Vec<f64> = shifted.iter().chain(b).copied().collect();
+    let whole = Welch::sums(&all);
+    let far = t.abs() * (1.0 - super::ROUNDING);
+    let p = by_draws(&all, shifted.len(), 5, DRAWS, |arm| {
+        let other = Welch::between(Welch::sums(arm), whole);
+        other.difference.abs() >= far * other.error
+    });
+    let p = p.p.max(t_beyond(t, welch.freedom));
+    Ok(Some(Uneven { t, freedom: welch.freedom, p }))
 }
 
 impl Uneven {
-    /// The estimate of [`hodges_lehmann`] with limits that allow for it.
+    /// The estimate of [`hodges_lehmann`] with the limits of Welch, which hold it.
     pub fn estimate(&self, a: &[f64], b: &[f64], confidence: f64) -> Result<Difference, Refusal> {
-        estimated(a, b, confidence, self.inflation)
+        let found = hodges_lehmann(a, b, confidence)?;
+        let welch = Welch::of(a, b);
+        let reach = t_quantile_beyond(1.0 - confidence, welch.freedom) * welch.error;
+        let limits = (welch.difference - reach, welch.difference + reach);
+        let limits = (limits.0.min(found.value), limits.1.max(found.value));
+        Ok(Difference { interval: Some(limits), reached: Some(confidence), ..found })
+    }
+}
+
+/// A difference of means with its error.
+struct Welch {
+    difference: f64,
+    error: f64,
+    freedom: f64,
+}
+
+/// How many values, their sum, and that of their squares.
+type Sums = (f64, f64, f64);
+
+impl Welch {
+    fn of(a: &[f64], b: &[f64]) -> Self {
+        let (one, other) = (Self::sums(a), Self::sums(b));
+        Self::between(one, (one.0 + other.0, one.1 + other.1, one.2 + other.2))
+    }
+
+    fn sums(values: &[f64]) -> Sums {
+        (values.len() as f64, values.iter().sum(), values.iter().map(|value| value * value).sum())
+    }
+
+    /// Of the first arm, and of both together.
+    fn between((n, sum, squares): Sums, all: Sums) -> Self {
+        let (m, other, other_squares) = (all.0 - n, all.1 - sum, all.2 - squares);
+        // The variance of a mean.
+        let error = |n: f64, sum: f64, squares: f64| ((squares - sum * sum / n) / (n - 1.0).max(1.0) / n).max(0.0);
+        let (of_a, of_b) = (error(n, sum, squares), error(m, other, other_squares));
+        let parts = of_a.powi(2) / (n - 1.0).max(1.0) + of_b.powi(2) / (m - 1.0).max(1.0);
+        let freedom = if parts > 0.0 { (of_a + of_b).powi(2) / parts } else { 1.0 };
+        Self { difference: other / m - sum / n, error: (of_a + of_b).sqrt(), freedom }
     }
 }
 
@@ -61,25 +101,8 @@ impl Uneven {
 fn distances(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let middle = super::hodges_lehmann::median(&sorted);
+    let middle = median(&sorted);
     values.iter().map(|value| (value - middle).abs()).filter(|far| *far > 0.0).map(f64::ln).collect()
-}
-
-/// Which part of the others lies below each value, ties counted half.
-fn placements(values: &[f64], others: &[f64]) -> Vec<f64> {
-    let below = |value: &f64| {
-        let halves =
-            others.iter().map(|other| f64::from(u8::from(other < value)) + f64::from(u8::from(other <= value)));
-        halves.sum::<f64>() / (2.0 * others.len() as f64)
-    };
-    values.iter().map(below).collect()
-}
-
-/// The variance, divided by n - 1; 0 of fewer than two.
-fn variance(values: &[f64]) -> f64 {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0)
 }
 
 #[cfg(test)]

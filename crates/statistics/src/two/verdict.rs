@@ -75,7 +75,7 @@ pub struct Comparison {
     pub repeats: (u64, u64),
     /// The test that decides, of b against a shifted by the null.
     pub mann_whitney: MannWhitney,
-    /// Where the arms spread differently: the p that decides instead, and estimates have limits that allow for it.
+    /// Where the arms spread differently: what decides instead, and gives the estimates their limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uneven: Option<Uneven>,
     /// The permutation test of mean logarithms (of means, for differences), shifted by the null too.

@@ -102,7 +102,7 @@ fn everything_of_a_run_is_shown() {
       ok  kernel threads     none seen
       ok  smi                0 management interrupts
       ok  throttle           the probe does not look for it
-      ok  run delay          explained by what was seen
+      ok  run delay          no more than what was seen and 10 µs a wake-up
       ok  outcome            complete, 10.0 s
       ok  memory             locked
       ok  page faults        0 minor, 0 major while measuring
