@@ -2,7 +2,7 @@
 
 use super::{
     deciding::Deciding,
-    reason::{Reason, Worst},
+    reason::{Reason, WithoutJob, Worst},
 };
 use crate::statistics::pool;
 use latido_model::{
@@ -59,7 +59,7 @@ pub(super) fn against(
     let worst = Worst { value_ns, from_ns: None, quantity: series.quantity.clone(), cpu: series.cpu, at_ns };
     let Some(limit) = limit else { return (Verdict::Pass, Reason::Unlimited { worst, count: Some(count) }) };
     let limit_ns = i64::try_from(limit.0).unwrap_or(i64::MAX);
-    let without_job = WithoutJob::among(&alike);
+    let without_job = without_job(&alike);
     if value_ns <= limit_ns {
         // A program with a period is to do the job of each slot.
         return match without_job.filter(|_| measurand.own_limit == Some(limit)) {
@@ -87,29 +87,13 @@ pub(super) fn against(
     (verdict, Reason::Above { above, count: Some(count), limit_ns, worst, also, foreign, named, without_job })
 }
 
-/// Slots of a watched program in which no job began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WithoutJob {
-    /// How many.
-    pub slots: u64,
-    /// Those of them of which no event tells whether an earlier job did their work too.
-    pub unclear: u64,
-}
-
-impl WithoutJob {
-    /// Those of series whose probe tells the unclear ones; `None` where there are no slots without a job.
-    fn among(series: &[&Series]) -> Option<Self> {
-        let each =
-            series.iter().filter_map(|one| Some((one.slots?.missed, u64::try_from(*one.facts.get("unclear")?).ok()?)));
-        let (slots, unclear) =
-            each.fold((0u64, 0u64), |sum, one| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1)));
-        (slots > 0).then_some(Self { slots, unclear })
-    }
-
-    /// How many had none for certain.
-    pub fn certain(self) -> u64 {
-        self.slots.saturating_sub(self.unclear)
-    }
+/// The slots without a job of series whose probe tells the unclear ones; `None` where there are none.
+fn without_job(series: &[&Series]) -> Option<WithoutJob> {
+    let each =
+        series.iter().filter_map(|one| Some((one.slots?.missed, u64::try_from(*one.facts.get("unclear")?).ok()?)));
+    let both = |sum: (u64, u64), one: (u64, u64)| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1));
+    let (slots, unclear) = each.fold((0, 0), both);
+    (slots > 0).then_some(WithoutJob { slots, unclear })
 }
 
 /// Whether all of a series that lies above the limit is slots of which nobody knows whether they were missed.

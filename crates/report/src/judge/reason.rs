@@ -1,6 +1,6 @@
 //! Why a cell has its verdict: typed, to be phrased once.
 
-use super::{cause::Cause, finding::Finding, limit::WithoutJob};
+use super::{cause::Cause, finding::Finding};
 use latido_model::consistency::Contradiction;
 
 /// One reason for a cell's verdict.
@@ -103,6 +103,22 @@ pub enum Reason {
     InParts(Vec<String>),
     /// The largest samples could not be read, so that nothing foreign can explain them: why.
     Unread(String),
+}
+
+/// Slots of a watched program in which no job began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WithoutJob {
+    /// How many.
+    pub slots: u64,
+    /// Those of them of which no event tells whether an earlier job did their work too.
+    pub unclear: u64,
+}
+
+impl WithoutJob {
+    /// How many had none for certain.
+    pub fn certain(self) -> u64 {
+        self.slots.saturating_sub(self.unclear)
+    }
 }
 
 /// The largest sample of a cell.

@@ -5,9 +5,8 @@ use super::{
     cause::Cause,
     comparison_wording::decimals,
     headline::{Conclusions, Deadlines, DecidingCell, Expected, Ground, Headline, Missed, Periodic, Trusted, Wording},
-    limit::WithoutJob,
     measured::{Amount, But, Decision, Dimension, Measured, Missing},
-    reason::{Reason, Worst},
+    reason::{Reason, WithoutJob, Worst},
 };
 use crate::span::{Span, joined, plain, spans};
 use latido_model::units::{exact, readable};
