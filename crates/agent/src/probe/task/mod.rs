@@ -53,7 +53,8 @@ passed while an earlier job ran from one that the job served too: it counts as m
 SCHED_DEADLINE thread ends where it gives up its budget (sched_yield), and the next begins when the kernel lets it back; there is
 no waking, and no wakeup. When slots begin is not
 known but estimated: by the median of the wakings, which then is the zero of completion; it follows clocks that drift apart by
-at most 1 in 1000. A waking may be late by three quarters of a period and still is its slot's. The period is that of the
+at most 1 in 1000. A waking may be late by three quarters of a period and still is its slot's; by more, where another waking follows
+for the next slot. The slots begin where six of eight in a row have wakings: what a program does to prepare lies before. The period is that of the
 program's real-time and deadline threads; where it has none, of all of its threads. --limit judges response and completion; where
 it is not given, the deadline is the limit: a slot that is late or missed fails the run. Slots that are unclear alone leave it
 undecided.
@@ -61,7 +62,7 @@ undecided.
 Label: task (the thread's name; of the same ones the second, third, ... by their numbers).
 Facts: period_seen (ns, the median distance of its wakings), expected and seen (slots elapsed and slots with an activation),
 extra (activations beyond the first of a slot), unfinished (activations that began and did not end in time, or ended with the
-thread: their slots count as nothing), unclear (missed slots that an earlier job may have served), unseen (those
+thread: their slots count as nothing), unclear (missed slots that an earlier job may have served), before (wakings before the slots begin), unseen (those
 of which only the response is known, as the switch to the thread is not in the trace: some machines keep tasks of their own
 out of it), lost and voided (events lost, and what they may have broken), exit_status (of a program that ended by itself, 128 and the signal's number).
 
