@@ -261,6 +261,11 @@ impl Scheduling {
     /// SCHED_OTHER with nice 0.
     pub const OTHER: Self = Self::Other { nice: 0, by: NiceBy::Nice };
 
+    /// Whether it shares a CPU with every task, so that any may delay it; of what keeps its own policy that is not known.
+    pub fn shares_time(self) -> bool {
+        !self.is_realtime() && self != Self::Own
+    }
+
     /// Whether the kernel runs it before every time-sharing task.
     pub fn is_realtime(self) -> bool {
         matches!(self, Self::Fifo { .. } | Self::Rr { .. } | Self::Deadline { .. })

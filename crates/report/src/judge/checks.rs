@@ -6,6 +6,7 @@ use super::{
 };
 use crate::span::{Span, spans};
 use latido_model::{
+    cell::Scheduling,
     cpus::CpuSet,
     machine::FairServer,
     record::{Outcome, Record, STRANGERS, ThreadEvidence, WallSteps},
@@ -41,6 +42,7 @@ pub(super) fn policy(record: &Record, _: &Deciding) -> Graded {
         Some(why) => (Invalid, spans![why.split("; ").next().unwrap_or(why)]),
         // A checkpoint has no answers of the threads: a refusal would be known, a grant is not proven.
         None if no_threads(record) => unknown(),
+        None if asked == Scheduling::Own => ok("none: the probe asks for no policy"),
         // The kernel's own answer, thread by thread: what was asked for is not what runs.
         None if asked.is_realtime() => {
             let real = |thread: &ThreadEvidence| thread.policy != "other" && !thread.policy.starts_with("other ");
@@ -268,7 +270,7 @@ pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Graded {
     };
     let state = [spans!["real-time budget "], runtime, spans![idle, ", fair server ", said]].concat();
     // It takes nothing from time-sharing tasks: it is for them.
-    let by_server = if record.cell.scheduling.is_realtime() { by_server } else { Ok };
+    let by_server = if record.cell.scheduling.shares_time() { Ok } else { by_server };
     (by_server.max(if enforced { Note } else { Ok }), state)
 }
 
@@ -299,7 +301,7 @@ pub(super) fn temperature(record: &Record, _: &Deciding) -> Graded {
 }
 
 pub(super) fn timer_slack(record: &Record, _: &Deciding) -> Graded {
-    if record.cell.scheduling.is_realtime() {
+    if !record.cell.scheduling.shares_time() {
         return ok("none with real-time policy");
     }
     let Some(slack) = record.quality.timer_slack_ns else { return unknown() };
@@ -309,7 +311,7 @@ pub(super) fn timer_slack(record: &Record, _: &Deciding) -> Graded {
 pub(super) fn autogroup(record: &Record, _: &Deciding) -> Graded {
     match record.quality.autogroup {
         None => unknown(),
-        Some(true) if !record.cell.scheduling.is_realtime() => (Note, spans!["on: the session decides the share"]),
+        Some(true) if record.cell.scheduling.shares_time() => (Note, spans!["on: the session decides the share"]),
         Some(on) => ok(if on { "on, without effect on real-time policy" } else { "off" }),
     }
 }

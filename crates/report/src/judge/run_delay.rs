@@ -37,7 +37,7 @@ fn is_shared(record: &Record) -> bool {
     let is_shared = |thread: &ThreadEvidence| ["other", "batch", "idle"].iter().any(|by| thread.policy.starts_with(by));
     // A helper is below the measured thread: that it waits is the measurement.
     let measuring = || record.quality.threads.iter().filter(|thread| !thread.helper);
-    !record.cell.scheduling.is_realtime() || (measuring().next().is_some() && measuring().all(is_shared))
+    record.cell.scheduling.shares_time() || (measuring().next().is_some() && measuring().all(is_shared))
 }
 
 /// The thread of which the most is unexplained, with that and all that it waited, ns.

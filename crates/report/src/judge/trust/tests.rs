@@ -176,6 +176,19 @@ fn steps_of_the_samples_clock_make_a_cell_invalid() {
     assert_eq!((told("realtime", None, -second).0, told("realtime", None, 2_000_000).0), (Invalid, Note));
 }
 
+/// What latido only looks at keeps its own policy: nothing is said of one that latido did not set.
+#[test]
+fn what_keeps_its_own_policy_is_judged_by_none() {
+    for check in ["policy", "timer slack", "autogroup", "throttle settings", "run delay"] {
+        let own = |record: &mut Record| {
+            record.cell.scheduling = Scheduling::Own;
+            (record.quality.autogroup, record.quality.timer_slack_ns) = (Some(true), Some(50_000));
+        };
+        let found = finding(check, own);
+        assert!(found.grade == Grade::Ok && !found.text().contains("any task may"), "{check}: {}", found.text());
+    }
+}
+
 /// Who was stopped measured nothing of the machine, and the sentence says for how long.
 #[test]
 fn a_stop_of_what_measures_is_told_with_its_length() {
