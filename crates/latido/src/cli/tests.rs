@@ -157,7 +157,7 @@ fn the_first_line_of_a_plan_says_how_long_it_takes() {
         (&["wakeup", "cycles=100"], "# 1 cell, about 2 s in all"),
         (&["gap", "iterations=9", "--repeat", "2"], "# 2 cells, about 4 s in all"),
         (&["gap", "iterations=1000000000", "duty=900ms/1s"], "# 1 cell, about 30 s in all"),
-        (&["compute"], "# 1 cell, about 4 s in all"),
+        (&["compute"], "# 1 cell, about 5 s in all"),
         (&["wakeup", "cycles=0"], "# 1 cell, about 62 s in all"),
         (&["wakeup", "cycles=200000", "--scale", "0.01"], "# 1 cell, about 3 s in all"),
         (&["wakeup", "--scale", "0.1"], "# 1 cell, about 8 s in all"),
