@@ -14,15 +14,17 @@ pub struct Explainable {
     pub quantity: &'static str,
     /// Whether the thread slept before it, until a timer or an event of a device (or read the clock again and again).
     pub slept: bool,
+    /// Whether its timer alone was to wake it.
+    pub by_timer: bool,
 }
 
 /// Whether samples of a probe can be explained.
 pub fn explainable(probe: &str) -> Option<Explainable> {
     match probe {
-        "wakeup" => Some(Explainable { quantity: "latency", slept: true }),
+        "wakeup" => Some(Explainable { quantity: "latency", slept: true, by_timer: true }),
         // By an interrupt's handler, which the event is due for.
-        "interrupt" => Some(Explainable { quantity: "response", slept: true }),
-        "gap" => Some(Explainable { quantity: "gap", slept: false }),
+        "interrupt" => Some(Explainable { quantity: "response", slept: true, by_timer: false }),
+        "gap" => Some(Explainable { quantity: "gap", slept: false, by_timer: false }),
         _ => None,
     }
 }

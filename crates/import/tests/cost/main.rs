@@ -43,7 +43,7 @@ fn numbered(line: &[u8], at: usize, number: usize) -> Option<Vec<u8>> {
     Some([&line[..begins], number.to_string().as_bytes(), &line[ends..]].concat())
 }
 
-/// A sample in which lines like one of its own stand until it has so many bytes.
+/// A sample with more lines like one that it has, up to so many bytes.
 fn grown(lines: &[&[u8]], at: usize, again: &dyn Fn(usize) -> Vec<u8>, bytes: usize) -> Vec<u8> {
     let mut file: Vec<u8> = lines[..=at].concat();
     let rest: Vec<u8> = lines[at + 1..].concat();

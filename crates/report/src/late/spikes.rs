@@ -97,7 +97,7 @@ pub fn of_cell(
     traces: &dyn TraceSource,
 ) -> Result<Result<Spikes, String>> {
     let CellState::Measured(record) = &cell.state else { return Ok(Err("was not measured".into())) };
-    let Some(Explainable { slept, .. }) = late::explainable(&cell.cell.probe.name) else {
+    let Some(how) = late::explainable(&cell.cell.probe.name) else {
         let probe = &cell.cell.probe.name;
         return Ok(Err(format!(
             "samples of `{probe}` are no times of one thread; wakeup, interrupt and gap can be explained"
@@ -111,7 +111,7 @@ pub fn of_cell(
     traces.trace(cell, &mut |bytes| {
         found = match Trace::open(bytes) {
             Ok(trace) => match trace.buffers.first() {
-                Some(buffer) => Ok(spikes(cell, record, worst, slept, &chosen, (&trace, buffer))),
+                Some(buffer) => Ok(spikes(cell, record, worst, how, &chosen, (&trace, buffer))),
                 None => Err("its trace holds no events".into()),
             },
             Err(bad) => Err(format!("its trace cannot be read: {bad}")),
@@ -124,21 +124,20 @@ fn spikes(
     cell: &StoredCell,
     record: &Record,
     worst: u32,
-    slept: bool,
+    how: Explainable,
     chosen: &Chosen,
     (trace, buffer): (&Trace<'_>, &Buffer<'_>),
 ) -> Spikes {
     let window = |one: &Late| {
         let begin = one.end_ns.saturating_sub(one.ns);
-        Some(Window { begin, end: one.end_ns, pid: one.tid?, cpu: one.cpu, slept })
+        Some(Window { begin, end: one.end_ns, pid: one.tid?, cpu: one.cpu, slept: how.slept })
     };
     let windows: Vec<Window> = chosen.samples.iter().filter_map(window).collect();
     let (mut explained, _) = explain(trace, buffer, &windows);
     for one in &mut explained {
         let since_start = chosen.samples.iter().find(|late| window(late) == Some(one.window)).map(|late| late.at_ns);
         told_by_record(one, since_start, &record.quality);
-        // The others wait for a device, or for nothing.
-        if cell.cell.probe.name == "wakeup" {
+        if how.by_timer {
             one.woken_by_timer();
         }
     }

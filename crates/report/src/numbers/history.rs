@@ -220,7 +220,7 @@ impl History {
         if self.kept > 0.0 {
             let percent = number(100.0 * self.kept);
             let text = format!(
-                "each value keeps {percent} % of how far the one before it lay from its level: what it adds to that was searched"
+                "each value keeps {percent} % of how far the one before it lay from its level: latido searched what it adds to that"
             );
             lines.extend(hang("dependence:", Paint::Dim, &text, style));
         }

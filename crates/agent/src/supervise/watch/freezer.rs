@@ -19,7 +19,7 @@ pub enum Frozen {
     Now,
 }
 
-/// The groups of one process. Somebody may move it, so its groups are asked for at each look.
+/// The groups of one process. Somebody may move it, so latido reads which they are at each look.
 #[derive(Debug, Default)]
 pub struct Freezers {
     groups: String,
@@ -34,7 +34,9 @@ impl Freezers {
     pub fn look(&mut self, root: &Root, pid: u32) -> Frozen {
         let reported = self.reports.as_ref().is_some_and(was_reported);
         let groups = root.read(&format!("proc/{pid}/cgroup")).unwrap_or_default();
-        if groups != self.groups {
+        // A group that the process leaves may become empty, which changes its file too.
+        let moved = groups != self.groups;
+        if moved {
             self.find(root, &groups);
             self.groups = groups;
         }
@@ -43,7 +45,7 @@ impl Freezers {
         };
         match self.files.iter().any(is_frozen) {
             true => Frozen::Now,
-            false if reported => Frozen::Between,
+            false if reported && !moved => Frozen::Between,
             false => Frozen::No,
         }
     }
@@ -116,9 +118,13 @@ mod tests {
         frozen("frozen 0");
         thread::sleep(Duration::from_millis(50));
         seen.push(look());
+        // The group that it leaves is empty, and the kernel reports that as well.
+        fs::write(above.join("cgroup.procs"), child.id().to_string()).unwrap();
+        thread::sleep(Duration::from_millis(50));
+        seen.push(look());
         child.kill().unwrap();
         child.wait().unwrap();
         fs::remove_dir(&group).unwrap();
-        assert_eq!(seen, [Frozen::No, Frozen::No, Frozen::Now, Frozen::No, Frozen::Between]);
+        assert_eq!(seen, [Frozen::No, Frozen::No, Frozen::Now, Frozen::No, Frozen::Between, Frozen::No]);
     }
 }

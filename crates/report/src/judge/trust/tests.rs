@@ -176,7 +176,7 @@ fn steps_of_the_samples_clock_make_a_cell_invalid() {
     assert_eq!((told("realtime", None, -second).0, told("realtime", None, 2_000_000).0), (Invalid, Note));
 }
 
-/// What latido only looks at keeps its own policy: nothing is said of one that latido did not set.
+/// What latido only looks at keeps its own policy: latido judges none that it did not set.
 #[test]
 fn what_keeps_its_own_policy_is_judged_by_none() {
     for check in ["policy", "timer slack", "autogroup", "throttle settings", "run delay"] {
