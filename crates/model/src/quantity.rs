@@ -3,7 +3,7 @@
 
 use crate::units::Ns;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Text that is written in the source, or read from a stored run.
 pub type Text = Cow<'static, str>;
@@ -105,6 +105,10 @@ pub struct Measurand {
     pub quantities: Vec<Quantity>,
     /// What tells its series of one quantity apart, with the values possible: `kind` of a mutex, `size` of a matrix.
     pub labels: Vec<(String, Vec<String>)>,
+    /// The label of series that hold samples which another series of their quantity holds too: those of single tasks beside those of
+    /// their class. Whoever counts samples leaves them out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts_by: Option<String>,
     /// Its options that count samples (`cycles`, `iterations`): what `--scale` shortens besides the duration. 0 means
     /// without end there and stays.
     pub counts: Vec<String>,
@@ -159,6 +163,18 @@ impl Measurand {
     pub fn labelled(mut self, key: &str, values: impl IntoIterator<Item = impl ToString>) -> Self {
         self.labels.push((key.into(), values.into_iter().map(|value| value.to_string()).collect()));
         self
+    }
+
+    /// With series of this label that hold samples of others again.
+    #[must_use]
+    pub fn parts_by(mut self, label: &str) -> Self {
+        self.parts_by = Some(label.into());
+        self
+    }
+
+    /// Whether a series with these labels holds samples that another one holds too.
+    pub fn is_part(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.parts_by.as_ref().is_some_and(|label| labels.contains_key(label))
     }
 
     /// The quantity of this name.

@@ -3,29 +3,42 @@
 use crate::late::{self, Spikes, TraceSource, Worst};
 use latido_model::{
     record::{Evidence, TaskOwner},
-    run::{SeriesSource, StoredCell},
+    run::{SeriesSource, Shown, StoredCell},
 };
+use std::collections::BTreeMap;
 
-/// Whether the trace of a cell shows a sample above the limit that the machine, or the cell's own load, made late by itself. No
-/// where there is no trace, or it cannot be read: what was counted second by second then stands.
-pub fn shows_own_failure(cell: &StoredCell, series: &dyn SeriesSource, traces: &dyn TraceSource) -> bool {
-    let Some((record, limit)) = cell.record().zip(cell.cell.conditions.limit) else { return false };
+/// What the trace of a cell shows of the samples above its limit. Nothing where there is no trace, or it cannot be read: what was
+/// counted second by second then stands.
+pub fn shown(cell: &StoredCell, series: &dyn SeriesSource, traces: &dyn TraceSource) -> Shown {
+    let Some((record, limit)) = cell.record().zip(cell.cell.conditions.limit) else { return Shown::default() };
     if record.quality.trace.is_none() {
-        return false;
+        return Shown::default();
     }
-    let found = late::of_cell(cell, 1, series, traces);
-    found.is_ok_and(|found| found.is_ok_and(|spikes| any_is_own(&spikes, &record.quality, limit.0)))
+    match late::of_cell(cell, 1, series, traces) {
+        Ok(Ok(spikes)) => shown_by(&spikes, &record.quality, limit.0),
+        _ => Shown::default(),
+    }
 }
 
-fn any_is_own(spikes: &Spikes, evidence: &Evidence, limit_ns: u64) -> bool {
-    let known = |one: &&Worst| one.covered && !one.lost && one.ns > limit_ns;
-    let own = |one: &Worst| one.ns.saturating_sub(foreign_ns(one, evidence)) > limit_ns;
-    spikes.spikes.iter().filter(known).any(own)
+fn shown_by(spikes: &Spikes, evidence: &Evidence, limit_ns: u64) -> Shown {
+    let known: Vec<&Worst> = spikes.spikes.iter().filter(|one| one.covered && !one.lost && one.ns > limit_ns).collect();
+    let own = |one: &&Worst| {
+        let others: u64 = programs(one, evidence).map(|(_, ns)| *ns).sum();
+        one.ns.saturating_sub(others.saturating_add(stolen_ns(one, evidence))) > limit_ns
+    };
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for one in &known {
+        let most = programs(one, evidence).max_by_key(|(_, ns)| *ns).filter(|(_, ns)| ns.saturating_mul(2) > one.ns);
+        if let Some((name, _)) = most {
+            *counts.entry(name).or_default() += 1;
+        }
+    }
+    let program = counts.into_iter().max_by_key(|(_, samples)| *samples);
+    Shown { own_failure: known.iter().any(own), program: program.map(|(name, samples)| (name.to_owned(), samples)) }
 }
 
-/// How much of a sample others had: programs that are no load of the cell, and the hypervisor, of which a trace says nothing, for
-/// as long as it took in those seconds.
-fn foreign_ns(one: &Worst, evidence: &Evidence) -> u64 {
+/// The programs that had the CPU in a sample and are no load of the cell, and how long.
+fn programs<'a>(one: &'a Worst, evidence: &Evidence) -> impl Iterator<Item = &'a (String, u64)> {
     let is_own = |name: &str| {
         let (comm, tid) = name.rsplit_once('-').unwrap_or((name, ""));
         let own = |owner: Option<TaskOwner>| matches!(owner, Some(TaskOwner::Load | TaskOwner::Kernel));
@@ -36,14 +49,18 @@ fn foreign_ns(one: &Worst, evidence: &Evidence) -> u64 {
             |task| own(task.owner),
         )
     };
-    let tasks: u64 = one.ran.iter().filter(|(name, _)| !is_own(name)).map(|(_, ns)| *ns).sum();
+    one.ran.iter().filter(move |(name, _)| !is_own(name))
+}
+
+/// How long the hypervisor took the CPU in the seconds of a sample, of which a trace says nothing.
+fn stolen_ns(one: &Worst, evidence: &Evidence) -> u64 {
     let from = one.since_start_ns.saturating_sub(one.ns);
     let touched = evidence.timeline.iter().filter(|second| {
         second.cpu.is_none_or(|cpu| cpu == one.cpu)
             && second.start_ns <= one.since_start_ns
             && second.start_ns.saturating_add(second.length_ns) > from
     });
-    tasks.saturating_add(touched.map(|second| second.steal_ns).sum())
+    touched.map(|second| second.steal_ns).sum()
 }
 
 #[cfg(test)]
@@ -99,30 +116,53 @@ mod tests {
             sample::{Fixture, cell, with_spike},
             verdict::Verdict,
         };
-        struct Traced<'a>(&'a Fixture, bool);
+        struct Traced<'a>(&'a Fixture, Shown);
         impl SeriesSource for Traced<'_> {
             fn series(&self, cell: &StoredCell, series: &Series) -> anyhow::Result<SeriesData> {
                 self.0.series(cell, series)
             }
-            fn shows_own_failure(&self, _: &StoredCell) -> bool {
-                self.1
+            fn shown(&self, _: &StoredCell) -> Shown {
+                self.1.clone()
             }
         }
         let mut fixture = Fixture::new(vec![(cell(), vec![with_spike(0, 4_000, 150_000)])]);
         let second = Second { length_ns: 10_000_000_000, foreign_ns: 6_000_000, ..Second::default() };
         fixture.record(1).quality.timeline = vec![second];
-        let verdict = |own| of_cell(&fixture.run.cells[0], &Traced(&fixture, own)).verdict;
-        assert_eq!((verdict(false), verdict(true)), (Verdict::Contaminated, Verdict::Fail));
+        let judged = |shown| of_cell(&fixture.run.cells[0], &Traced(&fixture, shown));
+        let own = judged(Shown { own_failure: true, program: None });
+        assert_eq!((judged(Shown::default()).verdict, own.verdict), (Verdict::Contaminated, Verdict::Fail));
+        // Without a trace the time of a program may explain the sample; a trace names the program that had it.
+        let told = |shown| {
+            let judged = judged(shown);
+            judged.findings.iter().find(|one| one.check == "foreign tasks").unwrap().text()
+        };
+        assert!(told(Shown::default()).ends_with("which may explain the samples that fail"));
+        let named = told(Shown { own_failure: false, program: Some(("planted-8".into(), 1)) });
+        assert!(
+            named.ends_with(
+                "; the trace shows that planted-8 had most of 1 late sample, which explains the samples that fail"
+            ),
+            "{named}"
+        );
     }
 
     #[test]
     fn the_trace_tells_the_load_from_others() {
-        let own = |ran: &[(&str, u64)], steal_ns| any_is_own(&spikes(ran), &evidence(steal_ns), 5_000_000);
+        let own = |ran: &[(&str, u64)], steal_ns| shown_by(&spikes(ran), &evidence(steal_ns), 5_000_000).own_failure;
         assert!(own(&[("hog-7", 5_300_000)], 0), "99 % of it is the load's");
         assert!(own(&[("hog-99", 5_300_000)], 0), "so is a child of its name");
         assert!(!own(&[("planted-8", 5_300_000)], 0));
         assert!(!own(&[("planted-8", 400_000), ("hog-7", 4_900_000)], 0), "without the program it had kept its limit");
         assert!(own(&[("planted-8", 300_000), ("hog-7", 5_000_000)], 0), "without the program it had not");
         assert!(!own(&[("hog-7", 5_300_000)], 10_000_000), "stolen time stands in no trace");
+    }
+
+    /// The program that had most of a sample is named, however long another one ran beside it: neither the load nor a trifle.
+    #[test]
+    fn the_trace_names_the_program() {
+        let program = |ran: &[(&str, u64)]| shown_by(&spikes(ran), &evidence(0), 5_000_000).program;
+        assert_eq!(program(&[("planted-8", 5_200_000), ("visitor-9", 30_000)]), Some(("planted-8".into(), 1)));
+        assert_eq!(program(&[("hog-7", 5_300_000)]), None);
+        assert_eq!(program(&[("hog-7", 4_000_000), ("visitor-9", 1_000_000)]), None);
     }
 }

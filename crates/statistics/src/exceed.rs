@@ -54,25 +54,63 @@ pub fn exceedance(counted: Counted, above: u64, count: u64, length_s: Option<f64
     Ok(Exceedance { counted, above, count, share, per_hour })
 }
 
-/// Independent samples all lie in so short a stretch with less than this probability: then they are one crowd.
+/// Independent clusters all begin in so short a stretch with less than this probability: then they are one crowd.
 const BY_CHANCE: f64 = 0.01;
 
-/// The largest distance within exceedances that are one crowd: of `n` independent ones among `count` samples, all lie within `span`
-/// with a probability of at most `n (span / count)^(n - 1)` (each in turn the first). The intervals estimator of the extremal index
-/// cannot see that, since it has no distance to another crowd. `None` where chance may have brought them together.
-pub fn one_crowd(indices: &[u64], count: u64) -> Option<u64> {
-    let (first, last) = indices.first().zip(indices.last())?;
-    let n = indices.len() as f64;
+/// The largest distance within exceedances that are one crowd: of `n` independent clusters among `count` samples, all begin within
+/// `span` with a probability of at most `n (span / count)^(n - 1)` (each in turn the first). The intervals estimator of the extremal
+/// index cannot see that, since it has no distance to another crowd. `None` where chance may have brought them together. The samples
+/// of a cluster depend on each other, so that the function takes clusters (those at most `gap` samples apart), not samples.
+pub fn one_crowd(indices: &[u64], gap: u64, count: u64) -> Option<u64> {
+    let begins = begins(indices, gap);
+    let (first, last) = begins.first().zip(begins.last())?;
+    let n = begins.len() as f64;
     let span = (last.saturating_sub(*first) + 1) as f64 / count.max(1) as f64;
-    let apart = || indices.iter().zip(indices.iter().skip(1)).map(|(one, next)| next.saturating_sub(*one)).max();
-    if n * span.powf(n - 1.0) < BY_CHANCE { apart() } else { None }
+    (n * span.powf(n - 1.0) < BY_CHANCE).then(|| gap_between(indices, 0.0))
 }
 
 /// How many clusters exceedances form: those at most `gap` samples apart are one (the runs method; Smith & Weissman, JRSS B
 /// 56, 1994). The indices are those of the samples above the limit, in ascending order.
 pub fn clusters(indices: &[u64], gap: u64) -> u64 {
-    let first = u64::from(!indices.is_empty());
-    first
-        + indices.iter().zip(indices.iter().skip(1)).filter(|(one, next)| next.saturating_sub(**one) > gap).count()
-            as u64
+    begins(indices, gap).len() as u64
+}
+
+/// The largest distance within clusters, where there are so many: the longest distances separate them (Ferro & Segers, JRSS B 65,
+/// 2003).
+pub fn gap_between(indices: &[u64], clusters: f64) -> u64 {
+    let mut apart: Vec<u64> =
+        indices.iter().zip(indices.iter().skip(1)).map(|(one, next)| next.saturating_sub(*one)).collect();
+    apart.sort_unstable_by(|one, other| other.cmp(one));
+    apart.get(clusters.floor().max(0.0) as usize).copied().unwrap_or(0)
+}
+
+/// Clusters, counted once each, with bounds that hold how uncertain their number is: the extremal index `theta` that tells them apart
+/// is estimated from the distances between them, with a standard error of one part in the square root of their number (the delta
+/// method on the intervals estimator's moments of exponential distances), and within 1.96 of those others of the exceedances are one.
+pub fn clustered(
+    indices: &[u64],
+    theta: f64,
+    gap: u64,
+    count: u64,
+    length_s: Option<f64>,
+) -> Result<Exceedance, Refusal> {
+    let of = |number| exceedance(Counted::Clusters, number, count, length_s);
+    let n = indices.len() as f64;
+    let spread = (1.96 / (theta * n).max(1.0).sqrt()).exp();
+    let at = |theta: f64| of(clusters(indices, gap_between(indices, theta * n)));
+    let (found, few, many) = (of(clusters(indices, gap))?, at(theta / spread)?, at(theta * spread)?);
+    let between = |own: Bounded, few: Bounded, many: Bounded| Bounded {
+        lower: own.lower.min(few.lower),
+        upper: own.upper.max(many.upper),
+        ..own
+    };
+    let hours = found.per_hour.zip(few.per_hour).zip(many.per_hour);
+    let per_hour = hours.map(|((own, few), many)| between(own, few, many));
+    Ok(Exceedance { share: between(found.share, few.share, many.share), per_hour, ..found })
+}
+
+/// The first index of each cluster.
+fn begins(indices: &[u64], gap: u64) -> Vec<u64> {
+    let later = indices.iter().zip(indices.iter().skip(1)).filter(|(one, next)| next.saturating_sub(**one) > gap);
+    indices.first().copied().into_iter().chain(later.map(|(_, next)| *next)).collect()
 }

@@ -123,6 +123,18 @@ fn isolated_cpus_are_advised_where_a_run_can_measure_them() {
     assert_eq!(found.remedies, [Remedy::Do("to measure CPU 3, start latido in the control group that has it".into())]);
 }
 
+/// latido proposes to change the preemption model while the kernel runs where it can read the file for that: some hosts of virtual
+/// machines refuse it even to root.
+#[test]
+fn the_model_is_to_be_changed_where_its_file_can_be_read() {
+    let tree = fixture::desktop();
+    let remedies = |tree: &FakeMachine| point(tree, "preemption model").remedies;
+    let (boot, tune) = (Remedy::Boot("preempt=full".into()), Remedy::Tune("preempt:full".into()));
+    assert!(remedies(&tree).contains(&boot) && !remedies(&tree).contains(&tune), "{:?}", remedies(&tree));
+    tree.write("sys/kernel/debug/sched/preempt", "none (voluntary) full\n");
+    assert!(remedies(&tree).contains(&boot) && remedies(&tree).contains(&tune), "{:?}", remedies(&tree));
+}
+
 /// Fit for what: a virtual machine without preemption is good to compare and for soft deadlines, and no more.
 #[test]
 fn fitness_is_graded_by_use() {

@@ -4,6 +4,9 @@ mod archive;
 mod command;
 mod compile;
 mod compound_2008;
+// The worked example of CONTRIBUTING.md: the tests compile it.
+#[cfg(test)]
+mod copying;
 mod cpu_memory_video;
 mod disk;
 mod interrupts;
@@ -70,4 +73,17 @@ pub fn parts(items: &[Item], around: &Surroundings) -> Result<Parts> {
         }
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worked_example_is_a_load() {
+        let asked = Item { name: "copying".into(), options: "block = \"4k\"".parse().unwrap() };
+        let around = Surroundings { allowed: [0].into_iter().collect(), counted: [0].into_iter().collect(), seed: 1 };
+        let launch = registry::build("load", &[copying::DEF], &asked).unwrap().launch(&around).unwrap().unwrap();
+        assert_eq!(launch.argv, ["dd", "if=/dev/zero", "of=/dev/null", "bs=4k"]);
+    }
 }

@@ -24,6 +24,9 @@ mod task;
 mod timerlat;
 mod wakeup;
 mod wakeup_tracer;
+// The worked example of CONTRIBUTING.md: the tests compile it.
+#[cfg(test)]
+mod yielding;
 
 pub use switch::partner::run as partner;
 
@@ -64,6 +67,13 @@ pub fn asks(probe: &Item) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_worked_example_is_a_probe() {
+        let asked = Item { name: "yielding".into(), options: "calls = 3".parse().unwrap() };
+        let measurand = build("probe", &[yielding::DEF], &asked).unwrap().measurand();
+        assert_eq!(measurand.quantities[0].name, "cost");
+    }
 
     #[test]
     fn what_is_made_up_asks_for_no_policy() {

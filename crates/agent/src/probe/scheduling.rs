@@ -19,7 +19,8 @@ pub const DEF: Def<dyn Probe> = Def {
     help: "\
 Looks on while the machine does what it does, and takes from the kernel's events how long each task waited for a CPU: from
 its wake-up (sched_waking, in the waker's context; sched_wakeup where a kernel lacks it) to the switch to it, and from being
-preempted to the switch back, which is no wake-up. Adds no task of its own; the load is what is measured.
+preempted to the switch back, which is no wake-up. Adds no task of its own; the load is what is measured. latido's own processes
+are among the tasks: on an idle machine they may be all there is.
 
 Options:
   tasks   so many tasks, those that waited longest, have series of their own besides those of their class; default 8
@@ -52,7 +53,7 @@ const QUANTITIES: [(&str, &str); 2] =
 impl Probe for SchedulingProbe {
     fn measurand(&self) -> Measurand {
         let quantities = QUANTITIES.map(|(name, title)| Quantity::time(name, title).each("wait"));
-        Measurand::new("Scheduling latency", quantities).labelled("class", Class::ALL.map(Class::name))
+        Measurand::new("Scheduling latency", quantities).labelled("class", Class::ALL.map(Class::name)).parts_by("task")
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {

@@ -88,7 +88,7 @@ impl Probe for SyscallProbe {
             let quantity = Quantity::time(name, title).each("call");
             if matches!(name, "running" | "waiting") { quantity } else { quantity.beside() }
         });
-        Measurand::new("System calls", quantities)
+        Measurand::new("System calls", quantities).parts_by("task")
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {

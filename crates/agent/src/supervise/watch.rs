@@ -22,7 +22,7 @@ use latido_model::{
 };
 use latido_sys::clock::Clock;
 use std::{collections::BTreeMap, fs, time::Instant};
-use stops::Stops;
+use stops::{Moment, Stops};
 use timeline::Timeline;
 use waiting::{Fare, Threads};
 use wall::Wall;
@@ -66,7 +66,7 @@ impl Watch {
             steal_last: PerCpu::new(),
             hardware,
             probe: Threads::of(own.measuring),
-            stops: Stops::of(&Root::default(), own.measuring, Clock::Monotonic.now()),
+            stops: Stops::of(&Root::default(), own.measuring, Moment::now()),
             wall: Wall::now(),
             traced: None,
             foreign: foreign::Watched::start(cpus, own),
@@ -127,7 +127,7 @@ impl Watch {
     ///
     /// True while a thread stands: then glance more often, since a task that ends takes its figures with it.
     pub fn glance(&mut self) -> bool {
-        self.stops.look(&Root::default(), Clock::Monotonic.now());
+        self.stops.look(&Root::default(), Moment::now());
         self.wall.look();
         let fare = self.probe.fare();
         if fare > Fare::GetsOn {
@@ -141,7 +141,7 @@ impl Watch {
     pub fn finish(mut self, evidence: &mut Evidence) {
         self.foreign.census(&self.cpus);
         self.note();
-        self.stops.look(&Root::default(), Clock::Monotonic.now());
+        self.stops.look(&Root::default(), Moment::now());
         self.wall.look();
         self.write(evidence);
         self.hardware.after(evidence);
@@ -158,7 +158,7 @@ impl Watch {
         evidence.moved_pages = self.moved_start.zip(moved).map(|(before, now)| now.saturating_sub(before));
         evidence.siblings = self.siblings.seen(&Root::default());
         evidence.timeline = self.timeline.seconds();
-        evidence.stopped = self.stops.seen(Clock::Monotonic.now());
+        evidence.stopped = self.stops.seen(Moment::now());
         evidence.wall_steps = Some(self.wall.steps()).map(|(times, largest_ns)| WallSteps { times, largest_ns });
         evidence.tracing.clone_from(&self.traced);
     }

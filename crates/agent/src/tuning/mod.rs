@@ -13,6 +13,9 @@ mod preempt;
 mod rcu;
 mod resume_latency;
 mod smt;
+// The worked example of CONTRIBUTING.md: the tests compile it.
+#[cfg(test)]
+mod swappiness;
 mod thp;
 mod throttle;
 mod watchdog;
@@ -46,3 +49,19 @@ pub const TUNINGS: &[Def<dyn Tuning>] = &[
     resume_latency::DEF,
     boot::DEF,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::trees;
+
+    #[test]
+    fn the_worked_example_is_a_tuning() {
+        let tree = trees::by_hand(&[("proc/sys/vm/swappiness", "60\n")]);
+        let tuning = (swappiness::DEF.new)("level = 10".parse().unwrap()).unwrap();
+        let (done, _) = trees::apply(&*tuning, &tree.root).unwrap();
+        assert_eq!(tree.contents()["proc/sys/vm/swappiness"], "10");
+        trees::undo(&done, &tree.root);
+        assert_eq!(tree.contents()["proc/sys/vm/swappiness"], "60");
+    }
+}

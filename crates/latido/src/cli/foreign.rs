@@ -51,7 +51,7 @@ const CYCLICTEST: &[Foreign] = &[
     flag(
         &["-h", "--histogram", "-H", "--histofall", "--histfile"],
         "a histogram of so many us",
-        "nothing: latido keeps every sample; `latido export cyclictest last` writes the histogram",
+        "nothing: the record has a histogram of all samples (three digits); `latido export cyclictest last` writes it",
     ),
     flag(&["-i", "--interval"], "the interval in us", "period=TIME, for example period=250us"),
     flag(&["--json"], "the file of the results", "--json for stdout, or `latido export rt-tests last`"),
@@ -97,12 +97,20 @@ const CYCLICTEST: &[Foreign] = &[
         "-c CPUS for one thread on each of them; tasks=N for several on each",
     ),
     flag(&["--tracemark"], "mark the trace", "--trace, with --stop-on TIME"),
-    flag(&["-v", "--verbose"], "print every value", "`latido report last --format data`"),
+    flag(
+        &["-v", "--verbose"],
+        "print every value",
+        "nothing: latido stores the distribution and the largest samples; --trace keeps the kernel's events",
+    ),
     flag(&["-x", "--posix_timers"], "wait by POSIX timers", "by=posix-timer"),
 ];
 
 const OSLAT: &[Foreign] = &[
-    flag(&["-b", "--bucket-size", "-B", "--bias"], "the histogram's buckets", "nothing: latido keeps every gap"),
+    flag(
+        &["-b", "--bucket-size", "-B", "--bias"],
+        "the histogram's buckets",
+        "nothing: the record has a histogram of all gaps (three digits)",
+    ),
     flag(&["-c", "--cpu-list"], "CPUs of the loops", "-c CPUS"),
     flag(&["-C", "--cpu-main-thread"], "CPU of the main thread", "nothing: latido leaves one CPU for everything else"),
     flag(&["-D", "--duration"], "length of the test", "-d TIME, for example -d 10m"),
@@ -114,7 +122,11 @@ const OSLAT: &[Foreign] = &[
 ];
 
 const RTLA: &[Foreign] = &[
-    flag(&["-a", "--auto"], "stop above so many us and trace", "--stop-on TIME --trace; --explain says why"),
+    flag(
+        &["-a", "--auto"],
+        "stop above so many us and trace",
+        "--limit TIME judges the run, and nothing stops it; `latido run wakeup --explain` says why a wake-up was late",
+    ),
     flag(&["-c", "--cpus"], "CPUs to measure", "-c CPUS"),
     flag(&["-d", "--duration"], "length of the test", "-d TIME"),
     flag(
@@ -122,17 +134,25 @@ const RTLA: &[Foreign] = &[
         "CPUs of the tool",
         "nothing: latido keeps its threads off the measured CPUs where it can",
     ),
-    flag(&["-i", "--irq"], "stop at such an interrupt latency", "--stop-on TIME"),
+    flag(&["-i", "--irq"], "stop at such an interrupt latency", "--limit TIME judges the run, and nothing stops it"),
     flag(
         &["-k", "--kernel-threads", "-u", "--user-threads"],
         "who waits",
         "timerlat for the kernel's thread, wakeup for one of user space",
     ),
     flag(&["-p", "--period"], "the period in us", "period=TIME"),
-    flag(&["-P", "--priority"], "policy and priority", "--policy POLICY and --prio N"),
+    flag(
+        &["-P", "--priority"],
+        "policy and priority",
+        "nothing: a tracer's threads keep their own; `latido run wakeup --prio 90` measures at another",
+    ),
     flag(&["-r", "--runtime"], "how long osnoise looks in each period", "runtime=TIME of osnoise"),
-    flag(&["-s", "--stack"], "stacks of long latencies", "--explain"),
-    flag(&["-S", "--stop", "-T", "--stop-total", "--thread"], "stop above so many us", "--stop-on TIME"),
+    flag(&["-s", "--stack"], "stacks of long latencies", "`latido run wakeup --explain`"),
+    flag(
+        &["-S", "--stop", "-T", "--stop-total", "--thread"],
+        "stop above so many us",
+        "--limit TIME judges the run, and nothing stops it",
+    ),
     flag(&["-t", "--trace"], "the file of the trace", "--trace; it lies beside the record"),
 ];
 
@@ -154,7 +174,7 @@ const STRESS_NG: &[Foreign] = &[
     flag(&["-m", "--vm", "--vm-bytes"], "workers that fill memory", "--load stress-ng:vm=N,vm-bytes=SIZE"),
     flag(&["-i", "--io", "-d", "--hdd"], "workers that write", "--load disk, or --load stress-ng:hdd=N"),
     flag(&["-t", "--timeout"], "when it ends", "nothing: a load lasts as long as its cell"),
-    flag(&["--taskset"], "CPUs of the workers", "cpus=LIST of most loads (`latido help stress-ng`)"),
+    flag(&["--taskset"], "CPUs of the workers", "--load stress-ng:cpu=N,taskset=CPU"),
 ];
 
 /// What an unknown flag means in other tools, and what to write here; `None` of one that none of them has.

@@ -1,6 +1,6 @@
 //! Command lines as a whole: what each means as a plan, and what a wrong one is told.
 
-use super::{Cli, Command, Usage, assemble, known};
+use super::{Cli, Command, Usage, assemble, foreign, known};
 use clap::{CommandFactory, Parser};
 use latido_model::{
     catalogue::Kind,
@@ -186,4 +186,59 @@ fn a_plan_without_a_seed_gets_one_that_is_printed() {
     let (one, other) = (plan(&["null"]).unwrap(), plan(&["null"]).unwrap());
     assert_ne!(one.seed, other.seed);
     assert!(print::plan(&one).contains(&format!("seed = {}", one.seed)));
+}
+
+/// What latido writes in place of another tool's flag can be typed: each command in backticks, each option with its value, each
+/// `key=value` of the probe that is the tool's counterpart.
+#[test]
+fn what_to_write_in_place_of_a_foreign_flag_can_be_typed() {
+    const WITH_VALUE: [&str; 10] =
+        ["--load", "--tune", "--policy", "--prio", "--stop-on", "--limit", "--warmup", "--repeat", "-c", "-d"];
+    let typed = |text: &str| {
+        let values =
+            [("TIME", "1ms"), ("CPUS", "0"), ("CPU", "0"), ("POLICY", "fifo"), ("SIZE", "64M"), ("BYTES", "100")];
+        let text = values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value));
+        text.replace("=N", "=3").replace("--prio N", "--prio 3")
+    };
+    let mut tried = 0;
+    for tool in foreign::TOOLS {
+        let probe = match tool.name {
+            "oslat" => "gap",
+            "rtla" => "osnoise",
+            _ => "wakeup",
+        };
+        for one in tool.flags {
+            for command in one.here.split('`').skip(1).step_by(2).filter(|text| text.starts_with("latido ")) {
+                let read = Cli::try_parse_from(command.split_whitespace());
+                let help = read.as_ref().err().is_some_and(|error| error.kind() == clap::error::ErrorKind::DisplayHelp);
+                assert!(read.is_ok() || help, "{command}: {}", read.err().unwrap());
+                tried += 1;
+            }
+            let plain = one.here.split('`').step_by(2).collect::<Vec<_>>().join(" ");
+            let words: Vec<String> =
+                typed(&plain).split_whitespace().map(|word| word.trim_end_matches([',', ';']).to_owned()).collect();
+            for (at, word) in words.iter().enumerate() {
+                let line: Vec<&str> = match word.as_str() {
+                    option if WITH_VALUE.contains(&option) => {
+                        // `latido's -d is the duration` names an option.
+                        let Some(value) = words.get(at + 1).filter(|value| !["is", "names"].contains(&value.as_str()))
+                        else {
+                            continue;
+                        };
+                        vec![probe, option, value]
+                    }
+                    option if option.starts_with("--") => vec![probe, option],
+                    pair if pair.contains('=') && words.get(at.wrapping_sub(1)).is_none_or(|one| one != "--load") => {
+                        vec![probe, pair]
+                    }
+                    _ => continue,
+                };
+                if let Err(error) = plan(&line) {
+                    panic!("{} {}: {line:?}: {error}", tool.name, one.flags.join(", "));
+                }
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 40, "{tried}");
 }

@@ -14,7 +14,7 @@ use crate::{
 use anyhow::{Context, Result};
 use latido_model::{
     record::{Record, Series},
-    run::{SeriesData, SeriesSource, StoredCell, codec},
+    run::{SeriesData, SeriesSource, Shown, StoredCell, codec},
     verdict::Verdict,
 };
 use latido_report::{
@@ -50,8 +50,8 @@ impl SeriesSource for Stored {
         store::series_data(cell, series)
     }
 
-    fn shows_own_failure(&self, cell: &StoredCell) -> bool {
-        by_trace::shows_own_failure(cell, &store::series_data, &traced)
+    fn shown(&self, cell: &StoredCell) -> Shown {
+        by_trace::shown(cell, &store::series_data, &traced)
     }
 }
 

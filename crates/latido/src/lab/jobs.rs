@@ -3,7 +3,7 @@
 use super::{brought::Brought, image::Member};
 use anyhow::{Context, Result, bail, ensure};
 use latido_agent::{load, load::LOADS, loading::Surroundings, loading::running::is_own, probe::PROBES};
-use latido_model::{cell::Cell, cpus::CpuSet, protocol::Request, registry};
+use latido_model::{cell::Cell, cpus::CpuSet, protocol::Request, registry, units::Ns};
 use std::{
     collections::{BTreeSet, VecDeque},
     time::{Duration, Instant},
@@ -50,6 +50,16 @@ pub(super) fn within(cell: &Cell, cpus: u32) -> Result<()> {
 
 pub(super) fn is_measuring(requests: &[Request]) -> bool {
     requests.iter().any(|request| matches!(request, Request::Measure { .. }))
+}
+
+/// A guest measures such a cell in about a minute: a person waits for it no longer than for a guest that only answers.
+const SHORT: Ns = Ns::from_millis(500);
+
+/// Whether a guest soon ends with this cell. Of a cell that ends after a number of samples nobody knows.
+pub(super) fn is_short(cell: &Cell) -> bool {
+    let probe = registry::build("probe", PROBES, &cell.probe);
+    let ends_in_time = probe.is_ok_and(|probe| !probe.measurand().counts_samples);
+    ends_in_time && cell.conditions.duration <= SHORT && cell.conditions.warmup <= SHORT
 }
 
 /// The guest of a cell.
@@ -99,6 +109,21 @@ pub(super) fn job(requests: Vec<Request>, cells: &[&Cell], cpus: u32) -> Result<
 mod tests {
     use super::*;
     use latido_model::{cell::Item, sample};
+
+    /// A guest answers what a cell can have with the measurement where that soon ends.
+    #[test]
+    fn a_cell_that_ends_within_half_a_second_is_short() {
+        let short = |probe: &str, duration_ms: u64, warmup_ms: u64| {
+            let mut cell = sample::cell();
+            cell.probe = Item { name: probe.into(), options: toml::Table::new() };
+            cell.conditions.duration = Ns::from_millis(duration_ms);
+            cell.conditions.warmup = Ns::from_millis(warmup_ms);
+            is_short(&cell)
+        };
+        assert!(short("wakeup", 500, 100));
+        assert!(!short("wakeup", 501, 100) && !short("wakeup", 500, 501));
+        assert!(!short("compute", 500, 100), "it ends after a number of samples");
+    }
 
     /// What a guest bears for a load: the programs that the load starts itself; of a compiler nothing.
     #[test]

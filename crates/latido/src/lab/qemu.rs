@@ -214,7 +214,9 @@ pub fn boot(
         }
         thread::sleep(LOOK);
     };
-    ensure!(status.success(), "QEMU ended with {status}: {}{}", last(&dir.join("complaints"), 3), log(dir));
+    let complaints = Some(last(&dir.join("complaints"), 3)).filter(|text| !text.is_empty());
+    let complaints = complaints.map_or_else(String::new, |text| format!(", and wrote: {text}"));
+    ensure!(status.success(), "QEMU ended with {status}{complaints}{}", log(dir));
     let mut answers = Vec::new();
     // Cut, it fits its length no more.
     let _ = File::open(dir.join("answers")).and_then(|file| file.take(MOST_FILE).read_to_end(&mut answers));

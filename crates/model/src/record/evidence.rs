@@ -15,12 +15,16 @@ pub struct Evidence {
     pub threads: Vec<ThreadEvidence>,
     /// Real-time throttling.
     pub throttle: ThrottleEvidence,
+    /// Whether nobody looked at the machine while latido measured: on a crowded CPU the supervisor learns of a short interval only when
+    /// it is over. Then latido knows nothing of other tasks, stops and steps of the clock. Older records do not say whether somebody looked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unwatched: bool,
     /// Stolen time of the measured CPUs while measured, in ns (10 ms steps).
     pub steal_ns: Option<u64>,
     /// System management interrupts while measured.
     pub smi: Option<u64>,
-    /// Pages of memory that the kernel moved while measured, of anybody: each is a page fault at the next access. Absent
-    /// where it does not count them.
+    /// Pages of any program that the kernel moved or tried to move while latido measured: a thread that touches one meanwhile
+    /// has a page fault. Absent where the kernel does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_pages: Option<u64>,
     /// Lowest and highest frequency seen on the measured CPUs, kHz.
@@ -88,7 +92,7 @@ pub struct Stopped {
     pub total_ns: u64,
     /// The longest stop, in ns.
     pub longest_ns: u64,
-    /// By what: `a signal`, `a debugger`, `a freezer`; of several the last.
+    /// By what: `a signal`, `a debugger`, `a freezer`, `a suspend of the machine`; of several the last.
     pub how: String,
 }
 

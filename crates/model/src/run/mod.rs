@@ -224,11 +224,20 @@ pub trait SeriesSource {
     /// It is missing or broken.
     fn series(&self, cell: &StoredCell, series: &Series) -> Result<SeriesData>;
 
-    /// Whether the trace that was recorded while a cell was measured shows a sample above its limit that the machine, or the
-    /// cell's own load, made late by itself. No where there is no trace, or this source has none.
-    fn shows_own_failure(&self, _cell: &StoredCell) -> bool {
-        false
+    /// What the trace that was recorded while a cell was measured shows of the samples above its limit. Nothing where there is no
+    /// trace, or this source has none.
+    fn shown(&self, _cell: &StoredCell) -> Shown {
+        Shown::default()
     }
+}
+
+/// What a trace shows of the samples above the limit of its cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Whether the machine, or the cell's own load, made one of them late by itself.
+    pub own_failure: bool,
+    /// The program, `name-number`, that had the CPU for most of a sample more often than any other program, and in how many samples.
+    pub program: Option<(String, u64)>,
 }
 
 impl<F: Fn(&StoredCell, &Series) -> Result<SeriesData>> SeriesSource for F {

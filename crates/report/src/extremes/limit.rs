@@ -4,7 +4,7 @@ use crate::words::{self, number};
 use latido_statistics::{
     Refusal,
     absence::Trials,
-    exceed::{Bounded, Counted, Exceedance, clusters, exceedance, one_crowd},
+    exceed::{Bounded, Counted, Exceedance, clustered, clusters, exceedance, one_crowd},
     tail::{Exceedances, Observed, Peak},
 };
 use serde::Serialize;
@@ -63,13 +63,15 @@ impl Limit {
         let with_limit: Vec<Peak> = peaks.iter().copied().chain([Peak { index: 0, value: limit }]).collect();
         let observed =
             Observed { peaks: &with_limit, count: count.saturating_add(1), length_s: 1.0, block_maxima: &[] };
-        let (extremal_index, gap) = match one_crowd(&indices, count) {
-            Some(gap) => (1.0 / own as f64, gap),
-            None => Exceedances::of(&observed, own).map_or((1.0, 0), |all| (all.extremal_index, all.gap)),
-        };
+        let crowding = Exceedances::of(&observed, own).map_or((1.0, 0), |all| (all.extremal_index, all.gap));
+        let one = one_crowd(&indices, crowding.1, count).map(|gap| (1.0 / own as f64, gap));
+        let (extremal_index, gap) = one.unwrap_or(crowding);
         // The delay of a missed slot belongs to the wake-up that missed it.
-        let bursts = (gap > 0 || above.count > own).then(|| clusters(&indices, gap));
-        let clusters = bursts.map(|bursts| exceedance(Counted::Clusters, bursts, count, length_s)).transpose()?;
+        let clusters = match (one.is_some() || crowding.1 == 0, gap > 0 || above.count > own) {
+            (_, false) => None,
+            (true, true) => Some(exceedance(Counted::Clusters, clusters(&indices, gap), count, length_s)?),
+            (false, true) => Some(clustered(&indices, extremal_index, gap, count, length_s)?),
+        };
         Ok(Self { limit, samples, extremal_index, gap, clusters, rarest_seen_s, not_clustered: None })
     }
 }
@@ -162,6 +164,34 @@ mod tests {
             assert!((4.5..4.6).contains(&hour.lower) && (1_000.0..1_010.0).contains(&hour.upper), "{hour:?}");
         }
         assert!(of(&[3_000, 9_000]).clusters.is_none_or(|found| found.above == 2));
+    }
+
+    /// Crowds that come at random: the interval of how often holds the truth nine times in ten, whatever their size and distance.
+    #[test]
+    fn crowds_that_come_at_random_are_counted() {
+        const COUNT: u64 = 20_000;
+        for (kind, (gap, length)) in [(2_500.0, 30), (800.0, 10), (300.0, 5), (5_000.0, 2)].into_iter().enumerate() {
+            // Knuth's linear congruential generator, its upper 53 bits: the same numbers in every run.
+            let mut state = 900 + kind as u64;
+            let mut uniform = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                ((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+            };
+            let holds = (0..100).filter(|_| {
+                let (mut at_sample, mut above) = (0, Vec::new());
+                while at_sample < COUNT {
+                    at_sample += (-gap * uniform().ln()) as u64 + 1;
+                    above.extend((at_sample..at_sample + length).filter(|index| *index < COUNT));
+                    at_sample += length;
+                }
+                let all = Above { count: above.len() as u64, peaks: Some(at(&above)) };
+                let found = Limit::of(100, &all, COUNT, Some(20.0)).unwrap();
+                let share = found.clusters.unwrap_or(found.samples).share;
+                (share.lower..=share.upper).contains(&(1.0 / (gap + 0.5 + length as f64)))
+            });
+            let holds = holds.count();
+            assert!(holds >= 90, "gap {gap}, length {length}: {holds}");
+        }
     }
 
     /// A wake-up late by three slots is one miss of the system and four of the slots.

@@ -6,6 +6,9 @@ pub mod files;
 pub mod json;
 mod latex;
 mod markdown;
+// The worked example of CONTRIBUTING.md: the tests compile it.
+#[cfg(test)]
+mod org;
 
 use crate::{
     html,
@@ -96,6 +99,14 @@ pub fn render(format: &str, input: &ReportInput) -> Result<String> {
 mod tests {
     use super::*;
     use crate::sample::{self, SampleRun, calls};
+
+    #[test]
+    fn the_worked_example_is_a_format() {
+        let all = sample::configurations(2);
+        let text =
+            Report::new(&SampleRun::of(&all).input(&all), &[org::FORMAT]).in_format("org-mode").unwrap().unwrap();
+        assert!(text.starts_with("#+CAPTION: ") && text.contains("\n|-\n| "), "{text}");
+    }
 
     /// Whatever was measured, every format says something of it, and every name and ending is one's own.
     #[test]

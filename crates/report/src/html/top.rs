@@ -157,7 +157,8 @@ fn sure<'s>(report: &Report, statements: impl Iterator<Item = &'s Statement<'s>>
     let graded = |least| cells().filter(|cell| cell.findings.iter().any(|one| one.grade >= least)).count();
     let measured = cells().count();
     match (graded(Grade::Invalid), graded(Grade::Contaminated)) {
-        (0, 0) => told.push("No trust check found the measuring itself disturbed.".into()),
+        (0, 0) => told.push("No trust check found a disturbance that decides.".into()),
+        (_, 1) if measured == 1 => told.push("The measuring was disturbed: it decides nothing.".into()),
         (_, some) => {
             told.push(format!("In {some} of {measured} cells the measuring was disturbed: they decide nothing."))
         }

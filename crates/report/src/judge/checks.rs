@@ -223,7 +223,11 @@ pub(super) fn faults(record: &Record, _: &Deciding) -> Graded {
         record.quality.threads.iter().fold((0, 0), |(a, b), t| (a + t.minor_faults, b + t.major_faults));
     let mut text = spans![Span::Count(minor), " minor, ", Span::Count(major), " major while measuring"];
     if let Some(moved) = record.quality.moved_pages.filter(|moved| *moved > 0 && minor > 0) {
-        text.extend(spans!["; the kernel moved ", Span::Count(moved), " of anybody's meanwhile"]);
+        text.extend(spans![
+            "; the kernel moved or tried to move ",
+            Span::Count(moved),
+            " pages of any program meanwhile"
+        ]);
         if record.machine.memory.moves_locked != Some(false) {
             text.extend(spans![" and may move locked ones (--tune compaction stops that)"]);
         }

@@ -15,6 +15,15 @@ fn three(value: f64) -> Span {
     Span::Quantity { value, unit: String::new(), decimals: Some(decimals(value)) }
 }
 
+/// `4 repeats a side`, `4 against 2 repeats`.
+pub(crate) fn sides(n: u64, m: u64) -> String {
+    match (n, m) {
+        (1, 1) => "one run a side".to_owned(),
+        (n, m) if n == m => format!("{n} repeats a side"),
+        (n, m) => format!("{n} against {m} repeats"),
+    }
+}
+
 impl Pair {
     /// `isolated 95.0 µs against stock 300 µs, ratio 0.317 (0.25 to 0.4), p 0.0011 of 24, 10 repeats a side`, and where that
     /// does not decide, why.
@@ -25,15 +34,21 @@ impl Pair {
         let told = p.filter(|_| !matches!(ruling, Ruling::TooFew(_)));
         let p = told.map(|(p, family)| probability(p, family)).unwrap_or_default();
         let left_out = left_out.iter().flat_map(LeftOut::spans).collect();
-        [own.spans(), spans![" against "], other.spans(), apart, p, self.repeats(), self.ruling(), left_out].concat()
+        [
+            own.spans(),
+            spans![" against "],
+            other.spans(),
+            apart,
+            p,
+            spans![", ", self.repeats()],
+            self.ruling(),
+            left_out,
+        ]
+        .concat()
     }
 
-    fn repeats(&self) -> Vec<Span> {
-        match (self.own.repeats, self.other.repeats) {
-            (1, 1) => spans![", one run a side"],
-            (a, b) if a == b => spans![format!(", {a} repeats a side")],
-            (a, b) => spans![format!(", {a} repeats against {b}")],
-        }
+    fn repeats(&self) -> String {
+        sides(self.own.repeats as u64, self.other.repeats as u64)
     }
 
     fn ruling(&self) -> Vec<Span> {
@@ -43,14 +58,11 @@ impl Pair {
             Ruling::Chance => spans!["; undecided: this may be chance"],
             Ruling::NoneLeft(side) => spans!["; undecided: ", side.as_str(), " has no repeat that counts"],
             Ruling::TooFew(needed) => {
-                let most = match self.own.repeats.max(self.other.repeats) {
-                    1 => "one run a side".to_owned(),
-                    most => format!("{most} repeats a side"),
-                };
                 let family = self.p.map_or(1, |(_, family)| family);
                 let of = if family > 1 { format!(" for one of {family} comparisons") } else { String::new() };
-                let needed = needed.map(|needed| format!("; {needed} needed")).unwrap_or_default();
-                spans![format!("; undecided: {most} cannot reach 5 %{of}{needed}")]
+                let of_each = if self.own.repeats == self.other.repeats { "" } else { " of each" };
+                let needed = needed.map(|needed| format!("; {needed}{of_each} needed")).unwrap_or_default();
+                spans![format!("; undecided: {} cannot reach 5 %{of}{needed}", self.repeats())]
             }
         }
     }
@@ -97,7 +109,7 @@ impl LeftOut {
         };
         let why = match &self.why {
             Unfit::Doubt(reason) => reason.as_ref().map_or_else(|| spans!["in doubt"], |reason| reason.spans()),
-            Unfit::ForeignAbove(ns) => spans!["all above ", Span::Time(*ns), " is foreign time"],
+            Unfit::ForeignAbove(ns) => spans!["all above ", Span::Time(*ns), " may be foreign time"],
             Unfit::Copy => spans!["identical to another, and identical members count once"],
             Unfit::Missing(missing) => missing.spans(),
         };

@@ -269,7 +269,7 @@ mod tests {
             ..Second::default()
         });
         fixture.run.plan.expect.push(expect(Statistic::Mean, 2_000.0, "wakeup.latency.mean < 2us"));
-        insta::assert_snapshot!(said(&fixture), @"UNDECIDED: wakeup, busy: foreign tasks: for 40.0 µs, which together with steal explains the samples that fail; 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1); failed outright: expected wakeup.latency.mean < 2us: wakeup, busy, CPU 1: 2.66 µs (and 2 more)");
+        insta::assert_snapshot!(said(&fixture), @"UNDECIDED: wakeup, busy: foreign tasks: for 40.0 µs, which together with steal may explain the samples that fail; 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1); failed outright: expected wakeup.latency.mean < 2us: wakeup, busy, CPU 1: 2.66 µs (and 2 more)");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The samples that decide a verdict: what outside the system under test explains them, and what inside is their cause.
 
-use super::{budget::Budget, cause::Cause};
+use super::{budget::Budget, cause::Cause, reason::ForeignBeside};
 use latido_model::{
     machine::FairServer,
     record::{Class, Record, Sample},
+    run::Shown,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,6 +40,8 @@ pub struct Deciding {
     named: BTreeMap<Cause, u64>,
     /// How many of those of which nothing is known could be the fair server's.
     perhaps_server: u64,
+    /// What the cell's trace shows of them.
+    shown: Shown,
 }
 
 impl Deciding {
@@ -80,18 +83,27 @@ impl Deciding {
                 perhaps_server += 1;
             }
         }
-        Self { worst, count: above.len(), excuses, excused, foreign, own, named, perhaps_server }
+        let shown = Shown::default();
+        Self { worst, count: above.len(), excuses, excused, foreign, own, named, perhaps_server, shown }
     }
 
     /// Of a failure that stands: how many deciding samples are excused all the same, and the largest that is not. Who quotes the
     /// worst sample of the machine must not quote another program's.
-    pub fn foreign_beside(&self) -> Option<(u64, i64)> {
-        self.own.filter(|_| !self.excused && self.foreign > 0).map(|own| (self.foreign, own))
+    pub fn foreign_beside(&self) -> Option<ForeignBeside> {
+        let of = self.count as u64;
+        let own = self.own.filter(|_| !self.excused && self.foreign > 0);
+        own.map(|own_ns| ForeignBeside { foreign: self.foreign, of, own_ns })
     }
 
-    /// A trace shows that the failure is the machine's own: nothing excuses it.
-    pub fn stands(&mut self) {
-        self.excused = false;
+    /// Takes what a trace shows. Where the failure is the machine's own, nothing excuses it.
+    pub fn heed(&mut self, shown: Shown) {
+        self.excused &= !shown.own_failure;
+        self.shown = shown;
+    }
+
+    /// The program that the trace names, and in how many of the samples.
+    pub fn program(&self) -> Option<(&str, u64)> {
+        self.shown.program.as_ref().map(|(name, samples)| (name.as_str(), *samples))
     }
 
     /// Whether this cause has its part in a failure that is foreign as a whole.

@@ -2,7 +2,8 @@
 
 use super::{
     deciding::Deciding,
-    reason::{Reason, WithoutJob, Worst},
+    period,
+    reason::{ForeignBeside, Reason, WithoutJob, Worst},
 };
 use crate::statistics::pool;
 use latido_model::{
@@ -13,10 +14,10 @@ use latido_model::{
 };
 use std::collections::BTreeSet;
 
-/// The series that limits and headlines look at: times of the quantities that the probe declares as judged.
+/// The series that limits and headlines look at: times of the quantities that the probe declares as judged, each sample once.
 pub(super) fn judged<'a>(record: &'a Record, measurand: &Measurand) -> Vec<&'a Series> {
     let times = record.series.iter().filter(|series| series.unit == NS);
-    times.filter(|series| measurand.judges(&series.quantity)).collect()
+    times.filter(|series| measurand.judges(&series.quantity) && !measurand.is_part(&series.labels)).collect()
 }
 
 /// The series with the largest sample, and that sample.
@@ -60,6 +61,12 @@ pub(super) fn against(
     let Some(limit) = limit else { return (Verdict::Pass, Reason::Unlimited { worst, count: Some(count) }) };
     let limit_ns = i64::try_from(limit.0).unwrap_or(i64::MAX);
     let without_job = without_job(&alike);
+    if value_ns <= limit_ns
+        && let Some(period::Other { every_ns, .. }) = period::shorter(record)
+    {
+        // Several jobs in a slot: the time until the last of them says nothing of any.
+        return (Verdict::Inconclusive, Reason::OtherPeriod { every_ns, count, worst, limit_ns });
+    }
     if value_ns <= limit_ns {
         // A program with a period is to do the job of each slot.
         return match without_job.filter(|_| measurand.own_limit == Some(limit)) {
@@ -81,9 +88,10 @@ pub(super) fn against(
     };
     let named = deciding.named().collect();
     // Samples are weighed of all quantities together, and the delays of missed slots are not stored: neither is mixed up here.
-    let foreign =
-        deciding.foreign_beside().filter(|(many, _)| others.is_empty() && above.is_none_or(|above| *many < above));
-    let foreign = foreign.map(|(many, own)| (many, if at_ns.is_some() { own } else { value_ns }));
+    let beside = deciding.foreign_beside();
+    let foreign = beside.filter(|beside| others.is_empty() && above.is_none_or(|above| beside.foreign < above));
+    let foreign = foreign
+        .map(|beside| ForeignBeside { own_ns: if at_ns.is_some() { beside.own_ns } else { value_ns }, ..beside });
     (verdict, Reason::Above { above, count: Some(count), limit_ns, worst, also, foreign, named, without_job })
 }
 
@@ -155,4 +163,27 @@ fn coarse(record: &Record, timed: &[&Series], bins: &[Vec<Bin>]) -> (Verdict, Re
         return (Verdict::Inconclusive, Reason::Coarse { worst, limit_ns, open: max.1.is_none() || unknown });
     }
     (Verdict::Pass, Reason::Within { worst, count, limit_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::{
+        quantity::Quantity,
+        sample::{Fixture, cell, quiet},
+    };
+
+    /// The series of single tasks hold the samples of their class again: each sample counts once.
+    #[test]
+    fn samples_that_two_series_hold_count_once() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
+        let record = fixture.record(1);
+        let name = record.series[0].quantity.clone();
+        record.series[1].labels.insert("task".into(), "hog".into());
+        let measurand = Measurand::new("waits", [Quantity { name: name.into(), ..Quantity::time("wait", "Wait") }]);
+        let counted = |measurand: &Measurand| count(judged(record, measurand));
+        let both = counted(&measurand);
+        assert_eq!(counted(&measurand.parts_by("task")), record.series[0].decisive().count);
+        assert_eq!(both, record.series[0].decisive().count + record.series[1].decisive().count);
+    }
 }

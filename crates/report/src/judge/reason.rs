@@ -81,12 +81,23 @@ pub enum Reason {
         worst: Worst,
         /// Other quantities with samples above it.
         also: Vec<String>,
-        /// How many of them are foreign though the failure stands, and the largest that is not, ns.
-        foreign: Option<(u64, i64)>,
+        /// Those of them that are foreign though the failure stands.
+        foreign: Option<ForeignBeside>,
         /// What within the system under test made how many of them large, as far as it is known.
         named: Vec<(Cause, u64)>,
         /// Of a watched program: its slots without a job.
         without_job: Option<WithoutJob>,
+    },
+    /// No sample is above the limit, of slots that are longer than the program's own period.
+    OtherPeriod {
+        /// How far apart the kernel woke it, ns.
+        every_ns: u64,
+        /// Number of samples.
+        count: u64,
+        /// The largest sample.
+        worst: Worst,
+        /// The limit, ns.
+        limit_ns: i64,
     },
     /// No sample is above the limit that the program's own period sets, and yet slots had no job.
     WithoutJob {
@@ -103,6 +114,17 @@ pub enum Reason {
     InParts(Vec<String>),
     /// The largest samples could not be read, so that nothing foreign can explain them: why.
     Unread(String),
+}
+
+/// The samples above a limit that are foreign, beside a failure that stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForeignBeside {
+    /// How many are foreign.
+    pub foreign: u64,
+    /// Of how many that the record holds each by itself: slots that a late sample missed are not among them.
+    pub of: u64,
+    /// The largest that is not foreign, ns.
+    pub own_ns: i64,
 }
 
 /// Slots of a watched program in which no job began.

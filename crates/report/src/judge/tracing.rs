@@ -46,7 +46,7 @@ pub(super) fn from_events(record: &Record) -> bool {
     EVENTS.iter().any(|(name, _)| record.series.iter().any(|series| series.facts.contains_key(*name)))
 }
 
-/// What is missing among samples that come from events: it may be the worst.
+/// What is missing among samples that come from events: it may be the worst, or all that is ordinary.
 pub(super) fn events(record: &Record, _: &Deciding) -> Graded {
     let most =
         |name: &str| record.series.iter().filter_map(|series| series.facts.get(name)).max().copied().unwrap_or(0);
@@ -54,7 +54,10 @@ pub(super) fn events(record: &Record, _: &Deciding) -> Graded {
     let missing: Vec<String> = missing.map(|(count, what)| format!("{count} {what}")).collect();
     match missing.is_empty() {
         true => (Ok, spans!["none is missing"]),
-        false => (Note, spans![format!("{}: what is missing may be the worst", missing.join(", "))]),
+        false => {
+            let missing = missing.join(", ");
+            (Note, spans![format!("{missing}: what is missing may be the worst, and need not be like what is left")])
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use super::{
         Finding,
         Grade::{self, Contaminated, Invalid, Note},
     },
+    period,
     run_delay::{self, run_delay},
     stamps::stamps,
     start, took,
@@ -37,6 +38,8 @@ pub struct Check {
     pub invalid: Verdict,
     /// Whether it is about the threads that measured: where a program told the samples it must have named them.
     of_threads: bool,
+    /// Whether it goes by what latido saw of the machine while it measured.
+    by_watching: bool,
     /// Whether it has anything to say of a record: what a version did not look at yet is no finding.
     applies: fn(&Record) -> bool,
     judge: fn(&Record, &Deciding) -> Graded,
@@ -54,11 +57,19 @@ impl Check {
         Self { applies: |record| !record.only_looked_on() && reported::was_not(record), ..self.of_threads() }
     }
 
+    /// It, of what the supervisor sees while latido measures: where it did not look, the check knows nothing.
+    const fn by_watching(self) -> Self {
+        Self { by_watching: true, ..self }
+    }
+
     /// Judges a record whose deciding samples are known.
     pub fn apply(&self, record: &Record, deciding: &Deciding) -> Finding {
-        let (grade, state) = match self.of_threads && reported::is_unseen(record) {
-            true => (Grade::Unknown, spans!["the program named no thread (tid)"]),
-            false => (self.judge)(record, deciding),
+        let (grade, state) = if self.of_threads && reported::is_unseen(record) {
+            (Grade::Unknown, spans!["the program named no thread (tid)"])
+        } else if self.by_watching && record.quality.unwatched {
+            (Grade::Unknown, spans!["not measured: latido had no time to look before the measurement was over"])
+        } else {
+            (self.judge)(record, deciding)
         };
         Finding { check: self.name.into(), grade, state }
     }
@@ -103,6 +114,7 @@ const fn check(
         grade,
         invalid: Verdict::Inconclusive,
         of_threads: false,
+        by_watching: false,
         applies: |_| true,
         judge,
     }
@@ -163,14 +175,16 @@ pub const CHECKS: &[Check] = &[
         Contaminated,
         run_delay::foreign,
     )
-    .of_threads(),
+    .of_threads()
+    .by_watching(),
     check(
         "steal",
         "/proc/stat",
         "in a second that decides a failure, as long as its excess",
         Contaminated,
         took::steal,
-    ),
+    )
+    .by_watching(),
     check(
         "kernel threads",
         "/proc/*/task/*/schedstat",
@@ -178,7 +192,8 @@ pub const CHECKS: &[Check] = &[
         Note,
         took::kernel_threads,
     )
-    .of_threads(),
+    .of_threads()
+    .by_watching(),
     check("smi", "MSR 0x34", "any", Note, took::smi),
     check("throttle", "gaps with run delay, against the kernel's limits", "any", Note, took::throttle).of_threads(),
     check(
@@ -188,7 +203,8 @@ pub const CHECKS: &[Check] = &[
         Note,
         run_delay,
     )
-    .of_threads(),
+    .of_threads()
+    .by_watching(),
     Check {
         applies: |record| start::latest(record).is_some(),
         ..check(
@@ -197,6 +213,16 @@ pub const CHECKS: &[Check] = &[
             "a thread that began a slot or more after the first thread",
             Note,
             start::late,
+        )
+    },
+    Check {
+        applies: |record| period::other(record).is_some(),
+        ..check(
+            "period",
+            "the wakings of a watched program",
+            "regular, and not at the period that was given (by more than 1 %)",
+            Note,
+            period::period,
         )
     },
     check("outcome", "the agent", "not the whole duration", Note, outcome),
@@ -210,13 +236,14 @@ pub const CHECKS: &[Check] = &[
         "a step of 1 ms of the samples' own clock; of another one a note",
         Invalid,
         wall_clock,
-    ),
+    )
+    .by_watching(),
     Check {
         applies: |record| record.quality.stopped.is_some(),
         ..check(
             "stopped",
-            "the measuring process's state and its control groups, ten times a second",
-            "stopped by a signal, a debugger or a freezer",
+            "the measuring process's state and its control groups, ten times a second; CLOCK_BOOTTIME against CLOCK_MONOTONIC",
+            "stopped by a signal, a debugger, a freezer, or a suspend of the machine",
             Invalid,
             stopped,
         )

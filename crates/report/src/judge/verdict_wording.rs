@@ -4,12 +4,13 @@
 use super::{
     cause::Cause,
     comparison_wording::decimals,
-    headline::{Conclusions, Deadlines, DecidingCell, Expected, Ground, Headline, Missed, Periodic, Trusted, Wording},
+    deadline_wording::deadlines,
+    headline::{Conclusions, DecidingCell, Expected, Ground, Headline, Trusted, Wording},
     measured::{Amount, But, Decision, Dimension, Measured, Missing},
-    reason::{Reason, WithoutJob, Worst},
+    reason::{ForeignBeside, Reason, WithoutJob, Worst},
 };
 use crate::span::{Span, joined, plain, spans};
-use latido_model::units::{exact, readable};
+use latido_model::units::exact;
 use serde::{Serialize, Serializer};
 
 impl Reason {
@@ -54,6 +55,15 @@ impl Reason {
                 [how, reach, whose(worst), spans![")"], limit].concat()
             }
             Self::NoMaximum { count } => spans![Span::Count(*count), " samples, of which no largest is known"],
+            Self::OtherPeriod { every_ns, count, worst, limit_ns } => {
+                let woken = spans![
+                    "the kernel woke the program every ",
+                    Span::time(*every_ns),
+                    ", more often than its slots come"
+                ];
+                let within = spans![": that each was done within ", Span::Time(*limit_ns), " says nothing of a job: "];
+                [woken, within, largest(worst, Some(*count))].concat()
+            }
             Self::WithoutJob { slots, count, worst, limit_ns } => {
                 let within = spans![", and no job was later than the limit of ", Span::Time(*limit_ns), ": "];
                 [no_job(*slots), within, largest(worst, Some(*count))].concat()
@@ -69,10 +79,7 @@ impl Reason {
                     [] => Vec::new(),
                     also => spans![format!("; also samples of {}", also.join(", "))],
                 };
-                let foreign = foreign.map(|(many, own)| {
-                    spans!["; ", Span::Count(many), " of them foreign, the worst of the others ", Span::Time(own)]
-                });
-                let foreign = foreign.unwrap_or_default();
+                let foreign = foreign.map(|beside| beside_failure(beside, *above)).unwrap_or_default();
                 let jobs = without_job.map(|slots| [spans!["; "], no_job(slots)].concat()).unwrap_or_default();
                 [many, limit, spans![" ("], whose(worst), spans![")"], also, jobs, foreign, causes].concat()
             }
@@ -85,6 +92,19 @@ impl Reason {
     pub fn sentence(&self) -> String {
         plain(&self.spans())
     }
+}
+
+/// `; 3 of them foreign, the worst of the others 674 µs`, and where missed slots are among those above the limit, `; of the 34 late
+/// samples that latido kept 3 foreign, the worst of the others 674 µs`.
+fn beside_failure(beside: ForeignBeside, above: Option<u64>) -> Vec<Span> {
+    let ForeignBeside { foreign, of, own_ns } = beside;
+    let many = match above == Some(of) {
+        true => spans!["; ", Span::Count(foreign), " of them foreign"],
+        false => {
+            spans!["; of the ", Span::Count(of), " late samples that latido kept ", Span::Count(foreign), " foreign"]
+        }
+    };
+    [many, spans![", the worst of the others ", Span::Time(own_ns)]].concat()
 }
 
 /// `50 slots had no job, 36 of them for certain`.
@@ -276,65 +296,6 @@ fn trusted(seen: &Trusted) -> Vec<Span> {
     }
 }
 
-/// How many findings of kernels a headline has room for; the tables have all.
-const KERNELS: usize = 4;
-
-/// `6.12-none, 6.12-rt, each: periodic work ...`, kernel by kernel.
-fn deadlines(all: &[Deadlines]) -> impl Iterator<Item = Vec<Span>> + '_ {
-    let one = |of: &Deadlines| {
-        let each = if of.kernels.len() > 1 { ", each: " } else { ": " };
-        let whose = if of.kernels.is_empty() { Vec::new() } else { spans![Span::Where(of.kernels.join(", ")), each] };
-        [whose, of.kept.as_ref().map_or_else(|| spans!["too few slots to tell"], periodic)].concat()
-    };
-    let more: usize = all.iter().skip(KERNELS).map(|of| of.kernels.len()).sum();
-    let more = match more {
-        0 => None,
-        1 => Some(spans!["1 other kernel keeps no less"]),
-        more => Some(spans![format!("{more} other kernels keep no less")]),
-    };
-    all.iter().take(KERNELS).map(one).chain(more)
-}
-
-/// `periodic work of 10 ms with a deadline of 10 ms: missed in none of 26000 slots of 1 ms (a cause that strikes more often
-/// than once in 8.68 s would have been seen with 95 %); of 1 ms with a deadline of 1 ms: missed in 31 of 26000, 29 of them in wakeup, stress-cpu`
-fn periodic(of: &Periodic) -> Vec<Span> {
-    let work = |deadline_ns: u64| {
-        let (period, deadline) = (round(of.period_ns.max(deadline_ns)), round(deadline_ns));
-        spans!["of ", period, " with a deadline of ", deadline, ": "]
-    };
-    let kept = of.kept_ns.map(|deadline_ns| {
-        let rare = of.rarity.map(|rarity| [spans![" ("], rarity.spans(), spans![")"]].concat());
-        let none = spans!["missed in none of ", Span::Count(of.slots), " slots of ", round(of.period_ns)];
-        [work(deadline_ns), none, rare.unwrap_or_default()].concat()
-    });
-    let missed = of.missed.as_ref().map(|Missed { deadline_ns, count, unclear, most }| {
-        let slots = spans![" slots of ", round(of.period_ns)];
-        let all = spans!["missed in ", Span::Count(*count), " of ", Span::Count(of.slots)];
-        let all = [all, if of.kept_ns.is_none() { slots } else { Vec::new() }].concat();
-        let most = most.as_ref().map(|(cell, most)| match most == count {
-            true => spans![", all in ", Span::Where(cell.clone())],
-            false => spans![", ", Span::Count(*most), " of them in ", Span::Where(cell.clone())],
-        });
-        let certain = Span::Count(count.saturating_sub(*unclear));
-        let unclear = match unclear {
-            0 => Vec::new(),
-            _ => spans![
-                ", ",
-                certain,
-                " of them for certain: an earlier job may have served the rest, and no event tells"
-            ],
-        };
-        [work(*deadline_ns), all, most.unwrap_or_default(), unclear].concat()
-    });
-    [spans!["periodic work "], joined([kept, missed].into_iter().flatten(), "; ")].concat()
-}
-
-/// A round time as short as it can be: `1 ms`.
-fn round(ns: u64) -> Span {
-    let (unit, size) = readable(ns as f64);
-    Span::exact(ns as f64 / size, unit)
-}
-
 fn of_all(alike: Option<(usize, usize)>) -> Vec<Span> {
     alike.map(|(some, all)| spans![format!(" ({some} of {all} cells)")]).unwrap_or_default()
 }
@@ -376,4 +337,21 @@ pub(super) fn decision_as_text<S: Serializer>(of: &Option<Decision>, serializer:
 
 pub(super) fn measured_as_text<S: Serializer>(measured: &Measured, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&measured.sentence())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Slots that a late sample missed are above the limit, and latido keeps no sample of them: they are not among those counted.
+    #[test]
+    fn foreign_samples_are_counted_among_those_that_were_kept() {
+        let beside = ForeignBeside { foreign: 32, of: 34, own_ns: 674_000 };
+        let told = |above| plain(&beside_failure(beside, above));
+        assert_eq!(told(Some(34)), "; 32 of them foreign, the worst of the others 674 µs");
+        assert_eq!(
+            told(Some(100)),
+            "; of the 34 late samples that latido kept 32 foreign, the worst of the others 674 µs"
+        );
+    }
 }

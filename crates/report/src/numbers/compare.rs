@@ -38,6 +38,9 @@ pub struct Compared {
     pub comparisons: Vec<Against>,
     /// What counts: a higher one before an undecided one before all else.
     pub outcome: Outcome,
+    /// How alike values are that follow each other within an arm, where that is more than chance makes of independent ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<f64>,
 }
 
 /// An arm by itself.
@@ -105,7 +108,28 @@ pub fn of(arms: &[Arm], question: Question, unit: Kind) -> Result<Compared, Refu
     });
     let comparisons: Vec<Against> = comparisons.collect();
     let outcome = outcome(comparisons.iter().map(|one| &one.verdict));
-    Ok(Compared { unit, level: LEVEL, arms: arms.iter().map(Figures::of).collect(), comparisons, outcome })
+    let neighbours = neighbours(arms);
+    Ok(Compared { unit, level: LEVEL, arms: arms.iter().map(Figures::of).collect(), comparisons, outcome, neighbours })
+}
+
+/// The one-sided 5 % point of the normal distribution.
+const BY_CHANCE: f64 = 1.645;
+
+/// The correlation of neighbours within the arms, about each arm's mean, where it lies above what independent values have in 95 of 100
+/// cases: of `n` of them in an arm it is distributed about `-1/n` with a variance of `1/N`, of `N` in all (Kendall and Stuart).
+fn neighbours(arms: &[Arm]) -> Option<f64> {
+    let (mut products, mut squares, mut pairs) = (0.0, 0.0, 0.0);
+    for arm in arms {
+        let middle = mean(&arm.values);
+        let off: Vec<f64> = arm.values.iter().map(|value| value - middle).collect();
+        products += off.iter().zip(off.iter().skip(1)).map(|(one, next)| one * next).sum::<f64>();
+        squares += off.iter().map(|one| one * one).sum::<f64>();
+        pairs += off.len().saturating_sub(1) as f64;
+    }
+    let values = pairs + arms.len() as f64;
+    let expected = -(arms.len() as f64) / values;
+    let found = products / squares;
+    (pairs >= 8.0 && found > expected + BY_CHANCE / values.sqrt()).then_some(found)
 }
 
 /// What verdicts say together.
@@ -157,6 +181,13 @@ impl Compared {
         for one in &self.comparisons {
             lines.push(String::new());
             lines.extend(one.lines(self.unit, self.comparisons.len(), style));
+        }
+        if let Some(alike) = self.neighbours {
+            let text = format!(
+                "values that follow each other are alike (correlation {alike:.2}): they are not independent, so that p is too small. \
+                 Measure the arms in turn, run by run, and compare those"
+            );
+            lines.extend(hang("note:", Paint::Warn, &text, style));
         }
         lines.join("\n") + "\n"
     }
@@ -255,5 +286,43 @@ impl Against {
             Some(margin) => format!("{stated}, within {}", unit.text(margin)),
             None => stated,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arms(values: [Vec<f64>; 2]) -> Vec<Arm> {
+        let named = ["a", "b"].into_iter().zip(values);
+        named.map(|(name, values)| Arm { name: name.into(), values }).collect()
+    }
+
+    #[test]
+    fn values_that_follow_each_other_are_noted() {
+        let wave = |shift: f64| (0..12).map(|at| 100.0 + 10.0 * (f64::from(at) / 2.0 + shift).sin()).collect();
+        assert!(neighbours(&arms([wave(0.0), wave(1.0)])).is_some_and(|alike| alike > 0.5));
+        let text = of(&arms([wave(0.0), wave(1.0)]), Question::RATIO, Kind::AsGiven)
+            .unwrap()
+            .text("x", Style { width: 200, color: false });
+        assert!(text.contains("they are not independent"), "{text}");
+        let turns = |shift: u32| (0..12).map(|at| f64::from((at + shift) % 2)).collect();
+        assert_eq!(neighbours(&arms([turns(0), turns(1)])), None);
+        let few = |shift: f64| (0..4).map(|at| f64::from(at) + shift).collect();
+        assert_eq!(neighbours(&arms([few(0.0), few(9.0)])), None, "of so few nobody can say");
+    }
+
+    /// Of independent values latido notes it in about 5 of 100 cases.
+    #[test]
+    fn independent_values_are_noted_as_often_as_chance_says() {
+        // Knuth's linear congruential generator, its upper 53 bits.
+        let mut state = 7_u64;
+        let mut uniform = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let mut eight = || (0..8).map(|_| uniform()).collect::<Vec<f64>>();
+        let noted = (0..2_000).filter(|_| neighbours(&arms([eight(), eight()])).is_some()).count();
+        assert!((40..=160).contains(&noted), "{noted} of 2000");
     }
 }

@@ -36,7 +36,7 @@ pub struct History {
     pub shortest: usize,
     /// How many values there are.
     pub count: u64,
-    /// Which part of the one before it each value keeps; 0 where values are independent.
+    /// The part of the one before it that latido takes each value to keep: the estimate and its error; 0 where values are independent.
     pub kept: f64,
     /// What lies between changes, in order of time.
     pub segments: Vec<Segment>,
@@ -220,7 +220,7 @@ impl History {
         if self.kept > 0.0 {
             let percent = number(100.0 * self.kept);
             let text = format!(
-                "each value keeps {percent} % of how far the one before it lay from its level: latido searched what it adds to that"
+                "each value keeps up to {percent} % of how far the one before it lay from its level: latido searched what it adds to that"
             );
             lines.extend(hang("dependence:", Paint::Dim, &text, style));
         }

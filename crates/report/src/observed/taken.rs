@@ -74,7 +74,7 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// Two arms against each other: without the repeats whose excess over the other arm is foreign time.
+/// Two arms against each other: without the repeats whose excess over the other arm may be foreign time.
 pub fn against<'a>(arms: [&Taken<'a>; 2]) -> [Taken<'a>; 2] {
     let [a, b] = arms.map(Clone::clone);
     let parted = part([a.repeats, b.repeats]);
@@ -84,7 +84,7 @@ pub fn against<'a>(arms: [&Taken<'a>; 2]) -> [Taken<'a>; 2] {
         taken.repeats = own;
         for one in foreign {
             let edge = words::value(edge.round(), &one.quantity.unit).replace('\u{a0}', " ");
-            taken.leave_out(one.of, format!("all above {edge} is foreign time"));
+            taken.leave_out(one.of, format!("all above {edge} may be foreign time"));
         }
     }
     both

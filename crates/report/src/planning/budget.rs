@@ -1,9 +1,12 @@
 //! `--budget`: sizes and repeats that fit into a span of time, and what that costs in certainty.
 
 use super::repeats;
-use crate::judge::expect::{
-    grows,
-    planned::{Planned, planned},
+use crate::{
+    judge::expect::{
+        grows,
+        planned::{Planned, planned},
+    },
+    words,
 };
 use anyhow::{Result, ensure};
 use latido_model::{
@@ -59,10 +62,10 @@ pub fn fit(plan: &mut Plan, budget: Ns, earlier: &Around, catalogue: &dyn Catalo
     let repeats = most_repeats(plan);
     let mut changes = Vec::new();
     if repeats != asked {
-        changes.push(format!("{repeats} repeats instead of {asked}"));
+        changes.push(format!("{} instead of {asked}", words::many(u64::from(repeats), "repeat")));
     }
     if let Some(part) = plan.scaled {
-        changes.push(format!("{:.3} of the sizes as written", part));
+        changes.push(format!("{} of the size as written", words::share_of_size(part)));
     }
     let changes = if changes.is_empty() { "as written".to_owned() } else { changes.join(", ") };
     said.push(format!("--budget {budget}: {changes}: {}", Extent::of_plan(plan, earlier).sentence()));
@@ -75,18 +78,22 @@ pub fn fit(plan: &mut Plan, budget: Ns, earlier: &Around, catalogue: &dyn Catalo
 
 /// What so many repeats find, where something is compared.
 fn certainty(family: u64, (asked, left): (u64, u64)) -> Option<String> {
-    let of = |repeats: u64| match smallest_ratio(repeats, SPREAD, family, POWER) {
-        Some(ratio) => format!("{repeats} repeats a side find a ratio of {ratio:.2}"),
-        None => format!("{repeats} repeats a side find nothing"),
+    let of = |repeats: u64| match smallest_ratio(repeats, SPREAD, family.max(1), POWER) {
+        Some(ratio) => format!("{} a side find a ratio of {ratio:.2}", words::many(repeats, "repeat")),
+        None => format!("{} a side find nothing", words::many(repeats, "repeat")),
     };
+    if family == 0 {
+        let (fewer, cases) = (format!("{} and {}", of(left), of(asked)), POWER * 100.0);
+        let fewer = format!("certainty: where you compare two such runs, {fewer}, each in {cases:.0} % of cases");
+        return (asked != left).then_some(fewer);
+    }
     let both = if asked == left { of(left) } else { format!("{} where {}", of(left), of(asked)) };
     let one = if family > 1 { format!("one of {family} comparisons") } else { "the comparison".to_owned() };
-    let text = format!(
+    Some(format!(
         "certainty: {both}, each in {:.0} % of cases, for {one} of what spreads by {SPREAD} of its logarithms between \
          repeats; --plan-power measures that spread",
         POWER * 100.0
-    );
-    (family > 0).then_some(text)
+    ))
 }
 
 /// The comparisons of the cells that this version can measure.
@@ -116,4 +123,18 @@ fn shortened(plan: &Plan, budget: Ns, earlier: &Around) -> Option<f64> {
     let factor = (left as f64 / time.0.max(1) as f64).min(1.0);
     let digit = 10f64.powf(factor.log10().floor() - 1.0);
     (factor > 0.0).then(|| (factor / digit).floor() * digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plan that compares nothing may be compared with another run later.
+    #[test]
+    fn fewer_repeats_cost_certainty_without_a_comparison_too() {
+        let told = certainty(0, (8, 1)).unwrap();
+        let few = "certainty: where you compare two such runs, 1 repeat a side find nothing and 8 repeats a side find a ratio of ";
+        assert!(told.starts_with(few) && told.ends_with(", each in 90 % of cases"), "{told}");
+        assert_eq!(certainty(0, (8, 8)), None);
+    }
 }

@@ -1,6 +1,6 @@
 //! Whether the repeats of a plan can decide what it compares.
 
-use crate::judge::expect::planned::Planned;
+use crate::judge::{comparison_wording::sides, expect::planned::Planned};
 use latido_statistics::two::{
     mann_whitney::{repeats_needed, smallest_p},
     verdict::LEVEL,
@@ -18,11 +18,6 @@ pub fn too_few(planned: &[Planned]) -> Option<String> {
         (all, family) if all == family => format!("none of the {family} comparisons can be decided"),
         (some, family) => format!("{some} of the {family} comparisons cannot be decided"),
     };
-    let sides = match (n, m) {
-        (1, 1) => "one run a side".to_owned(),
-        (n, m) if n == m => format!("{n} repeats a side"),
-        (n, m) => format!("{n} repeats against {m}"),
-    };
     let alone = repeats_needed(LEVEL);
     let needed = repeats_needed(level);
     let takes = match (alone, needed) {
@@ -33,7 +28,7 @@ pub fn too_few(planned: &[Planned]) -> Option<String> {
         (_, Some(needed)) => format!("; it takes {needed} a side (--repeat {needed})"),
     };
     let of = if family > 1 { " for all of them together" } else { "" };
-    Some(format!("{which}: {sides} cannot reach 5 %{of}{takes}"))
+    Some(format!("{which}: {} cannot reach 5 %{of}{takes}", sides(n, m)))
 }
 
 #[cfg(test)]

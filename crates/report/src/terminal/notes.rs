@@ -12,7 +12,8 @@ const LINES: usize = 2;
 
 /// Checks whose notes come first: what was measured is not what was asked for, or not all of it. The others follow as in their
 /// table.
-const FIRST: &[&str] = &["outcome", "unit", "events", "stamps", "frozen trace", "load", "tunings", "policy", "memory"];
+const FIRST: &[&str] =
+    &["outcome", "unit", "period", "events", "stamps", "frozen trace", "load", "tunings", "policy", "memory"];
 
 /// The findings that make a result doubtful: they come before everything else.
 pub(super) fn alarms(judgement: &Judgement, style: Style) -> Vec<String> {

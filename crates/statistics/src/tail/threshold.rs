@@ -4,7 +4,7 @@ use super::{
     excesses::Excesses,
     observed::{Observed, Peak},
 };
-use crate::Refusal;
+use crate::{Refusal, exceed::gap_between};
 
 /// Below this extremal index exceedances are taken to come in clusters.
 const CLUSTERED: f64 = 0.9;
@@ -71,8 +71,9 @@ fn excess(value: i64, threshold: i64) -> f64 {
 /// The intervals estimator of the extremal index (Ferro & Segers, JRSS B 65, 2003), and the run length that it leads to:
 /// of `N` exceedances `theta N` clusters, separated by the longest times between them.
 fn extremal_index(peaks: &[Peak]) -> (f64, u64) {
-    let mut times: Vec<u64> =
-        peaks.iter().zip(peaks.iter().skip(1)).map(|(a, b)| b.index.saturating_sub(a.index)).collect();
+    let indices: Vec<u64> = peaks.iter().map(|peak| peak.index).collect();
+    let times: Vec<u64> =
+        indices.iter().zip(indices.iter().skip(1)).map(|(one, next)| next.saturating_sub(*one)).collect();
     let n = times.len() as f64;
     let large = times.iter().any(|time| *time > 2);
     let (mut sum, mut squares) = (0.0, 0.0);
@@ -84,9 +85,7 @@ fn extremal_index(peaks: &[Peak]) -> (f64, u64) {
         return (1.0, 0);
     }
     let theta = (2.0 * sum * sum / (n * squares)).min(1.0);
-    times.sort_unstable_by(|a, b| b.cmp(a));
-    let clusters = (theta * (n + 1.0)).floor() as usize;
-    (theta, times.get(clusters).copied().unwrap_or(0))
+    (theta, gap_between(&indices, theta * (n + 1.0)))
 }
 
 /// The largest of each run of peaks that are at most `gap` apart.

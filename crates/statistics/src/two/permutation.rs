@@ -17,24 +17,29 @@ pub fn permutation(a: &[f64], b: &[f64]) -> Result<P, Refusal> {
     let values: Vec<f64> = all.iter().map(|value| value - centre).collect();
     let size = values.iter().map(|value| value.abs()).sum::<f64>();
     let far = values.iter().take(n).sum::<f64>().abs() - ROUNDING * size;
-    let count: f64 = (1..=n).map(|i| (b.len() + i) as f64 / i as f64).product();
-    if count > MOST {
+    if relabellings(n, b.len()) > MOST {
         return Ok(by_draws(&values, n, 4, DRAWS, |arm| arm.iter().sum::<f64>().abs() >= far));
     }
     let (mut tried, mut extreme) = (0.0, 0.0);
-    every(&values, n, 0.0, &mut |sum| {
+    every(&values, n, (0.0, 0.0), &mut |(sum, _)| {
         tried += 1.0;
         extreme += f64::from(u8::from(sum.abs() >= far));
     });
     Ok(P::exact(extreme / tried))
 }
 
-/// Tells the sum of every choice of `n` of the values.
-fn every(values: &[f64], n: usize, sum: f64, tell: &mut impl FnMut(f64)) {
+/// How many relabellings give `n` of all values to one arm and `m` to the other.
+pub(super) fn relabellings(n: usize, m: usize) -> f64 {
+    (1..=n).map(|i| (m + i) as f64 / i as f64).product()
+}
+
+/// Tells the sum of every choice of `n` of the values, and that of their squares; both begin as they are given.
+pub(super) fn every(values: &[f64], n: usize, sums: (f64, f64), tell: &mut impl FnMut((f64, f64))) {
     if n == 0 {
-        return tell(sum);
+        return tell(sums);
     }
     for (at, value) in values.iter().enumerate().take((values.len() + 1).saturating_sub(n)) {
-        every(values.get(at + 1..).unwrap_or_default(), n - 1, sum + value, tell);
+        let with = (sums.0 + value, sums.1 + value * value);
+        every(values.get(at + 1..).unwrap_or_default(), n - 1, with, tell);
     }
 }

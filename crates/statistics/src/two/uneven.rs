@@ -4,7 +4,7 @@
 use super::{
     by_draws,
     hodges_lehmann::{Difference, hodges_lehmann, median},
-    permutation::permutation,
+    permutation::{every, permutation, relabellings},
 };
 use crate::{
     Refusal,
@@ -15,8 +15,11 @@ use serde::Serialize;
 /// Spreads count as different where chance would set them so far apart with less than this probability.
 const BY_CHANCE: f64 = 0.1;
 
-/// So many relabellings are drawn.
+/// Up to so many relabellings all are tried; of more, so many are drawn.
 const DRAWS: u32 = 9_999;
+
+/// By how much of itself a `t` differs at most that is the same but for rounding.
+const SAME: f64 = 1e-9;
 
 /// What decides between arms that spread differently.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -26,8 +29,8 @@ pub struct Uneven {
     pub t: f64,
     /// The degrees of freedom of that error (Satterthwaite).
     pub freedom: f64,
-    /// The p that decides, the larger of two: the relabellings whose `t` is at least as large, of 9,999 (Janssen, Statistics &
-    /// Probability Letters 36, 1997: with many values right also where variances differ), and Student's.
+    /// The p that decides, the larger of two: the relabellings whose `t` is at least as large, of all or of 9,999 (Janssen,
+    /// Statistics & Probability Letters 36, 1997: with many values right also where variances differ), and Student's.
     pub p: f64,
 }
 
@@ -42,15 +45,34 @@ pub fn uneven(shifted: &[f64], b: &[f64]) -> Result<Option<Uneven>, Refusal> {
         return Ok(None);
     }
     let t = welch.difference / welch.error;
-    let all: Vec<f64> = shifted.iter().chain(b).copied().collect();
-    let whole = Welch::sums(&all);
-    let far = t.abs() * (1.0 - super::ROUNDING);
-    let p = by_draws(&all, shifted.len(), 5, DRAWS, |arm| {
-        let other = Welch::between(Welch::sums(arm), whole);
-        other.difference.abs() >= far * other.error
-    });
-    let p = p.p.max(t_beyond(t, welch.freedom));
+    let p = relabelled(shifted, b, t).max(t_beyond(t, welch.freedom));
     Ok(Some(Uneven { t, freedom: welch.freedom, p }))
+}
+
+/// The share of relabellings whose t is at least as large, the arms' own among them.
+fn relabelled(a: &[f64], b: &[f64], t: f64) -> f64 {
+    let all = centred(a, b);
+    let whole = Welch::sums(&all);
+    let far = t.abs() * (1.0 - SAME);
+    let as_extreme = |arm: Sums| {
+        let other = Welch::between(arm, whole);
+        other.difference.abs() >= far * other.error
+    };
+    if relabellings(a.len(), b.len()) > f64::from(DRAWS) {
+        return by_draws(&all, a.len(), 5, DRAWS, |arm| as_extreme(Welch::sums(arm))).p;
+    }
+    let (mut tried, mut extreme) = (0.0, 0.0);
+    every(&all, a.len(), (0.0, 0.0), &mut |(sum, squares)| {
+        tried += 1.0;
+        extreme += f64::from(u8::from(as_extreme((a.len() as f64, sum, squares))));
+    });
+    extreme / tried
+}
+
+/// The values of both arms less their mean: a variance by sums of squares of large numbers loses its digits.
+fn centred(a: &[f64], b: &[f64]) -> Vec<f64> {
+    let mean = a.iter().chain(b).sum::<f64>() / (a.len() + b.len()) as f64;
+    a.iter().chain(b).map(|value| value - mean).collect()
 }
 
 impl Uneven {
@@ -77,8 +99,8 @@ type Sums = (f64, f64, f64);
 
 impl Welch {
     fn of(a: &[f64], b: &[f64]) -> Self {
-        let (one, other) = (Self::sums(a), Self::sums(b));
-        Self::between(one, (one.0 + other.0, one.1 + other.1, one.2 + other.2))
+        let all = centred(a, b);
+        Self::between(Self::sums(all.get(..a.len()).unwrap_or_default()), Self::sums(&all))
     }
 
     fn sums(values: &[f64]) -> Sums {
@@ -138,6 +160,31 @@ mod tests {
         assert!(allowed <= 24 && plain > allowed, "{allowed} and {plain} of 300");
         let [allowed, plain] = wrong([10, 10], [0.3, 0.3]);
         assert!(allowed <= plain && plain <= 24, "{allowed} and {plain} of 300");
+    }
+
+    /// Two values against four have 15 relabellings: no p is below 1/15, in whatever unit the values are, the smaller arm first or last.
+    #[test]
+    fn no_p_is_smaller_than_one_of_the_relabellings() {
+        let (two, four) = ([112_112.0, 104_132.0], [235_519.0, 266_596.0, 324_048.0, 339_527.0]);
+        for unit in [1.0, 2.0, 7.0, 1e-9, 1e3, 1e9] {
+            let (two, four) = (two.map(|value| value * unit), four.map(|value| value * unit));
+            for found in [compare(&two, &four, Question::RATIO), compare(&four, &two, Question::RATIO)] {
+                let found = found.unwrap();
+                let uneven = found.uneven.unwrap();
+                assert!((uneven.p - 1.0 / 15.0).abs() < 1e-12, "{unit}: {uneven:?}");
+            }
+        }
+    }
+
+    /// The mean of values that lie far from zero takes no digit from their spread.
+    #[test]
+    fn differences_far_from_zero_are_tested_as_those_near_it() {
+        let (a, b) = ([0.0, 1.0, 2.0, 3.0, 4.5], [2.0, 22.0, 57.0, 31.0, 80.0, 64.0]);
+        let p = |far: f64| {
+            compare(&a.map(|v| v + far), &b.map(|v| v + far), Question::DIFFERENCE).unwrap().uneven.unwrap().p
+        };
+        let near = p(0.0);
+        assert!([1e6, 1e9, 3e9].iter().all(|far| (p(*far) - near).abs() < 1e-6), "{near} and {}", p(3e9));
     }
 
     /// A factor of two between arms that spread alike is found as before.

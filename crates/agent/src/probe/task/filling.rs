@@ -2,8 +2,9 @@
 
 use super::{
     COMPLETION, QUANTITIES, TaskProbe,
+    distances::{distance, regular_distance},
     program::Ended as Program,
-    slots::{Grid, Job, Jobs, Over, distance},
+    slots::{Grid, Job, Jobs, Over},
     threads::{Following, Members, Seen, look, look_for_loop},
 };
 use crate::{
@@ -23,8 +24,8 @@ use std::collections::BTreeMap;
 struct Thread {
     /// Its name, told apart from others of the name.
     name: String,
-    /// As in [`QUANTITIES`].
-    places: [Place; QUANTITIES.len()],
+    /// As in [`QUANTITIES`]; of a thread whose switches the kernel left out of the trace `response` alone.
+    places: [Option<Place>; QUANTITIES.len()],
     slots: Option<Slots>,
     unfinished: u64,
     /// Activations without the switch to the thread.
@@ -81,11 +82,16 @@ pub(super) fn filled(
     });
     for (pid, mut thread) in threads {
         let mut facts = thread.finish(&mut gathered);
-        facts.extend(seen.get(&pid).and_then(|seen| distance(&seen.wakings)).map(|ns| ("period_seen", ns)));
+        let wakings = seen.get(&pid).map_or([].as_slice(), |seen| seen.wakings.as_slice());
+        facts.extend(distance(wakings).map(|ns| ("period_seen", ns)));
+        facts.extend(regular_distance(wakings).map(|ns| ("woken_every", ns)));
         facts.extend(program.exit.map(|status| ("exit_status", u64::from(status))));
         if let Some(before) = thread.slots.as_ref().map(|slots| slots.jobs.before).filter(|before| *before > 0) {
-            let what = format!("the first {before} wakings of `{}`", thread.name);
-            let why = "they are not a period apart: its slots begin with the first that are regular".into();
+            let what = match before {
+                1 => format!("the first waking of `{}`", thread.name),
+                _ => format!("the first {before} wakings of `{}`", thread.name),
+            };
+            let why = "not a period before the next: its slots begin with the first that are regular".into();
             stage.skipped.push(Skip { what, why });
         }
         for place in thread.all() {
@@ -103,17 +109,17 @@ const LOOP_NS: u64 = 100_000_000;
 fn nothing(program: &Program, longest: Option<Activation>) -> String {
     let what = &program.words;
     let time = |ns: u64| units::human(ns.try_into().unwrap_or(i64::MAX));
+    let said = String::from_utf8_lossy(&program.output);
+    let said = said.lines().next().map(|line| format!("; it said: {line}")).unwrap_or_default();
     if let Some(one) = longest.filter(|one| one.response() >= LOOP_NS) {
         let parts = one.running().map(|ns| format!(" ({} on a CPU, preempted for {})", time(ns), time(one.preempted)));
         return format!(
             "{what} has no activation to count: a thread of it worked for {}{} without waiting, and `task` measures from a waking to \
-             the next wait. A loop that polls can report its own times: `latido help command`",
+             the next wait. A loop that polls can report its own times: `latido help command`{said}",
             time(one.response()),
             parts.unwrap_or_default()
         );
     }
-    let said = String::from_utf8_lossy(&program.output);
-    let said = said.lines().next().map(|line| format!("; it said: {line}")).unwrap_or_default();
     match program.exit {
         Some(status) => format!("{what} ended with status {status} before anything was counted{said}; see --warmup"),
         None => format!(
@@ -161,8 +167,12 @@ fn open(
         let Some(name) = names.get(pid) else { continue };
         let labels = [("task", name.as_str())];
         let mut place = |quantity| gathered.open(stage.series(quantity)?, &labels);
-        let [wakeup, running, preempted, response] = QUANTITIES.map(|(quantity, _)| place(quantity));
-        let places = [wakeup?, running?, preempted?, response?];
+        let mut places = [None; QUANTITIES.len()];
+        for (own, (quantity, _)) in places.iter_mut().zip(QUANTITIES) {
+            if quantity == "response" || !thread.is_biased() {
+                *own = Some(place(quantity)?);
+            }
+        }
         let slots = match probe.period.filter(|_| thread.urgent == urgent) {
             Some(period) => Some(Slots {
                 place: place(COMPLETION)?,
@@ -175,6 +185,15 @@ fn open(
             None => None,
         };
         let name = name.clone();
+        if thread.is_biased() {
+            let what = format!("wakeup, running and preempted of `{name}`");
+            let (unseen, count) = (thread.unseen, thread.count);
+            let why = format!(
+                "the kernel left the switch to it out of the trace in {unseen} of {count} activations: those that are left say \
+                 nothing of the others"
+            );
+            stage.skipped.push(Skip { what, why });
+        }
         threads.insert(
             *pid,
             Thread { name, places, slots, unfinished: 0, unseen: 0, until: gathered.interval().ended_ns },
@@ -200,8 +219,8 @@ impl Thread {
             self.unseen += u64::from(one.came.is_none());
             let values = [one.wakeup(), one.running(), preempted, Some(one.response())];
             for (place, value) in self.places.iter().zip(values) {
-                let Some(value) = value else { continue };
-                gathered.sample(*place, i64::try_from(value).unwrap_or(i64::MAX), one.woken, one.end);
+                let Some((place, value)) = place.zip(value) else { continue };
+                gathered.sample(place, i64::try_from(value).unwrap_or(i64::MAX), one.woken, one.end);
             }
         }
         self.unfinished += u64::from(!whole);
@@ -222,7 +241,7 @@ impl Thread {
     }
 
     fn all(&self) -> impl Iterator<Item = Place> + use<> {
-        self.places.into_iter().chain(self.slots.as_ref().map(|slots| slots.place))
+        self.places.into_iter().flatten().chain(self.slots.as_ref().map(|slots| slots.place))
     }
 }
 

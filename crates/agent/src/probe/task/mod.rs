@@ -1,5 +1,6 @@
 //! `task`: what becomes of each activation of the user's own real-time program, from the kernel's events.
 
+mod distances;
 mod filling;
 mod program;
 mod slots;
@@ -55,16 +56,18 @@ no waking, and no wakeup. When slots begin is not
 known but estimated: by the median of the wakings, which then is the zero of completion; it follows clocks that drift apart by
 at most 1 in 1000. A waking may be late by three quarters of a period and still is its slot's; by more, where another waking follows
 for the next slot. The slots begin where six of eight in a row have wakings: what a program does to prepare lies before. The period is that of the
-program's real-time and deadline threads; where it has none, of all of its threads. --limit judges response and completion; where
-it is not given, the deadline is the limit: a slot that is late or missed fails the run. Slots that are unclear alone leave it
-undecided.
+program's real-time and deadline threads; where it has none, of all of its threads. Where the kernel wakes a thread regularly,
+but not once a period, latido says so. --limit judges response and completion; where it is not given, the deadline is the limit:
+a slot that is late or missed fails the run. Slots that are unclear alone leave it undecided.
 
 Label: task (the thread's name; of the same ones the second, third, ... by their numbers).
-Facts: period_seen (ns, the median distance of its wakings), expected and seen (slots elapsed and slots with an activation),
-extra (activations beyond the first of a slot), unfinished (activations that began and did not end in time, or ended with the
-thread: their slots count as nothing), unclear (missed slots that an earlier job may have served), before (wakings before the slots begin), unseen (those
-of which only the response is known, as the switch to the thread is not in the trace: some machines keep tasks of their own
-out of it), lost and voided (events lost, and what they may have broken), exit_status (of a program that ended by itself, 128 and the signal's number).
+Facts: period_seen (ns, the median distance of its wakings), woken_every (the same where three fifths of the distances lie
+within a twentieth of it), expected and seen (slots elapsed and slots with an activation), extra (activations beyond the first
+of a slot), unfinished (activations that began and did not end in time, or ended with the thread: their slots count as nothing),
+unclear (missed slots that an earlier job may have served), before (wakings before the slots begin), unseen (those of which only
+the response is known, as the switch to the thread is not in the trace: some machines keep tasks of their own out of it), lost
+and voided (events lost, and what they may have broken), exit_status (of a program that ended by itself, 128 and the signal's
+number).
 
 Needs tracefs (root) and the events sched_switch and sched_waking; new threads are followed by sched_process_fork. All other
 events of the scheduler are recorded too, not the program's alone: what disturbed it would not be in the trace otherwise.

@@ -221,16 +221,9 @@ impl Jobs {
     }
 }
 
-/// The median distance of times that ascend.
-pub(super) fn distance(times: &[u64]) -> Option<u64> {
-    let mut gaps: Vec<u64> = times.windows(2).filter_map(|pair| Some(pair.last()? - pair.first()?)).collect();
-    gaps.sort_unstable();
-    gaps.get(gaps.len() / 2).copied()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::distances::distance, *};
     use proptest::prelude::*;
 
     /// What became of the slots of these wakings: with an activation, missed, further ones.

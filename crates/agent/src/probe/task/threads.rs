@@ -63,10 +63,20 @@ pub(super) struct Seen {
     pub comm: Comm,
     /// Activations in the interval.
     pub count: u64,
+    /// Those of them of which the trace does not have the switch to the thread.
+    pub unseen: u64,
     /// Whether it was real-time or deadline in one.
     pub urgent: bool,
     /// When it was woken, the first times in the interval.
     pub wakings: Vec<u64>,
+}
+
+impl Seen {
+    /// Whether the kernel left the switch to the thread out of more than one activation in a hundred. Which ones it leaves out is not
+    /// by chance, so that those that are left say nothing of the others.
+    pub fn is_biased(&self) -> bool {
+        self.unseen > self.count / 100
+    }
 }
 
 /// The longest activation that is not counted: one without an end, or that began before the interval.
@@ -86,6 +96,7 @@ pub(super) fn look(seen: &mut BTreeMap<i32, Seen>, interval: Interval, one: &Act
     let thread = seen.entry(one.pid).or_default();
     thread.comm = one.comm;
     thread.count += 1;
+    thread.unseen += u64::from(one.came.is_none());
     thread.urgent |= one.priority.class() != Class::Fair;
     // What begins at once catches up: it tells nothing of the period.
     if one.begun != Begun::AtOnce && thread.wakings.len() < LOOKED_AT {

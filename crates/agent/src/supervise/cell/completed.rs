@@ -27,6 +27,7 @@ pub(super) struct Found {
 /// `watched_from` is the zero of the evidence's times on CLOCK_MONOTONIC; a record's is its first slot.
 pub(super) fn complete(record: &mut Record, machine: &Machine, borrowed: &InForce, seen: Evidence, watched_from: u64) {
     let evidence = &mut record.quality;
+    evidence.unwatched = seen.unwatched;
     evidence.steal_ns = seen.steal_ns;
     evidence.smi = seen.smi;
     evidence.moved_pages = seen.moved_pages;

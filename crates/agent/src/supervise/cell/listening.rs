@@ -133,6 +133,21 @@ impl Work<'_> {
     }
 }
 
+/// What was seen by a watch that ends here; where none began, nobody looked.
+fn at_the_end(watch: Option<Watch>) -> Evidence {
+    let Some(watch) = watch else { return Evidence { unwatched: true, ..Evidence::default() } };
+    let mut seen = Evidence::default();
+    watch.finish(&mut seen);
+    seen
+}
+
+/// What was seen so far.
+fn until_now(watch: &Watch) -> Evidence {
+    let mut seen = Evidence::default();
+    watch.write(&mut seen);
+    seen
+}
+
 impl Listening {
     fn watch_begins(&mut self, cell: &Cell, loads: &[Running]) {
         self.watched_from = Clock::Monotonic.now();
@@ -146,20 +161,17 @@ impl Listening {
     }
 
     fn watch_ends(&mut self) {
-        let mut seen = Evidence::default();
-        if let Some(watch) = self.watch.take() {
-            watch.finish(&mut seen);
-        }
-        self.evidence = Some(seen);
+        self.evidence = Some(at_the_end(self.watch.take()));
     }
 
     /// A record with what only the supervisor knows.
     fn completed(&self, measured: Measured, found: &Found, borrowed: &InForce, spool: &Path) -> Parcel {
         let Measured { mut record, files, place } = measured;
-        let mut seen = self.evidence.clone().unwrap_or_default();
-        if let Some(watch) = &self.watch {
-            watch.write(&mut seen);
-        }
+        let mut seen = match (&self.watch, &self.evidence) {
+            (Some(watch), _) => until_now(watch),
+            (None, Some(ended)) => ended.clone(),
+            (None, None) => at_the_end(None),
+        };
         // Somebody may have begun to trace meanwhile; a trace that `stop_on` froze is off now.
         let meanwhile = seen.tracing.take();
         seen.tracing = Some(match record.outcome {
@@ -171,5 +183,17 @@ impl Listening {
         complete(&mut record, &found.machine, borrowed, seen, self.watched_from);
         record.quality.overheated = self.too_hot.map(|too_hot| overheated(too_hot, record.anchors.monotonic_ns));
         Parcel { record, files, dir: spool.join(place) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The measuring process may be done before the supervisor hears that it began.
+    #[test]
+    fn without_a_watch_nobody_looked() {
+        assert!(at_the_end(None).unwatched);
+        assert!(!Evidence::default().unwatched, "a watch begins with this");
     }
 }

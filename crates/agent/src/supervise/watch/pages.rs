@@ -1,11 +1,13 @@
-//! Pages of memory on the move: who touches one meanwhile has a page fault, although it is locked.
+//! Pages that the kernel moves: a thread that touches one meanwhile has a page fault, although the page is locked.
 
 use crate::machine::Root;
 
-/// How many pages the kernel has moved since it started, for whatever reason (/proc/vmstat, CONFIG_MIGRATION).
+/// How many pages the kernel has moved, or has tried to move, since it started (/proc/vmstat, CONFIG_MIGRATION). While it
+/// tries, too, the page is unmapped.
 pub fn moved(root: &Root) -> Option<u64> {
     let text = root.read("proc/vmstat")?;
-    text.lines().find_map(|line| line.strip_prefix("pgmigrate_success "))?.trim().parse().ok()
+    let count = |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<u64>().ok();
+    Some(count("pgmigrate_success ")?.saturating_add(count("pgmigrate_fail ").unwrap_or(0)))
 }
 
 #[cfg(test)]
@@ -20,6 +22,8 @@ mod tests {
         tree.write("proc/vmstat", "pgmigrate_fail 3\n");
         assert_eq!(moved(&tree.root), None);
         tree.write("proc/vmstat", "nr_free_pages 1\npgmigrate_success 92312\npgmigrate_fail 3\n");
+        assert_eq!(moved(&tree.root), Some(92_315));
+        tree.write("proc/vmstat", "pgmigrate_success 92312\n");
         assert_eq!(moved(&tree.root), Some(92_312));
     }
 }

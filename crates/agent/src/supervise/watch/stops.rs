@@ -1,9 +1,13 @@
-//! Whether the measuring process was stopped meanwhile: by a signal (SIGSTOP), a debugger, or a freezer of control groups. What it
-//! measured then says nothing of the machine.
+//! Whether the measuring process was stopped meanwhile: by a signal (SIGSTOP), a debugger, a freezer of control groups, or by a
+//! suspend of the whole machine. What it measured then says nothing of the machine.
 
-use super::freezer::{Freezers, Frozen};
+use super::{
+    freezer::{Freezers, Frozen},
+    wall::apart,
+};
 use crate::machine::{Root, task};
 use latido_model::record::Stopped;
+use latido_sys::clock::Clock;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 /// The stops of one process, looked for some ten times a second.
@@ -11,42 +15,63 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 pub struct Stops {
     pid: u32,
     freezers: Freezers,
-    last_look_ns: u64,
+    last: Moment,
     /// Since when it stands.
     since_ns: Option<u64>,
     seen: Stopped,
 }
 
+/// When latido looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// CLOCK_MONOTONIC, which stands still while the machine is suspended.
+    now_ns: u64,
+    /// How long the machine has been suspended since its boot: CLOCK_BOOTTIME less CLOCK_MONOTONIC.
+    suspended_ns: i64,
+}
+
+impl Moment {
+    /// This one.
+    pub fn now() -> Self {
+        Self { suspended_ns: apart(Clock::Boottime), now_ns: Clock::Monotonic.now() }
+    }
+}
+
+/// Two readings of CLOCK_BOOTTIME and CLOCK_MONOTONIC in a row differ by less, ns; a suspend lasts longer.
+const SUSPEND_NS: i64 = 1_000_000;
+
 impl Stops {
-    /// Of a process, from now on.
-    pub fn of(root: &Root, pid: u32, now_ns: u64) -> Self {
+    /// Of a process, from this moment on.
+    pub fn of(root: &Root, pid: u32, moment: Moment) -> Self {
         let mut freezers = Freezers::default();
         freezers.look(root, pid);
-        Self { pid, freezers, last_look_ns: now_ns, since_ns: None, seen: Stopped::default() }
+        Self { pid, freezers, last: moment, since_ns: None, seen: Stopped::default() }
     }
 
     /// One look.
-    pub fn look(&mut self, root: &Root, now_ns: u64) {
+    pub fn look(&mut self, root: &Root, moment: Moment) {
         let (standing, frozen) = self.stands(root);
         // A stop between two looks leaves word that it was continued.
         let between = match frozen {
             Frozen::Between => Some(FREEZER),
             Frozen::No | Frozen::Now => self.went_on().then_some(SIGNAL),
         };
-        self.take(standing, between, now_ns);
+        self.take(standing, between, moment);
     }
 
     /// What was seen until now; nothing of a process that went on all the time.
-    pub fn seen(&self, now_ns: u64) -> Option<Stopped> {
+    pub fn seen(&self, moment: Moment) -> Option<Stopped> {
         let mut seen = self.seen.clone();
         if let Some(since_ns) = self.since_ns {
-            add(&mut seen, now_ns.saturating_sub(since_ns));
+            add(&mut seen, moment.now_ns.saturating_sub(since_ns));
         }
         (seen.times > 0).then_some(seen)
     }
 
     /// What stops it now, and what did between the last look and this one.
-    fn take(&mut self, standing: Option<&'static str>, between: Option<&'static str>, now_ns: u64) {
+    fn take(&mut self, standing: Option<&'static str>, between: Option<&'static str>, moment: Moment) {
+        let Moment { now_ns, suspended_ns } = moment;
+        let last = std::mem::replace(&mut self.last, moment);
         match (standing, self.since_ns) {
             (Some(how), None) => {
                 self.seen.how = how.into();
@@ -59,12 +84,16 @@ impl Stops {
             (None, None) => {
                 if let Some(how) = between {
                     self.seen.how = how.into();
-                    add(&mut self.seen, now_ns.saturating_sub(self.last_look_ns));
+                    add(&mut self.seen, now_ns.saturating_sub(last.now_ns));
                 }
             }
             (Some(_), Some(_)) => {}
         }
-        self.last_look_ns = now_ns;
+        let slept = suspended_ns.saturating_sub(last.suspended_ns);
+        if slept >= SUSPEND_NS {
+            self.seen.how = SUSPEND.into();
+            add(&mut self.seen, slept.unsigned_abs());
+        }
     }
 
     fn stands(&mut self, root: &Root) -> (Option<&'static str>, Frozen) {
@@ -88,6 +117,7 @@ impl Stops {
 
 const SIGNAL: &str = "a signal";
 const FREEZER: &str = "a freezer";
+const SUSPEND: &str = "a suspend of the machine";
 
 fn add(seen: &mut Stopped, ns: u64) {
     seen.times += 1;
@@ -102,6 +132,11 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    /// A moment of a machine that was never suspended.
+    fn at(now_ns: u64) -> Moment {
+        Moment { now_ns, suspended_ns: 0 }
+    }
+
     fn stat(state: char) -> String {
         format!("70 (latido (x)) {state} 1 70 70 0 -1 4194304\n")
     }
@@ -114,15 +149,15 @@ mod tests {
         let mounts = "30 25 0:26 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n\
                       31 25 0:27 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
         tree.write("proc/self/mountinfo", mounts);
-        let mut stops = Stops::of(&tree.root, 70, 0);
-        for at in [100, 200, 300, 400, 500, 600] {
+        let mut stops = Stops::of(&tree.root, 70, at(0));
+        for ms in [100, 200, 300, 400, 500, 600] {
             for (file, stands, goes_on) in files {
-                tree.write(file, if (200..500).contains(&at) { stands } else { goes_on });
+                tree.write(file, if (200..500).contains(&ms) { stands } else { goes_on });
             }
             let (standing, _) = stops.stands(&tree.root);
-            stops.take(standing, None, at * MS);
+            stops.take(standing, None, at(ms * MS));
         }
-        stops.seen(600 * MS)
+        stops.seen(at(600 * MS))
     }
 
     #[test]
@@ -140,15 +175,28 @@ mod tests {
     #[test]
     fn a_stop_between_two_looks_counts() {
         let tree = empty();
-        let mut stops = Stops::of(&tree.root, 70, 0);
-        stops.take(None, None, 100 * MS);
-        stops.take(None, Some(SIGNAL), 200 * MS);
-        assert_eq!(stops.seen(300 * MS).map(|seen| (seen.times, seen.longest_ns)), Some((1, 100 * MS)));
-        stops.take(Some(SIGNAL), None, 300 * MS);
+        let mut stops = Stops::of(&tree.root, 70, at(0));
+        stops.take(None, None, at(100 * MS));
+        stops.take(None, Some(SIGNAL), at(200 * MS));
+        assert_eq!(stops.seen(at(300 * MS)).map(|seen| (seen.times, seen.longest_ns)), Some((1, 100 * MS)));
+        stops.take(Some(SIGNAL), None, at(300 * MS));
         assert_eq!(
-            stops.seen(900 * MS).map(|seen| (seen.times, seen.longest_ns)),
+            stops.seen(at(900 * MS)).map(|seen| (seen.times, seen.longest_ns)),
             Some((2, 600 * MS)),
             "it stands still"
         );
+    }
+
+    /// The clocks of a machine that slept for 2 s between two looks: CLOCK_MONOTONIC stood still, CLOCK_BOOTTIME went on.
+    #[test]
+    fn a_suspend_of_the_machine_is_a_stop_with_its_length() {
+        let tree = empty();
+        let mut stops = Stops::of(&tree.root, 70, Moment { now_ns: 0, suspended_ns: 5_000_000_000 });
+        stops.take(None, None, Moment { now_ns: 100 * MS, suspended_ns: 5_000_000_400 });
+        assert_eq!(stops.seen(at(100 * MS)), None, "two readings are never at the same moment");
+        stops.take(None, None, Moment { now_ns: 200 * MS, suspended_ns: 7_000_000_000 });
+        let seen = stops.seen(at(300 * MS)).unwrap();
+        assert_eq!((seen.times, seen.how.as_str()), (1, "a suspend of the machine"));
+        assert!((1_999 * MS..=2_000 * MS).contains(&seen.longest_ns), "{seen:?}");
     }
 }

@@ -17,7 +17,7 @@ pub struct Wall {
 impl Wall {
     /// From now on.
     pub fn now() -> Self {
-        Self::at(apart())
+        Self::at(apart(Clock::Realtime))
     }
 
     fn at(apart_ns: i64) -> Self {
@@ -26,7 +26,7 @@ impl Wall {
 
     /// One look.
     pub fn look(&mut self) {
-        self.take(apart());
+        self.take(apart(Clock::Realtime));
     }
 
     fn take(&mut self, apart_ns: i64) {
@@ -45,12 +45,12 @@ impl Wall {
     }
 }
 
-/// CLOCK_REALTIME less CLOCK_MONOTONIC, ns: of three readings that with the least between its two of CLOCK_MONOTONIC, so that a
+/// A clock less CLOCK_MONOTONIC, ns: of three readings that with the least between its two of CLOCK_MONOTONIC, so that a
 /// preemption between them is no step.
-fn apart() -> i64 {
+pub(super) fn apart(clock: Clock) -> i64 {
     let reading = |_| {
-        let (before, wall, after) = (Clock::Monotonic.now(), Clock::Realtime.now(), Clock::Monotonic.now());
-        (after.saturating_sub(before), wall.wrapping_sub(before).cast_signed())
+        let (before, other, after) = (Clock::Monotonic.now(), clock.now(), Clock::Monotonic.now());
+        (after.saturating_sub(before), other.wrapping_sub(before).cast_signed())
     };
     (0..3).map(reading).min_by_key(|(between, _)| *between).map_or(0, |(_, apart)| apart)
 }

@@ -6,7 +6,8 @@ use crate::common;
 use common::World;
 use std::{fs, os::unix::process::ExitStatusExt};
 
-/// Two cells, each with a load of several processes, quick to run: the probe needs no permission.
+/// Two cells, each with a load of latido and one of a program's several processes, quick to run: the probe needs no permission,
+/// and the loads take next to no processor time.
 const PLAN: &str = r#"
 schema = 1
 name = "crash"
@@ -14,7 +15,10 @@ order = "as-written"
 seed = 7
 [[group]]
 probe = [{ name = "null", samples = 100, hold = "150ms" }, { name = "null", samples = 200, hold = "150ms" }]
-load = [{ id = "busy", use = [{ name = "spin", cpu = 1, memory = 1, size = 1 }] }]
+load = [{ id = "still", use = [
+    { name = "interrupts", rate = 10, timers = 1 },
+    { name = "command", argv = ["sh", "-c", "sleep 100 & sleep 100 & wait"] },
+] }]
 scheduling = [{ policy = "other" }]
 duration = "150ms"
 warmup = "0ns"

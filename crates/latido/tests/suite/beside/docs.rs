@@ -251,7 +251,7 @@ fn every_key_of_a_stored_run_is_documented() {
         ("cell.conditions", serde_json::to_value(BTreeMap::from([("explain", 20)]))),
         ("quality.freeze", serde_json::to_value(frozen)),
         ("quality.freeze", serde_json::to_value(Freeze::Impossible { why: String::new() })),
-        ("quality", serde_json::to_value(BTreeMap::from([("moved_pages", 1)]))),
+        ("quality", serde_json::to_value(BTreeMap::from([("moved_pages", 1), ("unwatched", 1)]))),
         ("quality.reported", serde_json::to_value(reported)),
         ("quality.by_hand", serde_json::to_value(ByHand { in_force: Some(true), ..ByHand::default() })),
         ("quality.overheated", serde_json::to_value(Overheated::default())),

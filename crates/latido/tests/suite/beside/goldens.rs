@@ -84,7 +84,7 @@ fn outputs_of_stored_runs_are_as_before() {
     convert.arg(here.join("convert.py")).args([place("manifests"), place("runs-1"), place("runs")]);
     said("convert.py", convert.output().unwrap());
     let mut produce = Command::new("bash");
-    produce.arg(here.join("produce.sh")).arg(env!("CARGO_BIN_EXE_latido")).args([place("runs"), place("after")]);
+    produce.arg(here.join("produce.sh")).arg(common::small::latido()).args([place("runs"), place("after")]);
     said("produce.sh", produce.output().unwrap());
     let compared = Command::new("python3")
         .arg("-B")

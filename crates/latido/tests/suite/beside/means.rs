@@ -3,7 +3,7 @@
 
 use crate::common::{self, Need};
 
-use common::{World, realtime, stderr};
+use common::{World, faults, realtime, stderr};
 use serde_json::Value;
 
 /// Met, late and missed slots of a series, and its samples.
@@ -41,7 +41,7 @@ fn every_means_and_phase_counts_every_slot() {
             assert!(record["cell"]["seed"].as_u64().is_some(), "what decides a random phase is recorded");
             let thread = &record["quality"]["threads"][0];
             assert_eq!(thread["policy"], "fifo 80");
-            assert_eq!((thread["minor_faults"].as_u64(), thread["major_faults"].as_u64()), (Some(0), Some(0)));
+            faults::none_from_a_disk(&record);
         }
     }
 }

@@ -128,6 +128,22 @@ fn a_change_is_where_the_definition_has_it() {
     assert!(change["p"].as_f64().unwrap() < 0.05);
 }
 
+/// A slow wave has no change of level. What its values keep is an estimate with its error added, and latido says "up to".
+#[test]
+fn what_values_keep_is_told_as_a_bound() {
+    let mut text = String::new();
+    for night in 0..40_u32 {
+        writeln!(text, "night {night},{}", 100.0 + 10.0 * (f64::from(night) * 0.9).sin()).unwrap();
+    }
+    let (status, out, _) = latido(&["history", "--values", "-"], text.as_str());
+    assert_eq!(status, 0, "{out}");
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, found) = json(&["history", "--values", "-"], text);
+    let kept = found["kept"].as_f64().unwrap();
+    assert!(kept > 0.0 && kept <= 0.9, "{found}");
+    assert!(words.contains("dependence: each value keeps up to "), "{out}");
+}
+
 /// Effects with a block and a missing value are those of numpy's least squares.
 #[test]
 fn effects_are_those_of_least_squares() {

@@ -2,7 +2,7 @@
 
 use crate::common::guest as emulation;
 
-use crate::common::{World, ended, meanwhile, settled, stderr};
+use crate::common::{World, ended, meanwhile, settled, small, stderr};
 use emulation::Guest;
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
@@ -34,10 +34,7 @@ impl Far {
         let agents = world.path("agents");
         let of_arch = agents.join(std::env::consts::ARCH);
         fs::create_dir_all(&of_arch).unwrap();
-        let copy = of_arch.join("latido");
-        fs::copy(env!("CARGO_BIN_EXE_latido"), &copy).unwrap();
-        // A debug build is mostly what only a debugger reads; it would take a while through the emulated network card.
-        let _ = Command::new("strip").arg(&copy).status();
+        fs::copy(small::latido(), of_arch.join("latido")).unwrap();
         let guest = Guest::start(options)?;
         Ok(Self { world, guest, agents })
     }

@@ -5,6 +5,7 @@ pub mod attacker;
 pub mod behind;
 pub mod family;
 pub mod far;
+pub mod faults;
 pub mod guest;
 pub mod lab;
 pub mod loads;
@@ -15,7 +16,9 @@ pub mod recording;
 #[path = "../../../../import/tests/suite/samples.rs"]
 pub mod samples;
 pub mod scripted;
+pub mod small;
 pub mod ssh;
+pub mod stamps;
 #[path = "../../../../agent/tests/trees/plant.rs"]
 pub mod trees;
 mod turn;
@@ -60,7 +63,16 @@ impl World {
 
     /// The binary with arguments, not yet started.
     pub fn latido<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_latido"));
+        self.of(small::latido(), arguments)
+    }
+
+    /// The same of the binary that knows the faults that tests plant.
+    pub fn faulty<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
+        self.of(&small::built(), arguments)
+    }
+
+    fn of<'a>(&self, latido: &Path, arguments: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut command = Command::new(latido);
         command
             .args(arguments)
             .current_dir(self.dir.path())

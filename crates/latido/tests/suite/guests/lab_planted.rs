@@ -3,7 +3,7 @@
 //! `measuring/interference.rs`).
 
 use crate::common::lab as laboratory;
-use crate::common::{World, json};
+use crate::common::{World, faults, json};
 
 use laboratory::kernel;
 use serde_json::Value;
@@ -12,12 +12,17 @@ const MS: i64 = 1_000_000;
 
 /// A cell of a guest; its document, which must have this exit status. Nothing where the kernel cannot be had, which the test notes.
 fn measured(name: &str, status: i32, words: &[&str]) -> Option<Value> {
+    measured_in(&World::new(), name, status, words)
+}
+
+/// The same in a world that stays.
+fn measured_in(world: &World, name: &str, status: i32, words: &[&str]) -> Option<Value> {
     kernel(name, &format!("planted in a guest: {}", words.join(" ")))?;
-    let world = World::new();
     let lab = ["--on", "lab", "--kernel", name, "--seed", "3", "--no-report", "--json"];
     let output = world.run([&["run"], words, &lab].concat());
     let document = json(&output, status);
     world.nothing_left("after a guest");
+    faults::none(&document["records"][0]);
     Some(document)
 }
 
@@ -41,22 +46,33 @@ fn throttled(document: &Value) -> (i64, i64) {
 /// excuse.
 #[test]
 fn the_throttle_makes_one_wait_in_each_second() {
-    let Some(document) = measured("6.1-rt", 2, &["gap", "-d", "3s", "--limit", "20ms"]) else { return };
+    let world = World::new();
+    let words = ["gap", "-d", "3s", "--limit", "20ms", "--explain=2"];
+    let Some(document) = measured_in(&world, "6.1-rt", 2, &words) else { return };
     let (waits, ns) = throttled(&document);
     assert_eq!(waits, 2, "{}", document["records"][0]);
     assert!((46 * MS..=54 * MS).contains(&(ns / waits)), "{ns} ns in {waits} waits");
     assert_eq!(document["verdict"], "fail");
     let headline = document["judgement"]["headline"].as_str().unwrap();
     assert!(headline.contains("2 of ") && headline.contains("throttle made 2 of them"), "{headline}");
+    // The trace names it, too, for nearly all of both.
+    let told = json(&world.run(["trace", "explain", "last", "--json"]), 0);
+    let spikes = told["cells"][0]["spikes"].as_array().unwrap();
+    assert_eq!(spikes.len(), 2);
+    for spike in spikes {
+        let first = &spike["causes"][0];
+        assert_eq!(first["cause"], "throttled", "{}", spike["causes"]);
+        assert!(number(first, "ns") > 45 * MS, "{}", spike["causes"]);
+    }
 }
 
 /// The fair server of a newer kernel does the same for a task that starves.
 #[test]
 fn the_fair_server_makes_one_wait_in_each_second() {
-    let words = ["gap", "-d", "3s", "--limit", "20ms", "--load", "spin:cpu=1,memory=0"];
+    let words = ["gap", "-d", "2100ms", "--limit", "20ms", "--load", "spin:cpu=1,memory=0"];
     let Some(document) = measured("6.12-none", 2, &words) else { return };
     let (waits, ns) = throttled(&document);
-    // One in each second; the last may end after the 3 s, by when the server began.
+    // One in each second; the last may end after the 2.1 s, by when the server began.
     assert!((2..=3).contains(&waits), "{}", document["records"][0]);
     assert!((46 * MS..=54 * MS).contains(&(ns / waits)), "{ns} ns in {waits} waits");
     let headline = document["judgement"]["headline"].as_str().unwrap();

@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::{World, ended, installed, json, processes, realtime, root, until};
+use common::{World, ended, faults, installed, json, processes, realtime, root, until};
 use serde_json::Value;
 use std::{
     fs,
@@ -36,12 +36,6 @@ fn median(series: &Value) -> i64 {
     series["quantiles"]["0.5"].as_i64().unwrap_or_else(|| panic!("the median of {series}"))
 }
 
-fn quiet(record: &Value) {
-    for thread in record["quality"]["threads"].as_array().unwrap() {
-        assert_eq!((number(thread, "minor_faults"), number(thread, "major_faults")), (0, 0), "{thread}");
-    }
-}
-
 const KINDS: [(&str, &str); 4] = [("normal", "no"), ("inherit", "no"), ("ceiling", "no"), ("normal", "yes")];
 
 fn of_kind<'a>(record: &'a Value, quantity: &str, (kind, shared): (&str, &str)) -> &'a Value {
@@ -69,7 +63,7 @@ fn every_kind_of_mutex_has_each_call_as_often() {
         }
     }
     assert_eq!(record["quality"]["threads"][0]["policy"], "fifo 80");
-    quiet(&record);
+    faults::none_from_a_disk(&record);
 }
 
 #[test]
@@ -87,7 +81,7 @@ fn a_batch_is_a_mean_in_picoseconds() {
             assert!(median(series) > 0, "{quantity} {kind:?}: {series}");
         }
     }
-    quiet(&record);
+    faults::none_from_a_disk(&record);
 }
 
 /// A ceiling above the thread's priority makes two system calls of each pair, which no noise hides.
@@ -130,7 +124,7 @@ fn a_thread_changes_its_priority_and_has_it_again() {
         assert!(median(series) > empty, "a system call is more than nothing: {} {empty}", median(series));
     }
     assert_eq!(each["quality"]["threads"][0]["policy"], "rr 20");
-    quiet(&each);
+    faults::none_from_a_disk(&each);
 
     // An odd number of calls ends on the other level.
     let batch = record(&World::new(), &["priority", "timing=batch", "calls=21", "batch=33", "-c0"]);
@@ -140,7 +134,7 @@ fn a_thread_changes_its_priority_and_has_it_again() {
         assert!(median(series) > 0);
     }
     assert_eq!(batch["quality"]["threads"][0]["policy"], "fifo 80");
-    quiet(&batch);
+    faults::none_from_a_disk(&batch);
 }
 
 #[test]
@@ -159,7 +153,7 @@ fn sleeps_are_as_long_as_asked_or_longer() {
         }
         assert!(number(lateness, "min") >= 0, "nothing wakes before its time");
     }
-    quiet(&record);
+    faults::none_from_a_disk(&record);
 }
 
 /// What no machine's speed changes: rounds add up, there are inversions without inheritance, and none with it.
@@ -185,7 +179,7 @@ fn an_inversion_is_there_without_inheritance_and_not_with_it() {
     assert_eq!(policies, ["fifo 80", "fifo 79", "fifo 78"]);
     let helpers: Vec<bool> = threads.iter().map(|thread| thread["helper"] == true).collect();
     assert_eq!(helpers, [false, true, true]);
-    quiet(&record);
+    faults::none_from_a_disk(&record);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::common::{self, Need, attacker, recording};
 
-use common::{World, installed, skip, stderr};
+use common::{World, installed, meanwhile, skip, stderr};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs,
@@ -58,16 +58,14 @@ fn left(probe: &[&str], duration: &str, interrupted: bool) -> Option<Output> {
         [&["run"][..], probe, &["-d", duration, "--no-report", "--wait", "--", "python3", script.to_str().unwrap()]]
             .concat();
     let mut command = world.latido(words);
-    let run = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut run = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     if interrupted {
-        let until = Instant::now() + GIVEN_UP;
-        while !world.path("started").exists() && Instant::now() < until {
-            thread::sleep(Duration::from_millis(10));
-        }
+        meanwhile(&mut run, "a program that left its group", || world.path("started").exists().then_some(()));
         thread::sleep(Duration::from_millis(300));
         kill_process(Pid::from_child(&run), Signal::INT).unwrap();
     }
     let output = ended(&world, run)?;
+    assert_ne!(output.status.code(), Some(64), "nothing ran: {}", stderr(&output));
     world.nothing_left("of a program that left its group");
     Some(output)
 }
@@ -82,8 +80,8 @@ fn a_program_that_left_its_group_ends_with_the_cell() {
     assert!(output.status.code().is_some(), "{}", stderr(&output));
     left(&["command"], "10m", true).expect("`command` is deaf to the first Ctrl-C");
     if recording::tracefs(what) {
-        left(&["task", "--policy", "other"], "100ms", false).expect("the cell of `task` never ends");
-        left(&["task", "--policy", "other"], "10m", true).expect("`task` is deaf to the first Ctrl-C");
+        left(&["task"], "1s", false).expect("the cell of `task` never ends");
+        left(&["task"], "10m", true).expect("`task` is deaf to the first Ctrl-C");
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 /// Whether this machine lets root record; if not, the test is noted as skipped.
-fn traced(what: &str) -> bool {
+pub(super) fn traced(what: &str) -> bool {
     if !root(what) {
         return false;
     }
@@ -211,8 +211,7 @@ fn a_program_is_watched_from_its_start_to_its_end() {
     let completion = all.iter().find(|one| one["quantity"] == "completion").unwrap();
     let name = completion["labels"]["task"].as_str().unwrap();
     let of = |quantity| series(&record, quantity, "task", name);
-    let (wakeup, response) = (of("wakeup"), of("response"));
-    assert!(wakeup["max"].as_u64().unwrap() / 1000 <= most + 1, "{said}: {wakeup}");
+    let response = of("response");
     let facts = &completion["facts"];
     let slots = &completion["slots"];
     let slot = |key: &str| slots[key].as_u64().unwrap();
@@ -222,8 +221,16 @@ fn a_program_is_watched_from_its_start_to_its_end() {
     // A second of one thread's wake-ups and of its neighbours' fits into a ring many times over.
     assert_eq!((&facts["lost"], &facts["voided"]), (&0.into(), &0.into()), "{facts}");
     if facts["unseen"] != 0 {
+        biased_parts_are_not_told(
+            &record,
+            name,
+            facts["unseen"].as_u64().unwrap(),
+            response["count"].as_u64().unwrap(),
+        );
         return skip(what, Need::Tracefs, "this kernel keeps switches of its own out of traces");
     }
+    let wakeup = of("wakeup");
+    assert!(wakeup["max"].as_u64().unwrap() / 1000 <= most + 1, "{said}: {wakeup}");
     let parts = ["wakeup", "running", "preempted"].map(|quantity| sum(of(quantity))).iter().sum::<u64>();
     assert!(parts.abs_diff(sum(response)) <= 3, "{parts} {response}");
     // Of all tasks one has these wake-ups; the last one may end with the thread, and has no response.
@@ -237,6 +244,18 @@ fn a_program_is_watched_from_its_start_to_its_end() {
         without <= unfinished && waits.len() as u64 >= count && waits.contains(&wakeup["max"].as_u64().unwrap())
     });
     assert_eq!(same.count(), 1, "{count} {unfinished}");
+}
+
+/// Where the kernel left out the switch to the thread in more than one activation of a hundred, the few that have one would be another
+/// measurement: latido tells the responses alone, and says why.
+fn biased_parts_are_not_told(record: &Value, name: &str, unseen: u64, count: u64) {
+    let parts = record["series"].as_array().unwrap().iter().filter(|one| {
+        one["labels"]["task"] == name && ["wakeup", "running", "preempted"].iter().any(|part| one["quantity"] == *part)
+    });
+    let said = format!("wakeup, running and preempted of `{name}`");
+    let is_said = record["skipped"].as_array().unwrap().iter().any(|skip| skip["what"] == said.as_str());
+    let biased = unseen > count / 100;
+    assert_eq!((parts.count(), is_said), if biased { (0, true) } else { (3, false) }, "{unseen} of {count}: {record}");
 }
 
 /// A program that goes on is ended with the run and with what it started; also when latido is killed.
@@ -306,47 +325,6 @@ fn what_is_not_there_is_said_to_be_so() {
     assert!(why.contains("starts no program"), "{why}");
     assert!(run(&["interrupt", "task=no-such-task"]).contains("no timer woke a thread named `no-such-task`"));
 }
-
-/// A program overruns and catches up by clock_nanosleep with times that have passed. Each slot has its job: latido tells no slot
-/// as missed, but where it tells another job as surplus (a wake-up that came almost a period late).
-#[test]
-fn jobs_that_catch_up_are_not_missed() {
-    if !traced("a program that catches up") || !installed("python3", "a program that catches up") {
-        return;
-    }
-    let world = World::new();
-    let script = world.file("periodic.py", PERIODIC);
-    let script = script.to_str().unwrap();
-    let words = ["run", "task", "period=20ms", "-d4s", "--no-report", "--json", "--", "python3", script];
-    let document: Value = serde_json::from_slice(&world.run(words).stdout).unwrap();
-    let series = document["records"][0]["series"].as_array().unwrap();
-    let slots = series.iter().find(|one| one["quantity"] == "completion").unwrap_or_else(|| panic!("{document}"));
-    let of = |name: &str| slots["facts"][name].as_i64().unwrap();
-    let missed = slots["slots"]["missed"].as_i64().unwrap();
-    // Where the interval begins while the program catches up, the first jobs are of slots before it, and surplus. Slots that pass
-    // while the last job runs have none yet.
-    assert!(missed <= of("extra") + of("unclear") + 1, "{slots}");
-    // Were the calls not heeded, a third of the slots would have no job.
-    assert!((of("seen") + of("extra")) * 10 >= of("expected") * 9, "{slots}");
-    assert!(
-        slots["slots"]["late"].as_i64().unwrap() + of("extra") > 0,
-        "each seventh job lasts three periods: {slots}"
-    );
-}
-
-/// Asks for absolute times 20 ms apart, and works for 70 ms in each seventh.
-const PERIODIC: &str = "\
-import ctypes, time
-class Time(ctypes.Structure):
-    _fields_ = [('seconds', ctypes.c_long), ('ns', ctypes.c_long)]
-sleep = ctypes.CDLL(None).clock_nanosleep
-due, job = time.monotonic_ns(), 0
-while True:
-    due, job = due + 20_000_000, job + 1
-    sleep(1, 1, ctypes.byref(Time(*divmod(due, 10**9))), None)
-    end = time.monotonic_ns() + (70_000_000 if job % 7 == 0 else 0)
-    while time.monotonic_ns() < end: pass
-";
 
 /// System calls are found by name and by thread, and what they last is running, asleep, and without a CPU.
 #[test]

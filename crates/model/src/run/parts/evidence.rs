@@ -66,6 +66,7 @@ pub(super) fn of_all(records: &[&Record], begins: &[u64]) -> Evidence {
         },
         steal_ns: each.sum(|own| own.steal_ns),
         smi: each.sum(|own| own.smi),
+        unwatched: records.iter().any(|record| record.quality.unwatched),
         moved_pages: each.sum(|own| own.moved_pages),
         frequency_khz: each.worst(|own| own.frequency_khz, |a, b| (a.0.min(b.0), a.1.max(b.1))),
         temperature_mc: each.worst(|own| own.temperature_mc, |a, b| if b.0 > a.0 { b } else { a }),

@@ -73,6 +73,9 @@ fn what_one_part_does_not_know_is_not_known_of_the_whole() {
     assert_eq!(all.interrupts, Some(vec![line(14)]));
     record(&mut parts, 1).quality.threads.clear();
     assert!(pooled(&cell(), &parts, &source).unwrap().quality.threads.is_empty(), "a checkpoint has none");
+    assert!(!all.unwatched);
+    record(&mut parts, 2).quality.unwatched = true;
+    assert!(pooled(&cell(), &parts, &source).unwrap().quality.unwatched, "nobody looked at a part");
 }
 
 /// Moments lie on the time axis of the whole; a warm-up later than the first has no place on it.

@@ -147,6 +147,17 @@ fn times_and_by_shift_what_is_asked() {
     assert!(detail.contains("ratio 0.45"), "{detail}");
 }
 
+/// Four repeats against two have 15 relabellings: they decide nothing, in whatever unit and order the values are.
+#[test]
+fn fewer_repeats_of_one_side_decide_no_more_than_their_relabellings() {
+    for by in [1, 2, 7, 1000] {
+        let fixture = sides(&[112_112 * by, 104_132 * by], &[235_519, 266_596, 324_048, 339_527].map(|one| one * by));
+        let (outcome, detail) = judged(&fixture, &lower());
+        assert_eq!(outcome, Outcome::Undecided, "{detail}");
+        assert!(detail.ends_with("; undecided: 4 against 2 repeats cannot reach 5 %; 4 of each needed"), "{detail}");
+    }
+}
+
 /// Counts are compared as rates, and where none was counted as differences.
 #[test]
 fn counts_are_rates_and_zeros_give_differences() {

@@ -29,6 +29,17 @@ fn finding(check: &str, change: impl Fn(&mut Record)) -> Finding {
     findings(&record, &deciding).into_iter().find(|f| f.check == check).unwrap()
 }
 
+/// Where latido did not look, nothing of what others did is "none seen".
+#[test]
+fn what_nobody_watched_is_not_measured() {
+    for check in ["foreign tasks", "kernel threads", "steal", "run delay", "wall clock"] {
+        let unwatched = finding(check, |record| record.quality.unwatched = true);
+        assert_eq!(unwatched.grade, Unknown, "{check}");
+        assert!(crate::span::plain(&unwatched.state).contains("had no time to look"), "{check}");
+        assert_ne!(finding(check, |record| record.quality.steal_ns = Some(0)).grade, Unknown, "{check}");
+    }
+}
+
 fn dead(record: &mut Record) {
     let item = Item { name: "stress-ng".into(), options: toml::Table::new() };
     let died = Some("exit status 1 after 3 s".into());
@@ -205,6 +216,25 @@ fn a_stop_of_what_measures_is_told_with_its_length() {
     );
 }
 
+/// Sixteen processes of one program that come and go are one rival, above another one that ran longer than each of them.
+#[test]
+fn tasks_of_one_name_count_together() {
+    let task = |comm: &str, tid, ran_ns| Foreign {
+        comm: comm.into(),
+        tid,
+        policy: "fifo 90".into(),
+        cpu: 1,
+        ran_ns,
+        owner: Some(TaskOwner::Program),
+    };
+    let found = finding("foreign tasks", |r| {
+        r.quality.foreign.push(task("hog", 7, 20_000_000));
+        r.quality.foreign.extend((30..46).map(|tid| task("short", tid, 8_500_000)));
+    });
+    let told = "17 tasks at or above the own priority, most short (16 of them, fifo 90, CPU 1) for 136 ms";
+    assert_eq!(found.text(), told);
+}
+
 /// What the kernel's threads do at their normal doings is no remark; a program at the own priority is one.
 #[test]
 fn a_migration_thread_at_its_work_is_no_note() {
@@ -242,12 +272,12 @@ fn page_faults_beside_moved_pages_name_them() {
     assert_eq!(moved(2, None, Some(true)), "2 minor, 0 major while measuring");
     assert_eq!(
         moved(2, Some(92_312), Some(true)),
-        "2 minor, 0 major while measuring; the kernel moved 92312 of anybody's meanwhile and may move locked ones \
+        "2 minor, 0 major while measuring; the kernel moved or tried to move 92312 pages of any program meanwhile and may move locked ones \
          (--tune compaction stops that)"
     );
     assert_eq!(
         moved(2, Some(92_312), Some(false)),
-        "2 minor, 0 major while measuring; the kernel moved 92312 of anybody's meanwhile"
+        "2 minor, 0 major while measuring; the kernel moved or tried to move 92312 pages of any program meanwhile"
     );
 }
 
@@ -262,7 +292,7 @@ fn causes_share_what_they_explain_together() {
     };
     assert_eq!(
         finding("foreign tasks", both).text(),
-        "for 40.0 µs, which together with steal explains the samples that fail"
+        "for 40.0 µs, which together with steal may explain the samples that fail"
     );
     assert_eq!(
         finding("steal", both).text(),

@@ -9,6 +9,10 @@ use crate::{
 use latido_statistics::tail::gate::{Decision, Verdict};
 use table::TextColumn;
 
+/// From this design effect on latido says what the limits of quantiles rest on. Below it they are at most twice as wide as those of
+/// independent values.
+const CROWDED: f64 = 4.0;
+
 impl One {
     /// What a person is shown.
     pub fn text(&self, name: &str, style: Style) -> String {
@@ -21,6 +25,9 @@ impl One {
         lines.push(format!("min {min}, mean {mean}, {sd}, max {max}"));
         lines.push(String::new());
         lines.extend(table::render(self.quantile_columns(&unit), style));
+        if let Some(text) = self.crowds() {
+            lines.extend(hang("limits:", Paint::Warn, &text, style));
+        }
         lines.push(String::new());
         if let Some(limit) = &self.limit {
             lines.extend(limit_lines(limit, style));
@@ -28,6 +35,23 @@ impl One {
         lines.extend(hang("maximum:", Paint::Dim, &self.beside_the_maximum(of(self.max as f64)), style));
         lines.extend(tail_lines(&self.tail, &of, style));
         lines.join("\n") + "\n"
+    }
+
+    /// What the limits of quantiles rest on where values come in crowds.
+    fn crowds(&self) -> Option<String> {
+        let worst = self
+            .quantiles
+            .iter()
+            .map(|one| &one.quantile)
+            .max_by(|a, b| a.design_effect.total_cmp(&b.design_effect))?;
+        let own = words::trimmed(worst.p * 100.0);
+        let independent = words::count((self.count as f64 / worst.design_effect) as u64);
+        (worst.design_effect >= CROWDED).then(|| {
+            format!(
+                "values come in crowds: p{own} has the limits of {independent} independent values. Where the run holds fewer than ten \
+                 stretches of a state of the system, they are too narrow"
+            )
+        })
     }
 
     fn title(&self, name: &str) -> String {
@@ -102,7 +126,7 @@ fn tail_lines(answer: &tail::Answer, of: &impl Fn(f64) -> String, style: Style) 
     );
     let mut lines = hang("tail:", Paint::Dim, &fit, style);
     let (tone, gate) = match found.gate.verdict {
-        Verdict::Accepted => (Paint::Good, "open: the largest values look like those of one unchanging cause"),
+        Verdict::Accepted => (Paint::Good, "open: no test found more than one cause among the largest values"),
         Verdict::IntervalCensored => (Paint::Good, "open: the values are in steps, and were fitted as bins"),
         Verdict::Refused => (Paint::Warn, "shut: no levels are given"),
     };
@@ -134,4 +158,25 @@ fn tail_lines(answer: &tail::Answer, of: &impl Fn(f64) -> String, style: Style) 
         lines.extend(hang(&format!("{}:", level.once), Paint::Dim, &text, style));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Question, of};
+    use crate::terminal::Style;
+
+    /// A system that stays in each of two states for a twentieth of the run: of 20,000 values few are independent.
+    #[test]
+    fn limits_say_how_many_independent_values_they_rest_on() {
+        let text = |state: &dyn Fn(i64) -> i64| {
+            // Multiples of a prime modulo another one look independent.
+            let values: Vec<i64> = (0..20_000).map(|at| 10_000 + at * 7_919 % 1_009 + state(at)).collect();
+            of(&values, &Question { interval_ns: None, limit_ns: None, tail: None })
+                .unwrap()
+                .text("x", Style { width: 300, color: false })
+        };
+        let told = text(&|at| at / 1_000 % 2 * 8_000);
+        assert!(told.contains("values come in crowds: p") && told.contains("stretches of a state"), "{told}");
+        assert!(!text(&|_| 0).contains("values come in crowds"));
+    }
 }

@@ -62,7 +62,7 @@ fn what_the_kernel_left_out_is_a_note() {
         })
     };
     let found = of(&[("lost", 0), ("voided", 2), ("unseen", 3)]);
-    insta::assert_snapshot!(found.sentence(), @"events: 2 samples void, as events were lost, 3 without a switch, which the kernel left out: what is missing may be the worst");
+    insta::assert_snapshot!(found.sentence(), @"events: 2 samples void, as events were lost, 3 without a switch, which the kernel left out: what is missing may be the worst, and need not be like what is left");
     assert_eq!(found.grade, Note);
     assert_eq!(of(&[("lost", 0), ("voided", 0)]).grade, Grade::Ok);
     assert!(findings(&sample::record(), &Deciding::default()).iter().all(|f| f.check != "events"));

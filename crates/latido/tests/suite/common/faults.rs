@@ -1,0 +1,28 @@
+//! Page faults that the measuring threads met.
+//!
+//! latido makes its loops' code and memory resident before they begin. That no page is missing is proven where nothing else moves or
+//! maps pages: in guests of the laboratory ([`none`]), by the counted costs of each loop (`crates/rt/tests/quiet`), and on the static
+//! file by `scripts/check-faults`, which measures again what met one. On a machine that works for others, too, a thread now and then
+//! meets a minor fault that no repetition shows again; there a page that has to be read from a disk would be latido's own fault.
+
+use serde_json::Value;
+
+/// Minor and major page faults of all threads of a record.
+fn met(record: &Value) -> (u64, u64) {
+    let threads = record["quality"]["threads"].as_array().unwrap();
+    assert!(!threads.is_empty(), "{}", record["quality"]);
+    let sum = |key: &str| threads.iter().map(|thread| thread[key].as_u64().unwrap()).sum();
+    (sum("minor_faults"), sum("major_faults"))
+}
+
+/// No thread met a page fault: in a guest of the laboratory.
+pub fn none(record: &Value) {
+    if record["quality"]["threads"].as_array().is_some_and(|threads| !threads.is_empty()) {
+        assert_eq!(met(record), (0, 0), "{}", record["quality"]);
+    }
+}
+
+/// No thread waited for a page from a disk: on any machine.
+pub fn none_from_a_disk(record: &Value) {
+    assert_eq!(met(record).1, 0, "{}", record["quality"]);
+}
