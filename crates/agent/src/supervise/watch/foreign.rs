@@ -6,7 +6,7 @@
 
 use super::{
     stat::{self, Stat},
-    told::Told,
+    told::{Reading, Told},
 };
 use latido_model::{
     cpus::CpuSet,
@@ -134,12 +134,14 @@ impl Watched {
     /// Reads how long each has run: often, where one may end before the next look.
     pub fn update(&mut self, cpus: &CpuSet) {
         let (mut gone, mut demoted) = (Vec::new(), Vec::new());
-        let now = Clock::Monotonic.now();
         let priority = self.own.priority;
         for (tid, task) in &mut self.tasks {
+            let before = Clock::Monotonic.now();
             let on_cpu = stat::on_cpu(&task.dir);
+            let now = Clock::Monotonic.now();
+            let reading = Reading { before, after: now };
             if on_cpu.is_some_and(|(ran, _)| ran == task.ran_last) {
-                task.told.lately(0, now);
+                task.told.lately(0, reading);
                 continue;
             }
             // A number that another task has taken over is a task that is gone.
@@ -155,7 +157,7 @@ impl Watched {
                 continue;
             }
             let read_at = task.told.read_at();
-            let ran_ns = task.told.lately(ran.saturating_sub(task.ran_last), now);
+            let ran_ns = task.told.lately(ran.saturating_sub(task.ran_last), reading);
             let from = read_at.min(now.saturating_sub(ran_ns));
             task.ran_last = ran;
             let times = times.saturating_sub(std::mem::replace(&mut task.times_last, times)).max(1);
