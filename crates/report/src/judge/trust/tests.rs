@@ -7,8 +7,8 @@ use latido_model::{
     cell::{Item, Scheduling},
     machine::{FairBudget, FairServer},
     record::{
-        ByHand, Class, Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, Stopped, TaskOwner, Tracer,
-        Tracing, WallSteps,
+        ByHand, Class, Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, Source, Stopped, TaskOwner,
+        Told, Tracer, Tracing, WallSteps,
     },
     sample,
 };
@@ -27,6 +27,19 @@ fn finding(check: &str, change: impl Fn(&mut Record)) -> Finding {
     let deciding =
         Deciding::new(&record, Some(100_000.0), &[Stored { thread: 0, count: 10_000, cpu: None, largest: &largest }]);
     findings(&record, &deciding).into_iter().find(|f| f.check == check).unwrap()
+}
+
+/// latido looked at nothing of what another tool measured: no check passes, and what the file says of itself comes first.
+#[test]
+fn of_an_import_no_check_passes() {
+    let mut record = sample::record();
+    let says = Told { name: "lost samples".into(), text: "7 samples".into(), contaminated: true };
+    record.source = Some(Source { format: "csv".into(), findings: vec![says], ..Source::default() });
+    let all = findings(&record, &Deciding::new(&record, None, &[]));
+    assert_eq!((all[0].check.as_ref(), all[0].grade), ("lost samples", Contaminated));
+    assert!(all.len() > 10 && all[1..].iter().all(|one| one.grade == Unknown), "{all:?}");
+    record.source = None;
+    assert!(findings(&record, &Deciding::new(&record, None, &[])).iter().any(|one| one.grade == Ok));
 }
 
 /// Where latido did not look, nothing of what others did is "none seen".
