@@ -15,6 +15,17 @@ pub fn buckets(bytes: usize) -> usize {
     bytes.saturating_mul(EACH).saturating_add(ANY)
 }
 
+/// Slots that the histograms of any file may pass, used or not: a nanosecond or ten of a processor each.
+const ANY_SLOTS: u64 = 20_000_000;
+
+/// Slots of a further byte: an interval of 100 bytes that an idle program writes passes some ten thousand.
+const EACH_SLOTS: u64 = 1000;
+
+/// The most slots of a file of so many bytes.
+pub fn slots(bytes: usize) -> u64 {
+    (bytes as u64).saturating_mul(EACH_SLOTS).saturating_add(ANY_SLOTS)
+}
+
 /// Refuses more than that, in all series together.
 ///
 /// # Errors

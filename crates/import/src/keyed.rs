@@ -20,6 +20,21 @@ fn unit(name: &str) -> Result<Unit> {
     })
 }
 
+/// The most labels of a sample, and bytes of their names and texts together: each series keeps its own, and a name of a file's first
+/// line is in each of them.
+const MOST_LABELS: usize = 16;
+const MOST_LABEL_BYTES: usize = 1024;
+
+/// A label more.
+fn label(key: &mut Key, held: &mut usize, name: &str, text: &str) -> Result<()> {
+    let others = "(all fields but value, unit, at_ns, cpu, thread and quantity are labels)";
+    *held += name.len() + text.len();
+    ensure!(*held <= MOST_LABEL_BYTES, "labels of more than {MOST_LABEL_BYTES} bytes with their names {others}");
+    ensure!(key.labels.len() < MOST_LABELS, "more than {MOST_LABELS} labels {others}");
+    key.labels.insert(name.to_owned(), text.to_owned());
+    Ok(())
+}
+
 /// Adds the sample of one line. Empty fields are absent.
 ///
 /// # Errors
@@ -29,7 +44,7 @@ pub fn add<'a>(
     asked: &Asked,
     samples: &mut Samples,
 ) -> Result<()> {
-    let (mut value, mut named, mut at, mut key) = (None, None, None, Key::default());
+    let (mut value, mut named, mut at, mut key, mut held) = (None, None, None, Key::default(), 0);
     for (name, text) in fields.filter(|(_, text)| !text.trim().is_empty()) {
         let whole =
             || text.trim().parse::<u32>().with_context(|| format!("{name}: `{}` is no number", shown(text.as_bytes())));
@@ -44,13 +59,16 @@ pub fn add<'a>(
             }
             "cpu" => key.cpu = Some(whole()?),
             "thread" => key.thread = Some(whole()?),
-            "quantity" => key.quantity = Some(text.trim().to_owned()),
+            "quantity" => {
+                ensure!(text.len() <= MOST_LABEL_BYTES, "a quantity of more than {MOST_LABEL_BYTES} bytes");
+                key.quantity = Some(text.trim().to_owned());
+            }
             _ => match name.strip_prefix("value_") {
                 Some(of) => {
                     ensure!(named.replace(unit(of)?).is_none(), "a second unit");
                     ensure!(value.replace(text).is_none(), "a second value");
                 }
-                None => _ = key.labels.insert(name.to_owned(), text.trim().to_owned()),
+                None => label(&mut key, &mut held, name, text.trim())?,
             },
         }
     }
@@ -85,4 +103,29 @@ pub fn imported(tool: &str, samples: Samples, asked: &Asked) -> Result<Imported>
         series,
         ..Imported::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(fields: &[(&str, &str)]) -> String {
+        let fields = fields.iter().map(|(name, text)| (*name, Cow::Borrowed(*text)));
+        let mut samples = Samples::default();
+        let error = add(fields, &Asked::default(), &mut samples).unwrap_err();
+        assert_eq!(samples.count(), 0);
+        format!("{error:#}")
+    }
+
+    /// A name of the first line stands in each series: it is short, and there are few of them.
+    #[test]
+    fn names_that_each_series_would_keep_are_few_and_short() {
+        let long = "n".repeat(MOST_LABEL_BYTES);
+        assert!(refused(&[("value_us", "1"), (&long, "1")]).contains("more than 1024 bytes"));
+        assert!(refused(&[("value_us", "1"), ("quantity", &(long + "x"))]).contains("more than 1024 bytes"));
+        let names: Vec<String> = (0..=MOST_LABELS).map(|at| format!("n{at}")).collect();
+        let all: Vec<(&str, &str)> =
+            [("value_us", "1")].into_iter().chain(names.iter().map(|name| (name.as_str(), "1"))).collect();
+        assert!(refused(&all).contains("more than 16 labels"));
+    }
 }

@@ -2,7 +2,7 @@
 //! on the terminal but our own codes. And that the reader of stdout may go away.
 
 use anyhow::Result;
-use latido_report::terminal::printable;
+use latido_report::terminal::{printable, printable_signals};
 use std::{
     fmt::Write as _,
     io::{self, IsTerminal, Write},
@@ -20,10 +20,23 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
 ///
 /// # Errors
 /// It cannot be written.
-#[expect(clippy::disallowed_methods, reason = "the one place that cleans what it writes there")]
+#[expect(clippy::disallowed_methods, reason = "asks what it is, and writes nothing")]
 pub fn write_out(text: &str) -> Result<u8> {
+    put(&printable(text, io::stdout().is_terminal() && wants_colour()))
+}
+
+/// Writes our own signals to LAVA to stdout: they alone may look like signals.
+///
+/// # Errors
+/// They cannot be written.
+pub fn write_signals(text: &str) -> Result<u8> {
+    put(&printable_signals(text, false))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place that writes there what was cleaned")]
+fn put(text: &str) -> Result<u8> {
     let mut out = io::stdout().lock();
-    out.write_all(printable(text, out.is_terminal() && wants_colour()).as_bytes())?;
+    out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(0)
 }

@@ -38,6 +38,12 @@ pub fn commands(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Text in which nothing is a signal to LAVA, whose dispatcher reads the console of a device: `<LAVA_SIGNAL_TESTCASE ...>` is a result,
+/// `<LAVA_TEST_RUNNER EXIT>` the end of a test. The first sign is written out.
+pub fn signals(text: &str) -> Cow<'_, str> {
+    if text.contains("<LAVA_") { Cow::Owned(text.replace("<LAVA_", "\\u003cLAVA_")) } else { Cow::Borrowed(text) }
+}
+
 /// `##vso[`: two signs, a word or none, and a bracket.
 fn is_command(rest: &str) -> bool {
     rest.strip_prefix("##")
@@ -110,6 +116,16 @@ mod tests {
         for fine in ["## A heading [1]", "std::fmt::Error", "a ::b", "fe80::1", "#[derive]", "wakeup #2"] {
             assert_eq!(commands(fine), fine);
         }
+    }
+
+    /// Whoever is called like a result is none.
+    #[test]
+    fn a_console_has_no_signals_of_others() {
+        assert_eq!(
+            signals("load <LAVA_SIGNAL_TESTCASE TEST_CASE_ID=boot RESULT=pass>"),
+            "load \\u003cLAVA_SIGNAL_TESTCASE TEST_CASE_ID=boot RESULT=pass>"
+        );
+        assert_eq!(signals("LAVA <signals>"), "LAVA <signals>");
     }
 
     /// Any characters, the hidden ones far more often than by chance.

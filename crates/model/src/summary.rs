@@ -24,8 +24,26 @@ pub struct Exact {
     pub overflow: u64,
 }
 
+/// Samples that are counted in buckets.
+pub trait Counted {
+    /// How many there are.
+    fn total(&self) -> u64;
+    /// The used buckets, ascending: upper end and count.
+    fn steps(&self) -> impl Iterator<Item = (u64, u64)>;
+}
+
+impl Counted for Histogram<u64> {
+    fn total(&self) -> u64 {
+        self.len()
+    }
+
+    fn steps(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()))
+    }
+}
+
 /// The figures of one distribution from its exact sums, its histogram and its exact bands.
-pub fn summarise(exact: &Exact, histogram: &Histogram<u64>, bands: Vec<Band>) -> Summary {
+pub fn summarise(exact: &Exact, histogram: &impl Counted, bands: Vec<Band>) -> Summary {
     Summary {
         count: exact.count,
         min: exact.min,
@@ -54,20 +72,20 @@ fn sd(exact: &Exact) -> Option<f64> {
 }
 
 /// The quantiles that every summary states; null where fewer than 1/(1-p) samples support them.
-pub fn quantiles(exact: &Exact, histogram: &Histogram<u64>) -> BTreeMap<String, Option<i64>> {
+pub fn quantiles(exact: &Exact, histogram: &impl Counted) -> BTreeMap<String, Option<i64>> {
     QUANTILES.iter().map(|&(key, p)| (key.to_string(), quantile(exact, histogram, p))).collect()
 }
 
 /// The order statistic ceil(n p); `None` where fewer than 1/(1-p) samples support it.
-pub fn quantile(exact: &Exact, histogram: &Histogram<u64>, p: f64) -> Option<i64> {
+pub fn quantile(exact: &Exact, histogram: &impl Counted, p: f64) -> Option<i64> {
     if supported(exact.count, p) { at_rank(exact, histogram, rank(exact.count, p)) } else { None }
 }
 
 /// The sample of this rank, from 1, to the histogram's resolution (its bucket's upper end) within the exact extremes.
-pub fn at_rank(exact: &Exact, histogram: &Histogram<u64>, rank: u64) -> Option<i64> {
+pub fn at_rank(exact: &Exact, histogram: &impl Counted, rank: u64) -> Option<i64> {
     let (min, max) = (exact.min?, exact.max?);
     // What the histogram lacks besides the overflow lies below it: negative samples.
-    let below = exact.count.saturating_sub(exact.overflow).saturating_sub(histogram.len());
+    let below = exact.count.saturating_sub(exact.overflow).saturating_sub(histogram.total());
     if rank <= below {
         return Some(min);
     }
@@ -76,15 +94,15 @@ pub fn at_rank(exact: &Exact, histogram: &Histogram<u64>, rank: u64) -> Option<i
 }
 
 /// The value of the sample with this rank, from 1; `None` beyond the last.
-fn value_at_rank(histogram: &Histogram<u64>, rank: u64) -> Option<u64> {
-    if rank > histogram.len() {
+fn value_at_rank(histogram: &impl Counted, rank: u64) -> Option<u64> {
+    if rank > histogram.total() {
         return None;
     }
-    let mut seen = 0;
-    for step in histogram.iter_recorded() {
-        seen += step.count_since_last_iteration();
+    let mut seen = 0u64;
+    for (end, count) in histogram.steps() {
+        seen = seen.saturating_add(count);
         if seen >= rank {
-            return Some(step.value_iterated_to());
+            return Some(end);
         }
     }
     None

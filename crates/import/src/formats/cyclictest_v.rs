@@ -19,8 +19,10 @@ pub const FORMAT: Format = Format {
     read,
 };
 
-/// Values below this are counted in a table, others in a tree.
+/// Values below this are counted in a table, others in a tree: the table of a thread has up to twice so many places as it has lines
+/// times [`PLACES`], so that a line with a large value takes no more memory than one with a small value.
 const TABLE: usize = 1 << 16;
+const PLACES: u64 = 8;
 
 /// The most threads.
 const MOST_THREADS: usize = 8192;
@@ -108,7 +110,9 @@ impl Thread {
         }
         self.last = Some(line.cycle);
         self.lines += 1;
-        match usize::try_from(line.value).ok().filter(|value| *value < TABLE) {
+        let room = self.lines.saturating_mul(PLACES);
+        let is_near = |value: &usize| *value < self.table.len() || (*value < TABLE && (*value as u64) < room);
+        match usize::try_from(line.value).ok().filter(is_near) {
             Some(at) => {
                 if self.table.len() <= at {
                     self.table.resize((at + 1).next_power_of_two(), 0);
@@ -124,9 +128,16 @@ impl Thread {
 
     /// Values with their counts, ascending.
     fn rows(self) -> Vec<(i64, u64)> {
-        let table = (0..).zip(self.table);
-        let (below, above): (Vec<_>, Vec<_>) = self.others.into_iter().partition(|(value, _)| *value < 0);
-        below.into_iter().chain(table).chain(above).filter(|(_, count)| *count > 0).collect()
+        let table = (0..).zip(self.table).filter(|(_, count)| *count > 0);
+        // Sorted, and of a value that stands in both its counts together.
+        let mut rows: Vec<(i64, u64)> = table.chain(self.others).collect();
+        rows.sort_unstable();
+        rows.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            kept.1 += if is_same { next.1 } else { 0 };
+            is_same
+        });
+        rows
     }
 }
 
@@ -251,4 +262,36 @@ fn of_thread(
         }
     }
     Ok(series)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn thread(values: impl IntoIterator<Item = i64>) -> Thread {
+        let mut thread = Thread::default();
+        let lines = (0..).zip(values).map(|(cycle, value)| Line { thread: 0, cycle, value });
+        lines.for_each(|line| thread.add(line).unwrap());
+        thread
+    }
+
+    /// A line takes the same room whatever its value: a file of a line for each of 8,192 threads is small.
+    #[test]
+    fn a_large_value_takes_no_large_table() {
+        assert!(thread([65_535]).table.is_empty());
+        assert!(thread([7]).table.len() <= 8);
+        let many = thread((0..10_000).map(|at| 60_000 + at % 7));
+        assert_eq!(many.table.len(), TABLE, "a thread of many lines has its table");
+    }
+
+    proptest! {
+        /// Wherever a value is counted, its count is what it came.
+        #[test]
+        fn every_value_is_counted(values in prop::collection::vec(prop_oneof![-9i64..200, -70_000i64..140_000], 1..300)) {
+            let mut naive = BTreeMap::new();
+            values.iter().for_each(|value| *naive.entry(*value).or_insert(0u64) += 1);
+            prop_assert_eq!(thread(values).rows(), naive.into_iter().collect::<Vec<_>>());
+        }
+    }
 }

@@ -190,8 +190,29 @@ fn arms(table: Table) -> Result<Vec<Arm>, AtLine> {
         [arm] => {
             Err(AtLine { line: 0, what: format!("all values are of the arm `{}`: it takes two to compare", arm.name) })
         }
-        _ => Ok(arms),
+        _ => bounded(arms),
     }
+}
+
+/// Values of all pairs of arms together that are compared: each takes milliseconds, as random relabellings decide.
+const MOST_PAIRED: usize = 20_000;
+
+/// Up to so many values of a pair the exact tests take hardly any time.
+const FEW: usize = 20;
+
+/// Refuses what would take minutes.
+fn bounded(arms: Vec<Arm>) -> Result<Vec<Arm>, AtLine> {
+    let pairs = arms.iter().enumerate().flat_map(|(at, one)| arms.iter().skip(at + 1).map(move |other| (one, other)));
+    let paired: usize =
+        pairs.map(|(one, other)| one.values.len() + other.values.len()).filter(|many| *many > FEW).sum();
+    if paired > MOST_PAIRED {
+        let what = format!(
+            "{} arms whose pairs have {paired} values together, more than {MOST_PAIRED}: compare fewer arms at a time",
+            arms.len()
+        );
+        return Err(AtLine { line: 0, what });
+    }
+    Ok(arms)
 }
 
 fn question(args: &Args) -> Result<Question, Usage> {

@@ -95,7 +95,7 @@ pub fn run(args: Args) -> Result<u8> {
     let root = store::root(args.store.as_deref())?;
     let came = import::run(&root, &wanted)?;
     let all = [came.run];
-    let found = outcome::pooled(&all)?;
+    let found = outcome::pooled(&all);
     let [JudgedRun { run, judgement, explained, maxima, chains, .. }] = &all;
     let text = match args.json {
         true => latido_report::formats::json::document(run, judgement, None)?,

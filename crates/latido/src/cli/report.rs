@@ -71,7 +71,7 @@ pub fn run(args: Args) -> Result<u8> {
         let (id, plan) = (&judged.run.meta.id, &judged.run.meta.plan);
         tell(&format!("note: --published: the plan `{plan}` of {id} names no printed numbers to set beside"));
     }
-    let found = outcome::pooled(&all)?;
+    let found = outcome::pooled(&all);
     if let Some(path) = &output {
         outcome::unless_foreign(path, args.output.is_none())?;
     }

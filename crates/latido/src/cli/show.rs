@@ -31,7 +31,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<u8> {
     let root = store::root(args.store.as_deref())?;
     let all = [outcome::judged(&store::find(&root, &args.run)?)?];
-    let found = outcome::pooled(&all)?;
+    let found = outcome::pooled(&all);
     let [JudgedRun { run, judgement, .. }] = &all;
     let text = match args.json {
         true => json::document(run, judgement, args.tail.then_some(&found))?,

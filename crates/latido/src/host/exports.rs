@@ -2,7 +2,7 @@
 
 use crate::{
     durable,
-    output::{tell, write_out},
+    output::{tell, write_out, write_signals},
     store,
 };
 use anyhow::{Context, Result, bail, ensure};
@@ -14,6 +14,9 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
+
+/// The format that consists of signals.
+const LAVA: &str = "lava";
 
 /// A format and where it goes; `-` is stdout.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +86,8 @@ pub fn write(runs: &[JudgedRun], wanted: &Wanted, options: Options) -> Result<()
             tell_left_out(wanted, &written);
             if wanted.to_stdout() {
                 let text = String::from_utf8(written.bytes).context("it is no text and cannot go to stdout")?;
-                return write_out(&text).map(|_| ());
+                let put = if format.name == LAVA { write_signals } else { write_out };
+                return put(&text).map(|_| ());
             }
             replace(&wanted.path, &written.bytes)
         }

@@ -70,10 +70,7 @@ pub fn traced(cell: &StoredCell, see: &mut dyn FnMut(&[u8])) -> Result<()> {
 }
 
 /// Pools the cells of runs.
-///
-/// # Errors
-/// None in practice.
-pub fn pooled(all: &[JudgedRun]) -> Result<Configurations> {
+pub fn pooled(all: &[JudgedRun]) -> Configurations {
     judged::pooled(all, &store::series_data)
 }
 
@@ -100,7 +97,7 @@ pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Sc
 pub(super) fn present(mut one: JudgedRun, how: &How, screen: &mut Screen) -> Result<u8> {
     explain(&mut one);
     let all = [one];
-    let found = pooled(&all)?;
+    let found = pooled(&all);
     let [one] = &all;
     let text = match how.json {
         true => json::document(&one.run, &one.judgement, None)?,

@@ -37,6 +37,10 @@ const KEPT: usize = 64 << 20;
 const AT_ONCE: usize = 256;
 const WRITING: usize = 8;
 
+/// Distributions of all files of a run together, told apart by quantity and labels, besides one for each file: each takes some 25 KB of
+/// memory where the run is judged, and a file tells them apart by a few bytes.
+const MOST_DISTRIBUTIONS: usize = 4096;
+
 /// What is wanted.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
@@ -70,9 +74,9 @@ pub fn run(root: &Path, wanted: &Wanted) -> Result<Came> {
     let found = files::all(&wanted.paths);
     let several = found.len() > 1;
     let (mut draft, mut failed, mut passed) = (None, 0, 0);
-    let mut machines = BTreeSet::new();
+    let (mut machines, mut distributions) = (BTreeSet::new(), 0);
     for Found { path, named } in found {
-        let told = match one(&path, wanted) {
+        let told = match one(&path, wanted).and_then(|read| bounded(read, &mut distributions)) {
             Ok(Some(read)) => {
                 let draft = match &mut draft {
                     Some(draft) => draft,
@@ -102,6 +106,20 @@ pub fn run(root: &Path, wanted: &Wanted) -> Result<Came> {
     let mut run = outcome::judged(&draft.dir)?;
     run.run.meta = draft.finish(run.judgement.verdict, false, &run.judgement.headline.sentence())?;
     Ok(Came { run, failed })
+}
+
+/// Refuses a file with which a run has more distributions than one takes.
+fn bounded(read: Option<Read>, distributions: &mut usize) -> Result<Option<Read>> {
+    let series = read.iter().flat_map(|read| &read.imported.series);
+    let apart = series.map(|one| (&one.quantity, &one.labels)).collect::<BTreeSet<_>>().len();
+    let all = *distributions + apart.saturating_sub(1);
+    ensure!(
+        all <= MOST_DISTRIBUTIONS,
+        "with its {apart} series of other quantities or labels the run has more than {MOST_DISTRIBUTIONS}: import the rest of the files \
+         into another run"
+    );
+    *distributions = all;
+    Ok(read)
 }
 
 /// A file that was read.

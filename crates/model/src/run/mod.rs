@@ -5,6 +5,7 @@ pub mod bounds;
 pub mod codec;
 mod keys;
 pub mod late;
+pub mod packed;
 pub mod parts;
 pub mod pool;
 pub mod tolerant;

@@ -3,7 +3,7 @@
 use crate::{
     record::{Band, Bounds, Slots, Summary},
     run::codec,
-    summary::{Exact, quantiles},
+    summary::{Counted, Exact, quantiles},
 };
 use anyhow::{Result, anyhow};
 use hdrhistogram::Histogram;
@@ -12,13 +12,13 @@ use hdrhistogram::Histogram;
 /// quantiles come from the pooled histogram. Bands survive where all have the same edges. `negative` samples are below
 /// zero; what else the histogram lacks is above its range. Where another tool has counted one of them, all are bounds, and
 /// their quantiles are to come from their bins.
-pub fn summaries(parts: &[Summary], histogram: &Histogram<u64>, negative: u64) -> Summary {
+pub fn summaries(parts: &[Summary], histogram: &impl Counted, negative: u64) -> Summary {
     let count: u64 = parts.iter().map(|part| part.count).fold(0, u64::saturating_add);
     if parts.iter().any(|part| part.bounds.is_some()) {
         let bounds = |part: &Summary| (part.count, part.bounds.clone().unwrap_or_else(|| Bounds::exact(part)));
         return Summary::bounded(count, Bounds::pooled(&parts.iter().map(bounds).collect::<Vec<_>>()));
     }
-    let overflow = count.saturating_sub(histogram.len()).saturating_sub(negative);
+    let overflow = count.saturating_sub(histogram.total()).saturating_sub(negative);
     let min = parts.iter().filter_map(|part| part.min).min();
     let max = parts.iter().filter_map(|part| part.max).max();
     let (mean, sd) = moments(parts);

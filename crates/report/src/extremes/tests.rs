@@ -28,7 +28,7 @@ fn stored(samples: &[i64], limit: Option<i64>) -> Extremes {
     cell.conditions.limit = limit.map(|limit| Ns(limit as u64));
     let fixture = Fixture::new(vec![(cell, vec![samples.to_vec()])]);
     let own = &fixture.run.cells[0];
-    let repeat = Repeat::of("run", own, own.record().unwrap(), &fixture, &mut Vec::new()).unwrap();
+    let repeat = Repeat::of("run", own, own.record().unwrap(), &fixture, &mut Vec::new());
     Extremes::of(&repeat, &repeat.quantities[0].tracks[0], limit)
 }
 
@@ -93,7 +93,7 @@ fn a_record_that_lacks_what_it_takes_says_so() {
     let fixture = Fixture::new(vec![(cell, vec![pareto(1_000, 0.0, 5)])]);
     let own = &fixture.run.cells[0];
     let of = |change: &dyn Fn(&mut Track)| {
-        let mut repeat = Repeat::of("run", own, own.record().unwrap(), &fixture, &mut Vec::new()).unwrap();
+        let mut repeat = Repeat::of("run", own, own.record().unwrap(), &fixture, &mut Vec::new());
         repeat.tracks_mut().for_each(change);
         Extremes::of(&repeat, &repeat.quantities[0].tracks[0], None).tail.reasons().join("; ")
     };

@@ -7,7 +7,6 @@ use super::{
     title,
     unseen::{Rarity, Watch, bursts, crowd_ns},
 };
-use anyhow::Result;
 use latido_model::{
     cell::{Axis, Cell},
     machine::Machine,
@@ -52,10 +51,7 @@ impl Configuration {
     }
 
     /// Pools the repeats, each quantity where it first appears.
-    ///
-    /// # Errors
-    /// None in practice: see [`Pooled::over`].
-    pub fn pool(&mut self) -> Result<()> {
+    pub fn pool(&mut self) {
         let mut groups: Vec<Vec<&RepeatQuantity>> = Vec::new();
         for one in self.repeats.iter().flat_map(|repeat| &repeat.quantities) {
             let alike = |group: &&mut Vec<&RepeatQuantity>| {
@@ -70,9 +66,7 @@ impl Configuration {
             let judged = group.first().is_some_and(|one| self.measurand.judges(&one.pooled.quantity));
             self.cell.conditions.limit.filter(|_| judged)
         };
-        let pooled = groups.iter().filter_map(|group| Pooled::over(group, limit(group)).transpose());
-        self.quantities = pooled.collect::<Result<_>>()?;
-        Ok(())
+        self.quantities = groups.iter().filter_map(|group| Pooled::over(group, limit(group))).collect();
     }
 
     /// The quantities that tables show: those with samples, or all where none has any.
@@ -153,13 +147,7 @@ pub struct Configurations {
 }
 
 /// Gathers the measured cells of one or several runs and pools what is the same.
-///
-/// # Errors
-/// None in practice: see [`Pooled::over`].
-pub fn configurations<'a>(
-    runs: impl IntoIterator<Item = &'a Run>,
-    source: &dyn SeriesSource,
-) -> Result<Configurations> {
+pub fn configurations<'a>(runs: impl IntoIterator<Item = &'a Run>, source: &dyn SeriesSource) -> Configurations {
     let mut found = Configurations::default();
     let mut members: Vec<&Record> = Vec::new();
     let mut left_out: Vec<(String, Vec<u32>)> = Vec::new();
@@ -179,7 +167,7 @@ pub fn configurations<'a>(
                 found.all.push(Configuration::new(record, &cell.measurand));
                 found.all.len() - 1
             });
-            let repeat = Repeat::of(&run.meta.id, cell, record, source, &mut found.problems)?;
+            let repeat = Repeat::of(&run.meta.id, cell, record, source, &mut found.problems);
             if let Some(configuration) = found.all.get_mut(at) {
                 configuration.repeats.push(repeat);
             }
@@ -188,11 +176,11 @@ pub fn configurations<'a>(
     found.problems.extend(left_out.iter().map(|(of, repeats)| copied(of, repeats)));
     let labels = label::labels(&found.all);
     for (configuration, label) in found.all.iter_mut().zip(labels) {
-        configuration.pool()?;
+        configuration.pool();
         configuration.label = label.text;
         configuration.short = label.short;
     }
-    Ok(found)
+    found
 }
 
 /// Whose member a record is: its cell's name without the repeat, and its kernel.
@@ -236,6 +224,7 @@ mod tests {
     use latido_model::{
         record::{Series, Slots},
         sample::{self, Fixture, cell, probing, quiet, under, with_spike},
+        summary::Counted,
     };
 
     #[test]
@@ -246,7 +235,7 @@ mod tests {
             (under("busy"), vec![quiet(2)]),
             (again, vec![with_spike(0, 4_000, 150_000), quiet(1)]),
         ]);
-        let found = configurations([&fixture.run], &fixture).unwrap();
+        let found = configurations([&fixture.run], &fixture);
         assert_eq!(found.problems, Vec::<String>::new());
         let [idle, busy] = &found.all[..] else { panic!("{found:?}") };
         assert_eq!((idle.label.as_str(), busy.label.as_str()), ("idle", "busy"));
@@ -260,8 +249,8 @@ mod tests {
         let own: Vec<_> = idle.repeats.iter().map(|repeat| &repeat.quantities[0].pooled).collect();
         assert_eq!(own.iter().map(|one| one.above_limit).collect::<Vec<_>>(), [Some(0), Some(1)]);
         assert_eq!(own[1].summary.max, Some(150_000));
-        assert_eq!((own[0].histogram.len(), own[0].elapsed_ns), (20_000, 20_000_000_000));
-        assert_eq!(latency.histogram.len(), 40_000);
+        assert_eq!((own[0].histogram.total(), own[0].elapsed_ns), (20_000, 20_000_000_000));
+        assert_eq!(latency.histogram.total(), 40_000);
         assert_eq!(latency.elapsed_ns, 40_000_000_000);
     }
 
@@ -271,7 +260,7 @@ mod tests {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
         fixture.record(1).series[0].unit = "urad".into();
         fixture.record(1).series[0].facts = [("fell".to_owned(), 1)].into();
-        let found = configurations([&fixture.run], &fixture).unwrap();
+        let found = configurations([&fixture.run], &fixture);
         let pooled = &found.all[0].quantities[0];
         assert!(found.all[0].cell.conditions.limit.is_some() && pooled.above_limit.is_none());
         assert_eq!(found.all[0].tracks(pooled).next().unwrap().1.facts.get("fell"), Some(&1));
@@ -281,7 +270,7 @@ mod tests {
     #[test]
     fn what_is_not_judged_has_no_limit() {
         let mut fixture = Fixture::new(vec![(cell(), vec![with_spike(0, 7, 150_000)])]);
-        let of = |fixture: &Fixture| configurations([&fixture.run], fixture).unwrap().all[0].quantities[0].above_limit;
+        let of = |fixture: &Fixture| configurations([&fixture.run], fixture).all[0].quantities[0].above_limit;
         assert_eq!(of(&fixture), Some(1));
         let quantity = &mut fixture.run.cells[0].measurand.quantities[0];
         *quantity = quantity.clone().beside();
@@ -304,10 +293,10 @@ mod tests {
             data.missed = Some(sample::data(&[3_000_000]).histogram);
             Ok(data)
         };
-        let found = configurations([&run], &load).unwrap();
+        let found = configurations([&run], &load);
         let latency = &found.all[0].quantities[0];
         assert_eq!((latency.summary.count, latency.summary.max), (10_001, Some(3_000_000)));
-        assert_eq!((latency.plain.count, latency.histogram.len()), (10_000, 10_001));
+        assert_eq!((latency.plain.count, latency.histogram.total()), (10_000, 10_001));
         assert!(latency.plain.max < Some(30_000));
     }
 
@@ -318,7 +307,7 @@ mod tests {
             anyhow::ensure!(s.thread == 0, "histogram-1.hdr is gone");
             fixture.series(c, s)
         };
-        let found = configurations([&fixture.run], &load).unwrap();
+        let found = configurations([&fixture.run], &load);
         assert_eq!(found.all[0].quantities[0].summary.count, 10_000);
         assert!(found.problems[0].contains("histogram-1.hdr is gone"), "{:?}", found.problems);
     }
@@ -333,7 +322,7 @@ mod tests {
         let written: Vec<Cell> = [each(1), each(2)].concat();
         let mut fixture = Fixture::new(written.into_iter().map(|cell| (cell, vec![quiet(0)])).collect());
         fixture.run.cells.reverse();
-        let found = configurations([&fixture.run], &fixture).unwrap();
+        let found = configurations([&fixture.run], &fixture);
         let labels: Vec<&str> = found.all.iter().map(|c| c.label.as_str()).collect();
         assert_eq!(labels, ["wakeup, idle", "gap, idle", "wakeup, busy", "gap, busy"]);
     }
@@ -343,7 +332,7 @@ mod tests {
         let a = Fixture::new(vec![(cell(), vec![quiet(0)])]);
         let mut b = Fixture::new(vec![(cell(), vec![quiet(0)])]);
         b.record(1).machine.kernel = "6.12.48-rt".into();
-        let found = configurations([&a.run, &b.run], &a).unwrap();
+        let found = configurations([&a.run, &b.run], &a);
         let labels: Vec<&str> = found.all.iter().map(|c| c.label.as_str()).collect();
         assert_eq!(labels, ["6.12.48", "6.12.48-rt"]);
     }

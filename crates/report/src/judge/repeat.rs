@@ -6,12 +6,10 @@ use super::{
     parts,
 };
 use crate::statistics::pool;
-use anyhow::Result;
-use hdrhistogram::Histogram;
 use latido_model::{
     plan::expect::NS,
     record::{Block, Evidence, LoadRecord, Point, Record, Sample, Series, Slots, Summary},
-    run::{SeriesData, SeriesSource, StoredCell, codec},
+    run::{SeriesData, SeriesSource, StoredCell, packed::Packed},
     units::Ns,
 };
 use std::collections::BTreeMap;
@@ -69,9 +67,9 @@ pub struct Pooled {
     /// what no limit looks at.
     pub above_limit: Option<u64>,
     /// Histogram of the samples as woken.
-    pub woken: Histogram<u64>,
+    pub woken: Packed,
     /// Histogram of the decisive distribution.
-    pub histogram: Histogram<u64>,
+    pub histogram: Packed,
     /// Time measured by all threads together, ns.
     pub elapsed_ns: u64,
     /// Samples below zero, which no histogram holds.
@@ -111,16 +109,13 @@ impl Track {
 
 impl Repeat {
     /// A record with the data of its series; what cannot be read is left out and added to the problems.
-    ///
-    /// # Errors
-    /// None in practice: see [`pool::histograms`].
     pub fn of(
         run: &str,
         cell: &StoredCell,
         record: &Record,
         source: &dyn SeriesSource,
         problems: &mut Vec<String>,
-    ) -> Result<Self> {
+    ) -> Self {
         let mut parts: Vec<Gathered> = Vec::new();
         for series in &record.series {
             let data = match source.series(cell, series) {
@@ -132,10 +127,10 @@ impl Repeat {
             };
             let at = parts.iter().position(|part| part.is_of(series)).unwrap_or(parts.len());
             if at == parts.len() {
-                parts.push(Gathered::new(series)?);
+                parts.push(Gathered::new(series));
             }
             let Some(part) = parts.get_mut(at) else { continue };
-            part.take(series, data)?;
+            part.take(series, data);
         }
         let limit = |quantity: &str| record.cell.conditions.limit.filter(|_| cell.measurand.judges(quantity));
         let pool = |part: Gathered<'_>| {
@@ -143,8 +138,8 @@ impl Repeat {
             let period_ns = part.first.slots.and(cell.measurand.period).map(|period| period.0);
             part.pool(limit, record.elapsed_ns, period_ns)
         };
-        let quantities = parts.into_iter().map(pool).collect::<Result<_>>()?;
-        Ok(Self {
+        let quantities = parts.into_iter().map(pool).collect();
+        Self {
             run: run.into(),
             number: cell.number,
             boot: record.cell.boot,
@@ -155,7 +150,7 @@ impl Repeat {
             quantities,
             parts: parts::told(cell),
             seams: parts::seams(cell),
-        })
+        }
     }
 }
 
@@ -173,16 +168,16 @@ struct Gathered<'a> {
     slots: Vec<Slots>,
     negative: u64,
     /// The sum of all threads: thousands of them have thousands of histograms.
-    woken: Histogram<u64>,
-    missed: Histogram<u64>,
+    woken: Packed,
+    missed: Packed,
     tracks: Vec<Track>,
     bins: Vec<Option<Bins>>,
 }
 
 impl<'a> Gathered<'a> {
-    fn new(first: &'a Series) -> Result<Self> {
-        let (woken, missed) = (codec::histogram()?, codec::histogram()?);
-        Ok(Self { first, slots: Vec::new(), negative: 0, woken, missed, tracks: Vec::new(), bins: Vec::new() })
+    fn new(first: &'a Series) -> Self {
+        let (woken, missed) = (Packed::default(), Packed::default());
+        Self { first, slots: Vec::new(), negative: 0, woken, missed, tracks: Vec::new(), bins: Vec::new() }
     }
 
     fn is_of(&self, other: &Series) -> bool {
@@ -190,11 +185,11 @@ impl<'a> Gathered<'a> {
         (&own.quantity, &own.labels, &own.unit) == (&other.quantity, &other.labels, &other.unit)
     }
 
-    fn take(&mut self, series: &Series, data: SeriesData) -> Result<()> {
+    fn take(&mut self, series: &Series, data: SeriesData) {
         self.slots.extend(series.slots);
         self.negative = self.negative.saturating_add(series.negative);
-        pool::add(&mut self.woken, &data.histogram)?;
-        data.missed.iter().try_for_each(|missed| pool::add(&mut self.missed, missed))?;
+        self.woken.add(&data.histogram);
+        data.missed.iter().for_each(|missed| self.missed.add(missed));
         self.bins.push(series.bounds.as_ref().map(|_| {
             let quantized = series.quantized.clone().unwrap_or_default();
             let whole = !quantized.cut && quantized.above.is_none();
@@ -210,12 +205,11 @@ impl<'a> Gathered<'a> {
             samples: data.samples,
             facts: series.facts.clone(),
         });
-        Ok(())
     }
 
-    fn pool(self, limit: Option<Ns>, elapsed_ns: u64, period_ns: Option<u64>) -> Result<RepeatQuantity> {
+    fn pool(self, limit: Option<Ns>, elapsed_ns: u64, period_ns: Option<u64>) -> RepeatQuantity {
         let woken = self.woken;
-        let histogram = pool::histograms([&woken, &self.missed])?;
+        let histogram = Packed::sum([&woken, &self.missed]);
         let key = (self.first.quantity.as_str(), &self.first.labels, self.first.unit.as_str());
         let sums = Sums {
             slots: pool::slots(self.slots),
@@ -227,7 +221,7 @@ impl<'a> Gathered<'a> {
         let mut pooled = Pooled::new(key, &self.tracks.iter().collect::<Vec<_>>(), sums, woken, histogram, limit);
         let threads: Vec<Thread<'_>> = self.tracks.iter().map(Track::over_time).collect();
         pooled.crowds = Crowds::of(&threads, &pooled.summary, period_ns, elapsed_ns);
-        Ok(RepeatQuantity { pooled, tracks: self.tracks })
+        RepeatQuantity { pooled, tracks: self.tracks }
     }
 }
 
@@ -242,11 +236,8 @@ struct Sums {
 impl Pooled {
     /// Several repeats of one quantity as one; `None` of none. Moments are taken of all threads in turn, as if they had
     /// been measured together.
-    ///
-    /// # Errors
-    /// None in practice: see [`pool::histograms`].
-    pub fn over(repeats: &[&RepeatQuantity], limit: Option<Ns>) -> Result<Option<Self>> {
-        let Some(first) = repeats.first().map(|one| &one.pooled) else { return Ok(None) };
+    pub fn over(repeats: &[&RepeatQuantity], limit: Option<Ns>) -> Option<Self> {
+        let first = &repeats.first()?.pooled;
         let each = || repeats.iter().map(|one| &one.pooled);
         let tracks: Vec<&Track> = repeats.iter().flat_map(|one| &one.tracks).collect();
         let sums = Sums {
@@ -255,10 +246,10 @@ impl Pooled {
             negative: each().map(|one| one.negative).fold(0, u64::saturating_add),
             bins: Bins::merged(each().map(|one| one.bins.as_ref())),
         };
-        let woken = pool::histograms(each().map(|one| &one.woken))?;
-        let histogram = pool::histograms(each().map(|one| &one.histogram))?;
+        let woken = Packed::sum(each().map(|one| &one.woken));
+        let histogram = Packed::sum(each().map(|one| &one.histogram));
         let crowds = Crowds::over(each().map(|one| (&one.crowds, one.summary.count)));
-        Ok(Some(Self { crowds, ..Self::new(first.key(), &tracks, sums, woken, histogram, limit) }))
+        Some(Self { crowds, ..Self::new(first.key(), &tracks, sums, woken, histogram, limit) })
     }
 
     /// What tells it from the other quantities of its cell: name, labels, unit.
@@ -270,8 +261,8 @@ impl Pooled {
         (quantity, labels, unit): (&str, &BTreeMap<String, String>, &str),
         tracks: &[&Track],
         sums: Sums,
-        woken: Histogram<u64>,
-        histogram: Histogram<u64>,
+        woken: Packed,
+        histogram: Packed,
         limit: Option<Ns>,
     ) -> Self {
         let summaries: Vec<Summary> = tracks.iter().map(|track| track.summary.clone()).collect();

@@ -69,10 +69,7 @@ impl JudgedRun {
 }
 
 /// Pools the cells of runs.
-///
-/// # Errors
-/// None in practice: see [`configurations`].
-pub fn pooled(all: &[JudgedRun], source: &dyn SeriesSource) -> Result<Configurations> {
+pub fn pooled(all: &[JudgedRun], source: &dyn SeriesSource) -> Configurations {
     configurations(all.iter().map(|one| &one.run), source)
 }
 

@@ -10,7 +10,7 @@ use crate::{
 };
 use latido_model::{
     plan::{Statistic, expect::NS},
-    summary::{self, Exact},
+    summary::{self, Counted, Exact},
     units::human,
 };
 
@@ -141,7 +141,7 @@ pub(super) fn of(pooled: &Pooled, statistic: Statistic, continuous: bool) -> Res
 
 /// Samples above the histogram's range.
 pub(super) fn beyond(pooled: &Pooled) -> u64 {
-    pooled.summary.count.saturating_sub(pooled.histogram.len()).saturating_sub(pooled.negative)
+    pooled.summary.count.saturating_sub(pooled.histogram.total()).saturating_sub(pooled.negative)
 }
 
 fn bins(pooled: &Pooled) -> Bins {

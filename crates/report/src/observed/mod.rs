@@ -28,6 +28,7 @@ use latido_model::{
     quantity::Measurand,
     record::{LoadRecord, Record, Series},
     run::{Run, SeriesData, SeriesSource, StoredCell, codec},
+    summary::Counted,
     verdict::Verdict,
     written,
 };
@@ -101,7 +102,7 @@ pub struct Wanted {
 /// What cannot be read is among the problems.
 ///
 /// # Errors
-/// None in practice: see [`crate::judge::repeat::Repeat::of`].
+/// None in practice.
 pub fn of_run(
     run: &Run,
     wanted: Wanted,
@@ -118,7 +119,7 @@ pub fn of_run(
         let first = members.iter().find(|first| copies::are(first, record));
         let copied = first.map(|first| format!("identical to repeat {}: such members count once", first.cell.repeat));
         members.extend(record.machine.emulated.is_some().then_some(record));
-        let repeat = Repeat::of(&run.meta.id, cell, record, source, problems)?;
+        let repeat = Repeat::of(&run.meta.id, cell, record, source, problems);
         let facts = facts(record);
         let facts = known.iter().find(|other| ***other == facts).cloned().unwrap_or_else(|| {
             let new = Rc::new(facts);
@@ -222,10 +223,10 @@ fn samples(pooled: &Pooled) -> Vec<(i64, u64)> {
     if summary.bounds.is_some() && pooled.bins.as_ref().is_none_or(|bins| !bins.whole) {
         return Vec::new();
     }
-    let held = histogram.iter_recorded().map(|step| {
-        let value = i64::try_from(step.value_iterated_to()).unwrap_or(i64::MAX);
+    let held = histogram.steps().map(|(end, count)| {
+        let value = i64::try_from(end).unwrap_or(i64::MAX);
         // A bucket reaches further than what lies in it.
-        (value.min(summary.max.unwrap_or(value)), step.count_at_value())
+        (value.min(summary.max.unwrap_or(value)), count)
     });
     let beyond = figure::beyond(pooled);
     let below = summary.min.map(|min| (min, pooled.negative));

@@ -2,7 +2,10 @@
 
 use crate::judge::repeat::{Pooled, RepeatQuantity, Track};
 use hdrhistogram::Histogram;
-use latido_model::record::{BAND_EDGES, Band, Block, Class, QUANTILES, Sample, Slots, Summary};
+use latido_model::{
+    record::{BAND_EDGES, Band, Block, Class, QUANTILES, Sample, Slots, Summary},
+    run::packed::Packed,
+};
 
 /// Time between two samples, ns.
 pub const PERIOD: u64 = 1_000_000;
@@ -100,8 +103,8 @@ impl SampleRecorder {
             slots: Some(Slots { met: self.count, late: 0, missed: 0 }),
             above_limit: limit.map(above),
             bins: None,
-            woken: self.histogram.clone(),
-            histogram: self.histogram,
+            woken: Packed::from_histogram(&self.histogram),
+            histogram: Packed::from_histogram(&self.histogram),
             elapsed_ns: self.count * PERIOD,
             negative: 0,
             crowds: crate::judge::crowds::Crowds::default(),

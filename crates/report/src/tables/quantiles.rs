@@ -7,7 +7,7 @@ use crate::{
 };
 use latido_model::{
     record::{QUANTILES, quantized::at_rank as at_rank_of_bins},
-    summary::{Exact, at_rank},
+    summary::{Counted, Exact, at_rank},
 };
 use latido_statistics::quantile::ranks_among;
 
@@ -28,7 +28,7 @@ pub fn estimate(pooled: &Pooled, key: &str) -> Option<Estimate> {
         let upper = at(ranks.upper).and_then(|bin| bin.1).map(|high| high as f64);
         return Some(Estimate { value, lower, upper, without: "n too small" });
     }
-    let overflow = summary.count.saturating_sub(pooled.histogram.len()).saturating_sub(pooled.negative);
+    let overflow = summary.count.saturating_sub(pooled.histogram.total()).saturating_sub(pooled.negative);
     let exact = Exact { count: summary.count, min: summary.min, max: summary.max, overflow, ..Exact::default() };
     let at = |rank: Option<u64>| at_rank(&exact, &pooled.histogram, rank?).map(|v| v as f64);
     Some(Estimate { value, lower: at(ranks.lower), upper: at(ranks.upper), without: "n too small" })

@@ -8,7 +8,7 @@ pub mod table;
 mod tail;
 
 pub use show::show;
-pub use style::{Paint, Style, fit, hang, paint, printable};
+pub use style::{Paint, Style, fit, hang, paint, printable, printable_signals};
 
 use crate::{
     chains::Chains,

@@ -72,8 +72,16 @@ pub fn paint(text: &str, tone: Paint, style: Style) -> String {
 
 /// What may be written to a terminal of a text: all that is printable, line ends, and where colours are wanted the very
 /// codes that [`paint`] writes. Everything else is written out, see [`clean`]: a terminal obeys no text of others,
-/// wherever on its way somebody forgot to clean it, and neither does the keeper of a build's log.
+/// wherever on its way somebody forgot to clean it, and neither does the keeper of a build's log or of a device's console.
 pub fn printable(text: &str, color: bool) -> Cow<'_, str> {
+    match clean::signals(text) {
+        Cow::Borrowed(text) => printable_signals(text, color),
+        Cow::Owned(text) => Cow::Owned(printable_signals(&text, color).into_owned()),
+    }
+}
+
+/// The same of a text that consists of our own signals to LAVA.
+pub fn printable_signals(text: &str, color: bool) -> Cow<'_, str> {
     match clean::commands(text) {
         Cow::Borrowed(text) => without_codes(text, color),
         Cow::Owned(text) => Cow::Owned(without_codes(&text, color).into_owned()),

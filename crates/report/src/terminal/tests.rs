@@ -16,7 +16,7 @@ use latido_model::{
 const PLAIN: Style = Style { width: 80, color: false };
 
 fn printed(fixture: &Fixture) -> String {
-    let found = configuration::configurations([&fixture.run], fixture).unwrap();
+    let found = configuration::configurations([&fixture.run], fixture);
     let mut judgement = of_run(&fixture.run, fixture);
     let amount = Ok(Amount { value: 4_100.0, dimension: Dimension::Time });
     let measured = Measured::Single { whose: Whose::Cpu(1), amount, but: None };
@@ -73,7 +73,7 @@ fn a_failed_run() {
 #[test]
 fn a_pass_says_what_it_supports() {
     let told = |fixture: &Fixture| {
-        let found = configuration::configurations([&fixture.run], fixture).unwrap();
+        let found = configuration::configurations([&fixture.run], fixture);
         verdict(&fixture.run, &of_run(&fixture.run, fixture), &found, Style { width: 400, color: false }).join("\n")
     };
     insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"HOLDS: wakeup, idle: worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit of 100 µs; 0 of 20000 above it: a cause that strikes more often than once in 3.34 s would have been seen with 95 %");
@@ -135,7 +135,7 @@ fn what_could_not_be_stored_is_still_seen() {
 }
 
 fn table(fixture: &Fixture, width: usize) -> String {
-    let found = configuration::configurations([&fixture.run], fixture).unwrap();
+    let found = configuration::configurations([&fixture.run], fixture);
     quantities(&sections(&found.all), Style { width, color: false }).join("\n")
 }
 
@@ -227,7 +227,7 @@ fn long_names_are_cut_before_figures_are() {
 
 #[test]
 fn bad_news_is_painted_without_moving_anything() {
-    let found = configuration::configurations([&four().run], &four()).unwrap();
+    let found = configuration::configurations([&four().run], &four());
     let plain = quantities(&sections(&found.all), Style { width: 80, color: false });
     let painted = quantities(&sections(&found.all), Style { width: 80, color: true });
     assert!(painted.iter().any(|line| line.contains("\x1b[31m")));

@@ -8,7 +8,7 @@ use crate::{
     },
     words,
 };
-use latido_model::{quantity::Quantity, record::Sample};
+use latido_model::{quantity::Quantity, record::Sample, run::packed::Packed, summary::Counted};
 use std::{cell::OnceCell, collections::BTreeMap};
 
 /// How many series a figure can tell apart; tables show all.
@@ -190,9 +190,7 @@ impl<'a> Curve<'a> {
         let labels = words::labels(&pooled.labels);
         let parts = [configuration.label.as_str(), &labels].into_iter().filter(|part| !part.is_empty());
         let full_name = parts.collect::<Vec<_>>().join(", ");
-        let histogram = &pooled.histogram;
-        let middle = |v| histogram.median_equivalent(v) as f64;
-        let buckets = histogram.iter_recorded().map(|b| (middle(b.value_iterated_to()), b.count_at_value())).collect();
+        let buckets = pooled.histogram.steps().map(|(end, count)| (Packed::middle(end) as f64, count)).collect();
         Self { name, full_name, configuration, pooled, buckets, kept: OnceCell::new() }
     }
 

@@ -129,6 +129,20 @@ fn a_directory_is_taken_whole() {
     assert_eq!(cells, CASES.iter().filter(|case| case.more.is_empty()).count());
 }
 
+/// Files of a few bytes that tell hundreds of series apart do not fill the memory: the file that is too many is named, the others are a run.
+#[test]
+fn files_that_tell_too_many_series_apart_are_refused() {
+    let world = World::new();
+    fs::create_dir(world.path("many")).unwrap();
+    let file: String = "value_us,node\n".to_owned() + &(0..250).map(|node| format!("7,n{node}\n")).collect::<String>();
+    (0..18).for_each(|at| fs::write(world.path("many").join(format!("{at:02}.csv")), &file).unwrap());
+    let out = world.run(["import", "many"]);
+    assert_eq!(out.status.code(), Some(1));
+    let refused = |name: &str| stderr(&out).lines().any(|line| line.contains(name) && line.contains("more than 4096"));
+    assert!(refused("17.csv") && refused("16.csv") && !refused("15.csv"), "{}", stderr(&out));
+    assert_eq!(fs::read_dir(world.runs()[0].join("cells")).unwrap().count(), 16);
+}
+
 /// Runs of different tools that tell lateness, or gaps, stand beside each other and beside one of our own; the interrupt's own latency is
 /// not what is compared, and a file without a distribution lends no quantile.
 #[test]

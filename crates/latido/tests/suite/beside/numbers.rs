@@ -211,6 +211,7 @@ fn absurd_values_are_refused_at_their_line() {
     const COMPARE: &[&str] = &["compare", "--values", "-"];
     const HISTORY: &[&str] = &["history", "--values", "-"];
     const EFFECTS: &[&str] = &["effects", "--values", "-"];
+    let pairs: String = (0..2450).map(|at| format!("a{},{}\n", at % 49, at % 17 + 1)).collect();
     let crowd = (0..1_001).fold("b,1\n".to_string(), |text, run| text + &format!("a,{}\n", run + 1));
     let nights = "n,1\n".repeat(501);
     for (line, input, status, told) in [
@@ -244,6 +245,7 @@ fn absurd_values_are_refused_at_their_line() {
         (COMPARE, "a,1\nb,1e999\n", 1, "stdin:2: `1e999` is beyond all measure"),
         (COMPARE, "a,1\nb,1e-99\n", 1, "stdin:2: `1e-99` is beyond all measure"),
         (COMPARE, "a,1\n\"b,1\n", 1, "stdin:2: a quote is opened and not closed"),
+        (COMPARE, &pairs, 1, "stdin: 49 arms whose pairs have 117600 values together, more than 20000"),
         (COMPARE, &crowd, 1, "stdin:1002: the arm `a` has more than 1000 values"),
         (&["compare"], "", 64, "it takes two arms to compare"),
         (&["compare", "--values", "-", "--margin", "5"], "", 64, "has a percent sign: 5%"),

@@ -9,7 +9,7 @@ use crate::{
     },
     tree::declared::Found,
 };
-use latido_model::plan::Distribution;
+use latido_model::{plan::Distribution, run::packed::Packed, summary::Counted};
 
 const PER_DECADE: f64 = 20.0;
 
@@ -59,12 +59,12 @@ fn binned(found: &Found) -> Vec<(usize, u64)> {
         Distribution::Corrected => &pooled.histogram,
     };
     let mut bins: Vec<(usize, u64)> = Vec::new();
-    for bucket in histogram.iter_recorded() {
-        let value = histogram.median_equivalent(bucket.value_iterated_to()) as f64;
+    for (end, count) in histogram.steps() {
+        let value = Packed::middle(end) as f64;
         let bin = ((value.max(1.0).log10() * PER_DECADE) + 1e-9).floor().max(0.0) as usize;
         match bins.last_mut() {
-            Some((last, sum)) if *last == bin => *sum = sum.saturating_add(bucket.count_at_value()),
-            _ => bins.push((bin, bucket.count_at_value())),
+            Some((last, sum)) if *last == bin => *sum = sum.saturating_add(count),
+            _ => bins.push((bin, count)),
         }
     }
     bins

@@ -40,7 +40,7 @@ fn everything_of_a_run_is_shown() {
     record.series[1].slots = Some(Slots { met: 10_001, late: 1, missed: 2 });
     record.series[0].facts.insert("own_ns".into(), 1_200);
     record.skipped.push(Skip { what: "deadline".into(), why: "pinned threads cannot have it".into() });
-    let found = configuration::configurations([&fixture.run], &fixture).unwrap();
+    let found = configuration::configurations([&fixture.run], &fixture);
     let judgement = judging::of_run(&fixture.run, &fixture);
     let text = show(&fixture.run, &judgement, &found, false, Style { width: 80, color: false });
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
