@@ -139,6 +139,8 @@ pub struct Chain {
     pub by: Option<Waker>,
     /// Somebody was about to wake it.
     pub waking: Option<u64>,
+    /// Until then it did nothing but sleep: it was not stopped, and waited for no lock.
+    pub merely_slept: bool,
     /// It got a CPU.
     pub on_cpu: Option<u64>,
 }
@@ -171,20 +173,23 @@ pub struct Line {
 const IDLE_EXIT_NS: u64 = 1_000_000;
 
 impl Explained {
-    /// Tells idle time before the waking that is longer than leaving idle may take, ns, from leaving idle.
+    /// Tells idle time that is longer than leaving idle may take, ns, from leaving idle: before the waking no interrupt came, and behind
+    /// it nothing tells why the scheduler chose nobody.
     pub fn idle_exits_within(&mut self, allowed_ns: u64) {
         let waking = self.chain.waking.unwrap_or(u64::MAX);
         let mut all = Vec::with_capacity(self.slices.len());
         for slice in std::mem::take(&mut self.slices) {
-            // Behind the waking it leaves idle, however long the time before was.
-            let slept_until = slice.end.min(waking);
-            if slice.cause != Cause::IdleExit || slept_until.saturating_sub(slice.begin) <= allowed_ns {
+            let slept_until = slice.end.min(waking).max(slice.begin);
+            let short = (slept_until - slice.begin).max(slice.end.saturating_sub(slept_until)) <= allowed_ns;
+            if slice.cause != Cause::IdleExit || short {
                 all.push(slice);
                 continue;
             }
-            all.push(Slice { begin: slice.begin, end: slept_until, cause: Cause::NoInterruptIdle });
-            if slept_until < slice.end {
-                all.push(Slice { begin: slept_until, ..slice });
+            for (begin, end, longer) in
+                [(slice.begin, slept_until, Cause::NoInterruptIdle), (slept_until, slice.end, Cause::Unexplained)]
+            {
+                let cause = if end - begin > allowed_ns { longer } else { Cause::IdleExit };
+                all.extend((end > begin).then_some(Slice { begin, end, cause }));
             }
         }
         self.slices = all;
@@ -193,12 +198,14 @@ impl Explained {
     /// Of a thread that waited for its timer alone: an ordinary task that woke it was not that. Interrupts, their threads and the
     /// kernel's threads of timers are no such tasks. What the CPUs did until then kept nobody.
     pub fn woken_by_timer(&mut self) {
-        let Some((by, waking)) = self.chain.by.as_ref().zip(self.chain.waking) else { return };
+        let Some((by, waking)) = self.chain.by.clone().zip(self.chain.waking) else { return };
         let kernels = ["ksoftirqd/", "ktimers/", "irq/"].iter().any(|name| by.name.starts_with(name));
-        if by.class != Class::Fair || kernels || !wakers::merely_slept(self, waking) {
+        if by.class != Class::Fair || kernels || !self.chain.merely_slept {
             return;
         }
-        let asleep = Slice { begin: self.window.begin, end: waking, cause: Cause::NotByTimer(by.name.clone()) };
+        let asleep = Slice { begin: self.window.begin, end: waking, cause: Cause::NotByTimer(by.name) };
+        // What woke that task is no timer of the thread's.
+        (self.chain.interrupt, self.chain.timer) = (None, None);
         let rest = self.slices.iter().filter(|slice| slice.end > waking);
         let rest = rest.map(|slice| Slice { begin: slice.begin.max(waking), ..slice.clone() });
         self.slices = [asleep].into_iter().chain(rest).filter(|slice| slice.end > slice.begin).collect();

@@ -3,10 +3,11 @@
 use super::{
     Chain, Explained, Line, Names, Window, cut,
     scene::{Excerpt, MOST_SEGMENTS, Record, Scene, Turn, Waker},
+    wakers,
 };
 use crate::{
     bytes::Endian,
-    events::{Above, Events, Happened, Off},
+    events::{Above, Class, Events, Happened, Off, State, Switched},
     file::{Described, Trace},
     format::{Format, Number},
     pairing::{Segment, Sink, Span},
@@ -38,6 +39,8 @@ pub(super) struct Collect<'t> {
     before: BTreeMap<i32, Vec<(u64, Turn)>>,
     /// What each CPU is at.
     wakers: Vec<Waker>,
+    /// Since when the scheduler has put off real-time tasks, by CPU.
+    put_off: BTreeMap<u32, u64>,
 }
 
 /// In `common_flags`: written in a hard interrupt, in a soft one (`enum trace_flag_type`, include/linux/trace_events.h).
@@ -85,6 +88,7 @@ impl<'t> Collect<'t> {
             longest,
             before,
             wakers: Vec::new(),
+            put_off: BTreeMap::new(),
         }
     }
 
@@ -98,6 +102,7 @@ impl<'t> Collect<'t> {
             self.scenes.get_mut(self.begun).filter(|next| next.window.begin <= end.saturating_add(MARGIN))
         {
             next.turns = self.before.get(&next.window.pid).cloned().unwrap_or_default();
+            next.put_off = self.put_off.iter().map(|(cpu, since)| (*since, *cpu, true)).collect();
             self.over = self.over.max(next.window.end);
             self.begun += 1;
         }
@@ -124,7 +129,8 @@ impl<'t> Collect<'t> {
             Some(Line { time: *time, cpu: *cpu, text })
         };
         let explained = |scene: Scene| {
-            let (slices, chain) = (cut::slices(&scene, &mut names), chain(&scene, &mut names));
+            let (slices, mut chain) = (cut::slices(&scene, &mut names), chain(&scene, &mut names));
+            chain.merely_slept = chain.waking.is_some_and(|waking| wakers::merely_slept(&slices, waking));
             let excerpt = scene.excerpt.iter().filter_map(line).collect();
             let Scene { window, segments, excerpt: Excerpt { omitted, .. }, .. } = scene;
             let name = names.name(window.pid);
@@ -167,6 +173,22 @@ impl<'t> Collect<'t> {
         self.turn(time, pid, Turn::Waking(cpu));
     }
 
+    /// A real-time task that could run leaves its CPU to the idle task or to an ordinary one: the throttle (or the fair server) puts off
+    /// all of that CPU, until one comes again.
+    fn chosen(&mut self, time: u64, cpu: u32, (from, state, to): (&Switched, State, &Switched)) {
+        let is_lower = to.pid == 0 || to.priority.class() == Class::Fair;
+        let puts_off = from.priority.class() == Class::RealTime && state == State::Runnable && is_lower;
+        let changed = match (puts_off, is_lower) {
+            (true, _) => self.put_off.insert(cpu, time).is_none(),
+            (false, true) => false,
+            (false, false) => self.put_off.remove(&cpu).is_some(),
+        };
+        if changed {
+            let room = |scene: &&mut Scene| scene.put_off.len() < MOST_SEGMENTS;
+            self.at(time, time).filter(room).for_each(|scene| scene.put_off.push((time, cpu, puts_off)));
+        }
+    }
+
     /// A task begins to wait for a lock of the kernel, or has it.
     pub(super) fn contention(&mut self, time: u64, pid: i32, begins: bool) {
         self.turn(time, pid, if begins { Turn::Contends } else { Turn::Acquired });
@@ -198,6 +220,7 @@ impl Sink for Collect<'_> {
                 Happened::Switch { from, state, to } => {
                     self.turn(time, from.pid, Turn::Out(*state));
                     self.turn(time, to.pid, Turn::In(cpu));
+                    self.chosen(time, cpu, (from, *state, to));
                 }
                 Happened::Waking(task) => self.waking(time, cpu, task.pid, record),
                 Happened::Enter(above @ (Above::Vector(_) | Above::Line(_))) => {
@@ -267,6 +290,7 @@ fn chain(scene: &Scene, names: &mut Names<'_>) -> Chain {
         timer: waker.expired,
         by,
         waking: Some(waking),
+        merely_slept: false,
         on_cpu: scene.turns.iter().find(came).map(|(time, _)| *time).filter(|time| *time <= scene.window.end),
     }
 }

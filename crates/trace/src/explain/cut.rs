@@ -60,6 +60,7 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
             if let Some((time, _, pid)) = writer {
                 let ran = Segment { owner: Owner::Task(*pid), ..*segment };
                 let idle = match cause(scene, &stretch, segment, mine, names) {
+                    Cause::Throttled if is_put_off(scene, &stretch, segment, mine) => Cause::Throttled,
                     Cause::IdleExit | Cause::InterProcessor | Cause::Throttled => Cause::Unexplained,
                     other => other,
                 };
@@ -175,6 +176,7 @@ fn cause(scene: &Scene, stretch: &Stretch, segment: &Segment, mine: Priority, na
         Owner::Above(above) => names.above(above),
         Owner::Lost => Cause::Lost,
         Owner::Unknown => Cause::Unexplained,
+        Owner::Idle if is_put_off(scene, stretch, segment, mine) => Cause::Throttled,
         Owner::Idle => idle(stretch),
         Owner::Task(pid) if pid == me => match stretch.at {
             At::Runs if stretch.lock => Cause::Lock,
@@ -190,12 +192,21 @@ fn cause(scene: &Scene, stretch: &Stretch, segment: &Segment, mine: Priority, na
             if name.starts_with("migration/") {
                 return Cause::Migration;
             }
+            if priority.class() == Class::Fair && is_put_off(scene, stretch, segment, mine) {
+                return Cause::Throttled;
+            }
             match other(stretch, segment, name, priority, mine) {
                 Cause::Kept(name) => kept(scene, stretch, segment, (pid, name), mine),
                 other => other,
             }
         }
     }
+}
+
+/// Whether the scheduler put off the real-time tasks of the CPU when this piece began, and the thread, woken, is one of them.
+fn is_put_off(scene: &Scene, stretch: &Stretch, segment: &Segment, mine: Priority) -> bool {
+    let is_one = mine.class() == Class::RealTime && matches!(stretch.at, At::Woken { .. });
+    is_one && scene.is_put_off(stretch.cpu, segment.begin.max(stretch.begin))
 }
 
 /// The CPU was idle.

@@ -109,12 +109,21 @@ pub(super) struct Scene {
     pub to_give_way: Vec<(u64, u32, bool)>,
     /// With which priority tasks left which CPU.
     pub left: Vec<(u64, u32, i32, Priority)>,
+    /// When the scheduler began to put off real-time tasks of a CPU that could run, and when it let one come again; the first of each CPU
+    /// may lie before the window.
+    pub put_off: Vec<(u64, u32, bool)>,
     /// Who woke it first in its window, and when; the task, where it was one.
     pub woken: Option<(u64, Waker, Option<i32>)>,
     pub excerpt: Excerpt,
 }
 
 impl Scene {
+    /// Whether the scheduler put off the real-time tasks of a CPU at that time.
+    pub fn is_put_off(&self, cpu: u32, at: u64) -> bool {
+        let mut here = self.put_off.iter().filter(|(time, of, _)| *of == cpu && *time <= at);
+        here.next_back().is_some_and(|(.., put_off)| *put_off)
+    }
+
     pub fn of(window: Window, preemptirq: bool) -> Self {
         Self {
             window,
@@ -125,6 +134,7 @@ impl Scene {
             running: Vec::new(),
             to_give_way: Vec::new(),
             left: Vec::new(),
+            put_off: Vec::new(),
             woken: None,
             excerpt: Excerpt::default(),
         }

@@ -9,16 +9,13 @@ use super::{Cause, Explained, Slice, Waker, Window};
 /// sleep: who lets a stopped one go on is not whom it waited for.
 pub(super) fn before(one: &Explained) -> Option<Window> {
     let (by, end) = (one.chain.by.as_ref()?, one.chain.waking?);
-    if !merely_slept(one, end) {
-        return None;
-    }
-    Some(Window { end, pid: by.pid, ..one.window })
+    one.chain.merely_slept.then_some(Window { end, pid: by.pid, ..one.window })
 }
 
-/// Whether a thread did nothing but sleep until then.
-pub(super) fn merely_slept(one: &Explained, until: u64) -> bool {
+/// Whether a thread of these slices did nothing but sleep until then.
+pub(super) fn merely_slept(slices: &[Slice], until: u64) -> bool {
     let told = |slice: &Slice| matches!(slice.cause, Cause::Stopped | Cause::Blocked | Cause::Lock | Cause::Itself);
-    !one.slices.iter().any(|slice| slice.begin < until && told(slice))
+    !slices.iter().any(|slice| slice.begin < until && told(slice))
 }
 
 /// Tells a window by that of its waker, as far as that goes.

@@ -96,14 +96,15 @@ impl Grid {
     }
 }
 
-/// When the first of some wakings comes that are a period apart, most of them; the first of all where none are.
+/// When the first of some wakings comes that are a period apart, most of them, and the first two of them; the first of all where none
+/// are. A single waking before them is of what the thread did to prepare.
 fn regular(period: u64, phase: u64, wakings: &[u64]) -> u64 {
     let slot = |woken: &u64| (woken + period / EARLY + period - phase % period) / period;
     let mut slots: Vec<(u64, u64)> = wakings.iter().map(|woken| (slot(woken), *woken)).collect();
     slots.dedup_by_key(|(slot, _)| *slot);
     let runs = slots.windows(REGULAR).find_map(|run| {
-        let (first, last) = run.first().zip(run.last())?;
-        (last.0 - first.0 < AMONG).then_some(first.1)
+        let [first, second, .., last] = run else { return None };
+        (last.0 - first.0 < AMONG && second.0 == first.0 + 1).then_some(first.1)
     });
     runs.unwrap_or(0)
 }
@@ -375,6 +376,23 @@ mod tests {
         assert!(grid.is_before(prepares[53]) && !grid.is_before(works[0]));
         // No run of slots is regular where the period is another one: all count.
         assert!(!Grid::of(1_000_000, &prepares).is_before(prepares[0]));
+    }
+
+    /// A thread sets itself up, and asks for its first slot some periods later: its first waking is none of a slot, wherever it comes,
+    /// and no slot lies between the two.
+    #[test]
+    fn the_waking_of_a_start_begins_no_slots() {
+        for tenths in 3..60 {
+            let begins = 9_000_000 + tenths * 100_000;
+            let works: Vec<u64> = (0..300).map(|at| begins + at * 1_000_000 + at % 7 * 900).collect();
+            let wakings = [&[9_000_000], &works[..]].concat();
+            let mut jobs = Jobs::of(Grid::of(1_000_000, &wakings));
+            let mut missed = 0;
+            let mut over = |over| missed += u32::from(matches!(over, Over::Missed { .. }));
+            wakings.iter().for_each(|woken| jobs.take(job(*woken, woken + 90_000, true), &mut over));
+            jobs.finish(begins + 299_900_000, &mut over);
+            assert_eq!(missed, 0, "{tenths} tenths of a period");
+        }
     }
 
     /// Several wakings in one slot are one job that waited in between.

@@ -20,13 +20,14 @@ fn the_chain_of_a_wake_up_is_told() {
         timer: Some(1_120),
         by: None,
         waking: Some(1_150),
+        merely_slept: true,
         on_cpu: Some(1_700),
     };
     assert_eq!(explained(SLEPT, &events).chain, chain);
     assert_eq!(explained(Window { slept: false, ..SLEPT }, &events).chain, Chain::default(), "it did not sleep");
     // By another task of another CPU, outside of any interrupt.
     let by_task = [(100, 0, switch(ME, State::Sleeping, 0)), (1_050, 1, Happened::Waking(woken(ME)))];
-    assert_eq!(explained(SLEPT, &by_task).chain, Chain { waking: Some(1_050), ..Chain::default() });
+    assert_eq!(explained(SLEPT, &by_task).chain, Chain { waking: Some(1_050), merely_slept: true, ..Chain::default() });
 }
 
 /// The thread of an interrupt, and a task more urgent than that.
@@ -98,9 +99,22 @@ fn a_handler_that_is_a_thread_is_followed() {
         timer: None,
         by: Some(by),
         waking: Some(1_700),
+        merely_slept: true,
         on_cpu: Some(1_800),
     };
     assert_eq!(found.chain, chain);
+}
+
+/// An ordinary task let it go on, after it had waited for a lock itself: that lock is none of the thread's, and the timer that woke that
+/// task is not the thread's either.
+#[test]
+fn what_kept_who_thawed_it_is_told_of_no_timer() {
+    let mut found = followed(&handled_by_a_thread());
+    found.slices.insert(0, Slice { begin: 1_000, end: 1_010, cause: Cause::Lock });
+    found.chain.timer = Some(1_055);
+    found.woken_by_timer();
+    assert_eq!(told(&found)[0], (700, Cause::NotByTimer("other-400".into())));
+    assert_eq!((found.chain.interrupt, found.chain.timer), (None, None));
 }
 
 /// Whoever lets a stopped thread go on is not followed: it was stopped, whatever that one did meanwhile.

@@ -92,4 +92,14 @@ fn too_long_idle_is_not_the_way_out_of_it() {
         explained(SLEPT, &[(100, 0, switch(ME, State::Sleeping, 0)), (1_900, 0, switch(0, State::Runnable, ME))]);
     soon.idle_exits_within(1_000_000);
     assert_eq!(soon.causes()[0].0, &Cause::IdleExit);
+    // Woken at once, and chosen much later: no way out of idle takes so long, and nothing tells why.
+    let chosen_late = [
+        (100, 0, switch(ME, State::Sleeping, 0)),
+        (1_050, 0, Happened::Waking(woken(ME))),
+        (1_060, 0, Happened::Wakeup(woken(ME))),
+        (11_950_000, 0, switch(0, State::Runnable, ME)),
+    ];
+    let mut late = explained(Window { end: 12_000_000, ..SLEPT }, &chosen_late);
+    late.idle_exits_within(1_000_000);
+    assert_eq!(late.causes()[0], (&Cause::Unexplained, 11_948_950));
 }
