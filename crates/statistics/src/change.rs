@@ -3,7 +3,7 @@
 use crate::{
     Refusal, random,
     refusal::check,
-    two::{hodges_lehmann::median, mann_whitney::mann_whitney},
+    two::{hodges_lehmann::median, mann_whitney::mann_whitney, uneven},
 };
 use serde::Serialize;
 
@@ -129,8 +129,8 @@ fn search(values: &[f64], added: &[f64]) -> Vec<Change> {
         }
         let at = ends.partition_point(|end| *end < index);
         let sides = at.checked_sub(1).and_then(|before| ends.get(before)).zip(ends.get(at));
-        let of_level = sides.and_then(|(from, to)| mann_whitney(added.get(*from..index)?, added.get(index..*to)?).ok());
-        if of_level.is_none_or(|test| test.p.p > LEVEL) {
+        let of_level = sides.and_then(|(from, to)| is_of_level(added.get(*from..index)?, added.get(index..*to)?).ok());
+        if of_level != Some(true) {
             break;
         }
         ends.insert(at, index);
@@ -147,6 +147,15 @@ fn search(values: &[f64], added: &[f64]) -> Vec<Change> {
         after: part(*index, *to),
     })
     .collect()
+}
+
+/// Whether two sides of a split differ in their level. Where they spread differently, ranks differ too often by chance, and the split lies
+/// where they differ most: the means must then differ by Welch's t with a tenth of the level.
+fn is_of_level(before: &[f64], after: &[f64]) -> Result<bool, Refusal> {
+    match uneven::student(before, after) {
+        Some(p) => Ok(p <= LEVEL / 10.0),
+        None => Ok(mann_whitney(before, after)?.p.p <= LEVEL),
+    }
 }
 
 fn middle(values: &[f64]) -> f64 {

@@ -226,7 +226,7 @@ impl Against {
             None => (format!("{ranks}{adjusted}"), String::new()),
             Some(one) => (
                 format!(
-                    "Welch's t {:.2}, as the arms spread differently ({:.1} degrees of freedom); p {}{adjusted}",
+                    "Welch's t {:.2}, as the arms may spread differently ({:.1} degrees of freedom); p {}{adjusted}",
                     one.t,
                     one.freedom,
                     p_text(one.p)

@@ -165,7 +165,8 @@ impl Comparison {
             return format!("{repeats} cannot reach 5 %{of}{needed}");
         }
         let margin = if self.question.margin.is_some() { ", and the interval is wider than the margin" } else { "" };
-        let uneven = if self.uneven.is_some() { "; the arms spread differently, and p allows for that" } else { "" };
+        let uneven =
+            if self.uneven.is_some() { "; the arms may spread differently, and p allows for that" } else { "" };
         format!("p {p:.2} is above 5 %{margin}{uneven}")
     }
 }

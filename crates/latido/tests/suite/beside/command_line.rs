@@ -140,7 +140,7 @@ fn complaints_name_the_remedy() {
         (&["report", "last", "-o", "-"], 64, "name one, for example -o report.html"),
         (&["list", "runs", "--store", "/etc/passwd"], 1, "the store /etc/passwd is a file, not a directory"),
         (&["run", "null", "--store", "/proc/version"], 1, "the store /proc/version is a file, not a directory"),
-        (&["run", "null", "--store", "/proc/none"], 1, "making /proc/none: No such file or directory"),
+        (&["run", "null", "--wait", "--store", "/proc/none"], 1, "making /proc/none: No such file or directory"),
         (&["compare", "a"], 64, "it takes two arms to compare: `latido compare RUN RUN`"),
         (&["compare", "--by", "load"], 64, "--by load: name the runs whose levels are compared"),
         (&["compare", "a", "b", "--despite", "everything"], 64, "[possible values: probe, clock, load, cpus, length]"),
@@ -214,7 +214,7 @@ fn a_run_named_twice_is_reported_once() {
         command.env("LATIDO_STORE", dir.path().join("store")).env("LATIDO_STATE", dir.path().join("state"));
         command.args(line).current_dir(&dir).output().unwrap()
     };
-    let made = call(&["run", "null", "samples=5", "--load", "none", "-q", "--no-report"]);
+    let made = call(&["run", "null", "samples=5", "--load", "none", "-q", "--no-report", "--wait"]);
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let output = call(&["report", "last", "last"]);
     let err = String::from_utf8(output.stderr).unwrap();
