@@ -56,8 +56,12 @@ pub fn worst_are_explained(world: &World, run: &Path, whole: bool) {
     responses.sort_unstable();
     for (spike, response) in spikes.iter().zip(responses.iter().rev()) {
         assert_eq!(spike["ns"], *response, "the largest responses, the largest first");
-        let sum: u64 = spike["slices"].as_array().unwrap().iter().map(|slice| slice["ns"].as_u64().unwrap()).sum();
-        assert_eq!(Some(sum), spike["ns"].as_u64(), "its causes add up to it");
+        let sum =
+            |name: &str| spike[name].as_array().unwrap().iter().map(|one| one["ns"].as_u64().unwrap()).sum::<u64>();
+        assert_eq!(Some(sum("causes")), spike["ns"].as_u64(), "its causes add up to it: {spike}");
+        // Of a response in hundreds of pieces they are not told one after the other.
+        let pieces = spike["slices"].as_array().unwrap();
+        assert!(pieces.is_empty() || Some(sum("slices")) == spike["ns"].as_u64(), "and so do its slices: {spike}");
         assert!(!whole || spike["covered"] == true, "{spike}");
     }
 }
