@@ -20,8 +20,8 @@ fn unit(name: &str) -> Result<Unit> {
     })
 }
 
-/// The most labels of a sample, and bytes of their names and texts together: each series keeps its own, and a name of a file's first
-/// line is in each of them.
+/// The most labels of a sample (a record has no more either), and bytes of their names and texts together: each series keeps its own, and
+/// a name of a file's first line is in each of them.
 const MOST_LABELS: usize = 16;
 const MOST_LABEL_BYTES: usize = 1024;
 

@@ -14,6 +14,15 @@ pub fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     unmarked(bytes).split(|byte| *byte == b'\n').enumerate().map(|(at, line)| (at + 1, bare(line).trim_ascii_start()))
 }
 
+/// Refuses a line that no tool writes.
+///
+/// # Errors
+/// The line's number.
+pub fn within(at: usize, line: &[u8]) -> anyhow::Result<()> {
+    anyhow::ensure!(line.len() <= LONGEST, "line {at}: longer than 1 MiB");
+    Ok(())
+}
+
 /// The last line with its number where nothing ends it: it may have been cut, so that none of its numbers counts. `None`
 /// where only blanks follow the last end of line.
 pub fn torn(bytes: &[u8]) -> Option<usize> {

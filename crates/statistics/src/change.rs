@@ -288,6 +288,24 @@ mod tests {
         assert!(alone <= 9 && few <= 11 && many <= 9 && step >= 57 && step_in_few >= 54, "of 60: {found:?}");
     }
 
+    /// A spread that grows or shrinks leaves the level where it was; a level that rises with it is found.
+    #[test]
+    fn a_change_of_spread_is_none_of_level() {
+        let mut rng = random::generator(22);
+        let mut changed = |wider: f64, step: f64| {
+            let mut one = |at: usize| {
+                let normal = (0..12).map(|_| rng.random_range(-0.5..0.5)).sum::<f64>();
+                if at < 22 { normal } else { wider * normal + step }
+            };
+            let mut series = || (0..44).map(&mut one).collect::<Vec<f64>>();
+            (0..200).filter(|_| !changes(&series()).unwrap().changes.is_empty()).count()
+        };
+        let found = [(10.0, 0.0), (0.2, 0.0), (3.0, 8.0)].map(|(wider, step)| changed(wider, step));
+
+        let [wider, narrower, both] = found;
+        assert!(wider <= 20 && narrower <= 24 && both >= 195, "of 200: {found:?}");
+    }
+
     /// A split looks at each pair of values twice and no more: ten times the values, a hundred times the looks.
     #[test]
     fn a_split_grows_as_pairs_of_values() {

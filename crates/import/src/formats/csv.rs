@@ -5,7 +5,7 @@ use crate::{
     imported::{Ending, Imported},
     keyed,
     samples::Samples,
-    text::{self, LONGEST, lines, shown},
+    text::{self, lines, shown},
 };
 use anyhow::{Context, Result, ensure};
 use std::{borrow::Cow, collections::BTreeSet};
@@ -45,7 +45,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let (mut names, mut samples): (Option<Vec<String>>, _) = (None, Samples::default());
     let mut cut = None;
     for (at, line) in lines(bytes).filter(|(_, line)| !line.is_empty()) {
-        ensure!(line.len() <= LONGEST, "line {at}: longer than 1 MiB");
+        text::within(at, line)?;
         let Some(names) = &names else {
             ensure!(torn != Some(at), "line {at} {}", text::TORN);
             let own = header(line).with_context(|| format!("line {at}: no column `value_us` (or _ns, _ms, _s)"))?;

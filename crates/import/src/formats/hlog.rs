@@ -5,7 +5,7 @@ use crate::{
     format::{Asked, Format, Unit},
     imported::{Bin, Ending, Imported, Interval, Series},
     samples::decimal,
-    text::{self, LONGEST, lines, shown},
+    text::{self, lines, shown},
 };
 use anyhow::{Context, Result, bail, ensure};
 use base64::Engine;
@@ -111,7 +111,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     // Of all tags together.
     let (mut held, mut left) = (0, cost::slots(bytes.len()));
     for (at, raw) in lines(bytes).filter(|(at, line)| torn != Some(*at) && !line.is_empty()) {
-        ensure!(raw.len() <= LONGEST, "line {at}: longer than 1 MiB");
+        text::within(at, raw)?;
         let text = std::str::from_utf8(raw).with_context(|| format!("line {at}: bytes that are no UTF-8"))?;
         if let Some(remark) = text.strip_prefix('#') {
             if let Some(start) = remark.strip_prefix("[StartTime:") {

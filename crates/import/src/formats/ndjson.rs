@@ -5,7 +5,7 @@ use crate::{
     imported::{Ending, Imported},
     keyed,
     samples::Samples,
-    text::{self, LONGEST, lines, shown},
+    text::{self, lines, shown},
 };
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::value::RawValue;
@@ -52,7 +52,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let torn = text::torn(bytes);
     let (mut samples, mut cut) = (Samples::default(), None);
     for (at, line) in lines(bytes).filter(|(_, line)| !line.is_empty()) {
-        ensure!(line.len() <= LONGEST, "line {at}: longer than 1 MiB");
+        text::within(at, line)?;
         let object: Object<'_> = match serde_json::from_slice(line) {
             Ok(object) => object,
             // A whole object ends with its brace: a last line needs no line feed.

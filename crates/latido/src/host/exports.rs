@@ -15,9 +15,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The format that consists of signals.
-const LAVA: &str = "lava";
-
 /// A format and where it goes; `-` is stdout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
@@ -43,7 +40,7 @@ impl Wanted {
             Writer::Directory(_) if self.to_stdout() => {
                 bail!("{} is several files, which stdout cannot take: name a directory", self.format)
             }
-            Writer::Directory(_) | Writer::File(_) => Ok(()),
+            Writer::Directory(_) | Writer::File(_) | Writer::Signals(_) => Ok(()),
         }
     }
 }
@@ -81,12 +78,12 @@ pub fn write(runs: &[JudgedRun], wanted: &Wanted, options: Options) -> Result<()
     let exported = Exported { runs, source: &store::series_data, options };
     match format.write {
         Writer::Absent(why) => bail!("{why}"),
-        Writer::File(write) => {
+        Writer::File(write) | Writer::Signals(write) => {
             let written = write(&exported)?;
             tell_left_out(wanted, &written);
             if wanted.to_stdout() {
                 let text = String::from_utf8(written.bytes).context("it is no text and cannot go to stdout")?;
-                let put = if format.name == LAVA { write_signals } else { write_out };
+                let put = if matches!(format.write, Writer::Signals(_)) { write_signals } else { write_out };
                 return put(&text).map(|_| ());
             }
             replace(&wanted.path, &written.bytes)

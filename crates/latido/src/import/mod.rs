@@ -115,8 +115,8 @@ fn bounded(read: Option<Read>, distributions: &mut usize) -> Result<Option<Read>
     let all = *distributions + apart.saturating_sub(1);
     ensure!(
         all <= MOST_DISTRIBUTIONS,
-        "with its {apart} series of other quantities or labels the run has more than {MOST_DISTRIBUTIONS}: import the rest of the files \
-         into another run"
+        "the file has {apart} series that differ in quantity or labels, and with them the run has more than {MOST_DISTRIBUTIONS}: import \
+         the rest of the files into another run"
     );
     *distributions = all;
     Ok(read)

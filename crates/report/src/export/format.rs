@@ -27,6 +27,8 @@ pub type Named = (&'static str, Written);
 pub enum Writer {
     /// One file.
     File(fn(&Exported) -> Result<Written>),
+    /// One file of signals to who reads a console: on stdout it may look like them, as nothing else may.
+    Signals(fn(&Exported) -> Result<Written>),
     /// Several in one directory, each with its name there, in the order in which they are to be written.
     Directory(fn(&Exported) -> Result<Vec<Named>>),
     /// Not by this build; the sentence says which one does.

@@ -15,7 +15,7 @@ pub const SIGNALS: Export = Export {
     ending: "txt",
     needs: None,
     about: "LAVA test case signals, to be printed on the console of a device under test",
-    write: Writer::File(|exported| {
+    write: Writer::Signals(|exported| {
         let line = |one: Entry| {
             let measured = one.measured.map(|(value, unit)| format!(" MEASUREMENT={value} UNITS={unit}"));
             let measured = measured.unwrap_or_default();

@@ -93,7 +93,9 @@ fn texts(name: &str) -> Vec<(&'static str, String)> {
 /// What every format of one file makes of runs; all of these are text.
 fn texts_of(exported: &Exported) -> Vec<(&'static str, String)> {
     let text = |export: &Export| match export.write {
-        Writer::File(write) => Some((export.name, String::from_utf8(write(exported).unwrap().bytes).unwrap())),
+        Writer::File(write) | Writer::Signals(write) => {
+            Some((export.name, String::from_utf8(write(exported).unwrap().bytes).unwrap()))
+        }
         Writer::Directory(_) | Writer::Absent(_) => None,
     };
     EXPORTS.iter().filter_map(text).collect()
@@ -128,7 +130,9 @@ fn what_is_needed_is_asked_for() {
     let runs = [judged(&fixture, run)];
     let write = |format: &str, options: Options| {
         let exported = Exported { runs: &runs, source: &fixture, options };
-        let Writer::File(write) = named(format).unwrap().write else { panic!("{format} is no file") };
+        let (Writer::File(write) | Writer::Signals(write)) = named(format).unwrap().write else {
+            panic!("{format} is no file")
+        };
         write(&exported).map_err(|error| format!("{error:#}"))
     };
     let refused = |format, options| write(format, options).unwrap_err();

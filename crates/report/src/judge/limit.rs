@@ -19,18 +19,14 @@ use std::collections::BTreeSet;
 /// Where the limit is the deadline of a period, of a watched program only the threads with slots are: how long others work is no
 /// matter of it.
 pub(super) fn judged<'a>(record: &'a Record, measurand: &Measurand) -> Vec<&'a Series> {
-    let thread = |series: &'a Series| series.labels.get(TASK).map(String::as_str);
-    let slotted = record.series.iter().filter(|series| series.slots.is_some()).filter_map(thread);
+    let slotted = record.series.iter().filter(|series| series.slots.is_some()).filter_map(period::thread);
     let slotted: BTreeSet<&str> = slotted.collect();
     let is_deadline = measurand.own_limit.is_some() && measurand.own_limit == record.cell.conditions.limit;
-    let has_slots = |series: &'a Series| thread(series).is_none_or(|name| slotted.contains(name));
+    let has_slots = |series: &&'a Series| period::thread(series).is_none_or(|name| slotted.contains(name));
     let times = record.series.iter().filter(|series| series.unit == NS);
     let judged = times.filter(|series| measurand.judges(&series.quantity) && !measurand.is_part(&series.labels));
     judged.filter(|series| !is_deadline || slotted.is_empty() || has_slots(series)).collect()
 }
-
-/// The label of a series that names its thread.
-const TASK: &str = "task";
 
 /// The series with the largest sample, and that sample.
 pub(super) fn largest<'a>(timed: &[&'a Series]) -> Option<(&'a Series, i64)> {
@@ -191,12 +187,12 @@ mod tests {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
         let record = fixture.record(1);
         for (series, name) in record.series.iter_mut().zip(["main", "control"]) {
-            series.labels.insert(TASK.into(), name.into());
+            series.labels.insert("task".into(), name.into());
         }
         record.series[0].slots = None;
         let limit = record.cell.conditions.limit.insert(latido_model::units::Ns(1_000_000));
         let names = |record: &Record, measurand: &Measurand| -> Vec<String> {
-            judged(record, measurand).iter().map(|series| series.labels[TASK].clone()).collect()
+            judged(record, measurand).iter().map(|series| series.labels["task"].clone()).collect()
         };
         let measurand = Measurand { own_limit: Some(*limit), ..Measurand::new("jobs", []) };
         assert_eq!(names(record, &measurand), ["control"]);

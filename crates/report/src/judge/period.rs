@@ -6,7 +6,10 @@ use super::{
     finding::Grade::Note,
 };
 use crate::span::{Span, spans};
-use latido_model::{record::Record, units::Ns};
+use latido_model::{
+    record::{Record, Series},
+    units::Ns,
+};
 
 /// A period that is not the one that a person gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +22,11 @@ pub(super) struct Other<'a> {
     pub task: &'a str,
 }
 
+/// The thread of a watched program that a series is of; `None` where its probe names none.
+pub(super) fn thread(series: &Series) -> Option<&str> {
+    series.labels.get("task").map(String::as_str)
+}
+
 /// Of each thread that the kernel woke regularly, but at another period than a person gave, by more than 1 %.
 fn others(record: &Record) -> impl Iterator<Item = Other<'_>> {
     let text = record.cell.probe.options.get("period").and_then(|period| period.as_str());
@@ -26,7 +34,7 @@ fn others(record: &Record) -> impl Iterator<Item = Other<'_>> {
     let slotted = record.series.iter().filter(|series| series.slots.is_some());
     let each = slotted.filter_map(move |series| {
         let every_ns = u64::try_from(*series.facts.get("woken_every")?).ok()?;
-        Some(Other { asked_ns: asked?, every_ns, task: series.labels.get("task").map_or("", String::as_str) })
+        Some(Other { asked_ns: asked?, every_ns, task: thread(series).unwrap_or_default() })
     });
     each.filter(|one| one.every_ns.abs_diff(one.asked_ns) > one.asked_ns / 100)
 }

@@ -157,6 +157,9 @@ mod tests {
         let others = "\x1b]0;owned\x07 \x1b[2J\x1b[5m \u{9b}31m \u{202e}x\n";
         let shown = "\\u001b]0;owned\\u0007 \\u001b[2J\\u001b[5m \\u009b31m \\u202ex\n";
         assert_eq!((printable(others, true).as_ref(), printable(others, false).as_ref()), (shown, shown));
+        let signal = "<LAVA_SIGNAL_TESTCASE TEST_CASE_ID=a RESULT=pass>";
+        assert_eq!(printable(signal, true), format!("\\u003c{}", &signal[1..]));
+        assert_eq!(printable_signals(signal, true), signal);
         assert_eq!(hang("a\x07:", Paint::Plain, "b\x1b c\nd", style), ["a\\u0007: b\\u001b c d"]);
         assert_eq!(fit("\x1b\x1b", 8), "\\u001b\\~");
     }

@@ -181,6 +181,13 @@ mod tests {
     fn a_wide_arm_is_not_lower_or_higher_by_its_spread() {
         let [allowed, plain] = wrong([5, 20], [0.8, 0.1]);
         assert!(allowed <= 27 && plain >= 45, "{allowed} and {plain} of 300");
+        // Few values do not show how they spread: unlike numbers are enough to allow for it.
+        for (numbers, spreads, most) in
+            [([5, 21], [0.8, 0.15], 23), ([30, 6], [0.25, 0.5], 26), ([21, 5], [0.15, 0.8], 24)]
+        {
+            let [allowed, plain] = wrong(numbers, spreads);
+            assert!(allowed <= most && plain > most, "{allowed} and {plain} of 300, {numbers:?}");
+        }
         let [allowed, plain] = wrong([10, 10], [0.8, 0.1]);
         assert!(allowed <= 24 && plain > allowed, "{allowed} and {plain} of 300");
         let [allowed, plain] = wrong([10, 10], [0.3, 0.3]);

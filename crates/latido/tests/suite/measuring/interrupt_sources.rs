@@ -168,7 +168,7 @@ fn a_killed_run_leaves_no_station() {
     let Some(_) = tracefs("a station that is left") else { return };
     let devices = || fs::read_dir("/sys/class/net").unwrap().count();
     let before = devices();
-    // A rate of its own: its station is known by it.
+    // No other test has this rate: the station is known by it.
     for (victim, rate) in [("host", 173), ("measuring process", 179)] {
         let (world, own) = (World::new(), format!("--rate={rate}"));
         let rate = format!("rate={rate}");

@@ -1,0 +1,177 @@
+//! Slots found in wakings, left out, drifting, caught up, and before the first.
+
+use super::{super::distances::distance, *};
+use proptest::prelude::*;
+
+/// What became of the slots of these wakings: with an activation, missed, further ones.
+fn counted(period: u64, wakings: &[u64], until: u64) -> [u64; 3] {
+    let mut grid = Grid::of(period, wakings);
+    let mut counts = [0; 3];
+    for (at, woken) in wakings.iter().enumerate() {
+        match grid.take(*woken, wakings.get(at + 1).copied()) {
+            Slot::First { missed, .. } => {
+                counts[0] += 1;
+                counts[1] += missed;
+            }
+            Slot::Further => counts[2] += 1,
+        }
+    }
+    counts[1] += grid.rest(until).count() as u64;
+    counts
+}
+
+proptest! {
+    /// However late wakings are, up to three quarters of a period, and whichever slots are left out: each is found, none
+    /// is invented, at any phase.
+    #[test]
+    fn slots_left_out_are_found(
+        phase in 0u64..1_000_000,
+        slots in prop::collection::vec((0u64..20_000, prop::bool::weighted(0.9)), 50..200),
+        late in 0usize..50,
+    ) {
+        let time = |index: usize, by: u64| 7_000_000_000 + phase + index as u64 * 1_000_000 + by;
+        let mut wakings = Vec::new();
+        for (index, (by, there)) in slots.iter().enumerate() {
+            if *there || index == 0 {
+                let by = if index == late { 700_000 } else { *by };
+                wakings.push(time(index, by));
+            }
+        }
+        let end = time(slots.len(), 0) + 40_000;
+        let [there, missed, further] = counted(1_000_000, &wakings, end);
+        prop_assert_eq!((there, further), (wakings.len() as u64, 0));
+        prop_assert_eq!(there + missed, slots.len() as u64);
+    }
+}
+
+/// A clock that runs 500 ppm otherwise is followed for ten minutes of slots; a period that is 5 % longer is not.
+#[test]
+fn a_drift_is_followed_and_a_wrong_period_is_seen() {
+    let drifting: Vec<u64> = (0..600_000u64).map(|index| 5_000_000_000 + index * 1_000_500).collect();
+    assert_eq!(counted(1_000_000, &drifting, 0), [600_000, 0, 0]);
+    let longer: Vec<u64> = (0..2_000u64).map(|index| 5_000_000_000 + index * 1_050_000).collect();
+    let [there, missed, _] = counted(1_000_000, &longer, 0);
+    assert_eq!(there, 2_000);
+    assert!((90..=100).contains(&missed), "{missed}");
+    assert_eq!(distance(&longer), Some(1_050_000));
+}
+
+/// A job that goes on in an activation without an end, as the last one of a thread that ends, is neither met nor late, and
+/// what comes after is not waited for.
+#[test]
+fn a_job_without_an_end_is_no_slot() {
+    let mut jobs = Jobs::of(Grid::of(1_000, &[10_000, 11_000, 12_000, 14_000]));
+    let mut over = Vec::new();
+    let done = |due, end| Over::Done { due, began: due, end };
+    for (woken, end, whole) in
+        [(10_000, 10_100, true), (11_000, 11_100, true), (11_200, 11_300, true), (12_000, 12_100, true)]
+    {
+        jobs.take(job(woken, end, whole), |one| over.push(one));
+    }
+    jobs.take(job(12_300, 99_000, false), |one| over.push(one));
+    assert_eq!(over, [done(10_000, 10_100), done(11_000, 11_300)]);
+    over.clear();
+    jobs.take(job(14_000, 99_000, false), |one| over.push(one));
+    jobs.finish(14_000, |one| over.push(one));
+    assert_eq!((over, jobs.extra), (vec![Over::Missed { due: 13_000, came: 99_000, unclear: true }], 2));
+}
+
+fn job(woken: u64, end: u64, whole: bool) -> Job {
+    Job { woken, end, whole, at_once: false, told: false }
+}
+
+/// A job of 3.2 periods, then the jobs of the slots that passed, each begun at once: all are done, two of them late, none is
+/// missed. Without the calls' events nobody can tell that from slots left out: they are missed, and said to be unclear.
+/// A program that waits for the next slot by a call that is seen has left them out for certain.
+#[test]
+fn jobs_that_catch_up_are_told_where_calls_tell() {
+    let wakings = [10_000, 11_000, 12_000, 13_000, 17_000, 18_000];
+    let over = |jobs_of: &[Job]| {
+        let (mut jobs, mut over) = (Jobs::of(Grid::of(1_000, &wakings)), Vec::new());
+        jobs_of.iter().for_each(|one| jobs.take(*one, |slot| over.push(slot)));
+        jobs.finish(18_000, |slot| over.push(slot));
+        over
+    };
+    let told = |woken, end, at_once| Job { at_once, told: true, ..job(woken, end, true) };
+    let done = |due, began, end| Over::Done { due, began, end };
+    let caught_up = over(&[
+        told(13_000, 16_200, false),
+        told(16_201, 16_300, true),
+        told(16_301, 16_400, true),
+        told(16_401, 16_500, true),
+        told(17_000, 17_100, false),
+    ]);
+    assert_eq!(
+        caught_up,
+        [
+            done(13_000, 13_000, 16_200),
+            done(14_000, 16_201, 16_300),
+            done(15_000, 16_301, 16_400),
+            done(16_000, 16_401, 16_500),
+            done(17_000, 17_000, 17_100)
+        ]
+    );
+    // A waking that is late by 0.9 of a period is its slot's where the next job begins at once.
+    let late = over(&[told(13_000, 13_100, false), told(14_900, 15_000, false), told(15_001, 15_100, true)]);
+    let (late, rest) = late.split_at(3);
+    assert_eq!(late, [done(13_000, 13_000, 13_100), done(14_000, 14_900, 15_000), done(15_000, 15_001, 15_100)]);
+    assert!(rest.iter().all(|one| matches!(one, Over::Missed { unclear: false, .. })), "{rest:?}");
+    let missed = |due, unclear| Over::Missed { due, came: 17_100, unclear };
+    for seen in [false, true] {
+        let left_out =
+            over(&[Job { told: seen, ..job(13_000, 16_200, true) }, Job { told: seen, ..job(17_000, 17_100, true) }]);
+        let all = [
+            done(13_000, 13_000, 16_200),
+            missed(14_000, !seen),
+            missed(15_000, !seen),
+            missed(16_000, !seen),
+            done(17_000, 17_000, 17_100),
+        ];
+        assert_eq!(left_out, all);
+    }
+}
+
+/// A waking of 0.8 periods after its slot's time, with the next slot's own waking behind it, is of its slot: none is missed.
+/// Where none follows, it came early for the next.
+#[test]
+fn a_waking_shortly_before_another_slots_is_late_for_its_own() {
+    let regular: Vec<u64> = (0..10).map(|slot| 10_000 + slot * 1_000).collect();
+    let with = |last: &[u64]| [&regular[..], last].concat();
+    assert_eq!(counted(1_000, &with(&[20_800, 21_000, 22_000]), 22_000), [13, 0, 0]);
+    assert_eq!(counted(1_000, &with(&[20_800, 22_000]), 22_000), [12, 1, 0]);
+}
+
+/// What a program does to prepare has no slots: a waking each 37 ms for two seconds, then one a millisecond.
+#[test]
+fn slots_begin_with_the_first_that_are_regular() {
+    let prepares: Vec<u64> = (0..54).map(|at| 5_000_000_000 + at * 37_000_000).collect();
+    let works: Vec<u64> = (0..900).map(|at| 7_000_000_000 + at * 1_000_000).collect();
+    let grid = Grid::of(1_000_000, &[&prepares[..], &works].concat());
+    assert!(grid.is_before(prepares[53]) && !grid.is_before(works[0]));
+    // No run of slots is regular where the period is another one: all count.
+    assert!(!Grid::of(1_000_000, &prepares).is_before(prepares[0]));
+}
+
+/// A thread sets itself up, and asks for its first slot some periods later: its first waking is none of a slot, wherever it comes,
+/// and no slot lies between the two.
+#[test]
+fn the_waking_of_a_start_begins_no_slots() {
+    for tenths in 3..60 {
+        let begins = 9_000_000 + tenths * 100_000;
+        let works: Vec<u64> = (0..300).map(|at| begins + at * 1_000_000 + at % 7 * 900).collect();
+        let wakings = [&[9_000_000], &works[..]].concat();
+        let mut jobs = Jobs::of(Grid::of(1_000_000, &wakings));
+        let mut missed = 0;
+        let mut over = |over| missed += u32::from(matches!(over, Over::Missed { .. }));
+        wakings.iter().for_each(|woken| jobs.take(job(*woken, woken + 90_000, true), &mut over));
+        jobs.finish(begins + 299_900_000, &mut over);
+        assert_eq!(missed, 0, "{tenths} tenths of a period");
+    }
+}
+
+/// Several wakings in one slot are one job that waited in between.
+#[test]
+fn further_wakings_are_of_the_same_slot() {
+    let wakings = [1_000_000, 1_100_000, 1_300_000, 2_000_000, 4_000_000];
+    assert_eq!(counted(1_000_000, &wakings, 6_000_000), [3, 2, 2]);
+}
