@@ -1,7 +1,7 @@
 //! What a report of a published study says beside its own figures: source, conclusions, gaps, and the printed numbers.
 
 use crate::judge::outcome::Outcome;
-use latido_model::plan::{Distribution, Statistic};
+use latido_model::plan::{Distribution, Statistic, Unjudged};
 use std::collections::BTreeMap;
 
 /// The study that a run repeats.
@@ -15,11 +15,15 @@ pub struct StudyPart {
     pub sized: Option<String>,
     /// What the study concluded.
     pub claims: Vec<Conclusion>,
+    /// What it concluded besides, and why no figure here decides it.
+    pub unjudged: Vec<Unjudged>,
 }
 
 /// A conclusion of the study and what became of it here.
 #[derive(Clone, Debug)]
 pub struct Conclusion {
+    /// Its number in the study, where the plan says it.
+    pub number: Option<String>,
     /// The conclusion.
     pub text: String,
     /// What became of it here.

@@ -5,8 +5,11 @@
 //! the matrix times its inverse is the identity lie outside.
 
 mod inversion;
+mod report;
 
 pub use inversion::{Singular, Workspace};
+pub use report::Reports;
+use report::{Report, Silent};
 
 use crate::{
     end::End,
@@ -14,7 +17,10 @@ use crate::{
 };
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use latido_sys::{
-    clock::{self, Clock::Monotonic},
+    clock::{
+        self,
+        Clock::{Monotonic, Realtime},
+    },
     memory::touch_code,
 };
 
@@ -32,10 +38,22 @@ pub const RESIDUAL_UNIT: f64 = 1e-18;
 /// A deviation above this is a wrong result: the matrices are well-conditioned, and n is at most some thousands.
 pub const TOLERANCE: f64 = 1e-9;
 
-/// The two clocks; tests bring their own.
+/// The clocks; tests bring their own.
 pub trait TwoClocks {
     /// CLOCK_MONOTONIC, in ns.
     fn now(&self) -> u64;
+
+    /// The clock that times an instance, in ns.
+    #[inline(always)]
+    fn reading(&self) -> u64 {
+        self.now()
+    }
+
+    /// CLOCK_MONOTONIC at the second reading of an instance, in ns.
+    #[inline(always)]
+    fn at(&self, reading: u64) -> u64 {
+        reading
+    }
 
     /// The processor time of the thread, in ns.
     fn cpu(&self) -> u64;
@@ -46,6 +64,31 @@ struct KernelClocks;
 impl TwoClocks for KernelClocks {
     #[inline(always)]
     fn now(&self) -> u64 {
+        Monotonic.now()
+    }
+
+    #[inline(always)]
+    fn cpu(&self) -> u64 {
+        clock::thread_cpu_ns()
+    }
+}
+
+/// As the execution-times study read the time: by the clock that a step of the time changes.
+struct RealtimeClocks;
+
+impl TwoClocks for RealtimeClocks {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        Monotonic.now()
+    }
+
+    #[inline(always)]
+    fn reading(&self) -> u64 {
+        Realtime.now()
+    }
+
+    #[inline(always)]
+    fn at(&self, _: u64) -> u64 {
         Monotonic.now()
     }
 
@@ -86,6 +129,20 @@ pub struct Repetition {
     pub warmup_instances: u64,
     /// What a sample includes.
     pub copying: Copying,
+    /// Which clock times an instance.
+    pub timing: Timing,
+    /// Where each value is written before the next instance; nowhere by default.
+    pub reports: Option<Reports>,
+}
+
+/// Which clock times an instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Timing {
+    /// CLOCK_MONOTONIC.
+    #[default]
+    Monotonic,
+    /// CLOCK_REALTIME, which a step of the time changes.
+    Realtime,
 }
 
 /// A result that cannot be.
@@ -118,8 +175,14 @@ pub struct Instances {
 
 /// Inverts each matrix in turn until the end. The stop flag is looked at between two instances.
 pub fn run(sizes: &mut [Size], repetition: &Repetition, stop: &AtomicBool) -> Instances {
-    let Repetition { instances: count, copying, .. } = *repetition;
-    drive(&KernelClocks, sizes, repetition, stop, |size| instances(size, count, copying, true, stop))
+    let Repetition { instances: count, copying, timing, reports, .. } = *repetition;
+    let of = |size: &mut Size| match (timing, reports) {
+        (Timing::Monotonic, None) => instances(size, count, copying, true, stop),
+        (Timing::Monotonic, Some(to)) => sweep(&KernelClocks, &to, size, (count, copying), true, stop),
+        (Timing::Realtime, None) => sweep(&RealtimeClocks, &Silent, size, (count, copying), true, stop),
+        (Timing::Realtime, Some(to)) => sweep(&RealtimeClocks, &to, size, (count, copying), true, stop),
+    };
+    drive(&KernelClocks, sizes, repetition, stop, of)
 }
 
 /// Runs every path of the loop and the recorders once, then forgets what was recorded.
@@ -196,7 +259,7 @@ fn warm_up(size: &mut Size) {
 /// A function that stays one in the binary, so that the disassembly check finds the loop by its name.
 #[inline(never)]
 fn instances(size: &mut Size, count: u64, copying: Copying, heed_sample: bool, stop: &AtomicBool) -> End<Wrong> {
-    sweep(&KernelClocks, size, (count, copying), heed_sample, stop)
+    sweep(&KernelClocks, &Silent, size, (count, copying), heed_sample, stop)
 }
 
 /// What is done in an instance; tests bring their own.
@@ -233,20 +296,22 @@ fn timed(clocks: &impl TwoClocks, task: &mut impl Task, copying: Copying) -> Tim
         task.copy();
     }
     let cpu_before = clocks.cpu();
-    let before = clocks.now();
+    let before = clocks.reading();
     if copying == Copying::Timed {
         task.copy();
     }
     let inverted = task.invert();
-    let now = clocks.now();
+    let after = clocks.reading();
     let cpu_now = clocks.cpu();
-    Timed { elapsed: now.wrapping_sub(before), cpu: cpu_now.wrapping_sub(cpu_before), now, inverted }
+    let now = clocks.at(after);
+    Timed { elapsed: after.wrapping_sub(before), cpu: cpu_now.wrapping_sub(cpu_before), now, inverted }
 }
 
 /// The loop over the instances of one size.
 #[inline(always)]
 fn sweep(
     clocks: &impl TwoClocks,
+    report: &impl Report,
     size: &mut Size,
     (count, copying): (u64, Copying),
     heed_sample: bool,
@@ -265,6 +330,7 @@ fn sweep(
         }
         let cold = record(elapsed, timed.elapsed, timed.now);
         record(cpu, timed.cpu, timed.now);
+        report.value(timed.elapsed as i64);
         instance = instance.wrapping_add(1);
         if instance == 1 {
             workspace.keep();

@@ -10,7 +10,7 @@
 //! two doors.
 
 pub mod clock;
-mod descriptor;
+pub mod descriptor;
 mod errno;
 pub mod gpio;
 pub mod handoff;

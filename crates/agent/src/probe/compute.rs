@@ -12,12 +12,13 @@ use latido_model::{
 };
 use latido_rt::{
     Config, Snapshot,
-    compute::{self, Copying, DIFFERING, RESIDUAL, Repetition, Size, Workspace, Wrong},
+    compute::{self, Copying, DIFFERING, RESIDUAL, Repetition, Reports, Size, Timing, Workspace, Wrong},
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use sizes::Sizes;
+use std::{fs::File, os::fd::AsRawFd};
 
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
@@ -40,6 +41,9 @@ Options:
   size        rows of the matrix, 2 to 1024, or a list of them, one after another; default 2,4,8,16,32,64,128
   copy        untimed (default): the copy of the matrix is made before the first look; timed: after it, as in a program
               whose inversion keeps its input
+  clock       monotonic (default) or realtime: the clock of `elapsed`. A step of the time changes CLOCK_REALTIME, and a sample with it
+  report      none (default): the loop keeps its values; each: before the next instance the thread writes the value as a line to
+              /dev/null and to a file in memory, outside of what is timed
   instances   how many of each size; default 1000. The cell ends when all are through, whatever its duration
   seed        seed of the matrices; default 1, the same in every cell, so that cells differ by the machine alone
 
@@ -49,7 +53,8 @@ By default the last allowed CPU is measured. Any policy but deadline. With fifo 
 real-time throttle and the fair server may take their share, which shows as elapsed time without processor time.
 Quantities: elapsed, cpu (ns), labelled by `size`. Facts with elapsed: residual_e18 (largest deviation of the matrix
 times its inverse from the identity, in 10^-18), differing (inverses that were not the first one's).
-The measurement of the execution-times study (2017), whose inversion kept its input: probably with copy=timed.",
+The measurement of the execution-times study (2017) had clock=realtime and report=each, printing to a terminal; its inversion kept its
+input: probably with copy=timed.",
     main_option: Some("size"),
     new: |table| {
         let probe = read(table)?;
@@ -66,6 +71,8 @@ const WARM_UP: u64 = 10;
 struct ComputeProbe {
     size: Sizes,
     copy: CopyIs,
+    clock: ClockIs,
+    report: ReportIs,
     instances: u64,
     seed: u64,
 }
@@ -77,9 +84,32 @@ enum CopyIs {
     Timed,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ClockIs {
+    Monotonic,
+    Realtime,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ReportIs {
+    None,
+    Each,
+}
+
+/// Where a thread writes each value: the files stay open as long as this lives.
+fn reports() -> Result<(Reports, [File; 2])> {
+    let screen = File::options().write(true).open("/dev/null").context("/dev/null")?;
+    let file = rustix::fs::memfd_create("latido-values", rustix::fs::MemfdFlags::CLOEXEC);
+    let file = File::from(file.context("the file of each value")?);
+    Ok((Reports { screen: screen.as_raw_fd(), file: file.as_raw_fd() }, [screen, file]))
+}
+
 fn read(table: toml::Table) -> Result<ComputeProbe> {
     let sizes = Sizes((1..=7).map(|power| 1 << power).collect());
-    with_defaults(table, ComputeProbe { size: sizes, copy: CopyIs::Untimed, instances: 1000, seed: 1 })
+    let (copy, clock, report) = (CopyIs::Untimed, ClockIs::Monotonic, ReportIs::None);
+    with_defaults(table, ComputeProbe { size: sizes, copy, clock, report, instances: 1000, seed: 1 })
 }
 
 /// About what an instance of this size takes on a PC, to say how long many will.
@@ -119,6 +149,11 @@ impl Probe for ComputeProbe {
                 CopyIs::Untimed => Copying::Untimed,
                 CopyIs::Timed => Copying::Timed,
             },
+            timing: match self.clock {
+                ClockIs::Monotonic => Timing::Monotonic,
+                ClockIs::Realtime => Timing::Realtime,
+            },
+            reports: None,
         };
         let ordered = usize::try_from(self.instances).unwrap_or(ORDERED_MAX).min(ORDERED_MAX);
         for cpu in stage.cpus() {
@@ -131,9 +166,12 @@ impl Probe for ComputeProbe {
                 series.extend([of_elapsed.facts(facts), of_cpu].map(|series| series.label("size", n)));
             }
             let stop = stage.stop();
+            let written = (self.report == ReportIs::Each).then(reports).transpose()?;
+            let repetition = Repetition { reports: written.as_ref().map(|(to, _)| *to), ..repetition };
             stage.thread(cpu, series, move || {
                 compute::rehearse(&mut sizes);
                 move || {
+                    let _open = &written;
                     let outcome = compute::run(&mut sizes, &repetition, &stop);
                     if let Some(wrong) = outcome.end.failure() {
                         bail!(sentence(wrong));

@@ -6,8 +6,8 @@ use latido_model::{
     catalogue::{Catalogue, Kind},
     cell::{Cell, Item, Level, NiceBy, Scheduling},
     plan::{
-        Against, Citation, Distribution, Expect, Filter, Group, Op, Order, Plan, Probed, Published, Statistic, Taken,
-        Than,
+        Against, Citation, Distribution, Expect, Filter, Group, Op, Order, Plan, Probed, Published, Sentence,
+        Statistic, Taken, Than,
         around::Around,
         axes::{Axes, ProbeOption},
         expand, expect,
@@ -169,6 +169,7 @@ fn flags_replace_axes_and_drop_what_they_leave_without_a_cell() {
         fallback_seed: 1,
         size: None,
         flags: vec![],
+        ..Overrides::default()
     };
     let (plan, dropped) = parse::read("good.toml", GOOD, &over, &Installed).unwrap();
     assert_eq!(dropped, ["null.latency.p99.9 < 100us where load = calm, scheduling = fifo"]);

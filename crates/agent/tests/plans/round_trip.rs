@@ -159,8 +159,15 @@ fn plans() -> impl Strategy<Value = Plan> {
                     } else {
                         vec![]
                     };
+                    // A sentence of the study has words.
+                    let of = match (&study.0, &claim) {
+                        (None, _) => None,
+                        (Some(_), Some(_)) => Some(Sentence::Study("C4".into())),
+                        (Some(_), None) => Some(Sentence::Ours),
+                    };
                     let mut expect = Expect {
                         claim,
+                        of,
                         filter,
                         probe: "null".into(),
                         quantity: "latency".into(),

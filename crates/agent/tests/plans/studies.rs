@@ -1,7 +1,8 @@
 //! What makes a plan a study: kernels to come, comparisons, sources, printed numbers, and the scale.
 
 use super::*;
-use latido_model::cell::RUNNING;
+use latido_model::{cell::RUNNING, plan::kernels};
+
 use std::collections::BTreeSet;
 
 const STUDY: &str = r#"schema = 1
@@ -152,7 +153,8 @@ fn shipped_studies_place_the_printed_numbers() {
     filter.sort();
     expected.sort();
     assert_eq!((timers.metric.as_str(), filter), ("sleep.length", expected));
-    assert_eq!(of_system("android", "mutex_lock").filter, None, "there are no such cells");
+    let android = [("kernel", "android"), ("tuning", "stock")].map(|(a, b)| (a.to_string(), b.to_string()));
+    assert_eq!(of_system("android", "mutex_lock").filter, Some(android.into()));
     let gaps = of_system("stock", "gap_1e9");
     let above = Some(Statistic::Above(100_000));
     assert!(gaps.other.iter().any(|one| (one.statistic, one.amount) == (above, 264.0)), "{gaps:?}");
@@ -220,10 +222,10 @@ fn options_from_the_command_line_take_the_printed_numbers_away() {
 #[test]
 fn shipped_studies_have_cells_for_the_running_kernel() {
     for (name, first) in [
-        ("scheduling-latency", "140 cells, 2 h 42 min in all; 380 more are skipped"),
+        ("scheduling-latency", "140 cells, 2 h 42 min in all; 580 more are skipped"),
         ("embedded-properties", "120 cells, 1 h 23 min in all; 180 more are skipped"),
         ("execution-times", "50 cells, about 3 min in all; 150 more are skipped"),
-        ("interrupt-determinism", "8 cells, 1 h 20 min in all; 16 more are skipped"),
+        ("interrupt-determinism", "24 cells, 4 h 1 min in all; 96 more are skipped"),
         ("ftrace-latencies", "550 cells, 1 h 6 min in all; 1100 more are skipped"),
     ] {
         let mut plan = parse(name, shipped::text(name).unwrap()).unwrap();
@@ -232,12 +234,30 @@ fn shipped_studies_have_cells_for_the_running_kernel() {
             "{}",
             Extent::of_plan(&plan, &Around::default()).sentence()
         );
-        let here = |plan: &Plan| expand(plan).iter().filter(|cell| cell.kernel == RUNNING).count();
+        let here = |plan: &Plan| expand(&kernels::had(plan)).len();
         let full = here(&plan);
         scale::scale(&mut plan, 0.01, &Installed).unwrap();
         assert_eq!(here(&plan), full, "{name}");
         let again = parse("printed", &print::plan(&plan)).unwrap();
         assert_eq!(without_lines(again), without_lines(plan), "{name}");
+    }
+}
+
+/// A plan that repeats a publication says of each of its expectations whose sentence it is, and no sentence of the publication is there
+/// twice.
+#[test]
+fn every_shipped_expectation_says_whose_sentence_it_is() {
+    for (name, text) in shipped::PLANS {
+        let plan = parse(name, text).unwrap();
+        assert!(plan.source.is_some() || plan.expect.iter().all(|one| one.of.is_none()), "{name}");
+        let mut said = BTreeSet::new();
+        for one in plan.expect.iter().filter(|_| plan.source.is_some()) {
+            assert!(one.of.is_some(), "{name}: {one}");
+            assert!(said.insert(one.claim.clone()), "{name}: {:?}", one.claim);
+        }
+        for one in &plan.unjudged {
+            assert!(said.insert(Some(one.claim.clone())), "{name}: {}", one.claim);
+        }
     }
 }
 
@@ -390,4 +410,52 @@ proptest::proptest! {
         proptest::prop_assert!(count <= samples && (count > 0) == (samples > 0));
         proptest::prop_assert_eq!(parse("printed", &print::plan(&small)).unwrap(), small);
     }
+}
+
+/// Whose sentence an expectation is, which kernel is which, and what nothing decides: each complaint names what is missing.
+#[test]
+fn the_keys_of_a_study_are_checked() {
+    let source = "[source]\ntitle = \"Of latencies\"\nauthor = \"A\"\nyear = 2019\n";
+    let plan = |source: &str, expect: &str, rest: &str| {
+        format!(
+            "schema = 1\nname = \"x\"\n{source}[[group]]\nprobe = [\"null\"]\nkernel = [\"running\", \"rt\"]\n[[expect]]\nmetric = \
+             \"null.latency.max\"\nop = \"<\"\nvalue = \"1us\"\n{expect}\n{rest}"
+        )
+    };
+    let said = "claim = \"It is short\"\nof = \"study\"\nconclusion = \"C4\"";
+    let kernel = "[[kernel]]\nname = \"rt\"\npreemption = [\"rt\", \"lazy\"]\nboot = [\"threadirqs\"]\noptions = { RCU_BOOST = false }\n";
+    let unjudged = "[[unjudged]]\nconclusion = \"5\"\nclaim = \"Tuning matters\"\nwhy = \"no figure\"\n";
+    let sound = parse("x", &plan(source, said, &format!("{kernel}{unjudged}"))).unwrap();
+    assert_eq!(sound.expect[0].of, Some(Sentence::Study("C4".into())));
+    assert_eq!(without_lines(parse("again", &print::plan(&sound)).unwrap()), without_lines(sound));
+    let ours = parse("x", &plan(source, "of = \"ours\"", "")).unwrap();
+    assert_eq!(ours.expect[0].of, Some(Sentence::Ours));
+    for (plan, answer) in [
+        (plan("", said, ""), "`of` is for plans that repeat a publication"),
+        (plan("", "", unjudged), "`unjudged` is for plans that repeat a publication"),
+        (plan(source, "claim = \"a\"\nof = \"study\"", ""), "needs `conclusion`, its number"),
+        (plan(source, "of = \"study\"\nconclusion = \"1\"", ""), "needs the key `claim`"),
+        (plan(source, "of = \"ours\"\nconclusion = \"1\"", ""), "`conclusion` goes with `of = \"study\"`"),
+        (plan(source, "conclusion = \"1\"", ""), "`conclusion` goes with `of = \"study\"`"),
+        (plan(source, "of = \"your\"", ""), "nobody called `your` (did you mean `ours`?)"),
+        (plan("", "", "[[kernel]]\nname = \"rtt\"\npreemption = [\"rt\"]"), "has a kernel `rtt` (did you mean `rt`?)"),
+        (plan("", "", "[[kernel]]\nname = \"rt\""), "says none of `preemption`, `boot` and `options`"),
+        (
+            plan("", "", "[[kernel]]\nname = \"rt\"\npreemption = [\"ful\"]"),
+            "no preemption model `ful` (did you mean `full`?)",
+        ),
+        (plan("", "", &kernel.replace("false", "7")), "`RCU_BOOST` is an option of the kernel: true or false"),
+        (plan("", "", &format!("{kernel}{kernel}")), "the kernel `rt` is described twice"),
+        (
+            plan("kernel_as = \"rtt\"\n", "", ""),
+            "the plan has no kernel `rtt` (did you mean `rt`?); it has rt, running",
+        ),
+    ] {
+        let problem = parse("x", &plan).unwrap_err().to_string();
+        assert!(problem.contains(answer), "{answer}: {problem}");
+    }
+    let over = Overrides { kernel_as: Some(("rt".into(), Place::word("--as kernel=rt"))), ..Overrides::default() };
+    let (taken, _) = parse::read("x", &plan(source, said, kernel), &over, &Installed).unwrap();
+    assert_eq!(taken.kernel_as.as_deref(), Some("rt"));
+    assert_eq!(without_lines(parse("again", &print::plan(&taken)).unwrap()), without_lines(taken));
 }

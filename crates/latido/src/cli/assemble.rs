@@ -13,6 +13,7 @@ use anyhow::Result;
 use latido_model::{
     catalogue::{Kind, List},
     cell::{LAB, RUNNING},
+    cpus::CpuSet,
     plan::{
         Plan,
         around::Around,
@@ -46,8 +47,10 @@ pub fn plan(args: &Args, earlier: &Around) -> Result<(Plan, Vec<String>)> {
     let (mut plan, dropped) = full(args)?;
     let left_out = |text| format!("the flags leave no cell for the expectation `{text}`; it is left out");
     let mut notes: Vec<String> = dropped.into_iter().map(left_out).collect();
-    if args.multi_cpu {
-        multi_cpu(&mut plan)?;
+    match args.multi_cpu {
+        true => multi_cpu(&mut plan)?,
+        false if args.cpus.is_none() => notes.extend(on_the_guests_cpu(&mut plan)),
+        false => {}
     }
     if args.plan_power.is_some() && args.repeat.is_none() {
         plan.groups.iter_mut().for_each(|group| group.repeat = PILOT);
@@ -76,6 +79,27 @@ fn multi_cpu(plan: &mut Plan) -> Result<(), Usage> {
     Ok(())
 }
 
+/// The size of a plan for guests, which take the host many times as long as they count.
+const LABORATORY: &str = "laboratory";
+
+/// Has the cells of the laboratory measure the guest's one CPU where the plan names others; what is said of it.
+fn on_the_guests_cpu(plan: &mut Plan) -> Option<String> {
+    let mut moved = Vec::new();
+    for group in plan.groups.iter_mut().filter(|group| group.target.iter().all(|target| target == LAB)) {
+        let elsewhere = |cpus: &&mut CpuSet| cpus.iter().all(|cpu| cpu != 0);
+        if let Some(cpus) = group.conditions.cpus.as_mut().filter(elsewhere) {
+            moved.push(std::mem::replace(cpus, CpuSet::from_iter([0])).to_string());
+        }
+    }
+    moved.dedup();
+    (!moved.is_empty()).then(|| {
+        format!(
+            "a guest of the laboratory has one CPU: CPU 0 is measured, where the plan names CPU {}",
+            moved.join(", ")
+        )
+    })
+}
+
 /// The repeats of a pilot.
 const PILOT: u32 = 3;
 
@@ -98,6 +122,9 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
     }
     match subject {
         Subject::Probe(name) => {
+            if let Some(text) = &args.kernel_as {
+                return Err(Usage::new(format!("--as {text}: a plan names kernels, and `{first}` is a probe")).into());
+            }
             if let Some(name) = &args.size {
                 return Err(Usage::new(format!("--size {name}: a plan has sizes, and `{first}` is a probe")).into());
             }
@@ -113,8 +140,10 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
                 axes: script.axes()?,
                 options,
                 size: size(args),
+                preferred_size: (args.on.as_deref() == Some(LAB)).then(|| LABORATORY.to_owned()),
                 seed: args.seed,
                 fallback_seed,
+                kernel_as: kernel_as(args)?,
                 flags: script.flags_typed(),
             };
             parse::read(&format!("plans/{name}.toml"), text, &over, CATALOGUE).map_err(blame)
@@ -125,8 +154,10 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
                 axes: script.axes()?,
                 options,
                 size: size(args),
+                preferred_size: (args.on.as_deref() == Some(LAB)).then(|| LABORATORY.to_owned()),
                 seed: args.seed,
                 fallback_seed,
+                kernel_as: kernel_as(args)?,
                 flags: script.flags_typed(),
             };
             let text = parse::load(path)?;
@@ -141,6 +172,17 @@ const NAMING: [&str; 2] = ["program", "calls"];
 /// Whether a probe starts a program of the user's.
 fn takes_program(subject: &Subject<'_>) -> bool {
     matches!(subject, Subject::Probe(name) if words::takes_argv(list(Kind::Probe), name, ARGV))
+}
+
+/// The kernel of the plan that the running one is taken for, with its words.
+fn kernel_as(args: &Args) -> Result<Option<(String, Place)>, Usage> {
+    let Some(text) = &args.kernel_as else { return Ok(None) };
+    match text.split_once('=') {
+        Some(("kernel", name)) if !name.is_empty() => Ok(Some((name.to_owned(), Place::word(&format!("--as {text}"))))),
+        _ => Err(Usage::new(format!(
+            "--as {text}: it says which kernel of the plan the running one is: --as kernel=NAME"
+        ))),
+    }
 }
 
 /// The size asked for, with its words.

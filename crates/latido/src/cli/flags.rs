@@ -105,6 +105,9 @@ pub struct Args {
     /// compared
     #[arg(long, value_name = "KERNEL", value_parser = words::text)]
     pub kernel: Vec<String>,
+    /// Take the running kernel for this one of the plan's, whatever it says of itself: kernel=rt
+    #[arg(long = "as", value_name = "kernel=NAME", value_parser = words::text)]
+    pub kernel_as: Option<String>,
     /// Give the guests of the laboratory two CPUs and the host's time: shows that something works; no latency of it is one
     #[arg(long)]
     pub multi_cpu: bool,
@@ -127,7 +130,7 @@ pub struct Args {
     /// Finish an interrupted run; finished cells are kept
     #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "command", "cpus", "duration", "period", "policy", "prio",
         "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "trace", "explain", "warmup", "repeat", "size", "scale", "seed",
-        "budget", "plan_power", "on", "kernel", "print_plan"])]
+        "budget", "plan_power", "on", "kernel", "kernel_as", "print_plan"])]
     pub resume: Option<String>,
     /// With --resume: what was measured of an unfinished cell stays a part of it, and only the rest is measured
     #[arg(long)]

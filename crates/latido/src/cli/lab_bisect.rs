@@ -148,7 +148,7 @@ fn expectation(pieces: &[(&str, String)], groups: &[Group]) -> Result<Vec<Expect
     let source = Source::words(&toml, &marks);
     let read = || {
         let document = parse::document("--expect", &source)?;
-        expect::read(Keys::document(&source, document.get_ref()).need("--expect", "expect")?, groups)
+        expect::read(Keys::document(&source, document.get_ref()).need("--expect", "expect")?, groups, false)
     };
     read().map_err(|problem| {
         let words: Vec<&str> = pieces.iter().map(|(word, _)| *word).collect();

@@ -61,7 +61,6 @@ pub fn run(args: Args) -> Result<u8> {
             continue;
         }
         let mut judged = outcome::judged(&dir)?;
-        outcome::explain(&mut judged);
         judged.published = args.published && judged.run.plan.published.is_some();
         all.push(judged);
         taken.push(canonical);
@@ -71,6 +70,7 @@ pub fn run(args: Args) -> Result<u8> {
         let (id, plan) = (&judged.run.meta.id, &judged.run.meta.plan);
         tell(&format!("note: --published: the plan `{plan}` of {id} names no printed numbers to set beside"));
     }
+    let all = outcome::together(all);
     let found = outcome::pooled(&all);
     if let Some(path) = &output {
         outcome::unless_foreign(path, args.output.is_none())?;

@@ -3,6 +3,7 @@
 mod conduct;
 pub mod exports;
 mod foretell;
+mod kernels;
 mod known;
 pub mod load_alone;
 pub mod options;
@@ -78,7 +79,8 @@ impl<'a> Tools<'a> {
         })
     }
 
-    fn prepare(&mut self, cells: &[Cell], begun: Option<&Run>) -> Result<Known> {
+    fn prepare(&mut self, plan: &Plan, cells: &[Cell], begun: Option<&Run>) -> Result<Known> {
+        self.sessions.recognise(plan, cells, &self.stops, &mut self.screen)?;
         prepare::all(cells, begun, self.how, &mut self.sessions, &self.stops, &mut self.screen)
     }
 
@@ -101,7 +103,7 @@ pub fn run(plan: &Plan, how: &How) -> Result<u8> {
     let cells: Vec<Cell> = plan::expand(plan).into_iter().map(resolved).collect();
     let root = store::root(how.store.as_deref())?;
     let mut tools = Tools::new(how)?;
-    let known = tools.prepare(&cells, None);
+    let known = tools.prepare(plan, &cells, None);
     if let Some(exit) = tools.too_early() {
         return Ok(exit);
     }
@@ -131,7 +133,7 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
         return outcome::present(outcome::judged(&run.dir)?, how, &mut screen);
     }
     let mut tools = Tools::new(how)?;
-    let known = tools.prepare(&cells, Some(&run));
+    let known = tools.prepare(&run.plan, &cells, Some(&run));
     if let Some(exit) = tools.too_early() {
         return Ok(exit);
     }

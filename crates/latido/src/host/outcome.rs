@@ -55,6 +55,13 @@ impl SeriesSource for Stored {
     }
 }
 
+/// Puts together the runs of several kernels of one machine, and explains late samples.
+pub fn together(all: Vec<JudgedRun>) -> Vec<JudgedRun> {
+    let mut all = judged::merged(all, &Stored);
+    all.iter_mut().for_each(explain);
+    all
+}
+
 /// Explains late samples where that was asked for, by the traces beside the records.
 pub fn explain(one: &mut JudgedRun) {
     one.explain(&store::series_data, &traced, &store::text_beside);

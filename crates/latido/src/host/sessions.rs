@@ -1,11 +1,15 @@
 //! The sessions of a run: one for each boot of a kernel on a target, opened when it is wanted, and again when it broke.
 
-use super::screen::Screen;
+use super::{
+    kernels::{Had, Kernels},
+    screen::Screen,
+};
 use crate::stop::StopRequests;
 use crate::target::{self, Target, Unavailable, recovered, session::Session};
 use anyhow::{Context, Result};
 use latido_model::{
-    cell::Cell,
+    cell::{Cell, RUNNING},
+    plan::Plan,
     protocol::{Phase, Progress, Ready, Reply, Request},
     units::Ns,
 };
@@ -38,6 +42,8 @@ pub struct Sessions {
     boots: BTreeMap<BootBlock, String>,
     /// How long to wait for another latido on a target.
     wait: Option<Ns>,
+    /// Which of the plan's kernels runs on each target.
+    kernels: Kernels,
 }
 
 /// What became of preparing cells.
@@ -51,7 +57,23 @@ pub enum Readiness {
 impl Sessions {
     /// None yet.
     pub fn new(wait: Option<Ns>) -> Self {
-        Self { targets: BTreeMap::new(), open: BTreeMap::new(), machines: Vec::new(), boots: BTreeMap::new(), wait }
+        Self {
+            targets: BTreeMap::new(),
+            open: BTreeMap::new(),
+            machines: Vec::new(),
+            boots: BTreeMap::new(),
+            wait,
+            kernels: Kernels::default(),
+        }
+    }
+
+    /// Asks the targets of these cells which of the plan's kernels they have.
+    ///
+    /// # Errors
+    /// A target cannot be reached.
+    pub fn recognise(&mut self, plan: &Plan, cells: &[Cell], stops: &StopRequests, screen: &mut Screen) -> Result<()> {
+        self.kernels = Kernels::of(plan, cells, &|| stops.count() > 0, screen)?;
+        Ok(())
     }
 
     /// Opens a session for a block and has it take the machine for its cells.
@@ -65,11 +87,16 @@ impl Sessions {
         stops: &StopRequests,
         screen: &mut Screen,
     ) -> Result<Readiness> {
+        let kernel = match self.kernels.of_block(&block.target, &block.kernel) {
+            Had::AsNamed => block.kernel.as_str(),
+            Had::Running => RUNNING,
+            Had::Other(reason) => return Ok(Readiness::NotHad(reason)),
+        };
         let target = match self.targets.entry(block.target.clone()) {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::btree_map::Entry::Vacant(new) => new.insert(target::named(&block.target)?),
         };
-        let mut session = match target.open(&block.kernel, block.boot, &|| stops.count() > 0) {
+        let mut session = match target.open(kernel, block.boot, &|| stops.count() > 0) {
             Ok(session) => session,
             Err(Unavailable::NotHad(reason)) => return Ok(Readiness::NotHad(reason)),
             Err(Unavailable::Failed(error)) => return Err(error.context(format!("target `{}`", block.target))),
@@ -145,7 +172,9 @@ impl Sessions {
         let Some(target) = self.targets.get(&block.target) else { return };
         // Whoever ended the measurement still wants everything back; asked once more, we let go of it.
         let before = stops.count();
-        for told in recovered(target.as_ref(), &block.kernel, block.boot, &|| stops.count() > before) {
+        let running = matches!(self.kernels.of_block(&block.target, &block.kernel), Had::Running);
+        let kernel = if running { RUNNING } else { &block.kernel };
+        for told in recovered(target.as_ref(), kernel, block.boot, &|| stops.count() > before) {
             screen.warn(&told);
         }
     }

@@ -7,7 +7,7 @@ pub use metric::{NS, figure, quantity, statistic};
 pub use reach::{all_labels, has_label, is_level, level_names, picked, quantity_of, reachable, reads, yields};
 
 use super::{
-    Against, Expect, Filter, Group, Op, TABLES_MAX, Than,
+    Against, Expect, Filter, Group, Op, Sentence, TABLES_MAX, Than,
     node::{Keys, Node},
     source::Problem,
 };
@@ -31,15 +31,18 @@ pub const CPU: &str = "cpu";
 /// The key of `than` that is another quantity of the same probe.
 pub const QUANTITY: &str = "quantity";
 
-/// Every `[[expect]]`.
-pub fn read(node: Node, groups: &[Group]) -> Result<Vec<Expect>, Problem> {
-    node.tables("expect", TABLES_MAX)?.into_iter().map(|keys| one(keys, groups)).collect()
+/// Every `[[expect]]`; `repeats` says whether the plan repeats a publication.
+pub fn read(node: Node, groups: &[Group], repeats: bool) -> Result<Vec<Expect>, Problem> {
+    node.tables("expect", TABLES_MAX)?.into_iter().map(|keys| one(keys, groups, repeats)).collect()
 }
 
-fn one(keys: Keys, groups: &[Group]) -> Result<Expect, Problem> {
+const KEYS: &[&str] = &["claim", "of", "conclusion", "where", "metric", "op", "value", "than", "by", "times", "margin"];
+
+fn one(keys: Keys, groups: &[Group], repeats: bool) -> Result<Expect, Problem> {
     let what = "an expectation";
-    keys.only(what, &["claim", "where", "metric", "op", "value", "than", "by", "times", "margin"])?;
+    keys.only(what, KEYS)?;
     let claim = keys.get("claim").map(|node| node.sentence("claim")).transpose()?;
+    let of = whose(keys, repeats)?;
     let metric = metric::read(keys.need(what, "metric")?, groups)?;
     let filter = keys.get("where").map(|node| filter(node, "where", &metric.probe, groups)).transpose()?;
     let op_node = keys.need(what, "op")?;
@@ -50,7 +53,7 @@ fn one(keys: Keys, groups: &[Group]) -> Result<Expect, Problem> {
     let against = against(keys, &metric, groups)?;
     let Metric { probe, quantity, statistic, unit } = metric;
     let (filter, text, line) = (filter.unwrap_or_default(), String::new(), keys.line());
-    let mut expect = Expect { claim, filter, probe, quantity, statistic, unit, op: *op, against, text, line };
+    let mut expect = Expect { claim, of, filter, probe, quantity, statistic, unit, op: *op, against, text, line };
     expect.text = expect.to_string();
     if !reachable(&expect, groups) {
         let none = match &expect.against {
@@ -62,6 +65,36 @@ fn one(keys: Keys, groups: &[Group]) -> Result<Expect, Problem> {
         return Err(keys.problem(format!("{none} `{expect}`")));
     }
     Ok(expect)
+}
+
+/// `of = "study"` with the number of its conclusion, or `of = "ours"`. What is unsaid is the publication's: so it was before plans
+/// could say it.
+fn whose(keys: Keys, repeats: bool) -> Result<Option<Sentence>, Problem> {
+    let conclusion = keys.get("conclusion").map(|node| node.sentence("conclusion")).transpose()?;
+    let Some(node) = keys.get("of") else {
+        return match keys.get("conclusion") {
+            Some(node) => Err(node.problem("`conclusion` goes with `of = \"study\"`")),
+            None => Ok(None),
+        };
+    };
+    if !repeats {
+        return Err(node.problem("`of` is for plans that repeat a publication: those have a [source]"));
+    }
+    match (node.text("of")?, conclusion) {
+        ("study", Some(number)) => {
+            keys.need("a sentence of the study", "claim")?;
+            Ok(Some(Sentence::Study(number)))
+        }
+        ("study", None) => {
+            Err(node.problem("a sentence of the study needs `conclusion`, its number: conclusion = \"3\""))
+        }
+        ("ours", None) => Ok(Some(Sentence::Ours)),
+        ("ours", Some(_)) => Err(node.problem("`conclusion` goes with `of = \"study\"`")),
+        (other, _) => {
+            let hint = nearest(other, ["study", "ours"]);
+            Err(node.problem(format!("a sentence is of nobody called `{other}`{hint}: study or ours")))
+        }
+    }
 }
 
 /// `value`, or `than` with what belongs to it.

@@ -3,9 +3,10 @@
 use super::{
     Group, Plan,
     around::{Around, Like},
+    kernels::lacks,
 };
 use crate::{
-    cell::{Conditions, lacks_kernel},
+    cell::Conditions,
     clean,
     quantity::Measurand,
     units::{self, Ns},
@@ -16,7 +17,7 @@ pub fn skipped(plan: &Plan) -> Vec<(String, usize)> {
     let mut all: Vec<(String, usize)> = Vec::new();
     for group in &plan.groups {
         let of_place = each(group).saturating_mul(group.probe.len()).saturating_mul(plan.boots as usize);
-        for reason in places(group).filter_map(|(target, kernel)| lacks_kernel(target, kernel)) {
+        for reason in places(group).filter_map(|(target, kernel)| lacks(plan, group, target, kernel)) {
             // In a comment a name must not begin a line.
             let reason = clean::line(&reason).to_string();
             match all.iter_mut().find(|(known, _)| *known == reason) {
@@ -57,13 +58,14 @@ pub struct Extent {
 impl Extent {
     /// Of a plan, all its boots; earlier cells tell what each takes beside its measurement.
     pub fn of_plan(plan: &Plan, earlier: &Around) -> Self {
-        let once = plan.groups.iter().map(|group| Self::of_group(group, earlier)).fold(Self::default(), Self::and);
+        let once =
+            plan.groups.iter().map(|group| Self::of_group(plan, group, earlier)).fold(Self::default(), Self::and);
         once.times(plan.boots as usize)
     }
 
     /// How many of a group's cells this version measures, and for how long.
-    pub fn of_group(group: &Group, earlier: &Around) -> Self {
-        let booted = places(group).filter(|(target, kernel)| lacks_kernel(target, kernel).is_none());
+    pub fn of_group(plan: &Plan, group: &Group, earlier: &Around) -> Self {
+        let booted = places(group).filter(|(target, kernel)| lacks(plan, group, target, kernel).is_none());
         let alike = group.scheduling.len().saturating_mul(group.repeat as usize);
         let mut sum = Self::default();
         for (target, kernel) in booted {

@@ -8,6 +8,7 @@ pub mod expect;
 pub mod extent;
 pub mod figure;
 pub mod items;
+pub mod kernels;
 pub mod node;
 pub mod parse;
 pub mod pick;
@@ -52,7 +53,7 @@ pub struct Plan {
     pub name: String,
     /// What it is for, for the report.
     pub about: Option<String>,
-    /// The publication that it repeats, for the report's citation; its expectations are then conclusions.
+    /// The publication that it repeats, for the report's citation; its expectations say whose sentences they are.
     pub source: Option<Citation>,
     /// Which of its sizes it has, where it is not the one that its groups are written with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,8 +70,17 @@ pub struct Plan {
     /// The groups, each the product of its axes. Of a stored run empty: it has the cells.
     #[serde(skip)]
     pub groups: Vec<Group>,
+    /// Which running kernel is which of its kernels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernels: Vec<kernels::Named>,
+    /// The kernel of the plan that the person takes the running one for, whatever it says of itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_as: Option<String>,
     /// What is expected of the result.
     pub expect: Vec<Expect>,
+    /// Sentences of the publication that no figure of this plan decides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unjudged: Vec<Unjudged>,
     /// Which printed numbers can be set beside.
     pub published: Option<Published>,
     /// The tables of its report, as the study lays them out.
@@ -93,7 +103,10 @@ impl Default for Plan {
             order: Order::default(),
             boots: once(),
             groups: Vec::new(),
+            kernels: Vec::new(),
+            kernel_as: None,
             expect: Vec::new(),
+            unjudged: Vec::new(),
             published: None,
             tables: Vec::new(),
             figures: Vec::new(),
@@ -241,8 +254,11 @@ impl Group {
 /// One expectation: it must hold for every matching series, or pair of configurations; no match is inconclusive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expect {
-    /// The sentence that it stands for: the conclusion of a study.
+    /// The sentence that it stands for.
     pub claim: Option<String>,
+    /// Whose sentence that is, in a plan that repeats a publication; where such a plan does not say it, the publication's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<Sentence>,
     /// Axes and labels with their level: `load = "ramp"`, `scheduling = "fifo 80"`, `kind = "inherit"`.
     pub filter: Filter,
     /// Probe name.
@@ -261,6 +277,27 @@ pub struct Expect {
     pub text: String,
     /// The line of the plan file, from 1.
     pub line: usize,
+}
+
+/// A sentence of the publication that no figure of the plan decides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unjudged {
+    /// The number of the conclusion that it belongs to.
+    pub conclusion: String,
+    /// The sentence.
+    pub claim: String,
+    /// Why nothing decides it.
+    pub why: String,
+}
+
+/// Whose sentence an expectation is, in a plan that repeats a publication.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sentence {
+    /// The publication's: its conclusion of this number.
+    Study(String),
+    /// The plan's own: the publication does not say it.
+    Ours,
 }
 
 /// With what the figure of an expectation is compared.
@@ -297,8 +334,10 @@ pub enum Statistic {
     Min,
     /// Mean.
     Mean,
-    /// Standard deviation.
+    /// Standard deviation, with n - 1.
     Sd,
+    /// Variance of all samples, the second moment about the mean (1/n), in the square of the unit. Of tables alone.
+    Variance,
     /// Largest.
     Max,
     /// Quantile, 0 to 1: written p50, p99.9.

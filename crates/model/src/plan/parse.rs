@@ -4,7 +4,7 @@ use super::{
     CELLS_MAX, Order, Plan, SCHEMA, TABLES_MAX,
     axes::{Axes, ProbeOption},
     declared::{self, Ground},
-    expect,
+    expect, kernels,
     node::{Keys, Node},
     scale::SCALED_MIN,
     size,
@@ -34,7 +34,10 @@ const KEYS: &[&str] = &[
     "order",
     "boots",
     "group",
+    "kernel",
+    "kernel_as",
     "expect",
+    "unjudged",
     "published",
     "table",
     "figure",
@@ -49,10 +52,14 @@ pub struct Overrides {
     pub options: Vec<ProbeOption>,
     /// The size asked for, by its name.
     pub size: Option<(String, Place)>,
+    /// The size that is taken where the plan has it and none is asked for.
+    pub preferred_size: Option<String>,
     /// The seed asked for.
     pub seed: Option<u64>,
     /// The seed of a plan that names none.
     pub fallback_seed: u64,
+    /// The kernel of the plan that the running one is taken for.
+    pub kernel_as: Option<(String, Place)>,
     /// The flags that `axes` come from, as typed.
     pub flags: Vec<String>,
 }
@@ -109,7 +116,7 @@ pub fn read(
         axes.push((Axes::read(keys, catalogue)?, keys.place()));
     }
     one_meaning_per_id(&axes)?;
-    let sized = size::apply(keys, over.size.as_ref(), &mut axes, catalogue)?;
+    let sized = size::apply(keys, (over.size.as_ref(), over.preferred_size.as_deref()), &mut axes, catalogue)?;
     let told = || keys.get("sized").map(|node| node.name("report")).transpose();
     let sized = sized.map_or_else(told, |name| Ok(Some(name)))?;
     let mut plan = Plan {
@@ -125,8 +132,18 @@ pub fn read(
         ..Plan::default()
     };
     count(&plan, &Place::whole(name))?;
+    plan.kernels = keys.get("kernel").map(|node| kernels::read(node, &plan.groups)).transpose()?.unwrap_or_default();
+    if let Some(node) = keys.get("kernel_as") {
+        plan.kernel_as = Some(known_kernel(node.text("kernel_as")?, &plan, &node.place())?);
+    }
     if let Some(node) = keys.get("expect") {
-        plan.expect = expect::read(node, &plan.groups)?;
+        plan.expect = expect::read(node, &plan.groups, plan.source.is_some())?;
+    }
+    if let Some(node) = keys.get("unjudged") {
+        if plan.source.is_none() {
+            return Err(keys.problem("`unjudged` is for plans that repeat a publication: those have a [source]"));
+        }
+        plan.unjudged = study::unjudged(node)?;
     }
     plan.published = keys.get("published").map(|node| study::published(node, &plan.groups, catalogue)).transpose()?;
     let (groups, published) = (&plan.groups, plan.published.as_ref());
@@ -260,10 +277,15 @@ fn override_with(
     }
     // The plan by itself was sound: what is wrong now, the flags made so.
     let flags = over.place();
+    if let Some((name, place)) = &over.kernel_as {
+        plan.kernel_as = Some(known_kernel(name, plan, place)?);
+    }
     let place = flags.as_ref().unwrap_or(place);
     let finish = |(axes, _): (Axes, Place)| axes.finish(place, catalogue).map_err(|problem| problem.elsewhere(place));
     plan.groups = axes.into_iter().map(finish).collect::<Result<_, _>>()?;
     count(plan, place)?;
+    let (kernels, groups) = (&mut plan.kernels, &plan.groups);
+    kernels.retain(|one| groups.iter().any(|group| group.kernel.contains(&one.name)));
     let (kept, dropped) =
         std::mem::take(&mut plan.expect).into_iter().partition(|expect| expect::reachable(expect, &plan.groups));
     plan.expect = kept;
@@ -275,6 +297,18 @@ fn override_with(
     plan.figures.retain_mut(|figure| declared::figure::keep(figure, ground));
     let dropped: Vec<super::Expect> = dropped;
     Ok(dropped.into_iter().map(|expect| expect.text).collect())
+}
+
+/// The name of a kernel that some group of the plan has.
+fn known_kernel(name: &str, plan: &Plan, place: &Place) -> Result<String, Problem> {
+    let levels = || plan.groups.iter().flat_map(|group| &group.kernel).map(String::as_str);
+    if levels().any(|level| level == name) {
+        return Ok(name.to_owned());
+    }
+    let mut all: Vec<&str> = levels().collect();
+    all.sort_unstable();
+    all.dedup();
+    Err(place.problem(format!("the plan has no kernel `{name}`{}; it has {}", nearest(name, levels()), all.join(", "))))
 }
 
 fn too_large() -> String {

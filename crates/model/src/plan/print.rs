@@ -3,11 +3,12 @@
 mod study;
 
 use super::{
-    Against, Expect, Filter, Group, Order, Plan, SCHEMA,
+    Against, Expect, Filter, Group, Order, Plan, SCHEMA, Sentence, Unjudged,
     around::Around,
     expect::NS,
     extent::{self, Extent},
     items::nothing,
+    kernels,
 };
 use crate::{
     catalogue::Kind,
@@ -48,14 +49,24 @@ pub fn plan_after(plan: &Plan, earlier: &Around) -> String {
     if plan.boots != 1 {
         line(&mut out, format_args!("boots = {}", plan.boots));
     }
+    if let Some(name) = &plan.kernel_as {
+        line(&mut out, format_args!("kernel_as = {}", quote(name)));
+    }
     if let Some(source) = &plan.source {
         study::citation(&mut out, source);
     }
     for one in &plan.groups {
         group(&mut out, one);
     }
+    for one in &plan.kernels {
+        kernel(&mut out, one);
+    }
     for one in &plan.expect {
         expect(&mut out, one);
+    }
+    for Unjudged { conclusion, claim, why } in &plan.unjudged {
+        line(&mut out, format_args!("\n[[unjudged]]\nconclusion = {}", quote(conclusion)));
+        line(&mut out, format_args!("claim = {}\nwhy = {}", quote(claim), quote(why)));
     }
     if let Some(printed) = &plan.published {
         study::published(&mut out, printed);
@@ -105,10 +116,29 @@ fn group(out: &mut String, group: &Group) {
     line(out, format_args!("repeat = {}", group.repeat));
 }
 
+fn kernel(out: &mut String, one: &kernels::Named) {
+    line(out, format_args!("\n[[kernel]]\nname = {}", quote(&one.name)));
+    if !one.preemption.is_empty() {
+        axis(out, "preemption", one.preemption.iter().filter_map(|model| kernels::word(*model)).map(quote));
+    }
+    if !one.boot.is_empty() {
+        axis(out, "boot", one.boot.iter().map(|word| quote(word)));
+    }
+    if !one.options.is_empty() {
+        let options: Vec<String> = one.options.iter().map(|(key, set)| format!("{} = {set}", bare(key))).collect();
+        line(out, format_args!("options = {{ {} }}", options.join(", ")));
+    }
+}
+
 fn expect(out: &mut String, expect: &Expect) {
     line(out, format_args!("\n[[expect]]"));
     if let Some(claim) = &expect.claim {
         line(out, format_args!("claim = {}", quote(claim)));
+    }
+    match &expect.of {
+        Some(Sentence::Study(number)) => line(out, format_args!("of = \"study\"\nconclusion = {}", quote(number))),
+        Some(Sentence::Ours) => line(out, format_args!("of = \"ours\"")),
+        None => {}
     }
     table(out, "where", &expect.filter);
     line(out, format_args!("metric = {}", quote(&expect.metric())));

@@ -7,6 +7,7 @@ pub const PLANS: &[(&str, &str)] = &[
     ("lab-embedded-properties", include_str!("../../../../plans/lab-embedded-properties.toml")),
     ("lab-ftrace-latencies", include_str!("../../../../plans/lab-ftrace-latencies.toml")),
     ("lab-interrupt-determinism", include_str!("../../../../plans/lab-interrupt-determinism.toml")),
+    ("lab-scheduling-latency", include_str!("../../../../plans/lab-scheduling-latency.toml")),
     ("lab-preemption-rcu", include_str!("../../../../plans/lab-preemption-rcu.toml")),
     ("isolation", include_str!("../../../../plans/isolation.toml")),
     ("scheduling-latency", include_str!("../../../../plans/studies/scheduling-latency.toml")),

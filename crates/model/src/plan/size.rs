@@ -19,13 +19,14 @@ struct Size {
     place: Place,
 }
 
-/// Reads the sizes of a plan, which must all be sound, and makes its groups of the one that is `wanted`.
+/// Reads the sizes of a plan, which must all be sound, and makes its groups of the one that is wanted, else of the preferred one where
+/// the plan has it.
 ///
 /// # Errors
 /// The first thing that is wrong, or that there is no such size.
 pub(super) fn apply(
     keys: Keys,
-    wanted: Option<&(String, Place)>,
+    (wanted, preferred): (Option<&(String, Place)>, Option<&str>),
     groups: &mut Vec<(Axes, Place)>,
     catalogue: &dyn Catalogue,
 ) -> Result<Option<String>, Problem> {
@@ -41,7 +42,11 @@ pub(super) fn apply(
         }
         sizes.push(size);
     }
-    let Some((wanted, place)) = wanted else { return Ok(None) };
+    let Some((wanted, place)) = wanted else {
+        let Some(size) = sizes.iter().find(|size| Some(size.name.as_str()) == preferred) else { return Ok(None) };
+        *groups = size.of(groups, catalogue)?;
+        return Ok(Some(size.name.clone()));
+    };
     let Some(size) = sizes.iter().find(|size| size.name == *wanted) else {
         let names = || sizes.iter().map(|size| size.name.as_str());
         let all: Vec<&str> = names().collect();

@@ -1,7 +1,7 @@
 //! What makes a plan a study: `[source]`, the publication that it repeats, and `[published]`, its printed numbers.
 
 use super::{
-    Citation, Distribution, Filter, Group, Published, TABLES_MAX, Taken,
+    Citation, Distribution, Filter, Group, Published, TABLES_MAX, Taken, Unjudged,
     expect::{self, is_level},
     node::{Keys, Node},
     source::Problem,
@@ -25,6 +25,17 @@ pub fn citation(node: Node) -> Result<Citation, Problem> {
         year: keys.need(what, "year")?.number("year", 1900..=9999)? as u16,
         place: keys.get("where").map(|node| node.sentence("where")).transpose()?,
     })
+}
+
+/// Every `[[unjudged]]`.
+pub fn unjudged(node: Node) -> Result<Vec<Unjudged>, Problem> {
+    let what = "an unjudged sentence";
+    let one = |keys: Keys| {
+        keys.only(what, &["conclusion", "claim", "why"])?;
+        let text = |key: &str| keys.need(what, key)?.sentence(key);
+        Ok(Unjudged { conclusion: text("conclusion")?, claim: text("claim")?, why: text("why")? })
+    };
+    node.tables("unjudged", TABLES_MAX)?.into_iter().map(one).collect()
 }
 
 /// `[published]`

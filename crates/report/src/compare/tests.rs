@@ -232,6 +232,7 @@ fn a_comparison_and_an_expectation_leave_out_the_same_repeats() {
         probe: "wakeup".into(),
         quantity: "latency".into(),
         claim: None,
+        of: None,
         statistic: Statistic::Max,
         unit: "ns".into(),
         op: Op::Less,

@@ -60,6 +60,7 @@ pub fn fixture(name: &str) -> Fixture {
 fn expectations(name: &str) -> Vec<Expect> {
     let of = |probe: &str, quantity: &str, load: Option<&str>| Expect {
         claim: None,
+        of: None,
         filter: load.map(|load| ("load".to_owned(), load.to_owned())).into_iter().collect(),
         probe: probe.into(),
         quantity: quantity.into(),

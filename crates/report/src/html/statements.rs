@@ -19,6 +19,8 @@ use crate::{
 
 /// A statement.
 pub struct Statement<'a> {
+    /// The number of a study's conclusion; empty for all else.
+    pub number: &'a str,
     /// What its author says; else its condition.
     pub text: &'a str,
     /// What decides it, where that is not its text.
@@ -53,6 +55,7 @@ fn judged<'a>(input: &ReportInput<'a>, of_study: bool) -> Vec<Judged<'a>> {
 /// The expectations that are no conclusions of a study, which have a table of their own.
 pub fn expectations<'a>(report: &Report<'a>) -> Vec<Statement<'a>> {
     let told = |(run, one): Judged<'a>| Statement {
+        number: "",
         text: one.sentence(),
         condition: if one.claim.is_some() { &one.text } else { "" },
         said: words::outcome(one.outcome),
@@ -70,6 +73,7 @@ pub fn conclusions<'a>(report: &Report<'a>) -> Vec<Statement<'a>> {
     // Of several runs each conclusion begins with its run's name.
     let of = |text: &str| all.iter().copied().find(|(_, one)| text.ends_with(one.sentence()));
     let told = |claim: &'a Conclusion| Statement {
+        number: claim.number.as_deref().unwrap_or_default(),
         text: &claim.text,
         condition: "",
         said: words::outcome(claim.outcome),

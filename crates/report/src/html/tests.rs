@@ -9,6 +9,7 @@ use crate::{
     study::{Conclusion, PublishedColumn, PublishedRow},
     tree::sections,
 };
+use latido_model::plan::Unjudged;
 
 fn report(configurations: &[Configuration]) -> String {
     formats::render("html", &SampleRun::of(configurations).input(configurations)).unwrap()
@@ -23,12 +24,18 @@ fn study_report(configurations: &[Configuration]) -> String {
 }
 
 fn study(input: &mut ReportInput) {
-    let claim = |text: &str, outcome, detail: &str| Conclusion { text: text.into(), outcome, detail: detail.into() };
+    let claim = |text: &str, outcome, detail: &str| Conclusion {
+        number: None,
+        text: text.into(),
+        outcome,
+        detail: detail.into(),
+    };
     input.title = "Strategies to lower scheduling latency".into();
     input.study = Some(StudyPart {
         citation: "A. Author, \"Strategies to lower scheduling latency\", degree thesis, University, 2019".into(),
         scaled: Some(0.01),
         sized: None,
+        unjudged: vec![Unjudged { conclusion: "5".into(), claim: "tuning matters".into(), why: "no figure".into() }],
         claims: vec![
             claim("Isolation lowers the maxima of mutex calls", Outcome::Holds, "max 3.9 µs against 88 µs"),
             claim("RCU options make the priority calls slower", Outcome::NotMeasured, "needs another kernel"),

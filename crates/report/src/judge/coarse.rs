@@ -68,7 +68,7 @@ pub fn reach(statistic: Statistic, count: u64, bounds: &Bounds, bins: &Bins) -> 
             let share = |above: u64| count.saturating_sub(above) as f64 / count as f64;
             Some((share(most), Some(share(least))))
         }
-        Statistic::Sd | Statistic::Missed | Statistic::Late => None,
+        Statistic::Sd | Statistic::Variance | Statistic::Missed | Statistic::Late => None,
     }
 }
 

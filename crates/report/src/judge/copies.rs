@@ -48,6 +48,7 @@ mod tests {
             probe: "wakeup".into(),
             quantity: "latency".into(),
             claim: None,
+            of: None,
             statistic: Statistic::Max,
             unit: "ns".into(),
             op: Op::Less,

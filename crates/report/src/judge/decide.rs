@@ -2,7 +2,7 @@
 
 use super::{
     finding::Grade,
-    headline::{Conclusions, DecidingCell, Expected, Ground, Headline, Wording},
+    headline::{Counted, DecidingCell, Expected, Ground, Headline, Wording},
     judgement::{CellJudgement, ExpectJudgement, Judgement},
     limit::{judged, largest},
     names::Names,
@@ -66,16 +66,9 @@ pub(super) fn headline(
     let imported = run.cells.iter().filter_map(StoredCell::record).any(|record| record.source.is_some());
     let ground = || ground(run, verdict, cells, expectations, closest, source);
     if !expectations.iter().any(|one| one.of_study) {
-        return Headline { conclusions: None, rest: Some(ground()), imported, emulated };
+        return Headline { conclusions: None, ours: None, rest: Some(ground()), imported, emulated };
     }
-    let count = |outcome| expectations.iter().filter(|one| one.outcome == outcome).count();
-    let conclusions = Conclusions {
-        all: expectations.len(),
-        hold: count(Outcome::Holds),
-        do_not_hold: count(Outcome::DoesNotHold),
-        undecided: count(Outcome::Undecided),
-        not_measured: count(Outcome::NotMeasured),
-    };
+    let (conclusions, ours): (Vec<_>, Vec<_>) = expectations.iter().partition(|one| one.of_study);
     // What the conclusions alone decide needs no more than the one that does not hold.
     let cells_decide = verdict != Verdict::Pass && cells.iter().any(|judged| judged.verdict == verdict);
     let rest = if cells_decide || is_interrupted(run, verdict, cells) {
@@ -84,7 +77,27 @@ pub(super) fn headline(
         let failed = expectations.iter().find(|one| one.verdict == Verdict::Fail);
         failed.map(|one| Ground::Expectation { expected: expected(one), alike: None, failed: None })
     };
-    Headline { conclusions: Some(conclusions), rest, imported, emulated }
+    Headline {
+        conclusions: counted(&conclusions, run.plan.unjudged.len()),
+        ours: counted(&ours, 0),
+        rest,
+        imported,
+        emulated,
+    }
+}
+
+/// What became of these, and of so many that nothing judges; nothing where there are none.
+fn counted(all: &[&ExpectJudgement], not_judged: usize) -> Option<Counted> {
+    let count = |outcome| all.iter().filter(|one| one.outcome == outcome).count();
+    let counted = Counted {
+        all: all.len() + not_judged,
+        hold: count(Outcome::Holds),
+        do_not_hold: count(Outcome::DoesNotHold),
+        undecided: count(Outcome::Undecided),
+        not_measured: count(Outcome::NotMeasured),
+        not_judged,
+    };
+    (counted.all > 0).then_some(counted)
 }
 
 /// What the figures of a run are worth that has emulated ones.
@@ -96,12 +109,12 @@ fn emulated(run: &Run) -> Option<String> {
 
 fn expected(one: &ExpectJudgement) -> Expected {
     let (wording, what) = match &one.claim {
-        _ if one.of_study => (Wording::Conclusion(one.outcome), one.sentence()),
-        Some(claim) => (Wording::Claim, claim.as_str()),
-        None if one.verdict == Verdict::Pass => (Wording::Holds, one.text.as_str()),
-        None => (Wording::Expected, one.text.as_str()),
+        _ if one.of_study => (Wording::Conclusion(one.outcome), one.numbered()),
+        Some(claim) => (Wording::Claim, claim.clone()),
+        None if one.verdict == Verdict::Pass => (Wording::Holds, one.text.clone()),
+        None => (Wording::Expected, one.text.clone()),
     };
-    Expected { wording, what: what.into(), decision: one.decision.clone() }
+    Expected { wording, what, decision: one.decision.clone() }
 }
 
 fn ground(
@@ -198,6 +211,7 @@ mod tests {
             probe: "wakeup".into(),
             quantity: "latency".into(),
             claim: None,
+            of: None,
             statistic,
             unit: "ns".into(),
             op: Op::Less,

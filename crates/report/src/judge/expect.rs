@@ -25,7 +25,7 @@ use super::{
     reason::Reason,
 };
 use latido_model::{
-    plan::{Against, Expect, Op, Plan, Statistic},
+    plan::{Against, Expect, Op, Plan, Sentence, Statistic},
     record::{Record, Series},
     run::{CellState, Run, SeriesSource, StoredCell},
     verdict::Verdict,
@@ -113,7 +113,14 @@ impl Found {
             text: expect.text.clone(),
             condition: expect.condition(),
             claim: expect.claim.clone(),
-            of_study: run.plan.source.is_some(),
+            of_study: match &expect.of {
+                Some(whose) => matches!(whose, Sentence::Study(_)),
+                None => run.plan.source.is_some(),
+            },
+            conclusion: match &expect.of {
+                Some(Sentence::Study(number)) => Some(number.clone()),
+                _ => None,
+            },
             verdict,
             outcome: Outcome::of(verdict, decision.as_ref()),
             decision,

@@ -8,8 +8,10 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Headline {
     /// What became of the conclusions, where the plan repeats a study.
-    pub conclusions: Option<Conclusions>,
-    /// What else decides; absent where the conclusions say it all.
+    pub conclusions: Option<Counted>,
+    /// What became of the plan's own expectations beside them.
+    pub ours: Option<Counted>,
+    /// What else decides; absent where these say it all.
     pub rest: Option<Ground>,
     /// Whether another tool measured, so that nothing was checked.
     pub imported: bool,
@@ -25,13 +27,14 @@ impl Headline {
 
     /// Whether it is about a study's conclusions alone, and none has figures.
     pub fn is_unmeasured(&self) -> bool {
-        self.rest.is_none() && self.conclusions.is_some_and(|of| of.all == of.not_measured)
+        let unmeasured = |of: Counted| of.all == of.not_measured + of.not_judged;
+        self.rest.is_none() && self.conclusions.is_some_and(unmeasured) && self.ours.is_none_or(unmeasured)
     }
 }
 
-/// What became of a study's conclusions.
+/// What became of a study's conclusions, or of a plan's own expectations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conclusions {
+pub struct Counted {
     /// How many there are.
     pub all: usize,
     /// How many hold.
@@ -42,6 +45,8 @@ pub struct Conclusions {
     pub undecided: usize,
     /// How many have no figures.
     pub not_measured: usize,
+    /// How many no figure of the plan decides.
+    pub not_judged: usize,
 }
 
 /// What decides, besides a study's conclusions.

@@ -8,7 +8,7 @@ use super::{
     reason::Reason,
     verdict_wording,
 };
-use latido_model::verdict::Verdict;
+use latido_model::{plan::Unjudged, verdict::Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -29,6 +29,9 @@ pub struct Judgement {
     pub cells: Vec<CellJudgement>,
     /// One entry per expectation, in order.
     pub expectations: Vec<ExpectJudgement>,
+    /// Sentences of the publication that no figure of the plan decides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unjudged: Vec<Unjudged>,
 }
 
 /// The judgement of one cell.
@@ -59,6 +62,9 @@ pub struct ExpectJudgement {
     /// Whether it is a conclusion of the publication that the plan repeats.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub of_study: bool,
+    /// The number that the publication's conclusion has, where the plan says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conclusion: Option<String>,
     /// Whether it held, for the run's verdict.
     pub verdict: Verdict,
     /// What became of it: `holds`, `does not hold`, `undecided` or `not measured`.
@@ -90,6 +96,12 @@ impl ExpectJudgement {
     /// What it says: its claim, else its condition.
     pub fn sentence(&self) -> &str {
         self.claim.as_deref().unwrap_or(&self.text)
+    }
+
+    /// The same with the number of the conclusion before it: `C7: Xenomai's mean activation lies above ...`.
+    pub fn numbered(&self) -> String {
+        let number = self.conclusion.as_ref().map(|number| format!("{number}: ")).unwrap_or_default();
+        format!("{number}{}", self.sentence())
     }
 }
 

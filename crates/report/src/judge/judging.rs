@@ -37,7 +37,8 @@ pub fn of_run(run: &Run, source: &dyn SeriesSource) -> Judgement {
         Some(Ground::Unjudged(seen)) if !decide::is_judged(run) => trusted::advice(run, &cells, seen),
         _ => None,
     };
-    Judgement { verdict, exit: verdict.exit(), headline, advice, cells, expectations }
+    let unjudged = run.plan.unjudged.clone();
+    Judgement { verdict, exit: verdict.exit(), headline, advice, cells, expectations, unjudged }
 }
 
 /// Judges one cell: can its record be true, is it what was asked for, does it keep its limit.

@@ -5,7 +5,7 @@ use super::{
     cause::Cause,
     comparison_wording::decimals,
     deadline_wording::deadlines,
-    headline::{Conclusions, DecidingCell, Expected, Ground, Headline, Trusted, Wording},
+    headline::{Counted, DecidingCell, Expected, Ground, Headline, Trusted, Wording},
     measured::{Amount, But, Decision, Dimension, Measured, Missing},
     reason::{ForeignBeside, Reason, WithoutJob, Worst},
 };
@@ -244,7 +244,9 @@ impl Headline {
         // A guest of several CPUs is doubted for it: it is not said twice.
         let is_told = rest.as_ref().is_some_and(|rest| plain(rest).contains("emulated"));
         let emulated = self.emulated.as_deref().filter(|_| !is_told).map(|worth| spans![worth]);
-        let parts = [imported, emulated, self.conclusions.as_ref().map(conclusions), rest];
+        let conclusions = self.conclusions.as_ref().map(|of| counted(of, "conclusions of the study"));
+        let ours = self.ours.as_ref().map(|of| counted(of, "expectations of the plan's own"));
+        let parts = [imported, emulated, conclusions, ours, rest];
         joined(parts.into_iter().flatten(), "; ")
     }
 
@@ -254,16 +256,17 @@ impl Headline {
     }
 }
 
-fn conclusions(of: &Conclusions) -> Vec<Span> {
+fn counted(of: &Counted, what: &str) -> Vec<Span> {
     let number = |n, one: &str, many: &str| (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { many }));
     let told = [
         number(of.hold, "holds", "hold"),
         number(of.do_not_hold, "does not hold", "do not hold"),
         number(of.undecided, "undecided", "undecided"),
         number(of.not_measured, "not measured", "not measured"),
+        number(of.not_judged, "not judged", "not judged"),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();
-    spans![format!("of {} conclusions {}", of.all, told.join(", "))]
+    spans![format!("of {} {what} {}", of.all, told.join(", "))]
 }
 
 fn ground(what: &Ground) -> Vec<Span> {

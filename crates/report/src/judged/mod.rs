@@ -1,6 +1,9 @@
 //! Stored runs, judged: from what lies on the disk to what a report is made from.
 
+mod merged;
 mod study;
+
+pub use merged::merged;
 
 use crate::{
     chains::{self, Chains},

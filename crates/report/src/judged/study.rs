@@ -18,17 +18,23 @@ pub(super) fn study(all: &[JudgedRun]) -> Option<StudyPart> {
     let repeats: Vec<&JudgedRun> = all.iter().filter(|one| one.run.plan.source.is_some()).collect();
     let first = &repeats.first()?.run.plan;
     let claims = repeats.iter().flat_map(|one| {
-        one.judgement.expectations.iter().map(|expectation| {
+        one.judgement.expectations.iter().filter(|expectation| expectation.of_study).map(|expectation| {
             let text = match repeats.len() {
                 1 => expectation.sentence().to_string(),
                 _ => format!("{}: {}", one.run.meta.id, expectation.sentence()),
             };
             let detail = plain(&verdict_wording::decision(expectation.decision.as_ref()));
-            Conclusion { text, outcome: expectation.outcome, detail }
+            Conclusion { number: expectation.conclusion.clone(), text, outcome: expectation.outcome, detail }
         })
     });
     let citation = first.source.as_ref().map(ToString::to_string).unwrap_or_default();
-    Some(StudyPart { citation, scaled: first.scaled, sized: first.sized.clone(), claims: claims.collect() })
+    Some(StudyPart {
+        citation,
+        scaled: first.scaled,
+        sized: first.sized.clone(),
+        claims: claims.collect(),
+        unjudged: first.unjudged.clone(),
+    })
 }
 
 /// The cells that were skipped, one entry for each system and reason.

@@ -122,6 +122,7 @@ pub(super) fn of(pooled: &Pooled, statistic: Statistic, continuous: bool) -> Res
         Statistic::Max => return some(summary.max.map(|value| value as f64)),
         Statistic::Mean => return some(summary.mean),
         Statistic::Sd => return some(summary.sd),
+        Statistic::Variance => return Err("the variance is for tables: compare `sd`, its root".into()),
         Statistic::Quantile(p) => return some(quantile(pooled, p).map(|value| value as f64)),
         Statistic::Share(edge) => {
             let within = summary.count.saturating_sub(above(edge)?);

@@ -11,8 +11,8 @@ use crate::{
 use anyhow::{Result, ensure};
 use latido_model::{
     catalogue::Catalogue,
-    cell::{Cell, lacks_kernel},
-    plan::{Plan, around::Around, expand, extent::Extent, scale},
+    cell::Cell,
+    plan::{Plan, around::Around, expand, extent::Extent, kernels, scale},
     quantity::Measurand,
     units::Ns,
 };
@@ -98,8 +98,7 @@ fn certainty(family: u64, (asked, left): (u64, u64)) -> Option<String> {
 
 /// The comparisons of the cells that this version can measure.
 fn comparisons(plan: &Plan, catalogue: &dyn Catalogue) -> Vec<Planned> {
-    let cells: Vec<Cell> =
-        expand(plan).into_iter().filter(|cell| lacks_kernel(&cell.target, &cell.kernel).is_none()).collect();
+    let cells: Vec<Cell> = expand(&kernels::had(plan));
     let known = cells.iter().filter_map(|cell| Some((cell, catalogue.measurand(&cell.probe).ok()?)));
     let known: Vec<(&Cell, Measurand)> = known.collect();
     let known: Vec<(&Cell, &Measurand)> = known.iter().map(|(cell, measurand)| (*cell, measurand)).collect();

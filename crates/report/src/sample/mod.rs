@@ -284,8 +284,8 @@ impl SampleRun {
             let condition = text.split(" where ").next().unwrap_or(text).replace("wakeup.latency.", "");
             let each = configurations.iter().zip(1..).flat_map(|(c, cell)| series(text, verdict, c, cell)).collect();
             let outcome = Outcome::of(verdict, decision.as_ref());
-            let (text, claim, of_study) = (text.into(), None, false);
-            ExpectJudgement { text, condition, claim, of_study, verdict, outcome, decision, each }
+            let (text, claim, of_study, conclusion) = (text.into(), None, false, None);
+            ExpectJudgement { text, condition, claim, of_study, conclusion, verdict, outcome, decision, each }
         };
         let worst = Worst { value_ns: 812_000, from_ns: None, quantity: "latency".into(), cpu: Some(2), at_ns: None };
         let reason = Some(Reason::Above {
@@ -300,10 +300,12 @@ impl SampleRun {
         });
         let cause = DecidingCell { cell: "wakeup, none".into(), reason, doubted: None };
         let judgement = Judgement {
+            unjudged: Vec::new(),
             verdict: Verdict::Fail,
             exit: 2,
             headline: Headline {
                 conclusions: None,
+                ours: None,
                 rest: Some(Ground::Cell { cause, alike: None, failed: None }),
                 imported: false,
                 emulated: None,

@@ -8,7 +8,7 @@ use crate::{
     },
     words::{self, NOT_MEASURED, Unit},
 };
-use latido_model::plan::{Layout, Over, Statistic, Table};
+use latido_model::plan::{Layout, Over, Pick, Statistic, Table};
 
 /// A declared table with its numbers.
 #[derive(Debug)]
@@ -61,14 +61,55 @@ pub fn all(lookup: Lookup) -> Vec<DeclaredTable> {
     let stem = |table: &Table, at: usize| {
         table.number.as_ref().map_or(format!("{}", at + 1), |number| number.replace(' ', "-"))
     };
-    tables.iter().enumerate().map(|(at, table)| one(lookup, table, format!("table-{}", stem(table, at)))).collect()
+    let both = |(at, table): (usize, &Table)| {
+        let stem = format!("table-{}", stem(table, at));
+        let side =
+            if is_emulated(lookup, table) { [Some(Side::Ours), Some(Side::Study)] } else { [Some(Side::Both), None] };
+        side.into_iter().flatten().map(move |side| one(lookup, table, &stem, side)).collect::<Vec<_>>()
+    };
+    tables.iter().enumerate().flat_map(both).collect()
 }
 
-fn one(lookup: Lookup, table: &Table, stem: String) -> DeclaredTable {
+/// Whose numbers a table has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// Ours with the study's under them.
+    Both,
+    /// Ours alone: they are emulated, and the study's have a table of their own.
+    Ours,
+    /// The study's alone.
+    Study,
+}
+
+/// Whether a table has printed numbers, and emulated ones of ours that nobody may divide by them.
+fn is_emulated(lookup: Lookup, table: &Table) -> bool {
+    let entry = |row: &Pick, column| lookup.entry(&row.with(column), &table.printed, &table.statistics, table.over);
+    let all = || table.rows.iter().flat_map(|row| table.columns.iter().map(move |column| entry(row, column)));
+    let has = |of: &dyn Fn(&Figured) -> bool| all().any(|entry| entry.figures.iter().any(of));
+    has(&|one| one.emulated) && has(&|one| one.printed.is_some())
+}
+
+impl Side {
+    /// A number as this side of the table has it.
+    fn of(self, one: Figured) -> Figured {
+        match self {
+            Self::Both => one,
+            Self::Ours => Figured { printed: None, doubt: String::new(), ..one },
+            // The study's stand as a table's own numbers do.
+            Self::Study => Figured { ours: one.printed, printed: None, emulated: false, ..one },
+        }
+    }
+}
+
+fn one(lookup: Lookup, table: &Table, stem: &str, side: Side) -> DeclaredTable {
     let mut notes: Vec<String> = table.note.iter().cloned().collect();
+    notes.extend((side == Side::Ours).then(|| NO_TIMES.to_owned()));
     let mut entries: Vec<Vec<Entry>> = Vec::new();
     for row in &table.rows {
-        let cell = |column| lookup.entry(&row.with(column), &table.printed, &table.statistics, table.over);
+        let cell = |column| {
+            let entry = lookup.entry(&row.with(column), &table.printed, &table.statistics, table.over);
+            Entry { figures: entry.figures.into_iter().map(|one| side.of(one)).collect(), ..entry }
+        };
         entries.push(table.columns.iter().map(cell).collect());
     }
     for (row, entries) in table.rows.iter().zip(&entries) {
@@ -82,10 +123,11 @@ fn one(lookup: Lookup, table: &Table, stem: String) -> DeclaredTable {
         }
     }
     let every: Vec<&Entry> = entries.iter().flatten().collect();
-    if every.iter().any(|entry| entry.fitting > 1) {
+    let measured_here = side != Side::Study;
+    if measured_here && every.iter().any(|entry| entry.fitting > 1) {
         notes.push("Several configurations belong to a cell: the first is shown.".into());
     }
-    if table.statistics.contains(&Statistic::Max) {
+    if measured_here && table.statistics.contains(&Statistic::Max) {
         let measured = every.iter().filter_map(|entry| entry.found.as_ref());
         notes.extend(worth(measured.map(|found| found.curve)).into_iter().map(|text| text + "."));
     }
@@ -95,18 +137,23 @@ fn one(lookup: Lookup, table: &Table, stem: String) -> DeclaredTable {
     let shape = if apart || names.is_empty() { String::new() } else { names.join(" / ") };
     let below = printed.then(|| "below: the study's, and ours as a multiple of it".to_owned());
     let shape = Some(shape).filter(|shape| !shape.is_empty());
-    let about = [shape, about_repeats(&every, table.over), scaled(lookup), below];
+    let ours = measured_here.then(|| [about_repeats(&every, table.over), scaled(lookup), below]);
+    let about = [shape].into_iter().chain(ours.into_iter().flatten());
+    let (suffix, title) = match side {
+        Side::Study => ("-published", format!("{}, as the study printed it", table.title)),
+        Side::Both | Side::Ours => ("", table.title.clone()),
+    };
     DeclaredTable {
-        heading: heading("Table", table.number.as_deref(), &table.title),
-        stem,
-        about: about.into_iter().flatten().collect::<Vec<_>>().join("; "),
+        heading: heading("Table", table.number.as_deref(), &title),
+        stem: format!("{stem}{suffix}"),
+        about: about.flatten().collect::<Vec<_>>().join("; "),
         columns: table
             .columns
             .iter()
             .map(|column| (column.heading(), if apart { table.statistics.len().max(1) } else { 1 }))
             .collect(),
         statistics: if apart { names } else { Vec::new() },
-        rows: rows(table, entries),
+        rows: rows(table, entries, side),
         notes,
     }
 }
@@ -123,6 +170,7 @@ pub fn statistic_name(statistic: Statistic, over: Over) -> String {
         (Statistic::Above(edge), _) => format!("above {}", words::round_value(edge as f64, "ns")),
         (Statistic::Share(edge), _) => format!("up to {}", words::round_value(edge as f64, "ns")),
         (Statistic::Mean, Over::Each(_)) => "avg".into(),
+        (Statistic::Variance, _) => "variance (unit²)".into(),
         (statistic, _) => statistic.to_string(),
     }
 }
@@ -130,7 +178,7 @@ pub fn statistic_name(statistic: Statistic, over: Over) -> String {
 /// From this ratio of the largest to the smallest on, rows of a table have units of their own.
 const MOST_OF_ONE_UNIT: f64 = 1e4;
 
-fn rows(table: &Table, entries: Vec<Vec<Entry>>) -> Vec<Row> {
+fn rows(table: &Table, entries: Vec<Vec<Entry>>, side: Side) -> Vec<Row> {
     let typical: Vec<Option<(f64, &'static str)>> = entries.iter().map(|row| typical(row)).collect();
     let mut values: Vec<f64> = typical.iter().flatten().map(|(value, _)| *value).filter(|value| *value > 0.0).collect();
     values.sort_by(f64::total_cmp);
@@ -140,12 +188,16 @@ fn rows(table: &Table, entries: Vec<Vec<Entry>>) -> Vec<Row> {
         |own: &Option<(f64, &'static str)>| own.map(|(value, stored)| Unit::of_row(stored, middle.unwrap_or(value)));
     let apart = table.layout == Layout::Apart;
     let each = table.rows.iter().zip(&typical).zip(entries);
-    each.map(|((row, own), entries)| row_of(row.heading(), unit(own), entries, apart)).collect()
+    each.map(|((row, own), entries)| row_of(row.heading(), unit(own), entries, (apart, side))).collect()
 }
 
 /// The typical value of a row with its stored unit: ours where there is one.
 fn typical(row: &[Entry]) -> Option<(f64, &'static str)> {
-    let valued = || row.iter().flat_map(|entry| &entry.figures).filter(|one| !one.unit.is_empty());
+    let valued = || {
+        row.iter()
+            .flat_map(|entry| &entry.figures)
+            .filter(|one| !one.unit.is_empty() && one.statistic != Statistic::Variance)
+    };
     let middle = |mut values: Vec<f64>| {
         values.sort_by(f64::total_cmp);
         values.get(values.len() / 2).copied()
@@ -156,8 +208,9 @@ fn typical(row: &[Entry]) -> Option<(f64, &'static str)> {
     Some((typical.unwrap_or(1.0), stored))
 }
 
-fn row_of(name: String, unit: Option<Unit>, entries: Vec<Entry>, apart: bool) -> Row {
-    let measured: Vec<bool> = entries.iter().map(|entry| entry.found.is_some()).collect();
+fn row_of(name: String, unit: Option<Unit>, entries: Vec<Entry>, (apart, side): (bool, Side)) -> Row {
+    let measured: Vec<bool> = entries.iter().map(|entry| side == Side::Study || entry.found.is_some()).collect();
+    let nothing = if side == Side::Study { "–" } else { TOO_FEW };
     let figures: Vec<Vec<Figured>> = entries.into_iter().map(|entry| entry.figures).collect();
     let cell = |all: &[Figured], measured: bool| {
         let printed = all.iter().any(|one| one.printed.is_some());
@@ -168,7 +221,7 @@ fn row_of(name: String, unit: Option<Unit>, entries: Vec<Entry>, apart: bool) ->
         let ours = |one: &Figured| one.ours.map(|value| text(one, value, unit.as_ref(), words::plain, percent));
         let theirs = |one: &Figured| one.printed.map(|value| text(one, value, unit.as_ref(), whole, whole_percent));
         CellText {
-            ours: if measured { join(&ours, TOO_FEW) } else { NOT_MEASURED.into() },
+            ours: if measured { join(&ours, nothing) } else { NOT_MEASURED.into() },
             missing: !measured,
             printed: if printed { join(&theirs, "–") } else { String::new() },
             ratio: if ratio { join(&|one| one.ratio().map(times), "–") } else { String::new() },
@@ -184,6 +237,10 @@ fn row_of(name: String, unit: Option<Unit>, entries: Vec<Entry>, apart: bool) ->
     };
     Row { name, unit: unit.map(|unit| unit.name).unwrap_or_default(), cells, figures }
 }
+
+/// What is said of a table of emulated numbers.
+const NO_TIMES: &str =
+    "Emulated instructions are no microseconds of the study's machine: compare their order and sign, not their size.";
 
 /// What is said of a figure that the samples, or the repeats, do not give.
 const TOO_FEW: &str = "too few";
@@ -218,6 +275,7 @@ fn text(figured: &Figured, value: f64, unit: Option<&Unit>, digits: Digits, perc
     match (figured.statistic, unit) {
         (Statistic::Share(_), _) => percent(value),
         _ if figured.unit.is_empty() => words::trimmed(value),
+        (Statistic::Variance, Some(unit)) => digits(value / unit.per / unit.per),
         // Whole nanoseconds have all their digits.
         (_, Some(unit)) if unit.per == 1.0 && value.fract() == 0.0 => unit.text(value),
         (_, Some(unit)) => digits(value / unit.per),
@@ -230,6 +288,10 @@ pub fn alone(figured: &Figured, value: f64) -> String {
     match figured.statistic {
         Statistic::Share(_) => percent(value),
         _ if figured.unit.is_empty() => words::trimmed(value),
+        Statistic::Variance => {
+            let unit = Unit::at(value.max(0.0).sqrt(), figured.unit);
+            format!("{}\u{a0}{}²", words::plain(value / unit.per / unit.per), unit.name)
+        }
         _ => words::value(value, figured.unit),
     }
 }

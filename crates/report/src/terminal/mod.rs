@@ -30,6 +30,7 @@ use crate::{
 };
 use latido_model::{
     explain::explainable,
+    plan::Unjudged,
     quantity::Measurand,
     record::{Record, TRACE},
     run::{Run, StoredCell},
@@ -167,17 +168,30 @@ fn title(run: &Run) -> String {
     format!("{}{on}{size}", run.meta.id)
 }
 
+const OF_STUDY: &str = "conclusions of the study";
+
 /// The expectations, each with its verdict and its figure.
 fn expectations(judgement: &Judgement, style: Style) -> Vec<String> {
     let all = &judgement.expectations;
     let width = all.iter().map(|one| one.outcome.to_string().len()).max().unwrap_or(0);
-    let title = if all.iter().any(|one| one.of_study) { "conclusions of the study" } else { "expected" };
-    let mut lines = vec![paint(title, Paint::Dim, style)];
-    for one in all {
-        let label = format!("  {:<width$} ", one.outcome.to_string());
-        let detail = span::plain(&verdict_wording::decision(one.decision.as_ref()));
-        let text = format!("{}: {detail}", one.sentence());
-        lines.extend(hang(&label, words::outcome(one.outcome).tone.into(), &text, style));
+    let (of_study, ours): (Vec<_>, Vec<_>) = all.iter().partition(|one| one.of_study);
+    let title = if of_study.is_empty() { "expected" } else { "expected by this plan, not by the study" };
+    let mut lines = Vec::new();
+    for (title, some) in [(OF_STUDY, of_study), (title, ours)] {
+        lines.extend((!some.is_empty()).then(|| paint(title, Paint::Dim, style)));
+        for one in some {
+            let label = format!("  {:<width$} ", one.outcome.to_string());
+            let detail = span::plain(&verdict_wording::decision(one.decision.as_ref()));
+            let text = format!("{}: {detail}", one.numbered());
+            lines.extend(hang(&label, words::outcome(one.outcome).tone.into(), &text, style));
+        }
+        if title == OF_STUDY {
+            let told = |one: &Unjudged| {
+                let label = format!("  {:<width$} ", "not judged");
+                hang(&label, Paint::Dim, &format!("{}: {}: {}", one.conclusion, one.claim, one.why), style)
+            };
+            lines.extend(judgement.unjudged.iter().flat_map(told));
+        }
     }
     lines
 }

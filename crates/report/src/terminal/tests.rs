@@ -25,10 +25,10 @@ fn printed(fixture: &Fixture) -> String {
         ("wakeup.latency.p99.9 < 100us", Verdict::Pass, Some(held)),
         ("gap.gap.max < 100us", Verdict::Inconclusive, None),
     ] {
-        let (claim, of_study, each) = (None, false, Vec::new());
+        let (claim, of_study, conclusion, each) = (None, false, None, Vec::new());
         let (text, condition) = (text.into(), text.into());
         let outcome = Outcome::of(verdict, decision.as_ref());
-        let one = ExpectJudgement { text, condition, claim, of_study, verdict, outcome, decision, each };
+        let one = ExpectJudgement { text, condition, claim, of_study, conclusion, verdict, outcome, decision, each };
         judgement.expectations.push(one);
     }
     summary(&fixture.run, &judgement, &found, Beside::default(), PLAIN)

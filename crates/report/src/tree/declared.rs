@@ -40,6 +40,8 @@ pub struct Figured {
     pub printed: Option<f64>,
     /// What must be known of the study's.
     pub doubt: String,
+    /// Whether ours counts instructions of the laboratory, which are no times of a machine.
+    pub emulated: bool,
 }
 
 /// Everything that one pick comes to.
@@ -84,6 +86,7 @@ impl<'r, 'a> Lookup<'r, 'a> {
                 ours: found.and_then(|found| found.figure(*statistic, over)),
                 printed: number.map(PrintedNumber::amount),
                 doubt: number.map(|number| number.note.clone()).unwrap_or_default(),
+                emulated: found.is_some_and(|found| found.curve.configuration.machine.emulated.is_some()),
             }
         };
         Entry { found, fitting: all.len(), figures: statistics.iter().map(figure).collect() }
@@ -169,6 +172,10 @@ fn of_pooled(pooled: &Pooled, of: Distribution, statistic: Statistic) -> Option<
         Statistic::Min => whole(summary.min),
         Statistic::Mean => summary.mean.map(|mean| mean * scale),
         Statistic::Sd => summary.sd.map(|sd| sd * scale),
+        Statistic::Variance => {
+            let n = summary.count as f64;
+            summary.sd.map(|sd| sd * sd * scale * scale * (n - 1.0) / n)
+        }
         Statistic::Max => whole(summary.max),
         Statistic::Missed => pooled.slots.map(|slots| slots.missed as f64),
         Statistic::Late => pooled.slots.map(|slots| slots.late as f64),
@@ -202,23 +209,25 @@ fn over_repeats(values: &[f64], statistic: Statistic) -> Option<f64> {
         return None;
     }
     let mean = values.iter().sum::<f64>() / n as f64;
+    let squares = || values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>();
     match statistic {
         Statistic::Count => Some(n as f64),
         Statistic::Min => values.iter().copied().reduce(f64::min),
         Statistic::Max => values.iter().copied().reduce(f64::max),
         Statistic::Mean => Some(mean),
-        Statistic::Sd => {
-            let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-            (n > 1).then(|| (squares / (n - 1) as f64).sqrt())
-        }
+        Statistic::Sd => (n > 1).then(|| (squares() / (n - 1) as f64).sqrt()),
+        Statistic::Variance => Some(squares() / n as f64),
         Statistic::Quantile(0.5) => median(values),
         _ => None,
     }
 }
 
 impl Figured {
-    /// Ours as a multiple of the study's.
+    /// Ours as a multiple of the study's; nothing of emulated ones.
     pub fn ratio(&self) -> Option<f64> {
+        if self.emulated {
+            return None;
+        }
         let (ours, printed) = (self.ours?, self.printed.filter(|printed| *printed > 0.0)?);
         Some(ours / printed).filter(|ratio| ratio.is_finite())
     }
@@ -259,6 +268,7 @@ mod tests {
         let of = |statistic| over_repeats(&values, statistic);
         assert_eq!([of(Statistic::Min), of(Statistic::Mean), of(Statistic::Max)], [Some(2.0), Some(5.0), Some(8.0)]);
         assert!((of(Statistic::Sd).unwrap() - (20.0f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert!((of(Statistic::Variance).unwrap() - 5.0).abs() < 1e-12);
         assert_eq!((over_repeats(&[3.0], Statistic::Sd), over_repeats(&[], Statistic::Max)), (None, None));
         assert_eq!((median(&values), median(&[7.0]), median(&[])), (Some(5.0), Some(7.0), None));
     }

@@ -128,7 +128,9 @@ impl<'a> Fake<'a> {
     }
 
     fn run(&self, sizes: &mut [Size], plan: &Repetition) -> Instances {
-        drive(self, sizes, plan, self.stop, |size| sweep(self, size, (plan.instances, plan.copying), true, self.stop))
+        drive(self, sizes, plan, self.stop, |size| {
+            sweep(self, &Silent, size, (plan.instances, plan.copying), true, self.stop)
+        })
     }
 }
 
@@ -168,7 +170,14 @@ fn values(reader: &Reader) -> Vec<(i64, u64)> {
     reader.ordered().unwrap().iter().map(|sample| (sample.value, sample.at_ns)).collect()
 }
 
-const PLAN: Repetition = Repetition { instances: 3, warmup_ns: 0, warmup_instances: 2, copying: Copying::Untimed };
+const PLAN: Repetition = Repetition {
+    instances: 3,
+    warmup_ns: 0,
+    warmup_instances: 2,
+    copying: Copying::Untimed,
+    timing: Timing::Monotonic,
+    reports: None,
+};
 
 /// Clocks that only work moves: a copy takes 7 ns, an inversion 100, each two thirds of it processor time.
 #[derive(Default)]

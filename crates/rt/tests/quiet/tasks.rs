@@ -72,7 +72,14 @@ fn the_computing_loop_is_quiet() {
     }
     compute::rehearse(&mut sizes);
     let copying = compute::Copying::Timed;
-    let repetition = compute::Repetition { instances: 200, warmup_ns: 1_000_000, warmup_instances: 3, copying };
+    let repetition = compute::Repetition {
+        instances: 200,
+        warmup_ns: 1_000_000,
+        warmup_instances: 3,
+        copying,
+        timing: compute::Timing::Monotonic,
+        reports: None,
+    };
     let mut outcome = None;
     let cost = cost(|| outcome = Some(compute::run(&mut sizes, &repetition, &AtomicBool::new(false))));
     assert_eq!(cost, (0, 0), "allocations and page faults");

@@ -94,6 +94,7 @@ fn wordy() -> Plan {
     let than = Than { levels: Vec::new(), by: 0.0, times: 1.0, margin: Some(0.05) };
     let expect = |against| Expect {
         claim: None,
+        of: None,
         filter: Vec::new(),
         probe: String::new(),
         quantity: String::new(),

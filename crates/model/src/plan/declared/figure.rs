@@ -7,7 +7,7 @@ use super::{
 use crate::{
     catalogue::Catalogue,
     plan::{
-        CELLS_MAX, Figure, Group, Kind, Pick, Published, TABLES_MAX, expect,
+        CELLS_MAX, Figure, Group, Kind, Pick, Published, Statistic, TABLES_MAX, expect,
         node::{Keys, Node},
         source::Problem,
     },
@@ -100,7 +100,10 @@ fn kind(keys: Keys, ground: Ground) -> Result<Kind, Problem> {
     let name = node.text("kind")?;
     let statistic = || {
         let node = keys.need("a figure of this kind", "statistic")?;
-        expect::figure(node, node.text("statistic")?, ground.groups)
+        match expect::figure(node, node.text("statistic")?, ground.groups)? {
+            Statistic::Variance => Err(node.problem("`variance` is for tables; a figure draws `sd`, its root")),
+            statistic => Ok(statistic),
+        }
     };
     let kind = match name {
         "bands" => Kind::Bands(edges(keys.need("a figure of bands", "edges")?, ground)?),

@@ -16,6 +16,7 @@ const STATISTICS: &[(&str, Statistic)] = &[
     ("min", Statistic::Min),
     ("mean", Statistic::Mean),
     ("sd", Statistic::Sd),
+    ("variance", Statistic::Variance),
     ("max", Statistic::Max),
     ("missed", Statistic::Missed),
     ("late", Statistic::Late),
@@ -76,6 +77,9 @@ pub(super) fn read(node: Node, groups: &[Group]) -> Result<Metric, Problem> {
     };
     let (probe, quantity, unit) = quantity(node, &format!("{probe}.{name}"), groups)?;
     let statistic = self::figure(node, figure, groups)?;
+    if statistic == Statistic::Variance {
+        return Err(node.problem("`variance` is for tables; an expectation compares `sd`, its root"));
+    }
     if statistic.edge().is_some() && unit != NS {
         return Err(node.problem(format!("`{figure}`: the bands are times, but `{quantity}` is in {unit}")));
     }
@@ -93,7 +97,8 @@ pub(super) fn read(node: Node, groups: &[Group]) -> Result<Metric, Problem> {
 pub fn figure(node: Node, figure: &str, groups: &[Group]) -> Result<Statistic, Problem> {
     let Some(statistic) = statistic(figure) else {
         let hint = nearest(figure, STATISTICS.iter().map(|(name, _)| *name).chain(["p50", "p99", "p99.9"]));
-        let all = "count, min, mean, sd, max, missed, late, a percentile such as p99.9, above100us or share100us";
+        let all =
+            "count, min, mean, sd, variance, max, missed, late, a percentile such as p99.9, above100us or share100us";
         return Err(node.problem(format!("there is no statistic `{figure}`{hint}: {all}")));
     };
     if let Some(edge) = statistic.edge() {

@@ -35,9 +35,10 @@ pub fn tables(lookup: Lookup, figure: &Figure) -> Vec<String> {
     all
 }
 
-/// A printed value, and the printed standard deviation where there is one; in the unit of ours.
+/// A printed value, and the printed standard deviation where there is one; in the unit of ours. Nothing beside emulated ones: they are
+/// no times.
 pub fn point(entry: &Entry, statistic: Statistic) -> Option<(f64, Option<f64>)> {
-    let of = |wanted| entry.figures.iter().find(|one| one.statistic == wanted)?.printed;
+    let of = |wanted| entry.figures.iter().find(|one| one.statistic == wanted && !one.emulated)?.printed;
     Some((of(statistic)?, of(Statistic::Sd)))
 }
 

@@ -197,7 +197,10 @@ fn a_studys_conclusions_are_counted() {
     fixture.run.plan.expect = vec![lower(), Expect { op: Op::Greater, ..lower() }, undecided, missing];
     let judgement = crate::judge::judging::of_run(&fixture.run, &fixture);
     let said = judgement.headline.sentence();
-    assert!(said.starts_with("of 4 conclusions 1 holds, 1 does not hold, 1 undecided, 1 not measured"), "{said}");
+    assert!(
+        said.starts_with("of 4 conclusions of the study 1 holds, 1 does not hold, 1 undecided, 1 not measured"),
+        "{said}"
+    );
     assert_eq!(judgement.exit, 3);
     let told: Vec<_> = judgement.expectations.iter().map(|one| serde_json::json!(one)["outcome"].clone()).collect();
     assert_eq!(told, ["holds", "does not hold", "undecided", "not measured"]);

@@ -42,6 +42,8 @@ pub(super) fn of(expect: &Expect, members: &Members<'_>, source: &dyn SeriesSour
         Statistic::Min => plain()?.min.map(|value| value as f64),
         Statistic::Mean => plain()?.mean,
         Statistic::Sd => plain()?.sd,
+        // No expectation has it.
+        Statistic::Variance => None,
         Statistic::Max => plain()?.max.map(|value| value as f64),
         Statistic::Missed => slots(members).map(|slots| slots.missed as f64),
         Statistic::Late => slots(members).map(|slots| slots.late as f64),

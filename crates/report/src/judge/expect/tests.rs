@@ -25,6 +25,7 @@ pub(super) fn expect(filter: &[(&str, &str)], statistic: Statistic, op: Op, valu
         probe: "wakeup".into(),
         quantity: "latency".into(),
         claim: None,
+        of: None,
         statistic,
         unit: if matches!(statistic, Statistic::Count | Statistic::Missed | Statistic::Late) { "" } else { "ns" }
             .into(),

@@ -40,6 +40,20 @@ fn the_printed_number_stands_under_ours() {
     assert_eq!(cells(table, 1)[0], ["not measured", "4.6 / 16.2", ""]);
 }
 
+/// Emulated instructions are no microseconds: each has a table, and none is divided by the other.
+#[test]
+fn emulated_numbers_stand_apart_from_the_printed_ones() {
+    let mut all = declared::measured();
+    all.iter_mut().for_each(|one| one.machine.emulated = Some(latido_model::sample::emulated()));
+    let tables = tables(&all, &declared::plan());
+    let [ours, printed] = tables.as_slice() else { panic!("{tables:?}") };
+    assert_eq!(cells(ours, 0)[0], ["11.9 / 17.8", "", ""]);
+    assert!(ours.notes.iter().any(|note| note == NO_TIMES), "{:?}", ours.notes);
+    assert_eq!(printed.heading, "Table 1. Latencies, as the study printed it");
+    assert_eq!(cells(printed, 0), [["8.90 / 18.4", "", ""], ["21.5 / 45.1", "", ""], ["9.00 / 11.1", "", ""]]);
+    assert_eq!((ours.stem.as_str(), printed.stem.as_str()), ("table-1", "table-1-published"));
+}
+
 /// The median over repeats is what one run has; pooled counts are those of all; each repeat may give one number.
 #[test]
 fn repeats_become_what_the_table_says() {

@@ -1,0 +1,144 @@
+//! Which of a plan's kernels runs on each target: the target's machine says what its kernel is, or the person does (`--as`).
+
+use super::screen::Screen;
+use crate::{
+    stop::Stopped,
+    target::{self, Unavailable},
+};
+use anyhow::{Context, Result};
+use latido_model::{
+    cell::{Cell, LAB, RUNNING},
+    machine::Machine,
+    plan::{
+        Plan,
+        kernels::{Named, recognised},
+    },
+    protocol::{Inspect, Reply, Request},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The kernels of the targets, as the plan calls them. Nothing where the plan describes none.
+#[derive(Debug, Default)]
+pub struct Kernels {
+    /// By target: which it is, and what it says of itself.
+    running: BTreeMap<String, Running>,
+    /// The levels that a running kernel may be.
+    known: BTreeSet<String>,
+}
+
+/// What runs on a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Running {
+    /// The plan's name; absent where it is none of the plan's.
+    name: Option<String>,
+    /// What it is, for people.
+    what: String,
+}
+
+/// Whether a target has a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Had {
+    /// The target is asked for it by its name.
+    AsNamed,
+    /// It is the one that runs there.
+    Running,
+    /// Another one runs there.
+    Other(String),
+}
+
+impl Kernels {
+    /// Asks each target of these cells but the laboratory, which boots what is named.
+    ///
+    /// # Errors
+    /// A target cannot be reached.
+    pub fn of(plan: &Plan, cells: &[Cell], stopped: Stopped<'_>, screen: &mut Screen) -> Result<Self> {
+        let mut found = Self::default();
+        if plan.kernels.is_empty() && plan.kernel_as.is_none() {
+            return Ok(found);
+        }
+        found.known = plan.kernels.iter().map(|one| one.name.clone()).chain(plan.kernel_as.clone()).collect();
+        let targets: BTreeSet<&str> =
+            cells.iter().map(|cell| cell.target.as_str()).filter(|name| *name != LAB).collect();
+        for target in targets {
+            let running = match &plan.kernel_as {
+                Some(name) => Running { name: Some(name.clone()), what: format!("taken for `{name}`, by --as") },
+                None => asked(&plan.kernels, target, stopped)?,
+            };
+            let called =
+                running.name.as_ref().map_or("none of the plan's".into(), |name| format!("the plan's `{name}`"));
+            screen.say(&format!("kernel of {target}: {called} ({})", running.what));
+            found.running.insert(target.to_owned(), running);
+        }
+        Ok(found)
+    }
+
+    /// Whether a target has this kernel of the plan.
+    pub fn of_block(&self, target: &str, kernel: &str) -> Had {
+        let Some(running) = self.running.get(target) else { return Had::AsNamed };
+        let is = |name: &String| name == kernel;
+        match &running.name {
+            Some(name) if is(name) => Had::Running,
+            // What the plan compares by its name is not measured a second time as the one that runs.
+            Some(name) if kernel == RUNNING => {
+                Had::Other(format!("the running kernel of {target} is measured as `{name}`"))
+            }
+            _ if self.known.contains(kernel) => Had::Other(format!(
+                "kernel `{kernel}`: {target} runs {} ({})",
+                running.name.as_ref().map_or("another".to_owned(), |name| format!("`{name}`")),
+                running.what
+            )),
+            _ => Had::AsNamed,
+        }
+    }
+}
+
+/// What a target's machine says of its kernel.
+fn asked(all: &[Named], name: &str, stopped: Stopped<'_>) -> Result<Running> {
+    let mut session = match target::named(name)?.open(RUNNING, 1, stopped) {
+        Ok(session) => session,
+        Err(Unavailable::NotHad(reason)) => return Ok(Running { name: None, what: reason }),
+        Err(Unavailable::Failed(error)) => return Err(error.context(format!("target `{name}`"))),
+    };
+    let mut machine: Option<Machine> = None;
+    let answered = session.answer(&Request::Inspect(Inspect::default()), stopped, |reply| {
+        if let Reply::Inspected(inspected) = reply {
+            machine = Some(inspected.machine);
+        }
+    });
+    match answered {
+        Ok(()) => session.close(),
+        Err(error) => {
+            drop(session.abandon());
+            return Err(error);
+        }
+    }
+    let found = recognised(all, &machine.context("the agent did not say what machine it is on")?);
+    Ok(Running { name: found.name, what: found.what })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernels(name: Option<&str>) -> Kernels {
+        let running = Running { name: name.map(str::to_owned), what: "preemption none".into() };
+        Kernels {
+            running: BTreeMap::from([("local".to_owned(), running)]),
+            known: ["stock", "rt"].map(str::to_owned).into(),
+        }
+    }
+
+    #[test]
+    fn a_target_has_the_kernel_that_it_is() {
+        let of = |running: Option<&str>, kernel: &str| kernels(running).of_block("local", kernel);
+        assert_eq!(of(Some("stock"), "stock"), Had::Running);
+        assert_eq!(of(Some("stock"), RUNNING), Had::Other("the running kernel of local is measured as `stock`".into()));
+        assert_eq!(of(Some("stock"), "rt"), Had::Other("kernel `rt`: local runs `stock` (preemption none)".into()));
+        // None of the plan's is measured as what runs.
+        assert_eq!(of(None, RUNNING), Had::AsNamed);
+        assert_eq!(of(None, "rt"), Had::Other("kernel `rt`: local runs another (preemption none)".into()));
+        // What the plan does not describe, the target is asked for.
+        assert_eq!(of(Some("stock"), "xenomai"), Had::AsNamed);
+        assert_eq!(kernels(Some("stock")).of_block("lab", "rt"), Had::AsNamed);
+    }
+}

@@ -1,0 +1,127 @@
+//! Runs of one plan on several kernels of one machine, put together: a machine runs one kernel at a time, and a study compares them.
+
+use super::JudgedRun;
+use latido_model::{
+    cell::{Axis, Cell},
+    run::{Run, SeriesSource, StoredCell},
+};
+
+/// Puts together the runs that measured different kernels of the same plan on the same machine, and judges what they come to; other runs
+/// stay as they are.
+pub fn merged(all: Vec<JudgedRun>, source: &dyn SeriesSource) -> Vec<JudgedRun> {
+    let mut kept: Vec<JudgedRun> = Vec::new();
+    for one in all {
+        match kept.iter_mut().find(|known| belong_together(&known.run, &one.run)) {
+            Some(known) => {
+                let (plan_toml, published) = (std::mem::take(&mut known.plan_toml), known.published);
+                let first = std::mem::replace(&mut known.run, nothing());
+                *known = JudgedRun::new(both(first, one.run), plan_toml, source);
+                known.published = published;
+            }
+            None => kept.push(one),
+        }
+    }
+    kept
+}
+
+fn nothing() -> Run {
+    let (dir, meta, plan) = Default::default();
+    Run { dir, meta, plan, cells: Vec::new(), problems: Vec::new(), damaged: false, at_work: false }
+}
+
+/// Whether two runs are of one plan that describes kernels, on one machine, and no cell was measured in both.
+fn belong_together(a: &Run, b: &Run) -> bool {
+    let describes = !a.plan.kernels.is_empty() && a.plan.kernels == b.plan.kernels;
+    let alike = (&a.plan.name, &a.meta.machine, a.plan.scaled, &a.plan.sized)
+        == (&b.plan.name, &b.meta.machine, b.plan.scaled, &b.plan.sized);
+    describes && alike && a.plan.expect == b.plan.expect && a.cells.len() == b.cells.len() && {
+        let mut pairs = pairs(a, b);
+        pairs.all(|(a, b)| {
+            b.is_some_and(|b| is_same(&a.cell, &b.cell) && (a.skipped().is_some() || b.skipped().is_some()))
+        })
+    }
+}
+
+/// The cells of a run, each with the other run's at the same place of the plan.
+fn pairs<'a>(a: &'a Run, b: &'a Run) -> impl Iterator<Item = (&'a StoredCell, Option<&'a StoredCell>)> {
+    a.cells.iter().map(|one| (one, b.cells.iter().find(|other| other.written == one.written)))
+}
+
+/// Whether both are the same cell of the plan, whatever its seed.
+fn is_same(a: &Cell, b: &Cell) -> bool {
+    Axis::ALL.iter().all(|axis| a.agrees(b, *axis)) && a.repeat == b.repeat && a.conditions == b.conditions
+}
+
+/// The cells of both: of each the one that was measured.
+fn both(mut a: Run, b: Run) -> Run {
+    for other in b.cells.into_iter().filter(|cell| cell.skipped().is_none()) {
+        if let Some(own) = a.cells.iter_mut().find(|own| own.written == other.written) {
+            // Members name the run and the number of a cell: these are the merged run's.
+            *own = StoredCell { number: own.number, ..other };
+        }
+    }
+    a.meta.id = format!("{} + {}", a.meta.id, b.meta.id);
+    a.meta.command.push("+".into());
+    a.meta.command.extend(b.meta.command);
+    a.problems.extend(b.problems);
+    a.damaged |= b.damaged;
+    a.at_work |= b.at_work;
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::{
+        cell::Cell,
+        machine::Model,
+        plan::kernels::Named,
+        run::CellState,
+        sample::{Fixture, cell, quiet},
+    };
+
+    /// A run of two kernels of which one was there.
+    fn of_kernel(name: &str) -> JudgedRun {
+        let with = |kernel: &str| Cell { kernel: kernel.into(), ..cell() };
+        let mut fixture = Fixture::new(vec![(with("stock"), vec![quiet(0)]), (with("rt"), vec![quiet(0)])]);
+        for stored in fixture.run.cells.iter_mut().filter(|stored| stored.cell.kernel != name) {
+            stored.state = CellState::Skipped("another kernel runs".into());
+        }
+        let named = |name: &str, model| Named {
+            name: name.into(),
+            preemption: vec![model],
+            boot: Vec::new(),
+            options: Vec::new(),
+        };
+        fixture.run.plan.kernels = vec![named("stock", Model::Full), named("rt", Model::Rt)];
+        fixture.run.meta.id = name.into();
+        let run = std::mem::replace(&mut fixture.run, nothing());
+        JudgedRun::new(run, String::new(), &fixture)
+    }
+
+    #[test]
+    fn runs_of_two_kernels_become_one() {
+        let source = Fixture::new(Vec::new());
+        let all = merged(vec![of_kernel("stock"), of_kernel("rt")], &source);
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].run.meta.id, "stock + rt");
+        let measured: Vec<(usize, &str)> = all[0]
+            .run
+            .cells
+            .iter()
+            .filter(|cell| cell.record().is_some())
+            .map(|cell| (cell.number, cell.cell.kernel.as_str()))
+            .collect();
+        assert_eq!(measured, [(1, "stock"), (2, "rt")]);
+    }
+
+    /// Two runs of the same kernel are two runs, and so are runs of two machines.
+    #[test]
+    fn runs_that_measured_the_same_stay_apart() {
+        let source = Fixture::new(Vec::new());
+        assert_eq!(merged(vec![of_kernel("rt"), of_kernel("rt")], &source).len(), 2);
+        let mut elsewhere = of_kernel("rt");
+        elsewhere.run.meta.machine = "another".into();
+        assert_eq!(merged(vec![of_kernel("stock"), elsewhere], &source).len(), 2);
+    }
+}
