@@ -152,9 +152,10 @@ impl Pursuit for Movers {
         // Each move waits for RCU, and everybody crowds on the CPUs that are left: RCU's threads and this process stay out
         // of the crowd until the end, and, since undoing goes backwards, are out of it again from the beginning. On a
         // busy machine that is the difference between a second and a minute.
-        let own = std::process::id().cast_signed();
-        let of_own =
-            |thread: &tasks::MovableThread| root.is_live() && root.exists(&format!("proc/{own}/task/{}", thread.tid));
+        let own = root.asked(|kernel| kernel.own_process());
+        let of_own = |thread: &tasks::MovableThread| {
+            own.is_some_and(|own| root.exists(&format!("proc/{own}/task/{}", thread.tid)))
+        };
         threads.sort_by_key(|thread| (of_own(thread), thread.comm.starts_with("rcu"), thread.kernel));
         for thread in threads {
             if thread.bound {
