@@ -3,7 +3,8 @@
 //! to. Release builds contain none of it.
 
 use crate::machine::Root;
-use std::time::Duration;
+use anyhow::Result;
+use std::{path::Path, time::Duration};
 
 /// How often a long cell is stored as far as it is: what a power cut can cost. Tests hasten it with
 /// `LATIDO_CHECKPOINT_MS`.
@@ -83,6 +84,23 @@ pub fn tracing_root() -> Root {
         return Root::new(tree);
     }
     Root::default()
+}
+
+/// Where settings are changed: this machine, or in debug builds the tree of files that a test names with
+/// `latido tune --sysroot`, on which a simulated kernel answers.
+///
+/// # Errors
+/// There is a tree, and this build has no simulated kernel.
+pub fn settings_root(tree: Option<&Path>) -> Result<Root> {
+    match tree {
+        #[cfg(any(test, debug_assertions))]
+        Some(tree) => Ok(Root::simulated(tree)),
+        #[cfg(not(any(test, debug_assertions)))]
+        Some(tree) => {
+            anyhow::bail!("{}: only a latido that was built for tests changes a tree of files", tree.display())
+        }
+        None => Ok(Root::default()),
+    }
 }
 
 /// A crash point is for the first agent that a process starts: the one that comes after it puts things right.

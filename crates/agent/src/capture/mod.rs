@@ -15,7 +15,7 @@ mod walk;
 
 use crate::{
     journal::{Borrowed, Instance, Journal},
-    machine::{self, Reach, Root, own_cpus, tracefs::Tracefs},
+    machine::{self, Root, tracefs::Tracefs},
     measure::{Enough, On, Stamped, Tracer, Wanted},
     scratch::Scratch,
 };
@@ -39,9 +39,6 @@ use walk::Walked;
 
 /// The clock of our traces: the same on all CPUs, and that of the samples (CLOCK_MONOTONIC).
 const CLOCK: &str = "mono";
-
-/// The ring of a tracer that keeps one value: it is there twice, in bytes of a CPU.
-const LITTLE: u64 = 1 << 18;
 
 /// What is to be recorded.
 #[derive(Clone, Debug, Default)]
@@ -101,6 +98,28 @@ pub struct Capture {
     keeping: Option<Keeping>,
 }
 
+/// Tells an instance what to record, by which clock, on which CPUs and in how much room; it does not record yet.
+fn instruct(dir: &Path, spec: &Spec, chosen: &Chosen, cpus: &CpuSet, ring: u64) -> Result<()> {
+    put(&dir.join("tracing_on"), "0")?;
+    put(&dir.join("trace_clock"), CLOCK).context("the clock `mono` (Linux 3.17 and later)")?;
+    if *cpus != machine::online_cpus() {
+        put(&dir.join("tracing_cpumask"), &ring::mask(cpus))?;
+    }
+    for cpu in cpus.iter() {
+        let path = dir.join(format!("per_cpu/cpu{cpu}/buffer_size_kb"));
+        put(&path, &ring.div_ceil(1024).to_string())
+            .with_context(|| format!("a ring of {} KiB; ask for a smaller one (--size)", ring.div_ceil(1024)))?;
+    }
+    for event in &chosen.events {
+        let path = dir.join(format!("events/{}/enable", event.replace(':', "/")));
+        put(&path, "1").with_context(|| format!("the event {event} cannot be enabled"))?;
+    }
+    if spec.events.is_none() {
+        spec.wanted.enough.iter().for_each(|(event, enough)| filter(dir, event, enough));
+    }
+    Ok(())
+}
+
 /// A time of a sample, from its begin to its end, ns on CLOCK_MONOTONIC.
 pub type Time = (u64, u64);
 
@@ -122,12 +141,7 @@ impl Capture {
         let absent = cpus.without(&online);
         ensure!(absent.is_empty() && !cpus.is_empty(), "CPU {absent} is not there to be traced; online are {online}");
         let tracer = spec.wanted.tracer.as_ref();
-        let maxima = tracer.is_some_and(|tracer| tracer.maxima);
-        // Where the rings are read: nowhere, as long as every CPU is to be left alone. A tracer of maxima swaps them.
-        let readers = machine::housekeeping(&spec.quiet, &own_cpus(), &Reach::ask().usable, &machine::kept_free())
-            .filter(|_| !maxima);
-        let ring = spec.ring.unwrap_or_else(|| ring::room(ring::available(), cpus.len(), readers.is_some()));
-        let ring = if maxima { ring.min(LITTLE) } else { ring };
+        let (readers, ring) = ring::rings(spec, &cpus);
         if let Some(tracer) = tracer {
             tracer::possible(tracer, &tracefs)?;
             tracer::prepare(tracer, &tracefs, journal)?;
@@ -141,23 +155,7 @@ impl Capture {
         let dir = instance.make(&tracefs)?;
         let made = Made(instance);
         crate::fault::point("agent");
-        put(&dir.join("tracing_on"), "0")?;
-        put(&dir.join("trace_clock"), CLOCK).context("the clock `mono` (Linux 3.17 and later)")?;
-        if cpus != online {
-            put(&dir.join("tracing_cpumask"), &ring::mask(&cpus))?;
-        }
-        for cpu in cpus.iter() {
-            let path = dir.join(format!("per_cpu/cpu{cpu}/buffer_size_kb"));
-            put(&path, &ring.div_ceil(1024).to_string())
-                .with_context(|| format!("a ring of {} KiB; ask for a smaller one (--size)", ring.div_ceil(1024)))?;
-        }
-        for event in &chosen.events {
-            let path = dir.join(format!("events/{}/enable", event.replace(':', "/")));
-            put(&path, "1").with_context(|| format!("the event {event} cannot be enabled"))?;
-        }
-        if spec.events.is_none() {
-            spec.wanted.enough.iter().for_each(|(event, enough)| filter(&dir, event, enough));
-        }
+        instruct(&dir, spec, &chosen, &cpus, ring)?;
         if let Some(handler) = &handler {
             handler.enable(&dir)?;
         }

@@ -1,6 +1,7 @@
 //! The rings: how large they are, what their pages are, and what interrupts their readers cause.
 
-use crate::machine::Root;
+use super::Spec;
+use crate::machine::{self, Reach, Root, own_cpus};
 use latido_model::cpus::CpuSet;
 use std::{fs, path::Path};
 
@@ -14,12 +15,25 @@ const AFTERWARDS: u64 = 256 << 20;
 /// Less than this holds nothing.
 const LEAST: u64 = 256 << 10;
 
+/// The ring of a tracer that keeps one value: it is there twice, in bytes of a CPU.
+const LITTLE: u64 = 1 << 18;
+
 /// The room for each of so many CPUs' rings, in bytes: a sixteenth of what memory is free for all of them, a quarter where
 /// they are not read before the end.
 pub fn room(available: u64, cpus: usize, while_written: bool) -> u64 {
     let (part, most) = if while_written { (16, WHILE) } else { (4, AFTERWARDS) };
     let share = available / part / cpus.max(1) as u64;
     share.clamp(LEAST, most) / 4096 * 4096
+}
+
+/// Where the rings are read while they are written, if anywhere, and the room of each CPU's in bytes.
+pub fn rings(spec: &Spec, cpus: &CpuSet) -> (Option<CpuSet>, u64) {
+    let maxima = spec.wanted.tracer.as_ref().is_some_and(|tracer| tracer.maxima);
+    // Where the rings are read: nowhere, as long as every CPU is to be left alone. A tracer of maxima swaps them.
+    let readers = machine::housekeeping(&spec.quiet, &own_cpus(), &Reach::ask().usable, &machine::kept_free())
+        .filter(|_| !maxima);
+    let ring = spec.ring.unwrap_or_else(|| room(available(), cpus.len(), readers.is_some()));
+    (readers, if maxima { ring.min(LITTLE) } else { ring })
 }
 
 /// The memory that is free, in bytes (proc_meminfo(5)).

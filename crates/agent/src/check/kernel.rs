@@ -6,7 +6,7 @@ use latido_model::{
     check::{Purpose, Severity},
     machine::{Cost, Layer, Model},
 };
-use latido_sys::clock::{self, Clock, Grain};
+use latido_sys::clock::{self, Grain};
 
 pub const PREEMPTION: Question = Question {
     name: "preemption model",
@@ -57,9 +57,9 @@ pub const TIMERS: Question = Question {
 
 fn timers(view: &MachineView) -> Answer {
     let off = |state: String| Answer::new(Severity::Unfit, state);
-    if view.root.is_live() {
+    if let Some(clock) = view.root.asked(|kernel| kernel.clock()) {
         // The kernel reports the tick as resolution while timers wait for it (hrtimer_get_res).
-        return match Clock::Monotonic.resolution_ns() {
+        return match clock.resolution_ns() {
             1 => Answer::ok("on, resolution 1 ns"),
             ns => off(format!("off: the clock's resolution is {ns} ns"))
                 .advise("use a kernel built with CONFIG_HIGH_RES_TIMERS=y, booted without highres=off"),
@@ -92,7 +92,7 @@ const SLOW_NS: f64 = 500.0;
 
 /// What a reading costs and how finely it counts, on the running machine.
 fn measured(view: &MachineView) -> Option<Grain> {
-    view.root.is_live().then(|| clock::grain(1.0, || Clock::Monotonic.now()))
+    view.root.asked(|kernel| kernel.clock()).map(|clock| clock::grain(1.0, || clock.now()))
 }
 
 fn clock(view: &MachineView) -> Answer {

@@ -6,7 +6,7 @@ use latido_model::{
     check::{Process, Thread},
     clean,
 };
-use latido_sys::sched::{self, Policy};
+use latido_sys::sched::Policy;
 
 /// The number of a process that is meant by a number or a name.
 ///
@@ -24,9 +24,9 @@ pub fn find(root: &Root, word: &str) -> Result<u32> {
         let program = line.split('\0').next().and_then(|path| path.rsplit('/').next()).unwrap_or_default().to_string();
         name == short || program == word
     };
-    let own = std::process::id();
+    let own = root.asked(|kernel| kernel.own_process());
     let pids = root.list("proc").into_iter().filter_map(|name| name.parse().ok());
-    let found: Vec<u32> = pids.filter(|pid| !(root.is_live() && *pid == own)).filter(meant).collect();
+    let found: Vec<u32> = pids.filter(|pid| Some(*pid) != own).filter(meant).collect();
     match found.as_slice() {
         [] => bail!("there is no process named `{word}`"),
         [one] => Ok(*one),
@@ -85,8 +85,8 @@ fn thread(root: &Root, pid: u32, tid: u32) -> Option<Thread> {
     let policy = policy(number(41), number(40), number(19));
     // The parameters of a deadline thread are in no file.
     let policy = match policy {
-        Some(Policy::Unknown { number: DEADLINE }) if root.is_live() => {
-            tid.try_into().ok().and_then(|tid| sched::policy(tid).ok()).or(policy)
+        Some(Policy::Unknown { number: DEADLINE }) => {
+            root.asked(|kernel| kernel.policy(tid.try_into().ok()?).ok()).or(policy)
         }
         other => other,
     };

@@ -9,7 +9,7 @@ use super::{
     pulse::Pulse,
     urgent::Urgent,
 };
-use crate::{machine::Root, step::Undone};
+use crate::{fault, step::Undone};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 
@@ -237,8 +237,7 @@ impl Borrowed {
                 Ok(Past::Back)
             }
             Self::Setting { tuning, root, change } => {
-                let root = root.as_ref().map_or_else(Root::default, Root::new);
-                Ok(match change.undo(&root)? {
+                Ok(match change.undo(&fault::settings_root(root.as_deref())?)? {
                     Undone::Back => Past::Back,
                     Undone::Left(why) => Past::Left(format!("tuning {tuning}: {why}")),
                 })

@@ -15,7 +15,7 @@ pub fn cpu(root: &Root, cpuinfo: Option<&str>) -> Cpu {
     Cpu {
         model: model(root, cpuinfo),
         online: list("sys/devices/system/cpu/online"),
-        usable: root.is_live().then(|| Reach::ask().usable),
+        usable: root.asked(|kernel| kernel.own_process()).map(|_| Reach::ask().usable),
         possible: list("sys/devices/system/cpu/possible"),
         smt: smt(root),
         microcode: microcode.or_else(|| Some(field(cpuinfo?, "microcode")?.to_owned())),

@@ -3,9 +3,11 @@
 mod config;
 mod cpu;
 pub mod cpusets;
+pub mod form;
 pub mod groups;
 pub mod heat;
 pub mod isolated;
+pub mod kernel;
 mod limits;
 mod policy;
 mod power;
@@ -96,8 +98,7 @@ fn clock(root: &Root) -> ClockSource {
 
 fn architecture(root: &Root) -> Option<String> {
     // The file exists since Linux 6.1.
-    root.read("proc/sys/kernel/arch")
-        .or_else(|| root.is_live().then(|| rustix::system::uname().machine().to_string_lossy().into_owned()))
+    root.read("proc/sys/kernel/arch").or_else(|| root.asked(|kernel| kernel.architecture()))
 }
 
 fn distribution(root: &Root) -> Option<String> {

@@ -1,10 +1,13 @@
-//! The file tree that is read: `/`, or a fake one in tests.
+//! The file tree that is read, `/` or a copy of another machine's, and the kernel behind it.
 
+use super::kernel::{Kernel, Running};
+use anyhow::{Context, Result};
 use std::{
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
     str::FromStr,
+    sync::Arc,
 };
 
 /// Where a kernel shows its lockdown.
@@ -13,32 +16,63 @@ pub const LOCKDOWN: &str = "sys/kernel/security/lockdown";
 /// No file of interest is longer; a hostile one must not fill the memory.
 const LONGEST: u64 = 1 << 20;
 
-/// The directory under which `proc`, `sys`, `dev`, `etc` and `boot` are looked for. All paths are relative to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Root(PathBuf);
+/// The directory under which `proc`, `sys`, `dev`, `etc` and `boot` are looked for, and the kernel that answers there. All
+/// paths are relative to the directory.
+#[derive(Clone, Debug)]
+pub struct Root {
+    directory: PathBuf,
+    kernel: Option<Arc<dyn Kernel>>,
+}
 
 impl Default for Root {
     /// This machine.
     fn default() -> Self {
-        Self(PathBuf::from("/"))
+        Self { directory: PathBuf::from("/"), kernel: Some(Arc::new(Running)) }
     }
 }
 
 impl Root {
-    /// The tree under a directory.
+    /// The tree under a directory, to be read: no kernel answers there, unless it is this machine's.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        Self(directory.into())
+        Self { directory: directory.into(), kernel: None }.or_this_machine()
     }
 
-    /// Whether this is the running machine, so that system calls may be asked as well.
-    pub fn is_live(&self) -> bool {
-        self.0 == Path::new("/")
+    fn or_this_machine(self) -> Self {
+        if self.directory == Path::new("/") { Self::default() } else { self }
+    }
+
+    /// The tree under a directory with a kernel of its own, for tests that change it.
+    #[cfg(any(test, debug_assertions))]
+    pub fn simulated(directory: impl Into<PathBuf>) -> Self {
+        let directory = directory.into();
+        let kernel = super::kernel::Simulated::of(&directory);
+        Self { directory, kernel: Some(Arc::new(kernel)) }.or_this_machine()
+    }
+
+    /// The kernel of the machine.
+    ///
+    /// # Errors
+    /// It is a copy of another machine's files.
+    pub fn kernel(&self) -> Result<&dyn Kernel> {
+        let kernel = self.kernel.as_deref();
+        kernel
+            .with_context(|| format!("{} is a copy of a machine's files: no kernel is there", self.directory.display()))
+    }
+
+    /// What the kernel answers, where there is one and it knows.
+    pub fn asked<T>(&self, question: impl FnOnce(&dyn Kernel) -> Option<T>) -> Option<T> {
+        question(self.kernel.as_deref()?)
+    }
+
+    /// The directory of a machine that is not the running one.
+    pub fn elsewhere(&self) -> Option<PathBuf> {
+        (self.directory != Path::new("/")).then(|| self.path(""))
     }
 
     /// The full path of a file of the tree.
     pub fn path(&self, path: &str) -> PathBuf {
         // `join` with an absolute path would leave the tree.
-        self.0.join(path.trim_start_matches('/'))
+        self.directory.join(path.trim_start_matches('/'))
     }
 
     /// Opens a file.
@@ -142,7 +176,11 @@ mod tests {
         assert_eq!(root.read("proc/version").as_deref(), Some("Linux"));
         assert_eq!(root.read("/proc/version").as_deref(), Some("Linux"));
         assert_eq!(root.read("/proc/self/status"), None);
-        assert!(!root.is_live() && Root::default().is_live());
+        assert_eq!((root.elsewhere(), Root::default().elsewhere()), (Some(dir.path().join("")), None));
+        assert!(root.kernel().is_err() && Root::default().kernel().is_ok());
+        for this in [Root::new("/"), Root::simulated("/")] {
+            assert_eq!(this.asked(|kernel| kernel.own_process()), Some(std::process::id()), "{this:?}");
+        }
     }
 
     #[test]

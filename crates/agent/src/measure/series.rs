@@ -77,29 +77,9 @@ impl OpenSeries {
         offset_ns: u64,
         facts: BTreeMap<String, i64>,
     ) -> Result<Part> {
-        let blocks = self.reader.blocks_with(snapshot);
         let plain = hdr(&snapshot.plain)?;
         let summary = summary(&snapshot.plain, &plain);
-        let mut files = Vec::new();
-        let mut file = |kind: &str, ending: &str, bytes: Vec<u8>| {
-            let file_name = format!("{kind}-{number}.{ending}");
-            files.push((file_name.clone(), bytes));
-            Some(file_name)
-        };
-        let histogram = file("histogram", "hdr", codec::encode_histogram(&plain)?);
-        let mut named = SeriesFiles { histogram, ..SeriesFiles::default() };
-        if let Some(missed) = snapshot.missed.as_ref().filter(|missed| missed.count > 0) {
-            named.missed = file("missed", "hdr", codec::encode_histogram(&hdr(missed)?)?);
-        }
-        let blocks: Vec<record::Block> = blocks.iter().map(|one| block(one, offset_ns)).collect();
-        named.blocks = file("blocks", "csv", codec::encode_blocks(&blocks)?);
-        let largest: Vec<record::Sample> = snapshot.largest.iter().map(|one| sample(one, offset_ns)).collect();
-        named.largest = file("largest", "csv", codec::encode_largest(&largest)?);
-        if let Some(samples) = self.reader.ordered() {
-            let point = |one: &Sample| Point { value: one.value, at_ns: one.at_ns + offset_ns };
-            let points: Vec<Point> = samples.iter().map(point).collect();
-            named.samples = file("samples", "csv.gz", codec::encode_samples(&points)?);
-        }
+        let (named, files) = self.files(number, snapshot, &plain, offset_ns)?;
         let periodic = self.quantity.periodic;
         let corrected = match snapshot.corrected().filter(|_| periodic) {
             Some(corrected) => Some(self::summary(&corrected, &hdr(&corrected)?)),
@@ -132,6 +112,38 @@ impl OpenSeries {
             files: named,
         };
         Ok((series, files))
+    }
+
+    /// Its files with their names: the histogram, the blocks, the largest samples and, where it keeps them, all samples.
+    fn files(
+        &mut self,
+        number: usize,
+        snapshot: &Snapshot,
+        plain: &Histogram<u64>,
+        offset_ns: u64,
+    ) -> Result<(SeriesFiles, Vec<File>)> {
+        let blocks = self.reader.blocks_with(snapshot);
+        let mut files = Vec::new();
+        let mut file = |kind: &str, ending: &str, bytes: Vec<u8>| {
+            let file_name = format!("{kind}-{number}.{ending}");
+            files.push((file_name.clone(), bytes));
+            Some(file_name)
+        };
+        let histogram = file("histogram", "hdr", codec::encode_histogram(plain)?);
+        let mut named = SeriesFiles { histogram, ..SeriesFiles::default() };
+        if let Some(missed) = snapshot.missed.as_ref().filter(|missed| missed.count > 0) {
+            named.missed = file("missed", "hdr", codec::encode_histogram(&hdr(missed)?)?);
+        }
+        let blocks: Vec<record::Block> = blocks.iter().map(|one| block(one, offset_ns)).collect();
+        named.blocks = file("blocks", "csv", codec::encode_blocks(&blocks)?);
+        let largest: Vec<record::Sample> = snapshot.largest.iter().map(|one| sample(one, offset_ns)).collect();
+        named.largest = file("largest", "csv", codec::encode_largest(&largest)?);
+        if let Some(samples) = self.reader.ordered() {
+            let point = |one: &Sample| Point { value: one.value, at_ns: one.at_ns + offset_ns };
+            let points: Vec<Point> = samples.iter().map(point).collect();
+            named.samples = file("samples", "csv.gz", codec::encode_samples(&points)?);
+        }
+        Ok((named, files))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a probe finds in the measuring process: its cell, its measuring threads, and where its series go.
 
+mod crew;
 mod lookout;
 mod warm_up;
 mod watching;
@@ -9,17 +10,16 @@ use super::{
     clocks::Clocks,
     freeze::Freezer,
     gathered::Gathered,
-    looped::{Interval, Loop, carry_out},
+    looped::{Interval, Loop},
     reporter::{Attachment, Reporter},
     series::OpenSeries,
-    threads,
     wanted::Stamped,
 };
 use crate::{
     journal::{Instance, Marked},
     machine::isolated::Entry,
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use latido_model::{
     cell::{Cell, Scheduling},
     cpus::CpuSet,
@@ -28,16 +28,11 @@ use latido_model::{
     record::{BAND_EDGES, Evidence, Skip, ThreadEvidence},
 };
 use latido_rt::{Config, Recorder, recorder};
-use latido_sys::{clock::Clock, memory, procfs::SchedStatFile, sched, signal, tsc};
+use latido_sys::{clock::Clock, tsc};
 use lookout::{LOOK, Lookout};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{
-        Arc, Barrier, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, AtomicI32, Ordering},
-        mpsc::{RecvTimeoutError, channel},
-    },
-    thread,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
 };
 
 /// A thread to be: what it does, and what can be read of it meanwhile.
@@ -257,85 +252,17 @@ impl<'a> Stage<'a> {
     /// # Errors
     /// As [`Stage::run`], and what `after` met.
     pub fn run_then(&mut self, after: impl FnOnce(&mut Self, Interval) -> Result<Option<Gathered>>) -> Result<()> {
-        let measuring = std::mem::take(&mut self.threads);
         self.arm();
-        let gate = Arc::new(Barrier::new(measuring.len() + 1));
-        // A thread that ends unmaps its stack: none does while another still measures.
-        let over = Arc::new(Barrier::new(measuring.len() + 1));
-        let (sender, finished) = channel();
-        let mut series = Vec::new();
-        let mut tids = Vec::new();
-        let mut schedstats = Vec::new();
-        for (thread, measuring) in measuring.into_iter().enumerate() {
-            let tid = Arc::new(AtomicI32::new(0));
-            tids.push(Arc::clone(&tid));
-            let schedstat = Arc::new(OnceLock::new());
-            schedstats.push(Arc::clone(&schedstat));
-            let MeasuringThread { cpu, scheduling, series: own, rehearse } = measuring;
-            let (gate, over) = (Arc::clone(&gate), Arc::clone(&over));
-            let (sender, allowed) = (sender.clone(), self.unpinned(scheduling));
-            let (entries, refused) = (self.entries.clone(), Arc::clone(&self.refused));
-            let helper = own.is_empty();
-            let freezer = self.freezer.clone();
-            let signs: Vec<_> = own.iter().map(|series| series.reader.stop_sign()).collect();
-            series.push(own);
-            let body = move || {
-                let number = u32::try_from(thread).unwrap_or(u32::MAX);
-                let mut prepared = threads::prepare(number, cpu, &allowed, helper, &entries);
-                let mut looped = rehearse();
-                looped.touch_code();
-                // What reads the counters has run once before.
-                prepared.count();
-                tid.store(sched::gettid(), Ordering::Relaxed);
-                if let Ok(own) = SchedStatFile::open() {
-                    let _ = schedstat.set(own);
-                }
-                gate.wait();
-                let mut refused = |why| _ = lock(&refused).get_or_insert(why);
-                let freezer = freezer.as_deref().map(|freezer| (freezer, cpu, signs.as_slice()));
-                let (interval, evidence) = carry_out(prepared, &mut looped, scheduling, &mut refused, freezer);
-                drop(looped);
-                // The main thread listens until all have sent.
-                let _ = sender.send(Finished { thread, interval, evidence });
-                over.wait();
-            };
-            let name = cpu.map_or_else(|| format!("latido-{thread}"), |cpu| format!("latido/{cpu}"));
-            let builder = thread::Builder::new().name(name).stack_size(threads::STACK);
-            builder.spawn(body).context("cannot start a measuring thread")?;
-        }
-        drop(sender);
-        let _ = memory::reserve(series.iter().flatten().map(OpenSeries::needs).sum::<usize>() + ROOM);
-        gate.wait();
+        let mut crew = self.start()?;
+        crew.let_go();
         crate::fault::point("measure");
-        let mut lookout = Lookout::new(Clock::Monotonic.now(), self, &series, schedstats);
-        let mut results: Vec<Option<Finished>> = series.iter().map(|_| None).collect();
-        while results.iter().any(Option::is_none) {
-            match finished.recv_timeout(lookout.patience(&self.cell)) {
-                Ok(result) => {
-                    if let Some(slot) = results.get_mut(result.thread) {
-                        *slot = Some(result);
-                    }
-                    continue;
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => bail!("a measuring thread ended without a result"),
-            }
-            if self.interrupted.load(Ordering::Relaxed) {
-                self.stop.store(true, Ordering::Relaxed);
-            }
-            if self.stop.load(Ordering::Relaxed) {
-                // A thread that sleeps to its next slot is woken, or a period of an hour would hold up the end.
-                for (tid, _) in tids.iter().zip(&results).filter(|(_, result)| result.is_none()) {
-                    let _ = signal::send_to_thread(tid.load(Ordering::Relaxed), INTERRUPT);
-                }
-            }
-            self.look(&mut lookout, &mut series)?;
-        }
+        let schedstats = std::mem::take(&mut crew.schedstats);
+        let mut lookout = Lookout::new(Clock::Monotonic.now(), self, &crew.series, schedstats);
+        let results = self.attend(&mut crew, &mut lookout)?;
         self.reporter.progress(&Progress::of(Phase::Finishing))?;
-        over.wait();
-        let results: Vec<Finished> = results.into_iter().flatten().collect();
+        crew.dismiss();
         let gathered = after(self, interval(&results))?;
-        self.conclude(&lookout, series, results, gathered)
+        self.conclude(&lookout, crew.series, results, gathered)
     }
 }
 
@@ -353,9 +280,3 @@ fn interval(results: &[Finished]) -> Interval {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-/// Room for what the main thread allocates while the loops run, in bytes; of it only what is used becomes resident.
-const ROOM: usize = 16 << 20;
-
-/// The signal that wakes a sleeping loop, so that it looks at its stop flag.
-const INTERRUPT: i32 = signal_hook::consts::SIGUSR1;

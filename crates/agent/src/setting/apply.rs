@@ -4,8 +4,8 @@ use super::{Applied, Guard, Hold, Pursuit, Tuning, Wanted};
 use crate::{
     journal::{Borrowed, Custody, Journal, urgent::Urgent},
     machine::Root,
-    program::{self, Program},
-    step::{Step, ethtool, refusal},
+    program::Program,
+    step::{Step, refusal},
 };
 use anyhow::{Result, bail, ensure};
 use latido_model::{cell::Item, protocol::Phase, record::TuningRecord};
@@ -31,7 +31,7 @@ pub fn possible(tuning: &dyn Tuning, root: &Root) -> Result<Wanted> {
 /// What was refused, where, and the remedy, or [`crate::journal::pulse::Stopped`]; what had been changed for it is put back.
 pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Custody, journal: &mut Journal) -> Result<Applied> {
     let Wanted { steps, pursuit, holds, note } = possible(tuning, root)?;
-    let _urgent = root.is_live().then(Urgent::take);
+    let _urgent = root.asked(|kernel| kernel.own_process()).map(|_| Urgent::take());
     ensure!(
         owner == Custody::Run || holds.is_empty(),
         "it lasts only as long as a process holds it: give it to a run with --tune"
@@ -110,7 +110,7 @@ impl Application<'_> {
     fn note(&mut self, step: &Step) -> Result<()> {
         self.journal.pulse.go_on()?;
         self.journal.pulse.beat(Phase::Tuning);
-        let root = (!self.root.is_live()).then(|| self.root.path(""));
+        let root = self.root.elsewhere();
         let tuning = self.record.item.name.clone();
         self.journal.write_for(self.owner, Borrowed::Setting { tuning, root, change: step.clone() })
     }
@@ -120,8 +120,8 @@ impl Application<'_> {
         if made.is_ok() && !(self.crowd && matches!(step, Step::Task { .. })) {
             self.record.changes.push(step.change());
         }
-        if self.root.is_live() && matches!(step, Step::Coalesce { .. }) && self.record.programs.is_empty() {
-            self.record.programs.extend(program::find(ethtool::PROGRAM)?.iter().map(Program::record));
+        if matches!(step, Step::Coalesce { .. }) && self.record.programs.is_empty() {
+            self.record.programs.extend(self.root.kernel()?.coalescing_program()?.iter().map(Program::record));
         }
         self.done.push(step);
         self.halfway = made.is_err();

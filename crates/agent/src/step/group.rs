@@ -1,13 +1,12 @@
 //! Control groups and the threads in them: made with their settings, entered, left, removed without losing anybody.
 
-use super::{Form, Undone, fake};
-use crate::machine::{Root, isolated::ISOLATED};
+use super::{Form, Undone};
+use crate::machine::{Root, isolated::ISOLATED, kernel::MADE_HERE};
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::cpus::CpuSet;
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
-    io::Write,
     os::unix::fs::{DirBuilderExt, MetadataExt},
     thread,
     time::Duration,
@@ -38,10 +37,6 @@ impl GroupFile {
     }
 }
 
-/// The sticky bit of a directory. On one of a control group or of resctrl it means nothing, and mkdir(2) sets it at once:
-/// no crash leaves a group that was made here without it, and nobody else's has it.
-const MADE_HERE: u32 = 0o1000;
-
 /// Makes a group that [`ours`] knows again.
 pub fn create(root: &Root, path: &str) -> Result<()> {
     let made = fs::DirBuilder::new().mode(MADE_HERE | 0o755).create(root.path(path));
@@ -57,12 +52,7 @@ pub fn ours(root: &Root, path: &str) -> bool {
 pub fn make(root: &Root, path: &str, settings: &[GroupFile]) -> Result<()> {
     create(root, path)?;
     for GroupFile { file, value, .. } in settings {
-        let file = format!("{path}/{file}");
-        if !root.is_live() {
-            // On a fake machine nobody else makes the files of a new group.
-            fs::write(root.path(&file), "")?;
-        }
-        put(root, &file, value)?;
+        put(root, &format!("{path}/{file}"), value)?;
     }
     Ok(())
 }
@@ -93,9 +83,7 @@ pub fn unmake(root: &Root, path: &str, tasks: &str, leave: &str) -> Result<Undon
             // It may end before it is moved; what cannot leave shows in the removal.
             let _ = enter(root, tid, Some(&list), leave);
         }
-        // The kernel's own files do not keep a group; on a fake machine they are files like any other.
-        let removed = if root.is_live() { fs::remove_dir(&dir) } else { fs::remove_dir_all(&dir) };
-        match removed {
+        match root.kernel()?.remove_group(&dir) {
             Ok(()) => return Ok(Undone::Back),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Undone::Back),
             // Some fork faster than we move, and one that ends holds its group for a moment.
@@ -109,13 +97,7 @@ pub fn unmake(root: &Root, path: &str, tasks: &str, leave: &str) -> Result<Undon
 
 /// Gives the children of a group a controller.
 pub fn enable(root: &Root, path: &str, name: &str) -> Result<()> {
-    match root.is_live() {
-        true => put(root, path, &format!("+{name}")),
-        false => {
-            let all = root.read(path).unwrap_or_default();
-            put(root, path, format!("{all} {name}").trim())
-        }
-    }
+    put(root, path, &format!("+{name}"))
 }
 
 /// Whether the children have it.
@@ -136,12 +118,6 @@ pub fn disable(root: &Root, path: &str, name: &str) -> Result<Undone> {
     }
     if let Some(file) = told.first() {
         return Ok(Undone::Left(format!("{path}: {file} was set meanwhile: the controller {name} is left on")));
-    }
-    if !root.is_live() {
-        let rest = root.read(path).unwrap_or_default();
-        let rest: Vec<&str> = rest.split_whitespace().filter(|other| *other != name).collect();
-        put(root, path, &rest.join(" "))?;
-        return Ok(Undone::Back);
     }
     let off = put(root, path, &format!("-{name}"));
     match off {
@@ -165,11 +141,9 @@ fn has(root: &Root, path: &str, name: &str) -> Result<bool> {
     Ok(list.split_whitespace().any(|other| other == name))
 }
 
-/// Writes a value as `echo -n` does; on a fake machine into a plain file.
+/// Writes a value as `echo -n` does.
 fn put(root: &Root, path: &str, value: &str) -> Result<()> {
-    let open = fs::OpenOptions::new().write(true).truncate(!root.is_live()).open(root.path(path));
-    let mut file = open.with_context(|| format!("cannot open {path} for writing"))?;
-    file.write_all(value.as_bytes()).with_context(|| format!("{path} does not take `{value}`"))
+    root.kernel()?.put(&root.path(path), value)
 }
 
 /// What the kernel answered, where it is in the error.
@@ -177,22 +151,10 @@ fn errno(error: &anyhow::Error) -> Option<rustix::io::Errno> {
     error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()).and_then(rustix::io::Errno::from_io_error)
 }
 
-/// Moves a thread: writes its number into the file that takes it.
+/// Moves a thread to the group whose list is `to`.
 pub fn enter(root: &Root, tid: i32, from: Option<&str>, to: &str) -> Result<()> {
-    if root.is_live() {
-        return put(root, to, &tid.to_string());
-    }
-    // On a fake machine the lists are kept as the kernel would show them.
-    let lines = |path: &str| -> Vec<String> {
-        let text = root.read(path).unwrap_or_default();
-        text.lines().filter(|line| line.trim() != tid.to_string()).map(str::to_owned).collect()
-    };
-    if let Some(from) = from {
-        fs::write(root.path(from), lines(from).join("\n"))?;
-    }
-    let mut there = lines(to);
-    there.push(tid.to_string());
-    Ok(fs::write(root.path(to), there.join("\n"))?)
+    let from = from.map(|from| root.path(from));
+    root.kernel()?.enter(tid, from.as_deref(), &root.path(to))
 }
 
 /// Takes a thread back to where it was, unless somebody else has moved or bound it meanwhile. One that handles an
@@ -285,10 +247,7 @@ pub fn bind(root: &Root, tid: i32, cpus: &CpuSet) -> Result<()> {
     if affinity(root, tid).as_ref() == Some(cpus) {
         return Ok(());
     }
-    if !root.is_live() {
-        return fake::set_affinity(root, tid, cpus);
-    }
-    match latido_sys::sched::set_affinity(tid, cpus.iter()) {
+    match root.kernel()?.set_affinity(tid, cpus) {
         Ok(()) | Err(latido_sys::Errno::ESRCH) => Ok(()),
         Err(error) => bail!("the affinity of task {tid} cannot be set to {cpus}: {error}"),
     }

@@ -1,22 +1,19 @@
 //! One reversible change of the machine: what it was, what it becomes, how to see that it is in force, how to undo it.
 
 pub mod ethtool;
-pub mod fake;
-pub mod form;
 pub mod group;
 pub mod refusal;
 pub mod thread;
 mod told;
 mod undo;
 
-pub use crate::step::form::Form;
+pub use crate::machine::form::Form;
 pub use undo::Undone;
 
 use crate::{machine::Root, step::group::GroupFile};
 use anyhow::{Context, Result, ensure};
 use latido_model::{cell::Scheduling, cpus::CpuSet};
 use serde::{Deserialize, Serialize};
-use std::{fs, io::Write};
 
 /// A change with its original: what the journal keeps, so that anybody can undo it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -144,15 +141,8 @@ impl Step {
     /// What the kernel answered.
     pub fn apply(&self, root: &Root) -> Result<()> {
         match self {
-            Self::Value { path, new, form, .. } => write(root, path, new, *form),
+            Self::Value { path, new, form, .. } | Self::Within { path, new, form } => write(root, path, new, *form),
             Self::Kept { .. } => Ok(()),
-            Self::Within { path, new, form } => {
-                // The files of a control group come with it.
-                if !root.is_live() {
-                    fs::write(root.path(path), "")?;
-                }
-                write(root, path, new, *form)
-            }
             Self::Policy { tid, start, new, .. } => match started(root, *tid) == Some(*start) {
                 true => thread::set_policy(root, *tid, *new),
                 false => Ok(()),
@@ -243,18 +233,10 @@ fn requested(path: &str) -> String {
     format!("{path}_requested")
 }
 
-/// Writes a value as `echo` does, line end included (some files insist); a fake machine prints it as its kernel would.
+/// Writes a value, in words of its form.
 fn write(root: &Root, path: &str, value: &str, form: Form) -> Result<()> {
-    let put = || -> std::io::Result<()> {
-        let value = form.written(value);
-        let bytes = if root.is_live() { format!("{value}\n") } else { fake::printed(root, path, &value, form) };
-        if !root.is_live() && form == Form::Requested && root.exists(&requested(path)) {
-            fs::write(root.path(&requested(path)), &bytes)?;
-        }
-        let mut file = fs::OpenOptions::new().write(true).truncate(!root.is_live()).open(root.path(path))?;
-        file.write_all(bytes.as_bytes())
-    };
-    put().map_err(|error| refusal::of_write(root, path, value, &error))
+    let set = root.kernel()?.set(&root.path(path), &form.written(value), form);
+    set.map_err(|error| refusal::of_write(root, path, value, &error))
 }
 
 /// When a thread started, field 22 of its stat (proc_pid_stat(5)); `None` where there is none.
@@ -266,6 +248,7 @@ pub fn started(root: &Root, tid: i32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
         let dir = tempfile::tempdir().unwrap();
@@ -274,7 +257,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let root = Root::new(dir.path());
+        let root = Root::simulated(dir.path());
         (dir, root)
     }
 

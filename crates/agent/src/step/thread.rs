@@ -1,6 +1,6 @@
 //! Threads of the kernel: found by name, moved and given another policy.
 
-use super::{Step, fake, group};
+use super::{Step, group};
 use crate::machine::{Root, task};
 use anyhow::{Context, Result, anyhow, bail};
 use latido_model::{
@@ -8,10 +8,7 @@ use latido_model::{
     cpus::CpuSet,
     units::Ns,
 };
-use latido_sys::{
-    Errno,
-    sched::{self, Policy},
-};
+use latido_sys::{Errno, sched::Policy};
 
 /// Flags of a task in /proc/TID/stat (include/linux/sched.h): a kernel thread; one whose affinity may not be set.
 const PF_KTHREAD: u64 = 0x0020_0000;
@@ -115,10 +112,8 @@ pub fn follows(root: &Root, comm: &str) -> Option<CpuSet> {
 /// # Errors
 /// There is no such thread, or it has a policy that cannot be set.
 pub fn policy(root: &Root, tid: i32) -> Result<Scheduling> {
-    if !root.is_live() {
-        return fake::policy(root, tid);
-    }
-    Ok(match sched::policy(tid).map_err(|error| anyhow!("the policy of task {tid} cannot be read: {error}"))? {
+    let policy = root.kernel()?.policy(tid);
+    Ok(match policy.map_err(|error| anyhow!("the policy of task {tid} cannot be read: {error}"))? {
         Policy::Other { nice } => Scheduling::Other { nice, by: NiceBy::default() },
         Policy::Batch { nice } => Scheduling::Batch { nice },
         Policy::Idle => Scheduling::Idle,
@@ -136,10 +131,7 @@ pub fn policy(root: &Root, tid: i32) -> Result<Scheduling> {
 /// # Errors
 /// What the kernel answered, and the remedy.
 pub fn set_policy(root: &Root, tid: i32, new: Scheduling) -> Result<()> {
-    if !root.is_live() {
-        return fake::set_policy(root, tid, new);
-    }
-    match sched::set_policy(tid, crate::machine::policy(new), false) {
+    match root.kernel()?.set_policy(tid, crate::machine::policy(new)) {
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
         Err(error @ (Errno::EPERM | Errno::EACCES)) => {
             bail!("task {tid} may not be made {new}: {error}; run the same command with sudo (CAP_SYS_NICE)")

@@ -1,6 +1,6 @@
 //! The way back of a step: to its original, unless somebody else was there meanwhile.
 
-use super::{Form, Step, ethtool, fake, group, shown, started, thread, write};
+use super::{Form, Step, ethtool, group, shown, started, thread, write};
 use crate::machine::Root;
 use anyhow::{Context, Result, ensure};
 use latido_model::cell::Scheduling;
@@ -62,7 +62,7 @@ impl Step {
             Self::Group { path } | Self::Set { path, .. } if !group::ours(root, path) => {
                 Ok(Undone::Left(format!("{path} was made by somebody else: left so")))
             }
-            Self::Group { path } => match fake::remove_group(root, path) {
+            Self::Group { path } => match root.kernel()?.remove_group(&root.path(path)) {
                 Ok(()) => Ok(Undone::Back),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Undone::Back),
                 Err(error) => Err(error).with_context(|| format!("cannot remove the control group {path}")),
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_file_goes_back_or_its_new_owner_is_named() {
         let dir = tempfile::tempdir().unwrap();
-        let root = Root::new(dir.path());
+        let root = Root::simulated(dir.path());
         let (path, form) = ("knob".to_owned(), Form::Plain);
         let value = Step::Value { path: path.clone(), original: "1".into(), new: "2".into(), form };
         let kept = |becomes: Option<&str>| Step::Kept {
@@ -204,7 +204,7 @@ mod tests {
     /// A number that another task has now is left alone; of the same task only latido's own policy is replaced.
     #[test]
     fn a_policy_goes_back_to_the_task_that_had_it() {
-        let tree = crate::fixture::machine::empty();
+        let tree = crate::fixture::trees::by_hand(&[]);
         let (fifo, rr) = (Scheduling::Fifo { prio: 50 }, Scheduling::Rr { prio: 3 });
         let start = Cell::new(77);
         let step = || Step::Policy {

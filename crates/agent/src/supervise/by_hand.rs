@@ -39,7 +39,7 @@ pub fn apply_all(items: &[Item], root: &Root, pulse: Pulse, patience: &mut lock:
         let run = lock::take_patiently("run", "tune apply", patience)?;
         let held = lock::take_patiently("lock", "tune apply", patience)?;
         // Who does not wait needs the machine only when something is to be changed.
-        let here = patience.waits() && root.is_live();
+        let here = patience.waits() && root.asked(|kernel| kernel.own_process()).is_some();
         let machine = here.then(|| lock::machine(lock::Use::Change, "tune apply", patience)).transpose()?;
         Ok((run, held, machine, patience.passed()))
     };
@@ -48,7 +48,7 @@ pub fn apply_all(items: &[Item], root: &Root, pulse: Pulse, patience: &mut lock:
         Err(_) if pulse.stops() => return Ok(AppliedAll { stopped: Some(Vec::new()), ..AppliedAll::default() }),
         Err(error) => return Err(error),
     };
-    let mut journal = Journal::open(&held, directory(root), pulse)?;
+    let mut journal = Journal::open(&held, root.elsewhere(), pulse)?;
     let mut outcome = AppliedAll { told: [passed, journal.news()].concat(), ..AppliedAll::default() };
     for item in items {
         match one(item, root, &mut journal) {
@@ -87,7 +87,7 @@ fn one(item: &Item, root: &Root, journal: &mut Journal) -> Result<TuningRecord> 
 /// # Errors
 /// Another latido is at work until patience ends, or the journal cannot be read or written.
 pub fn undo(names: &[String], root: &Root, pulse: &mut Pulse, patience: &mut lock::Patience<'_>) -> Result<Recovery> {
-    let here = directory(root);
+    let here = root.elsewhere();
     let wanted = |what: &Borrowed| match what {
         Borrowed::Setting { tuning, root, .. } => *root == here && (names.is_empty() || names.contains(tuning)),
         Borrowed::Load { .. } | Borrowed::Trace { .. } | Borrowed::Hook { .. } => false,
@@ -130,7 +130,7 @@ fn standing(by_hand: &[Borrowed], root: &Root) -> Vec<ByHand> {
 }
 
 fn lines(borrowed: &[Borrowed], root: &Root) -> Vec<Setting> {
-    let here = directory(root);
+    let here = root.elsewhere();
     let mut lines: Vec<Setting> = borrowed.iter().filter_map(|one| line(one, &here, root)).collect();
     let knobs: Vec<String> = lines.iter().map(|line| line.knob.clone()).collect();
     for (at, line) in lines.iter_mut().enumerate() {
@@ -176,11 +176,6 @@ fn line(borrowed: &Borrowed, here: &Option<PathBuf>, root: &Root) -> Option<Sett
     }
 }
 
-/// As the journal names the machine: nothing for the running one.
-fn directory(root: &Root) -> Option<PathBuf> {
-    (!root.is_live()).then(|| root.path(""))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,7 +194,7 @@ mod tests {
             root: place,
             change: Step::Value { path: knob.into(), original: original.into(), new: new.into(), form: Form::Plain },
         };
-        let here = directory(&root);
+        let here = root.elsewhere();
         let by_hand = [
             set("first", here.clone(), "a", "1", "2"),
             set("second", here.clone(), "a", "2", "3"),

@@ -2,8 +2,8 @@
 
 use super::{Serving, by_hand};
 use crate::{
+    fault,
     journal::{self, lock},
-    machine::Root,
 };
 use anyhow::{Context, Result};
 use latido_model::{
@@ -19,10 +19,8 @@ use std::{
 impl Serving {
     /// Applies, undoes or shows what persons change.
     pub(super) fn tune(&mut self, tune: Tune) -> Result<()> {
-        let root = match &tune.sysroot {
-            Some(dir) => Root::new(dir.canonicalize().with_context(|| format!("--sysroot {}", dir.display()))?),
-            None => Root::default(),
-        };
+        let whole = |dir: &PathBuf| dir.canonicalize().with_context(|| format!("--sysroot {}", dir.display()));
+        let root = fault::settings_root(tune.sysroot.as_ref().map(whole).transpose()?.as_deref())?;
         let pulse = RefCell::new(self.pulse());
         let stop = || {
             pulse.borrow_mut().beat(Phase::Waiting);

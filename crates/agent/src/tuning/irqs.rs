@@ -21,7 +21,6 @@ use std::{
     collections::BTreeMap,
     fs,
     io::{self, Write},
-    thread,
     time::{Duration, Instant},
 };
 
@@ -93,10 +92,10 @@ impl Tuning for Irqs {
                 .copied()
                 .filter(|line| effective(root, *line).is_some_and(|on| meet(&on, &self.away)))
                 .collect();
-            if pending.is_empty() || Instant::now() >= until || !root.is_live() {
+            let passed = || root.asked(|kernel| kernel.pass(Duration::from_millis(10)).then_some(()));
+            if pending.is_empty() || Instant::now() >= until || passed().is_none() {
                 break pending;
             }
-            thread::sleep(Duration::from_millis(10));
         };
         let silent = lines.iter().filter(|line| effective(root, **line).is_none()).count();
         let mut told: Vec<String> = record.note.take().into_iter().collect();

@@ -22,60 +22,106 @@ fn recognise(bytes: &[u8]) -> bool {
     lines(bytes).take(100).any(|(_, line)| header(line))
 }
 
-fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
-    let unit = asked.unit.context("the unit of its values is not in the file: say --unit")?.ns();
-    let torn = text::torn(bytes);
-    let (mut begun, mut total, mut rounded) = (false, None, 0i64);
-    let (mut bins, mut below, mut sum): (Vec<Bin>, i64, u64) = (Vec::new(), -1, 0);
-    for (at, line) in lines(bytes).filter(|(at, line)| torn != Some(*at) && !line.is_empty()) {
+/// The table as far as it was read.
+struct Table {
+    /// What a value counts, in ns.
+    unit: i64,
+    begun: bool,
+    total: Option<u64>,
+    /// How far a value may be off, in ns, since it was printed with so many decimals.
+    rounded: i64,
+    bins: Vec<Bin>,
+    /// The upper end of the last row, and the samples up to there.
+    below: i64,
+    sum: u64,
+}
+
+impl Table {
+    /// Takes in the line number `at`.
+    fn line(&mut self, at: usize, line: &[u8]) -> Result<()> {
         if header(line) {
-            ensure!(!begun, "line {at}: a second table: keep one a file");
-            begun = true;
+            ensure!(!self.begun, "line {at}: a second table: keep one a file");
+            self.begun = true;
         } else if let Some(rest) = line.strip_prefix(b"#[") {
             let text = String::from_utf8_lossy(rest);
             // `Total count`, or `TotalCount` with decimals.
             if let Some((_, after)) = text.split_once("Total count").or_else(|| text.split_once("TotalCount")) {
                 let count = decimal(after.trim().trim_start_matches('=').trim_end_matches(']'), 1);
                 let count = count.and_then(|count| u64::try_from(count).ok());
-                total = Some(count.with_context(|| format!("line {at}: no total count"))?);
+                self.total = Some(count.with_context(|| format!("line {at}: no total count"))?);
             }
-        } else if begun {
-            ensure!(total.is_none(), "line {at}: a row below the footer");
-            let text = String::from_utf8_lossy(line);
-            let words: Vec<&str> = text.split_ascii_whitespace().collect();
-            let shape = || format!("line {at}: no row of the table: `{}`", shown(line));
-            // The last row's fourth column may be missing: it has no end.
-            let [value, share, count, ..] = words[..] else { anyhow::bail!(shape()) };
-            ensure!(words.len() == 4 || words.len() == 3 && share.starts_with("1.0"), shape());
-            let places = value.split_once('.').map_or(0, |(_, part)| part.len());
-            let step =
-                u32::try_from(places).ok().and_then(|places| 10i64.checked_pow(places)).map_or(0, |parts| unit / parts);
-            rounded = rounded.max(step / 2);
-            // Parts of a ns are rounding.
-            let value = decimal(value, unit).or_else(|| {
-                let (whole, part) = value.split_once('.')?;
-                let digits = unit.checked_ilog10()? as usize;
-                decimal(&format!("{whole}.{}", part.get(..digits.max(1)).unwrap_or(part)), unit)
-                    .or_else(|| decimal(whole, unit))
-            });
-            let value = value.filter(|value| *value >= 0).with_context(shape)?;
-            let high = value.checked_add(step / 2).context("a value beyond 2^63 ns")?;
-            let count: u64 = count.parse().with_context(shape)?;
-            ensure!(count >= sum && high >= below, "line {at}: not more than the row before");
-            ensure!(count == sum || high > below, "line {at}: more samples at the same value");
-            if count > sum {
-                bins.push(Bin { low: below + 1, high: Some(high), count: count - sum });
-            }
-            (below, sum) = (high, count);
+        } else if self.begun {
+            self.row(at, line)?;
         }
+        Ok(())
     }
-    ensure!(begun, "no line that names the columns");
+
+    fn row(&mut self, at: usize, line: &[u8]) -> Result<()> {
+        ensure!(self.total.is_none(), "line {at}: a row below the footer");
+        let text = String::from_utf8_lossy(line);
+        let words: Vec<&str> = text.split_ascii_whitespace().collect();
+        let shape = || format!("line {at}: no row of the table: `{}`", shown(line));
+        // The last row's fourth column may be missing: it has no end.
+        let [value, share, count, ..] = words[..] else { anyhow::bail!(shape()) };
+        ensure!(words.len() == 4 || words.len() == 3 && share.starts_with("1.0"), shape());
+        let half = self.step(value) / 2;
+        self.rounded = self.rounded.max(half);
+        let value = self.value(value).filter(|value| *value >= 0).with_context(shape)?;
+        let high = value.checked_add(half).context("a value beyond 2^63 ns")?;
+        let count: u64 = count.parse().with_context(shape)?;
+        ensure!(count >= self.sum && high >= self.below, "line {at}: not more than the row before");
+        ensure!(count == self.sum || high > self.below, "line {at}: more samples at the same value");
+        if count > self.sum {
+            self.bins.push(Bin { low: self.below + 1, high: Some(high), count: count - self.sum });
+        }
+        (self.below, self.sum) = (high, count);
+        Ok(())
+    }
+
+    /// What the last decimal of a value counts, in ns.
+    fn step(&self, value: &str) -> i64 {
+        let places = value.split_once('.').map_or(0, |(_, part)| part.len());
+        let parts = u32::try_from(places).ok().and_then(|places| 10i64.checked_pow(places));
+        parts.map_or(0, |parts| self.unit / parts)
+    }
+
+    /// A value in ns. Parts of a ns are rounding.
+    fn value(&self, text: &str) -> Option<i64> {
+        decimal(text, self.unit).or_else(|| {
+            let (whole, part) = text.split_once('.')?;
+            let digits = self.unit.checked_ilog10()? as usize;
+            decimal(&format!("{whole}.{}", part.get(..digits.max(1)).unwrap_or(part)), self.unit)
+                .or_else(|| decimal(whole, self.unit))
+        })
+    }
+
+    /// Between which two values the mean lies; `None` of no sample.
+    fn mean(&self) -> Option<[f64; 2]> {
+        let (mut low, mut high) = (0.0, 0.0);
+        for bin in &self.bins {
+            low += bin.low as f64 * bin.count as f64;
+            high += bin.high.unwrap_or(i64::MAX) as f64 * bin.count as f64;
+        }
+        (self.sum > 0).then(|| [low / self.sum as f64, high / self.sum as f64])
+    }
+}
+
+fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
+    let unit = asked.unit.context("the unit of its values is not in the file: say --unit")?.ns();
+    let torn = text::torn(bytes);
+    let mut table = Table { unit, begun: false, total: None, rounded: 0, bins: Vec::new(), below: -1, sum: 0 };
+    for (at, line) in lines(bytes).filter(|(at, line)| torn != Some(*at) && !line.is_empty()) {
+        table.line(at, line)?;
+    }
+    ensure!(table.begun, "no line that names the columns");
     let mut imported = Imported {
         tool: "HdrHistogram".into(),
         title: "hgrm".into(),
         command: asked.args.clone(),
         ..Imported::default()
     };
+    let mean = table.mean();
+    let Table { total, sum, rounded, bins, .. } = table;
     let mut doubts = Vec::new();
     match total {
         Some(total) if total != sum => {
@@ -93,11 +139,6 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     }
     let whole = total.is_some();
     let ends = |bin: Option<&Bin>| bin.map(|bin| Interval { low: bin.low, high: bin.high });
-    let (mut low, mut high) = (0.0, 0.0);
-    for bin in &bins {
-        low += bin.low as f64 * bin.count as f64;
-        high += bin.high.unwrap_or(i64::MAX) as f64 * bin.count as f64;
-    }
     let sums = doubts.is_empty();
     imported.series.push(Series {
         quantity: "latency".into(),
@@ -106,7 +147,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         count: total.filter(|_| sums),
         min: ends(bins.first()),
         max: ends(bins.last()).filter(|_| whole),
-        mean: (whole && sums && sum > 0).then(|| [low / sum as f64, high / sum as f64]),
+        mean: mean.filter(|_| whole && sums),
         edge: Edge::Upper,
         cut: !whole,
         bins: if sums { bins } else { Vec::new() },

@@ -53,21 +53,28 @@ fn gap(line: &str) -> Result<(i64, i64, u64)> {
     Ok((at, number("inner")?.max(number("outer")?), u64::try_from(count)?))
 }
 
-fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
-    let torn = text::torn(bytes);
-    let mut imported = Imported {
-        tool: "hwlatdetect".into(),
-        title: "hwlatdetect".into(),
-        command: asked.args.clone(),
-        ..Imported::default()
-    };
-    let (mut threshold, mut largest, mut exceeding, mut recorded) = (None, None, None, None::<u64>);
-    let (mut begun, mut below, mut finished, mut elsewhere) = (false, false, false, false);
-    let mut gaps = Vec::new();
-    for (at, raw) in lines(bytes).filter(|(at, _)| torn != Some(*at)) {
-        let clean = plain(raw);
-        let text = String::from_utf8_lossy(&clean);
-        let line = text.trim();
+/// What the lines of a file say.
+#[derive(Default)]
+struct Told {
+    begun: bool,
+    finished: bool,
+    elapsed_ns: Option<u64>,
+    /// Above which gaps are told, in us.
+    threshold: Option<i64>,
+    /// The largest gap in us, and whether none was above the threshold.
+    largest: Option<i64>,
+    below: bool,
+    /// The windows that had gaps, and how many gaps these were.
+    recorded: Option<u64>,
+    exceeding: Option<u64>,
+    /// The gaps have their lines in another file.
+    elsewhere: bool,
+    gaps: Vec<(i64, i64, u64)>,
+}
+
+impl Told {
+    /// Takes in the line number `at`.
+    fn line(&mut self, at: usize, line: &str) -> Result<()> {
         let value = |text: &str| {
             decimal(text.trim(), 1)
                 .filter(|value| *value >= 0)
@@ -75,101 +82,155 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         };
         let us = |text: &str| value(text.trim().trim_end_matches("us"));
         if line.starts_with("ts:") {
-            ensure!(gaps.len() < 10_000_000, "line {at}: more than ten million gaps");
-            gaps.push(gap(line).with_context(|| format!("line {at}"))?);
+            self.gap(at, || gap(line).with_context(|| format!("line {at}")))?;
         } else if let Some(gap) = old_gap(line) {
-            ensure!(gaps.len() < 10_000_000, "line {at}: more than ten million gaps");
-            gaps.push(gap);
+            self.gap(at, || Ok(gap))?;
         } else if let Some(text) = line.strip_prefix("Output File:") {
-            elsewhere = text.trim() != "None";
+            self.elsewhere = text.trim() != "None";
         } else if let Some(text) = line.strip_prefix("hwlatdetect:") {
-            ensure!(!begun, "line {at}: a second run: keep one run a file");
-            begun = true;
+            ensure!(!self.begun, "line {at}: a second run: keep one run a file");
+            self.begun = true;
             let seconds = text.trim().strip_prefix("test duration ").and_then(|text| text.strip_suffix(" seconds"));
-            imported.elapsed_ns = seconds.and_then(|text| u64::try_from(decimal(text, 1_000_000_000)?).ok());
+            self.elapsed_ns = seconds.and_then(|text| u64::try_from(decimal(text, 1_000_000_000)?).ok());
         } else if let Some(text) = line.strip_prefix("Latency threshold:") {
-            threshold = Some(us(text)?);
+            self.threshold = Some(us(text)?);
         } else if let Some(text) = line.strip_prefix("Max Latency:") {
-            below = text.trim() == "Below threshold";
-            largest = if below { None } else { Some(us(text)?) };
+            self.below = text.trim() == "Below threshold";
+            self.largest = if self.below { None } else { Some(us(text)?) };
         } else if let Some(text) = line.strip_prefix("Samples recorded:") {
-            recorded = Some(u64::try_from(value(text)?)?);
+            self.recorded = Some(u64::try_from(value(text)?)?);
         } else if let Some(text) = line.strip_prefix("Samples exceeding threshold:") {
-            exceeding = Some(u64::try_from(value(text)?)?);
+            self.exceeding = Some(u64::try_from(value(text)?)?);
         } else if line == "test finished" {
-            finished = true;
+            self.finished = true;
         }
+        Ok(())
+    }
+
+    fn gap(&mut self, at: usize, gap: impl FnOnce() -> Result<(i64, i64, u64)>) -> Result<()> {
+        ensure!(self.gaps.len() < 10_000_000, "line {at}: more than ten million gaps");
+        self.gaps.push(gap()?);
+        Ok(())
+    }
+}
+
+/// How much of what there was the file tells.
+struct Extent {
+    /// Every gap has a line.
+    whole: bool,
+    /// No gap was above the threshold.
+    none: bool,
+    /// The figures are of the whole test, and no gap has a line here.
+    summary: bool,
+    /// Nothing more is to be expected of this file.
+    complete: bool,
+}
+
+impl Extent {
+    /// Of a file with so many gaps, which ends with a whole line or not.
+    fn of(told: &Told, sum: u64, torn: bool) -> Result<Self> {
+        let Told { recorded, exceeding, below, .. } = *told;
+        let listed = u64::try_from(told.gaps.len())?;
+        let ended = told.finished && !torn;
+        let whole = ended && recorded == Some(listed) && exceeding == Some(sum) && !below;
+        let none = ended && below && told.gaps.is_empty() && exceeding.is_none_or(|exceeding| exceeding == 0);
+        if let (true, false, Some(recorded)) = (ended, whole || none, recorded) {
+            ensure!(recorded >= listed, "{listed} gaps have a line, but it counts {recorded}");
+        }
+        let summary = ended && !whole && !none && told.gaps.is_empty() && told.largest.is_some() && exceeding.is_some();
+        Ok(Self { whole, none, summary, complete: whole || none || (summary && told.elsewhere) })
+    }
+}
+
+/// The gaps that have lines.
+#[derive(Default)]
+struct Gaps {
+    /// How many lines have this gap, in us.
+    counts: BTreeMap<i64, u64>,
+    /// The first of them, with their times.
+    samples: Vec<Timed>,
+    /// How many have no value: only the largest of a window has one.
+    more: u64,
+}
+
+impl Gaps {
+    fn of(gaps: &[(i64, i64, u64)]) -> Result<Self> {
+        let first = gaps.iter().map(|(at, ..)| *at).min().unwrap_or(0);
+        let mut all = Self::default();
+        for (at, us, count) in gaps {
+            *all.counts.entry(*us).or_default() += 1;
+            all.more = all.more.saturating_add(count - 1);
+            if all.samples.len() < 1_000_000 {
+                all.samples.push(Timed {
+                    value: us.checked_mul(1000).context("a value beyond 2^63 ns")?,
+                    at_ns: u64::try_from(at - first).ok(),
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// The largest, in us.
+    fn largest(&self) -> Option<i64> {
+        self.counts.keys().next_back().copied()
+    }
+
+    /// `sum` gaps above a threshold.
+    fn bins(&self, sum: u64, threshold_ns: Option<i64>) -> Result<Vec<Bin>> {
+        if self.more == 0 {
+            let bin = |(us, count): (&i64, &u64)| {
+                let Interval { low, high } = interval(*us)?;
+                Ok(Bin { low, high, count: *count })
+            };
+            return self.counts.iter().map(bin).collect();
+        }
+        // A line's other gaps have no value: from the threshold to the largest.
+        let high = self.largest().map(interval).transpose()?.and_then(|one| one.high);
+        Ok(vec![Bin { low: threshold_ns.unwrap_or(0), high, count: sum }])
+    }
+}
+
+/// A time in whole us.
+fn interval(us: i64) -> Result<Interval> {
+    let low = us.checked_mul(1000).context("a value beyond 2^63 ns")?;
+    Ok(Interval::between(low, low.checked_add(999).context("a value beyond 2^63 ns")?))
+}
+
+fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
+    let torn = text::torn(bytes);
+    let mut told = Told::default();
+    for (at, raw) in lines(bytes).filter(|(at, _)| torn != Some(*at)) {
+        told.line(at, String::from_utf8_lossy(&plain(raw)).trim())?;
     }
     let sum =
-        gaps.iter().try_fold(0u64, |sum, (_, _, count)| sum.checked_add(*count)).context("more than 2^64 gaps")?;
-    let listed = u64::try_from(gaps.len())?;
-    let ended = finished && torn.is_none();
-    let whole = ended && recorded == Some(listed) && exceeding == Some(sum) && !below;
-    let none = ended && below && gaps.is_empty() && exceeding.is_none_or(|exceeding| exceeding == 0);
-    if let (true, false, Some(recorded)) = (ended, whole || none, recorded) {
-        ensure!(recorded >= listed, "{listed} gaps have a line, but it counts {recorded}");
-    }
-    // Its figures are of the whole test also where its gaps have no line here.
-    let summary = ended && !whole && !none && gaps.is_empty() && largest.is_some() && exceeding.is_some();
-    let complete = whole || none || (summary && elsewhere);
-    if !complete {
-        imported.ending = Ending::Interrupted("the file ends before all that it counts is there".into());
-    }
-    let interval = |us: i64| -> Result<Interval> {
-        let low = us.checked_mul(1000).context("a value beyond 2^63 ns")?;
-        Ok(Interval::between(low, low.checked_add(999).context("a value beyond 2^63 ns")?))
-    };
+        told.gaps.iter().try_fold(0u64, |sum, (_, _, count)| sum.checked_add(*count)).context("more than 2^64 gaps")?;
+    let Extent { whole, none, summary, complete } = Extent::of(&told, sum, torn.is_some())?;
+    let Told { elapsed_ns, threshold, mut largest, recorded, exceeding, .. } = told;
     let threshold_ns = threshold.map(|us| us.checked_mul(1000).context("a threshold beyond 2^63 ns")).transpose()?;
-    let seen = gaps.iter().map(|(_, us, _)| *us).max();
+    let gaps = Gaps::of(&told.gaps)?;
     let mut doubts = Vec::new();
-    if let (true, Some(said), Some(seen)) = (whole, largest, seen)
+    if let (true, Some(said), Some(seen)) = (whole, largest, gaps.largest())
         && said != seen
     {
         doubts.push(Doubt::of(Figure::Largest, format!("it is {said} us, but that of the gaps' lines is {seen} us")));
         largest = None;
     }
-    let first = gaps.iter().map(|(at, ..)| *at).min().unwrap_or(0);
-    let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
-    let mut samples = Vec::new();
-    let mut more = 0u64;
-    for (at, us, count) in &gaps {
-        *counts.entry(*us).or_default() += 1;
-        more = more.saturating_add(count - 1);
-        if samples.len() < 1_000_000 {
-            samples.push(Timed {
-                value: us.checked_mul(1000).context("a value beyond 2^63 ns")?,
-                at_ns: u64::try_from(at - first).ok(),
-            });
-        }
-    }
-    let mut bins = Vec::new();
-    if more == 0 {
-        for (us, count) in &counts {
-            let Interval { low, high } = interval(*us)?;
-            bins.push(Bin { low, high, count: *count });
-        }
-    } else {
-        // A line's other gaps have no value: from the threshold to the largest.
-        let high = seen.map(interval).transpose()?.and_then(|one| one.high);
-        bins.push(Bin { low: threshold_ns.unwrap_or(0), high, count: sum });
-        imported.notes.push(format!("{more} of {sum} gaps have no value: only the largest of each window has one"));
-    }
-    if let Some(recorded) = recorded {
-        imported.notes.push(format!("{recorded} windows with gaps above the threshold"));
-    }
-    let max = if none {
-        // Nothing was seen to be longer than the threshold, in whole us: that is all that is known of how many there were.
-        imported.notes.push("no gap was longer than the threshold".into());
-        threshold.map(interval).transpose()?.map(|one| Interval { low: 0, ..one })
-    } else if whole || summary {
-        largest.map(interval).transpose()?
-    } else {
-        None
+    let bins = gaps.bins(sum, threshold_ns)?;
+    // Where none was longer than the threshold, in whole us, that is all that is known of how many there were.
+    let max = match (none, whole || summary) {
+        (true, _) => threshold.map(interval).transpose()?.map(|one| Interval { low: 0, ..one }),
+        (_, true) => largest.map(interval).transpose()?,
+        _ => None,
     };
-    if summary {
-        imported.notes.push("its gaps have no lines here: their number and the largest are known".into());
+    let mut notes = Vec::new();
+    if gaps.more > 0 {
+        let more = gaps.more;
+        notes.push(format!("{more} of {sum} gaps have no value: only the largest of each window has one"));
     }
-    imported.series.push(Series {
+    notes.extend(recorded.map(|recorded| format!("{recorded} windows with gaps above the threshold")));
+    notes.extend(none.then(|| "no gap was longer than the threshold".into()));
+    notes.extend(summary.then(|| "its gaps have no lines here: their number and the largest are known".into()));
+    let series = Series {
         quantity: "gap".into(),
         heading: "Hardware gap".into(),
         labels: [("kind".to_owned(), "hardware".to_owned())].into(),
@@ -181,8 +242,21 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         doubts,
         width: Some(1000),
         above: threshold_ns,
-        samples,
+        samples: gaps.samples,
         ..Series::default()
-    });
-    Ok(imported)
+    };
+    let ending = match complete {
+        true => Ending::Complete,
+        false => Ending::Interrupted("the file ends before all that it counts is there".into()),
+    };
+    Ok(Imported {
+        tool: "hwlatdetect".into(),
+        title: "hwlatdetect".into(),
+        command: asked.args.clone(),
+        elapsed_ns,
+        ending,
+        notes,
+        series: vec![series],
+        ..Imported::default()
+    })
 }

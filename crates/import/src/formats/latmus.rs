@@ -29,64 +29,113 @@ pub fn is_screen(bytes: &[u8]) -> bool {
     lines(bytes).take(100).any(|(_, line)| line.starts_with(b"warming up on CPU"))
 }
 
-fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
-    let torn = text::torn(bytes);
-    let mut header: BTreeMap<String, String> = BTreeMap::new();
-    let mut rows: Vec<(i64, u64)> = Vec::new();
-    let mut over: Option<(i64, u64)> = None;
-    for (at, line) in lines(bytes).filter(|(at, line)| torn != Some(*at) && !line.is_empty()) {
-        let text = String::from_utf8_lossy(line);
-        let place = || format!("line {at}: `{}`", shown(line));
-        if let Some(text) = text.strip_prefix('#') {
-            ensure!(header.len() < 1000, "line {at}: a header of more than 1000 lines");
-            // A time of day has colons too.
-            let (key, value) = text.split_once(": ").unwrap_or((text.trim_end_matches(':'), ""));
-            let again = header.insert(key.trim().to_owned(), value.trim().to_owned());
-            ensure!(again.is_none(), "line {at}: `{}` a second time", shown(key.as_bytes()));
-            continue;
+/// The file as it is written.
+#[derive(Default)]
+struct Table {
+    header: BTreeMap<String, String>,
+    /// The lower ends of rows in ns, ascending, with their counts.
+    rows: Vec<(i64, u64)>,
+    /// What lies above the last row: from where on, and how many.
+    over: Option<(i64, u64)>,
+}
+
+impl Table {
+    fn of(bytes: &[u8], torn: Option<usize>) -> Result<Self> {
+        let mut table = Self::default();
+        for (at, line) in lines(bytes).filter(|(at, line)| torn != Some(*at) && !line.is_empty()) {
+            let text = String::from_utf8_lossy(line);
+            if let Some(text) = text.strip_prefix('#') {
+                table.remark(at, text)?;
+            } else if !table.header.is_empty() {
+                // Before the header comes the screen.
+                table.row(at, &text)?;
+            }
         }
-        if header.is_empty() {
-            // The screen before it.
-            continue;
-        }
-        ensure!(over.is_none(), "line {at}: a row below the outliers");
+        Ok(table)
+    }
+
+    /// A line of the header.
+    fn remark(&mut self, at: usize, text: &str) -> Result<()> {
+        ensure!(self.header.len() < 1000, "line {at}: a header of more than 1000 lines");
+        // A time of day has colons too.
+        let (key, value) = text.split_once(": ").unwrap_or((text.trim_end_matches(':'), ""));
+        let again = self.header.insert(key.trim().to_owned(), value.trim().to_owned());
+        ensure!(again.is_none(), "line {at}: `{}` a second time", shown(key.as_bytes()));
+        Ok(())
+    }
+
+    fn row(&mut self, at: usize, text: &str) -> Result<()> {
+        let place = || format!("line {at}: `{}`", shown(text.as_bytes()));
+        ensure!(self.over.is_none(), "line {at}: a row below the outliers");
         let (value, count) = text.split_once([' ', '\t']).with_context(place)?;
         let count = count.trim().parse::<u64>().ok().filter(|count| *count < 1 << 63).with_context(place)?;
         if let Some(value) = value.strip_suffix('+') {
-            over = Some((decimal(value, 1000).with_context(place)?, count));
-            continue;
+            self.over = Some((decimal(value, 1000).with_context(place)?, count));
+            return Ok(());
         }
         let value = decimal(value, 1).and_then(|value| value.checked_mul(1000)).with_context(place)?;
-        ensure!(rows.last().is_none_or(|(last, _)| *last < value), "line {at}: out of order");
-        ensure!(rows.len() < 10_000_000, "line {at}: more than ten million rows");
-        rows.push((value, count));
+        ensure!(self.rows.last().is_none_or(|(last, _)| *last < value), "line {at}: out of order");
+        ensure!(self.rows.len() < 10_000_000, "line {at}: more than ten million rows");
+        self.rows.push((value, count));
+        Ok(())
     }
-    let us = |key: &str| {
-        let text = header.get(key).with_context(|| format!("no line `# {key}:`"))?;
+
+    /// A time of the header, in ns.
+    fn time(&self, key: &str) -> Result<i64> {
+        let text = self.header.get(key).with_context(|| format!("no line `# {key}:`"))?;
         decimal(text, 1000).with_context(|| format!("{key}: `{}` is no time in us", shown(text.as_bytes())))
-    };
-    let (min, avg, max) = (us("min latency")?, us("avg latency")?, us("max latency")?);
+    }
+
+    /// The rows that have samples, with the largest value as the end of the last; and how many samples these are.
+    fn bins(&self, max: i64) -> Result<(Vec<Bin>, u64)> {
+        let (mut bins, mut sum): (Vec<Bin>, u64) = (Vec::new(), 0);
+        for (low, count) in self.rows.iter().filter(|(_, count)| *count > 0) {
+            sum = sum.checked_add(*count).context("more than 2^64 samples")?;
+            let high = low.checked_add(999).context("a value beyond 2^63 ns")?;
+            bins.push(Bin { low: *low, high: Some(high), count: *count });
+        }
+        if let Some((low, count)) = self.over.filter(|(_, count)| *count > 0) {
+            ensure!(bins.last().is_none_or(|last| last.low < low), "outliers that begin within the rows");
+            if let Some(last) = bins.last_mut() {
+                last.high = last.high.map(|high| high.min(low - 1));
+            }
+            sum = sum.checked_add(count).context("more than 2^64 samples")?;
+            bins.push(Bin { low, high: Some(max).filter(|max| *max >= low), count });
+        }
+        Ok((bins, sum))
+    }
+
+    /// What the header says besides its figures: a context, overruns, switches, all of it as notes.
+    fn describe(&self, series: &mut Series, imported: &mut Imported) {
+        series.labels.extend(self.header.get("context").map(|context| ("context".to_owned(), context.clone())));
+        for (key, text) in &self.header {
+            let value = text.split_ascii_whitespace().next().and_then(|word| decimal(word, 1));
+            let upper = key.to_ascii_uppercase();
+            if upper.contains("OVERRUNS") {
+                series.facts.extend(value.map(|value| ("overruns".to_owned(), value)));
+            }
+            if upper.contains("IN-BAND SWITCHES") && value.is_none_or(|value| value > 0) {
+                imported.findings.push(Finding {
+                    severity: Severity::Contaminated,
+                    name: "mode switches".into(),
+                    text: format!("in-band switches: {}", shown(text.as_bytes())),
+                });
+            }
+            // Gravity is told, and never added back.
+            imported.notes.push(if text.is_empty() { key.clone() } else { format!("{key}: {text}") });
+        }
+    }
+}
+
+fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
+    let torn = text::torn(bytes);
+    let table = Table::of(bytes, torn)?;
+    let header = &table.header;
+    let (min, avg, max) = (table.time("min latency")?, table.time("avg latency")?, table.time("max latency")?);
     ensure!(min <= max, "its smallest is above its largest");
     // Old ones do not tell it: then the rows are whole where they reach the largest.
     let told = header.get("sample count").map(|text| text.parse::<u64>().context("no sample count")).transpose()?;
-    let mut bins = Vec::new();
-    let mut sum = 0u64;
-    for (low, count) in rows.iter().filter(|(_, count)| *count > 0) {
-        sum = sum.checked_add(*count).context("more than 2^64 samples")?;
-        bins.push(Bin {
-            low: *low,
-            high: Some(low.checked_add(999).context("a value beyond 2^63 ns")?),
-            count: *count,
-        });
-    }
-    if let Some((low, count)) = over.filter(|(_, count)| *count > 0) {
-        ensure!(bins.last().is_none_or(|last| last.low < low), "outliers that begin within the rows");
-        if let Some(last) = bins.last_mut() {
-            last.high = last.high.map(|high| high.min(low - 1));
-        }
-        sum = sum.checked_add(count).context("more than 2^64 samples")?;
-        bins.push(Bin { low, high: Some(max).filter(|max| *max >= low), count });
-    }
+    let (mut bins, sum) = table.bins(max)?;
     let count = told.unwrap_or(sum);
     let mut doubts = Vec::new();
     if sum > count {
@@ -133,23 +182,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         doubts,
         ..Series::default()
     };
-    series.labels.extend(header.get("context").map(|context| ("context".to_owned(), context.clone())));
-    for (key, text) in &header {
-        let value = text.split_ascii_whitespace().next().and_then(|word| decimal(word, 1));
-        let upper = key.to_ascii_uppercase();
-        if upper.contains("OVERRUNS") {
-            series.facts.extend(value.map(|value| ("overruns".to_owned(), value)));
-        }
-        if upper.contains("IN-BAND SWITCHES") && value.is_none_or(|value| value > 0) {
-            imported.findings.push(Finding {
-                severity: Severity::Contaminated,
-                name: "mode switches".into(),
-                text: format!("in-band switches: {}", shown(text.as_bytes())),
-            });
-        }
-        // Gravity is told, and never added back.
-        imported.notes.push(if text.is_empty() { key.clone() } else { format!("{key}: {text}") });
-    }
+    table.describe(&mut series, &mut imported);
     imported.series.push(series);
     Ok(imported)
 }

@@ -147,60 +147,72 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     table(bytes, asked, "latency", "xenomai latency")
 }
 
-/// Reads the table that a tool of this form prints: Xenomai's `latency`, EVL's `latmus`.
-///
-/// # Errors
-/// What is wrong, and in which line.
-pub fn table(bytes: &[u8], asked: &Asked, tool: &str, title: &str) -> Result<Imported> {
-    let torn = text::torn(bytes);
-    let args = asked.args.as_deref().map(|line| Args::new(line, VALUED));
-    let said = args.as_ref().and_then(|args| args.number('B', "")).filter(|bucket| *bucket > 0);
-    let mut imported =
-        Imported { tool: tool.into(), title: title.into(), command: asked.args.clone(), ..Imported::default() };
-    let (mut end, mut last, mut rows, mut period, mut total) = (None, None, Vec::new(), None::<i64>, None);
-    let (mut seconds, mut any, mut clock, mut cpu) = (0i64, false, None::<u64>, None);
-    for (at, raw) in lines(bytes).filter(|(at, _)| torn != Some(*at)) {
-        let clean = plain(raw);
-        let text = String::from_utf8_lossy(&clean);
-        let line = text.trim();
-        let line = line.strip_prefix("^C").unwrap_or(line);
+/// What a table says, as far as it was read.
+#[derive(Default)]
+struct Table {
+    /// The line RTS: of the whole run.
+    end: Option<Figures>,
+    /// The last line RTD: of a second.
+    last: Option<Figures>,
+    /// How many seconds have a line.
+    seconds: i64,
+    /// The last time that a line RTT told, in ns.
+    clock: Option<u64>,
+    period: Option<i64>,
+    elapsed_ns: Option<u64>,
+    policy: Option<String>,
+    cpu: Option<u32>,
+    /// The numbers of buckets with their counts, and how many samples are in all.
+    rows: Vec<(i64, u64)>,
+    total: Option<u64>,
+    modes: Vec<String>,
+}
+
+impl Table {
+    fn of(bytes: &[u8], torn: Option<usize>) -> Result<Self> {
+        let mut table = Self::default();
+        for (at, raw) in lines(bytes).filter(|(at, _)| torn != Some(*at)) {
+            let clean = plain(raw);
+            let text = String::from_utf8_lossy(&clean);
+            let line = text.trim();
+            table.line(at, line.strip_prefix("^C").unwrap_or(line))?;
+        }
+        Ok(table)
+    }
+
+    /// Takes in the line number `at`.
+    fn line(&mut self, at: usize, line: &str) -> Result<()> {
         let Some((mark, rest)) = line.split_once('|') else {
             if let Some(text) = line.strip_prefix("== Sampling period:") {
-                period =
-                    text.trim().strip_suffix(" us").and_then(|text| decimal(text, 1000)).filter(|period| *period > 0);
+                let us = text.trim().strip_suffix(" us");
+                self.period = us.and_then(|text| decimal(text, 1000)).filter(|period| *period > 0);
             } else if let Some(text) = line.strip_prefix("== Test mode:") {
-                imported.notes.push(shown(text.as_bytes()));
+                self.modes.push(shown(text.as_bytes()));
             }
-            continue;
+            return Ok(());
         };
         let place = || format!("line {at}: `{}`", shown(line.as_bytes()));
         match mark.trim() {
             "RTS" => {
-                ensure!(end.is_none(), "line {at}: a second summary: keep one run a file");
+                ensure!(self.end.is_none(), "line {at}: a second summary: keep one run a file");
                 let (figures, rest) = figures(rest).with_context(place)?;
                 let times = rest.first().and_then(|times| times.split_once('/')).with_context(place)?;
-                let clock = |text: &str| rtla::duration(&format!("0 {}", text.trim()));
-                imported.elapsed_ns = Some(clock(times.0).with_context(place)?);
-                end = Some(figures);
+                self.elapsed_ns = Some(time_of_day(times.0).with_context(place)?);
+                self.end = Some(figures);
             }
             "RTD" => {
                 let (figures, rest) = figures(rest).with_context(place)?;
                 let [best, worst] = rest[..] else { anyhow::bail!(place()) };
                 let us = |text: &str| decimal(text, 1000).with_context(place);
-                last = Some(Figures { min: us(best)?, max: us(worst)?, ..figures });
-                (seconds, any) = (seconds.saturating_add(1), true);
+                self.last = Some(Figures { min: us(best)?, max: us(worst)?, ..figures });
+                self.seconds = self.seconds.saturating_add(1);
             }
             "RTT" => {
-                let now = rest.split_once('(').and_then(|(now, _)| rtla::duration(&format!("0 {}", now.trim())));
-                let grows = clock.zip(now).is_none_or(|(before, now)| before <= now);
-                ensure!(grows && end.is_none(), "line {at}: a second run: keep one run a file");
-                clock = now.or(clock);
-                if let Some((_, text)) = rest.split_once("priority ") {
-                    let digits = text.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
-                    imported.policy = Some(format!("fifo {}", digits.parse::<u8>().with_context(place)?));
-                }
-                let digits = rest.split_once(", CPU").map(|(_, text)| text.split(|c: char| !c.is_ascii_digit()).next());
-                cpu = digits.flatten().and_then(|digits| digits.parse::<u32>().ok()).or(cpu);
+                let now = rest.split_once('(').and_then(|(now, _)| time_of_day(now));
+                let grows = self.clock.zip(now).is_none_or(|(before, now)| before <= now);
+                ensure!(grows && self.end.is_none(), "line {at}: a second run: keep one run a file");
+                self.clock = now.or(self.clock);
+                self.task(rest).with_context(place)?;
             }
             "HSD" => {
                 let fields: Vec<&str> = rest.split('|').map(str::trim).collect();
@@ -210,44 +222,95 @@ pub fn table(bytes: &[u8], asked: &Asked, tool: &str, title: &str) -> Result<Imp
                     let (from, to) = range.split_once('-').with_context(place)?;
                     let number = |text: &str| decimal(text, 1).filter(|value| *value >= 0).with_context(place);
                     ensure!(number(from)?.checked_add(1) == Some(number(to)?), place());
-                    ensure!(rows.len() < 10_000_000, "line {at}: more than ten million rows");
-                    rows.push((number(from)?, u64::try_from(number(count)?)?));
+                    ensure!(self.rows.len() < 10_000_000, "line {at}: more than ten million rows");
+                    self.rows.push((number(from)?, u64::try_from(number(count)?)?));
                 }
             }
             "HSS" => {
                 let mut fields = rest.split('|').map(str::trim);
                 if fields.next() == Some("avg") {
-                    total = Some(fields.next().and_then(|count| count.parse::<u64>().ok()).with_context(place)?);
+                    let count = fields.next().and_then(|count| count.parse::<u64>().ok());
+                    self.total = Some(count.with_context(place)?);
                 }
             }
             _ => {}
         }
+        Ok(())
     }
-    let all = end.or(last).context("no line RTS or RTD with figures")?;
+
+    /// The task in a line RTT: its priority and its CPU.
+    fn task(&mut self, text: &str) -> Result<()> {
+        if let Some((_, priority)) = text.split_once("priority ") {
+            self.policy = Some(format!("fifo {}", digits(priority).parse::<u8>()?));
+        }
+        let cpu = text.split_once(", CPU").and_then(|(_, text)| digits(text).parse().ok());
+        self.cpu = cpu.or(self.cpu);
+        Ok(())
+    }
+
+    /// Sets what the rows say, in buckets of `bucket` ns; whether they have as many samples as the table counts.
+    ///
+    /// # Errors
+    /// As [`distribution`].
+    fn distribute(&self, series: &mut Series, bucket: i64) -> Result<bool> {
+        let listed = self.rows.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
+        let sums = self.total.is_none_or(|total| Some(total) == listed);
+        if sums {
+            distribution(series, &self.rows, bucket)?;
+        } else {
+            let [listed, total] = [listed, self.total].map(Option::unwrap_or_default);
+            let why = format!("its rows have {listed} samples, but it counts {total}");
+            series.doubts.push(Doubt::of(Figure::Rows, why));
+        }
+        Ok(sums)
+    }
+}
+
+/// The digits that a text begins with.
+fn digits(text: &str) -> &str {
+    text.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default()
+}
+
+/// A time `00:00:01` in ns.
+fn time_of_day(text: &str) -> Option<u64> {
+    rtla::duration(&format!("0 {}", text.trim()))
+}
+
+/// Reads the table that a tool of this form prints: Xenomai's `latency`, EVL's `latmus`.
+///
+/// # Errors
+/// What is wrong, and in which line.
+pub fn table(bytes: &[u8], asked: &Asked, tool: &str, title: &str) -> Result<Imported> {
+    let torn = text::torn(bytes);
+    let args = asked.args.as_deref().map(|line| Args::new(line, VALUED));
+    let said = args.as_ref().and_then(|args| args.number('B', "")).filter(|bucket| *bucket > 0);
+    let mut table = Table::of(bytes, torn)?;
+    let all = table.end.or(table.last).context("no line RTS or RTD with figures")?;
     let (mut series, finding) = described(all, asked);
-    series.cpu = cpu.or(series.cpu);
-    imported.findings.extend(finding);
-    if end.is_none() {
+    series.cpu = table.cpu.or(series.cpu);
+    let mut imported = Imported {
+        tool: tool.into(),
+        title: title.into(),
+        command: asked.args.clone(),
+        elapsed_ns: table.elapsed_ns,
+        policy: table.policy.take(),
+        notes: std::mem::take(&mut table.modes),
+        findings: finding.into_iter().collect(),
+        ..Imported::default()
+    };
+    if table.end.is_none() {
         // The mean of the last second is not that of the run.
         series.mean = None;
         let why = torn.map_or_else(|| "the file ends without its line RTS".into(), |at| format!("line {at} {TORN}"));
         imported.ending = Ending::Interrupted(why);
     }
-    series.facts.extend(period.map(|period| ("period_ns".to_owned(), period)));
-    if let (Some(period), true) = (period, any) {
-        let bound = (1_000_000_000 / period).saturating_mul(seconds);
+    series.facts.extend(table.period.map(|period| ("period_ns".to_owned(), period)));
+    if let (Some(period), true) = (table.period, table.seconds > 0) {
+        let bound = (1_000_000_000 / period).saturating_mul(table.seconds);
         series.facts.insert("samples_at_most".into(), bound);
     }
-    if !rows.is_empty() && end.is_some() {
-        let listed = rows.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
-        let sums = total.is_none_or(|total| Some(total) == listed);
-        if sums {
-            distribution(&mut series, &rows, said.unwrap_or(BUCKET))?;
-        } else {
-            let [listed, total] = [listed, total].map(Option::unwrap_or_default);
-            let why = format!("its rows have {listed} samples, but it counts {total}");
-            series.doubts.push(Doubt::of(Figure::Rows, why));
-        }
+    if !table.rows.is_empty() && table.end.is_some() {
+        let sums = table.distribute(&mut series, said.unwrap_or(BUCKET))?;
         if said.is_none() && sums {
             imported.notes.push("buckets are taken to be 1000 ns wide: name another -B in --args".into());
         }

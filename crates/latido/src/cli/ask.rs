@@ -28,7 +28,7 @@ pub fn inspect(target: &str, what: Inspect) -> Result<Inspected> {
 pub struct Ask<'a> {
     /// The target; absent, this machine.
     pub target: Option<&'a str>,
-    /// Another machine's file tree instead.
+    /// A tree of files instead, in builds for tests.
     pub sysroot: Option<PathBuf>,
     /// How long another latido that is at work is waited for.
     pub wait: Option<Ns>,

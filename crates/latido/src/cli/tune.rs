@@ -10,7 +10,7 @@ use latido_model::{
     suggest::nearest,
     units::Ns,
 };
-use std::{cell::Cell, fmt::Write as _, path::PathBuf};
+use std::{cell::Cell, fmt::Write as _};
 
 /// Apply tunings by hand, show them, put them back.
 #[derive(clap::Args, Clone, Debug)]
@@ -22,9 +22,10 @@ use std::{cell::Cell, fmt::Write as _, path::PathBuf};
 pub struct Args {
     #[command(subcommand)]
     what: What,
-    /// Another machine's file tree instead of this machine, for tests
-    #[arg(long, value_name = "DIR", global = true)]
-    sysroot: Option<PathBuf>,
+    /// A tree of files with a simulated kernel instead of this machine, in builds for tests
+    #[cfg(debug_assertions)]
+    #[arg(long, value_name = "DIR", global = true, hide = true)]
+    sysroot: Option<std::path::PathBuf>,
     #[arg(long, value_name = "TARGET", help = known::targets(), global = true, value_parser = known::target)]
     on: Option<String>,
 }
@@ -68,7 +69,10 @@ struct Turn {
 /// # Errors
 /// A usage error, or what was refused.
 pub fn run(args: Args) -> Result<u8> {
+    #[cfg(debug_assertions)]
     let sysroot = args.sysroot.as_ref().map(std::path::absolute).transpose()?;
+    #[cfg(not(debug_assertions))]
+    let sysroot = None;
     let wait = match &args.what {
         What::Apply { turn, .. } | What::Undo { turn, .. } => turn.wait,
         What::Status { .. } => None,

@@ -1,4 +1,4 @@
-//! A scripted agent, for tests of everything that can go wrong with a real one.
+//! A scripted agent, for tests of everything that can go wrong with a real one. Release builds contain none of it.
 
 use super::{Def, Target, Unavailable, session::Session};
 use crate::stop::Stopped;

@@ -1,5 +1,6 @@
 //! Machines that can be measured: one file each and one line in [`TARGETS`].
 
+#[cfg(any(test, debug_assertions))]
 mod fake;
 mod lab;
 mod local;
@@ -58,8 +59,14 @@ pub struct Def {
     pub new: fn(&str) -> Result<Box<dyn Target>>,
 }
 
-/// Every kind of target.
-pub const TARGETS: &[Def] = &[local::DEF, ssh::DEF, lab::DEF, fake::DEF];
+/// Every kind of target: builds for tests have one more.
+pub const TARGETS: &[Def] = &[
+    local::DEF,
+    ssh::DEF,
+    lab::DEF,
+    #[cfg(any(test, debug_assertions))]
+    fake::DEF,
+];
 
 /// The target of this name: `local`, `ssh:board`.
 ///

@@ -82,7 +82,7 @@ pub struct Inspect {
 pub struct Tune {
     /// What.
     pub what: TuneWhat,
-    /// Another machine's file tree.
+    /// A tree of files, which only an agent that was built for tests changes.
     pub sysroot: Option<PathBuf>,
     /// How long to wait for another latido that is at work; absent: not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]

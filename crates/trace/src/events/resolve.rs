@@ -1,5 +1,7 @@
 //! From formats to a table by number, and from records by that table to what happened.
 
+mod known;
+
 use super::{Above, Call, Comm, Edge, Happened, Kind, Off, Priority, State, Switched, TaskFields, Woken};
 use crate::{
     bytes::Endian,
@@ -84,103 +86,6 @@ impl Events {
     /// What a format's records mean; those that lack a field mean nothing.
     fn resolve(&mut self, system: &str, format: &Format) -> Kind {
         self.known(system, format).unwrap_or_default()
-    }
-
-    fn known(&mut self, system: &str, format: &Format) -> Option<Kind> {
-        let endian = self.endian;
-        let number = |name: &str| format.number(name, endian);
-        let int = |name: &str| format.int(name, endian);
-        let comm = |name: &str| u16::try_from(format.field(name).filter(|field| field.size == COMM)?.at).ok();
-        let task = |pid: &str, prio: &str, name: &str| {
-            Some(TaskFields { pid: int(pid)?, prio: int(prio)?, comm: comm(name)? })
-        };
-        let edge = |name: &str| {
-            let enter = name.strip_suffix("_entry").map(|stem| (stem.to_owned(), Edge::Enter));
-            enter.or_else(|| Some((name.strip_suffix("_exit")?.to_owned(), Edge::Exit)))
-        };
-        Some(match (system, format.name.as_str()) {
-            ("sched", "sched_switch") => {
-                let (from, to) =
-                    (task("prev_pid", "prev_prio", "prev_comm"), task("next_pid", "next_prio", "next_comm"));
-                self.switch = Some((from?, int("prev_state")?, to?));
-                Kind::Switch
-            }
-            ("sched", name @ ("sched_waking" | "sched_wakeup" | "sched_wakeup_new")) => {
-                let fields = Some(task("pid", "prio", "comm")?);
-                let (own, kind) = match name {
-                    "sched_waking" => (&mut self.waking, Kind::Waking),
-                    "sched_wakeup" => (&mut self.wakeup, Kind::Wakeup),
-                    _ => (&mut self.new, Kind::New),
-                };
-                *own = fields;
-                kind
-            }
-            ("irq", "irq_handler_entry") => {
-                self.line = Some(int("irq")?);
-                self.line_name = format.field("name").cloned();
-                Kind::Line(Edge::Enter)
-            }
-            ("irq", "irq_handler_exit") => {
-                self.line = Some(int("irq")?);
-                Kind::Line(Edge::Exit)
-            }
-            ("irq", name @ ("softirq_entry" | "softirq_exit" | "softirq_raise")) => {
-                self.soft = Some(int("vec")?);
-                match name {
-                    "softirq_entry" => Kind::Soft(Edge::Enter),
-                    "softirq_exit" => Kind::Soft(Edge::Exit),
-                    _ => Kind::Raise,
-                }
-            }
-            // Arm's interrupts between processors are told by one pair of events.
-            ("irq_vectors", name) | ("ipi", name @ ("ipi_entry" | "ipi_exit")) => {
-                let (stem, edge) = edge(name)?;
-                Kind::Vector(u8::try_from(position(&mut self.vectors, stem)).ok()?, edge)
-            }
-            ("nmi", "nmi_handler") => {
-                self.nmi = Some(number("delta_ns")?);
-                Kind::Nmi
-            }
-            ("raw_syscalls", name @ ("sys_enter" | "sys_exit")) => {
-                self.raw = Some(int("id")?);
-                Kind::RawCall(if name == "sys_enter" { Edge::Enter } else { Edge::Exit })
-            }
-            ("syscalls", name) => {
-                let (stem, edge) = match name.strip_prefix("sys_enter_") {
-                    Some(stem) => (stem, Edge::Enter),
-                    None => (name.strip_prefix("sys_exit_")?, Edge::Exit),
-                };
-                Kind::Call(u16::try_from(position(&mut self.calls, stem.to_owned())).ok()?, edge)
-            }
-            ("preemptirq", name) => match name {
-                "irq_disable" => Kind::Off(Off::Interrupts, Edge::Enter),
-                "irq_enable" => Kind::Off(Off::Interrupts, Edge::Exit),
-                "preempt_disable" => Kind::Off(Off::Preemption, Edge::Enter),
-                "preempt_enable" => Kind::Off(Off::Preemption, Edge::Exit),
-                _ => return None,
-            },
-            ("timer", "hrtimer_expire_entry") => {
-                self.expired = Some((number("hrtimer")?, number("now")?));
-                Kind::Expired
-            }
-            ("task", "task_rename") => {
-                self.renamed = Some((int("pid")?, comm("newcomm")?));
-                Kind::Renamed
-            }
-            ("sched", "sched_process_free") => {
-                self.freed = Some(int("pid")?);
-                Kind::Freed
-            }
-            ("sched", "sched_process_exit") => {
-                self.exits = Some(int("pid")?);
-                Kind::Exits
-            }
-            ("sched", "sched_migrate_task") => {
-                self.migrated = Some((int("pid")?, int("orig_cpu")?, int("dest_cpu")?));
-                Kind::Migrated
-            }
-            _ => return None,
-        })
     }
 
     /// What a record tells; nothing where it is of another kind, or too short for what its format says.
@@ -320,12 +225,4 @@ fn state_of(bits: i32) -> State {
         state if state & 0x30 != 0 => State::Dead,
         _ => State::Sleeping,
     }
-}
-
-/// Where a name is in the list, at the end if it was not there.
-fn position(names: &mut Vec<String>, name: String) -> usize {
-    names.iter().position(|one| *one == name).unwrap_or_else(|| {
-        names.push(name);
-        names.len() - 1
-    })
 }

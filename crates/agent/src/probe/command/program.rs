@@ -2,7 +2,10 @@
 
 use super::{Channel, CommandProbe};
 use crate::{
-    machine::{self, isolated::door},
+    machine::{
+        self,
+        isolated::{Entry, door},
+    },
     measure::{Stage, permission},
     person::Person,
     probe::{ending, overheard::Overheard},
@@ -86,17 +89,11 @@ impl Program {
             marked.put_on(&mut command);
         }
         let entry = cpus.iter().next().and_then(|cpu| door(&stage.entries, Some(cpu), false)).cloned();
+        let inherited = Inherited { entry, on: cpus.iter().collect(), scheduling: asked };
         let (keeper, kept) = channel();
         let (tell, told) = channel();
-        let on: Vec<u32> = cpus.iter().collect();
         let starting = move || {
-            // A child has its parent's CPUs, control groups and policy.
-            let locked = entry
-                .and_then(|entry| entry.enter().err())
-                .map(|e| format!("entering the isolated CPUs was refused: {e:#}"));
-            let affinity = sched::set_affinity(0, on).err().map(|e| format!("its CPUs were refused: {e}"));
-            let policy = under(asked);
-            let refused = locked.or(affinity).or(policy);
+            let refused = inherited.take();
             let _ = tell.send((command.spawn(), refused));
             // The command holds the other ends of its pipes.
             drop((command, own));
@@ -187,6 +184,24 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         let _ = ending::kill(&mut self.child, "the program");
+    }
+}
+
+/// What a program has of the thread that starts it: a child has its parent's CPUs, control groups and policy.
+struct Inherited {
+    entry: Option<Entry>,
+    on: Vec<u32>,
+    scheduling: Option<Scheduling>,
+}
+
+impl Inherited {
+    /// Takes all of it for the calling thread; the first that was refused, in words.
+    fn take(self) -> Option<String> {
+        let locked = self.entry.and_then(|entry| entry.enter().err());
+        let locked = locked.map(|e| format!("entering the isolated CPUs was refused: {e:#}"));
+        let affinity = sched::set_affinity(0, self.on).err().map(|e| format!("its CPUs were refused: {e}"));
+        let policy = under(self.scheduling);
+        locked.or(affinity).or(policy)
     }
 }
 

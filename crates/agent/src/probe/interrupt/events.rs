@@ -134,24 +134,7 @@ impl Probe for InterruptProbe {
         }
         let mut gathered = Gathered::over(interval);
         let places = seen.open(stage, &mut gathered, &met, &Events::of(&trace.formats, trace.endian))?;
-        let mut threads = BTreeMap::new();
-        let mut open = |name: &str| -> Result<[Place; CHAIN.len()]> {
-            let [expiry, handler, waking, switch, latency] =
-                CHAIN.map(|(quantity, _)| gathered.open(stage.series(quantity)?, &[("task", name)]));
-            Ok([expiry?, handler?, waking?, switch?, latency?])
-        };
-        let mut often: Vec<(u64, i32, Comm)> =
-            tasks.into_iter().map(|(pid, (count, comm))| (count, pid, comm)).collect();
-        often.sort_unstable_by_key(|(count, pid, _)| (std::cmp::Reverse(*count), *pid));
-        // A crowd is not told apart: those that were woken most are, and the rest is one.
-        let rest = often.split_off(often.len().min(MOST));
-        for (pid, name) in told_apart(often.into_iter().map(|(_, pid, comm)| (pid, comm))) {
-            threads.insert(pid, open(&name)?);
-        }
-        if !rest.is_empty() {
-            let others = open(&format!("{} others", rest.len()))?;
-            threads.extend(rest.into_iter().map(|(_, pid, _)| (pid, others)));
-        }
+        let threads = woken(tasks, stage, &mut gathered)?;
         // Both sinks of one walk fill it.
         let gathered = RefCell::new(gathered);
         let chains = Expiries::to(&trace, |chain: &Chain| {
@@ -173,6 +156,35 @@ impl Probe for InterruptProbe {
         gathered.met(&met);
         stage.deliver(gathered)
     }
+}
+
+/// The series of the stages of a chain.
+type Chained = [Place; CHAIN.len()];
+
+/// Opens the series of the threads that timers woke, each with its count and its name. A crowd is not told apart: those that were
+/// woken most are, and the rest is one.
+fn woken(
+    tasks: BTreeMap<i32, (u64, Comm)>,
+    stage: &Stage<'_>,
+    gathered: &mut Gathered,
+) -> Result<BTreeMap<i32, Chained>> {
+    let mut open = |name: &str| -> Result<Chained> {
+        let [expiry, handler, waking, switch, latency] =
+            CHAIN.map(|(quantity, _)| gathered.open(stage.series(quantity)?, &[("task", name)]));
+        Ok([expiry?, handler?, waking?, switch?, latency?])
+    };
+    let mut often: Vec<(u64, i32, Comm)> = tasks.into_iter().map(|(pid, (count, comm))| (count, pid, comm)).collect();
+    often.sort_unstable_by_key(|(count, pid, _)| (std::cmp::Reverse(*count), *pid));
+    let rest = often.split_off(often.len().min(MOST));
+    let mut threads = BTreeMap::new();
+    for (pid, name) in told_apart(often.into_iter().map(|(_, pid, comm)| (pid, comm))) {
+        threads.insert(pid, open(&name)?);
+    }
+    if !rest.is_empty() {
+        let others = open(&format!("{} others", rest.len()))?;
+        threads.extend(rest.into_iter().map(|(_, pid, _)| (pid, others)));
+    }
+    Ok(threads)
 }
 
 /// Which interrupts there are, and how long each was handled altogether.

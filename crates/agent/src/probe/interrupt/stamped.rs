@@ -108,7 +108,6 @@ impl Probe for StampedProbe {
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
-        let Asked { rate, events, irq_prio, .. } = self.asked;
         let conditions = &stage.cell.conditions;
         let setup = self.asked.setup(Duration::from_nanos(conditions.duration.0.saturating_add(conditions.warmup.0)));
         let Opened { mut source, resolution_ns, beware, mut trigger, held } = (self.source.open)(&setup)?;
@@ -116,20 +115,12 @@ impl Probe for StampedProbe {
             first(&mut source)?;
         }
         let line = self.source.line.map(|line| line(&setup));
-        if let (Some(line), Some(prio)) = (&line, irq_prio) {
+        if let (Some(line), Some(prio)) = (&line, self.asked.irq_prio) {
             stage.raise(line, prio)?;
         }
         // As they are from here on: closing a device takes them away.
         let irq_threads = line.as_deref().map(joined::irq_threads).unwrap_or_default();
-        let duration = stage.cell.conditions.duration.0;
-        // A little more than come: a clock may run fast.
-        let most = if events > 0 { events } else { rate.saturating_mul(duration / 1_000_000 + 1_000) / 1_000 + 8 };
-        let room = usize::try_from(most).unwrap_or(ORDERED_MAX).min(ORDERED_MAX);
-        let watch = Watch {
-            events: if events > 0 { events } else { u64::MAX },
-            duration_ns: if events > 0 { u64::MAX } else { duration },
-            warmup_ns: stage.cell.conditions.warmup.0,
-        };
+        let (watch, room) = self.watch(&stage.cell);
         let (mut response, series) = stage.series_with("response", |config| Config { ordered: room, ..config })?;
         let mut log = Log::new(room);
         let kept = Arc::new(Mutex::new(None));
@@ -175,6 +166,20 @@ impl Probe for StampedProbe {
 }
 
 impl StampedProbe {
+    /// How long the loop of a cell lasts, and how many events are kept.
+    fn watch(&self, cell: &Cell) -> (Watch, usize) {
+        let Asked { rate, events, .. } = self.asked;
+        let duration = cell.conditions.duration.0;
+        // A little more than come: a clock may run fast.
+        let most = if events > 0 { events } else { rate.saturating_mul(duration / 1_000_000 + 1_000) / 1_000 + 8 };
+        let watch = Watch {
+            events: if events > 0 { events } else { u64::MAX },
+            duration_ns: if events > 0 { u64::MAX } else { duration },
+            warmup_ns: cell.conditions.warmup.0,
+        };
+        (watch, usize::try_from(most).unwrap_or(ORDERED_MAX).min(ORDERED_MAX))
+    }
+
     /// Adds the thread that raises events; what is said of it.
     fn trigger(&self, stage: &mut Stage<'_>, raised: Arc<Raised>, cpu: Option<u32>, prio: u8) -> String {
         let (stop, period) = (stage.stop(), self.asked.setup(Duration::ZERO).period_ns());

@@ -101,6 +101,14 @@ impl Machine {
         self.loads.iter_mut().filter(|load| load.ended == 0).for_each(|load| load.ended += 1);
     }
 
+    fn undo(&mut self) -> Event {
+        assert!(!self.measuring, "the measuring process is still there");
+        self.undone += 1;
+        self.tuned = 0;
+        self.end_loads();
+        Event::Done
+    }
+
     fn words(&mut self, word: Word) -> Event {
         let place = self.said.len().to_string();
         let mut measured = |outcome| {
@@ -160,13 +168,7 @@ impl World for Machine {
         let beat = self.beat();
         let fails = beat.as_ref().is_some_and(|beat| beat.fails);
         match ask {
-            Ask::Undo => {
-                assert!(!self.measuring, "the measuring process is still there");
-                self.undone += 1;
-                self.tuned = 0;
-                self.end_loads();
-                return Ok(Event::Done);
-            }
+            Ask::Undo => return Ok(self.undo()),
             // Some loads were started when the next one was refused.
             Ask::Load => {
                 let count = if fails { self.planned / 2 } else { self.planned };

@@ -27,29 +27,9 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
         !root.exists(&at(SYSTEM)),
         "{dir}/{SYSTEM} is there already: undo what made it (`latido tune undo isolate`)"
     );
-    let mut sets = Vec::new();
-    descend(root, dir, &mut sets);
     let mut steps = bound_elsewhere(root, dir, rest);
-    let mut taken = CpuSet::default();
-    for set in &sets {
-        let file = format!("{set}/cpuset.cpus");
-        let Some(original) = root.read(&file) else { continue };
-        let Ok(cpus) = original.parse::<CpuSet>() else { continue };
-        let left = cpus.without(isolated);
-        ensure!(
-            !left.is_empty(),
-            "the cpuset {set} has no CPU but {cpus}: give it another (echo {rest} > {file}), or isolate another one"
-        );
-        if left != cpus {
-            steps.push(Step::Value { path: file, original, new: left.to_string(), form: Form::Cpus });
-        }
-        // Only sets beside those that are made can exclude them.
-        if set.rsplit_once('/').is_some_and(|(above, _)| above == dir)
-            && root.flag(&at_of(set, "cpu_exclusive")) == Some(true)
-        {
-            taken = taken.iter().chain(left.iter()).collect();
-        }
-    }
+    let (narrowed, taken) = narrowed(root, dir, isolated, rest)?;
+    steps.extend(narrowed);
     let system = rest.without(&taken);
     ensure!(
         !system.is_empty(),
@@ -87,6 +67,36 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
         moved: BTreeSet::new(),
     };
     Ok(Wanted { steps, pursuit: Some(Box::new(pursuit)), ..Wanted::default() })
+}
+
+/// What takes the isolated CPUs from the sets that are there; and the CPUs that those of them keep which exclude others.
+///
+/// # Errors
+/// A set would be left without a CPU.
+fn narrowed(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Result<(Vec<Step>, CpuSet)> {
+    let mut sets = Vec::new();
+    descend(root, dir, &mut sets);
+    let (mut steps, mut taken) = (Vec::new(), CpuSet::default());
+    for set in &sets {
+        let file = format!("{set}/cpuset.cpus");
+        let Some(original) = root.read(&file) else { continue };
+        let Ok(cpus) = original.parse::<CpuSet>() else { continue };
+        let left = cpus.without(isolated);
+        ensure!(
+            !left.is_empty(),
+            "the cpuset {set} has no CPU but {cpus}: give it another (echo {rest} > {file}), or isolate another one"
+        );
+        if left != cpus {
+            steps.push(Step::Value { path: file, original, new: left.to_string(), form: Form::Cpus });
+        }
+        // Only sets beside those that are made can exclude them.
+        if set.rsplit_once('/').is_some_and(|(above, _)| above == dir)
+            && root.flag(&at_of(set, "cpu_exclusive")) == Some(true)
+        {
+            taken = taken.iter().chain(left.iter()).collect();
+        }
+    }
+    Ok((steps, taken))
 }
 
 /// Every set below the root of the hierarchy, those inside others first; none where it is another version's.
@@ -152,9 +162,10 @@ impl Pursuit for Movers {
         // Each move waits for RCU, and everybody crowds on the CPUs that are left: RCU's threads and this process stay out
         // of the crowd until the end, and, since undoing goes backwards, are out of it again from the beginning. On a
         // busy machine that is the difference between a second and a minute.
-        let own = std::process::id().cast_signed();
-        let of_own =
-            |thread: &tasks::MovableThread| root.is_live() && root.exists(&format!("proc/{own}/task/{}", thread.tid));
+        let own = root.asked(|kernel| kernel.own_process());
+        let of_own = |thread: &tasks::MovableThread| {
+            own.is_some_and(|own| root.exists(&format!("proc/{own}/task/{}", thread.tid)))
+        };
         threads.sort_by_key(|thread| (of_own(thread), thread.comm.starts_with("rcu"), thread.kernel));
         for thread in threads {
             if thread.bound {

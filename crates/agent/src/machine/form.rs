@@ -1,4 +1,4 @@
-//! How files print a value: to compare what was written with what is read, and to print it on a fake machine.
+//! How files print a value: to compare what was written with what is read.
 
 use latido_model::cpus::CpuSet;
 use serde::{Deserialize, Serialize};
@@ -62,62 +62,6 @@ impl Form {
             Self::Plain | Self::Choice | Self::Cpus | Self::L3 => value.into(),
         }
     }
-
-    /// What a file that says `old` says after a value was written to it.
-    pub fn printed(self, old: &str, value: &str) -> String {
-        let (body, end) = match old.strip_suffix('\n') {
-            Some(body) => (body, "\n"),
-            None => (old, ""),
-        };
-        let new = match self {
-            Self::Choice => choice(body, value),
-            Self::Mask | Self::Requested => mask(body, value),
-            Self::L3 => body.lines().map(|line| l3(line, value)).collect::<Vec<_>>().join("\n"),
-            Self::Cpus => value.parse().map_or_else(|_| value.into(), |cpus| list(&cpus)),
-            Self::Plain => value.into(),
-        };
-        new + end
-    }
-}
-
-/// `always [madvise] never` with another word marked.
-fn choice(old: &str, value: &str) -> String {
-    let brackets = if old.contains('(') { ('(', ')') } else { ('[', ']') };
-    let mark = |word: &str| {
-        let plain = word.trim_matches(['[', ']', '(', ')']);
-        if plain == value { format!("{}{plain}{}", brackets.0, brackets.1) } else { plain.into() }
-    };
-    old.split(' ').map(mark).collect::<Vec<_>>().join(" ")
-}
-
-/// A mask in as many digits, with commas at the same places.
-fn mask(old: &str, value: &str) -> String {
-    let digits = value.replace(',', "");
-    let mut rest = digits.chars().rev();
-    let turned: String = old.chars().rev().map(|c| if c == ',' { ',' } else { rest.next().unwrap_or('0') }).collect();
-    turned.chars().rev().collect()
-}
-
-/// The line of level 3 with other masks; other lines as they are.
-fn l3(line: &str, value: &str) -> String {
-    let indent = line.len() - line.trim_start().len();
-    match line.trim().strip_prefix("L3:") {
-        Some(_) => format!("{}{value}", " ".repeat(indent)),
-        None => line.into(),
-    }
-}
-
-/// CPUs as a kernel lists them, two neighbours joined as well.
-pub fn list(cpus: &CpuSet) -> String {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for cpu in cpus.iter() {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == cpu => *last = cpu,
-            _ => runs.push((cpu, cpu)),
-        }
-    }
-    let run = |(first, last): (u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
-    runs.into_iter().map(run).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
