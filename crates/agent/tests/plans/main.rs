@@ -28,6 +28,7 @@ mod ramps;
 mod refusals;
 mod round_trip;
 mod sizes;
+mod specification;
 mod studies;
 
 /// A plan with something of everything that a plan of one version can have.

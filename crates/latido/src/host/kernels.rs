@@ -61,7 +61,7 @@ impl Kernels {
             cells.iter().map(|cell| cell.target.as_str()).filter(|name| *name != LAB).collect();
         for target in targets {
             let running = match &plan.kernel_as {
-                Some(name) => Running { name: Some(name.clone()), what: format!("taken for `{name}`, by --as") },
+                Some(name) => Running { name: Some(name.clone()), what: "as --as says".into() },
                 None => asked(&plan.kernels, target, stopped)?,
             };
             let called =

@@ -176,7 +176,12 @@ fn plain(name: &str) -> Result<Kernel> {
         Some(kernel) => Ok(kernel.clone()),
         None => {
             let names = all.iter().flat_map(|one| [&one.name].into_iter().chain(&one.stands_for)).map(String::as_str);
-            bail!("the laboratory has no kernel `{name}`{}; `latido lab kernels` lists them", nearest(name, names))
+            let studies: Vec<&str> = all.iter().flat_map(|one| &one.stands_for).map(String::as_str).collect();
+            bail!(
+                "the laboratory has no kernel `{name}`{}; `latido lab kernels` lists them, and of the studies' systems it has {}",
+                nearest(name, names),
+                studies.join(", ")
+            )
         }
     }
 }

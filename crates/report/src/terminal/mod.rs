@@ -3,6 +3,7 @@
 mod notes;
 mod show;
 mod spikes;
+mod statements;
 mod style;
 pub mod table;
 mod tail;
@@ -19,18 +20,15 @@ use crate::{
         headline::Advice,
         judgement::Judgement,
         repeat::Pooled,
-        verdict_wording,
     },
     late::OfCell,
     maxima::Maxima,
-    span,
     tables::{declared, maxima, spread, summary::of_quantity},
     tree::{Datum, Report, Section, Sheet, declared::Lookup, sections},
     words,
 };
 use latido_model::{
     explain::explainable,
-    plan::Unjudged,
     quantity::Measurand,
     record::{Record, TRACE},
     run::{Run, StoredCell},
@@ -102,7 +100,7 @@ fn result(
         lines.push(String::new());
     }
     if !judgement.expectations.is_empty() {
-        lines.extend(expectations(judgement, style));
+        lines.extend(statements::lines(judgement, style));
         lines.push(String::new());
     }
     lines.extend(verdict(run, judgement, found, style));
@@ -148,7 +146,7 @@ pub fn report(report: &Report, style: Style) -> String {
     for part in &report.input.runs {
         lines.push(String::new());
         if !part.judgement.expectations.is_empty() {
-            lines.extend(expectations(part.judgement, style));
+            lines.extend(statements::lines(part.judgement, style));
             lines.push(String::new());
         }
         let tone = part.said().tone.into();
@@ -166,34 +164,6 @@ fn title(run: &Run) -> String {
     let on = if machine.is_empty() { String::new() } else { format!(" on {machine}{kernel}") };
     let size = run.plan.sized.as_ref().map(|size| format!(", size {size}")).unwrap_or_default();
     format!("{}{on}{size}", run.meta.id)
-}
-
-const OF_STUDY: &str = "conclusions of the study";
-
-/// The expectations, each with its verdict and its figure.
-fn expectations(judgement: &Judgement, style: Style) -> Vec<String> {
-    let all = &judgement.expectations;
-    let width = all.iter().map(|one| one.outcome.to_string().len()).max().unwrap_or(0);
-    let (of_study, ours): (Vec<_>, Vec<_>) = all.iter().partition(|one| one.of_study);
-    let title = if of_study.is_empty() { "expected" } else { "expected by this plan, not by the study" };
-    let mut lines = Vec::new();
-    for (title, some) in [(OF_STUDY, of_study), (title, ours)] {
-        lines.extend((!some.is_empty()).then(|| paint(title, Paint::Dim, style)));
-        for one in some {
-            let label = format!("  {:<width$} ", one.outcome.to_string());
-            let detail = span::plain(&verdict_wording::decision(one.decision.as_ref()));
-            let text = format!("{}: {detail}", one.numbered());
-            lines.extend(hang(&label, words::outcome(one.outcome).tone.into(), &text, style));
-        }
-        if title == OF_STUDY {
-            let told = |one: &Unjudged| {
-                let label = format!("  {:<width$} ", "not judged");
-                hang(&label, Paint::Dim, &format!("{}: {}: {}", one.conclusion, one.claim, one.why), style)
-            };
-            lines.extend(judgement.unjudged.iter().flat_map(told));
-        }
-    }
-    lines
 }
 
 /// The last word: the verdict, the number that decides, and how much it supports.

@@ -304,9 +304,10 @@ fn the_example_plan_has_the_cells_that_the_text_says() {
     let blocks = fenced(&text, "toml");
     let read = parse("ramp.toml", &blocks[0]).unwrap();
     // What the text shows further is a part of a plan: the whole one takes it.
-    assert_eq!(blocks.len(), 5);
+    assert_eq!(blocks.len(), 6);
     let study = parse("ramp.toml", &blocks.concat()).unwrap();
-    assert!(study.source.is_some() && study.published.is_some() && study.expect.len() == read.expect.len() + 1);
+    assert!(study.source.is_some() && study.published.is_some() && study.expect.len() == read.expect.len() + 2);
+    assert_eq!(study.unjudged.len(), 1);
     assert_eq!((study.tables.len(), study.figures.len()), (1, 1));
     let printed = plan::print::plan(&read);
     let first = printed.lines().next().unwrap();

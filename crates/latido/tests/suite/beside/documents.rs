@@ -9,10 +9,12 @@ use std::{fs, path::PathBuf};
 /// Files and words that stand for a reader's own.
 const ONES_OWN: [&str; 4] = ["ramp.toml", "nightly.toml", "mine.toml", "path/to/vmlinuz"];
 
-/// The pages of docs.
+/// The pages of docs and of its folders.
 fn pages() -> impl Iterator<Item = PathBuf> {
-    let docs = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs")).unwrap();
-    docs.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+    let entries = |dir: PathBuf| fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let docs = entries(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs").into());
+    let all = docs.flat_map(move |path| if path.is_dir() { entries(path).collect() } else { vec![path] });
+    all.filter(|path| path.extension().is_some_and(|ending| ending == "md"))
 }
 
 /// The command lines of latido in the fenced blocks, without prompt, sudo and remarks.
