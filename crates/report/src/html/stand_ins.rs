@@ -14,13 +14,27 @@ const WIRE: &str = "to";
 /// This one has it send from one card of the machine to another.
 const CARDS: &str = "between";
 
-/// Said of the kernel where a study is repeated on the one that is there: the studies' own were built for them. `None` where
-/// every configuration was measured on a kernel that the plan names.
-pub fn kernel<'a>(all: impl Iterator<Item = &'a Configuration>) -> Option<String> {
-    let running = all.filter(|one| one.cell.kernel == RUNNING);
-    let names: BTreeSet<&str> = running.map(|one| one.machine.kernel.as_str()).collect();
-    let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
-    (!names.is_empty()).then(|| format!("the running kernel ({}) stands in for the study's kernels", names.join(", ")))
+/// Said of the kernels where a study is repeated on those that are there: the studies' own were built for them. `None` where
+/// the laboratory booted every kernel.
+pub fn kernel<'a>(all: impl Iterator<Item = &'a Configuration> + Clone) -> Option<String> {
+    let there = |one: &&Configuration| one.machine.emulated.is_none() && !one.machine.kernel.is_empty();
+    let (mut running, mut named) = (BTreeSet::new(), BTreeSet::new());
+    for one in all.filter(there) {
+        match one.cell.kernel.as_str() {
+            RUNNING => drop(running.insert(one.machine.kernel.clone())),
+            name => drop(named.insert(as_named(name, one))),
+        }
+    }
+    let running: Vec<String> = running.into_iter().collect();
+    let first = || format!("the running kernel ({}) stands in for the study's kernels", running.join(", "));
+    let told: Vec<String> = (!running.is_empty()).then(first).into_iter().chain(named).collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+/// ``Linux 6.12.48 (preemption full) stands in for the study's `std` ``: also where a person said so and the kernel does not.
+fn as_named(name: &str, one: &Configuration) -> String {
+    let model = one.machine.preemption.as_ref().map(|found| format!(" (preemption {})", found.model));
+    format!("Linux {}{} stands in for the study's `{name}`", one.machine.kernel, model.unwrap_or_default())
 }
 
 /// Said of the loopback wherever it matters.
@@ -85,6 +99,9 @@ mod tests {
         let said = "the running kernel (6.12.48) stands in for the study's kernels";
         assert_eq!(kernel(all.iter()).as_deref(), Some(said));
         all.iter_mut().for_each(|one| one.cell.kernel = "stock".into());
+        let said = kernel(all.iter()).unwrap();
+        assert!(said.starts_with("Linux 6.12.48") && said.ends_with("stands in for the study's `stock`"), "{said}");
+        all.iter_mut().for_each(|one| one.machine.emulated = Some(Emulated::default()));
         assert_eq!(kernel(all.iter()), None);
     }
 

@@ -217,7 +217,11 @@ impl Scene {
         let survived = matches!(victim, Victim::Host | Victim::Supervisor | Victim::Measure);
         if survived {
             let left = fs::read_to_string(&journal).unwrap_or_default();
-            assert!(!journal.exists(), "{when}: who survives settles the journal, said: {}; it has {left}", self.said());
+            assert!(
+                !journal.exists(),
+                "{when}: who survives settles the journal, said: {}; it has {left}",
+                self.said()
+            );
             self.before.holds(&format!("{when}, by who survived"));
             self.nothing_else(when);
         }
