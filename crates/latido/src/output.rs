@@ -2,6 +2,7 @@
 //! on the terminal but our own codes. And that the reader of stdout may go away.
 
 use anyhow::Result;
+use latido_model::exit::Exit;
 use latido_report::terminal::{printable, printable_signals};
 use std::{
     fmt::Write as _,
@@ -38,7 +39,7 @@ fn put(text: &str) -> Result<u8> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()?;
-    Ok(0)
+    Ok(Exit::Done.code())
 }
 
 /// Writes a line to stderr. Nobody is left to tell when this fails, and it is no reason to stop a measurement.

@@ -3,6 +3,7 @@
 
 use crate::output;
 use anyhow::{Context, Result};
+use latido_model::exit::Exit;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
@@ -16,9 +17,6 @@ use std::{
     thread,
     time::Duration,
 };
-
-/// The exit status of an interrupted command.
-pub const INTERRUPTED: u8 = 130;
 
 /// So many requests are more than an agent that answers needs.
 const GIVE_UP: usize = 3;
@@ -103,7 +101,7 @@ fn give_up() {
     if telling.is_ok() {
         let _ = told.recv_timeout(LAST_WORDS);
     }
-    std::process::exit(i32::from(INTERRUPTED));
+    std::process::exit(i32::from(Exit::Interrupted.code()));
 }
 
 fn left(process: u32, what: &str) -> String {

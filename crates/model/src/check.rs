@@ -1,6 +1,6 @@
 //! What `latido check` finds: points with their weight and remedies, and a program at work.
 
-use crate::cpus::CpuSet;
+use crate::{cpus::CpuSet, exit::Exit};
 use serde::{Deserialize, Serialize};
 
 /// How much a finding weighs.
@@ -134,10 +134,11 @@ impl Fitness {
     /// 0 fit, 2 unfit, 3 cannot tell.
     pub fn exit_code(self) -> u8 {
         match self {
-            Self::Fit => 0,
-            Self::Unfit => 2,
-            Self::Unknown => 3,
+            Self::Fit => Exit::Done,
+            Self::Unfit => Exit::Failed,
+            Self::Unknown => Exit::Undecided,
         }
+        .code()
     }
 }
 

@@ -8,6 +8,7 @@ pub mod check;
 pub mod clean;
 pub mod consistency;
 pub mod cpus;
+pub mod exit;
 pub mod explain;
 pub mod machine;
 #[cfg(any(test, feature = "sample"))]

@@ -1,5 +1,6 @@
 //! Verdicts: of a cell, of an expectation, of a run; and the exit status that follows.
 
+use crate::exit::Exit;
 use serde::{Deserialize, Serialize};
 
 /// The verdict of a cell, an expectation or a run.
@@ -24,15 +25,17 @@ impl Verdict {
     /// The exit status that it means; 130 (interrupted) is the caller's to know.
     pub fn exit(self) -> u8 {
         match self {
-            Self::Pass => 0,
-            Self::Infra => 1,
-            Self::Fail => 2,
-            Self::Inconclusive | Self::Contaminated | Self::Skipped => 3,
+            Self::Pass => Exit::Done,
+            Self::Infra => Exit::Error,
+            Self::Fail => Exit::Failed,
+            Self::Inconclusive | Self::Contaminated | Self::Skipped => Exit::Undecided,
         }
+        .code()
     }
 
-    /// Its weight where several speak of one thing: what failed has failed, whatever the others could not decide.
-    pub fn in_one(self) -> u8 {
+    /// Its weight where several speak of one item (a cell, a configuration, an expectation): what failed has failed,
+    /// whatever the others could not decide.
+    pub fn weight_for_item(self) -> u8 {
         match self {
             Self::Pass => 0,
             Self::Inconclusive | Self::Infra | Self::Skipped => 1,
@@ -41,9 +44,10 @@ impl Verdict {
         }
     }
 
-    /// The heavier of two in a run: infra, then contaminated, inconclusive, fail, pass (exit 1 > 3 > 2 > 0). What was
-    /// skipped weighs as a pass does; whoever joins a run's cells leaves it out.
-    pub fn and(self, other: Self) -> Self {
+    /// The heavier of two in a run: infra, then contaminated, inconclusive, fail, pass (the order of
+    /// [`Exit::PRECEDENCE`]): a failure next to a doubt is a doubt. What was skipped weighs as a pass does; whoever joins a
+    /// run's cells leaves it out.
+    pub fn worst_for_run(self, other: Self) -> Self {
         let weight = |verdict| match verdict {
             Self::Pass | Self::Skipped => 0,
             Self::Fail => 1,
@@ -75,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_exit_status_follows_the_precedence() {
-        let run = |verdicts: &[Verdict]| verdicts.iter().copied().fold(Pass, Verdict::and).exit();
+        let run = |verdicts: &[Verdict]| verdicts.iter().copied().fold(Pass, Verdict::worst_for_run).exit();
         assert_eq!(run(&[]), 0);
         assert_eq!(run(&[Pass, Fail, Pass]), 2);
         assert_eq!(run(&[Fail, Inconclusive]), 3);

@@ -3,6 +3,7 @@
 use crate::{output::write_out, store};
 use anyhow::Result;
 use clap::Subcommand;
+use latido_model::exit::Exit;
 use std::path::PathBuf;
 
 const NOTES: &str = "\
@@ -63,5 +64,5 @@ pub fn run(args: Args) -> Result<u8> {
         }
         What::Remove { name } => store::baselines::remove(&root, &name)?,
     }
-    Ok(0)
+    Ok(Exit::Done.code())
 }

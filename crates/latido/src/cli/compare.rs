@@ -10,6 +10,7 @@ use super::{
 use crate::{host::outcome, output::write_out};
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
+use latido_model::exit::Exit;
 use latido_report::{
     compare::{self as of_runs, Arms, Asked},
     numbers::{
@@ -157,10 +158,11 @@ pub(super) fn told(arms: &Arms, asked: &Asked, alike: &Alike, json: bool) -> Res
 /// Worse before undecided before all else.
 fn status(outcome: Outcome) -> u8 {
     match outcome {
-        Outcome::Worse => 2,
-        Outcome::Undecided => 3,
-        Outcome::NotWorse => 0,
+        Outcome::Worse => Exit::Failed,
+        Outcome::Undecided => Exit::Undecided,
+        Outcome::NotWorse => Exit::Done,
     }
+    .code()
 }
 
 /// The arms in the order in which they first occur.

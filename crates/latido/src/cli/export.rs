@@ -10,6 +10,7 @@ use crate::{
     store,
 };
 use anyhow::Result;
+use latido_model::exit::Exit;
 use latido_report::{
     export::{self, EXPORTS, Options},
     judged::JudgedRun,
@@ -85,7 +86,7 @@ pub fn run(args: Args) -> Result<u8> {
         bins: usize::try_from(args.bins)?,
     };
     exports::write(&runs, &wanted, options)?;
-    if wanted.to_stdout() { Ok(0) } else { write_out(&format!("{}\n", wanted.path.display())) }
+    if wanted.to_stdout() { Ok(Exit::Done.code()) } else { write_out(&format!("{}\n", wanted.path.display())) }
 }
 
 /// The runs of these names, judged; one that is named twice counts once.

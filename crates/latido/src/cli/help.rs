@@ -1,5 +1,7 @@
 //! `latido help`: of a command, of a probe, load or tuning, or of a topic.
 
+mod exit_status;
+
 use super::{Cli, Usage, foreign, known, list};
 use crate::output::write_out;
 use anyhow::Result;
@@ -12,7 +14,7 @@ use latido_model::{
 
 /// Texts that belong to no command and no item.
 const TOPICS: &[(&str, &str)] = &[
-    ("exit-status", include_str!("help/exit-status.txt")),
+    ("exit-status", exit_status::TEXT),
     ("lab", include_str!("help/lab.txt")),
     ("plans", include_str!("help/plans.txt")),
     ("words", include_str!("help/words.txt")),
@@ -50,7 +52,7 @@ pub fn run(args: Args) -> Result<u8> {
         texts.push(list::page(what));
     }
     texts.extend(foreign::page(&topic));
-    texts.extend(TOPICS.iter().filter(|(name, _)| *name == topic).map(|(_, text)| (*text).to_string()));
+    texts.extend(TOPICS.iter().filter(|(name, _)| *name == topic).map(|(_, text)| exit_status::filled(text)));
     if texts.is_empty() {
         let items =
             Kind::ALL.into_iter().flat_map(|kind| known::list(kind).entries()).map(|entry| entry.name.to_string());

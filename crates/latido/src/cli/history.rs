@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{host::outcome, output::write_out};
 use anyhow::{Result, anyhow, ensure};
+use latido_model::exit::Exit;
 use latido_report::{
     compare,
     history::{self as of_runs, Asked},
@@ -120,8 +121,9 @@ fn runs(args: &Args) -> Result<u8> {
 /// Worse before undecided before all else.
 fn status(outcome: Outcome) -> u8 {
     match outcome {
-        Outcome::Worse => 2,
-        Outcome::Undecided => 3,
-        Outcome::NotWorse => 0,
+        Outcome::Worse => Exit::Failed,
+        Outcome::Undecided => Exit::Undecided,
+        Outcome::NotWorse => Exit::Done,
     }
+    .code()
 }

@@ -10,7 +10,7 @@ use crate::{
 use anyhow::Result;
 use clap::ValueEnum;
 use latido_import::{Asked, IMPORTS, Unit};
-use latido_model::{cpus::CpuSet, units::Ns};
+use latido_model::{cpus::CpuSet, exit::Exit, units::Ns};
 use latido_report::{judged::JudgedRun, terminal};
 use std::path::PathBuf;
 
@@ -111,7 +111,7 @@ pub fn run(args: Args) -> Result<u8> {
             "error: {} {files} not imported, see above; the others are the run {}",
             came.failed, run.meta.id
         ));
-        return Ok(1);
+        return Ok(Exit::Error.code());
     }
     Ok(judgement.exit)
 }

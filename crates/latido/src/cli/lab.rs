@@ -9,6 +9,7 @@ use crate::{
 use anyhow::{Context, Result, ensure};
 use latido_model::{
     cell::{LAB, RUNNING},
+    exit::Exit,
     plan::{Plan, around::Around},
 };
 use std::{
@@ -144,14 +145,14 @@ fn verify(args: flags::Args) -> Result<u8> {
     if differing.is_empty() {
         let bytes: usize = first.values().map(Vec::len).sum();
         write_out(&format!("identical: {} files, {bytes} bytes, twice\n", first.len()))?;
-        return Ok(0);
+        return Ok(Exit::Done.code());
     }
     let mut text = String::new();
     for name in differing {
         writeln!(text, "differs: {name}")?;
     }
     write_out(&text)?;
-    Ok(2)
+    Ok(Exit::Failed.code())
 }
 
 /// Runs a plan into a store of its own; the guests' files by their names.

@@ -9,6 +9,7 @@ use crate::{
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::{
     cell::LAB,
+    exit::Exit,
     plan::{Expect, Group, Plan, around::Around, expect, node::Keys, parse, source::Source},
     written::quote,
 };
@@ -40,9 +41,6 @@ pub struct Args {
 /// How many members decide where nobody says.
 const MEMBERS: &str = "5";
 
-/// Exit status where a kernel's members decide nothing.
-const UNDECIDED: u8 = 3;
-
 /// Carries out `latido lab bisect`.
 ///
 /// # Errors
@@ -57,25 +55,25 @@ pub fn run(args: Args) -> Result<u8> {
     let found = search(kernels.len(), |at| {
         let name = kernels.get(at).context("a place in the list")?;
         let how = How { store: args.run.store.clone(), quiet: true, no_report: true, untold: true, ..How::default() };
-        let outcome = match host::run(&plan(&args, name)?, &how)? {
-            0 => Outcome::Holds,
-            2 => Outcome::Fails,
-            UNDECIDED => Outcome::Undecided,
+        let outcome = match Exit::of(host::run(&plan(&args, name)?, &how)?) {
+            Some(Exit::Done) => Outcome::Holds,
+            Some(Exit::Failed) => Outcome::Fails,
+            Some(Exit::Undecided) => Outcome::Undecided,
             _ => bail!("{name} could not be measured: `latido list runs` has the run"),
         };
         tell(&format!("{name}: {} {}", args.expect, outcome.word()));
         Ok(outcome)
     })?;
     let (exit, end) = match found {
-        Found::First(at) => (0, format!("the first in which it does not hold: {}", name(&kernels, at))),
+        Found::First(at) => (Exit::Done, format!("the first in which it does not hold: {}", name(&kernels, at))),
         Found::Undecided(at) => {
-            (UNDECIDED, format!("undecided in {}: take more members (--sweep N)", name(&kernels, at)))
+            (Exit::Undecided, format!("undecided in {}: take more members (--sweep N)", name(&kernels, at)))
         }
         Found::GoodFails => bail!("it does not hold in {} either, which was to be good", args.good),
         Found::BadHolds => bail!("it holds in {} too, which was to be bad", args.bad),
     };
     write_out(&format!("{end}\n"))?;
-    Ok(exit)
+    Ok(exit.code())
 }
 
 fn name(kernels: &[String], at: usize) -> &str {

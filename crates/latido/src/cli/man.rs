@@ -4,6 +4,7 @@ use super::Cli;
 use crate::{durable, output::write_out};
 use anyhow::{Context, Result};
 use clap::CommandFactory;
+use latido_model::exit::Exit;
 use std::path::PathBuf;
 
 /// Print the manual page, or write all pages into a directory.
@@ -31,7 +32,7 @@ pub fn run(args: Args) -> Result<u8> {
             man.render(&mut page)?;
             durable::replace(&dir.join(man.get_filename()), &page).with_context(cannot)?;
         }
-        return Ok(0);
+        return Ok(Exit::Done.code());
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(Cli::command()).render(&mut page)?;

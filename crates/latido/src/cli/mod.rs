@@ -48,12 +48,9 @@ use clap::{
     Parser, Subcommand,
     error::{ContextKind, ContextValue, ErrorKind},
 };
-use latido_model::catalogue::Kind;
+use latido_model::{catalogue::Kind, exit::Exit};
 use latido_sys::identity;
 use std::fmt;
-
-/// Exit status of a wrong command line (EX_USAGE of sysexits.h).
-pub const EXIT_USAGE: u8 = 64;
 
 /// Will this machine keep its deadlines, and what decides it?
 #[derive(Parser, Debug)]
@@ -195,13 +192,13 @@ pub fn explain(error: clap::Error) -> u8 {
     if error.use_stderr() {
         // Without clap's colours: between them it quotes what was typed.
         output::tell(text.to_string().trim_end());
-        return EXIT_USAGE;
+        return Exit::Usage.code();
     }
     // What goes to a file or a pipe has no colours: there they would be cleaned into litter.
     let text = if outcome::style().color { text.ansi().to_string() } else { text.to_string() };
     // Nobody is left to tell when this fails.
     let _ = output::write_out(&text);
-    0
+    Exit::Done.code()
 }
 
 fn in_our_words(error: &clap::Error) -> Option<Usage> {
@@ -239,7 +236,7 @@ const BEHIND_SUDO: &str = "; behind sudo files are reached as the user who calle
 /// Says on stderr what went wrong; the exit status. A reader of stdout that went away is no error.
 pub fn complain(error: &anyhow::Error) -> u8 {
     if output::is_broken_pipe(error) {
-        return 0;
+        return Exit::Done.code();
     }
     let usage = error.downcast_ref::<Usage>().is_some();
     let more = match error.downcast_ref::<Usage>() {
@@ -249,5 +246,5 @@ pub fn complain(error: &anyhow::Error) -> u8 {
     };
     let whose = if durable::is_denied(error) && identity::is_taken_on() { BEHIND_SUDO } else { "" };
     output::tell(&format!("error: {error:#}{whose}{more}"));
-    if usage { EXIT_USAGE } else { 1 }
+    if usage { Exit::Usage } else { Exit::Error }.code()
 }

@@ -13,7 +13,7 @@ use latido_agent::{
         trigger::{self, Pace},
     },
 };
-use latido_model::units::Ns;
+use latido_model::{exit::Exit, units::Ns};
 use latido_sys::clock::Clock::Monotonic;
 use serde::Serialize;
 use std::{
@@ -211,12 +211,12 @@ pub fn run(args: Args) -> Result<u8> {
     if end.tell {
         // Nobody may listen any more.
         let _ = tell(&counts, size, started);
-        return Ok(0);
+        return Ok(Exit::Done.code());
     }
     let numbered = *numbered.lock().unwrap_or_else(PoisonError::into_inner);
     let did = did.with(&counts, size, elapsed, numbered);
     output::write_out(&if end.json { format!("{}\n", serde_json::to_string_pretty(&did)?) } else { did.text() })?;
-    Ok(0)
+    Ok(Exit::Done.code())
 }
 
 impl To {

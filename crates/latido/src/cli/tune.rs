@@ -2,10 +2,11 @@
 
 use super::{Usage, ask::Ask, assemble, known, known::list};
 use crate::output::{self, write_out};
-use crate::stop::{INTERRUPTED, StopRequests};
+use crate::stop::StopRequests;
 use anyhow::{Result, anyhow};
 use latido_model::{
     catalogue::Kind,
+    exit::Exit,
     protocol::{Setting, TuneStatus, TuneWhat, Tuned},
     suggest::nearest,
     units::Ns,
@@ -94,7 +95,7 @@ fn apply(words: &[String], ask: &Ask<'_>) -> Result<u8> {
         Tuned::Stopped { left } => {
             let rest = if left.is_empty() { "everything is" } else { "what could be put back is" };
             warn(left.into_iter().chain([format!("interrupted: nothing was applied, {rest} as it was")]));
-            return Ok(INTERRUPTED);
+            return Ok(Exit::Interrupted.code());
         }
         other => return Err(other_answer(&other)),
     };
@@ -168,8 +169,9 @@ fn status(json: bool, ask: &Ask<'_>) -> Result<u8> {
     let status = state(ask)?;
     let wanting = status.applied.iter().any(|line| line.in_force == Some(false) && !line.superseded);
     if json {
+        // What was applied and is not in force is not as it should be.
         let written = write_out(&(serde_json::to_string_pretty(&status)? + "\n"))?;
-        return Ok(if wanting { WANTING } else { written });
+        return Ok(if wanting { Exit::Failed.code() } else { written });
     }
     let mut text = String::new();
     if let Some(kept) = &status.lost {
@@ -200,12 +202,10 @@ fn status(json: bool, ask: &Ask<'_>) -> Result<u8> {
         text.push_str("nothing is applied by hand\n");
         text.push_str(&elsewhere(&status));
     }
+    // What was applied and is not in force is not as it should be.
     let written = write_out(&text)?;
-    Ok(if wanting { WANTING } else { written })
+    Ok(if wanting { Exit::Failed.code() } else { written })
 }
-
-/// The exit status where something that was applied is not in force.
-const WANTING: u8 = 2;
 
 const VOID: &str = "from before the last boot, void, for the machine forgot it:";
 

@@ -8,7 +8,7 @@ use latido_agent::{
     loading::{Surroundings, running::Running},
     machine::{self, heat::Heat},
 };
-use latido_model::{cell::Item, registry, units::Ns};
+use latido_model::{cell::Item, exit::Exit, registry, units::Ns};
 use latido_report::words;
 use std::{
     ffi::CString,
@@ -33,7 +33,7 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
         && let Some(borne) = load.bear()
     {
         borne?;
-        return Ok(0);
+        return Ok(Exit::Done.code());
     }
     let interrupts = StopRequests::watch()?;
     let allowed = machine::own_cpus();
@@ -75,5 +75,5 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
         let used = record.cpu_ns.map_or_else(String::new, |ns| format!(", used {} of processor time", Ns(ns)));
         tell(&format!("{}: {}{used}", record.item.name, words::of_load(&record)));
     }
-    Ok(if interrupts.count() > 0 && duration.is_some() { crate::host::INTERRUPTED } else { 0 })
+    Ok(if interrupts.count() > 0 && duration.is_some() { Exit::Interrupted } else { Exit::Done }.code())
 }

@@ -17,7 +17,7 @@ mod traced_program;
 mod verdict;
 
 use crate::{
-    stop::{INTERRUPTED, StopRequests},
+    stop::StopRequests,
     store::{self, Contents, Draft, New, Todo},
     target,
 };
@@ -30,6 +30,7 @@ use latido_model::{
     catalogue::{Catalogue, Kind},
     cell::{Cell, Item, LAB},
     cpus::CpuSet,
+    exit::Exit,
     plan::{
         self, Order, Plan,
         around::{Around, Like},
@@ -89,7 +90,7 @@ impl<'a> Tools<'a> {
         (self.stops.count() > 0).then(|| {
             self.sessions.close_all();
             self.screen.note("interrupted before the first cell: nothing was started");
-            INTERRUPTED
+            Exit::Interrupted.code()
         })
     }
 }
@@ -247,7 +248,7 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, known: &Known, 
     let dir = draft.dir.clone();
     let judged = outcome::finish(draft, interrupted, how, &mut screen)
         .with_context(|| format!("the cells are stored in {}", dir.display()))?;
-    Ok(if interrupted { INTERRUPTED } else { judged })
+    Ok(if interrupted { Exit::Interrupted.code() } else { judged })
 }
 
 /// How long a cell takes, ns, with what lies around its measurement.

@@ -6,7 +6,7 @@ use super::traced_program::{Over, Program, over};
 use crate::{
     durable,
     output::{tell, write_out},
-    stop::{INTERRUPTED, StopRequests},
+    stop::StopRequests,
 };
 use anyhow::{Context, Result, bail};
 use latido_agent::{
@@ -14,7 +14,7 @@ use latido_agent::{
     journal::{Journal, lock, pulse::Pulse},
     machine::{Root, tracefs::Tracefs},
 };
-use latido_model::{record::TraceRecord, units::Ns};
+use latido_model::{exit::Exit, record::TraceRecord, units::Ns};
 use latido_report::words::{count, many};
 use latido_sys::{identity, sched};
 use std::{
@@ -75,7 +75,7 @@ pub fn run(order: &Order) -> Result<u8> {
     let what = durable::What { name: "trace", within: MAGIC.len() as u64, ours, instead: durable::OTHER };
     durable::unless_foreign(&path, what)?;
     let stops = StopRequests::watch()?;
-    let Some((stopped, exit)) = recorded(order, &stops)? else { return Ok(INTERRUPTED) };
+    let Some((stopped, exit)) = recorded(order, &stops)? else { return Ok(Exit::Interrupted.code()) };
     let record = durable::replace_by(&path, |file| {
         // The file is the person's, and open; what was recorded lies where root alone reads it.
         let _own = identity::own()?;
@@ -194,8 +194,8 @@ fn captured(order: &Order, stops: &StopRequests, journal: &mut Journal) -> Resul
     // Whatever became of the trace: nobody leaves a program behind.
     let exit = match (program, over) {
         (Some(program), over) => program.wait(over == Over::Interrupt, stops),
-        (None, Over::Interrupt) if order.span.is_some() => INTERRUPTED,
-        (None, _) => 0,
+        (None, Over::Interrupt) if order.span.is_some() => Exit::Interrupted.code(),
+        (None, _) => Exit::Done.code(),
     };
     Ok((stopped?, exit))
 }

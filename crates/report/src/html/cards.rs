@@ -181,7 +181,8 @@ fn card<'a>(input: &ReportInput, section: &Section, series: &Curve<'a>) -> Weigh
     let expected = expected(input, section, series);
     // The cell's verdict may come from another quantity: this card speaks of its own.
     let by_limit = series.pooled.above_limit.map(|n| if n == 0 { Verdict::Pass } else { Verdict::Fail });
-    let judged = by_limit.into_iter().chain(expected.iter().map(|e| e.0)).max_by_key(|verdict| verdict.in_one());
+    let judged =
+        by_limit.into_iter().chain(expected.iter().map(|e| e.0)).max_by_key(|verdict| verdict.weight_for_item());
     let empty = series.pooled.summary.count == 0;
     let said = match (doubt, judged) {
         (Some(doubt), _) => words::verdict(doubt),
@@ -234,7 +235,7 @@ fn expected(input: &ReportInput, section: &Section, series: &Curve) -> Vec<(Verd
             lines.push((worst.verdict, format!("{text}: {}{more}", unbroken(&worst.measured.spans()))));
         }
     }
-    lines.sort_by_key(|(verdict, _)| std::cmp::Reverse(verdict.in_one()));
+    lines.sort_by_key(|(verdict, _)| std::cmp::Reverse(verdict.weight_for_item()));
     lines
 }
 

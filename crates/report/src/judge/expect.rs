@@ -101,8 +101,12 @@ impl Found {
     /// The heaviest verdict decides, and within it the figure farthest out.
     fn decide(mut self, expect: &Expect, run: &Run) -> (ExpectJudgement, f64) {
         let Self { all, each, .. } = &mut self;
-        all.sort_by(|a, b| b.verdict.in_one().cmp(&a.verdict.in_one()).then(b.beyond.total_cmp(&a.beyond)));
-        each.sort_by(|a, b| b.1.verdict.in_one().cmp(&a.1.verdict.in_one()).then(b.0.total_cmp(&a.0)));
+        all.sort_by(|a, b| {
+            b.verdict.weight_for_item().cmp(&a.verdict.weight_for_item()).then(b.beyond.total_cmp(&a.beyond))
+        });
+        each.sort_by(|a, b| {
+            b.1.verdict.weight_for_item().cmp(&a.1.verdict.weight_for_item()).then(b.0.total_cmp(&a.0))
+        });
         let first = self.all.first();
         let verdict = first.map_or(Verdict::Inconclusive, |worst| worst.verdict);
         let beyond = first.map_or(0.0, |worst| worst.beyond);

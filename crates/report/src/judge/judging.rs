@@ -28,9 +28,9 @@ pub fn of_run(run: &Run, source: &dyn SeriesSource) -> Judgement {
     // What was skipped decides nothing by itself; an expectation that needs it is inconclusive.
     let tried: Vec<Verdict> = cells.iter().map(|cell| cell.verdict).filter(|one| *one != Verdict::Skipped).collect();
     let judged = tried.iter().copied().chain(expectations.iter().map(|one| one.verdict));
-    let mut verdict = judged.fold(Verdict::Pass, Verdict::and);
+    let mut verdict = judged.fold(Verdict::Pass, Verdict::worst_for_run);
     if run.damaged || tried.is_empty() {
-        verdict = verdict.and(Verdict::Inconclusive);
+        verdict = verdict.worst_for_run(Verdict::Inconclusive);
     }
     let headline = decide::headline(run, verdict, &cells, &expectations, closest.as_ref(), source);
     let advice = match &headline.rest {

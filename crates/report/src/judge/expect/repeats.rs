@@ -70,7 +70,7 @@ impl<'s, 'a> Arm<'s, 'a> {
 
     /// One entry for each kind of reason: the first stands for all.
     fn leave_out(&mut self, verdict: Verdict, why: Unfit) {
-        if verdict.in_one() > self.verdict.in_one() {
+        if verdict.weight_for_item() > self.verdict.weight_for_item() {
             self.verdict = verdict;
         }
         let alike = |known: &&mut LeftOut| std::mem::discriminant(&known.why) == std::mem::discriminant(&why);
