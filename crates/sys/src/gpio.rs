@@ -1,7 +1,7 @@
 //! Two lines of a GPIO chip, wired to each other: one is driven, the edges of the other are events (include/uapi/linux/gpio.h,
 //! the ABI's second version; Linux 5.10).
 
-use crate::{Errno, ioctl};
+use crate::{Errno, ioctl, layout::layout};
 use std::{
     fs::File,
     mem::MaybeUninit,
@@ -21,7 +21,7 @@ const RISING: u64 = 1 << 4;
 /// What the lines, and the interrupt of one, are told to be used by.
 pub const CONSUMER: &str = "latido";
 
-/// struct gpio_v2_line_attribute and its mask: none is used.
+/// struct gpio_v2_line_config_attribute: a struct gpio_v2_line_attribute and its mask; none is used.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Attribute {
@@ -73,6 +73,21 @@ struct Event {
     line_sequence: u32,
     padding: [u32; 6],
 }
+
+// include/uapi/linux/gpio.h has members of fixed sizes alone (`__u32`, `__aligned_u64`): the same for 64 and 32 bits.
+layout!(Attribute: 24, align 8, { id: 0, padding: 4, value: 8, mask: 16 });
+layout!(LineConfig: 272, align 8, { flags: 0, attributes: 8, padding: 12, attribute: 32 });
+layout!(LineRequest: 592, align 8, {
+    offsets: 0,
+    consumer: 256,
+    config: 288,
+    lines: 560,
+    buffer: 564,
+    padding: 568,
+    fd: 588,
+});
+layout!(Values: 16, align 8, { bits: 0, mask: 8 });
+layout!(Event: 48, align 8, { timestamp_ns: 0, id: 8, offset: 12, sequence: 16, line_sequence: 20, padding: 24 });
 
 /// A line that is driven and one whose edges are events, both this process's; closing gives them back.
 #[derive(Debug)]

@@ -1,14 +1,15 @@
 //! The high precision event timer's character device (include/uapi/linux/hpet.h, drivers/char/hpet.c): a comparator of
 //! its own, whose interrupts a read waits for, and the registers to look at (IA-PC HPET specification 1.0a).
 
-use crate::Errno;
+use crate::{Errno, ioctl, layout::layout};
 use std::{fs::File, os::fd::AsRawFd, ptr::NonNull, time::Duration};
 
-/// Requests of the device; the third is `_IOR('h', 3, struct hpet_info)`, the last `_IOW('h', 6, unsigned long)`.
-const IE_ON: u64 = 0x6801;
-const INFO: u64 = 0x8018_6803;
-const EPI: u64 = 0x6804;
-const IRQFREQ: u64 = 0x4008_6806;
+/// Requests of the device.
+const KIND: u8 = b'h';
+const IE_ON: u64 = ioctl::plain(KIND, 0x01);
+const INFO: u64 = ioctl::reads::<Info>(KIND, 0x03);
+const EPI: u64 = ioctl::plain(KIND, 0x04);
+const IRQFREQ: u64 = ioctl::writes::<libc::c_ulong>(KIND, 0x06);
 
 /// The timer can repeat by itself.
 const INFO_PERIODIC: libc::c_ulong = 0x0010;
@@ -36,6 +37,12 @@ struct Info {
     hpet: libc::c_ushort,
     timer: libc::c_ushort,
 }
+
+// include/uapi/linux/hpet.h: two of `unsigned long`, two of `unsigned short`.
+#[cfg(target_pointer_width = "64")]
+layout!(Info: 24, align 8, { frequency: 0, flags: 8, hpet: 16, timer: 18 });
+#[cfg(target_pointer_width = "32")]
+layout!(Info: 12, align 4, { frequency: 0, flags: 4, hpet: 8, timer: 10 });
 
 /// The bits in which comparator and counter agree, from the registers of capabilities and of the timer.
 fn mask(capabilities: u64, timer: u64) -> u64 {
@@ -186,6 +193,21 @@ impl Drop for Hpet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Numbers and places of the members are the kernel's headers'.
+    #[test]
+    fn requests_are_those_of_the_headers() {
+        let told = [
+            ("HPET_IE_ON", IE_ON),
+            ("HPET_INFO", INFO),
+            ("HPET_EPI", EPI),
+            ("HPET_IRQFREQ", IRQFREQ),
+            ("sizeof(struct hpet_info)", size_of::<Info>() as u64),
+            ("offsetof(struct hpet_info, hi_timer)", std::mem::offset_of!(Info, timer) as u64),
+        ];
+        let Some(headers) = ioctl::tests::by_headers(&["linux/hpet.h"], &told.map(|(text, _)| text)) else { return };
+        assert_eq!(headers, told.map(|(_, own)| own));
+    }
 
     /// Registers of QEMU's, 322 s after its start: the comparator has lost the upper half of the counter.
     #[test]

@@ -17,6 +17,7 @@ pub mod handoff;
 pub mod hpet;
 pub mod identity;
 mod ioctl;
+mod layout;
 pub mod mapped;
 pub mod memory;
 pub mod mutex;

@@ -4,7 +4,7 @@ mod netlink;
 mod stamp;
 mod veth;
 
-use crate::Errno;
+use crate::{Errno, layout::layout};
 use std::{
     fs::File,
     io, mem,
@@ -92,6 +92,21 @@ struct Moving {
     attribute: u16,
     namespace: i32,
 }
+
+// include/uapi/linux/netlink.h: struct nlmsghdr is 16 bytes; include/uapi/linux/rtnetlink.h: struct ifinfomsg is the 16 behind it,
+// struct rtattr the 4 after these, and its value stands right behind. Of fixed sizes; the same for 64 and 32 bits.
+layout!(Moving: 40, align 4, {
+    header: 0,
+    family: 16,
+    padding: 17,
+    kind: 18,
+    index: 20,
+    flags: 24,
+    change: 28,
+    length: 32,
+    attribute: 34,
+    namespace: 36,
+});
 
 /// Gives a device to another network namespace, as `ip link set NAME netns` does. It comes back when that namespace ends.
 ///

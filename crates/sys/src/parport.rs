@@ -1,7 +1,7 @@
 //! A parallel port through its character device (include/uapi/linux/ppdev.h, drivers/char/ppdev.c), whose strobe is wired
 //! to its own interrupt: pin 1 to pin 10.
 
-use crate::{Errno, ioctl};
+use crate::{Errno, ioctl, layout::layout};
 use std::{fs::File, time::Duration};
 
 const KIND: u8 = b'p';
@@ -22,6 +22,9 @@ struct Frob {
     mask: u8,
     value: u8,
 }
+
+// include/uapi/linux/ppdev.h: two of `unsigned char`.
+layout!(Frob: 2, align 1, { mask: 0, value: 1 });
 
 /// A port that this process has claimed; closing it gives it back. Both threads that share it only ask the kernel.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! Policies go through the raw system calls sched_setattr and sched_getattr: musl refuses sched_setscheduler, and only
 //! these know SCHED_DEADLINE.
 
-use crate::Errno;
+use crate::{Errno, layout::layout};
 use std::fmt;
 
 /// A scheduling policy with exactly the parameters that it has, see sched(7).
@@ -79,6 +79,18 @@ struct SchedAttr {
     deadline: u64,
     period: u64,
 }
+
+// include/uapi/linux/sched/types.h: up to SCHED_ATTR_SIZE_VER0, of fixed sizes alone; the same for 64 and 32 bits.
+layout!(SchedAttr: 48, align 8, {
+    size: 0,
+    policy: 4,
+    flags: 8,
+    nice: 16,
+    priority: 20,
+    runtime: 24,
+    deadline: 32,
+    period: 40,
+});
 
 const SIZE: u32 = size_of::<SchedAttr>() as u32;
 const OTHER: u32 = libc::SCHED_OTHER as u32;

@@ -11,6 +11,9 @@ use std::sync::atomic::{
 #[repr(transparent)]
 pub struct Futex(AtomicU32);
 
+// futex(2), include/uapi/linux/futex.h: a word of 32 bits at a multiple of four, for 64 and 32 bits.
+const _: () = assert!(size_of::<Futex>() == 4 && align_of::<Futex>() == 4);
+
 impl Futex {
     /// Waits for a token and takes it. `processes` says whether another process may post.
     ///

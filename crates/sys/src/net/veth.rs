@@ -1,8 +1,8 @@
 //! Two ends of a virtual cable between network namespaces (veth(4)).
 
-use super::netlink;
+use super::{Moving, netlink};
 use crate::Errno;
-use std::{fs::File, os::fd::AsRawFd};
+use std::{fs::File, mem::offset_of, os::fd::AsRawFd};
 
 /// Attributes of a link (linux/if_link.h) that the C library's bindings do not name alike everywhere.
 const IFLA_IFNAME: u16 = 3;
@@ -13,7 +13,7 @@ const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
 
 /// What a link is described by (rtnetlink(7)), all zero: the kernel chooses.
-const IFINFOMSG: [u8; 16] = [0; 16];
+const IFINFOMSG: [u8; offset_of!(Moving, length) - offset_of!(Moving, family)] = [0; 16];
 
 /// Makes a cable: the end `here` in the calling thread's network namespace, the end `there` in the other one, as
 /// `ip link add HERE type veth peer name THERE netns OTHER` does. Both go when either namespace ends.
