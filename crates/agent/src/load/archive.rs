@@ -1,6 +1,5 @@
 //! `archive`: tar and compression of a source tree, again and again.
 
-use super::tree::memory_note;
 use crate::{
     loading::{
         Launch, Load, Surroundings, source,
@@ -102,19 +101,11 @@ impl Load for Archive {
     }
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
-        // bzip2 older than 1.0.9 prints its version and then waits for data: `versions` gives it none.
-        let there = work::versions(&["tar", self.with.program()])?;
         let asked = Self { seed: Some(self.seed.unwrap_or(around.seed)), ..self.clone() };
         let level = self.level.map(|level| format!(" -{level}")).unwrap_or_default();
-        let commands = vec![format!("tar -c -f - -C DIR . | {}{level} -c", self.with.program())];
-        let note = memory_note(DEF.name);
-        Ok(Some(Launch {
-            version: Some(there.version),
-            programs: there.programs,
-            note,
-            commands,
-            ..work::own(DEF.name, &asked)?
-        }))
+        let command = format!("tar -c -f - -C DIR . | {}{level} -c", self.with.program());
+        // bzip2 older than 1.0.9 prints its version and then waits for data: it is given none.
+        Ok(Some(work::running(&["tar", self.with.program()], command, DEF.name, &asked)?))
     }
 
     fn bear(&self) -> Option<Result<()>> {
@@ -126,18 +117,11 @@ impl Archive {
     /// Bears the load in this process until it is ended from outside.
     fn work(&self) -> Result<()> {
         let scratch = self.tree()?;
-        let work = Work::of(&COUNTS);
-        let threads = (0..self.jobs).map(|_| {
+        let chores = (0..self.jobs).map(|_| -> Chore {
             let (archive, dir) = (self.clone(), scratch.path().to_path_buf());
-            work.thread(move |work| {
-                while !work.is_over() {
-                    archive.one(&dir, work)?;
-                }
-                Ok(())
-            })
+            Box::new(move |work| archive.one(&dir, work))
         });
-        let threads = threads.collect::<Result<_>>()?;
-        work.go_on(threads)
+        work::bear(&COUNTS, chores)
     }
 
     /// The tree to archive.

@@ -1,10 +1,9 @@
 //! `compile`: a real compiler at work on a made source tree: clean, build, again and again.
 
-use super::tree::memory_note;
 use crate::{
     loading::{
         Launch, Load, Surroundings, source,
-        work::{self, Chore, Work, again_and_again, program},
+        work::{self, Chore, Work, program},
     },
     scratch::Scratch,
 };
@@ -105,18 +104,10 @@ impl Load for Compile {
     }
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
-        let there = work::versions(&[self.with.program()])?;
         let jobs = self.jobs.unwrap_or_else(|| u32::try_from(around.counted.len()).unwrap_or(1).clamp(1, 1024));
         let asked = Self { seed: Some(self.seed.unwrap_or(around.seed)), jobs: Some(jobs), ..self.clone() };
-        let commands = vec![format!("{} -O{} -I . -c UNIT.c -o UNIT.o", self.with.program(), self.level)];
-        let note = memory_note(DEF.name);
-        Ok(Some(Launch {
-            version: Some(there.version),
-            programs: there.programs,
-            note,
-            commands,
-            ..work::own(DEF.name, &asked)?
-        }))
+        let command = format!("{} -O{} -I . -c UNIT.c -o UNIT.o", self.with.program(), self.level);
+        Ok(Some(work::running(&[self.with.program()], command, DEF.name, &asked)?))
     }
 
     fn bear(&self) -> Option<Result<()>> {
@@ -127,10 +118,7 @@ impl Load for Compile {
 impl Compile {
     /// Bears the load in this process until it is ended from outside.
     fn work(&self) -> Result<()> {
-        let chore = self.clone().chore()?;
-        let work = Work::of(&COUNTS);
-        let thread = work.thread(move |work| again_and_again(chore, work))?;
-        work.go_on(vec![thread])
+        work::bear(&COUNTS, [self.clone().chore()?])
     }
 
     /// A build of all files.

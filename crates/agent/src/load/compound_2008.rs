@@ -106,7 +106,7 @@ impl Load for Compound2008 {
                 programs.extend(launch.programs);
             }
         }
-        Ok(Some(Launch { commands, programs, note: tree::memory_note(DEF.name), ..work::own(DEF.name, &asked)? }))
+        Ok(Some(Launch { commands, programs, note: work::memory_note(DEF.name), ..work::own(DEF.name, &asked)? }))
     }
 
     fn settle(&self) -> Ns {

@@ -3,9 +3,9 @@
 use crate::{
     loading::{
         Launch, Load, Surroundings, source,
-        work::{self, Chore, Work, again_and_again, program},
+        work::{self, Chore, Work, program},
     },
-    scratch::{Scratch, filesystem},
+    scratch::Scratch,
 };
 use anyhow::{Context, Result, ensure};
 use latido_model::registry::{self, Def};
@@ -74,21 +74,15 @@ impl Load for TreeLoad {
     }
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
-        let there = work::versions(&["find", "grep"])?;
+        let asked = Self { seed: Some(self.seed.unwrap_or(around.seed)), ..self.clone() };
+        let place = self.path.as_deref().unwrap_or(Path::new("DIR"));
+        let command = format!("find {}", self.arguments(place).join(" "));
+        let mut launch = work::running(&["find", "grep"], command, DEF.name, &asked)?;
         if let Some(path) = &self.path {
             ensure!(path.is_dir(), "tree: there is no directory {}", path.display());
+            launch.note = None;
         }
-        let asked = Self { seed: Some(self.seed.unwrap_or(around.seed)), ..self.clone() };
-        let note = if self.path.is_none() { memory_note(DEF.name) } else { None };
-        let place = self.path.as_deref().unwrap_or(Path::new("DIR"));
-        let commands = vec![format!("find {}", self.arguments(place).join(" "))];
-        Ok(Some(Launch {
-            version: Some(there.version),
-            programs: there.programs,
-            note,
-            commands,
-            ..work::own(DEF.name, &asked)?
-        }))
+        Ok(Some(launch))
     }
 
     fn bear(&self) -> Option<Result<()>> {
@@ -107,20 +101,10 @@ pub(super) fn chore(options: toml::Table) -> Result<Chore> {
     checked(options)?.chore()
 }
 
-/// What a person should know of the directory for temporary files.
-pub(super) fn memory_note(load: &str) -> Option<String> {
-    let dir = std::env::temp_dir();
-    let kind = filesystem(&dir).filter(|kind| kind == "tmpfs" || kind == "ramfs")?;
-    Some(format!("{load}: {} is memory ({kind}): no disk is at work; TMPDIR names another", dir.display()))
-}
-
 impl TreeLoad {
     /// Bears the load in this process until it is ended from outside.
     fn work(&self) -> Result<()> {
-        let chore = self.chore()?;
-        let work = Work::of(&COUNTS);
-        let thread = work.thread(move |work| again_and_again(chore, work))?;
-        work.go_on(vec![thread])
+        work::bear(&COUNTS, [self.chore()?])
     }
 
     /// A search of all files.

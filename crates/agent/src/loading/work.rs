@@ -1,7 +1,10 @@
 //! What the loads that latido bears itself share: counts told ten times a second, programs run, an orderly end.
 
 use super::{Launch, account, rates::ELAPSED};
-use crate::program::{self, Program};
+use crate::{
+    program::{self, Program},
+    scratch::filesystem,
+};
 use anyhow::{Context, Result};
 use latido_model::registry;
 use latido_sys::{clock::Clock::Monotonic, process};
@@ -118,6 +121,17 @@ pub fn again_and_again(mut chore: Chore, work: &Work) -> Result<()> {
     Ok(())
 }
 
+/// Bears a load in this process until it is ended from outside: each chore on a thread of its own.
+///
+/// # Errors
+/// A chore's error, no further thread, or nobody listens any more.
+pub fn bear(counts: &[&'static str], chores: impl IntoIterator<Item = Chore>) -> Result<()> {
+    let work = Work::of(counts);
+    let threads = chores.into_iter().map(|chore| work.thread(move |work| again_and_again(chore, work)));
+    let threads = threads.collect::<Result<_>>()?;
+    work.go_on(threads)
+}
+
 /// Ends the programs that this load started: all of its process group, where that is its own. The signal reaches this
 /// process too, which has heard of its end already.
 fn end_programs() {
@@ -211,6 +225,24 @@ pub fn own(name: &str, options: &impl serde::Serialize) -> Result<Launch> {
     let word = if options.is_empty() { name.to_string() } else { format!("{name}:{}", options.join(",")) };
     let argv = vec![file.to_string_lossy().into_owned(), "load".into(), word];
     Ok(Launch { version: Some(env!("CARGO_PKG_VERSION").into()), ..Launch::of(argv) })
+}
+
+/// The same of a load that runs other programs among temporary files: with their versions, the command that it carries out, and
+/// a note where those files are in memory.
+///
+/// # Errors
+/// As [`versions`] and [`own`].
+pub fn running(programs: &[&str], command: String, name: &str, options: &impl serde::Serialize) -> Result<Launch> {
+    let Installed { version, programs } = versions(programs)?;
+    let (commands, note) = (vec![command], memory_note(name));
+    Ok(Launch { version: Some(version), programs, note, commands, ..own(name, options)? })
+}
+
+/// What a person should know of the directory for temporary files.
+pub fn memory_note(load: &str) -> Option<String> {
+    let dir = std::env::temp_dir();
+    let kind = filesystem(&dir).filter(|kind| kind == "tmpfs" || kind == "ramfs")?;
+    Some(format!("{load}: {} is memory ({kind}): no disk is at work; TMPDIR names another", dir.display()))
 }
 
 #[cfg(test)]
