@@ -2,7 +2,7 @@
 //! it that ssh could take for an option or a shell for a command, and a plan that names it is printed and read as the same.
 #![no_main]
 
-use latido::{cli::known::CATALOGUE, target::named};
+use latido::{cli::known::CATALOGUE, machines::named};
 use latido_model::plan::{expand, parse::parse, print};
 use libfuzzer_sys::fuzz_target;
 

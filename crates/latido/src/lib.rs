@@ -6,8 +6,11 @@ mod durable;
 pub mod host;
 pub mod import;
 pub mod lab;
+pub mod machines;
 pub mod output;
 mod person;
 pub mod stop;
 pub mod store;
-pub mod target;
+
+// As `host/kernels.rs` and `host/sessions.rs` still call it.
+use machines as target;

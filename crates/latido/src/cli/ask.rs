@@ -1,7 +1,7 @@
 //! One question to a target's agent and its answer, for the commands that measure nothing.
 
+use crate::machines::{self, Unavailable, session::Session};
 use crate::output;
-use crate::target::{self, Unavailable, session::Session};
 use anyhow::{Context, Result};
 use latido_model::{
     cell::{LOCAL, RUNNING},
@@ -60,7 +60,7 @@ impl Ask<'_> {
 }
 
 fn answered(target: &str, request: &Request, stopped: &dyn Fn() -> bool, hear: &mut dyn FnMut(Reply)) -> Result<()> {
-    let target = target::named(target)?;
+    let target = machines::named(target)?;
     let mut session: Session = match target.open(RUNNING, 1, stopped) {
         Ok(session) => session,
         Err(Unavailable::NotHad(reason)) => anyhow::bail!(reason),
@@ -74,7 +74,7 @@ fn answered(target: &str, request: &Request, stopped: &dyn Fn() -> bool, hear: &
     let said = session.abandon();
     latido_agent::fault::point("host");
     // It died or was lost: what it may have left goes back at once.
-    for told in target::recovered(target.as_ref(), RUNNING, 1, &|| false) {
+    for told in machines::recovered(target.as_ref(), RUNNING, 1, &|| false) {
         output::tell(&format!("warning: {told}"));
     }
     answered.map_err(|error| if said.is_empty() { error } else { error.context(said) })

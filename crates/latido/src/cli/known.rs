@@ -1,6 +1,6 @@
 //! What this version measures with, as the words of the command line ask for it.
 
-use crate::target;
+use crate::machines;
 use latido_agent::catalogue::Installed;
 use latido_model::{
     catalogue::{Catalogue, Kind, List},
@@ -17,7 +17,7 @@ pub fn list(kind: Kind) -> List<'static> {
 
 /// What `--on` takes.
 pub fn targets() -> String {
-    let all: Vec<String> = target::TARGETS.iter().filter(|def| !def.for_tests).map(target::Def::written).collect();
+    let all: Vec<String> = machines::TARGETS.iter().filter(|def| !def.for_tests).map(machines::Def::written).collect();
     format!("The machine: {} [default: local]", all.join(" or "))
 }
 
@@ -26,7 +26,7 @@ pub fn targets() -> String {
 /// # Errors
 /// There is no such target.
 pub fn target(text: &str) -> Result<String, String> {
-    target::named(text).map(|_| text.into()).map_err(|error| format!("{error:#}"))
+    machines::named(text).map(|_| text.into()).map_err(|error| format!("{error:#}"))
 }
 
 /// The value of `--wait` and `--budget`.

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::stop::StopRequests;
 use crate::{
+    machines::{self, session::Session},
     store::{self, Draft, Incoming},
-    target::{self, session::Session},
 };
 use anyhow::{Result, anyhow};
 use latido_model::{
@@ -292,7 +292,7 @@ impl Listener<'_> {
             start_to_armed_ns: self
                 .armed_at
                 .checked_sub(super::started_ns())
-                .filter(|_| self.armed_at > 0 && target::is_local(&self.cell.target)),
+                .filter(|_| self.armed_at > 0 && machines::is_local(&self.cell.target)),
         };
         let written = refused.map_or_else(|| self.draft.finish_cell(number, record, &host), Err);
         latido_agent::fault::point("host");

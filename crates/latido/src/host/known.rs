@@ -1,7 +1,7 @@
 //! What the targets say of the cells of a run, put together block by block.
 
 use super::sessions::BootBlock;
-use crate::target::is_local;
+use crate::machines::is_local;
 use anyhow::{Context, Result, ensure};
 use latido_model::{
     cell::Cell,

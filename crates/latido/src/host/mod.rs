@@ -17,9 +17,9 @@ mod traced_program;
 mod verdict;
 
 use crate::{
+    machines,
     stop::StopRequests,
     store::{self, Contents, Draft, New, Todo},
-    target,
 };
 use anyhow::{Context, Result};
 use conduct::Place;
@@ -281,7 +281,7 @@ fn one(
             return Ok(Ended::Infra(reason));
         }
     };
-    if target::is_local(&cell.target) {
+    if machines::is_local(&cell.target) {
         stay_on(housekeeping);
     }
     let ended = conduct::cell(draft, cell, place, session, stops, screen);
