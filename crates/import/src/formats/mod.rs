@@ -6,6 +6,9 @@ mod cyclictest;
 mod cyclictest_json;
 mod cyclictest_screen;
 pub mod cyclictest_v;
+// The worked example of CONTRIBUTING.md: the tests compile it.
+#[cfg(test)]
+mod hackbench;
 mod hgrm;
 mod hlog;
 mod hwlatdetect;
@@ -92,4 +95,26 @@ pub fn recognised(bytes: &[u8]) -> Vec<&'static Format> {
 fn of_one_tool(one: &str, other: &str) -> bool {
     let tool = |name: &str| name.split('-').next().map(str::to_owned);
     tool(one) == tool(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Asked, Interval};
+
+    #[test]
+    fn the_worked_example_is_an_import() {
+        let text = |time: &str| {
+            format!(
+                "Running in process mode with 10 groups using 40 file descriptors each (== 400 tasks)\nTime: {time}"
+            )
+        };
+        let whole = text("0.054\n");
+        assert!((hackbench::FORMAT.recognise)(whole.as_bytes()) && recognised(whole.as_bytes()).is_empty());
+        let import = |text: &str| hackbench::FORMAT.import(text.as_bytes(), &Asked::default());
+        let imported = import(&whole).unwrap();
+        assert_eq!(imported.series[0].max, Some(Interval::between(54_000_000, 54_999_999)));
+        assert!(import(&text("0.05")).unwrap_err().to_string().contains("line 2 has no end"));
+        assert!(import(&text("soon\n")).unwrap_err().to_string().contains("line 2: `soon`"));
+    }
 }

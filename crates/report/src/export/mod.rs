@@ -7,6 +7,9 @@ pub mod cells;
 mod cyclictest;
 pub mod exposition;
 pub mod format;
+// The worked example of CONTRIBUTING.md: the tests compile it.
+#[cfg(test)]
+mod graphite;
 mod hgrm;
 mod hlog;
 mod junit;

@@ -123,6 +123,18 @@ fn each_format_has_a_name_of_its_own() {
     assert!(error.contains("did you mean `junit`?") && error.contains("ktap, junit, lava"), "{error}");
 }
 
+#[test]
+fn the_worked_example_is_an_export() {
+    let mut fixture = fixture("quick");
+    let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
+    let runs = [judged(&fixture, run)];
+    let Writer::File(write) = graphite::EXPORT.write else { panic!("it is one file") };
+    let written = write(&Exported { runs: &runs, source: &fixture, options: options() }).unwrap();
+    let text = String::from_utf8(written.bytes).unwrap();
+    assert!(text.contains("latido.wakeup-quick-cpus-0-1.cpu-1.latency.max.ns 420181 "), "{text}");
+    assert_eq!(written.left_out, ["004 wakeup, refused, cpus 0,1: inconclusive: its figures are not in it"]);
+}
+
 /// What a format must be told is asked for by name; formats of one distribution name the cells that there are.
 #[test]
 fn what_is_needed_is_asked_for() {
