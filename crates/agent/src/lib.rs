@@ -1,5 +1,7 @@
 //! What runs on the machine under test: probes, loads and tunings, the processes that carry them, and whatever puts the
 //! machine back as it was.
+//!
+//! It does not decide what is measured, stores no run, judges none and draws nothing: the host does.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "its stdout is the stream to whoever started it, never a terminal")]
 

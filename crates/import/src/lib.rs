@@ -1,4 +1,5 @@
-//! What other tools wrote, read as what it says and no more: bytes in, [`Imported`] out. It knows no run and no record.
+//! What other tools wrote, read as what it says and no more: bytes in, [`Imported`] out. It opens no file, stores
+//! nothing and judges nothing: it knows no run and no record.
 
 pub mod args;
 pub mod cost;

@@ -1,5 +1,8 @@
 //! The words of latido as types: units and CPU sets, plans and cells, records and what is stored of them, the protocol
 //! between host and agent. Pure: nothing here asks a machine anything.
+//!
+//! It measures nothing, stores nothing and judges nothing: it says what a word means, and the crates above do something
+//! with it.
 #![forbid(unsafe_code)]
 
 pub mod catalogue;

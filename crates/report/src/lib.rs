@@ -1,5 +1,7 @@
 //! From stored runs to what people read: judgements, tables, figures, pages. Pure functions of runs: nothing here asks a
 //! machine anything, and what must be known of a probe lies in the run.
+//!
+//! It opens and writes no file, measures nothing and changes no run: it returns text and bytes, and crate `latido` writes them.
 #![forbid(unsafe_code)]
 
 pub mod by_trace;

@@ -1,5 +1,8 @@
 //! The measuring loops and the memory they write to: no allocation, no lock and no panic inside a loop.
 //!
+//! It does not choose CPUs, set policies, lock memory or write files: crate `agent` prepares a thread and takes what the
+//! loop recorded.
+//!
 //! A measurement goes through five steps, each thread on its own:
 //!
 //! 1. allocate: [`recorder::new`] gives the [`Recorder`] (the writing end, for the measuring thread) and the

@@ -3,6 +3,8 @@
 //! One run: [`quantile`], [`exceed`], [`absence`], [`seen`] and the [`tail`] behind its gate. Several systems: [`two`] and
 //! [`factorial`], where the unit is the repeat. Over time: [`change`]. What cannot be said is a [`Refusal`] with its reason
 //! or `None`; no function returns NaN, and what is drawn at random is drawn from a fixed seed.
+//!
+//! It reads nothing, knows no unit, probe or run, and prints nothing: crate `report` puts its answers into words.
 
 pub mod absence;
 pub mod change;

@@ -2,6 +2,8 @@
 //!
 //! This is the only crate of latido with unsafe code; every block states why it is sound.
 //!
+//! It decides nothing and logs nothing: each function makes its calls, and the caller gets the answer of the kernel.
+//!
 //! Which door to the kernel: a facility that measuring threads use (clocks, scheduling, affinity, timer slack, locked
 //! memory, timers, mutexes, handoffs, signals to a thread, resource usage), or that only unsafe code can reach (what a child
 //! sets up before it becomes its program, memory shared between processes, as whom a thread reaches files), has its file

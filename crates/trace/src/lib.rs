@@ -2,6 +2,8 @@
 //!
 //! Pure: bytes in, events out. Nothing is opened, nothing is copied that need not be, and whatever the bytes say, nothing
 //! panics, hangs, or allocates more than they could hold.
+//!
+//! It records nothing and judges nothing: crate `agent` has the kernel trace, crate `report` says what a trace means for a run.
 
 pub mod accounts;
 pub mod bytes;
