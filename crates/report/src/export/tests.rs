@@ -105,11 +105,13 @@ fn texts_of(exported: &Exported) -> Vec<(&'static str, String)> {
 /// What each format looks like; of the long ones the beginning.
 #[test]
 fn each_format_is_what_it_was() {
+    let mut all = String::new();
     for (name, text) in texts("quick") {
         let shown = text.lines().take(120).map(|line| line.chars().take(240).collect::<String>());
-        insta::assert_snapshot!(name, shown.collect::<Vec<_>>().join("\n"));
+        all.push_str(&format!("==== {name}\n{}\n", shown.collect::<Vec<_>>().join("\n")));
         assert!(text.ends_with('\n') && !text.contains("NaN") && !text.contains("null"), "{name}");
     }
+    insta::assert_snapshot!(all);
 }
 
 #[test]
