@@ -14,6 +14,3 @@ pub mod output;
 mod person;
 pub mod stop;
 pub mod store;
-
-// As `host/kernels.rs` and `host/sessions.rs` still call it.
-use machines as target;

@@ -179,7 +179,7 @@ fn run<'a>(part: &RunPart<'a>) -> RunView<'a> {
         plan: &meta.plan,
         latido: &meta.latido,
         when: words::between(&meta.started, meta.finished.as_deref()),
-        command: latido_model::written::shell(&meta.command),
+        command: part.commands.iter().map(|line| latido_model::written::shell(line)).collect::<Vec<_>>().join("\n"),
         plan_toml: part.plan_toml,
         year: meta.started.get(..4).unwrap_or_default(),
     }

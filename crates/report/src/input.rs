@@ -71,7 +71,7 @@ impl<'a> Declared<'a> {
 /// One run of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct RunPart<'a> {
-    /// `run.json`; a configuration's members name its `id`, and its `command` is the "run it again" line.
+    /// `run.json`; a configuration's members name its `id`.
     pub meta: &'a Meta,
     /// The judgement of the run.
     pub judgement: &'a Judgement,
@@ -79,6 +79,8 @@ pub struct RunPart<'a> {
     pub word: &'a str,
     /// The plan as stored.
     pub plan_toml: &'a str,
+    /// As of [`crate::judged::JudgedRun::commands`].
+    pub commands: &'a [Vec<String>],
 }
 
 impl RunPart<'_> {

@@ -41,7 +41,7 @@ impl Root {
         if self.directory == Path::new("/") { Self::default() } else { self }
     }
 
-    /// The tree under a directory with a kernel of its own, for tests that change it.
+    /// The tree under a directory with a simulated kernel, for tests that change it.
     #[cfg(any(test, debug_assertions))]
     pub fn simulated(directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();

@@ -243,24 +243,6 @@ fn shipped_studies_have_cells_for_the_running_kernel() {
     }
 }
 
-/// A plan that repeats a publication says of each of its expectations whose sentence it is, and no sentence of the publication is there
-/// twice.
-#[test]
-fn every_shipped_expectation_says_whose_sentence_it_is() {
-    for (name, text) in shipped::PLANS {
-        let plan = parse(name, text).unwrap();
-        assert!(plan.source.is_some() || plan.expect.iter().all(|one| one.of.is_none()), "{name}");
-        let mut said = BTreeSet::new();
-        for one in plan.expect.iter().filter(|_| plan.source.is_some()) {
-            assert!(one.of.is_some(), "{name}: {one}");
-            assert!(said.insert(one.claim.clone()), "{name}: {:?}", one.claim);
-        }
-        for one in &plan.unjudged {
-            assert!(said.insert(Some(one.claim.clone())), "{name}: {}", one.claim);
-        }
-    }
-}
-
 /// `where` and `than` take the labels of the probe's series, and no others.
 #[test]
 fn labels_are_axes_of_expectations() {
@@ -410,52 +392,4 @@ proptest::proptest! {
         proptest::prop_assert!(count <= samples && (count > 0) == (samples > 0));
         proptest::prop_assert_eq!(parse("printed", &print::plan(&small)).unwrap(), small);
     }
-}
-
-/// Whose sentence an expectation is, which kernel is which, and what nothing decides: each complaint names what is missing.
-#[test]
-fn the_keys_of_a_study_are_checked() {
-    let source = "[source]\ntitle = \"Of latencies\"\nauthor = \"A\"\nyear = 2019\n";
-    let plan = |source: &str, expect: &str, rest: &str| {
-        format!(
-            "schema = 1\nname = \"x\"\n{source}[[group]]\nprobe = [\"null\"]\nkernel = [\"running\", \"rt\"]\n[[expect]]\nmetric = \
-             \"null.latency.max\"\nop = \"<\"\nvalue = \"1us\"\n{expect}\n{rest}"
-        )
-    };
-    let said = "claim = \"It is short\"\nof = \"study\"\nconclusion = \"C4\"";
-    let kernel = "[[kernel]]\nname = \"rt\"\npreemption = [\"rt\", \"lazy\"]\nboot = [\"threadirqs\"]\noptions = { RCU_BOOST = false }\n";
-    let unjudged = "[[unjudged]]\nconclusion = \"5\"\nclaim = \"Tuning matters\"\nwhy = \"no figure\"\n";
-    let sound = parse("x", &plan(source, said, &format!("{kernel}{unjudged}"))).unwrap();
-    assert_eq!(sound.expect[0].of, Some(Sentence::Study("C4".into())));
-    assert_eq!(without_lines(parse("again", &print::plan(&sound)).unwrap()), without_lines(sound));
-    let ours = parse("x", &plan(source, "of = \"ours\"", "")).unwrap();
-    assert_eq!(ours.expect[0].of, Some(Sentence::Ours));
-    for (plan, answer) in [
-        (plan("", said, ""), "`of` is for plans that repeat a publication"),
-        (plan("", "", unjudged), "`unjudged` is for plans that repeat a publication"),
-        (plan(source, "claim = \"a\"\nof = \"study\"", ""), "needs `conclusion`, its number"),
-        (plan(source, "of = \"study\"\nconclusion = \"1\"", ""), "needs the key `claim`"),
-        (plan(source, "of = \"ours\"\nconclusion = \"1\"", ""), "`conclusion` goes with `of = \"study\"`"),
-        (plan(source, "conclusion = \"1\"", ""), "`conclusion` goes with `of = \"study\"`"),
-        (plan(source, "of = \"your\"", ""), "nobody called `your` (did you mean `ours`?)"),
-        (plan("", "", "[[kernel]]\nname = \"rtt\"\npreemption = [\"rt\"]"), "has a kernel `rtt` (did you mean `rt`?)"),
-        (plan("", "", "[[kernel]]\nname = \"rt\""), "says none of `preemption`, `boot` and `options`"),
-        (
-            plan("", "", "[[kernel]]\nname = \"rt\"\npreemption = [\"ful\"]"),
-            "no preemption model `ful` (did you mean `full`?)",
-        ),
-        (plan("", "", &kernel.replace("false", "7")), "`RCU_BOOST` is an option of the kernel: true or false"),
-        (plan("", "", &format!("{kernel}{kernel}")), "the kernel `rt` is described twice"),
-        (
-            plan("kernel_as = \"rtt\"\n", "", ""),
-            "the plan has no kernel `rtt` (did you mean `rt`?); it has rt, running",
-        ),
-    ] {
-        let problem = parse("x", &plan).unwrap_err().to_string();
-        assert!(problem.contains(answer), "{answer}: {problem}");
-    }
-    let over = Overrides { kernel_as: Some(("rt".into(), Place::word("--as kernel=rt"))), ..Overrides::default() };
-    let (taken, _) = parse::read("x", &plan(source, said, kernel), &over, &Installed).unwrap();
-    assert_eq!(taken.kernel_as.as_deref(), Some("rt"));
-    assert_eq!(without_lines(parse("again", &print::plan(&taken)).unwrap()), without_lines(taken));
 }

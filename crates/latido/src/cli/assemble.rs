@@ -82,7 +82,7 @@ fn multi_cpu(plan: &mut Plan) -> Result<(), Usage> {
 /// The size of a plan for guests, which take the host many times as long as they count.
 const LABORATORY: &str = "laboratory";
 
-/// Has the cells of the laboratory measure the guest's one CPU where the plan names others; what is said of it.
+/// Has the cells of the laboratory measure the guest's one CPU where the plan names others; returns the note that says so.
 fn on_the_guests_cpu(plan: &mut Plan) -> Option<String> {
     let mut moved = Vec::new();
     for group in plan.groups.iter_mut().filter(|group| group.target.iter().all(|target| target == LAB)) {

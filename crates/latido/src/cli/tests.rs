@@ -133,6 +133,36 @@ fn flags_change_a_plan_file() {
     assert_eq!(cell.probe.options["samples"].as_integer(), Some(3));
 }
 
+/// A study in the laboratory has the size for it and measures the guest's one CPU; what the command line names stays.
+#[test]
+fn a_study_in_the_laboratory_has_its_size_and_cpu() {
+    let cpus =
+        |plan: &Plan| plan.groups.iter().map(|group| group.conditions.cpus.clone().unwrap().to_string()).collect();
+    let study = |flags: &[&str]| plan(&[&["scheduling-latency", "--seed", "7"], flags].concat()).unwrap();
+    let (here, there) = (study(&[]), study(&["--on", "lab"]));
+    assert_eq!((here.sized.as_deref(), there.sized.as_deref()), (None, Some("laboratory")));
+    let each: [Vec<String>; 2] = [cpus(&here), cpus(&there)];
+    assert!(each[0].iter().all(|cpus| cpus == "1") && each[1].iter().all(|cpus| cpus == "0"), "{each:?}");
+    let kept: Vec<String> = cpus(&study(&["--on", "lab", "-c", "1"]));
+    assert!(kept.iter().all(|cpus| cpus == "1"), "{kept:?}");
+    // A plan without that size keeps its own.
+    assert_eq!(plan(&["quick", "--on", "lab", "--kernel", "6.12-rt"]).unwrap().sized, None);
+}
+
+#[test]
+fn the_running_kernel_is_taken_for_one_of_the_plans() {
+    let taken = plan(&["scheduling-latency", "--as", "kernel=rt"]).unwrap();
+    assert_eq!(taken.kernel_as.as_deref(), Some("rt"));
+    for (line, answer) in [
+        (&["scheduling-latency", "--as", "kernel=rtt"][..], "the plan has no kernel `rtt` (did you mean `rt`?)"),
+        (&["scheduling-latency", "--as", "rt"], "--as kernel=NAME"),
+        (&["wakeup", "--as", "kernel=rt"], "a plan names kernels, and `wakeup` is a probe"),
+    ] {
+        let error = plan(line).unwrap_err();
+        assert!(error.starts_with("usage: ") && error.contains(answer), "{error}");
+    }
+}
+
 #[test]
 fn flags_that_spoil_a_plan_file_are_to_blame_themselves() {
     let dir = tempfile::tempdir().unwrap();

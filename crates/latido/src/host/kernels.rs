@@ -2,8 +2,8 @@
 
 use super::screen::Screen;
 use crate::{
+    machines::{self, Unavailable},
     stop::Stopped,
-    target::{self, Unavailable},
 };
 use anyhow::{Context, Result};
 use latido_model::{
@@ -38,7 +38,7 @@ struct Running {
 /// Whether a target has a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Had {
-    /// The target is asked for it by its name.
+    /// The target knows it by its name.
     AsNamed,
     /// It is the one that runs there.
     Running,
@@ -94,7 +94,7 @@ impl Kernels {
 
 /// What a target's machine says of its kernel.
 fn asked(all: &[Named], name: &str, stopped: Stopped<'_>) -> Result<Running> {
-    let mut session = match target::named(name)?.open(RUNNING, 1, stopped) {
+    let mut session = match machines::named(name)?.open(RUNNING, 1, stopped) {
         Ok(session) => session,
         Err(Unavailable::NotHad(reason)) => return Ok(Running { name: None, what: reason }),
         Err(Unavailable::Failed(error)) => return Err(error.context(format!("target `{name}`"))),
@@ -137,7 +137,7 @@ mod tests {
         // None of the plan's is measured as what runs.
         assert_eq!(of(None, RUNNING), Had::AsNamed);
         assert_eq!(of(None, "rt"), Had::Other("kernel `rt`: local runs another (preemption none)".into()));
-        // What the plan does not describe, the target is asked for.
+        // latido asks the target for what the plan does not describe.
         assert_eq!(of(Some("stock"), "xenomai"), Had::AsNamed);
         assert_eq!(kernels(Some("stock")).of_block("lab", "rt"), Had::AsNamed);
     }

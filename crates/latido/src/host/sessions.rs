@@ -4,8 +4,8 @@ use super::{
     kernels::{Had, Kernels},
     screen::Screen,
 };
+use crate::machines::{self, Target, Unavailable, recovered, session::Session};
 use crate::stop::StopRequests;
-use crate::target::{self, Target, Unavailable, recovered, session::Session};
 use anyhow::{Context, Result};
 use latido_model::{
     cell::{Cell, RUNNING},
@@ -94,7 +94,7 @@ impl Sessions {
         };
         let target = match self.targets.entry(block.target.clone()) {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
-            std::collections::btree_map::Entry::Vacant(new) => new.insert(target::named(&block.target)?),
+            std::collections::btree_map::Entry::Vacant(new) => new.insert(machines::named(&block.target)?),
         };
         let mut session = match target.open(kernel, block.boot, &|| stops.count() > 0) {
             Ok(session) => session,

@@ -52,7 +52,7 @@ pub struct Overrides {
     pub options: Vec<ProbeOption>,
     /// The size asked for, by its name.
     pub size: Option<(String, Place)>,
-    /// The size that is taken where the plan has it and none is asked for.
+    /// The size that the plan gets where it has it and the command line names none.
     pub preferred_size: Option<String>,
     /// The seed asked for.
     pub seed: Option<u64>,

@@ -11,22 +11,15 @@ use latido_model::{
 pub fn merged(all: Vec<JudgedRun>, source: &dyn SeriesSource) -> Vec<JudgedRun> {
     let mut kept: Vec<JudgedRun> = Vec::new();
     for one in all {
-        match kept.iter_mut().find(|known| belong_together(&known.run, &one.run)) {
-            Some(known) => {
-                let (plan_toml, published) = (std::mem::take(&mut known.plan_toml), known.published);
-                let first = std::mem::replace(&mut known.run, nothing());
-                *known = JudgedRun::new(both(first, one.run), plan_toml, source);
-                known.published = published;
+        match kept.iter().position(|known| belong_together(&known.run, &one.run)) {
+            Some(at) => {
+                let first = kept.remove(at);
+                kept.insert(at, both(first, one, source));
             }
             None => kept.push(one),
         }
     }
     kept
-}
-
-fn nothing() -> Run {
-    let (dir, meta, plan) = Default::default();
-    Run { dir, meta, plan, cells: Vec::new(), problems: Vec::new(), damaged: false, at_work: false }
 }
 
 /// Whether two runs are of one plan that describes kernels, on one machine, and no cell was measured in both.
@@ -53,20 +46,20 @@ fn is_same(a: &Cell, b: &Cell) -> bool {
 }
 
 /// The cells of both: of each the one that was measured.
-fn both(mut a: Run, b: Run) -> Run {
-    for other in b.cells.into_iter().filter(|cell| cell.skipped().is_none()) {
-        if let Some(own) = a.cells.iter_mut().find(|own| own.written == other.written) {
+fn both(first: JudgedRun, second: JudgedRun, source: &dyn SeriesSource) -> JudgedRun {
+    let (mut run, other) = (first.run, second.run);
+    for cell in other.cells.into_iter().filter(|cell| cell.skipped().is_none()) {
+        if let Some(own) = run.cells.iter_mut().find(|own| own.written == cell.written) {
             // Members name the run and the number of a cell: these are the merged run's.
-            *own = StoredCell { number: own.number, ..other };
+            *own = StoredCell { number: own.number, ..cell };
         }
     }
-    a.meta.id = format!("{} + {}", a.meta.id, b.meta.id);
-    a.meta.command.push("+".into());
-    a.meta.command.extend(b.meta.command);
-    a.problems.extend(b.problems);
-    a.damaged |= b.damaged;
-    a.at_work |= b.at_work;
-    a
+    run.meta.id = format!("{} + {}", run.meta.id, other.meta.id);
+    run.problems.extend(other.problems);
+    run.damaged |= other.damaged;
+    run.at_work |= other.at_work;
+    let commands = first.commands.into_iter().chain(second.commands).collect();
+    JudgedRun { commands, published: first.published, ..JudgedRun::new(run, first.plan_toml, source) }
 }
 
 #[cfg(test)]
@@ -95,7 +88,7 @@ mod tests {
         };
         fixture.run.plan.kernels = vec![named("stock", Model::Full), named("rt", Model::Rt)];
         fixture.run.meta.id = name.into();
-        let run = std::mem::replace(&mut fixture.run, nothing());
+        let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
         JudgedRun::new(run, String::new(), &fixture)
     }
 
@@ -113,6 +106,7 @@ mod tests {
             .map(|cell| (cell.number, cell.cell.kernel.as_str()))
             .collect();
         assert_eq!(measured, [(1, "stock"), (2, "rt")]);
+        assert_eq!(all[0].commands.len(), 2);
     }
 
     /// Two runs of the same kernel are two runs, and so are runs of two machines.

@@ -27,6 +27,8 @@ pub struct JudgedRun {
     pub run: Run,
     /// The plan's text, as stored.
     pub plan_toml: String,
+    /// The command lines that ran it: several where runs of several kernels were put together.
+    pub commands: Vec<Vec<String>>,
     /// What follows from it.
     pub judgement: Judgement,
     /// The verdict's word for people.
@@ -46,9 +48,11 @@ impl JudgedRun {
     pub fn new(run: Run, plan_toml: String, source: &dyn SeriesSource) -> Self {
         let judgement = judging::of_run(&run, source);
         let word = decide::word(&run, &judgement);
+        let commands = vec![run.meta.command.clone()];
         Self {
             run,
             plan_toml,
+            commands,
             judgement,
             word,
             explained: Vec::new(),
@@ -83,6 +87,7 @@ pub fn input<'a>(all: &'a [JudgedRun], found: &'a Configurations) -> ReportInput
         judgement: &one.judgement,
         word: &one.word,
         plan_toml: &one.plan_toml,
+        commands: &one.commands,
     };
     let title = all.first().map(|one| one.run.plan.about.clone().unwrap_or_else(|| one.run.meta.plan.clone()));
     let problems = all.iter().flat_map(|one| one.run.problems.clone()).chain(found.problems.clone()).collect();

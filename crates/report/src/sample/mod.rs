@@ -342,6 +342,7 @@ impl SampleRun {
             judgement: &self.judgement,
             word: "DOES NOT HOLD",
             plan_toml: "schema = 1\nname = \"sample\"\n",
+            commands: std::slice::from_ref(&self.meta.command),
         };
         ReportInput {
             title: "Three preemption models".into(),

@@ -63,9 +63,11 @@ pub fn all(lookup: Lookup) -> Vec<DeclaredTable> {
     };
     let both = |(at, table): (usize, &Table)| {
         let stem = format!("table-{}", stem(table, at));
-        let side =
-            if is_emulated(lookup, table) { [Some(Side::Ours), Some(Side::Study)] } else { [Some(Side::Both), None] };
-        side.into_iter().flatten().map(move |side| one(lookup, table, &stem, side)).collect::<Vec<_>>()
+        let entry = |row: &Pick, column| lookup.entry(&row.with(column), &table.printed, &table.statistics, table.over);
+        let row = |row| table.columns.iter().map(|column| entry(row, column)).collect();
+        let entries: Vec<Vec<Entry>> = table.rows.iter().map(row).collect();
+        let sides: &[Side] = if is_emulated(&entries) { &[Side::Ours, Side::Study] } else { &[Side::Both] };
+        sides.iter().map(|side| one(lookup, table, side.all(&entries), &stem, *side)).collect::<Vec<_>>()
     };
     tables.iter().enumerate().flat_map(both).collect()
 }
@@ -82,14 +84,21 @@ enum Side {
 }
 
 /// Whether a table has printed numbers, and emulated ones of ours that nobody may divide by them.
-fn is_emulated(lookup: Lookup, table: &Table) -> bool {
-    let entry = |row: &Pick, column| lookup.entry(&row.with(column), &table.printed, &table.statistics, table.over);
-    let all = || table.rows.iter().flat_map(|row| table.columns.iter().map(move |column| entry(row, column)));
-    let has = |of: &dyn Fn(&Figured) -> bool| all().any(|entry| entry.figures.iter().any(of));
+fn is_emulated(entries: &[Vec<Entry>]) -> bool {
+    let has = |of: &dyn Fn(&Figured) -> bool| entries.iter().flatten().flat_map(|entry| &entry.figures).any(of);
     has(&|one| one.emulated) && has(&|one| one.printed.is_some())
 }
 
 impl Side {
+    /// All entries as this side of the table has them.
+    fn all<'r, 'a>(self, entries: &[Vec<Entry<'r, 'a>>]) -> Vec<Vec<Entry<'r, 'a>>> {
+        let entry = |one: &Entry<'r, 'a>| Entry {
+            figures: one.figures.iter().cloned().map(|figured| self.of(figured)).collect(),
+            ..*one
+        };
+        entries.iter().map(|row| row.iter().map(entry).collect()).collect()
+    }
+
     /// A number as this side of the table has it.
     fn of(self, one: Figured) -> Figured {
         match self {
@@ -101,17 +110,9 @@ impl Side {
     }
 }
 
-fn one(lookup: Lookup, table: &Table, stem: &str, side: Side) -> DeclaredTable {
+fn one(lookup: Lookup, table: &Table, entries: Vec<Vec<Entry>>, stem: &str, side: Side) -> DeclaredTable {
     let mut notes: Vec<String> = table.note.iter().cloned().collect();
     notes.extend((side == Side::Ours).then(|| NO_TIMES.to_owned()));
-    let mut entries: Vec<Vec<Entry>> = Vec::new();
-    for row in &table.rows {
-        let cell = |column| {
-            let entry = lookup.entry(&row.with(column), &table.printed, &table.statistics, table.over);
-            Entry { figures: entry.figures.into_iter().map(|one| side.of(one)).collect(), ..entry }
-        };
-        entries.push(table.columns.iter().map(cell).collect());
-    }
     for (row, entries) in table.rows.iter().zip(&entries) {
         for (column, entry) in table.columns.iter().zip(entries) {
             let doubts = entry.figures.iter().filter(|one| !one.doubt.is_empty());
@@ -238,7 +239,7 @@ fn row_of(name: String, unit: Option<Unit>, entries: Vec<Entry>, (apart, side): 
     Row { name, unit: unit.map(|unit| unit.name).unwrap_or_default(), cells, figures }
 }
 
-/// What is said of a table of emulated numbers.
+/// The note below a table of emulated numbers.
 const NO_TIMES: &str =
     "Emulated instructions are no microseconds of the study's machine: compare their order and sign, not their size.";
 

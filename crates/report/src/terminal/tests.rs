@@ -9,6 +9,7 @@ use crate::judge::{
     outcome::Outcome,
 };
 use latido_model::{
+    plan::Unjudged,
     record::Skip,
     sample::{Fixture, cell, probing, quiet, record, under, with_spike},
 };
@@ -241,4 +242,35 @@ fn bad_news_is_painted_without_moving_anything() {
         (text + rest).trim_end().to_string()
     };
     assert_eq!(painted.iter().map(stripped).collect::<Vec<_>>(), plain);
+}
+
+/// Sentences of a study that have no figures share a line for each reason, with their numbers; few of them stand alone.
+#[test]
+fn many_sentences_without_figures_share_a_line() {
+    let sentence = |number: &str| ExpectJudgement {
+        text: "a < b".into(),
+        condition: "a < b".into(),
+        claim: Some(format!("sentence {number}")),
+        of_study: true,
+        conclusion: Some(number.into()),
+        verdict: Verdict::Inconclusive,
+        outcome: Outcome::NotMeasured,
+        decision: Some(Decision {
+            place: "wakeup".into(),
+            measured: Measured::Nothing(Some("no such kernel".into())),
+            alike: 0,
+        }),
+        each: Vec::new(),
+    };
+    let said = |numbers: &[&str]| {
+        let expectations = numbers.iter().map(|number| sentence(number)).collect();
+        let unjudged = vec![Unjudged { conclusion: "9".into(), claim: "it pays".into(), why: "no figure".into() }];
+        let judgement = Judgement { expectations, unjudged, ..of_run(&busy().run, &busy()) };
+        super::statements::lines(&judgement, Style { width: 100, color: false }).join("\n")
+    };
+    let many = said(&["1", "1", "2", "3", "3", "4"]);
+    assert!(many.contains("not measured  6 sentences of 1, 2, 3, 4: no such kernel"), "{many}");
+    assert!(!many.contains("sentence 1") && many.contains("not judged    9: it pays: no figure"), "{many}");
+    let few = said(&["1", "2"]);
+    assert!(few.contains("not measured  1: sentence 1") && few.contains("not measured  2: sentence 2"), "{few}");
 }

@@ -20,7 +20,7 @@ use std::{fmt::Debug, fs::OpenOptions, io, io::Write, path::Path, time::Duration
 /// no crash leaves a group that was made here without it, and nobody else's has it.
 pub const MADE_HERE: u32 = 0o1000;
 
-/// A kernel, to whoever changes its machine's settings or asks what no file tells. Files are named by their whole paths.
+/// A kernel, for code that changes the machine's settings or needs what no file tells. Files are named by their whole paths.
 ///
 /// The questions have an answer where this process runs on the machine itself.
 pub trait Kernel: Debug + Send + Sync {

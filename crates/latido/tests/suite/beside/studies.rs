@@ -309,3 +309,47 @@ fn declared_tables_and_figures_are_in_every_form_of_the_report() {
         assert!(world.path("files").join(name).exists(), "{name}");
     }
 }
+
+/// Two kernels by what they are: this one is one of them, whatever it is.
+const KERNELS: &str = r#"[[kernel]]
+name = "rcu"
+preemption = ["none", "voluntary", "lazy", "full", "rt"]
+options = { LATIDO_HAS_NO_SUCH_OPTION = false }
+[[kernel]]
+name = "rt"
+boot = ["latido-has-no-such-parameter"]
+"#;
+
+/// latido measures the cells of the kernel that runs, or of the one that the person takes it for; a report of both runs has the cells of
+/// both, and decides what compares them.
+#[test]
+fn runs_of_several_kernels_are_one_report() {
+    let world = World::new();
+    world.file("study.toml", &format!("{STUDY}{}{KERNELS}", ANOTHER.replace("running", "rcu")));
+    let measured = |run: &Path| -> Vec<String> {
+        let planned = planned(run);
+        let kernels = planned.iter().filter(|cell| cell["skipped"].is_null());
+        kernels.map(|cell| cell["cell"]["kernel"].as_str().unwrap().to_owned()).collect()
+    };
+    let output = world.run(["run", "./study.toml", "--no-report"]);
+    let said = stderr(&output);
+    assert!(said.contains("kernel of local: the plan's `rcu` (preemption "), "{said}");
+    assert!(said.contains("the running kernel of local is measured as `rcu`"), "{said}");
+    assert_eq!(measured(&world.runs()[0]), ["rcu"; 4]);
+    let output = world.run(["run", "./study.toml", "--no-report", "--as", "kernel=rt"]);
+    assert!(stderr(&output).contains("kernel of local: the plan's `rt` (as --as says)"), "{}", stderr(&output));
+    let mut runs = world.runs();
+    runs.sort_by_key(|run| measured(run)[0].clone());
+    assert_eq!(measured(&runs[1]), ["rt"; 4]);
+    let names: Vec<&str> = runs.iter().map(|run| run.to_str().unwrap()).collect();
+    let output = world.run(["report", names[0], names[1], "--format", "json"]);
+    let document = json(&output, 0);
+    assert_eq!(document["runs"].as_array().unwrap().len(), 1);
+    let claims = document["study"]["claims"].as_array().unwrap();
+    let compared = claims.iter().find(|one| one[0] == "Real time lowers the maximum").unwrap();
+    assert_ne!(compared[1], "not measured", "{compared}");
+    let page = world.run(["report", names[0], names[1], "-o", "both.html"]);
+    assert!(page.status.success(), "{}", stderr(&page));
+    let page = fs::read_to_string(world.path("both.html")).unwrap();
+    assert_eq!(page.matches("latido run ./study.toml --no-report").count(), 2, "both command lines");
+}

@@ -94,6 +94,20 @@ fn an_unmeasured_chart_shows_the_published_values() {
     }
 }
 
+/// A printed number is a time, and emulated ones are none: no mark of the one stands among the others.
+#[test]
+fn no_published_mark_stands_beside_emulated_values() {
+    let figure = Figure {
+        axis: vec![declared::pick("4")],
+        captions: Vec::new(),
+        ..declared::figure(Kind::Bars(Statistic::Max))
+    };
+    let mut all = declared::measured();
+    assert!(drawn(&all, figure.clone()).drawing.inline().contains("std, published: "));
+    all.iter_mut().for_each(|one| one.machine.emulated = Some(latido_model::sample::emulated()));
+    assert!(!drawn(&all, figure).drawing.inline().contains("std, published: "));
+}
+
 /// What lies beyond the end of the scale is a triangle, not a lost sample.
 #[test]
 fn beyond_the_scale_is_a_triangle() {
