@@ -175,18 +175,22 @@ pub struct Instances {
 
 /// Inverts each matrix in turn until the end. The stop flag is looked at between two instances.
 pub fn run(sizes: &mut [Size], repetition: &Repetition, stop: &AtomicBool) -> Instances {
+    drive(&KernelClocks, sizes, repetition, stop, |size| as_asked(size, repetition, true, stop))
+}
+
+/// The instances of one size, by the clock and with the reports of this repetition.
+fn as_asked(size: &mut Size, repetition: &Repetition, heed_sample: bool, stop: &AtomicBool) -> End<Wrong> {
     let Repetition { instances: count, copying, timing, reports, .. } = *repetition;
-    let of = |size: &mut Size| match (timing, reports) {
-        (Timing::Monotonic, None) => instances(size, count, copying, true, stop),
-        (Timing::Monotonic, Some(to)) => sweep(&KernelClocks, &to, size, (count, copying), true, stop),
-        (Timing::Realtime, None) => sweep(&RealtimeClocks, &Silent, size, (count, copying), true, stop),
-        (Timing::Realtime, Some(to)) => sweep(&RealtimeClocks, &to, size, (count, copying), true, stop),
-    };
-    drive(&KernelClocks, sizes, repetition, stop, of)
+    match (timing, reports) {
+        (Timing::Monotonic, None) => instances(size, count, copying, heed_sample, stop),
+        (Timing::Monotonic, Some(to)) => sweep(&KernelClocks, &to, size, (count, copying), heed_sample, stop),
+        (Timing::Realtime, None) => sweep(&RealtimeClocks, &Silent, size, (count, copying), heed_sample, stop),
+        (Timing::Realtime, Some(to)) => sweep(&RealtimeClocks, &to, size, (count, copying), heed_sample, stop),
+    }
 }
 
 /// Runs every path of the loop and the recorders once, then forgets what was recorded.
-pub fn rehearse(sizes: &mut [Size]) {
+pub fn rehearse(sizes: &mut [Size], repetition: &Repetition) {
     let stop = AtomicBool::new(false);
     for size in sizes {
         for recorder in [&mut size.elapsed, &mut size.cpu] {
@@ -195,7 +199,7 @@ pub fn rehearse(sizes: &mut [Size]) {
             recorder.reset();
         }
         for copying in [Copying::Untimed, Copying::Timed] {
-            instances(size, 2, copying, false, &stop);
+            as_asked(size, &Repetition { instances: 2, copying, ..*repetition }, false, &stop);
         }
         for recorder in [&mut size.elapsed, &mut size.cpu] {
             recorder.finish(Monotonic.now());

@@ -14,6 +14,7 @@ use latido_rt::{
     Config, Snapshot,
     compute::{self, Copying, DIFFERING, RESIDUAL, Repetition, Reports, Size, Timing, Workspace, Wrong},
 };
+use latido_sys::clock::Clock;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -141,6 +142,11 @@ impl Probe for ComputeProbe {
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
+        let (clock, timing) = match self.clock {
+            ClockIs::Monotonic => (Clock::Monotonic, Timing::Monotonic),
+            ClockIs::Realtime => (Clock::Realtime, Timing::Realtime),
+        };
+        stage.evidence.clock.name = clock.name().into();
         let repetition = Repetition {
             instances: self.instances,
             warmup_ns: stage.cell.conditions.warmup.0,
@@ -149,10 +155,7 @@ impl Probe for ComputeProbe {
                 CopyIs::Untimed => Copying::Untimed,
                 CopyIs::Timed => Copying::Timed,
             },
-            timing: match self.clock {
-                ClockIs::Monotonic => Timing::Monotonic,
-                ClockIs::Realtime => Timing::Realtime,
-            },
+            timing,
             reports: None,
         };
         let ordered = usize::try_from(self.instances).unwrap_or(ORDERED_MAX).min(ORDERED_MAX);
@@ -169,7 +172,7 @@ impl Probe for ComputeProbe {
             let written = (self.report == ReportIs::Each).then(reports).transpose()?;
             let repetition = Repetition { reports: written.as_ref().map(|(to, _)| *to), ..repetition };
             stage.thread(cpu, series, move || {
-                compute::rehearse(&mut sizes);
+                compute::rehearse(&mut sizes, &repetition);
                 move || {
                     let _open = &written;
                     let outcome = compute::run(&mut sizes, &repetition, &stop);

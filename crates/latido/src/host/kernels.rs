@@ -51,7 +51,7 @@ impl Kernels {
     ///
     /// # Errors
     /// A target cannot be reached.
-    pub fn of(plan: &Plan, cells: &[Cell], stopped: Stopped<'_>, screen: &mut Screen) -> Result<Self> {
+    pub fn of(plan: &Plan, cells: &[&Cell], stopped: Stopped<'_>, screen: &mut Screen) -> Result<Self> {
         let mut found = Self::default();
         if plan.kernels.is_empty() && plan.kernel_as.is_none() {
             return Ok(found);

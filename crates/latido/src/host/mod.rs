@@ -81,7 +81,11 @@ impl<'a> Tools<'a> {
     }
 
     fn prepare(&mut self, plan: &Plan, cells: &[Cell], begun: Option<&Run>) -> Result<Known> {
-        self.sessions.recognise(plan, cells, &self.stops, &mut self.screen)?;
+        // Of a run that goes on, a target that has nothing left to do needs not be there.
+        let is_left =
+            |place: usize| begun.and_then(|run| run.cells.get(place)).is_none_or(|cell| !store::is_done(cell));
+        let left: Vec<&Cell> = (0..).zip(cells).filter(|(place, _)| is_left(*place)).map(|(_, cell)| cell).collect();
+        self.sessions.recognise(plan, &left, &self.stops, &mut self.screen)?;
         prepare::all(cells, begun, self.how, &mut self.sessions, &self.stops, &mut self.screen)
     }
 

@@ -71,7 +71,7 @@ impl Sessions {
     ///
     /// # Errors
     /// A target cannot be reached.
-    pub fn recognise(&mut self, plan: &Plan, cells: &[Cell], stops: &StopRequests, screen: &mut Screen) -> Result<()> {
+    pub fn recognise(&mut self, plan: &Plan, cells: &[&Cell], stops: &StopRequests, screen: &mut Screen) -> Result<()> {
         self.kernels = Kernels::of(plan, cells, &|| stops.count() > 0, screen)?;
         Ok(())
     }

@@ -9,6 +9,7 @@ use latido_rt::{
     switch::{self, Pace},
 };
 use latido_sys::handoff::{Handoff, Way};
+use std::os::fd::AsRawFd;
 use std::{
     sync::{Arc, Barrier, atomic::AtomicBool},
     thread,
@@ -70,20 +71,26 @@ fn the_computing_loop_is_quiet() {
         sizes.push(compute::Size { workspace: Workspace::new(n, matrix).unwrap(), elapsed, cpu });
         readers.push(reader);
     }
-    compute::rehearse(&mut sizes);
-    let copying = compute::Copying::Timed;
     let repetition = compute::Repetition {
         instances: 200,
         warmup_ns: 1_000_000,
         warmup_instances: 3,
-        copying,
+        copying: compute::Copying::Timed,
         timing: compute::Timing::Monotonic,
         reports: None,
     };
-    let mut outcome = None;
-    let cost = cost(|| outcome = Some(compute::run(&mut sizes, &repetition, &AtomicBool::new(false))));
-    assert_eq!(cost, (0, 0), "allocations and page faults");
-    assert_eq!(outcome.unwrap().end, End::Complete);
+    let null = std::fs::File::options().write(true).open("/dev/null").unwrap();
+    let reports = Some(compute::Reports { screen: null.as_raw_fd(), file: null.as_raw_fd() });
+    let studys = compute::Repetition { timing: compute::Timing::Realtime, reports, ..repetition };
+    let stop = AtomicBool::new(false);
+    for repetition in [studys, repetition] {
+        // What a run leaves in the recorders, the rehearsal before the next one forgets.
+        compute::rehearse(&mut sizes, &repetition);
+        let mut outcome = None;
+        let cost = cost(|| outcome = Some(compute::run(&mut sizes, &repetition, &stop)));
+        assert_eq!(cost, (0, 0), "allocations and page faults");
+        assert_eq!(outcome.unwrap().end, End::Complete);
+    }
     for (size, reader) in sizes.into_iter().zip(readers) {
         assert_eq!(reader.finish(size.elapsed).0.plain.count, 200);
     }

@@ -208,6 +208,23 @@ fn compute_keeps_every_instance_of_every_size_in_order() {
     faults::none_from_a_disk(&record);
 }
 
+/// As the study measured: the record names the clock, so that a step of it is no time of the machine, and each value is written outside
+/// of what counts.
+#[test]
+fn compute_measures_by_the_studys_clock_and_reports_each_value() {
+    let _turn = common::alone();
+    let world = World::new();
+    for (clock, report) in [("realtime", "each"), ("monotonic", "each"), ("realtime", "none")] {
+        let options = [format!("clock={clock}"), format!("report={report}")];
+        let words = ["compute", "size=8", "instances=50", "--policy=other"].into_iter();
+        let record = record(&world, words.chain(options.iter().map(String::as_str)));
+        assert_eq!(record["quality"]["clock"]["name"], clock, "{options:?}");
+        let counts: Vec<u64> =
+            record["series"].as_array().unwrap().iter().map(|one| one["count"].as_u64().unwrap()).collect();
+        assert_eq!(counts, [50, 50], "{options:?}");
+    }
+}
+
 #[test]
 fn compute_runs_under_every_way_of_time_sharing() {
     let _turn = common::alone();
