@@ -56,6 +56,8 @@ pub struct Spec {
     pub quiet: CpuSet,
     /// The room of each CPU's ring in bytes; absent, as much as the machine can spare.
     pub ring: Option<u64>,
+    /// Whether the measuring process switches the trace off at a sample (`stop_on`).
+    pub freezes: bool,
 }
 
 /// Whether these events could be recorded here; asked before anything is begun.
@@ -94,9 +96,13 @@ pub struct Capture {
     quiet: CpuSet,
     ring: u64,
     irq_work: Option<u64>,
+    freezes: bool,
     began: u64,
     keeping: Option<Keeping>,
 }
+
+/// Why nothing is recorded any more where somebody else wrote 0 into `tracing_on`.
+const SWITCHED_OFF: &str = "another program switched the trace off while latido recorded it";
 
 /// Tells an instance what to record, by which clock, on which CPUs and in how much room; it does not record yet.
 fn instruct(dir: &Path, spec: &Spec, chosen: &Chosen, cpus: &CpuSet, ring: u64) -> Result<()> {
@@ -184,6 +190,7 @@ impl Capture {
             quiet,
             ring,
             irq_work,
+            freezes: spec.freezes,
             began,
             keeping: None,
         })
@@ -245,7 +252,9 @@ impl Capture {
 
     fn stop_with(mut self, samples: Option<&[Time]>) -> Result<Stopped> {
         let recorded_ns = Monotonic.now().saturating_sub(self.began);
-        // Where the ring was switched off because the disk was full, it is off.
+        // A full disk and stop_on switch it off too.
+        let off = Root::default().flag(&self.dir.join("tracing_on").to_string_lossy()) == Some(false);
+        let foreign = (off && !self.freezes).then(|| SWITCHED_OFF.to_owned());
         put(&self.dir.join("tracing_on"), "0")?;
         let irq_work = ring::irq_work(&self.quiet).zip(self.irq_work).map(|(now, then)| now.saturating_sub(then));
         let own = self.drains.threads();
@@ -279,7 +288,7 @@ impl Capture {
             recorded_ns,
             cpus: cpus.collect(),
             read_on: self.drains.on().cloned(),
-            cut: drained.cut.clone(),
+            cut: drained.cut.clone().or(foreign),
             caused,
             kept,
             bytes: 0,

@@ -31,6 +31,13 @@ impl Instance {
         Self { name: format!("{PREFIX}{}-{}", std::process::id(), Monotonic.now()) }
     }
 
+    /// Whether a name in the directory of instances is that of a trace which another latido process than `own` made.
+    pub fn of_another(name: &str, own: u32) -> bool {
+        let parts = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
+        let numbers = parts.and_then(|(pid, at)| Some((pid.parse::<u32>().ok()?, at.parse::<u64>().ok()?)));
+        numbers.is_some_and(|(pid, _)| pid != own)
+    }
+
     /// Its name in the directory of instances.
     pub fn name(&self) -> &str {
         &self.name

@@ -1,12 +1,17 @@
 //! `stop_on` freezes the kernel's trace: the thread that met the sample marks the trace and switches it off, right behind
 //! its loop, before anything is freed or read, so that the ring still holds the cause.
 //!
+//! Another latido's own trace goes on: that one takes its samples from it.
+//!
 //! What is needed is opened beforehand. Behind the loop there are two system calls for each trace and no allocation. The
 //! marker comes first: a trace that is off takes none.
 
-use crate::machine::{
-    Root,
-    tracing::{self, Trace},
+use crate::{
+    journal::Instance,
+    machine::{
+        Root,
+        tracing::{self, Trace},
+    },
 };
 use latido_model::record::Freeze;
 use latido_rt::recorder::StopSign;
@@ -57,7 +62,10 @@ impl Freezer {
     pub fn arm(root: &Root) -> Result<Self, Freeze> {
         let impossible = |why| Freeze::Impossible { why };
         let traces = tracing::traces(root).map_err(impossible)?;
-        let doors = traces.into_iter().filter(|trace| trace.on).map(|trace| Door::open(root, &trace));
+        // The supervisor, which records, is the parent of the measuring process.
+        let own = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
+        let frozen = traces.into_iter().filter(|trace| trace.on && !Instance::of_another(&trace.instance, own));
+        let doors = frozen.map(|trace| Door::open(root, &trace));
         let doors = doors.collect::<Result<Vec<Door>, String>>().map_err(impossible)?;
         if doors.is_empty() {
             return Err(Freeze::Off);
@@ -170,11 +178,18 @@ mod tests {
         plant(&root, TOP, "1");
         plant(&root, "/sys/kernel/tracing/instances/mine", "1");
         plant(&root, "/sys/kernel/tracing/instances/idle", "0");
+        let another = format!("/sys/kernel/tracing/instances/latido-{}-1", std::process::id());
+        plant(&root, &another, "1");
         let freezer = Freezer::arm(&root).unwrap();
         freezer.after_loop(Some(0), &[sign(999)]);
         assert_eq!((freezer.told(), read(&root, "/sys/kernel/tracing/tracing_on")), (Freeze::Armed, "1".into()));
         freezer.after_loop(Some(1), &[sign(7), sign(23_456)]);
         freezer.after_loop(Some(0), &[sign(99_999)]);
+        assert_eq!(
+            read(&root, &format!("{another}/tracing_on")),
+            "1",
+            "another latido takes its samples from its trace"
+        );
         for place in [TOP, "/sys/kernel/tracing/instances/mine"] {
             assert_eq!(read(&root, &format!("{place}/tracing_on")), "0");
             let marker = read(&root, &format!("{place}/trace_marker"));

@@ -67,7 +67,8 @@ impl Recording {
         }
         let (events, explaining) =
             recorded.map_or((None, false), |(events, explaining)| (Some(events.to_vec()), explaining));
-        let spec = Spec { events, explaining, wanted, cpus, quiet: quiet.unwrap_or_default(), ..Spec::default() };
+        let (quiet, freezes) = (quiet.unwrap_or_default(), cell.conditions.stop_on.is_some());
+        let spec = Spec { events, explaining, wanted, cpus, quiet, freezes, ..Spec::default() };
         let capture = Capture::start(&spec, journal).with_context(|| match kept {
             true => asked(&cell.conditions).into(),
             false => format!("the probe `{}` needs a trace", cell.probe.name),

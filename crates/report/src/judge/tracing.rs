@@ -51,7 +51,9 @@ pub(super) fn events(record: &Record, _: &Deciding) -> Graded {
     let most =
         |name: &str| record.series.iter().filter_map(|series| series.facts.get(name)).max().copied().unwrap_or(0);
     let missing = EVENTS.iter().map(|(name, what)| (most(name), what)).filter(|(count, _)| *count > 0);
-    let missing: Vec<String> = missing.map(|(count, what)| format!("{count} {what}")).collect();
+    let cut = record.quality.trace.as_ref().and_then(|trace| trace.cut.as_ref());
+    let cut = cut.map(|why| format!("the recording ended early ({why})"));
+    let missing: Vec<String> = missing.map(|(count, what)| format!("{count} {what}")).chain(cut).collect();
     match missing.is_empty() {
         true => (Ok, spans!["none is missing"]),
         false => {

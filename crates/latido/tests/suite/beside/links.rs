@@ -3,7 +3,11 @@
 use crate::common::ssh;
 use crate::common::{self, Need};
 
-use common::{World, ended, installed, meanwhile, processes, root, settled, skip, stderr};
+use common::{
+    World, ended, installed, meanwhile,
+    processes::{self, descendants},
+    root, settled, skip, stderr,
+};
 use ssh::Board;
 use std::{
     fs,
@@ -25,18 +29,6 @@ fn peak_kib(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().trim_end_matches("kB").trim().parse().ok()
-}
-
-/// The descendants of a process, with their command lines.
-fn descendants(pid: u32) -> Vec<(u32, String)> {
-    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    let mut all = Vec::new();
-    for child in children.split_whitespace().filter_map(|word| word.parse().ok()) {
-        let line = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
-        all.push((child, String::from_utf8_lossy(&line).replace('\0', " ")));
-        all.extend(descendants(child));
-    }
-    all
 }
 
 /// A run of the null probe with an attachment: how much each kind of process had resident at most, in KiB.

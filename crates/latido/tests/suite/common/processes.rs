@@ -12,6 +12,18 @@ pub fn signal(pid: i32, signal: Signal) {
     kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
 }
 
+/// The descendants of a process, with their command lines.
+pub fn descendants(pid: u32) -> Vec<(u32, String)> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let mut all = Vec::new();
+    for child in children.split_whitespace().filter_map(|word| word.parse().ok()) {
+        let line = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        all.push((child, String::from_utf8_lossy(&line).replace('\0', " ")));
+        all.extend(descendants(child));
+    }
+    all
+}
+
 /// A field of a `status` file (proc_pid_status(5)).
 fn status(task: &Path, field: &str) -> Option<String> {
     let text = fs::read_to_string(task.join("status")).ok()?;

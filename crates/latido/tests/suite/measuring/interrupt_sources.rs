@@ -3,7 +3,9 @@
 use crate::common::{self, Need};
 
 use common::{
-    World, meanwhile, root, settled, skip,
+    World, meanwhile,
+    processes::descendants,
+    root, settled, skip,
     stamps::{adds_up, record, series, stages, worst_are_explained},
     stderr,
 };
@@ -53,8 +55,37 @@ fn a_timers_events_have_three_stamps() {
     let stamps = &record(run)["quality"]["stamps"];
     assert_eq!(stamps["handler"]["name"], "timer:hrtimer_expire_entry");
     assert_eq!((&stamps["asynchronous"], &stamps["error_ns"]), (&true.into(), &0.into()));
-    let own = format!("latido-{}", std::process::id());
-    assert!(left(&tracefs).iter().all(|name| !name.starts_with(&own)), "{:?}", left(&tracefs));
+    let seen = &record(run)["quality"]["tracing"]["active"];
+    let own: Vec<&str> = seen.as_array().unwrap().iter().filter_map(|one| one["instance"].as_str()).collect();
+    assert!(own.iter().any(|name| name.starts_with("latido-")), "the run's trace is among them: {seen}");
+    // Another run may record meanwhile.
+    let of_run = |name: &String| own.contains(&name.as_str()) && name.starts_with("latido-");
+    settled("the end of its trace", || match left(&tracefs).iter().find(|name| of_run(name)) {
+        Some(name) => Err(format!("{name} is there")),
+        None => Ok(()),
+    });
+}
+
+/// A trace that another program switches off while latido records it has ended early: latido says so.
+#[test]
+fn a_trace_that_is_switched_off_meanwhile_is_said_to_have_ended() {
+    let Some(tracefs) = tracefs("a trace that is switched off") else { return };
+    let world = World::new();
+    let words = ["run", "interrupt", "source=timer", "rate=499", "--policy", "other", "-d", "60s", "--no-report"];
+    let mut command = world.latido(words);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let run = child.id();
+    let switch = meanwhile(&mut child, "the trace", || {
+        let own: Vec<String> = descendants(run).iter().map(|(pid, _)| format!("latido-{pid}-")).collect();
+        let mine = left(&tracefs).into_iter().find(|name| own.iter().any(|own| name.starts_with(own)))?;
+        let switch = tracefs.join("instances").join(mine).join("tracing_on");
+        (fs::read_to_string(&switch).ok()?.trim() == "1").then_some(switch)
+    });
+    fs::write(switch, "0").unwrap();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    child.wait().unwrap();
+    let cut = &record(&world.runs()[0])["quality"]["trace"]["cut"];
+    assert!(cut.as_str().is_some_and(|why| why.contains("another program switched the trace off")), "{cut}");
 }
 
 /// The worst responses are explained by the trace that the stamps come from. On a crowded machine events may be

@@ -65,5 +65,11 @@ fn what_the_kernel_left_out_is_a_note() {
     insta::assert_snapshot!(found.sentence(), @"events: 2 samples void, as events were lost, 3 without a switch, which the kernel left out: what is missing may be the worst, and need not be like what is left");
     assert_eq!(found.grade, Note);
     assert_eq!(of(&[("lost", 0), ("voided", 0)]).grade, Grade::Ok);
+    let cut = finding("events", |r| {
+        r.series[0].facts.insert("lost".into(), 0);
+        r.quality.trace = Some(sample::trace());
+    });
+    assert_eq!(cut.grade, Note);
+    assert!(cut.sentence().contains("the recording ended early (the disk is full)"), "{}", cut.sentence());
     assert!(findings(&sample::record(), &Deciding::default()).iter().all(|f| f.check != "events"));
 }
