@@ -5,6 +5,7 @@ pub const PLANS: &[(&str, &str)] = &[
     ("quick", include_str!("../../../../plans/quick.toml")),
     ("three-kernels", include_str!("../../../../plans/three-kernels.toml")),
     ("lab-embedded-properties", include_str!("../../../../plans/lab-embedded-properties.toml")),
+    ("lab-execution-times", include_str!("../../../../plans/lab-execution-times.toml")),
     ("lab-ftrace-latencies", include_str!("../../../../plans/lab-ftrace-latencies.toml")),
     ("lab-interrupt-determinism", include_str!("../../../../plans/lab-interrupt-determinism.toml")),
     ("lab-scheduling-latency", include_str!("../../../../plans/lab-scheduling-latency.toml")),
