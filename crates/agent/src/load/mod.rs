@@ -16,9 +16,11 @@ mod memory;
 mod messaging;
 pub mod none;
 mod rt_interference;
+mod sleepers;
 mod spin;
 mod stress_cpu;
 mod stress_ng;
+mod tee;
 mod tree;
 mod udp_flood;
 mod udp_sink;
@@ -39,6 +41,8 @@ pub const LOADS: &[Def<dyn Load>] = &[
     stress_cpu::DEF,
     spin::DEF,
     stress_ng::DEF,
+    sleepers::DEF,
+    tee::DEF,
     rt_interference::DEF,
     video::DEF,
     udp_flood::DEF,

@@ -1,5 +1,6 @@
 //! `stress-ng`: any stressors of Debian's stress-ng with any worker counts.
 
+use super::{sleepers, tee};
 use crate::loading::{
     Launch, Load, Surroundings,
     account::Manner,
@@ -24,6 +25,8 @@ Options:
 Exact command and version are in the record. So are the rates that stress-ng tells at its end (`--metrics`), in bogo
 operations a second: `cpu_bogo_ops` of the stressor `cpu`. They are of its whole life, warm-up included, and nothing is
 known of single seconds; an operation of one stressor is not that of another, nor of another version.
+Without stress-ng, `sleep` (with `sleep-max`) alone and `tee` alone are borne by latido's own `sleepers` and `tee`, and the record
+says so: they make the same calls, and are not the same load (docs/loads.md has both beside each other).
 `timeout` and options that write files or change the machine's settings
 (`log-file`, `yaml`, `job`, `oom-avoid-bytes`, ...) are stress-ng's own business; `timeout` is refused, latido ends it.",
     main_option: None,
@@ -95,10 +98,33 @@ impl Load for StressNg {
     }
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
-        let Some(there) = version()? else {
+        match version()? {
+            Some(there) => Ok(Some(launch(&self.options, around.seed, there))),
+            None => self.stand_in(around),
+        }
+    }
+}
+
+impl StressNg {
+    /// latido's own load that makes the same calls, where there is one.
+    fn stand_in(&self, around: &Surroundings) -> Result<Option<Launch>> {
+        let of = |names: &[(&str, &str)]| -> Option<toml::Table> {
+            let named = |key: &String| names.iter().find(|(theirs, _)| theirs == key);
+            let mut own = toml::Table::new();
+            for (key, value) in self.options.iter().filter(|(key, _)| *key != "seed") {
+                own.insert(named(key)?.1.into(), value.clone());
+            }
+            own.contains_key("workers").then_some(own)
+        };
+        let (name, launch) = if let Some(own) = of(&[("sleep", "workers"), ("sleep-max", "threads")]) {
+            ("sleepers", sleepers::checked(own)?.launch(around)?)
+        } else if let Some(own) = of(&[("tee", "workers")]) {
+            ("tee", tee::checked(own)?.launch(around)?)
+        } else {
             bail!("stress-ng is not installed: apt-get install stress-ng, or use the built-in load `spin`")
         };
-        Ok(Some(launch(&self.options, around.seed, there)))
+        let note = format!("stress-ng is not installed: the built-in `{name}` stands in (apt-get install stress-ng)");
+        Ok(launch.map(|launch| Launch { note: Some(note), ..launch }))
     }
 }
 
@@ -118,6 +144,25 @@ mod tests {
             argv.join(" "),
             "stress-ng --quiet --metrics --yaml /dev/stdout --seed 7 --aggressive --sleep 16 --vm-bytes 64M"
         );
+    }
+
+    /// The ramps of the study `ftrace-latencies` run without stress-ng; other stressors do not.
+    #[test]
+    fn sleep_and_tee_have_stand_ins() {
+        let around = Surroundings { allowed: [0].into_iter().collect(), counted: [0].into_iter().collect(), seed: 1 };
+        let of = |text: &str| StressNg::new(text.parse().unwrap()).unwrap().stand_in(&around);
+        for (text, word) in [
+            ("sleep = 44\nsleep-max = 16", "sleepers:threads=16,workers=44"),
+            ("sleep = 4\nseed = 3", "sleepers:threads=1024,workers=4"),
+            ("tee = 21", "tee:workers=21"),
+        ] {
+            let launch = of(text).unwrap().unwrap();
+            assert_eq!(launch.argv.last().unwrap(), word);
+            assert!(launch.note.unwrap().contains("stands in"));
+        }
+        for text in ["cpu = 2", "sleep = 4\ncpu = 1", "sleep = 4\ntee = 1", "sleep-max = 3"] {
+            assert!(of(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -68,8 +68,8 @@ fn kernels() -> Result<u8> {
         writeln!(text, "{:<22} {}{also}", kernel.name, kernel.about)?;
     }
     text.push_str("\nBoards, behind a kernel's name with a `+` (6.12-rt+net):\n");
-    for (name, board) in board::shipped()? {
-        writeln!(text, "{name:<22} {}", board.about)?;
+    for board in board::shipped()? {
+        writeln!(text, "{:<22} {}", board.name, board.about)?;
     }
     text.push_str("\nIn brackets: names of the studies' systems that a kernel stands in for. In a plan: target = [\"lab\"], kernel = [...]\n");
     write_out(&text)

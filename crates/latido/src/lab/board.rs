@@ -1,5 +1,5 @@
-//! What a guest has besides its kernel: `kernels/boards/*.toml`, one file each and one line in [`SHIPPED`]. A kernel's name takes
-//! them behind a `+`: `6.12-rt+net`.
+//! What a guest has besides its kernel: a table each in `kernels/boards.toml`. A kernel's name takes them behind a `+`:
+//! `6.12-rt+net`.
 
 use anyhow::{Context, Result, bail, ensure};
 use latido_model::suggest::nearest;
@@ -10,6 +10,9 @@ use std::num::NonZeroU32;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
+    /// What stands behind a kernel's `+`; nothing where a kernel's own file has it.
+    #[serde(default)]
+    pub name: String,
     /// One line; nothing where a kernel's own file has it.
     #[serde(default)]
     pub about: String,
@@ -37,29 +40,24 @@ pub struct Board {
 }
 
 /// The boards that come with latido.
-const SHIPPED: &[(&str, &str)] = &[
-    ("net", include_str!("../../../../kernels/boards/net.toml")),
-    ("hpet", include_str!("../../../../kernels/boards/hpet.toml")),
-    ("multi-cpu", include_str!("../../../../kernels/boards/multi-cpu.toml")),
-    ("parport", include_str!("../../../../kernels/boards/parport.toml")),
-    ("serial", include_str!("../../../../kernels/boards/serial.toml")),
-    ("edu", include_str!("../../../../kernels/boards/edu.toml")),
-    ("irqs-off", include_str!("../../../../kernels/boards/irqs-off.toml")),
-    ("preempt-off", include_str!("../../../../kernels/boards/preempt-off.toml")),
-];
+const SHIPPED: &str = include_str!("../../../../kernels/boards.toml");
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shipped {
+    board: Vec<Board>,
+}
 
 /// What a kernel's name ends with whose guest has several CPUs.
 pub const MULTI_CPU: &str = "+multi-cpu";
 
-/// All of them by their names.
+/// All of them.
 ///
 /// # Errors
 /// None in practice: a test reads them.
-pub fn shipped() -> Result<Vec<(&'static str, Board)>> {
-    let read = |(name, text): &(&'static str, &str)| {
-        Ok((*name, toml::from_str(text).with_context(|| format!("the board `{name}`"))?))
-    };
-    SHIPPED.iter().map(read).collect()
+pub fn shipped() -> Result<Vec<Board>> {
+    let all: Shipped = toml::from_str(SHIPPED).context("the boards that come with latido")?;
+    Ok(all.board)
 }
 
 /// The board of this name.
@@ -67,10 +65,11 @@ pub fn shipped() -> Result<Vec<(&'static str, Board)>> {
 /// # Errors
 /// There is none, with the nearest.
 pub fn named(name: &str) -> Result<Board> {
-    match shipped()?.into_iter().find(|(known, _)| *known == name) {
-        Some((_, board)) => Ok(board),
+    let mut all = shipped()?;
+    match all.iter().position(|board| board.name == name) {
+        Some(place) => Ok(all.swap_remove(place)),
         None => {
-            bail!("the laboratory has no board `{name}`{}", nearest(name, SHIPPED.iter().map(|(known, _)| *known)))
+            bail!("the laboratory has no board `{name}`{}", nearest(name, all.iter().map(|board| board.name.as_str())))
         }
     }
 }

@@ -270,7 +270,7 @@ mod tests {
     /// Every shipped kernel and board is read, and no two answer to one name.
     #[test]
     fn shipped_kernels_are_read_and_told_apart() {
-        assert!(board::shipped().unwrap().iter().all(|(_, board)| !board.about.is_empty()));
+        assert!(board::shipped().unwrap().iter().all(|board| !board.about.is_empty() && !board.name.is_empty()));
         let all = shipped().unwrap();
         let mut names: Vec<&String> =
             all.iter().flat_map(|one| [&one.name].into_iter().chain(&one.stands_for)).collect();

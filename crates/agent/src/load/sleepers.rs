@@ -1,0 +1,133 @@
+//! `sleepers`: threads that sleep for nanoseconds to milliseconds, as stress-ng's `--sleep` does, for machines without stress-ng.
+
+use crate::loading::{
+    Launch, Load, Surroundings,
+    work::{self, Work},
+};
+use anyhow::{Context, Result, ensure};
+use latido_model::registry::{self, Def};
+use rustix::{event, time::Timespec};
+use serde::{Deserialize, Serialize};
+
+/// The list entry.
+pub const DEF: Def<dyn Load> = Def {
+    name: "sleepers",
+    about: "built in: threads that sleep for 1 ns to 10 ms, as stress-ng's --sleep",
+    help: "\
+Each worker has threads, and each thread sleeps twelve times a round: 1, 10 and 100 ns, 1, 10, 100, 1000 and 10000 us by
+nanosleep, then 10, 100, 1000 and 10000 us by ppoll. stress-ng's `--sleep workers --sleep-max threads` sleeps for the same times,
+and its workers are processes; here they are threads of one process, so that the kernel switches no address space
+between them.
+
+Options:
+  workers  1 to 8192; default one per CPU
+  threads  of each worker; default 1024, as stress-ng; all workers together have at most 8192
+
+The record's `achieved` holds rounds (stress-ng's operations) and elapsed_ns.",
+    main_option: Some("workers"),
+    new: |table| Ok(Box::new(checked(table)?)),
+};
+
+/// The most threads of all workers.
+const THREADS: u64 = 8192;
+
+/// By nanosleep, ns.
+const SLEEPS: [i64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+
+/// By ppoll, ns.
+const WAITS: [i64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
+
+/// The options of the load.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sleepers {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workers: Option<u32>,
+    threads: u32,
+}
+
+impl Default for Sleepers {
+    fn default() -> Self {
+        Self { workers: None, threads: 1024 }
+    }
+}
+
+/// From its options.
+///
+/// # Errors
+/// One that it does not have, or more threads than it may have.
+pub fn checked(table: toml::Table) -> Result<Sleepers> {
+    let load: Sleepers = registry::options(table)?;
+    let workers = load.workers.unwrap_or(1);
+    ensure!(workers >= 1 && load.threads >= 1, "`workers` and `threads` are 1 and more");
+    allowed(workers, load.threads)?;
+    Ok(load)
+}
+
+fn allowed(workers: u32, threads: u32) -> Result<()> {
+    let all = u64::from(workers) * u64::from(threads);
+    ensure!(
+        all <= THREADS,
+        "{workers} workers of {threads} threads are {all}, and {THREADS} are allowed: fewer `threads`"
+    );
+    Ok(())
+}
+
+impl Load for Sleepers {
+    fn options(&self) -> toml::Table {
+        registry::resolved(self)
+    }
+
+    fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
+        let cpus = u32::try_from(around.counted.len()).unwrap_or(u32::MAX).max(1);
+        let load = Self { workers: Some(self.workers.unwrap_or(cpus)), ..*self };
+        allowed(load.workers.unwrap_or(1), load.threads)?;
+        Ok(Some(work::own(DEF.name, &load)?))
+    }
+
+    fn bear(&self) -> Option<Result<()>> {
+        let threads = self.workers.unwrap_or(1).saturating_mul(self.threads);
+        let chore = || -> work::Chore { Box::new(round) };
+        Some(work::bear(&["rounds"], (0..threads).map(|_| chore())))
+    }
+}
+
+/// One round of sleeps.
+fn round(work: &Work) -> Result<()> {
+    let span = |nanoseconds| Timespec { tv_sec: 0, tv_nsec: nanoseconds };
+    for nanoseconds in SLEEPS {
+        // A signal ends a sleep early: the load is over then, or goes on.
+        let _ = rustix::thread::nanosleep(&span(nanoseconds));
+    }
+    for nanoseconds in WAITS {
+        event::poll(&mut [], Some(&span(nanoseconds))).map(drop).or_else(interrupted).context("sleepers: ppoll")?;
+    }
+    work.add("rounds", 1);
+    Ok(())
+}
+
+fn interrupted(error: rustix::io::Errno) -> Result<(), rustix::io::Errno> {
+    if error == rustix::io::Errno::INTR { Ok(()) } else { Err(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_refused_before_anything_starts() {
+        for bad in ["workers = 0", "threads = 0", "workers = 9", "workers = 2\nthreads = 4097", "sleep = 3"] {
+            assert!(checked(bad.parse().unwrap()).is_err(), "{bad}");
+        }
+        assert!(checked("workers = 8".parse().unwrap()).is_ok(), "8 times 1024");
+    }
+
+    #[test]
+    fn a_round_sleeps_for_as_long_as_it_says() {
+        let (work, began) = (Work::of(&["rounds"]), std::time::Instant::now());
+        round(&work).unwrap();
+        let all: i64 = SLEEPS.iter().chain(&WAITS).sum();
+        assert!(began.elapsed().as_nanos() >= all.unsigned_abs().into());
+        assert_eq!(work.done("rounds"), 1);
+    }
+}
