@@ -18,6 +18,7 @@ mod ktap;
 mod lava;
 mod markdown;
 pub mod naming;
+mod octave;
 pub mod one;
 mod otava;
 pub mod parquet;
@@ -55,6 +56,7 @@ pub const EXPORTS: &[Export] = &[
     bencher::EXPORT,
     benchmark_action::EXPORT,
     otava::EXPORT,
+    octave::EXPORT,
     phoronix::EXPORT,
     parquet::EXPORT,
 ];

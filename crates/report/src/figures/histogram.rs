@@ -58,6 +58,15 @@ fn binned(series: &Curve, bins: usize, bin: impl Fn(f64) -> usize) -> Vec<u64> {
     counts
 }
 
+/// Where each of 20 bins to the decade begins, in the stored unit, and how many samples are in it; from the first bin with samples to
+/// the last, and an empty one behind it.
+pub fn by_decade(series: &Curve) -> Vec<(f64, u64)> {
+    let bins = series.buckets.iter().map(|(value, _)| log_bin(*value));
+    let (Some(first), Some(last)) = (bins.clone().min(), bins.max()) else { return Vec::new() };
+    let counts = binned(series, last + 2, log_bin).into_iter().enumerate().skip(first);
+    counts.map(|(bin, count)| (log_edge(bin), count)).collect()
+}
+
 /// The end of the linear axis: where 999 of 1000 samples of the slowest series are.
 fn linear_end(section: &Section) -> f64 {
     let reach = |s: &Curve| s.quantile("0.999").or(s.max()).unwrap_or(0.0);

@@ -5,7 +5,7 @@ mod bands;
 pub mod declared;
 mod effects;
 pub mod frame;
-mod histogram;
+pub mod histogram;
 mod instances;
 pub mod lanes;
 mod load_over_time;

@@ -12,7 +12,7 @@ use latido_model::clean;
 
 /// The most bytes of a name that come from a plan or a record: with the figure's own name, its form and the ending a file
 /// system's 255 suffice.
-const STEM: usize = 128;
+pub const STEM: usize = 128;
 /// The same for a form.
 const FORM: usize = 64;
 
@@ -127,7 +127,7 @@ fn form(drawing: &Drawing) -> String {
 
 /// Only letters, digits, dots and dashes: a quantity's name comes from a record and must not leave the directory. Of what is
 /// longer than `most` bytes the beginning, and a number that stands for all of it.
-fn file_name(text: &str, most: usize) -> String {
+pub fn file_name(text: &str, most: usize) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     let name = text.chars().map(safe).collect::<String>().trim_start_matches('.').to_owned();
     if name.len() <= most {

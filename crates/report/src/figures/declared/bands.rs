@@ -50,7 +50,7 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, edges:
 }
 
 /// How many samples lie in each band: of all repeats together, or the median over them.
-fn counts(found: Found, edges: &[i64], over: Over) -> Option<Vec<f64>> {
+pub fn counts(found: Found, edges: &[i64], over: Over) -> Option<Vec<f64>> {
     let above = |edge: &i64| match over {
         Over::Pooled => Some(vec![found.figure(Statistic::Above(*edge), Over::Pooled)?]),
         _ => Some(found.repeats(Statistic::Above(*edge))),
@@ -75,7 +75,7 @@ fn counts(found: Found, edges: &[i64], over: Over) -> Option<Vec<f64>> {
 }
 
 /// `≤ 1 µs`, `1–5 µs`, `> 100 µs`.
-fn names(edges: &[i64]) -> Vec<String> {
+pub fn names(edges: &[i64]) -> Vec<String> {
     let label = |edge: &i64| words::round_value(*edge as f64, "ns");
     let pairs = edges.windows(2).filter_map(|pair| {
         let [from, to] = pair else { return None };

@@ -51,6 +51,14 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, all: &[Panel]) {
     }
 }
 
+/// Where each bin begins, ns, and how many samples are in it; from the first bin with samples to the last, and an empty one behind it.
+pub fn by_decade(found: &Found) -> Vec<(f64, u64)> {
+    let bins = binned(found);
+    let (Some((first, _)), Some((last, _))) = (bins.first(), bins.last()) else { return Vec::new() };
+    let count = |bin: usize| bins.iter().find(|(other, _)| *other == bin).map_or(0, |(_, count)| *count);
+    (*first..=*last + 1).map(|bin| (10f64.powf(bin as f64 / PER_DECADE), count(bin))).collect()
+}
+
 /// The occupied bins, 20 to the decade.
 fn binned(found: &Found) -> Vec<(usize, u64)> {
     let pooled = found.curve.pooled;

@@ -7,6 +7,7 @@ mod histogram;
 mod instances;
 mod moments;
 mod panels;
+pub mod points;
 mod ramp;
 mod time;
 
@@ -76,11 +77,15 @@ impl<'r, 'a> Drawn<'r, 'a> {
 /// The declared figures.
 pub fn all(lookup: Lookup) -> Vec<DeclaredFigure> {
     let figures = &lookup.declared.plan.figures;
-    let stem = |figure: &Figure, at: usize| match &figure.number {
+    figures.iter().enumerate().map(|(at, figure)| one(lookup, figure, stem(figure, at))).collect()
+}
+
+/// A name for files.
+fn stem(figure: &Figure, at: usize) -> String {
+    match &figure.number {
         Some(number) => format!("figure-{}", number.replace(' ', "-")),
         None => format!("figure-of-plan-{}", at + 1),
-    };
-    figures.iter().enumerate().map(|(at, figure)| one(lookup, figure, stem(figure, at))).collect()
+    }
 }
 
 fn one(lookup: Lookup, figure: &Figure, stem: String) -> DeclaredFigure {

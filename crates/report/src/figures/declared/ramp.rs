@@ -70,7 +70,7 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
 }
 
 /// A value and how far repeats scatter around it.
-fn point(entry: &Entry, over: Over, statistic: Statistic) -> Option<(f64, f64)> {
+pub fn point(entry: &Entry, over: Over, statistic: Statistic) -> Option<(f64, f64)> {
     let found = entry.found?;
     let of_one = if let Over::Each(each) = over { each } else { statistic };
     let sd = found.figure(Statistic::Sd, Over::Each(of_one)).unwrap_or(0.0);
