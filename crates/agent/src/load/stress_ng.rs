@@ -89,7 +89,18 @@ fn argv(options: &toml::Table, seed: u64) -> Vec<String> {
 /// What is to be started for a table of options.
 pub fn launch(options: &toml::Table, seed: u64, there: Installed) -> Launch {
     let manner = if options.contains_key("yaml") { Manner::Lines } else { Manner::StressNg };
-    Launch { version: Some(there.version), programs: there.programs, manner, ..Launch::of(argv(options, seed)) }
+    let note = options.contains_key("sleep").then(|| spins(&there.version)).flatten();
+    Launch { version: Some(there.version), programs: there.programs, manner, note, ..Launch::of(argv(options, seed)) }
+}
+
+/// What a person should know of this version's `--sleep`: from 0.15.04 to 0.15.08 a condition in its source is the wrong way round.
+fn spins(version: &str) -> Option<String> {
+    let number = version.split([' ', ',']).find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let mut parts = number.split('.').map_while(|part| part.parse::<u32>().ok());
+    let all = (parts.next()?, parts.next()?, parts.next()?);
+    ((0, 15, 4)..=(0, 15, 8)).contains(&all).then(|| {
+        format!("the threads of `--sleep` of stress-ng {number} never sleep, they spin: latido's load `sleepers` sleeps")
+    })
 }
 
 impl Load for StressNg {
@@ -163,6 +174,26 @@ mod tests {
         for text in ["cpu = 2", "sleep = 4\ncpu = 1", "sleep = 4\ntee = 1", "sleep-max = 3"] {
             assert!(of(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn versions_whose_sleep_spins_are_named() {
+        for (version, spins) in [
+            ("stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux 6.1.0)", true),
+            ("stress-ng, version 0.15.04 (gcc)", true),
+            ("stress-ng, version 0.15.10", false),
+            ("stress-ng, version 0.11.00 (gcc)", false),
+            ("stress-ng, version 1.0", false),
+            ("", false),
+        ] {
+            assert_eq!(super::spins(version).is_some(), spins, "{version}");
+        }
+        let launch = |text: &str| {
+            let there = Installed { version: "stress-ng, version 0.15.06".into(), programs: Vec::new() };
+            super::launch(&text.parse().unwrap(), 1, there)
+        };
+        assert!(launch("sleep = 4").note.unwrap().contains("stress-ng 0.15.06 never sleep"));
+        assert_eq!(launch("cpu = 4").note, None);
     }
 
     #[test]
