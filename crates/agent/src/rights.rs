@@ -1,10 +1,10 @@
 //! Who else may change a file, or what its path leads to: what root starts, writes and believes must be out of their reach.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::{
     fs,
     os::unix::fs::MetadataExt,
-    path::{self, Path},
+    path::{self, Path, PathBuf},
 };
 
 /// Whether nobody but root can change what a path leads to, links on the way included; always, where we are not root.
@@ -12,12 +12,43 @@ use std::{
 /// # Errors
 /// The part of it that others may change.
 pub(crate) fn ours(path: &Path) -> Result<()> {
-    if !is_root() {
-        return Ok(());
-    }
+    if is_root() { Trust::Ours.whole(path) } else { Ok(()) }
+}
+
+/// So many links lead to a file, as for the kernel (path_resolution(7)).
+const LINKS: u32 = 40;
+
+/// Shows each directory, link and file that a path leads through, as the kernel follows it: a link may lead to a link of somebody else's.
+fn walk(path: &Path, mut see: impl FnMut(&Path) -> Result<()>) -> Result<()> {
     let looking = || format!("cannot look at {}", path.display());
-    Trust::Ours.whole(&path::absolute(path).with_context(looking)?)?;
-    Trust::Ours.whole(&path.canonicalize().with_context(looking)?)
+    let parts = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
+    // The next part is the last.
+    let mut left = parts(&path::absolute(path).with_context(looking)?);
+    let (mut at, mut links) = (PathBuf::from("/"), 0);
+    see(&at)?;
+    while let Some(part) = left.pop() {
+        if part == "/" {
+            at = PathBuf::from("/");
+            continue;
+        }
+        if part == ".." {
+            // What it is was seen on the way down, or is seen now, where a link led there.
+            at.pop();
+            see(&at)?;
+            continue;
+        }
+        let next = at.join(&part);
+        see(&next)?;
+        match next.symlink_metadata().with_context(looking)?.is_symlink() {
+            false => at = next,
+            true => {
+                links += 1;
+                ensure!(links <= LINKS, "{}: more than {LINKS} links", path.display());
+                left.extend(parts(&next.read_link().with_context(looking)?));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether this process is the machine's root. The root of a user namespace is a person whose files are that person's own.
@@ -40,9 +71,9 @@ pub(crate) enum Trust {
 }
 
 impl Trust {
-    /// Whether nobody else may change a file, or any directory that leads to it.
+    /// Whether nobody else may change a file, or any directory or link that leads to it.
     pub(crate) fn whole(self, path: &Path) -> Result<()> {
-        path.ancestors().try_for_each(|part| self.part(part))
+        walk(path, |part| self.part(part))
     }
 
     fn part(self, path: &Path) -> Result<()> {
@@ -141,5 +172,13 @@ mod tests {
         ours(&link).unwrap();
         std::os::unix::fs::lchown(&link, Some(61_234), None).unwrap();
         assert!(ours(&link).unwrap_err().to_string().contains("link belongs to user 61234"));
+        // A link of root's leads to theirs.
+        let first = top.path().join("first");
+        std::os::unix::fs::symlink("link/../link", &first).unwrap();
+        assert!(ours(&first).unwrap_err().to_string().contains("link belongs to user 61234"));
+        std::os::unix::fs::lchown(&link, Some(0), None).unwrap();
+        ours(&first).unwrap();
+        std::os::unix::fs::symlink("round", top.path().join("round")).unwrap();
+        assert!(ours(&top.path().join("round")).unwrap_err().to_string().contains("more than 40 links"));
     }
 }

@@ -71,18 +71,29 @@ fn cleaned(text: &str, wanted: impl Fn(char, &str) -> bool) -> Cow<'_, str> {
 }
 
 /// Whether a character acts on what shows it instead of being shown: the controls (ECMA-48, C0 and C1), and of Unicode
-/// those that set the direction, join or part without a trace, end lines, annotate, or tag.
+/// those that set the direction, join or part without a trace, end lines, annotate, or tag, and all others that a font need not show
+/// (Default_Ignorable_Code_Point of the Unicode character database): two names that differ in one of these look alike.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
-            '\u{61c}'
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
                 | '\u{200b}'..='\u{200f}'
                 | '\u{2028}'..='\u{202e}'
                 | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
                 | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
         )
 }
 
@@ -96,6 +107,7 @@ mod tests {
         assert_eq!(line("\x1b]0;owned\x07"), "\\u001b]0;owned\\u0007");
         assert_eq!(line("\u{9b}31m \u{202e}abc\u{2066}\u{61c}\u{200f}"), "\\u009b31m \\u202eabc\\u2066\\u061c\\u200f");
         assert_eq!(line("a\nb\tc\r"), "a\\u000ab\\u0009c\\u000d");
+        assert_eq!(line("a\u{ad}b\u{3164}\u{fe0f}\u{e0100}"), "a\\u00adb\\u3164\\ufe0f\\udb40\\udd00");
         assert_eq!(text("a\nb\tc\r\nd\re"), "a\nb\tc\r\nd\\u000de");
         assert_eq!(text("\u{2028}\u{e0041}"), "\\u2028\\udb40\\udc41");
         assert!(matches!(text("µs, größer, 日本, 🙂, a\u{a0}b\u{202f}c"), Cow::Borrowed(_)));

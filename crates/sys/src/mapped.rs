@@ -7,12 +7,37 @@ use std::{
     ops::Deref,
     os::{fd::AsRawFd, unix::fs::MetadataExt},
     ptr::NonNull,
+    sync::Once,
 };
 
-/// A whole file, read-only. Whoever cuts the file meanwhile ends this process when it reads what is gone (SIGBUS).
+/// A whole file, read-only. Where somebody cuts the file meanwhile, the kernel answers a read of what is gone with SIGBUS: this process then
+/// says so and ends with status 1.
 pub struct Mapped {
     at: NonNull<u8>,
     length: usize,
+}
+
+static HANDLED: Once = Once::new();
+
+/// What is said of a file that was cut.
+const CUT: &str = "error: a file became shorter while latido read it: try again when no program writes it\n";
+
+extern "C" fn cut(_: libc::c_int) {
+    // SAFETY: a handler may write and end the process (signal-safety(7)); the text lives for ever.
+    unsafe {
+        libc::write(2, CUT.as_ptr().cast(), CUT.len());
+        libc::_exit(1);
+    }
+}
+
+/// Has this process say why it ends where a mapped file was cut.
+fn handle() {
+    // SAFETY: a zeroed sigaction has an empty mask and no flags; the handler does what handlers may.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = cut as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut());
+    }
 }
 
 // SAFETY: the mapping is private, never written, and belongs to this value alone.
@@ -37,6 +62,7 @@ impl Mapped {
         if length == 0 {
             return Ok(Self { at: NonNull::dangling(), length });
         }
+        HANDLED.call_once(handle);
         let (protection, flags) = (libc::PROT_READ, libc::MAP_PRIVATE);
         // SAFETY: a new private mapping at a place that the kernel chooses touches no other memory.
         let at = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, file.as_raw_fd(), 0) };
@@ -84,5 +110,27 @@ mod tests {
         assert_eq!(&*Mapped::of(&file).unwrap(), b"what it holds");
         std::fs::remove_file(&path).unwrap();
         assert!(Mapped::of(&File::open("/").unwrap()).is_err());
+    }
+
+    /// A process that reads what was cut off says so. The test starts itself again for that.
+    #[test]
+    fn a_file_that_is_cut_is_named() {
+        const CHILD: &str = "LATIDO_MAPPED_CHILD";
+        if std::env::var_os(CHILD).is_some() {
+            let path = std::env::temp_dir().join(format!("latido-cut-{}", std::process::id()));
+            let mut file = File::options().create(true).truncate(true).read(true).write(true).open(&path).unwrap();
+            std::fs::remove_file(&path).unwrap();
+            file.write_all(&[7; 3 << 16]).unwrap();
+            let mapped = Mapped::of(&file).unwrap();
+            assert_eq!(mapped.last(), Some(&7));
+            file.set_len(0).unwrap();
+            std::process::exit(i32::from(mapped[1 << 16]));
+        }
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        let name = concat!(module_path!(), "::a_file_that_is_cut_is_named");
+        child.args(["--exact", name.split_once("::").unwrap().1, "--nocapture"]).env(CHILD, "1");
+        let output = child.output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stderr).ends_with(CUT), "{output:?}");
     }
 }

@@ -1,15 +1,13 @@
 //! The agent on a machine over ssh: found, or copied there once and verified.
 
-use super::{Stopped, file, way::Way};
+use super::{
+    Stopped, file,
+    way::{Way, status_within},
+};
 use crate::program;
 use anyhow::{Context, Result, bail, ensure};
 use latido_sys::clock::Clock;
-use std::{
-    fs::File,
-    path::Path,
-    process::{Output, Stdio},
-    time::Duration,
-};
+use std::{fs::File, path::Path, process::Output, time::Duration};
 
 /// Where agents are kept on the machine, from the user's home directory.
 const KEPT: &str = ".cache/latido/agents";
@@ -34,12 +32,16 @@ pub struct Copied {
 /// Something to be removed from the machine.
 #[derive(Debug)]
 struct Passing {
-    remove: std::process::Command,
+    remove: Option<std::process::Command>,
 }
+
+/// How long the machine may take to remove it. Then it stays: `/run` and `/dev/shm` end with the machine, and a later session of the same
+/// run removes it.
+const REMOVAL: Duration = Duration::from_secs(10);
 
 impl Drop for Passing {
     fn drop(&mut self) {
-        let _ = self.remove.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let _ = self.remove.take().map(|remove| status_within(remove, REMOVAL));
     }
 }
 
@@ -86,7 +88,7 @@ pub fn there(way: &Way, left: &mut Vec<String>, stopped: Stopped<'_>) -> Result<
             continue;
         }
         left.push(dir.clone());
-        let remove = way.command(&["rm", "-r", "-f", &dir].map(String::from));
+        let remove = Some(way.command(&["rm", "-r", "-f", &dir].map(String::from)));
         let passing = Passing { remove };
         let path = format!("{dir}/latido");
         if copied(board, &own, &dir, &path, &hash, &mut why)? {
@@ -109,9 +111,15 @@ fn survey(board: &Board<'_>) -> Result<(String, u32)> {
     let mut lines = text.lines().rev();
     let (uid, arch) = (lines.next().and_then(|line| line.trim().parse().ok()), lines.next().map(str::trim));
     match (arch, uid) {
-        (Some(arch), Some(uid)) if said.status.success() => Ok((arch.to_owned(), uid)),
+        (Some(arch), Some(uid)) if said.status.success() && is_architecture(arch) => Ok((arch.to_owned(), uid)),
         _ => bail!("{} does not say what it is: {}", board.way.host(), complaint(&said)),
     }
+}
+
+/// Whether a word can be the name of an architecture: it is part of the path of a file here.
+fn is_architecture(word: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    (1..=16).contains(&word.len()) && word.bytes().all(plain)
 }
 
 /// Whether the agent of this hash is at a path there.
@@ -150,6 +158,14 @@ fn complaint(said: &Output) -> String {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    /// A machine's word for its architecture chooses no file of ours but an agent.
+    #[test]
+    fn an_architecture_is_no_path() {
+        assert!(["x86_64", "aarch64", "armv7l", "riscv64"].into_iter().all(is_architecture));
+        let not = ["", "..", "/etc", "a/b", "x86_64\n", "a-very-long-architecture", "X"];
+        assert!(not.into_iter().all(|word| !is_architecture(word)));
+    }
 
     /// Two sessions may bring the same agent to one board at the same time, and one may have been cut before.
     #[test]

@@ -1,7 +1,10 @@
 //! The way to a machine over ssh: one connection for all commands, ended with it.
 
 use super::Stopped;
-use crate::scratch::{self, Scratch};
+use crate::{
+    loading::listening::Tail,
+    scratch::{self, Scratch},
+};
 use anyhow::{Context, Result, bail, ensure};
 use latido_sys::{identity, process::Child};
 use signal_hook::consts::SIGTERM;
@@ -33,6 +36,27 @@ pub struct Way {
     /// Holds that; it goes with the connection, or with the next latido's first look.
     scratch: Option<Scratch>,
     master: process::Child,
+    /// What that complains of, listened to while it lives: a full pipe would stop it.
+    complaints: Tail,
+}
+
+/// How long our own ssh may take for a word with the connection.
+const WORD: Duration = Duration::from_secs(5);
+
+/// Waits so long for a program's end, then ends it; its status where it ended by itself.
+pub(super) fn status_within(mut command: Command, within: Duration) -> Option<process::ExitStatus> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().ok()?;
+    let until = Instant::now() + within;
+    while Instant::now() < until {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    None
 }
 
 impl Way {
@@ -46,8 +70,10 @@ impl Way {
         let mut command = ssh(&dir);
         command.args(["-M", "-N", "--"]).arg(host).stdin(Stdio::null()).stdout(Stdio::null());
         let started = command.stderr(Stdio::piped()).spawn();
-        let master = started.context("cannot start ssh: install it (apt-get install openssh-client)")?;
-        let mut way = Self { host: host.into(), dir, scratch: Some(scratch), master };
+        let mut master = started.context("cannot start ssh: install it (apt-get install openssh-client)")?;
+        let complaints = master.stderr.take().map(|output| Tail::of(output, SAID)).transpose();
+        let complaints = complaints.context("cannot listen to ssh")?.unwrap_or_default();
+        let mut way = Self { host: host.into(), dir, scratch: Some(scratch), master, complaints };
         way.wait(stopped)?;
         Ok(way)
     }
@@ -57,16 +83,11 @@ impl Way {
         let until = Instant::now() + PATIENCE;
         loop {
             if self.master.try_wait()?.is_some() {
-                let mut said = Vec::new();
-                if let Some(complaints) = self.master.stderr.take() {
-                    let _ = complaints.take(SAID as u64).read_to_end(&mut said);
-                }
-                let said = String::from_utf8_lossy(&said);
-                bail!("ssh {}: {}", self.host, said.trim().replace(['\n', '\r'], " "));
+                bail!("ssh {}: {}", self.host, self.complaints.text().replace(['\n', '\r'], " "));
             }
             // The socket is made when the machine has let us in; ssh answers on it a moment later.
             let there = identity::own().is_ok_and(|_own| self.dir.join("way").exists());
-            if there && self.asked().is_ok_and(|answer| answer.status.success()) {
+            if there && self.stands() {
                 return Ok(());
             }
             ensure!(!stopped(), "ssh {}: stopped while it was connecting", self.host);
@@ -76,9 +97,10 @@ impl Way {
     }
 
     /// Asks our own ssh whether the connection stands.
-    fn asked(&self) -> Result<Output> {
+    fn stands(&self) -> bool {
         let mut command = ssh(&self.dir);
-        Ok(command.args(["-O", "check", "--"]).arg(&self.host).stdin(Stdio::null()).output()?)
+        command.args(["-O", "check", "--"]).arg(&self.host);
+        status_within(command, WORD).is_some_and(|status| status.success())
     }
 
     /// A command for the machine, of fixed words: no shell there has anything to take apart.
@@ -135,9 +157,9 @@ impl Way {
 
 impl Drop for Way {
     fn drop(&mut self) {
-        let mut command = ssh(&self.dir);
-        let leave = command.args(["-O", "exit", "--"]).arg(&self.host).stdin(Stdio::null());
-        let _ = leave.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let mut leave = ssh(&self.dir);
+        leave.args(["-O", "exit", "--"]).arg(&self.host);
+        let _ = status_within(leave, WORD);
         let _ = self.master.kill();
         let _ = self.master.wait();
         let _ = identity::own().map(|_own| self.scratch = None);

@@ -1,7 +1,8 @@
 //! What stands in the journal now, for people and records.
 
-use super::{Borrowed, Custody, boot_id, entries::Line, kept::Files};
-use anyhow::Result;
+use super::{Borrowed, Custody, boot_id, entries::Line, kept::Files, lock};
+use crate::rights;
+use anyhow::{Context, Result};
 use std::path::PathBuf;
 
 /// What the journal holds, oldest first.
@@ -22,9 +23,12 @@ pub struct Standing {
 /// What the journal holds now; changes nothing.
 ///
 /// # Errors
-/// The journal cannot be read.
+/// The journal cannot be read, or somebody else could have written it.
 pub fn standing() -> Result<Standing> {
-    let boot = boot_id();
+    let (boot, dir) = (boot_id(), lock::state_dir());
+    if dir.exists() {
+        rights::ours(&dir).with_context(|| format!("what lies in {} cannot be trusted", dir.display()))?;
+    }
     let whole = Files::usual().whole(&boot)?;
     let mut standing = Standing { lost: whole.lost, ..Standing::default() };
     for line in whole.lines {

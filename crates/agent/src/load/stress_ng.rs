@@ -99,7 +99,9 @@ fn spins(version: &str) -> Option<String> {
     let mut parts = number.split('.').map_while(|part| part.parse::<u32>().ok());
     let all = (parts.next()?, parts.next()?, parts.next()?);
     ((0, 15, 4)..=(0, 15, 8)).contains(&all).then(|| {
-        format!("the threads of `--sleep` of stress-ng {number} never sleep, they spin: latido's load `sleepers` sleeps")
+        format!(
+            "the threads of `--sleep` of stress-ng {number} never sleep, they spin: latido's load `sleepers` sleeps"
+        )
     })
 }
 

@@ -1,15 +1,18 @@
 //! Trace files, mapped: those that were asked for, and those beside records.
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use latido_model::{record::TRACE, run::StoredCell};
 use latido_sys::mapped::Mapped;
 use latido_trace::bytes::Bad;
 use rustix::fs::OFlags;
 use std::{
     fs::OpenOptions,
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
+
+/// A longer file must have a thousandth of its bytes on the disk.
+const HOLES: u64 = 1 << 30;
 
 /// The bytes of a file, where they lie.
 #[derive(Debug)]
@@ -35,6 +38,13 @@ impl Source {
                 path.display()
             ));
         }
+        // A text is read to its end, and holes cost time and no disk. Compression by the file system saves less.
+        let (bytes, stored) = (meta.len(), meta.blocks().saturating_mul(512));
+        ensure!(
+            bytes <= HOLES || stored >= bytes / 1_000,
+            "{} is no trace: it is {bytes} bytes long, of which {stored} are stored, and the rest is holes",
+            path.display()
+        );
         let mapped = Mapped::of(&file).map_err(|error| anyhow!("reading {}: {error}", path.display()))?;
         Ok(Self { path: path.to_owned(), mapped })
     }

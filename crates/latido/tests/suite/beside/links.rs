@@ -245,3 +245,56 @@ fn a_link_lost_in_silence_leaves_nothing_on_the_board() {
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     world.nothing_left("after a lost link");
 }
+
+/// An ssh that complains for ever as a hostile server makes it, over a machine whose home directory takes no file and that never answers
+/// when it is to remove what was put elsewhere. `-M` is the connection: it stands once its complaints were read.
+const COMPLAINING: &str = r#"#!/bin/sh
+for word do
+  case "$word" in
+    ControlPath=*) way=${word#ControlPath=} ;;
+    -M) master=1 ;;
+    -O) control=1 ;;
+  esac
+done
+[ -z "$control" ] || exec true
+if [ -n "$master" ]; then
+  head -c 1000000 /dev/zero | tr '\0' 'w' >&2
+  : >"$way"
+  exec sleep 300
+fi
+while [ "$1" != -- ]; do shift; done
+shift 2
+case "$*" in
+  *.cache/latido*) cat >/dev/null; echo 'no room' >&2; exit 1 ;;
+  'rm -r -f '*) exec sleep 300 ;;
+esac
+exec sh -c "$*"
+"#;
+
+/// A board that floods what ssh complains of, and does not answer at the end, keeps nothing waiting.
+#[test]
+fn a_board_that_complains_and_never_ends_holds_nobody_up() {
+    if !root("an agent in /run") {
+        return;
+    }
+    let world = World::new();
+    let (stub, agents) = (world.path("stub"), world.path("agents").join(std::env::consts::ARCH));
+    fs::create_dir_all(&stub).unwrap();
+    fs::create_dir_all(&agents).unwrap();
+    fs::write(stub.join("ssh"), COMPLAINING).unwrap();
+    fs::set_permissions(stub.join("ssh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    symlink(common::small::latido(), agents.join("latido")).unwrap();
+    let path = format!("{}:{}", stub.display(), std::env::var("PATH").unwrap());
+    let mut run = world.latido(["run", "null", "samples=10", "--no-report", "--on", "ssh:board"]);
+    run.env("PATH", path).env("LATIDO_AGENTS", world.path("agents")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = run.spawn().unwrap();
+    let own = format!("-{}-", run.id());
+    let output = ended(run, "a run on a board that complains");
+    // What the board did not remove has the run's number in its name.
+    let places = ["/run", "/dev/shm", "/var/tmp", "/tmp"].into_iter().filter_map(|place| fs::read_dir(place).ok());
+    let all: Vec<PathBuf> = places.flatten().flatten().map(|one| one.path()).collect();
+    let left =
+        all.iter().filter(|path| path.to_string_lossy().contains("/latido-") && path.to_string_lossy().contains(&own));
+    left.for_each(|path| fs::remove_dir_all(path).unwrap());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
