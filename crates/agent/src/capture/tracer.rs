@@ -50,6 +50,12 @@ pub fn possible(tracer: &Tracer, tracefs: &Tracefs) -> Result<()> {
     if let Some(why) = lacks(tracer.name, &available) {
         bail!(why);
     }
+    if tracer.functions {
+        let has = available.split_whitespace().any(|one| one == "function");
+        ensure!(has, "function=on: this kernel traces no functions (CONFIG_FUNCTION_TRACER)");
+        let on = Root::default().read("proc/sys/kernel/ftrace_enabled").is_none_or(|text| text.trim() != "0");
+        ensure!(on, "function=on: the machine has them switched off: sysctl kernel.ftrace_enabled=1");
+    }
     match steps(tracer, tracefs)?
         .iter()
         .filter_map(Step::file)
@@ -125,9 +131,9 @@ pub fn prepare(tracer: &Tracer, tracefs: &Tracefs, journal: &mut Journal) -> Res
 /// The kernel refuses it.
 pub fn begin(tracer: &Tracer, dir: &Path) -> Result<()> {
     let functions = dir.join("options/function-trace");
-    // A tracer of latencies would trace every function meanwhile, which costs more than what it measures.
+    // A tracer of latencies traces every function meanwhile where nobody says otherwise, which costs more than most of what it measures.
     if tracer.maxima && functions.exists() {
-        put(&functions, "0")?;
+        put(&functions, if tracer.functions { "1" } else { "0" })?;
     }
     put(&dir.join("current_tracer"), tracer.name).with_context(|| {
         format!(

@@ -69,6 +69,8 @@ pub struct Tracer {
     pub name: &'static str,
     /// Whether it keeps the longest value alone, and empties the ring for it: there is nothing to be read of that.
     pub maxima: bool,
+    /// Whether a tracer of latencies traces functions meanwhile.
+    pub functions: bool,
     /// How it learns the CPUs of the cell.
     pub on: On,
     /// Settings of the whole machine, in this order: files of tracefs, which are put back afterwards.

@@ -82,7 +82,7 @@ impl Probe for Hwlat {
             ("hwlat_detector/width", us("width", self.width).ok()?),
             ("hwlat_detector/mode", mode.into()),
         ];
-        Some(Wanted::tracer(Tracer { name: "hwlat", maxima: false, on: On::Recorded, settings }))
+        Some(Wanted::tracer(Tracer { name: "hwlat", maxima: false, functions: false, on: On::Recorded, settings }))
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::{
     looking_on::{check, paired},
-    maxima,
+    maxima::{self, Functions},
 };
 use crate::measure::{Def, Gathered, Measurand, Place, Probe, Quantity, Stage, Wanted, with_defaults};
 use anyhow::{Result, ensure};
@@ -27,8 +27,10 @@ All CPUs are looked at.
 Options:
   of   interrupts (default), preemption, or both: the time in which either is off
   by   tracer (default): irqsoff, preemptoff or preemptirqsoff; the kernel needs CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER,
-       or both. No kernel of Debian's has them. It does not trace functions meanwhile: that costs more than it tells
+       or both. No kernel of Debian's has them
        events: irq_disable and irq_enable or their like (CONFIG_PREEMPTIRQ_TRACEPOINTS); not for both
+  function   by tracer; off (default): it traces no functions, which would cost more than most of what it measures; on: it does, as it
+       does by itself (CONFIG_FUNCTION_TRACER)
 
 Quantities (ns): longest (of a second, in whole microseconds), or off (each time, per CPU) by events. Facts: empty_seconds;
 by events lost and voided (events lost, and what they may have broken).
@@ -36,9 +38,10 @@ by events lost and voided (events lost, and what they may have broken).
 Needs tracefs (root). tracing_thresh is set to 0 meanwhile and put back. Paper: ftrace-latencies.",
     main_option: Some("of"),
     new: |table| {
-        let probe = with_defaults(table, IrqsOff { of: Of::Interrupts, by: By::Tracer })?;
+        let probe = with_defaults(table, IrqsOff { of: Of::Interrupts, by: By::Tracer, function: None })?;
         let told = "the events tell interrupts and preemption apart: `of` must be interrupts or preemption, or `by` tracer";
         ensure!(probe.by == By::Tracer || probe.of != Of::Both, "{told}");
+        ensure!(probe.by == By::Tracer || probe.function.is_none(), "`function` is the tracer's: leave it away with by=events");
         Ok(Box::new(probe))
     },
 };
@@ -48,6 +51,8 @@ Needs tracefs (root). tracing_thresh is set to 0 meanwhile and put back. Paper: 
 struct IrqsOff {
     of: Of,
     by: By,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<Functions>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +98,7 @@ impl Probe for IrqsOff {
             By::Tracer => Quantity::time("longest", longest).each("second"),
             By::Events => Quantity::time("off", each).each("time"),
         };
-        Measurand::new("Interrupts and preemption off", [quantity])
+        Functions::labelled(self.function, Measurand::new("Interrupts and preemption off", [quantity]))
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {
@@ -105,7 +110,7 @@ impl Probe for IrqsOff {
 
     fn wants(&self) -> Option<Wanted> {
         Some(match (self.by, self.of) {
-            (By::Tracer, of) => maxima::wanted(of.tracer()),
+            (By::Tracer, of) => maxima::wanted(of.tracer(), self.function),
             (By::Events, Of::Preemption) => {
                 Wanted::events(&["preemptirq:preempt_disable", "preemptirq:preempt_enable"])
             }
@@ -115,7 +120,7 @@ impl Probe for IrqsOff {
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
         if self.by == By::Tracer {
-            return maxima::measure(stage, "longest");
+            return maxima::measure(stage, "longest", self.function);
         }
         let interval = stage.watch(|| Ok(true))?;
         let mapped = stage.recorded()?;

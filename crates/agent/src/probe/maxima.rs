@@ -1,11 +1,12 @@
 //! Tracers that keep their longest value alone: it is read and reset once a second, a sample each.
 
 use super::looking_on;
-use crate::measure::{Gathered, On, Stage, Tracer, Wanted};
+use crate::measure::{Gathered, Measurand, On, Stage, Tracer, Wanted};
 use anyhow::{Context, Result, ensure};
 use latido_model::cell::Cell;
 use latido_sys::clock::Clock::Monotonic;
 use latido_trace::text::{Latency, Reader};
+use serde::{Deserialize, Serialize};
 use std::{fmt::Write as _, fs, io::Write as _, path::Path};
 
 /// What one sample is the longest of.
@@ -20,10 +21,39 @@ const HEADER: usize = 1 << 16;
 /// The name of the file with what is known of each.
 const FILE: &str = "maxima.csv";
 
+/// Whether the tracer traces the kernel's functions meanwhile, as it does where nobody says otherwise (options/function-trace).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Functions {
+    /// It does not.
+    Off,
+    /// It does: the latencies have the cost of that in them.
+    On,
+}
+
+impl Functions {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::On => "on",
+        }
+    }
+
+    /// What a probe measures, told apart by it where a cell says it.
+    pub fn labelled(own: Option<Self>, measurand: Measurand) -> Measurand {
+        match own {
+            Some(own) => measurand.labelled("function", [own.name()]),
+            None => measurand,
+        }
+    }
+}
+
 /// What such a tracer needs: limits of others would make it tell more than its longest.
-pub fn wanted(name: &'static str) -> Wanted {
+pub fn wanted(name: &'static str, functions: Option<Functions>) -> Wanted {
     let settings = vec![("tracing_thresh", "0".into())];
-    Wanted::tracer(Tracer { name, maxima: true, on: On::All, settings })
+    let functions = functions == Some(Functions::On);
+    Wanted::tracer(Tracer { name, maxima: true, functions, on: On::All, settings })
 }
 
 /// Refuses cells that make no sense with them.
@@ -40,11 +70,12 @@ pub fn check(probe: &str, cell: &Cell) -> Result<()> {
     Ok(())
 }
 
-/// Measures: one sample a second, of seconds in which the tracer saw anything.
+/// Measures: one sample a second, of seconds in which the tracer saw anything. Its series says whether functions were traced, where the
+/// cell does.
 ///
 /// # Errors
 /// The instance cannot be read or reset.
-pub fn measure(stage: &mut Stage<'_>, quantity: &str) -> Result<()> {
+pub fn measure(stage: &mut Stage<'_>, quantity: &str, functions: Option<Functions>) -> Result<()> {
     let (_tracefs, dir) = stage.instance()?;
     let begins = Monotonic.now().saturating_add(stage.cell.conditions.warmup.0);
     let mut seconds = Seconds { dir: &dir, since: 0, found: Vec::new(), empty: 0 };
@@ -62,7 +93,8 @@ pub fn measure(stage: &mut Stage<'_>, quantity: &str) -> Result<()> {
         seconds.end(interval.ended_ns)?;
     }
     let mut gathered = Gathered::over(interval);
-    let place = gathered.open(stage.series(quantity)?, &[])?;
+    let label = functions.map(|functions| ("function", functions.name()));
+    let place = gathered.open(stage.series(quantity)?, label.as_slice())?;
     for longest in &seconds.found {
         gathered.sample(place, i64::try_from(longest.ns).unwrap_or(i64::MAX), longest.begin, longest.end);
     }

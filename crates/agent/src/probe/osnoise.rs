@@ -70,7 +70,13 @@ impl Probe for Osnoise {
             ("osnoise/period_us", us("period", self.period).ok()?),
             ("osnoise/runtime_us", us("runtime", self.runtime.unwrap_or(self.period)).ok()?),
         ];
-        Some(Wanted::tracer(Tracer { name: "osnoise", maxima: false, on: On::Named("osnoise/cpus"), settings }))
+        Some(Wanted::tracer(Tracer {
+            name: "osnoise",
+            maxima: false,
+            functions: false,
+            on: On::Named("osnoise/cpus"),
+            settings,
+        }))
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {

@@ -61,7 +61,13 @@ impl Probe for Timerlat {
             ("osnoise/stop_tracing_total_us", "0".into()),
             ("osnoise/timerlat_period_us", us("period", self.period).ok()?),
         ];
-        Some(Wanted::tracer(Tracer { name: "timerlat", maxima: false, on: On::Named("osnoise/cpus"), settings }))
+        Some(Wanted::tracer(Tracer {
+            name: "timerlat",
+            maxima: false,
+            functions: false,
+            on: On::Named("osnoise/cpus"),
+            settings,
+        }))
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {

@@ -1,6 +1,6 @@
 //! `wakeup-tracer`: the longest scheduling latency of each second, by the kernel's wakeup tracers.
 
-use super::maxima;
+use super::maxima::{self, Functions};
 use crate::measure::{Def, Measurand, Probe, Quantity, Stage, Wanted, with_defaults};
 use anyhow::Result;
 use latido_model::cell::Cell;
@@ -19,19 +19,23 @@ keeps its CPU and its task in maxima.csv beside the record. A second without a w
 Options:
   of   rt (default): real-time and deadline tasks alone (the tracer wakeup_rt); all: any task (wakeup); deadline: deadline tasks
        alone (wakeup_dl)
+  function   off (default): the tracer traces no functions, which would cost more than most of what it measures; on: it does, as it
+       does by itself (CONFIG_FUNCTION_TRACER)
 
 Quantity: longest (ns, in whole microseconds).
 
-Needs tracefs (root) and CONFIG_SCHED_TRACER, which Debian's linux-image-rt-amd64 has. Functions are not traced meanwhile.
+Needs tracefs (root) and CONFIG_SCHED_TRACER, which Debian's linux-image-rt-amd64 has.
 tracing_thresh is set to 0 meanwhile and put back. Paper: ftrace-latencies.",
     main_option: Some("of"),
-    new: |table| Ok(Box::new(with_defaults(table, WakeupTracer { of: Of::Rt })?)),
+    new: |table| Ok(Box::new(with_defaults(table, WakeupTracer { of: Of::Rt, function: None })?)),
 };
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WakeupTracer {
     of: Of,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<Functions>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +49,7 @@ enum Of {
 impl Probe for WakeupTracer {
     fn measurand(&self) -> Measurand {
         let quantity = Quantity::time("longest", "Wakeup tracer: longest of a second").each("second");
-        Measurand::new("Scheduling latency by tracer", [quantity])
+        Functions::labelled(self.function, Measurand::new("Scheduling latency by tracer", [quantity]))
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {
@@ -53,14 +57,15 @@ impl Probe for WakeupTracer {
     }
 
     fn wants(&self) -> Option<Wanted> {
-        Some(maxima::wanted(match self.of {
+        let name = match self.of {
             Of::Rt => "wakeup_rt",
             Of::All => "wakeup",
             Of::Deadline => "wakeup_dl",
-        }))
+        };
+        Some(maxima::wanted(name, self.function))
     }
 
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
-        maxima::measure(stage, "longest")
+        maxima::measure(stage, "longest", self.function)
     }
 }
