@@ -174,7 +174,6 @@ impl Capture {
         let drains = Drains::start(&dir, &cpus, scratch.path(), page, ring, readers.as_ref())?;
         let began = Monotonic.now();
         put(&dir.join("tracing_on"), "1")?;
-        let quiet = spec.quiet.clone();
         let stamped = handler.as_ref().map(|handler| handler.stamped.clone());
         let _hooked = handler.and_then(handler::Prepared::into_held);
         Ok(Self {
@@ -187,7 +186,7 @@ impl Capture {
             dir,
             chosen,
             cpus,
-            quiet,
+            quiet: spec.quiet.clone(),
             ring,
             irq_work,
             freezes: spec.freezes,
