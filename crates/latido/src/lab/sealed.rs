@@ -3,10 +3,10 @@
 //! It lies in memory (memfd_create(2)), sealed against writing, and has no path that somebody could lead elsewhere. A child
 //! that keeps its descriptor opens it by `/proc/self/fd/N`.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use latido_model::protocol::hex;
 use latido_sys::process;
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, memfd_create};
 use sha2::{Digest, Sha256};
 use std::{
     fs::File,
@@ -47,9 +47,13 @@ impl Sealed {
     /// A copy of a file.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It cannot be read, or is no file.
     pub fn copy(path: &Path) -> Result<Self> {
-        let mut from = File::open(path).with_context(|| format!("{}", path.display()))?;
+        // Opening must not hang on a pipe that somebody left there.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(path, flags, Mode::empty());
+        let mut from = File::from(opened.with_context(|| format!("{}", path.display()))?);
+        ensure!(from.metadata().is_ok_and(|meta| meta.is_file()), "{} is no file", path.display());
         Self::of(|mut to| {
             io::copy(&mut from, &mut to).with_context(|| format!("{}", path.display()))?;
             Ok(())
@@ -115,5 +119,16 @@ mod tests {
         let mut command = Command::new("cat");
         let given = sealed.give(&mut command);
         assert_eq!(command.arg(given).output().unwrap().stdout, b"one");
+    }
+
+    /// A pipe that nobody writes is refused at once.
+    #[test]
+    fn what_is_no_file_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        for path in [pipe.as_path(), dir.path()] {
+            assert!(Sealed::copy(path).unwrap_err().to_string().contains("is no file"));
+        }
     }
 }

@@ -68,9 +68,17 @@ fn name_pictures(figures: &mut [Plotted]) {
     }
 }
 
-/// One line of a name: no name of somebody else's ends a comment or a string.
+/// A name as one line without a character that quotes or escapes: Octave hands names on to gnuplot, which carries out what stands between
+/// backquotes.
 fn line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let plain = |c: char| match c {
+        '\'' | '`' => '’',
+        '"' => '”',
+        '\\' => '/',
+        c if c.is_control() => ' ',
+        c => c,
+    };
+    text.chars().map(plain).collect()
 }
 
 /// A block for each curve, two empty lines between them, as gnuplot's `index` counts them.
@@ -147,7 +155,7 @@ blocks = read_columns(fullfile(fileparts(mfilename(\"fullpath\")), \"columns.dat
 
 /// The script for GNU Octave.
 fn octave(figures: &[Plotted]) -> String {
-    let quoted = |text: &str| format!("'{}'", line(text).replace('\'', "''"));
+    let quoted = |text: &str| format!("'{}'", line(text));
     let list = |all: &[String]| all.iter().map(|one| quoted(one)).collect::<Vec<_>>().join(", ");
     let mut out = OCTAVE_HEAD.to_owned();
     let mut block = 0usize;
@@ -227,8 +235,7 @@ fn word(mark: Mark) -> &'static str {
 
 /// The script for gnuplot.
 fn gnuplot(figures: &[Plotted]) -> String {
-    // Within double quotes gnuplot would carry out what stands between backquotes.
-    let quoted = |text: &str| format!("'{}'", line(text).replace('\'', "''"));
+    let quoted = |text: &str| format!("'{}'", line(text));
     let mut out =
         "# Draws the figures of this directory with gnuplot: gnuplot figures.gp\nset style fill solid 0.8\n".to_owned();
     let mut block = 0usize;
@@ -340,7 +347,8 @@ mod tests {
         let mut figures = vec![plotted(Mark::Line, [hostile, "b"])];
         name_pictures(&mut figures);
         for script in [octave(&figures), gnuplot(&figures)] {
-            assert!(script.contains("x'' system(\"id\") `id`") && !script.contains("\nsystem"), "{script}");
+            assert!(script.contains("x’ system(”id”) ’id’ % # ”") && !script.contains("\nsystem"), "{script}");
+            assert!(!script.contains('`'), "{script}");
         }
         assert_eq!(figures[0].stem, "x--system--id----id-------");
     }
