@@ -3,6 +3,7 @@
 use super::{
     board::{self, Board},
     recipe::Recipe,
+    sealed,
 };
 use anyhow::{Context, Result, bail, ensure};
 use latido_agent::machine::BOOT_PARAMETER;
@@ -11,7 +12,7 @@ use latido_model::{
     suggest::nearest,
 };
 use serde::Deserialize;
-use std::{fs, io::Read, path::PathBuf};
+use std::{io::Read, path::PathBuf};
 
 /// A kernel that the laboratory can boot.
 #[derive(Clone, Debug, Deserialize)]
@@ -202,7 +203,7 @@ fn preempt(append: &str) -> Option<Model> {
 fn own(name: &str) -> Result<Kernel> {
     let (path, append) = name.split_once(':').unwrap_or((name, ""));
     let mut head = Vec::new();
-    let file = fs::File::open(path).with_context(|| format!("the kernel {path}"))?;
+    let file = sealed::file(path.as_ref()).context("the kernel")?;
     file.take(4096).read_to_end(&mut head).with_context(|| format!("the kernel {path}"))?;
     // The header of Documentation/arch/x86/boot.rst.
     ensure!(head.get(0x202..0x206) == Some(b"HdrS"), "{path} is no kernel for a PC (bzImage)");

@@ -16,6 +16,18 @@ use std::{
     process::Command,
 };
 
+/// Opens a file to be read. Opening must not hang on a pipe that somebody left there.
+///
+/// # Errors
+/// It cannot be opened, or is no file.
+pub(super) fn file(path: &Path) -> Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(path, flags, Mode::empty()).with_context(|| format!("{}", path.display()))?;
+    let file = File::from(opened);
+    ensure!(file.metadata().is_ok_and(|meta| meta.is_file()), "{} is no file", path.display());
+    Ok(file)
+}
+
 /// The file, and the SHA-256 of its bytes.
 #[derive(Debug)]
 pub struct Sealed {
@@ -49,11 +61,7 @@ impl Sealed {
     /// # Errors
     /// It cannot be read, or is no file.
     pub fn copy(path: &Path) -> Result<Self> {
-        // Opening must not hang on a pipe that somebody left there.
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let opened = rustix::fs::open(path, flags, Mode::empty());
-        let mut from = File::from(opened.with_context(|| format!("{}", path.display()))?);
-        ensure!(from.metadata().is_ok_and(|meta| meta.is_file()), "{} is no file", path.display());
+        let mut from = file(path)?;
         Self::of(|mut to| {
             io::copy(&mut from, &mut to).with_context(|| format!("{}", path.display()))?;
             Ok(())

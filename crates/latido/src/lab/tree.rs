@@ -1,12 +1,12 @@
 //! A kernel's tree in the cache: what it is, where the kernel lies in it, and how it gets there whole.
 
+use super::sealed;
 use anyhow::{Context, Result};
 use latido_model::protocol::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
-    fs::{self, File},
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -68,7 +68,7 @@ pub(super) fn keep(new: &Path, about: &Fetched, tree: &Path) -> Result<()> {
 /// # Errors
 /// It cannot be read.
 pub fn hash(path: &Path) -> Result<String> {
-    let mut file = File::open(path).with_context(|| format!("{}", path.display()))?;
+    let mut file = sealed::file(path)?;
     let mut hash = Sha256::new();
     io::copy(&mut file, &mut hash).with_context(|| format!("{}", path.display()))?;
     Ok(hex(&hash.finalize()))
