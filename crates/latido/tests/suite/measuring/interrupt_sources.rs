@@ -68,7 +68,7 @@ fn a_timers_events_have_three_stamps() {
 
 /// A trace that another program switches off while latido records it has ended early: latido says so.
 #[test]
-fn a_trace_that_is_switched_off_meanwhile_is_said_to_have_ended() {
+fn latido_says_that_another_program_ended_its_trace() {
     let Some(tracefs) = tracefs("a trace that is switched off") else { return };
     let world = World::new();
     let words = ["run", "interrupt", "source=timer", "rate=499", "--policy", "other", "-d", "60s", "--no-report"];
