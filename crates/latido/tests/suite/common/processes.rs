@@ -1,6 +1,7 @@
 //! What the kernel says of a process: how often it slept, how long it ran, and whether it heard a signal.
 
 use crate::common::until;
+use latido_sys::sched::{self, Policy};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs,
@@ -115,24 +116,19 @@ pub fn heard_by_agent(host: u32, sent: Signal) {
 }
 
 /// The calling thread runs before all time-sharing ones until this is dropped: what it does between two looks at another
-/// process is not put off by a crowd. A process that it starts meanwhile inherits that.
-pub struct Urgent(String);
+/// process is not put off by a crowd. A system call begins and ends it: a program that did so would itself run before the probe, and for too
+/// short a time for latido to see it.
+pub struct Urgent(());
 
 impl Urgent {
     pub fn new() -> Self {
-        let own = Self(rustix::thread::gettid().as_raw_nonzero().to_string());
-        own.become_(&["-f", "-p", "75"]);
-        own
-    }
-
-    fn become_(&self, words: &[&str]) {
-        let output = std::process::Command::new("chrt").args(words).arg(&self.0).output().unwrap();
-        assert!(output.status.success(), "chrt {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        sched::set_policy(0, Policy::Fifo { prio: 75 }, true).unwrap();
+        Self(())
     }
 }
 
 impl Drop for Urgent {
     fn drop(&mut self) {
-        self.become_(&["-o", "-p", "0"]);
+        sched::set_policy(0, Policy::Other { nice: 0 }, false).unwrap();
     }
 }
