@@ -158,38 +158,31 @@ fn octave(figures: &[Plotted]) -> String {
     let quoted = |text: &str| format!("'{}'", line(text));
     let list = |all: &[String]| all.iter().map(|one| quoted(one)).collect::<Vec<_>>().join(", ");
     let mut out = OCTAVE_HEAD.to_owned();
-    let mut block = 0usize;
-    for figure in figures {
+    for (figure, drawn) in laid_out(figures) {
         let _ = writeln!(
             out,
             "\n% {}\nfigure(\"visible\", \"off\", \"position\", [0 0 1100 {}]);",
             line(&figure.heading),
-            height(figure)
+            height(drawn.len())
         );
-        let drawn = pictures(figure);
-        for (place, (panel, name)) in drawn.iter().enumerate() {
-            let first = if name.column > 2 { block.saturating_sub(panel.curves.len()) } else { block };
-            let _ = writeln!(out, "subplot({}, 1, {});", drawn.len(), place + 1);
-            let curves: Vec<String> = panel
-                .curves
-                .iter()
-                .enumerate()
-                .map(|(k, (curve, _))| format!("{}, {}", quoted(curve), first + k + 1))
-                .collect();
-            block = first + panel.curves.len();
-            let columns = [figure.columns.first(), figure.columns.get(name.column - 1)];
+        for (place, picture) in drawn.iter().enumerate() {
+            let curve = |(k, (name, _)): (usize, &(String, _))| format!("{}, {}", quoted(name), picture.first + k + 1);
+            let curves: Vec<String> = picture.panel.curves.iter().enumerate().map(curve).collect();
+            let columns = [figure.columns.first(), figure.columns.get(picture.column - 1)];
             let columns: Vec<String> = columns.into_iter().flatten().cloned().collect();
             let _ = writeln!(
                 out,
-                "panel(blocks, \"{}\", {}, {{{}}}, {{{}}}, {{{}}}, [{} {}], {});",
+                "subplot({}, 1, {});\npanel(blocks, \"{}\", {}, {{{}}}, {{{}}}, {{{}}}, [{} {}], {});",
+                drawn.len(),
+                place + 1,
                 word(figure.mark),
-                name.column,
+                picture.column,
                 curves.join("; "),
                 list(&columns),
                 list(&figure.places),
                 u8::from(figure.log.0),
                 u8::from(figure.log.1),
-                quoted(&name.text)
+                quoted(&picture.title)
             );
         }
         let _ = writeln!(out, "print(\"-dsvg\", {});", quoted(&format!("{}.svg", figure.stem)));
@@ -197,31 +190,47 @@ fn octave(figures: &[Plotted]) -> String {
     out
 }
 
-/// What stands above a picture, and which column it shows.
-struct Name {
-    text: String,
+/// A picture of a figure.
+struct Picture<'a> {
+    panel: &'a PlottedPanel,
+    /// What stands above it.
+    title: String,
+    /// Which column it shows, from 1.
     column: usize,
+    /// The block of its first curve, from 0.
+    first: usize,
 }
 
-/// The pictures of a figure below each other: one of each panel, of two lines two.
-fn pictures(figure: &Plotted) -> Vec<(&PlottedPanel, Name)> {
-    let many = figure.panels.len() > 1;
-    let of = |panel: &PlottedPanel, at: usize, column: usize| {
-        let heading = Some(figure.heading.clone()).filter(|_| at == 0 && column == 2);
-        let parts = heading.into_iter().chain(Some(panel.name.clone()).filter(|_| many));
-        Name { text: parts.collect::<Vec<_>>().join(": "), column }
+/// The pictures of each figure below each other: one of each panel, of two lines two.
+fn laid_out(figures: &[Plotted]) -> Vec<(&Plotted, Vec<Picture<'_>>)> {
+    let mut block = 0;
+    let of_figure = |figure| {
+        let first = block;
+        let pictures = pictures(figure, first);
+        block += figure.panels.iter().map(|panel| panel.curves.len()).sum::<usize>();
+        (figure, pictures)
     };
-    let each = figure.panels.iter().enumerate();
-    each.flat_map(|(at, panel)| {
-        let two = (figure.mark == Mark::TwoLines).then(|| (panel, of(panel, at, 3)));
-        std::iter::once((panel, of(panel, at, 2))).chain(two)
-    })
-    .collect()
+    figures.iter().map(of_figure).collect()
 }
 
-/// The height of a figure, pixels.
-fn height(figure: &Plotted) -> usize {
-    pictures(figure).len() * 300 + 150
+fn pictures(figure: &Plotted, mut first: usize) -> Vec<Picture<'_>> {
+    let columns: &[usize] = if figure.mark == Mark::TwoLines { &[2, 3] } else { &[2] };
+    let mut all = Vec::new();
+    for panel in &figure.panels {
+        for column in columns {
+            let heading = Some(figure.heading.as_str()).filter(|_| all.is_empty());
+            let name = Some(panel.name.as_str()).filter(|_| figure.panels.len() > 1);
+            let title = heading.into_iter().chain(name).collect::<Vec<_>>().join(": ");
+            all.push(Picture { panel, title, column: *column, first });
+        }
+        first += panel.curves.len();
+    }
+    all
+}
+
+/// The height of so many pictures, pixels.
+fn height(pictures: usize) -> usize {
+    pictures * 300 + 150
 }
 
 fn word(mark: Mark) -> &'static str {
@@ -238,10 +247,8 @@ fn gnuplot(figures: &[Plotted]) -> String {
     let quoted = |text: &str| format!("'{}'", line(text));
     let mut out =
         "# Draws the figures of this directory with gnuplot: gnuplot figures.gp\nset style fill solid 0.8\n".to_owned();
-    let mut block = 0usize;
-    for figure in figures {
-        let drawn = pictures(figure);
-        let _ = writeln!(out, "\nset terminal svg noenhanced size 1100,{}", height(figure));
+    for (figure, drawn) in laid_out(figures) {
+        let _ = writeln!(out, "\nset terminal svg noenhanced size 1100,{}", height(drawn.len()));
         let _ = writeln!(
             out,
             "set output {}\nset multiplot layout {},1",
@@ -258,17 +265,12 @@ fn gnuplot(figures: &[Plotted]) -> String {
             true => writeln!(out, "set xtics auto"),
             false => writeln!(out, "set xtics ({})", places.join(", ")),
         };
-        for (panel, name) in &drawn {
-            let first = if name.column > 2 { block.saturating_sub(panel.curves.len()) } else { block };
-            block = first + panel.curves.len();
-            let column = name.column;
+        for Picture { panel, title, column, first } in &drawn {
             let of = |at: usize| quoted(figure.columns.get(at).map_or("", String::as_str));
-            let _ =
-                writeln!(out, "set title {}\nset xlabel {}\nset ylabel {}", quoted(&name.text), of(0), of(column - 1));
-            let count = panel.curves.len();
-            let curve = |(k, (curve, _)): (usize, &(String, Vec<Vec<f64>>))| {
-                let how = style(figure.mark, k, count, column);
-                format!("{} index {} {how} title {}", quoted(COLUMNS), first + k, quoted(curve))
+            let _ = writeln!(out, "set title {}\nset xlabel {}\nset ylabel {}", quoted(title), of(0), of(column - 1));
+            let curve = |(k, (name, _)): (usize, &(String, _))| {
+                let how = style(figure.mark, k, panel.curves.len(), *column);
+                format!("{} index {} {how} title {}", quoted(COLUMNS), first + k, quoted(name))
             };
             let curves: Vec<String> = panel.curves.iter().enumerate().map(curve).collect();
             let _ = writeln!(out, "plot {}", curves.join(", \\\n     "));
@@ -353,10 +355,10 @@ mod tests {
         assert_eq!(figures[0].stem, "x--system--id----id-------");
     }
 
-    /// GNU Octave and gnuplot carry out what was written of a run: a picture for each distribution.
+    /// GNU Octave and gnuplot draw what was written of a run, a picture for each distribution, and carry out no name in it.
     #[test]
-    fn both_programs_draw() {
-        let mut fixture = fixture("quick");
+    fn both_programs_draw_and_carry_out_no_name() {
+        let mut fixture = fixture("'`touch planted`\" ; system \"touch planted\" ; y=\"''");
         let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
         let runs = [JudgedRun::new(run, String::new(), &fixture)];
         let exported = Exported { runs: &runs, source: &fixture, options: Options::default() };
@@ -377,6 +379,7 @@ mod tests {
             assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
             let text = std::fs::read_to_string(dir.path().join("wakeup.latency.svg")).unwrap();
             assert!(text.contains("<svg") && text.contains("path"), "{program}: {text}");
+            assert!(!dir.path().join("planted").exists(), "{program} carried out a name");
         }
     }
 }
