@@ -24,11 +24,14 @@ pub fn check(probe: &str, cell: &Cell) -> Result<()> {
 
 /// Pairs the events of a trace.
 pub fn paired(trace: &Trace<'_>, sink: &mut impl Sink) -> Met {
+    paired_by(trace, Definition::Waking, sink)
+}
+
+/// The same with another definition of a wake-up.
+pub fn paired_by(trace: &Trace<'_>, definition: Definition, sink: &mut impl Sink) -> Met {
     // A trace of our own has one buffer.
-    trace
-        .buffers
-        .first()
-        .map_or_else(Met::default, |buffer| pair(trace, buffer, &mut Pairing::of(Definition::Waking), sink))
+    let buffer = trace.buffers.first();
+    buffer.map_or_else(Met::default, |buffer| pair(trace, buffer, &mut Pairing::of(definition), sink))
 }
 
 /// Names by which series of these tasks are told apart: their own, and of the same ones the second, third, ... by their

@@ -1,13 +1,13 @@
 //! `scheduling`: how long tasks wait for a CPU, from the kernel's events.
 
-use super::looking_on::{check, fits, paired, told_apart};
+use super::looking_on::{check, fits, paired, paired_by, told_apart};
 use crate::measure::{Def, Gathered, Measurand, Place, Probe, Quantity, Stage, Wanted, with_defaults};
 use anyhow::{Result, bail, ensure};
 use latido_model::{cell::Cell, suggest::nearest};
 use latido_trace::{
     events::{Class, Comm},
     file::Trace,
-    pairing::{Sink, Wait},
+    pairing::{Definition, Sink, Wait},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,12 @@ Options:
   tasks   so many tasks, those that waited longest, have series of their own besides those of their class; default 8
   task    the tasks with this name alone, also in the series of classes; * stands for anything, ? for one character
 
-Quantities: wakeup, preempted (ns). Labels: class (deadline, real-time, fair: the effective priority when the task came), task
+Quantities (ns):
+  wakeup     from its wake-up to the switch to it
+  preempted  from being preempted to the switch back
+  report_w   the wake-ups of all tasks together, paired as `trace-cmd report -w` pairs them: from the last sched_wakeup or
+             sched_wakeup_new of a number to the next switch to it. Limits do not look at it
+Labels: class (deadline, real-time, fair: the effective priority when the task came; all, of report_w), task
 (its name; of the same ones the second, third, ... by their numbers). Waits that lost events may have broken are void and counted (`voided`); the trace is kept with --trace.
 
 Needs tracefs (root) and the events sched_switch and sched_waking. Paper: none; the definition is that of docs/trace.md.",
@@ -50,10 +55,18 @@ struct SchedulingProbe {
 const QUANTITIES: [(&str, &str); 2] =
     [("wakeup", "Scheduling latency: after the wake-up"), ("preempted", "Scheduling latency: after preemption")];
 
+/// Wake-ups by the pairing of another program, beside.
+const REPORT_W: &str = "report_w";
+/// The class of their series.
+const TOGETHER: &str = "all";
+
 impl Probe for SchedulingProbe {
     fn measurand(&self) -> Measurand {
-        let quantities = QUANTITIES.map(|(name, title)| Quantity::time(name, title).each("wait"));
-        Measurand::new("Scheduling latency", quantities).labelled("class", Class::ALL.map(Class::name)).parts_by("task")
+        let own = QUANTITIES.map(|(name, title)| Quantity::time(name, title).each("wait"));
+        let theirs = Quantity::time(REPORT_W, "Scheduling latency: as trace-cmd report -w").each("wake-up").beside();
+        let quantities: Vec<Quantity> = own.into_iter().chain([theirs]).collect();
+        let classes = Class::ALL.map(Class::name).into_iter().chain([TOGETHER]);
+        Measurand::new("Scheduling latency", quantities).labelled("class", classes).parts_by("task")
     }
 
     fn check(&self, cell: &Cell) -> Result<()> {
@@ -85,6 +98,8 @@ impl Probe for SchedulingProbe {
         }
         let met = paired(&trace, &mut waits);
         waits.gathered.met(&met);
+        let place = waits.gathered.open(stage.series(REPORT_W)?, &[("class", TOGETHER)])?;
+        paired_by(&trace, Definition::TraceCmd, &mut AsReported { of: self, gathered: &mut waits.gathered, place });
         stage.deliver(waits.gathered)
     }
 }
@@ -151,6 +166,21 @@ impl Sink for Waits<'_> {
         let task = self.tasks.get(&wait.pid).and_then(|places| places.get(quantity));
         for place in class.into_iter().chain(task) {
             self.gathered.lasted(*place, wait.begin, wait.end);
+        }
+    }
+}
+
+/// Where wake-ups by the pairing of `trace-cmd report -w` go.
+struct AsReported<'a> {
+    of: &'a SchedulingProbe,
+    gathered: &'a mut Gathered,
+    place: Place,
+}
+
+impl Sink for AsReported<'_> {
+    fn waited(&mut self, wait: &Wait) {
+        if self.of.means(&wait.comm) {
+            self.gathered.lasted(self.place, wait.begin, wait.end);
         }
     }
 }
