@@ -14,6 +14,7 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        mpsc,
     },
     thread::{self, JoinHandle},
     time::Duration,
@@ -121,15 +122,32 @@ pub fn again_and_again(mut chore: Chore, work: &Work) -> Result<()> {
     Ok(())
 }
 
-/// Bears a load in this process until it is ended from outside: each chore on a thread of its own.
+/// Bears a load in this process until it is ended from outside: each chore on a thread of its own. The threads begin when all are there:
+/// those that work already would keep a thread that starts thousands from its CPU for minutes.
 ///
 /// # Errors
 /// A chore's error, no further thread, or nobody listens any more.
 pub fn bear(counts: &[&'static str], chores: impl IntoIterator<Item = Chore>) -> Result<()> {
     let work = Work::of(counts);
-    let threads = chores.into_iter().map(|chore| work.thread(move |work| again_and_again(chore, work)));
-    let threads = threads.collect::<Result<_>>()?;
+    let threads = together(&work, chores)?;
     work.go_on(threads)
+}
+
+/// Threads that begin their chores when all of them are there.
+fn together(work: &Arc<Work>, chores: impl IntoIterator<Item = Chore>) -> Result<Vec<JoinHandle<()>>> {
+    let (open, gate) = mpsc::channel::<()>();
+    let gate = Arc::new(Mutex::new(gate));
+    let thread = |chore| {
+        let gate = Arc::clone(&gate);
+        work.thread(move |work| {
+            // Nothing is ever sent: this ends when the sender goes.
+            let _ = gate.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            again_and_again(chore, work)
+        })
+    };
+    let threads = chores.into_iter().map(thread).collect();
+    drop(open);
+    threads
 }
 
 /// Ends the programs that this load started: all of its process group, where that is its own. The signal reaches this
@@ -256,6 +274,25 @@ mod tests {
         work.add("bytes", 6);
         work.add("words", 7);
         assert_eq!((work.done("bytes"), work.done("passes"), work.done("words")), (11, 0, 0));
+    }
+
+    #[test]
+    fn chores_begin_when_all_are_there() {
+        let (work, made) = (Work::of(&["early"]), Arc::new(AtomicU64::new(0)));
+        let chores = (0..8).map(|_| {
+            made.fetch_add(1, Relaxed);
+            let made = Arc::clone(&made);
+            let chore: Chore = Box::new(move |work| {
+                work.add("early", u64::from(made.load(Relaxed) < 8));
+                work.end();
+                Ok(())
+            });
+            chore
+        });
+        let threads = together(&work, chores).unwrap();
+        assert_eq!(threads.len(), 8);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(work.done("early"), 0);
     }
 
     #[test]
