@@ -10,6 +10,7 @@ use common::{
 };
 use ssh::Board;
 use std::{
+    collections::BTreeMap,
     fs,
     io::{Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
@@ -31,26 +32,42 @@ fn peak_kib(pid: u32) -> Option<u64> {
     line.trim().trim_end_matches("kB").trim().parse().ok()
 }
 
-/// A run of the null probe with an attachment: how much each kind of process had resident at most, in KiB.
-fn peaks(world: &World, bytes: u64) -> Vec<(String, u64)> {
+/// What a host and its processes have resident at most, by kind, in KiB; larger than what was found before.
+fn look(host: u32, found: &mut BTreeMap<&str, u64>) {
+    let own = [(host, "host".to_string())];
+    for (pid, line) in own.into_iter().chain(descendants(host)) {
+        let Some(peak) = peak_kib(pid) else { continue };
+        let kind = match () {
+            () if line.contains("--measure") => "measuring",
+            () if line.contains(" agent") => "agent",
+            () => "host",
+        };
+        let most = found.entry(kind).or_default();
+        *most = peak.max(*most);
+    }
+}
+
+/// The same of a run without an attachment, which holds its samples while the test looks.
+fn without(world: &World) -> BTreeMap<&'static str, u64> {
+    let words = ["run", "null", "samples=10", "hold=600s", "-d600s", "--warmup=0ns", "--no-report", "--quiet"];
+    let child = world.latido(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let pid = common::measuring_process(world);
+    common::until("a measuring thread that sleeps", || (processes::wakeups(pid) > 10).then_some(()));
+    let mut found = BTreeMap::new();
+    look(child.id(), &mut found);
+    processes::ctrl_c(child.id());
+    ended(child, "a run without an attachment");
+    found
+}
+
+/// The same of a run with one, looked at as long as it goes on.
+fn with(world: &World, bytes: u64) -> BTreeMap<&'static str, u64> {
     let probe = format!("attach={bytes}");
     let words = ["run", "null", "samples=10", &probe, "--no-report", "--quiet"];
     let mut child = world.latido(words).stdout(Stdio::null()).spawn().unwrap();
-    let mut found: Vec<(String, u64)> = Vec::new();
+    let mut found = BTreeMap::new();
     loop {
-        let own = [(child.id(), "host".to_string())];
-        for (pid, line) in own.into_iter().chain(descendants(child.id())) {
-            let Some(peak) = peak_kib(pid) else { continue };
-            let kind = match () {
-                () if line.contains("--measure") => "measuring",
-                () if line.contains(" agent") => "agent",
-                () => "host",
-            };
-            match found.iter_mut().find(|(known, _)| known == kind) {
-                Some((_, most)) => *most = peak.max(*most),
-                None => found.push((kind.into(), peak)),
-            }
-        }
+        look(child.id(), &mut found);
         if let Some(status) = child.try_wait().unwrap() {
             assert!(status.success());
             return found;
@@ -75,17 +92,17 @@ fn two_gibibytes_pass_in_little_memory() {
     if free(world.dir.path()) < 3 * BYTES || free(&std::env::temp_dir()) < 3 * BYTES {
         return skip("an attachment of 2 GiB", Need::Disk, "less than 6 GiB free for temporary files");
     }
-    let small = peaks(&world, 1);
-    let large = peaks(&world, BYTES);
-    for (kind, most) in &large {
-        let before = small.iter().find(|(known, _)| known == kind).map_or(0, |(_, most)| *most);
-        assert!(most.saturating_sub(before) < 16 << 10, "{kind}: {before} KiB without, {most} KiB with");
+    let small = without(&world);
+    let large = with(&world, BYTES);
+    for (kind, before) in &small {
+        let most = large.get(kind).copied().unwrap_or_default();
+        assert!(most.saturating_sub(*before) < 16 << 10, "{kind}: {before} KiB without, {most} KiB with");
     }
-    assert!(large.iter().any(|(kind, _)| kind == "agent"), "{large:?}");
+    let kinds = ["agent", "host", "measuring"];
+    assert!(kinds.iter().all(|kind| small.contains_key(kind) && large.contains_key(kind)), "{small:?} {large:?}");
     let runs = common::runs_of(&world);
-    let sizes: Vec<u64> =
-        runs.iter().map(|run| fs::metadata(run.join("cells/001/attachment.bin")).unwrap().len()).collect();
-    assert!(sizes.contains(&BYTES) && sizes.contains(&1), "{sizes:?}");
+    let size = |run: &PathBuf| fs::metadata(run.join("cells/001/attachment.bin")).map(|file| file.len());
+    assert_eq!(runs.iter().filter_map(|run| size(run).ok()).collect::<Vec<_>>(), [BYTES]);
     world.nothing_left("after 2 GiB");
 }
 

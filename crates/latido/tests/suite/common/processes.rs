@@ -84,14 +84,14 @@ pub fn ctrl_c(host: u32) {
 }
 
 /// Sends a signal, and waits until the thread of latido that hears signals has taken it: signals of one number merge while
-/// they wait.
+/// they wait. A host that has ended meanwhile has taken it too.
 pub fn heard(host: u32, sent: Signal) {
     let own = |task: &PathBuf| fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.trim() == "latido-signals");
     let hears = until("the thread that hears signals", || threads(host.cast_signed()).into_iter().find(own));
     let asleep = || slept_of(&hears).filter(|_| state_of(&hears) == Some('S'));
     let before = until("a thread that waits for signals", asleep);
     signal(host.cast_signed(), sent);
-    until("a signal that is heard", || asleep().filter(|now| *now > before));
+    until("a signal that is heard", || (!hears.exists() || asleep().is_some_and(|now| now > before)).then_some(()));
 }
 
 /// How many bytes a process has read so far (proc_pid_io(5)).

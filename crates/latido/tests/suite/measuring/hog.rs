@@ -115,11 +115,11 @@ fn a_hog_in_short_pieces_is_found_by_what_it_ran() {
     let load = ["load", "rt-interference:busy=2ms,idle=2ms,low=1,middle=2,high=90,cpus=0"];
     let mut load = world.latido(load).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let rival = until("a rival of FIFO 90", || rival_of(&world));
-    let measure = ["run", "wakeup", "period=1ms", "-d3s", "-c0", "--prio=50", "--warmup=50ms", "--no-report", "--json"];
+    let first = ran_ns_of(&rival).unwrap();
+    let measure = ["run", "wakeup", "period=1ms", "-d9m", "-c0", "--prio=50", "--warmup=50ms", "--no-report", "--json"];
     let mut child = world.latido(measure).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let measuring = common::measuring_process(&world);
     let urgent = processes::Urgent::new();
-    let first = ran_ns_of(&rival).unwrap();
     // Both are read while it measures: the first when it has begun, the other before it was still seen to go on.
     meanwhile(&mut child, "200 wake-ups", || (processes::wakeups(measuring) > 200).then_some(()));
     let begun = ran_ns_of(&rival).unwrap();
@@ -128,6 +128,7 @@ fn a_hog_in_short_pieces_is_found_by_what_it_ran() {
         (processes::wakeups(measuring) > 1000).then_some(ran_ns)
     });
     drop(urgent);
+    processes::ctrl_c(child.id());
     let output = ended(child, "a measurement beside a rival");
     let last = ran_ns_of(&rival).unwrap();
     signal(load.id().cast_signed(), Signal::INT);
@@ -174,8 +175,11 @@ fn the_load_s_rivals_are_no_excuse_and_no_throttle() {
         "--json",
     ]);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", document["judgement"]);
-    assert_eq!(document["verdict"], "fail");
+    // Stolen time may excuse samples too, and the verdict with them; the load's rivals excuse none.
+    let findings = document["judgement"]["cells"][0]["findings"].as_array().unwrap();
+    let excuses = findings.iter().find(|one| one["check"] == "foreign tasks").unwrap();
+    assert!(!excuses["text"].as_str().unwrap().contains("rt-interference"), "{excuses}");
+    assert!(matches!(output.status.code(), Some(2 | 3)), "{}", document["judgement"]);
     let record = &document["records"][0];
     let facts = &record["series"][0]["facts"];
     assert!(facts["preempted"].as_u64().unwrap() > 0, "{facts}");

@@ -2,7 +2,7 @@
 
 use crate::common::{self, Need};
 
-use common::{World, agent_of, ended, meanwhile, stderr, until};
+use common::{World, agent_of, ended, meanwhile, processes::ctrl_c, stderr, until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs,
@@ -164,10 +164,12 @@ fn a_hidden_daemon_ends_with_its_run() {
     let _alone = common::alone();
     let world = World::new();
     let (load, noted) = hidden(&world);
-    let mut command = world.latido(["run", "null", "samples=50", "--load", &load, "--no-report"]);
+    let mut command =
+        world.latido(["run", "null", "samples=50", "hold=600s", "-d600s", "--load", &load, "--no-report"]);
     let host = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let daemon = named_by(&noted);
     let agent = agent_of(host.id());
+    ctrl_c(host.id());
     ended(host, "a run with a hidden daemon");
     assert!(!lives(daemon), "the daemon outlived its run");
     assert_eq!(groups_of(agent), Vec::<PathBuf>::new());

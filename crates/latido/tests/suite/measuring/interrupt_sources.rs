@@ -4,7 +4,7 @@ use crate::common::{self, Need};
 
 use common::{
     World, meanwhile,
-    processes::descendants,
+    processes::{self, descendants},
     root, settled, skip,
     stamps::{adds_up, record, series, stages, worst_are_explained},
     stderr,
@@ -81,6 +81,8 @@ fn latido_says_that_another_program_ended_its_trace() {
         let switch = tracefs.join("instances").join(mine).join("tracing_on");
         (fs::read_to_string(&switch).ok()?.trim() == "1").then_some(switch)
     });
+    let measuring = common::measuring_process(&world);
+    meanwhile(&mut child, "10 interrupts", || (processes::wakeups(measuring) > 10).then_some(()));
     fs::write(switch, "0").unwrap();
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     child.wait().unwrap();

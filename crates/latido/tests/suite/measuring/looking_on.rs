@@ -273,7 +273,7 @@ fn no_program_outlives_its_run() {
         let all = fs::read_dir("/proc").unwrap().flatten();
         all.filter(|one| fs::read(one.path().join("cmdline")).unwrap_or_default().starts_with(path.as_bytes())).count()
     };
-    let record = record(&world, ["run", "task", "-d400ms", "--json", "--", "sh", "-c", &script]);
+    let record = record(&world, ["run", "task", "-d400ms", "--json", "--", "chrt", "-f", "10", "sh", "-c", &script]);
     assert_eq!(record["outcome"]["kind"], "complete");
     assert_eq!(there(), 0);
     let mut run = world.latido(["run", "task", "-d60s", "--", "sh", "-c", &script]).spawn().unwrap();
@@ -290,8 +290,9 @@ fn behind_sudo_the_program_is_the_person_s() {
         return;
     }
     let Some(behind) = Behind::new("a program behind sudo") else { return };
-    let script = "id -u; id -g; cat /etc/shadow; while :; do sleep 0.02; done";
-    let output = behind.run(["run", "task", "-d400ms", "--no-report", "--", "sh", "-c", script]);
+    // The run ends with the program, whenever that comes to its end.
+    let script = "id -u; id -g; cat /etc/shadow; for nap in $(seq 100); do sleep 0.02; done";
+    let output = behind.run(["run", "task", "-d9m", "--warmup=0ns", "--no-report", "--", "sh", "-c", script]);
     assert!(output.status.success(), "{}", stderr(&output));
     let run = fs::read_dir(behind.store().join("runs")).unwrap().flatten().next().unwrap().path();
     let said = fs::read_to_string(run.join("cells/001/program.txt")).unwrap();
@@ -306,16 +307,21 @@ fn what_is_not_there_is_said_to_be_so() {
     }
     let world = World::new();
     let run = |words: &[&str]| complaint(&world, ["run", "-d300ms"].iter().chain(words).copied());
+    let to_its_end = |words: &[&str]| complaint(&world, ["run", "-d9m"].iter().chain(words).copied());
     assert!(run(&["task", "pid=4194305"]).contains("there is no process 4194305"));
     fs::copy("/bin/sleep", world.path("control-loop")).unwrap();
-    let _there = Background::shell(&format!("exec {} 600", world.path("control-loop").display()));
+    let there = Background::shell(&format!("exec {} 600", world.path("control-loop").display()));
+    let comm = format!("/proc/{}/comm", there.pid());
+    until("the program under its name", || {
+        fs::read_to_string(&comm).is_ok_and(|name| name == "control-loop\n").then_some(())
+    });
     let why = run(&["task", "name=contrl-loop"]);
     assert!(why.contains("no process named `contrl-loop` (did you mean `control-loop`?)"), "{why}");
     let why = run(&["task", "name=control-loop"]);
     assert!(why.contains("no activation of process"), "{why}");
-    let why = run(&["task", "--", "sh", "-c", "echo broken; exit 3"]);
+    let why = to_its_end(&["task", "--", "sh", "-c", "echo broken; exit 3"]);
     assert!(why.contains("ended with status 3 before anything was counted; it said: broken"), "{why}");
-    let why = run(&["task", "--", "sh", "-c", "while :; do :; done"]);
+    let why = run(&["task", "--", "chrt", "-f", "10", "sh", "-c", "while :; do :; done"]);
     assert!(why.contains("without waiting") && why.contains("`latido help command`"), "{why}");
     assert!(run(&["task", "--", "./no-such-program"]).contains("there is no program `./no-such-program`"));
     let why = run(&["syscall", "name=clock_nanoslep"]);
@@ -360,7 +366,7 @@ fn the_way_from_a_timer_to_its_task_adds_up() {
     }
     let world = World::new();
     fs::copy("/bin/sleep", world.path("napper")).unwrap();
-    let _naps = Background::shell(&format!("while :; do {} 0.01; done", world.path("napper").display()));
+    let _naps = Background::shell(&format!("while :; do chrt -f 10 {} 0.01; done", world.path("napper").display()));
     let record = record(&world, ["run", "interrupt", "task=napp*", "-d500ms", "--json"]);
     let all = record["series"].as_array().unwrap();
     let total = |quantity: &str| {

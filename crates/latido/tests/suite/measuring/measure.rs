@@ -135,19 +135,22 @@ fn gap_counts_iterations_beyond_32_bits_of_time_and_explains_large_gaps() {
 #[test]
 fn a_load_that_dies_contaminates_the_cell() {
     let world = World::new();
-    let output = world.run([
-        "run",
-        "null",
-        "hold=3s",
-        "--policy=other",
-        "--duration=3s",
-        "--warmup=0ns",
-        "--load",
-        "command:sleep 1",
-        "--no-report",
-        "--json",
-    ]);
-    let document = json(&output, 3);
+    let gate = world.path("gate");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::RUSR).unwrap();
+    let load = format!("command:cat {}", gate.display());
+    let words =
+        ["run", "null", "hold=600s", "--policy=other", "--duration=600s", "--warmup=0ns", "--no-report", "--json"];
+    let mut command = world.latido(words.into_iter().chain(["--load", &load]));
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let pid = common::measuring_process(&world);
+    // The samples are there; the probe holds them, and the load waits for somebody who writes.
+    common::until("a measuring thread that sleeps", || (processes::wakeups(pid) > 20).then_some(()));
+    drop(std::fs::File::options().write(true).open(&gate).unwrap());
+    let loads = || world.alive().iter().any(|(_, line)| line.starts_with("cat "));
+    common::until("the end of the load", || (!loads()).then_some(()));
+    processes::ctrl_c(child.id());
+    let document = json(&ended(child, "a run whose load died"), 130);
+    assert_eq!(document["verdict"], "contaminated");
     assert_eq!(document["records"][0]["load"][0]["alive"], false);
     assert!(document["records"][0]["load"][0]["died"].as_str().unwrap().contains("status 0"));
     world.nothing_left("after a dead load");

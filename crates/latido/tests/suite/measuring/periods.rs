@@ -27,6 +27,7 @@ fn jobs_that_catch_up_are_not_missed() {
         "python3",
         script,
         "205",
+        "70",
     ];
     let document: Value = serde_json::from_slice(&world.run(words).stdout).unwrap();
     let series = document["records"][0]["series"].as_array().unwrap();
@@ -53,7 +54,7 @@ fn a_period_that_is_not_the_program_s_is_named() {
     let script = world.file("periodic.py", PERIODIC);
     let measure = ["run", "task", "period=25ms", "-d2s", "--no-report", "--json"];
     // At a real-time priority the program's wakings come when its timer is due, whatever else runs.
-    let program = ["--", "chrt", "-f", "60", "python3", script.to_str().unwrap()];
+    let program = ["--", "chrt", "-f", "60", "python3", script.to_str().unwrap(), "1000", "0"];
     let document: Value = serde_json::from_slice(&world.run(measure.into_iter().chain(program)).stdout).unwrap();
     let slots = document["records"][0]["series"].as_array().unwrap().iter().find(|one| one["quantity"] == "completion");
     let every = slots.unwrap()["facts"]["woken_every"].as_u64().unwrap();
@@ -63,16 +64,16 @@ fn a_period_that_is_not_the_program_s_is_named() {
     assert!(told.contains("and its slots are those of 25.0 ms: where"), "{told}");
 }
 
-/// Asks for absolute times 20 ms apart, and works for 70 ms in each seventh; ends after so many jobs where that is said.
+/// Asks for absolute times 20 ms apart. Its words: after how many jobs it ends, and for how many ms it works in each seventh.
 const PERIODIC: &str = "\
 import ctypes, sys, time
 class Time(ctypes.Structure):
     _fields_ = [('seconds', ctypes.c_long), ('ns', ctypes.c_long)]
 sleep = ctypes.CDLL(None).clock_nanosleep
-due, job, last = time.monotonic_ns(), 0, int(sys.argv[1]) if sys.argv[1:] else None
+due, job, (last, long) = time.monotonic_ns(), 0, map(int, sys.argv[1:])
 while job != last:
     due, job = due + 20_000_000, job + 1
     sleep(1, 1, ctypes.byref(Time(*divmod(due, 10**9))), None)
-    end = time.monotonic_ns() + (70_000_000 if job % 7 == 0 else 0)
+    end = time.monotonic_ns() + (long * 10**6 if job % 7 == 0 else 0)
     while time.monotonic_ns() < end: pass
 ";
