@@ -64,6 +64,11 @@ pub fn asks(probe: &Item) -> bool {
     build("probe", PROBES, probe).map_or(true, |probe| !probe.measurand().made_up && !probe.looks_on())
 }
 
+/// Whether a probe only looks on.
+pub fn looks_on(probe: &Item) -> bool {
+    build("probe", PROBES, probe).is_ok_and(|probe| probe.looks_on())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 use crate::{
     loading::orphans,
     measure::{assignment::Assignment, reporter::Told},
+    probe,
 };
 use anyhow::{Context, Result};
 use latido_model::{
@@ -37,8 +38,9 @@ impl Measuring {
         // Runs as latido does: it measures, and is of latido's own file.
         let mut command = Command::new(own);
         command.args(["agent", "--measure"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // Where a probe only looks on, the process stays before all time-sharing ones, as this one is: what it looks at may be a crowd.
         let nice = match assignment.cell.scheduling {
-            Scheduling::Other { nice, by: NiceBy::Nice } => Some(nice),
+            Scheduling::Other { nice, by: NiceBy::Nice } if !probe::looks_on(&assignment.cell.probe) => Some(nice),
             _ => None,
         };
         let manners =
