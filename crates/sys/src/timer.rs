@@ -56,6 +56,14 @@ impl TimerDescriptor {
         Ok(())
     }
 
+    /// Lets [`TimerDescriptor::wait`] say, at once, whether somebody has stepped the clock since this call (timerfd_create(2):
+    /// `ECANCELED`).
+    #[cfg(test)]
+    pub(crate) fn watch_for_steps(&self) -> Result<(), Errno> {
+        let long_ago = libc::itimerspec { it_interval: NEVER, it_value: timespec(1) };
+        self.arm(libc::TFD_TIMER_ABSTIME | libc::TFD_TIMER_CANCEL_ON_SET, long_ago)
+    }
+
     /// Waits until it has expired; how often it did since it was set or waited for.
     ///
     /// # Errors
@@ -153,6 +161,7 @@ impl Drop for SignalTimer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
     #[test]
     fn a_descriptor_wakes_no_earlier_than_asked_and_counts() {
@@ -189,16 +198,25 @@ mod tests {
         crate::signal::interrupt_only(libc::SIGUSR1).unwrap();
         let timer = SignalTimer::new(Clock::Monotonic).unwrap();
         let tid = crate::sched::gettid();
-        timer.set(Clock::Monotonic.now() + 200_000_000).unwrap();
-        let other = std::thread::spawn(move || {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-            crate::signal::send_to_thread(tid, libc::SIGUSR1).unwrap();
+        // No machine is so slow that the timer's own signal comes first.
+        timer.set(Clock::Monotonic.now() + 3_600 * SECOND).unwrap();
+        let back = AtomicBool::new(false);
+        let waited = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // The thread may not wait yet when the first one comes.
+                while !back.load(Relaxed) {
+                    crate::signal::send_to_thread(tid, libc::SIGUSR1).unwrap();
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+            });
+            let waited = timer.wait();
+            back.store(true, Relaxed);
+            waited
         });
-        assert_eq!(timer.wait(), Err(Errno::EINTR));
-        other.join().unwrap();
+        assert_eq!(waited, Err(Errno::EINTR));
         timer.set(Clock::Monotonic.now()).unwrap();
         let due = Clock::Monotonic.now() + 50_000_000;
-        assert_eq!(timer.interrupted(), Errno::last());
+        timer.interrupted();
         timer.set(due).unwrap();
         assert_eq!((timer.wait(), Clock::Monotonic.now() >= due), (Ok(()), true));
     }

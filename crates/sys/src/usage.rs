@@ -60,9 +60,73 @@ pub fn voluntary_switches() -> u64 {
     usage.ru_nvcsw as u64
 }
 
+/// The page faults of a piece of work that are its own: for tests of what must cause none. A thread that touches a page
+/// while the kernel moves it has a minor fault, whatever the thread does; so many are left out as pages were moved.
+pub fn own_faults(work: impl FnOnce()) -> u64 {
+    let moved_before = moved_pages();
+    let before = of_thread();
+    work();
+    let Usage { minor_faults, major_faults, .. } = of_thread().since(before);
+    let look = || {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        // In this order: what has gone to sleep has counted.
+        let at_work = compacts();
+        (moved_pages(), at_work)
+    };
+    unexplained(minor_faults, moved_before, moved_pages(), look) + major_faults
+}
+
+/// Of so many faults those that no page explains that the kernel has moved. It counts pages when it has done with all of a batch
+/// (mm/migrate.c, `migrate_pages`), which may be after the fault: so `look` is called, which gives the count and whether the
+/// kernel is at work, until the count stands still while it is not.
+fn unexplained(faults: u64, before: u64, mut moved: u64, mut look: impl FnMut() -> (u64, bool)) -> u64 {
+    loop {
+        let left = faults.saturating_sub(moved.saturating_sub(before));
+        if left == 0 {
+            return 0;
+        }
+        let (now, at_work) = look();
+        if now == moved && !at_work {
+            return left;
+        }
+        moved = now;
+    }
+}
+
+/// How many pages the kernel has moved, or has tried to move, since it started; 0 where it does not count them.
+fn moved_pages() -> u64 {
+    let text = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let counts = text.lines().filter_map(|line| line.strip_prefix("pgmigrate_")?.split_once(' '));
+    counts
+        .filter(|(name, _)| ["success", "fail"].contains(name))
+        .filter_map(|(_, count)| count.parse::<u64>().ok())
+        .sum()
+}
+
+/// Whether a thread of the kernel that moves pages is anything but asleep (proc_pid_stat(5)); false where none can be seen.
+fn compacts() -> bool {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut stats = processes.filter_map(|process| std::fs::read_to_string(process.path().join("stat")).ok());
+    stats.any(|stat| stat.contains("(kcompactd") && ![") S ", ") I "].iter().any(|asleep| stat.contains(asleep)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Pages that are counted late explain faults as well. Faults that nothing explains are told, and nobody waits for ever.
+    #[test]
+    fn pages_that_the_kernel_moved_explain_faults() {
+        let told = |faults, looks: &[(u64, bool)]| {
+            let mut looks = looks.iter().copied();
+            let told = unexplained(faults, 100, 101, || looks.next().unwrap());
+            (told, looks.len())
+        };
+        assert_eq!(told(1, &[]), (0, 0), "counted already");
+        assert_eq!(told(3, &[(101, true), (101, true), (130, true)]), (0, 0), "counted when the batch had ended");
+        assert_eq!(told(3, &[(102, false), (102, false)]), (1, 0), "one is left");
+        assert_eq!(told(3, &[(101, false), (200, false)]), (2, 1), "the count stands still");
+    }
 
     #[test]
     fn a_sleep_is_a_voluntary_switch_and_fresh_memory_a_fault() {

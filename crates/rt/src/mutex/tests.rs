@@ -171,7 +171,7 @@ fn a_busy_mutex_ends_the_loop() {
 }
 
 /// The loop of the shortest rounds leaves a reader beside it pauses long enough to copy the memory, and every copy adds
-/// up.
+/// up. Nothing but so many copies ends the loop.
 #[test]
 fn a_reader_beside_the_loop_finds_it_at_rest() {
     let (channel, mut readers) = channel(MANY);
@@ -180,10 +180,10 @@ fn a_reader_beside_the_loop_finds_it_at_rest() {
     let stop = AtomicBool::new(false);
     let (mut found, mut whole) = (0, true);
     std::thread::scope(|scope| {
-        let task = Course { rounds: u64::MAX, duration_ns: 20_000_000_000, warmup_ns: 0 };
+        let task = Course { rounds: u64::MAX, duration_ns: u64::MAX, warmup_ns: 0 };
         let (kinds, channels, stop) = (&mut kinds, &mut channels, &stop);
-        let looping = scope.spawn(move || run_each(kinds, &task, stop, channels));
-        while found < 20 && !looping.is_finished() {
+        scope.spawn(move || run_each(kinds, &task, stop, channels));
+        while found < 20 {
             if let Some(snapshot) = readers[0].snapshot() {
                 found += 1;
                 let counted = snapshot.plain.counts.iter().sum::<u64>() + snapshot.plain.overflow;
@@ -192,5 +192,5 @@ fn a_reader_beside_the_loop_finds_it_at_rest() {
         }
         stop.store(true, core::sync::atomic::Ordering::Relaxed);
     });
-    assert_eq!((found, whole), (20, true));
+    assert!(whole, "the counts of a copy do not add up");
 }

@@ -261,10 +261,7 @@ fn a_snapshot_is_one_moment_of_a_working_writer() {
             i
         });
         let (mut seen, mut sum, mut squares, mut whole_ones) = (0u64, 0i128, 0u128, 0);
-        for _ in 0..100_000 {
-            if whole_ones == 50 {
-                break;
-            }
+        while whole_ones < 50 {
             let Some(snapshot) = reader.snapshot() else {
                 std::thread::yield_now();
                 continue;
@@ -283,7 +280,7 @@ fn a_snapshot_is_one_moment_of_a_working_writer() {
             whole_ones += u32::from(seen > 0);
         }
         drop(ends);
-        assert!(writer.join().unwrap() >= seen && whole_ones == 50);
+        assert!(writer.join().unwrap() >= seen);
     });
 }
 

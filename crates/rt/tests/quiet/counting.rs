@@ -1,9 +1,6 @@
 //! What a piece of work costs its thread: allocations, counted by an allocator of our own, and page faults.
 
-use latido_sys::{
-    memory,
-    usage::{self, Usage},
-};
+use latido_sys::{memory, usage};
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
@@ -33,25 +30,15 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// What a piece of work cost its thread: allocations, and page faults beyond those that the kernel's own counter leaves room for.
-/// A thread that touches a page while the kernel moves it has a minor fault, whatever the thread does.
+/// What a piece of work cost its thread: allocations, and page faults that are not the kernel's doing.
 pub fn cost(work: impl FnOnce()) -> (u64, u64) {
-    let moved_before = moved_pages();
-    let (allocations, before) = (ALLOCATIONS.get(), usage::of_thread());
-    work();
-    let Usage { minor_faults, major_faults, .. } = usage::of_thread().since(before);
-    let allocations = ALLOCATIONS.get() - allocations;
-    (allocations, minor_faults.saturating_sub(moved_pages() - moved_before) + major_faults)
-}
-
-/// How many pages the kernel has moved, or has tried to move, since it started; 0 where it does not count them.
-fn moved_pages() -> u64 {
-    let text = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
-    let counts = text.lines().filter_map(|line| line.strip_prefix("pgmigrate_")?.split_once(' '));
-    counts
-        .filter(|(name, _)| ["success", "fail"].contains(name))
-        .filter_map(|(_, count)| count.parse::<u64>().ok())
-        .sum()
+    let mut allocations = 0;
+    let faults = usage::own_faults(|| {
+        let before = ALLOCATIONS.get();
+        work();
+        allocations = ALLOCATIONS.get() - before;
+    });
+    (allocations, faults)
 }
 
 /// Locks memory and touches the stack, as before a loop.

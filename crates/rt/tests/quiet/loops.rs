@@ -17,6 +17,7 @@ use latido_sys::{
     sched,
     timer::{SignalTimer, TimerDescriptor},
     tsc::Scale,
+    usage,
 };
 use std::{
     sync::{Arc, Barrier, atomic::AtomicBool},
@@ -53,8 +54,10 @@ fn the_pendulum_is_quiet() {
 
 #[test]
 fn the_counting_works() {
-    let (allocations, faults) = cost(|| drop(std::hint::black_box(vec![1u8; 32 << 20])));
-    assert!(allocations >= 2 && faults > 0);
+    let before = usage::of_thread();
+    let (allocations, _) = cost(|| drop(std::hint::black_box(vec![1u8; 32 << 20])));
+    // The kernel may have moved more pages meanwhile than these are, so that none is told as the work's own.
+    assert!(allocations >= 2 && usage::of_thread().since(before).minor_faults > 0);
 }
 
 #[test]
@@ -84,7 +87,8 @@ fn the_periodic_loops_are_quiet() {
         let slots = outcome.unwrap().slots;
         assert_eq!(slots.met + slots.late + slots.missed, 6_000);
         assert_eq!(snapshot.plain.count, slots.met + slots.late);
-        assert!(blocks.len() > 10, "blocks ended meanwhile");
+        // How many blocks that took is the machine's business: one ends only at a sample.
+        assert_eq!(blocks.iter().map(|block| block.count).sum::<u64>(), snapshot.plain.count);
     }
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use latido_model::needs::{Need, skip};
 use rustix::fs::flock;
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     thread,
     time::{Duration, Instant},
 };
@@ -42,18 +42,20 @@ fn who_waits_is_told_for_whom_and_has_its_turn() {
     let path = dir.path().join("machine");
     drop(claim(&path));
     fs::write(&path, format!("pid {}, running `ramp`", std::process::id())).unwrap();
-    let other = held(&path, FlockOperation::LockExclusive);
+    let other = RefCell::new(Some(held(&path, FlockOperation::LockExclusive)));
     let told = RefCell::new(Vec::new());
     let mut tell = |holder: &Holder| told.borrow_mut().push(holder.words.clone());
-    let limit = Duration::from_secs(20);
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            thread::sleep(Duration::from_millis(300));
-            drop(other);
-        });
-        let mut patience = Patience::of(limit, &|| false, Some(&mut tell));
-        claim(&path).hold(Use::Change, "a test", &mut patience).unwrap();
-    });
+    // Asked at each try that fails: the holder lets go at the third one after it was told of.
+    let tries = Cell::new(0);
+    let stop = || {
+        tries.set(tries.get() + u32::from(!told.borrow().is_empty()));
+        if tries.get() == 3 {
+            other.take();
+        }
+        false
+    };
+    let mut patience = Patience::of(Duration::MAX, &stop, Some(&mut tell));
+    claim(&path).hold(Use::Change, "a test", &mut patience).unwrap();
     assert_eq!(*told.borrow(), [format!("pid {}, running `ramp`", std::process::id())], "each holder once");
 }
 
@@ -129,23 +131,31 @@ fn the_gate_holds_up_only_for_who_waits() {
     assert!(one.hold(Use::Measure, "a test", &mut Patience::none()).is_ok());
 }
 
-/// The second lock is not waited for as long again as the first.
+/// The first lock is had when the patience is over. The second is tried once then, and not waited for as long again.
 #[test]
 fn patience_is_one_time_for_all_locks() {
     let dir = tempfile::tempdir().unwrap();
     let paths = ["run", "machine"].map(|name| dir.path().join(name));
-    let _others = paths.each_ref().map(|path| {
+    let [first, second] = paths.each_ref().map(|path| {
         fs::write(path, format!("pid {}, {}", std::process::id(), path.display())).unwrap();
-        held(path, FlockOperation::LockExclusive)
+        File::open(path).unwrap()
     });
-    let told = RefCell::new(0);
-    let mut tell = |_: &Holder| *told.borrow_mut() += 1;
-    let mut patience = Patience::of(Duration::from_millis(100), &|| false, Some(&mut tell));
-    for path in &paths {
-        let file = File::open(path).unwrap();
-        assert!(patience.hold(&file, path, Binds::Always, FlockOperation::NonBlockingLockShared).is_err());
-    }
-    assert_eq!(*told.borrow(), 1, "the second is tried once: nobody is told that it is waited for");
+    let _other = held(&paths[1], FlockOperation::LockExclusive);
+    let (tries, told) = (Cell::new(0), Cell::new(0));
+    let stop = || {
+        tries.set(tries.get() + 1);
+        false
+    };
+    let mut tell = |_: &Holder| told.set(told.get() + 1);
+    let limit = Duration::from_millis(100);
+    let mut patience = Patience::of(limit, &stop, Some(&mut tell));
+    let comes_late = || {
+        thread::sleep(limit);
+        Ok(true)
+    };
+    patience.hold_unless(&first, &paths[0], Binds::Always, "is at work on", comes_late).unwrap();
+    assert!(patience.hold(&second, &paths[1], Binds::Always, FlockOperation::NonBlockingLockShared).is_err());
+    assert_eq!((tries.get(), told.get()), (1, 0), "tries of the second, and who was told that it is waited for");
 }
 
 /// A user came when there was no root's lock yet; whoever comes later, root or another user, sees that one's.

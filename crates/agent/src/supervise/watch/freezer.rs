@@ -77,9 +77,33 @@ fn was_reported(reports: &OwnedFd) -> bool {
 mod tests {
     use super::*;
     use latido_model::needs::{Need, skip};
-    use std::{fs, path::PathBuf, process::Command, thread, time::Duration};
+    use rustix::event::{PollFd, PollFlags, poll};
+    use std::{
+        fs::{self, File},
+        io::Read,
+        path::PathBuf,
+        process::Command,
+        thread,
+        time::Duration,
+    };
 
-    /// A group of version 2 that is frozen for 5 ms between two looks, after the process was moved into it.
+    /// Waits until the kernel has reported something that no look has taken yet.
+    fn reported(freezers: &Freezers) {
+        let reports = freezers.reports.as_ref().unwrap();
+        while poll(&mut [PollFd::new(reports, PollFlags::IN)], None) == Err(io::Errno::INTR) {}
+    }
+
+    /// Waits until the kernel reports a change of a file, after what `change` does to it.
+    fn change_reported(file: PathBuf, change: impl FnOnce()) {
+        let reports = inotify::init(CreateFlags::CLOEXEC).unwrap();
+        inotify::add_watch(&reports, file, WatchFlags::MODIFY).unwrap();
+        change();
+        assert!(File::from(reports).read(&mut [0; 1024]).unwrap() > 0);
+    }
+
+    /// A group of version 2 is frozen for a moment between two looks, after the process was moved into it. The kernel
+    /// reports a change at most each 10 ms, and from a thread of its own (kernel/cgroup/cgroup.c). So the test waits for the
+    /// one report of each change: none is left that a later look could take for another freeze.
     #[test]
     fn a_freeze_between_two_looks_is_reported() {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -91,40 +115,40 @@ mod tests {
             let _ = fs::remove_dir(&group);
             return skip("a freezer of version 2", Need::ControlGroups, "no group with a freezer can be made");
         }
-        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let mut freezers = Freezers::default();
-        let mut look = || freezers.look(&Root::default(), child.id());
+        let mut child = Command::new("sleep").arg("3600").spawn().unwrap();
+        let (pid, root) = (child.id(), Root::default());
         let write = |file: &str, text: &str| fs::write(group.join(file), text).unwrap();
-        let frozen = |is: &str| {
-            while !fs::read_to_string(group.join("cgroup.events")).unwrap().contains(is) {
+        let freeze = |how: &str| {
+            write("cgroup.freeze", how);
+            while !fs::read_to_string(group.join("cgroup.events")).unwrap().contains(&format!("frozen {how}")) {
                 thread::sleep(Duration::from_millis(1));
             }
         };
-        let mut seen = vec![look()];
-        write("cgroup.procs", &child.id().to_string());
-        seen.push(look());
-        write("cgroup.freeze", "1");
-        frozen("frozen 1");
-        seen.push(look());
-        write("cgroup.freeze", "0");
-        frozen("frozen 0");
-        // The kernel reports a change at most each 10 ms (kernel/cgroup/cgroup.c): the thaw's may come later.
-        thread::sleep(Duration::from_millis(50));
-        look();
-        seen.push(look());
-        write("cgroup.freeze", "1");
-        frozen("frozen 1");
-        write("cgroup.freeze", "0");
-        frozen("frozen 0");
-        thread::sleep(Duration::from_millis(50));
-        seen.push(look());
+        let mut freezers = Freezers::default();
+        let mut seen = vec![freezers.look(&root, pid)];
+        // The group is no longer empty. That is reported before the next look begins to listen.
+        change_reported(group.join("cgroup.events"), || write("cgroup.procs", &pid.to_string()));
+        seen.push(freezers.look(&root, pid));
+        freeze("1");
+        reported(&freezers);
+        seen.push(freezers.look(&root, pid));
+        freeze("0");
+        reported(&freezers);
+        // This look takes the report of the thaw.
+        seen.push(freezers.look(&root, pid));
+        seen.push(freezers.look(&root, pid));
+        freeze("1");
+        freeze("0");
+        reported(&freezers);
+        seen.push(freezers.look(&root, pid));
         // The group that it leaves is empty, and the kernel reports that as well.
-        fs::write(above.join("cgroup.procs"), child.id().to_string()).unwrap();
-        thread::sleep(Duration::from_millis(50));
-        seen.push(look());
+        fs::write(above.join("cgroup.procs"), pid.to_string()).unwrap();
+        reported(&freezers);
+        seen.push(freezers.look(&root, pid));
         child.kill().unwrap();
         child.wait().unwrap();
         fs::remove_dir(&group).unwrap();
-        assert_eq!(seen, [Frozen::No, Frozen::No, Frozen::Now, Frozen::No, Frozen::Between, Frozen::No]);
+        use Frozen::{Between, No, Now};
+        assert_eq!(seen, [No, No, Now, Between, No, Between, No]);
     }
 }
