@@ -6,6 +6,8 @@ use crate::loading::{
 };
 use anyhow::{Context, Result, ensure};
 use latido_model::registry::{self, Def};
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use rustix::{event, time::Timespec};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,7 @@ between them.
 Options:
   workers  1 to 8192; default one per CPU
   threads  of each worker; default 1024, as stress-ng; all workers together have at most 8192
+  seed     of the moments at which the threads begin their first round: within 22 ms; default the cell's
 
 The record's `achieved` holds rounds (stress-ng's operations) and elapsed_ns.",
     main_option: Some("workers"),
@@ -44,11 +47,13 @@ pub struct Sleepers {
     #[serde(skip_serializing_if = "Option::is_none")]
     workers: Option<u32>,
     threads: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
 }
 
 impl Default for Sleepers {
     fn default() -> Self {
-        Self { workers: None, threads: 1024 }
+        Self { workers: None, threads: 1024, seed: None }
     }
 }
 
@@ -80,16 +85,36 @@ impl Load for Sleepers {
 
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>> {
         let cpus = u32::try_from(around.counted.len()).unwrap_or(u32::MAX).max(1);
-        let load = Self { workers: Some(self.workers.unwrap_or(cpus)), ..*self };
+        let (workers, seed) = (self.workers.unwrap_or(cpus), self.seed.unwrap_or(around.seed));
+        let load = Self { workers: Some(workers), seed: Some(seed), ..*self };
         allowed(load.workers.unwrap_or(1), load.threads)?;
         Ok(Some(work::own(DEF.name, &load)?))
     }
 
     fn bear(&self) -> Option<Result<()>> {
         let threads = self.workers.unwrap_or(1).saturating_mul(self.threads);
-        let chore = || -> work::Chore { Box::new(round) };
-        Some(work::bear(&["rounds"], (0..threads).map(|_| chore())))
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed.unwrap_or(1));
+        Some(work::bear(&["rounds"], (0..threads).map(|_| sleeper(phase(&mut random)))))
     }
+}
+
+/// How long a thread sleeps before its first round: at most as long as a round takes. So members of a sweep of guests differ in what
+/// their load does at a given moment, not in the guest's own time alone.
+fn phase(random: &mut impl RngCore) -> Timespec {
+    let longest: i64 = SLEEPS.iter().chain(&WAITS).sum();
+    let nanoseconds = i64::from(random.next_u32()).checked_rem(longest).unwrap_or(0);
+    Timespec { tv_sec: 0, tv_nsec: nanoseconds }
+}
+
+/// What a thread does: it waits for its phase once, then makes rounds.
+fn sleeper(phase: Timespec) -> work::Chore {
+    let mut phase = Some(phase);
+    Box::new(move |work| {
+        if let Some(span) = phase.take() {
+            let _ = rustix::thread::nanosleep(&span);
+        }
+        round(work)
+    })
 }
 
 /// One round of sleeps.
@@ -120,6 +145,17 @@ mod tests {
             assert!(checked(bad.parse().unwrap()).is_err(), "{bad}");
         }
         assert!(checked("workers = 8".parse().unwrap()).is_ok(), "8 times 1024");
+    }
+
+    #[test]
+    fn a_seed_tells_when_the_threads_begin() {
+        let phases = |seed| {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            [(); 4].map(|()| phase(&mut random).tv_nsec)
+        };
+        assert_eq!(phases(7), phases(7));
+        assert_ne!(phases(7), phases(8));
+        assert!(phases(7).iter().all(|ns| (0..22_221_111).contains(ns)), "{:?}", phases(7));
     }
 
     #[test]
