@@ -4,7 +4,7 @@ use super::{
     apt::{Apt, output},
     cache::Cache,
     child,
-    kernel::{Arch, Kernel},
+    kernel::{Arch, Kbuild, Kernel},
     recipe::{Recipe, refused},
     tree::{self, Fetched, hash},
 };
@@ -46,14 +46,15 @@ pub enum Said<'a> {
 ///
 /// # Errors
 /// None was, with the command that does it.
-pub fn found(recipe: &Recipe, name: &str) -> Result<Fetched> {
-    let link = Cache::open()?.newest(&link(recipe)?);
+pub fn found(kernel: &Kernel, recipe: &Recipe) -> Result<Fetched> {
+    let link = Cache::open()?.newest(&link(kernel.arch, recipe)?);
+    let name = &kernel.name;
     ensure!(link.is_dir(), "the kernel `{name}` has to be built first: latido lab build {name} (some 11 CPU minutes)");
     tree::unpacked(&link)
 }
 
-fn link(recipe: &Recipe) -> Result<String> {
-    Ok(format!("built-{}", recipe.key(Arch::X86_64.debian())?))
+fn link(arch: Arch, recipe: &Recipe) -> Result<String> {
+    Ok(format!("built-{}", recipe.key(arch)?))
 }
 
 /// Builds a kernel from the newest version of its source, unless that was done.
@@ -61,22 +62,21 @@ fn link(recipe: &Recipe) -> Result<String> {
 /// # Errors
 /// Something that it takes is missing, with the remedy; the configuration was not granted; the compiler fails.
 pub fn build(kernel: &Kernel, recipe: &Recipe, mut say: impl FnMut(Said<'_>)) -> Result<Fetched> {
-    ensure!(kernel.arch == Arch::X86_64 && Arch::X86_64.is_own(), "kernels are built for PCs, on PCs");
-    let asked = recipe.asked()?;
-    let key = recipe.key(kernel.arch.debian())?;
+    let (asked, key) = (recipe.asked(kernel.arch)?, recipe.key(kernel.arch)?);
     let cache = Cache::open()?;
-    let apt = Apt::of(kernel.arch, cache.dir(), false)?;
+    // A source is the same for every architecture: this machine's lists have it.
+    let apt = Apt::of(Arch::own().context("no kernels are built on this machine")?, cache.dir(), false)?;
     let package = apt.newest(&recipe.source)?;
     let tree = cache.dir().join("kernels").join(format!("{}_{key}", package.file_name()));
     if !tree.is_dir() {
-        needed()?;
+        needed(kernel.arch)?;
         let source = source(&cache, &apt, &package, &mut say)?;
         // Others may fetch meanwhile, and build another one.
         drop(cache);
         let place = Cache::building(&key)?;
         if !tree.is_dir() {
-            let made =
-                Making { source: &source, out: place.dir().join(&key), log: place.dir().join(format!("{key}.log")) };
+            let (out, log) = (place.dir().join(&key), place.dir().join(format!("{key}.log")));
+            let made = Making { source: &source, out, log, arch: kernel.arch.kbuild() };
             made.configure(&asked)?;
             say(Said::Step(&format!(
                 "building {} of {}, log in {}",
@@ -85,20 +85,29 @@ pub fn build(kernel: &Kernel, recipe: &Recipe, mut say: impl FnMut(Said<'_>)) ->
                 made.log.display()
             )));
             made.make(&mut say)?;
-            made.keep(&format!("{}, {}", package.version, compiler()?), recipe, &tree)?;
+            made.keep(&format!("{}, {}", package.version, compiler(made.arch)?), recipe, &tree)?;
         }
         drop(place);
-        tree::renew(&Cache::open()?.newest(&link(recipe)?), &tree)?;
+        tree::renew(&Cache::open()?.newest(&link(kernel.arch, recipe)?), &tree)?;
     } else {
-        tree::renew(&cache.newest(&link(recipe)?), &tree)?;
+        tree::renew(&cache.newest(&link(kernel.arch, recipe)?), &tree)?;
     }
     tree::unpacked(&tree)
 }
 
 /// Refuses where something is missing that a build takes; all of it at once.
-fn needed() -> Result<()> {
+fn needed(arch: Arch) -> Result<()> {
     let mut packages: Vec<&str> =
         PROGRAMS.iter().filter(|(name, _)| program::is_missing(name)).map(|(_, package)| *package).collect();
+    match arch {
+        Arch::Aarch64 if !arch.is_own() && program::is_missing("aarch64-linux-gnu-gcc") => {
+            packages.push("gcc-aarch64-linux-gnu");
+        }
+        Arch::X86_64 if !arch.is_own() && program::is_missing("x86_64-linux-gnu-gcc") => {
+            packages.push("gcc-x86-64-linux-gnu");
+        }
+        _ => {}
+    }
     // objtool, which the build makes for itself, reads object files.
     let headers = child::command("gcc").args(["-E", "-include", "libelf.h", "-x", "c", "/dev/null"]).output();
     if headers.is_ok_and(|output| !output.status.success()) {
@@ -114,9 +123,10 @@ fn needed() -> Result<()> {
 }
 
 /// Which compiler it is: another one makes another kernel.
-fn compiler() -> Result<String> {
-    let text = output(child::command("gcc").arg("--version"))?;
-    Ok(text.lines().next().unwrap_or("gcc").to_owned())
+fn compiler(arch: Kbuild) -> Result<String> {
+    let program = format!("{}gcc", arch.prefix);
+    let text = output(child::command(&program).arg("--version"))?;
+    Ok(text.lines().next().unwrap_or(&program).to_owned())
 }
 
 /// The source's tree, fetched and unpacked where it is not.
@@ -144,6 +154,7 @@ struct Making<'a> {
     source: &'a Path,
     out: PathBuf,
     log: PathBuf,
+    arch: Kbuild,
 }
 
 impl Making<'_> {
@@ -155,6 +166,9 @@ impl Making<'_> {
         make.arg("-C").arg(self.source).arg(format!("O={}", self.out.display()));
         for name in ["ARCH", "CROSS_COMPILE", "MAKEFLAGS", "MAKEOVERRIDES", "KCFLAGS", "KBUILD_BUILD_VERSION"] {
             make.env_remove(name);
+        }
+        if !self.arch.prefix.is_empty() {
+            make.arg(format!("ARCH={}", self.arch.arch)).arg(format!("CROSS_COMPILE={}", self.arch.prefix));
         }
         make.env("KBUILD_BUILD_TIMESTAMP", "2020-01-01").env("KBUILD_BUILD_USER", "latido");
         make.env("KBUILD_BUILD_HOST", "lab").env("LC_ALL", "C").stdin(Stdio::null());
@@ -206,7 +220,7 @@ impl Making<'_> {
         let mut log = File::create(&self.log).with_context(|| format!("{}", self.log.display()))?;
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let mut make = self.command();
-        make.arg(format!("-j{workers}")).arg("bzImage").stdout(Stdio::piped()).stderr(log.try_clone()?);
+        make.arg(format!("-j{workers}")).arg(self.arch.target).stdout(Stdio::piped()).stderr(log.try_clone()?);
         if self.has_modules()? {
             make.arg("modules");
         }
@@ -241,7 +255,7 @@ impl Making<'_> {
         fs::create_dir_all(new.join("boot"))?;
         let release = fs::read_to_string(self.out.join("include/config/kernel.release"))?;
         let vmlinuz = new.join("boot").join(format!("vmlinuz-{}", release.trim()));
-        fs::copy(self.out.join("arch/x86/boot/bzImage"), &vmlinuz).context("the build left no kernel")?;
+        fs::copy(self.out.join(self.arch.image), &vmlinuz).context("the build left no kernel")?;
         fs::copy(self.out.join(".config"), new.join("boot").join(format!("config-{}", release.trim())))?;
         if self.has_modules()? {
             self.install_modules(&new)?;

@@ -34,7 +34,7 @@ pub fn kernel(kernel: &Kernel, again: bool, mut say: impl FnMut(&str)) -> Result
             unpacked(&link)
         }
         // To build one takes its time: that is asked for by a command of its own.
-        Source::Build(recipe) => build::found(recipe, &kernel.name),
+        Source::Build(recipe) => build::found(kernel, recipe),
     }
 }
 

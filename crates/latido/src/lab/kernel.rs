@@ -81,6 +81,21 @@ impl Arch {
         }
     }
 
+    /// Its architecture in the kernel's source, the prefix of a compiler for it, what `make` makes of it, and where that lies.
+    pub fn kbuild(self) -> Kbuild {
+        let (arch, prefix, target, image) = match self {
+            Self::X86_64 => ("x86_64", "x86_64-linux-gnu-", "bzImage", "arch/x86/boot/bzImage"),
+            Self::Aarch64 => ("arm64", "aarch64-linux-gnu-", "Image", "arch/arm64/boot/Image"),
+            Self::Armv7 => ("arm", "arm-linux-gnueabihf-", "zImage", "arch/arm/boot/zImage"),
+        };
+        Kbuild { arch, prefix: if self.is_own() { "" } else { prefix }, target, image }
+    }
+
+    /// This machine's, where it is one of them.
+    pub fn own() -> Option<Self> {
+        [Self::X86_64, Self::Aarch64, Self::Armv7].into_iter().find(|arch| arch.is_own())
+    }
+
     /// Whether it is this machine's.
     pub fn is_own(self) -> bool {
         match self {
@@ -89,6 +104,19 @@ impl Arch {
             Self::Armv7 => cfg!(target_arch = "arm"),
         }
     }
+}
+
+/// An architecture as `make` has it in the kernel's source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kbuild {
+    /// The value of `ARCH`.
+    pub arch: &'static str,
+    /// The value of `CROSS_COMPILE`: empty on a machine of that architecture.
+    pub prefix: &'static str,
+    /// The target that is the kernel.
+    pub target: &'static str,
+    /// Where that lies.
+    pub image: &'static str,
 }
 
 /// Where a kernel comes from.
@@ -170,12 +198,22 @@ pub fn named(name: &str) -> Result<Kernel> {
     Ok(kernel)
 }
 
+/// What the name of a kernel ends with that is built for 64-bit ARM.
+const ARM64: &str = "-arm64";
+
 fn plain(name: &str) -> Result<Kernel> {
     let all = shipped()?;
-    let found = all.iter().find(|one| one.name == name || one.stands_for.iter().any(|other| other == name));
-    match found {
-        Some(kernel) => Ok(kernel.clone()),
-        None => {
+    let find = |name: &str| all.iter().find(|one| one.name == name || one.stands_for.iter().any(|other| other == name));
+    let built = |name: &str| find(name).filter(|one| one.build.is_some());
+    match (find(name), name.strip_suffix(ARM64).and_then(built)) {
+        (Some(kernel), _) => Ok(kernel.clone()),
+        (None, Some(kernel)) => Ok(Kernel {
+            name: name.into(),
+            about: format!("{}, for 64-bit ARM", kernel.about),
+            arch: Arch::Aarch64,
+            ..kernel.clone()
+        }),
+        (None, None) => {
             let names = all.iter().flat_map(|one| [&one.name].into_iter().chain(&one.stands_for)).map(String::as_str);
             let studies: Vec<&str> = all.iter().flat_map(|one| &one.stands_for).map(String::as_str).collect();
             bail!(
@@ -281,6 +319,10 @@ mod tests {
         assert_eq!(names.len(), count);
         assert_eq!(named("preempt-rt").unwrap().debian, named("6.12-rt").unwrap().debian);
         assert_eq!(named("rt+rcu+net").unwrap().build, named("built-rt").unwrap().build);
+        let arm = named("built-rt-arm64+net").unwrap();
+        assert_eq!((arm.arch, &arm.build), (Arch::Aarch64, &named("built-rt").unwrap().build));
+        assert_eq!(named("rt+rcu-arm64").unwrap().arch, Arch::Aarch64);
+        assert!(named("6.12-none-arm64").is_err(), "Debian's kernels have names of their own");
         assert!(named("6.12-nine").unwrap_err().to_string().contains("did you mean `6.12-none`"));
     }
 
@@ -301,7 +343,7 @@ mod tests {
     fn recipes_are_whole_and_told_apart() {
         let all = shipped().unwrap();
         let recipes: Vec<_> = all.iter().filter_map(|one| Some((one.arch, one.build.as_ref()?))).collect();
-        let mut keys: Vec<_> = recipes.iter().map(|(arch, recipe)| recipe.key(arch.debian()).unwrap()).collect();
+        let mut keys: Vec<_> = recipes.iter().map(|(arch, recipe)| recipe.key(*arch).unwrap()).collect();
         keys.sort();
         keys.dedup();
         assert_eq!((recipes.len(), keys.len()), (11, 11));

@@ -1,5 +1,6 @@
 //! Kernels to be built: a source, and fragments of its configuration. What was asked for and not granted is an error.
 
+use super::kernel::Arch;
 use anyhow::{Result, bail, ensure};
 use latido_model::{protocol::hex, suggest::nearest};
 use serde::Deserialize;
@@ -33,13 +34,22 @@ const FRAGMENTS: &[(&str, &str)] = &[
     ("delay", include_str!("../../../../kernels/fragments/delay.config")),
 ];
 
+/// What every kernel of an architecture has besides: the devices of the machine that QEMU makes.
+fn machine(arch: Arch) -> Result<&'static str> {
+    match arch {
+        Arch::X86_64 => Ok(include_str!("../../../../kernels/fragments/pc.config")),
+        Arch::Aarch64 => Ok(include_str!("../../../../kernels/fragments/virt.config")),
+        Arch::Armv7 => bail!("the laboratory builds no kernels for 32-bit ARM; `6.1-rt-armhf` is one of Debian's"),
+    }
+}
+
 impl Recipe {
     /// All that is asked for, as lines of a configuration.
     ///
     /// # Errors
-    /// There is no such fragment, or an option is none.
-    pub fn asked(&self) -> Result<String> {
-        let mut text = String::new();
+    /// There is no such fragment, an option is none, or kernels of this architecture are not built.
+    pub fn asked(&self, arch: Arch) -> Result<String> {
+        let mut text = machine(arch)?.to_owned();
         for name in &self.fragments {
             let Some((_, fragment)) = FRAGMENTS.iter().find(|(known, _)| known == name) else {
                 bail!("there is no fragment `{name}`{}", nearest(name, FRAGMENTS.iter().map(|(known, _)| *known)));
@@ -57,13 +67,13 @@ impl Recipe {
         Ok(text)
     }
 
-    /// What tells it from others: of its architecture (Debian's word), its source's name and what is asked for.
+    /// What tells it from others: its architecture, its source's name and what is asked for.
     ///
     /// # Errors
     /// As [`Self::asked`].
-    pub fn key(&self, arch: &str) -> Result<String> {
+    pub fn key(&self, arch: Arch) -> Result<String> {
         let mut hash = Sha256::new();
-        hash.update(format!("{arch}\n{}\n{}", self.source, self.asked()?));
+        hash.update(format!("{}\n{}\n{}", arch.debian(), self.source, self.asked(arch)?));
         Ok(hex(&hash.finalize()).chars().take(12).collect())
     }
 
@@ -113,12 +123,14 @@ mod tests {
             let words = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect();
             Recipe { source: "linux-source-6.12".into(), fragments: words(fragments), options: words(options) }
         };
-        let key = |recipe: Recipe| recipe.key("amd64").unwrap();
+        let key = |recipe: Recipe| recipe.key(Arch::X86_64).unwrap();
         let plain = key(of(&["lab", "rt"], &[]));
         assert_eq!(plain, key(of(&["lab", "rt"], &[])));
         assert_ne!(plain, key(of(&["rt", "lab"], &[])));
         assert_ne!(plain, key(of(&["lab", "rt"], &["CONFIG_RCU_BOOST_DELAY=0"])));
-        assert!(of(&["labb"], &[]).key("amd64").unwrap_err().to_string().contains("did you mean `lab`"));
-        assert!(of(&["lab"], &["RCU_BOOST"]).asked().unwrap_err().to_string().contains("CONFIG_NAME=VALUE"));
+        assert!(of(&["labb"], &[]).key(Arch::X86_64).unwrap_err().to_string().contains("did you mean `lab`"));
+        assert!(
+            of(&["lab"], &["RCU_BOOST"]).asked(Arch::X86_64).unwrap_err().to_string().contains("CONFIG_NAME=VALUE")
+        );
     }
 }
