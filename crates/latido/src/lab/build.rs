@@ -108,9 +108,9 @@ fn needed(arch: Arch) -> Result<()> {
         }
         _ => {}
     }
-    // objtool, which the build makes for itself, reads object files.
+    // objtool, which the build makes for itself where the kernel is a PC's, reads object files.
     let headers = child::command("gcc").args(["-E", "-include", "libelf.h", "-x", "c", "/dev/null"]).output();
-    if headers.is_ok_and(|output| !output.status.success()) {
+    if arch == Arch::X86_64 && headers.is_ok_and(|output| !output.status.success()) {
         packages.push("libelf-dev");
     }
     packages.dedup();
