@@ -1,6 +1,6 @@
 //! Debian's packages, through apt: found and downloaded, never installed.
 
-use super::{child, kernel::Arch};
+use super::{arch::Arch, child};
 use anyhow::{Context, Result, bail, ensure};
 use std::{
     fs, io,

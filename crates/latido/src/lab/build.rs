@@ -2,9 +2,10 @@
 
 use super::{
     apt::{Apt, output},
+    arch::{Arch, Kbuild},
     cache::Cache,
     child,
-    kernel::{Arch, Kbuild, Kernel},
+    kernel::Kernel,
     recipe::{Recipe, refused},
     tree::{self, Fetched, hash},
 };

@@ -2,8 +2,8 @@
 //! contents give the same bytes.
 
 use super::{
+    arch::Arch,
     brought::{Brought, libraries},
-    kernel::Arch,
     modules::Module,
 };
 use anyhow::{Context, Result, ensure};

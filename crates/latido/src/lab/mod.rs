@@ -3,6 +3,7 @@
 
 pub mod answer;
 mod apt;
+mod arch;
 pub mod board;
 mod brought;
 pub mod build;

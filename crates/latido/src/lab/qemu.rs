@@ -1,10 +1,11 @@
 //! One boot of a guest: QEMU in plain emulation, its clock counted in instructions.
 
 use super::{
+    arch::Arch,
     child,
     console::{last, log},
     image::Image,
-    kernel::{Arch, Kernel},
+    kernel::Kernel,
     sealed::Sealed,
 };
 use anyhow::{Context, Result, anyhow, bail, ensure};

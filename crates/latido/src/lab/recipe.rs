@@ -1,6 +1,6 @@
 //! Kernels to be built: a source, and fragments of its configuration. What was asked for and not granted is an error.
 
-use super::kernel::Arch;
+use super::arch::Arch;
 use anyhow::{Result, bail, ensure};
 use latido_model::{protocol::hex, suggest::nearest};
 use serde::Deserialize;
@@ -30,7 +30,6 @@ const FRAGMENTS: &[(&str, &str)] = &[
     ("rt", include_str!("../../../../kernels/fragments/rt.config")),
     ("rt-noboost", include_str!("../../../../kernels/fragments/rt-noboost.config")),
     ("trace", include_str!("../../../../kernels/fragments/trace.config")),
-    ("trace-preempt", include_str!("../../../../kernels/fragments/trace-preempt.config")),
     ("delay", include_str!("../../../../kernels/fragments/delay.config")),
 ];
 
