@@ -124,12 +124,13 @@ impl StressNg {
         let of = |names: &[(&str, &str)]| -> Option<toml::Table> {
             let named = |key: &String| names.iter().find(|(theirs, _)| theirs == key);
             let mut own = toml::Table::new();
-            for (key, value) in self.options.iter().filter(|(key, _)| *key != "seed") {
+            for (key, value) in self.options.iter().filter(|(key, _)| *key != "seed" || named(key).is_some()) {
                 own.insert(named(key)?.1.into(), value.clone());
             }
             own.contains_key("workers").then_some(own)
         };
-        let (name, launch) = if let Some(own) = of(&[("sleep", "workers"), ("sleep-max", "threads")]) {
+        let (name, launch) = if let Some(own) = of(&[("sleep", "workers"), ("sleep-max", "threads"), ("seed", "seed")])
+        {
             ("sleepers", sleepers::checked(own)?.launch(around)?)
         } else if let Some(own) = of(&[("tee", "workers")]) {
             ("tee", tee::checked(own)?.launch(around)?)
@@ -165,9 +166,9 @@ mod tests {
         let around = Surroundings { allowed: [0].into_iter().collect(), counted: [0].into_iter().collect(), seed: 1 };
         let of = |text: &str| StressNg::new(text.parse().unwrap()).unwrap().stand_in(&around);
         for (text, word) in [
-            ("sleep = 44\nsleep-max = 16", "sleepers:threads=16,workers=44"),
-            ("sleep = 4\nseed = 3", "sleepers:threads=1024,workers=4"),
-            ("tee = 21", "tee:workers=21"),
+            ("sleep = 44\nsleep-max = 16", "sleepers:seed=1,threads=16,workers=44"),
+            ("sleep = 4\nseed = 3", "sleepers:seed=3,threads=1024,workers=4"),
+            ("tee = 21\nseed = 3", "tee:workers=21"),
         ] {
             let launch = of(text).unwrap().unwrap();
             assert_eq!(launch.argv.last().unwrap(), word);
