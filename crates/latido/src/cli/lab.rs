@@ -67,7 +67,7 @@ fn kernels() -> Result<u8> {
             if kernel.stands_for.is_empty() { String::new() } else { format!(" [{}]", kernel.stands_for.join(", ")) };
         writeln!(text, "{:<22} {}{also}", kernel.name, kernel.about)?;
     }
-    text.push_str("\nKernels that are built can be built for 64-bit ARM too: built-rt-arm64, built-none-trace-arm64\n");
+    text.push_str("\nlatido builds the kernels `built-...` for 64-bit ARM too, by their names with -arm64 behind: built-rt-arm64\n");
     text.push_str("\nBoards, behind a kernel's name with a `+` (6.12-rt+net):\n");
     for board in board::shipped()? {
         writeln!(text, "{:<22} {}", board.name, board.about)?;

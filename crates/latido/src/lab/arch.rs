@@ -1,5 +1,6 @@
 //! What kernels are built for: the words for an architecture, and how `make` has it.
 
+use anyhow::{Result, bail};
 use serde::Deserialize;
 
 /// What a kernel is built for.
@@ -35,14 +36,31 @@ impl Arch {
         }
     }
 
-    /// Its architecture in the kernel's source, the prefix of a compiler for it, what `make` makes of it, and where that lies.
-    pub fn kbuild(self) -> Kbuild {
-        let (arch, prefix, target, image) = match self {
-            Self::X86_64 => ("x86_64", "x86_64-linux-gnu-", "bzImage", "arch/x86/boot/bzImage"),
-            Self::Aarch64 => ("arm64", "aarch64-linux-gnu-", "Image", "arch/arm64/boot/Image"),
-            Self::Armv7 => ("arm", "arm-linux-gnueabihf-", "zImage", "arch/arm/boot/zImage"),
+    /// What it takes to build a kernel for it.
+    ///
+    /// # Errors
+    /// The laboratory builds none for it.
+    pub fn kbuild(self) -> Result<Kbuild> {
+        let kbuild = match self {
+            Self::X86_64 => Kbuild {
+                arch: "x86_64",
+                prefix: "x86_64-linux-gnu-",
+                package: "gcc-x86-64-linux-gnu",
+                target: "bzImage",
+                image: "arch/x86/boot/bzImage",
+                machine: include_str!("../../../../kernels/fragments/pc.config"),
+            },
+            Self::Aarch64 => Kbuild {
+                arch: "arm64",
+                prefix: "aarch64-linux-gnu-",
+                package: "gcc-aarch64-linux-gnu",
+                target: "Image",
+                image: "arch/arm64/boot/Image",
+                machine: include_str!("../../../../kernels/fragments/virt.config"),
+            },
+            Self::Armv7 => bail!("the laboratory builds no kernels for 32-bit ARM; `6.1-rt-armhf` is one of Debian's"),
         };
-        Kbuild { arch, prefix: if self.is_own() { "" } else { prefix }, target, image }
+        Ok(Kbuild { prefix: if self.is_own() { "" } else { kbuild.prefix }, ..kbuild })
     }
 
     /// This machine's, where it is one of them.
@@ -60,15 +78,19 @@ impl Arch {
     }
 }
 
-/// An architecture as `make` has it in the kernel's source.
+/// How a kernel is built for an architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kbuild {
     /// The value of `ARCH`.
     pub arch: &'static str,
     /// The value of `CROSS_COMPILE`: empty on a machine of that architecture.
     pub prefix: &'static str,
+    /// Debian's package with the compiler of that prefix.
+    pub package: &'static str,
     /// The target that is the kernel.
     pub target: &'static str,
     /// Where that lies.
     pub image: &'static str,
+    /// The options that every kernel has for the machine that QEMU makes.
+    pub machine: &'static str,
 }

@@ -77,7 +77,7 @@ pub fn build(kernel: &Kernel, recipe: &Recipe, mut say: impl FnMut(Said<'_>)) ->
         let place = Cache::building(&key)?;
         if !tree.is_dir() {
             let (out, log) = (place.dir().join(&key), place.dir().join(format!("{key}.log")));
-            let made = Making { source: &source, out, log, arch: kernel.arch.kbuild() };
+            let made = Making { source: &source, out, log, arch: kernel.arch.kbuild()? };
             made.configure(&asked)?;
             say(Said::Step(&format!(
                 "building {} of {}, log in {}",
@@ -100,14 +100,9 @@ pub fn build(kernel: &Kernel, recipe: &Recipe, mut say: impl FnMut(Said<'_>)) ->
 fn needed(arch: Arch) -> Result<()> {
     let mut packages: Vec<&str> =
         PROGRAMS.iter().filter(|(name, _)| program::is_missing(name)).map(|(_, package)| *package).collect();
-    match arch {
-        Arch::Aarch64 if !arch.is_own() && program::is_missing("aarch64-linux-gnu-gcc") => {
-            packages.push("gcc-aarch64-linux-gnu");
-        }
-        Arch::X86_64 if !arch.is_own() && program::is_missing("x86_64-linux-gnu-gcc") => {
-            packages.push("gcc-x86-64-linux-gnu");
-        }
-        _ => {}
+    let kbuild = arch.kbuild()?;
+    if !kbuild.prefix.is_empty() && program::is_missing(&format!("{}gcc", kbuild.prefix)) {
+        packages.push(kbuild.package);
     }
     // objtool, which the build makes for itself where the kernel is a PC's, reads object files.
     let headers = child::command("gcc").args(["-E", "-include", "libelf.h", "-x", "c", "/dev/null"]).output();

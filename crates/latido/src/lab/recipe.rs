@@ -33,22 +33,13 @@ const FRAGMENTS: &[(&str, &str)] = &[
     ("delay", include_str!("../../../../kernels/fragments/delay.config")),
 ];
 
-/// What every kernel of an architecture has besides: the devices of the machine that QEMU makes.
-fn machine(arch: Arch) -> Result<&'static str> {
-    match arch {
-        Arch::X86_64 => Ok(include_str!("../../../../kernels/fragments/pc.config")),
-        Arch::Aarch64 => Ok(include_str!("../../../../kernels/fragments/virt.config")),
-        Arch::Armv7 => bail!("the laboratory builds no kernels for 32-bit ARM; `6.1-rt-armhf` is one of Debian's"),
-    }
-}
-
 impl Recipe {
     /// All that is asked for, as lines of a configuration.
     ///
     /// # Errors
     /// There is no such fragment, an option is none, or kernels of this architecture are not built.
     pub fn asked(&self, arch: Arch) -> Result<String> {
-        let mut text = machine(arch)?.to_owned();
+        let mut text = arch.kbuild()?.machine.to_owned();
         for name in &self.fragments {
             let Some((_, fragment)) = FRAGMENTS.iter().find(|(known, _)| known == name) else {
                 bail!("there is no fragment `{name}`{}", nearest(name, FRAGMENTS.iter().map(|(known, _)| *known)));
