@@ -1,5 +1,6 @@
 //! What a program of ours prints while it is watched: the begin of it is kept, the rest read so that it never waits.
 
+use crate::loading::listening;
 use anyhow::{Context, Result};
 use rustix::{
     event::{PollFd, PollFlags, poll},
@@ -46,8 +47,8 @@ impl Overheard {
     /// No thread can be started.
     pub fn from(pipe: PipeReader) -> Result<Self> {
         let own = Self::unheard(pipe)?;
-        let listening = own.clone();
-        thread::Builder::new().spawn(move || listening.listen()).context("no thread to hear the program")?;
+        let heard = own.clone();
+        listening::thread(move || heard.listen()).context("no thread to hear the program")?;
         Ok(own)
     }
 

@@ -7,7 +7,7 @@ use crate::{
 };
 use anyhow::{Context, Result};
 use latido_model::{
-    cell::{NiceBy, Scheduling},
+    cell::{Item, NiceBy, Scheduling},
     protocol::Reader,
 };
 use latido_sys::process;
@@ -38,11 +38,7 @@ impl Measuring {
         // Runs as latido does: it measures, and is of latido's own file.
         let mut command = Command::new(own);
         command.args(["agent", "--measure"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // Where a probe only looks on, the process stays before all time-sharing ones, as this one is: what it looks at may be a crowd.
-        let nice = match assignment.cell.scheduling {
-            Scheduling::Other { nice, by: NiceBy::Nice } if !probe::looks_on(&assignment.cell.probe) => Some(nice),
-            _ => None,
-        };
+        let nice = nice(assignment.cell.scheduling, &assignment.cell.probe);
         let manners =
             process::Child { own_group: false, death_signal: Some(SIGKILL), reset_scheduling: nice.is_some(), nice };
         process::prepare(&mut command, manners);
@@ -92,5 +88,29 @@ impl Drop for Measuring {
         self.kill();
         let _ = self.child.wait();
         orphans::forget(self.child.id());
+    }
+}
+
+/// The nice value that the process of a cell starts with; `None` where it keeps that of its supervisor. A probe that only looks on
+/// keeps it: the tasks that it looks at may be thousands, and at a nice value of 0 it would wait behind them for minutes.
+fn nice(scheduling: Scheduling, probe: &Item) -> Option<i8> {
+    match scheduling {
+        Scheduling::Other { nice, by: NiceBy::Nice } if !probe::looks_on(probe) => Some(nice),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_only_looks_on_stays_as_urgent_as_its_supervisor() {
+        let of = |probe: &str, scheduling| {
+            let probe = Item { name: probe.into(), options: toml::Table::new() };
+            nice(scheduling, &probe)
+        };
+        assert_eq!([of("wakeup", Scheduling::OTHER), of("scheduling", Scheduling::OTHER)], [Some(0), None]);
+        assert_eq!(of("wakeup", Scheduling::Fifo { prio: 80 }), None);
     }
 }
