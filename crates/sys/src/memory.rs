@@ -145,7 +145,7 @@ mod tests {
         .unwrap();
     }
 
-    /// Needs half of what was touched, in a frame of its own.
+    /// Needs half of what the test touched, in another frame.
     #[inline(never)]
     fn use_stack() {
         let mut frame = [7u8; STACK / 2];

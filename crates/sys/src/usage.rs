@@ -78,7 +78,7 @@ pub fn own_faults(work: impl FnOnce()) -> u64 {
 
 /// Of so many faults those that no page explains that the kernel has moved. It counts pages when it has done with all of a batch
 /// (mm/migrate.c, `migrate_pages`), which may be after the fault: so `look` is called, which gives the count and whether the
-/// kernel is at work, until the count stands still while it is not.
+/// kernel compacts memory, until the count stands still while it is not.
 fn unexplained(faults: u64, before: u64, mut moved: u64, mut look: impl FnMut() -> (u64, bool)) -> u64 {
     loop {
         let left = faults.saturating_sub(moved.saturating_sub(before));
@@ -114,7 +114,7 @@ fn compacts() -> bool {
 mod tests {
     use super::*;
 
-    /// Pages that are counted late explain faults as well. Faults that nothing explains are told, and nobody waits for ever.
+    /// Pages that the kernel counts late explain faults as well. `unexplained` returns the faults that nothing explains, and ends.
     #[test]
     fn pages_that_the_kernel_moved_explain_faults() {
         let told = |faults, looks: &[(u64, bool)]| {

@@ -122,7 +122,7 @@ pub fn again_and_again(mut chore: Chore, work: &Work) -> Result<()> {
     Ok(())
 }
 
-/// Bears a load in this process until it is ended from outside: each chore on a thread of its own. The threads begin when all are there:
+/// Bears a load in this process until somebody ends it from outside: a thread does each chore. The threads begin when all are there:
 /// those that work already would keep a thread that starts thousands from its CPU for minutes.
 ///
 /// # Errors

@@ -56,7 +56,7 @@ fn the_pendulum_is_quiet() {
 fn the_counting_works() {
     let before = usage::of_thread();
     let (allocations, _) = cost(|| drop(std::hint::black_box(vec![1u8; 32 << 20])));
-    // The kernel may have moved more pages meanwhile than these are, so that none is told as the work's own.
+    // The kernel may have moved more pages meanwhile than the work touched: `cost` then counts no fault.
     assert!(allocations >= 2 && usage::of_thread().since(before).minor_faults > 0);
 }
 

@@ -127,7 +127,7 @@ mod tests {
         stamped(&socket, Stamps::Hardware).unwrap();
         let mut buffer = [0; 64];
         let steps = TimerDescriptor::new(Clock::Realtime).unwrap();
-        // The kernel switches on the first stamp asked for on a machine later, in a thread of its own.
+        // The kernel switches on the first stamp asked for on a machine later, in another thread.
         loop {
             // Refused where somebody steps the clock at this very moment.
             let watched = steps.watch_for_steps();

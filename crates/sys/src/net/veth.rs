@@ -101,7 +101,7 @@ mod tests {
             laid.send(()).unwrap();
             take.recv().unwrap().unwrap_err();
             let socket = UdpSocket::bind("10.78.0.1:0").unwrap();
-            // The kernel begins to carry, and finds the way, in threads of its own: what is sent before is lost.
+            // The kernel begins to carry, and finds the way, in other threads. It loses what the test sends before.
             let mut heard = Err(RecvTimeoutError::Timeout);
             while let Err(RecvTimeoutError::Timeout) = heard {
                 socket.send_to(b"abc", "10.78.0.2:7").unwrap();

@@ -102,7 +102,7 @@ mod tests {
     }
 
     /// A group of version 2 is frozen for a moment between two looks, after the process was moved into it. The kernel
-    /// reports a change at most each 10 ms, and from a thread of its own (kernel/cgroup/cgroup.c). So the test waits for the
+    /// reports a change at most each 10 ms, and from another thread (kernel/cgroup/cgroup.c). So the test waits for the
     /// one report of each change: none is left that a later look could take for another freeze.
     #[test]
     fn a_freeze_between_two_looks_is_reported() {

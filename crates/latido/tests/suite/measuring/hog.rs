@@ -179,8 +179,10 @@ fn the_load_s_rivals_are_no_excuse_and_no_throttle() {
     let findings = document["judgement"]["cells"][0]["findings"].as_array().unwrap();
     let excuses = findings.iter().find(|one| one["check"] == "foreign tasks").unwrap();
     assert!(!excuses["text"].as_str().unwrap().contains("rt-interference"), "{excuses}");
-    assert!(matches!(output.status.code(), Some(2 | 3)), "{}", document["judgement"]);
     let record = &document["records"][0];
+    let stolen = record["quality"]["steal_ns"].as_u64() > Some(0);
+    let undecided = output.status.code() == Some(3) && stolen;
+    assert!(output.status.code() == Some(2) || undecided, "{}", document["judgement"]);
     let facts = &record["series"][0]["facts"];
     assert!(facts["preempted"].as_u64().unwrap() > 0, "{facts}");
     // The loop is made to wait once a second, where the kernel limits it; never oftener.
