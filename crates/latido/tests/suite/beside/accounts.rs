@@ -2,7 +2,7 @@
 
 use crate::common::{self, Need};
 
-use common::{World, installed, root, skip, stderr};
+use common::{World, installed, loads::works_by, root, skip, stderr};
 use latido::cli::known::CATALOGUE;
 use latido_model::catalogue::Kind;
 use serde_json::Value;
@@ -181,29 +181,37 @@ fn loads_need_no_rights() {
         fs::create_dir_all(&path).unwrap();
         std::os::unix::fs::chown(&path, Some(65_534), Some(65_534)).unwrap();
     }
-    let run = |load: &str| {
-        Command::new("setpriv")
+    let bearer = |load: &str| {
+        let mut command = Command::new("setpriv");
+        command
             .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"])
             .arg(&program)
-            .args(["load", load, "-d2s"])
+            .args(["load", load])
             .env("TMPDIR", base.path().join("tmp"))
             .env("LATIDO_STATE", base.path().join("state"))
-            .env("HOME", base.path())
-            .output()
-            .unwrap()
+            .env("HOME", base.path());
+        command
     };
     let left = |dir: &Path| fs::read_dir(dir).unwrap().count();
-    for load in ["disk:size=4,block=64", "messaging:1,pairs=2", "interrupts:100,timers=1", "udp-flood:8Mbit", "tree:50"]
-    {
-        let output = run(load);
+    for (load, count) in [
+        ("disk:size=4,block=64", "written_bytes"),
+        ("messaging:1,pairs=2,with=latido", "messages"),
+        ("interrupts:100,timers=1", "expiries"),
+        ("udp-flood:8Mbit", "sent_packets"),
+        ("tree:50", "passes"),
+    ] {
+        let output = bearer(load).arg("-d2s").output().unwrap();
         let said = stderr(&output);
         if said.contains("is not installed") {
             continue;
         }
-        assert!(output.status.success() && said.contains("/s"), "{load}: {said}");
+        // Within two seconds of a crowded machine a load may tell nothing. What it does is proven then, however long it takes.
+        let unheard = said.contains("did not tell what it did while measured");
+        assert!(output.status.success() && (said.contains("/s") || unheard), "{load}: {said}");
+        works_by(bearer(load), load, &[count]);
         assert_eq!(left(&base.path().join("tmp")), 0, "{load}");
     }
-    let refused = run("rt-interference");
+    let refused = bearer("rt-interference").arg("-d2s").output().unwrap();
     let said = stderr(&refused);
     // A machine may grant the right to everybody.
     assert!(refused.status.success() || said.contains("was refused"), "{said}");

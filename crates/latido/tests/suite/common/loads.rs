@@ -51,7 +51,13 @@ pub fn achieved(load: &Value, name: &str) -> i64 {
 /// Bears a load as an agent starts it, until it has told work of each name: however slow the machine is, it is the work that
 /// counts. Then the load is ended, and leaves nothing.
 pub fn works(world: &World, load: &str, names: &[&str]) -> BTreeMap<String, u64> {
-    let mut bearer = latido(world, ["load", load]);
+    let account = works_by(latido(world, ["load", load]), load, names);
+    assert_eq!(left(world), Vec::<PathBuf>::new(), "{load}");
+    account
+}
+
+/// The same by another command that bears the load.
+pub fn works_by(mut bearer: Command, load: &str, names: &[&str]) -> BTreeMap<String, u64> {
     // latido bears a load for its parent alone.
     let mark = format!("{}-0", std::process::id());
     bearer.env("LATIDO_LOAD", mark).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
@@ -66,7 +72,6 @@ pub fn works(world: &World, load: &str, names: &[&str]) -> BTreeMap<String, u64>
     rustix::process::kill_process(rustix::process::Pid::from_child(&bearer), rustix::process::Signal::TERM).unwrap();
     let ended = bearer.wait().unwrap();
     assert!(ended.success() || ended.signal() == Some(signal_hook::consts::SIGTERM), "{load}: {ended}");
-    assert_eq!(left(world), Vec::<PathBuf>::new(), "{load}");
     account
 }
 
