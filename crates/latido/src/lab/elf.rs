@@ -19,6 +19,7 @@ pub(super) struct Elf {
 const PT_LOAD: u64 = 1;
 const PT_DYNAMIC: u64 = 2;
 const PT_INTERP: u64 = 3;
+const PT_NOTE: u64 = 4;
 const DT_NEEDED: u64 = 1;
 const DT_STRTAB: u64 = 5;
 const DT_RPATH: u64 = 15;
@@ -80,6 +81,31 @@ impl<'a> File<'a> {
         let (offset, address, length) = (field(8, 4)?, field(16, 8)?, field(32, 16)?);
         Ok(Segment { kind: self.number(at, 4)?, offset, address, length })
     }
+}
+
+/// The note in which a kernel names its entry for PVH guests: `XEN_ELFNOTE_PHYS32_ENTRY` (kernel include/xen/interface/elfnote.h).
+const PVH_ENTRY: u64 = 18;
+
+/// Whether a file is a kernel of 64 bits that names an entry for PVH guests.
+pub(super) fn boots_by_pvh(bytes: &[u8]) -> bool {
+    let file = File { bytes, wide: true };
+    let segments = if bytes.starts_with(b"\x7fELF\x02\x01") { file.segments().unwrap_or_default() } else { Vec::new() };
+    segments
+        .iter()
+        .filter(|segment| segment.kind == PT_NOTE)
+        .any(|notes| names_pvh_entry(&file, notes).unwrap_or(false))
+}
+
+fn names_pvh_entry(file: &File<'_>, notes: &Segment) -> Result<bool> {
+    let (mut at, end) = (notes.offset, notes.offset.saturating_add(notes.length));
+    while at < end {
+        let [name, about, kind] = [file.number(at, 4)?, file.number(at + 4, 4)?, file.number(at + 8, 4)?];
+        if kind == PVH_ENTRY && file.part(at + 12, name)? == b"Xen\0" {
+            return Ok(true);
+        }
+        at += 12 + name.next_multiple_of(4) + about.next_multiple_of(4);
+    }
+    Ok(false)
 }
 
 impl Elf {

@@ -13,6 +13,7 @@ use super::{
     modules::{self, Module},
     qemu,
     sealed::Sealed,
+    unpack,
 };
 use anyhow::{Context, Result, bail, ensure};
 use latido_agent::scratch::Scratch;
@@ -61,6 +62,7 @@ pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
         kernel_sha256: vmlinuz.sha256().into(),
         ..Emulated::default()
     };
+    let vmlinuz = unpack::kernel(vmlinuz).with_context(|| format!("the kernel {}", fetched.vmlinuz.display()))?;
     let modules = modules::of(fetched.tree.as_deref(), &kernel.board.modules)?;
     let (stop, jobs, changed) = (AtomicBool::new(false), Mutex::default(), Condvar::new());
     let lab = Arc::new(Lab { kernel, fetched, vmlinuz, modules, about, images: Mutex::default(), stop, jobs, changed });

@@ -22,3 +22,4 @@ pub mod recipe;
 pub mod sealed;
 mod search;
 mod tree;
+mod unpack;

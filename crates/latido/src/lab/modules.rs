@@ -1,12 +1,15 @@
 //! Modules of a kernel's package: those that are asked for, and before each what it depends on.
 
-use super::child;
+use super::{sealed, unpack};
 use anyhow::{Context, Result, bail};
 use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
+
+/// A module is no larger when it is unpacked, in bytes.
+const MOST: u64 = 256 << 20;
 
 /// A module to be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,18 +96,10 @@ fn unpacked(path: &Path) -> Result<Vec<u8>> {
     if path.exists() {
         return fs::read(path).with_context(|| format!("{}", path.display()));
     }
-    for (ending, program) in [(".xz", "xz"), (".zst", "zstd"), (".gz", "gzip")] {
+    for ending in [".xz", ".zst", ".gz"] {
         if with(ending).exists() {
-            let output = child::command(program).arg("-dc").arg(with(ending)).output();
-            let output = output.with_context(|| format!("{program}, which unpacks modules"))?;
-            if !output.status.success() {
-                bail!(
-                    "{program} cannot unpack {}: {}",
-                    with(ending).display(),
-                    String::from_utf8_lossy(&output.stderr)
-                );
-            }
-            return Ok(output.stdout);
+            let packed = sealed::file(&with(ending))?;
+            return unpack::file(packed, ending, MOST).with_context(|| format!("{}", with(ending).display()));
         }
     }
     bail!("there is no {}", path.display())

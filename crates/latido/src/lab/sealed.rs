@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use std::{
     fs::File,
     io::{self, BufWriter, Write},
-    os::fd::AsRawFd,
+    os::{fd::AsRawFd, unix::fs::FileExt},
     path::Path,
     process::Command,
 };
@@ -68,6 +68,17 @@ impl Sealed {
         })
     }
 
+    /// Its bytes.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn bytes(&self) -> Result<Vec<u8>> {
+        let length = usize::try_from(self.file.metadata().context("a file in memory")?.len())?;
+        let mut bytes = vec![0; length];
+        self.file.read_exact_at(&mut bytes, 0).context("a file in memory")?;
+        Ok(bytes)
+    }
+
     /// The SHA-256 of its bytes.
     pub fn sha256(&self) -> &str {
         &self.sha256
@@ -101,7 +112,7 @@ impl<W: Write> Write for Hashed<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{fs, os::unix::fs::FileExt};
+    use std::fs;
 
     /// A process that has the descriptor, or opens it again for writing, changes nothing.
     #[test]

@@ -14,7 +14,8 @@ use anyhow::{Context, Result};
 use askama::Template;
 use serde_json::json;
 
-const TRACE: &str = include_str!("../../templates/trace.css");
+const TRACE: &str = ".lanes{position:relative}#lanes{width:100%;display:block;background:var(--pan);border-radius:6px;cursor:grab;\
+     touch-action:none}\n";
 const SCRIPT: &str = include_str!("../../templates/trace.js");
 
 #[derive(Template)]

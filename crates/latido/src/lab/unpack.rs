@@ -1,0 +1,171 @@
+//! What lies packed in a kernel's package, unpacked by the program of its format: modules, and the kernel itself.
+//!
+//! A kernel for a PC is a program that unpacks the kernel in it. Emulated, that takes up to a third of a boot. QEMU boots the
+//! unpacked kernel by the entry that it names for PVH guests, and the guest begins with the kernel's first instruction.
+
+use super::{child, elf, sealed::Sealed};
+use anyhow::{Context, Result, ensure};
+use std::{
+    fs::File,
+    io::{Read, Write},
+    process::{Command, Stdio},
+    thread,
+};
+
+/// How a format begins, and the program that unpacks it.
+const FORMATS: [(&[u8], &str); 3] = [(b"\xfd7zXZ\0", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\x1f\x8b", "gzip")];
+
+/// A kernel is no larger, in bytes.
+const MOST_KERNEL: u64 = 1 << 30;
+
+/// Unpacks a file whose format its ending names (`.xz`, `.zst`, `.gz`), up to so many bytes.
+///
+/// # Errors
+/// The program is not installed, or cannot read the file.
+pub(super) fn file(packed: File, ending: &str, most: u64) -> Result<Vec<u8>> {
+    let program = match ending {
+        ".xz" => "xz",
+        ".zst" => "zstd",
+        _ => "gzip",
+    };
+    let mut command = child::command(program);
+    command.arg("-dc").stdin(packed);
+    taken(command, program, most, None)
+}
+
+/// The kernel that QEMU boots: the unpacked one where it can be booted so, and the packed one otherwise.
+///
+/// # Errors
+/// The program that unpacks it is not installed, or cannot read it.
+pub(super) fn kernel(packed: Sealed) -> Result<Sealed> {
+    let image = packed.bytes()?;
+    let Some((program, payload, length)) = payload(&image) else { return Ok(packed) };
+    ensure!(length <= MOST_KERNEL, "the kernel says that it has {length} bytes when it is unpacked");
+    let mut command = child::command(program);
+    command.arg("-dc").stdin(Stdio::piped());
+    let kernel = taken(command, program, length, Some(payload))?;
+    if kernel.len() as u64 == length && elf::boots_by_pvh(&kernel) {
+        return Sealed::of(|to| Ok(to.write_all(&kernel)?));
+    }
+    Ok(packed)
+}
+
+/// The packed kernel in a bzImage, the program that unpacks it, and its length when it is unpacked (kernel
+/// Documentation/arch/x86/boot.rst, version 2.08 and later: `payload_offset`, `payload_length`).
+fn payload(image: &[u8]) -> Option<(&'static str, &[u8], u64)> {
+    let number = |at: usize| Some(u32::from_le_bytes(image.get(at..at.checked_add(4)?)?.try_into().ok()?) as usize);
+    let sectors = match image.get(0x1f1)? {
+        0 => 4,
+        count => usize::from(*count),
+    };
+    let version = number(0x206)? & 0xffff;
+    if image.get(0x202..0x206)? != b"HdrS" || version < 0x208 {
+        return None;
+    }
+    let begin = ((sectors + 1) * 512).checked_add(number(0x248)?)?;
+    let whole = image.get(begin..begin.checked_add(number(0x24c)?)?)?;
+    let (_, program) = FORMATS.into_iter().find(|(head, _)| whole.starts_with(head))?;
+    let (data, length) = whole.split_last_chunk::<4>()?;
+    // The kernel's build writes the length behind the data; with gzip it is a part of the data (RFC 1952, ISIZE).
+    Some((program, if program == "gzip" { whole } else { data }, u64::from(u32::from_le_bytes(*length))))
+}
+
+/// What a program writes, up to so many bytes; `input` goes to it where its input is a pipe.
+fn taken(mut command: Command, program: &str, most: u64, input: Option<&[u8]>) -> Result<Vec<u8>> {
+    let needs = || format!("cannot start {program}, which unpacks kernels and modules: install it");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().with_context(needs)?;
+    let (to, from) = (child.stdin.take(), child.stdout.take());
+    let mut out = Vec::new();
+    thread::scope(|scope| {
+        if let (Some(mut to), Some(input)) = (to, input) {
+            // It may end before it has read all: its status says why.
+            scope.spawn(move || to.write_all(input));
+        }
+        from.context("the output of a program")?
+            .take(most.saturating_add(1))
+            .read_to_end(&mut out)
+            .context(program.to_owned())
+    })?;
+    let ended = child.wait_with_output().with_context(|| program.to_owned())?;
+    ensure!(out.len() as u64 <= most, "{program} unpacks more than {most} bytes");
+    ensure!(ended.status.success(), "{program} cannot unpack it: {}", String::from_utf8_lossy(&ended.stderr).trim());
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// A kernel for a PC around a payload: the fields that say where it lies.
+    fn around(payload: &[u8]) -> Vec<u8> {
+        let mut image = vec![0_u8; 1024 + 16];
+        image[0x1f1] = 1;
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        image[0x206..0x208].copy_from_slice(&0x20f_u16.to_le_bytes());
+        image[0x248..0x24c].copy_from_slice(&16_u32.to_le_bytes());
+        image[0x24c..0x250].copy_from_slice(&u32::try_from(payload.len()).unwrap().to_le_bytes());
+        image.extend(payload);
+        image
+    }
+
+    /// The smallest ELF file that names an entry for PVH guests, and the same without it.
+    fn program(name: &[u8; 4]) -> Vec<u8> {
+        let mut bytes = vec![0_u8; 64 + 56];
+        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        bytes[32] = 64;
+        (bytes[54], bytes[56]) = (56, 1);
+        let note =
+            [&4_u32.to_le_bytes()[..], &4_u32.to_le_bytes(), &18_u32.to_le_bytes(), name, &[0, 0, 0, 1]].concat();
+        (bytes[64], bytes[64 + 8], bytes[64 + 32]) = (4, 120, u8::try_from(note.len()).unwrap());
+        bytes.extend(note);
+        bytes
+    }
+
+    fn packed_by(words: &[&str], bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut child =
+            Command::new(words[0]).args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+        child.stdin.take().unwrap().write_all(bytes).unwrap();
+        Some(child.wait_with_output().unwrap().stdout)
+    }
+
+    fn booted(image: &[u8]) -> Vec<u8> {
+        kernel(Sealed::of(|to| Ok(to.write_all(image)?)).unwrap()).unwrap().bytes().unwrap()
+    }
+
+    /// Packed in each way, the kernel in it is booted; without an entry for it, or packed in another way, the file as it is.
+    #[test]
+    fn a_kernel_is_unpacked_where_it_can_be_booted_so() {
+        for words in [["gzip", "-c"], ["xz", "-c"], ["zstd", "-c"]] {
+            for (name, bootable) in [(b"Xen\0", true), (b"GNU\0", false)] {
+                let plain = program(name);
+                let Some(mut payload) = packed_by(&words, &plain) else { continue };
+                if words[0] != "gzip" {
+                    payload.extend(u32::try_from(plain.len()).unwrap().to_le_bytes());
+                }
+                let image = around(&payload);
+                assert_eq!(booted(&image), if bootable { plain } else { image }, "{words:?}");
+            }
+        }
+        for image in [around(b"LZ4 or another"), around(b""), b"no kernel".to_vec(), Vec::new()] {
+            assert_eq!(booted(&image), image);
+        }
+    }
+
+    /// A kernel that is cut or changed, or unpacks to more than it says, is an error and never half a kernel.
+    #[test]
+    fn a_broken_kernel_is_an_error() {
+        let plain = program(b"Xen\0");
+        let payload = packed_by(&["gzip", "-c"], &plain).unwrap();
+        let sealed = |payload: &[u8]| Sealed::of(|to| Ok(to.write_all(&around(payload))?)).unwrap();
+        let mut less = payload.clone();
+        let at = less.len() - 4;
+        less[at..].copy_from_slice(&3_u32.to_le_bytes());
+        assert!(kernel(sealed(&less)).unwrap_err().to_string().contains("more than 3 bytes"));
+        less[at..].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert!(kernel(sealed(&less)).unwrap_err().to_string().contains("4294967295 bytes"));
+        for cut in 2..payload.len() {
+            let _ = kernel(sealed(&payload[..cut])).map(|kept| assert_ne!(kept.bytes().unwrap(), plain));
+        }
+    }
+}
