@@ -160,7 +160,7 @@ mod tests {
     };
     use rand::Rng as _;
 
-    /// Wrong decisions among 300 comparisons of arms with one median: by the p that decides, and by the test of Mann and Whitney.
+    /// Wrong decisions among 100 comparisons of arms with one median: by the p that decides, and by the test of Mann and Whitney.
     fn wrong([n, m]: [usize; 2], [wide, narrow]: [f64; 2]) -> [u32; 2] {
         let mut source = random::generator(11);
         let mut of = |count: usize, spread: f64| -> Vec<f64> {
@@ -169,7 +169,7 @@ mod tests {
             (0..count).map(|_| (spread * normal()).exp()).collect()
         };
         let mut wrong = [0; 2];
-        for _ in 0..300 {
+        for _ in 0..100 {
             let found = compare(&of(n, wide), &of(m, narrow), Question::RATIO).unwrap();
             wrong[0] += u32::from(found.p() <= LEVEL);
             wrong[1] += u32::from(found.mann_whitney.p.p <= LEVEL);
@@ -180,18 +180,17 @@ mod tests {
     #[test]
     fn a_wide_arm_is_not_lower_or_higher_by_its_spread() {
         let [allowed, plain] = wrong([5, 20], [0.8, 0.1]);
-        assert!(allowed <= 27 && plain >= 45, "{allowed} and {plain} of 300");
+        // Of 100 comparisons at 5 % more than 12 are wrong once in 700.
+        assert!(allowed <= 12 && plain > 12, "{allowed} and {plain} of 100");
         // Few values do not show how they spread: unlike numbers are enough to allow for it.
-        for (numbers, spreads, most) in
-            [([5, 21], [0.8, 0.15], 23), ([30, 6], [0.25, 0.5], 26), ([21, 5], [0.15, 0.8], 24)]
-        {
+        for (numbers, spreads) in [([5, 21], [0.8, 0.15]), ([30, 6], [0.25, 0.5]), ([21, 5], [0.15, 0.8])] {
             let [allowed, plain] = wrong(numbers, spreads);
-            assert!(allowed <= most && plain > most, "{allowed} and {plain} of 300, {numbers:?}");
+            assert!(allowed <= 12 && plain > allowed, "{allowed} and {plain} of 100, {numbers:?}");
         }
         let [allowed, plain] = wrong([10, 10], [0.8, 0.1]);
-        assert!(allowed <= 24 && plain > allowed, "{allowed} and {plain} of 300");
+        assert!(allowed <= 12 && plain > allowed, "{allowed} and {plain} of 100");
         let [allowed, plain] = wrong([10, 10], [0.3, 0.3]);
-        assert!(allowed <= plain && plain <= 24, "{allowed} and {plain} of 300");
+        assert!(allowed <= plain && plain <= 12, "{allowed} and {plain} of 100");
     }
 
     /// Two values against four have 15 relabellings: no p is below 1/15, in whatever unit the values are, the smaller arm first or last.

@@ -87,13 +87,15 @@ fn a_guest_that_fails_is_told_with_the_end_of_its_log() {
         &failing(&early).output().unwrap(),
         &["the guest gave no answer", "latido-lab: the agent ended without an answer"],
     );
-    let hung = failing(&hangs).env("LATIDO_GUEST_MS", "12000").output().unwrap();
-    refused(&hung, &["the guest hangs", "within 12 s of processor time", "its console"]);
+    let hung = failing(&hangs).env("LATIDO_GUEST_MS", "9000").output().unwrap();
+    refused(&hung, &["the guest hangs", "within 9 s of processor time", "its console"]);
     world.nothing_left("after guests that failed");
 }
 
-/// Debian's kernel does not know lazy preemption, boots with another one and says nothing: the guest is asked.
+/// Debian's kernel does not know lazy preemption, boots with another one and says nothing: the guest is asked. What latido decides by
+/// its answer is tested in `lab/kernel.rs`.
 #[test]
+#[ignore = "a guest: scripts/slow/lab-guests"]
 fn a_mode_that_was_not_granted_names_both() {
     if kernel("6.12-lazy", "a mode that is not granted").is_none() {
         return;
