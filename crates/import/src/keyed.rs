@@ -16,6 +16,7 @@ fn unit(name: &str) -> Result<Unit> {
         "us" => Unit::Us,
         "ms" => Unit::Ms,
         "s" => Unit::S,
+        _ if name.contains(';') => anyhow::bail!("`;` divides no fields: divide them by commas"),
         _ => anyhow::bail!("`{}` is no unit: ns, us, ms or s", shown(name.as_bytes())),
     })
 }

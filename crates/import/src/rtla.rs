@@ -185,7 +185,11 @@ impl Histogram {
         let mut words = line.split_ascii_whitespace();
         let value = words.next().and_then(|word| number(word.as_bytes())).filter(|value| *value >= 0);
         let value = value.context("no row of a histogram")?;
-        ensure!(self.last.is_none_or(|last| last < value), "row {value} does not follow {:?}", self.last);
+        let last = self.last.unwrap_or_default();
+        ensure!(
+            self.last.is_none_or(|last| last < value),
+            "row {value} does not follow row {last}: the rows go upwards"
+        );
         let mut had = 0;
         for word in words {
             let column = self.columns.get_mut(had).context("more columns than its header has")?;

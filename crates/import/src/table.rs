@@ -134,7 +134,11 @@ impl Rows {
     fn add(&mut self, line: &[u8]) -> Result<()> {
         let mut words = Words(line);
         let value = words.next().and_then(number).context("no row of a histogram")?;
-        ensure!(self.last.is_none_or(|last| last < value), "row {value} does not follow {:?}", self.last);
+        let last = self.last.unwrap_or_default();
+        ensure!(
+            self.last.is_none_or(|last| last < value),
+            "row {value} does not follow row {last}: the rows go upwards"
+        );
         let first = self.last.is_none();
         let (mut column, mut sum, mut latest) = (0, 0u64, 0u64);
         for word in words {

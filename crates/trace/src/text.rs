@@ -24,7 +24,7 @@ mod tracers;
 mod wrapped;
 
 pub use durations::{Durations, Tally};
-pub use event::{Body, Event, Mark, Time};
+pub use event::{Body, Event, Mark, SystemCall, Time};
 pub use gaps::{Gap, Gaps};
 pub use graph::{Call, Graph};
 pub use happened::{Input, Names, pair};

@@ -43,7 +43,9 @@ impl StressNg {
         ensure!(!options.is_empty(), "name a stressor, for example cpu = 2 or sleep = 16");
         for (key, value) in &options {
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-            ensure!(key.chars().all(plain) && !key.starts_with('-'), "`{key}` cannot be an option of stress-ng");
+            let name = key.trim_start_matches('-');
+            ensure!(name == key, "write options of stress-ng without dashes: {name}=VALUE");
+            ensure!(key.chars().all(plain), "`{key}` cannot be an option of stress-ng");
             ensure!(key != "timeout", "`timeout` is not for you: latido ends stress-ng when the measurement is over");
             ensure!(
                 matches!(value, toml::Value::String(_) | toml::Value::Integer(_) | toml::Value::Boolean(_)),

@@ -4,6 +4,7 @@ use crate::{
     doubt::{Doubt, Figure},
     format::{Asked, Format},
     imported::{Bin, Edge, Ending, Imported, Interval, Series},
+    mean,
     samples::decimal,
     text::{self, lines, shown},
 };
@@ -23,6 +24,7 @@ fn recognise(bytes: &[u8]) -> bool {
 }
 
 /// The table as far as it was read.
+#[derive(Default)]
 struct Table {
     /// What a value counts, in ns.
     unit: i64,
@@ -31,6 +33,11 @@ struct Table {
     /// How far a value may be off, in ns, since it was printed with so many decimals.
     rounded: i64,
     bins: Vec<Bin>,
+    /// The footer's largest value and mean, each in ns with what its last decimal counts.
+    largest: Option<(i64, i64)>,
+    mean: Option<(i64, i64)>,
+    /// The footer's number of steps within a power of two: a value may be off by one of them.
+    steps: Option<i64>,
     /// The upper end of the last row, and the samples up to there.
     below: i64,
     sum: u64,
@@ -50,10 +57,59 @@ impl Table {
                 let count = count.and_then(|count| u64::try_from(count).ok());
                 self.total = Some(count.with_context(|| format!("line {at}: no total count"))?);
             }
+            self.footer(text.trim_end_matches(']'));
         } else if self.begun {
             self.row(at, line)?;
         }
         Ok(())
+    }
+
+    /// `Mean = 123.333, StdDeviation = 310.000`: fields that are known.
+    fn footer(&mut self, text: &str) {
+        for (name, value) in text.split(',').filter_map(|field| field.split_once('=')) {
+            let (name, value) = (name.trim(), value.trim());
+            let stated = || self.value(value).filter(|value| *value >= 0).map(|ns| (ns, self.step(value)));
+            match name {
+                "Mean" => self.mean = stated(),
+                "Max" => self.largest = stated(),
+                "SubBuckets" => self.steps = value.parse().ok().filter(|steps| *steps >= 2),
+                _ => {}
+            }
+        }
+    }
+
+    /// How far a value that the writer counted may be from the one that it prints, in ns: a step of its table, and the last decimal.
+    fn off(&self, value: i64, decimal: i64) -> Option<i64> {
+        // A power of two has half of all steps (HdrHistogram's `subBucketHalfCount`).
+        let step = value.checked_div(self.steps? / 2)?;
+        step.checked_add(decimal / 2)?.checked_add(1)
+    }
+
+    /// The largest by rows and footer. The footer's is the upper end of its step.
+    fn max(&self, doubts: &mut Vec<Doubt>) -> Option<Interval> {
+        let last = self.bins.last()?;
+        let rows = Interval { low: last.low, high: last.high };
+        let Some(((stated, decimal), off)) = self.largest.and_then(|one| Some((one, self.off(one.0, one.1)?))) else {
+            return Some(rows);
+        };
+        if (self.below - stated).abs() > off.saturating_add(self.rounded) {
+            let why = format!("it is {stated} ns, but the last row ends at {} ns", self.below);
+            doubts.push(Doubt::of(Figure::Largest, why));
+            return None;
+        }
+        Some(Interval { low: rows.low.max(stated - off), high: stated.checked_add(decimal / 2) })
+    }
+
+    /// The mean that footer and rows allow: the writer counts each sample in the middle of its step.
+    fn settled_mean(&self, doubts: &mut Vec<Doubt>) -> Option<[f64; 2]> {
+        let stated = self.mean.and_then(|(mean, decimal)| {
+            let off = self.off(mean, decimal)? as f64;
+            Some([(mean as f64 - off).max(0.0), mean as f64 + off])
+        });
+        match stated {
+            Some(_) => mean::settled(stated, self.rows_mean(), doubts),
+            None => self.rows_mean(),
+        }
     }
 
     fn row(&mut self, at: usize, line: &[u8]) -> Result<()> {
@@ -95,8 +151,8 @@ impl Table {
         })
     }
 
-    /// Between which two values the mean lies; `None` of no sample.
-    fn mean(&self) -> Option<[f64; 2]> {
+    /// Between which two values the mean lies by the rows; `None` of no sample.
+    fn rows_mean(&self) -> Option<[f64; 2]> {
         let (mut low, mut high) = (0.0, 0.0);
         for bin in &self.bins {
             low += bin.low as f64 * bin.count as f64;
@@ -109,7 +165,7 @@ impl Table {
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let unit = asked.unit.context("the unit of its values is not in the file: say --unit")?.ns();
     let torn = text::torn(bytes);
-    let mut table = Table { unit, begun: false, total: None, rounded: 0, bins: Vec::new(), below: -1, sum: 0 };
+    let mut table = Table { unit, below: -1, ..Table::default() };
     for (at, line) in lines(bytes).filter(|(at, line)| torn != Some(*at) && !line.is_empty()) {
         table.line(at, line)?;
     }
@@ -120,9 +176,10 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         command: asked.args.clone(),
         ..Imported::default()
     };
-    let mean = table.mean();
-    let Table { total, sum, rounded, bins, .. } = table;
     let mut doubts = Vec::new();
+    let (max, mean) = (table.max(&mut doubts), table.settled_mean(&mut doubts));
+    let Table { total, sum, rounded, bins, .. } = table;
+    let sums = total.is_none_or(|total| total == sum);
     match total {
         Some(total) if total != sum => {
             let why = format!("its rows have {sum} samples, but it counts {total}");
@@ -139,14 +196,13 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     }
     let whole = total.is_some();
     let ends = |bin: Option<&Bin>| bin.map(|bin| Interval { low: bin.low, high: bin.high });
-    let sums = doubts.is_empty();
     imported.series.push(Series {
         quantity: "latency".into(),
         heading: "Latency".into(),
         unit: "ns",
         count: total.filter(|_| sums),
         min: ends(bins.first()),
-        max: ends(bins.last()).filter(|_| whole),
+        max: max.filter(|_| whole),
         mean: mean.filter(|_| whole && sums),
         edge: Edge::Upper,
         cut: !whole,

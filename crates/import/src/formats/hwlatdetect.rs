@@ -1,6 +1,7 @@
 //! `hwlatdetect`: gaps of hardware above a threshold, each with its time.
 
 use crate::{
+    cyclictest,
     doubt::{Doubt, Figure},
     format::{Asked, Format},
     imported::{Bin, Ending, Imported, Interval, Series, Timed},
@@ -67,6 +68,9 @@ struct Told {
     /// The windows that had gaps, and how many gaps these were.
     recorded: Option<u64>,
     exceeding: Option<u64>,
+    /// System management interrupts, in all and by the lines of the CPUs.
+    smis: Option<i64>,
+    smis_of_cpus: Option<i64>,
     /// The gaps have their lines in another file.
     elsewhere: bool,
     gaps: Vec<(i64, i64, u64)>,
@@ -101,6 +105,10 @@ impl Told {
             self.recorded = Some(u64::try_from(value(text)?)?);
         } else if let Some(text) = line.strip_prefix("Samples exceeding threshold:") {
             self.exceeding = Some(u64::try_from(value(text)?)?);
+        } else if let Some(text) = line.strip_prefix("SMIs during run:") {
+            self.smis = Some(value(text)?);
+        } else if let Some((text, _)) = line.split_once(" SMIs occured on cpu ") {
+            self.smis_of_cpus = Some(self.smis_of_cpus.unwrap_or(0).saturating_add(value(text)?));
         } else if line == "test finished" {
             self.finished = true;
         }
@@ -205,7 +213,8 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let sum =
         told.gaps.iter().try_fold(0u64, |sum, (_, _, count)| sum.checked_add(*count)).context("more than 2^64 gaps")?;
     let Extent { whole, none, summary, complete } = Extent::of(&told, sum, torn.is_some())?;
-    let Told { elapsed_ns, threshold, mut largest, recorded, exceeding, .. } = told;
+    let Told { elapsed_ns, threshold, mut largest, recorded, exceeding, smis, smis_of_cpus, .. } = told;
+    let facts = smis.or(smis_of_cpus).map(|count| ("smi".to_owned(), count)).into_iter().collect();
     let threshold_ns = threshold.map(|us| us.checked_mul(1000).context("a threshold beyond 2^63 ns")).transpose()?;
     let gaps = Gaps::of(&told.gaps)?;
     let mut doubts = Vec::new();
@@ -243,6 +252,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         width: Some(1000),
         above: threshold_ns,
         samples: gaps.samples,
+        facts,
         ..Series::default()
     };
     let ending = match complete {
@@ -256,6 +266,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         elapsed_ns,
         ending,
         notes,
+        findings: cyclictest::smis(std::slice::from_ref(&series)).into_iter().collect(),
         series: vec![series],
         ..Imported::default()
     })

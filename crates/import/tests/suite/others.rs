@@ -136,6 +136,26 @@ fn hdr_histograms() {
     assert_eq!((own.count, own.bins[0].high, own.max.unwrap().high), (Some(5002), Some(2983), Some(1_200_127)));
     assert_eq!(sum(&table, 0), 5002);
     assert!(format!("{:#}", of(&sample("hdr/hdr-python.hgrm"), None, None).unwrap_err()).contains("--unit"));
+    // The footer states the largest value and the mean, as closely as the writer counts; it may contradict the rows.
+    let small = |mean: &str, max: &str| {
+        let text = format!(
+            "       Value     Percentile TotalCount 1/(1-Percentile)\n\n      10.000 0.000000000000          5           1.00\n      \
+             20.000 0.500000000000          8           2.00\n    1000.000 0.900000000000          9          10.00\n    \
+             1000.000 1.000000000000          9\n#[Mean    = {mean}, StdDeviation   =      310.000]\n#[Max     = {max}, \
+             Total count    =            9]\n#[Buckets =           22, SubBuckets     =         2048]\n"
+        );
+        of(text.as_bytes(), Some(Unit::Us), None).unwrap()
+    };
+    let both = small("123.333", "1000.000");
+    let (max, [from, to]) = (both.series[0].max.unwrap(), both.series[0].mean.unwrap());
+    assert!(max.low >= 999_000 && max.high == Some(1_000_000), "{max:?}");
+    assert!(from <= 123_333.3 && to >= 123_333.3 && to - from < 300.0, "{from} to {to}");
+    assert!(doubts(&both).is_empty(), "{:?}", doubts(&both));
+    for (mean, max, what) in [("123.333", "5.000", "the largest value"), ("999.333", "1000.000", "the mean")] {
+        let one = small(mean, max);
+        let told = doubts(&one);
+        assert!(told.len() == 1 && told[0].starts_with(what), "{told:?}");
+    }
     let log = import("hdr/hdr-python.hlog", "");
     assert_eq!((log.series.len(), log.elapsed_ns), (1, Some(3_000_000_000)));
     let tagged = import("hdr/rust-tagged.hlog", "");
@@ -162,6 +182,10 @@ fn gaps_of_hardware() {
     let new = import("rt-tests/hwlatdetect-2.10.txt", "");
     let own = &new.series[0];
     assert_eq!((own.count, own.max, sum(&new, 0), own.bins.len()), (Some(2005), us(11_092), 2005, 1));
+    let smis =
+        text("rt-tests/hwlatdetect-2.4.txt") + "2 SMIs occured on cpu 0\n1 SMIs occured on cpu 1\nSMIs during run: 3\n";
+    let found = of(smis.as_bytes(), None, None).unwrap().findings;
+    assert!(found.iter().any(|one| one.name == "SMIs" && one.text.ends_with(": 3")), "{found:?}");
     let none = text("rt-tests/hwlatdetect-2.4.txt");
     let none = format!(
         "{}Max Latency: Below threshold\nSamples recorded: 0\nSamples exceeding threshold: 0\n",

@@ -4,6 +4,7 @@
 use super::{
     Usage,
     flags::Args,
+    foreign,
     known::{CATALOGUE, list},
     script::{ARGV, Script, blame},
     words,
@@ -110,6 +111,9 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
         Some((first, _)) if words::is_option(first) => ("wakeup", args.words.as_slice()),
         Some((first, rest)) => (first.as_str(), rest),
     };
+    if let Some(instead) = foreign::instead(first) {
+        return Err(Usage::new(instead).into());
+    }
     let options = probe_options(first, options, args.period.as_deref())?;
     let fallback_seed = random_seed();
     let mut script = Script::default();
@@ -203,6 +207,10 @@ pub fn item(list: List<'_>, word: &str) -> Result<latido_model::cell::Item> {
 /// # Errors
 /// A usage error.
 pub fn item_with(list: List<'_>, word: &str, more: Vec<(String, String)>) -> Result<latido_model::cell::Item> {
+    let name = word.split_once(':').map_or(word, |(name, _)| name);
+    if let Some(instead) = foreign::instead(name).filter(|_| list.entry(name).is_none()) {
+        return Err(Usage::new(instead).into());
+    }
     let asked = words::asked_with(list, word, more).map_err(|message| Usage::new(format!("{word}: {message}")))?;
     let key = list.kind.word();
     let mut script = Script::default();

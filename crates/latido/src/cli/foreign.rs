@@ -125,7 +125,7 @@ const RTLA: &[Foreign] = &[
     flag(
         &["-a", "--auto"],
         "stop above so many us and trace",
-        "--limit TIME judges the run, and nothing stops it; `latido run wakeup --explain` says why a wake-up was late",
+        "--limit TIME, which judges the run and stops nothing; `latido run wakeup --explain` says why a wake-up was late",
     ),
     flag(&["-c", "--cpus"], "CPUs to measure", "-c CPUS"),
     flag(&["-d", "--duration"], "length of the test", "-d TIME"),
@@ -134,7 +134,7 @@ const RTLA: &[Foreign] = &[
         "CPUs of the tool",
         "nothing: latido keeps its threads off the measured CPUs where it can",
     ),
-    flag(&["-i", "--irq"], "stop at such an interrupt latency", "--limit TIME judges the run, and nothing stops it"),
+    flag(&["-i", "--irq"], "stop at such an interrupt latency", "--limit TIME, which judges the run and stops nothing"),
     flag(
         &["-k", "--kernel-threads", "-u", "--user-threads"],
         "who waits",
@@ -151,9 +151,21 @@ const RTLA: &[Foreign] = &[
     flag(
         &["-S", "--stop", "-T", "--stop-total", "--thread"],
         "stop above so many us",
-        "--limit TIME judges the run, and nothing stops it",
+        "--limit TIME, which judges the run and stops nothing",
     ),
     flag(&["-t", "--trace"], "the file of the trace", "--trace; it lies beside the record"),
+    flag(&["-E", "--entries"], "buckets of the histogram", "nothing: the record has a histogram of all samples"),
+    flag(
+        &["--dma-latency"],
+        "how deep the CPUs may idle",
+        "nothing: 0 us is the default; --tune cstates:as-is leaves the idle states alone",
+    ),
+    flag(&["--aa-only"], "only say why it was late", "`latido run wakeup --explain`"),
+    flag(&["--nano"], "print ns", "nothing: latido counts in ns"),
+    flag(&["-e", "--event"], "events of the trace", "`latido trace record -e EVENT`"),
+    flag(&["--dump-tasks"], "tasks when it stops", "`latido run wakeup --explain`"),
+    flag(&["--warm-up"], "seconds that do not count", "--warmup TIME"),
+    flag(&["--threshold"], "gaps that osnoise counts, in us", "nothing: tracing_thresh stays as the kernel has it"),
 ];
 
 const HACKBENCH: &[Foreign] = &[
@@ -189,6 +201,12 @@ pub fn hint(command: &str, flag: &str) -> Option<String> {
     Some(format!("latido {command} has no {flag}; {} (`latido help {first}`)", each.join("; ")))
 }
 
+/// What to write in the place of another tool's name; `None` of a name that is none of theirs.
+pub fn instead(name: &str) -> Option<String> {
+    let tool = TOOLS.iter().find(|tool| tool.name == name)?;
+    Some(format!("`{name}` is another program: latido's counterpart is `{}` (`latido help {name}`)", tool.like))
+}
+
 /// The page of a tool.
 pub fn page(name: &str) -> Option<String> {
     let tool = TOOLS.iter().find(|tool| tool.name == name)?;
@@ -217,6 +235,12 @@ mod tests {
             }
         }
         assert_eq!(page.lines().filter(|line| line.starts_with("| `-")).count(), rows);
+    }
+
+    #[test]
+    fn a_tool_is_met_with_its_counterpart() {
+        assert!(instead("oslat").unwrap().contains("`latido run gap` (`latido help oslat`)"));
+        assert_eq!(instead("wakeup"), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use latido_model::{
     plan::expect::NS,
     quantity::Measurand,
     record::{Between, Bin, Record, Series, Summary, quantized},
+    units::Ns,
     verdict::Verdict,
 };
 use std::collections::BTreeSet;
@@ -119,13 +120,30 @@ fn is_unclear(series: &Series, limit_ns: i64) -> bool {
     above.is_some_and(|above| above <= slots.unwrap_or(0))
 }
 
+/// The largest of each series, as far as it is known. A file that was cut, or that contradicts itself, states none that can be believed;
+/// where its rows have samples that are certainly above the limit, these decide, and the largest lies there or higher.
+fn maxima(timed: &[&Series], bins: &[Vec<Bin>], limit: Option<Ns>) -> Vec<Option<Between>> {
+    let stated = |series: &&Series| series.bounds.as_ref().and_then(|bounds| bounds.max);
+    let known: Vec<Option<Between>> = timed.iter().map(stated).collect();
+    let limit_ns = limit.and_then(|limit| i64::try_from(limit.0).ok()).unwrap_or(i64::MAX);
+    let with_rows = known.iter().zip(bins).map(|(max, bins)| {
+        let row = bins.iter().filter(|bin| bin.count > 0 && bin.low > limit_ns).map(|bin| bin.low).max();
+        match (*max, row) {
+            (Some(max), Some(low)) if low > max.0 => Some(Between(low, max.1.filter(|high| *high >= low))),
+            (None, Some(low)) => Some(Between(low, None)),
+            (max, _) => max,
+        }
+    });
+    if bins.len() == known.len() { with_rows.collect() } else { known }
+}
+
 /// The same of what another tool has counted: what lies across the limit decides nothing.
 fn coarse(record: &Record, timed: &[&Series], bins: &[Vec<Bin>]) -> (Verdict, Reason) {
-    let known = |series: &&'_ Series| series.bounds.as_ref().and_then(|bounds| bounds.max);
-    let total = count(timed.iter().copied());
     let limit = record.cell.conditions.limit;
+    let maxima = maxima(timed, bins, limit);
+    let total = count(timed.iter().copied());
     // The one that reaches farthest; of those without an end the one that begins last.
-    let reaches = timed.iter().filter_map(|series| Some((*series, known(series)?)));
+    let reaches = timed.iter().zip(&maxima).filter_map(|(series, max)| Some((*series, (*max)?)));
     let far = |max: &Between| (max.1.unwrap_or(i64::MAX), max.0);
     let Some((series, max)) = reaches.max_by_key(|(_, max)| far(max)) else {
         return match total {
@@ -151,16 +169,17 @@ fn coarse(record: &Record, timed: &[&Series], bins: &[Vec<Bin>]) -> (Verdict, Re
     let Some(limit) = limit else { return (Verdict::Pass, Reason::Unlimited { worst, count }) };
     let limit_ns = i64::try_from(limit.0).unwrap_or(i64::MAX);
     // A thread of which no maximum is known may have passed it.
-    let unknown = timed.iter().any(|series| series.count > 0 && known(series).is_none());
-    let decided: Vec<Option<bool>> = timed.iter().filter_map(known).map(|max| max.within(limit_ns)).collect();
+    let unknown = timed.iter().zip(&maxima).any(|(series, max)| series.count > 0 && max.is_none());
+    let decided: Vec<Option<bool>> = maxima.iter().flatten().map(|max| max.within(limit_ns)).collect();
     if decided.contains(&Some(false)) {
         let counts = |(series, bins): &(&Series, &Vec<Bin>)| {
             let (least, most) = quantized::above(bins, limit_ns);
             (least == most && quantized::counted(bins) == series.count).then_some(least)
         };
         let above = alike.iter().map(counts).try_fold(0u64, |sum, one| Some(sum.saturating_add(one?)));
-        let beyond = timed.iter().filter(|other| known(other).is_some_and(|max| max.within(limit_ns) == Some(false)));
-        let also = beyond.map(|other| other.quantity.clone()).filter(|name| *name != series.quantity);
+        let is_beyond = |max: &Option<Between>| max.is_some_and(|max| max.within(limit_ns) == Some(false));
+        let beyond = timed.iter().zip(&maxima).filter(|(_, max)| is_beyond(max));
+        let also = beyond.map(|(other, _)| other.quantity.clone()).filter(|name| *name != series.quantity);
         let also = also.collect::<BTreeSet<_>>().into_iter().collect();
         return (
             Verdict::Fail,
@@ -215,5 +234,30 @@ mod tests {
         let both = counted(&measurand);
         assert_eq!(counted(&measurand.parts_by("task")), record.series[0].decisive().count);
         assert_eq!(both, record.series[0].decisive().count + record.series[1].decisive().count);
+    }
+
+    /// Of a file that was cut the rows decide where they are certainly above the limit, and say no more than they know.
+    #[test]
+    fn rows_above_a_limit_decide_where_no_largest_is_known() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
+        let series = &mut fixture.record(1).series[0];
+        let bounds = |max| Some(quantized::Bounds { max, ..Default::default() });
+        let bins = vec![vec![
+            Bin { low: 0, high: Some(999), count: 13 },
+            Bin { low: 30_000, high: Some(30_999), count: 1 },
+            Bin { low: 40_000, high: Some(40_999), count: 0 },
+        ]];
+        for (stated, limit, told) in [
+            (None, 20_000, Some(Between(30_000, None))),
+            (None, 30_500, None),
+            (Some(Between(2_000, Some(2_999))), 20_000, Some(Between(30_000, None))),
+            (Some(Between(31_000, Some(31_999))), 20_000, Some(Between(31_000, Some(31_999)))),
+            (Some(Between(2_000, Some(50_000))), 20_000, Some(Between(30_000, Some(50_000)))),
+        ] {
+            series.bounds = bounds(stated);
+            assert_eq!(maxima(&[series], &bins, Some(Ns(limit))), [told], "{stated:?} and {limit}");
+        }
+        series.bounds = bounds(None);
+        assert_eq!(maxima(&[series], &bins, None), [None]);
     }
 }

@@ -123,10 +123,18 @@ fn keys(arms: &[Vec<&Observed>], factor: Option<&str>) -> Vec<Key> {
         };
         let values: Vec<(usize, Vec<String>)> =
             arms.iter().map(values).enumerate().filter(|(_, values)| !values.is_empty()).collect();
-        let tells = values.iter().any(|(_, values)| values.len() > 1);
+        // Values of which no two arms have the same are what the arms differ in: there is no place that both have.
+        let several = values.iter().any(|(_, values)| values.len() > 1);
+        let tells = several && (values.len() == 1 || is_shared(&values));
         Key { name, values, tells }
     };
     names.into_iter().map(key).collect()
+}
+
+/// Whether two arms have one value in common.
+fn is_shared(arms: &[(usize, Vec<String>)]) -> bool {
+    let mut seen = BTreeSet::new();
+    arms.iter().flat_map(|(_, values)| values).any(|value| !seen.insert(value))
 }
 
 impl Key {
@@ -135,9 +143,9 @@ impl Key {
         if self.tells {
             return None;
         }
-        let mut arms: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut arms: Vec<(String, Vec<&str>)> = Vec::new();
         for (arm, values) in &self.values {
-            let value = values.first().map_or("", String::as_str);
+            let value = values.join(" or ");
             let arm = names.get(*arm).map_or("", String::as_str);
             match arms.iter_mut().find(|(known, _)| *known == value) {
                 Some((_, all)) => all.push(arm),
@@ -150,8 +158,9 @@ impl Key {
 }
 
 /// `1ms in a, 250us in b and 3 more`.
-pub fn told(arms: &[(&str, Vec<&str>)]) -> String {
-    let one = |(value, arms): &(&str, Vec<&str>)| {
+pub fn told<S: AsRef<str>>(arms: &[(S, Vec<&str>)]) -> String {
+    let one = |(value, arms): &(S, Vec<&str>)| {
+        let value = value.as_ref();
         let value = if value.is_empty() { "not there" } else { value };
         match arms.as_slice() {
             [first] => format!("{value} in {first}"),

@@ -54,7 +54,8 @@ pub(super) fn histograms(summary: &Summary, triggers: &BTreeMap<u64, Trigger>) -
     for (ordinal, bin) in &summary.bins.items {
         let keys: Vec<String> = bin.keys.iter().map(|(name, key)| format!("{name} {}", key_text(key))).collect();
         let value = |(name, value): &(String, Value)| match value {
-            Value::Count(count) | Value::Bar(count) => (name.clone(), *count),
+            Value::Count(count) => (name.clone(), *count),
+            Value::Bar(twentieths) => (format!("{name} (1/20 of the largest)"), *twentieths),
             Value::Percent(hundredths) => (format!("{name} (0.01 %)"), *hundredths),
         };
         let row = (keys.join(", "), bin.values.iter().map(value).collect());

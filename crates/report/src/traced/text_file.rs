@@ -144,7 +144,7 @@ fn analyse_input(source: &str, buffer: String, text: &[u8], at: u32, found: &Fou
     let (summary, mut timeline) = first;
     let names = Names {
         machine: Machine::Unknown,
-        calls: Vec::new(),
+        calls: called.calls,
         vectors: called.vectors,
         devices: called.devices,
         tasks: &pairing,

@@ -84,8 +84,34 @@ pub enum Body<'a> {
     Hwlat(Hwlat),
     /// A wake-up or a switch of the wakeup tracers.
     Turn(Turn<'a>),
-    /// Something else: `sys_dup2 -> 0x0`.
+    /// A system call begins or ends: `sys_dup2(oldfd: 5, newfd: 1)`, `sys_dup2 -> 0x1`.
+    Call(SystemCall<'a>),
+    /// Something else.
     Other(&'a str),
+}
+
+/// The begin or the end of a system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SystemCall<'a> {
+    /// `dup2`.
+    pub name: &'a str,
+    /// Whether it begins.
+    pub begins: bool,
+}
+
+impl<'a> SystemCall<'a> {
+    /// The kernel's form (kernel/trace/trace_syscalls.c): the name that the kernel's function has, with arguments or with what it returns.
+    fn parse(text: &'a str) -> Option<Self> {
+        let text = text.trim_end();
+        let (name, begins) =
+            match (text.strip_suffix(')').and_then(|text| text.split_once('(')), text.split_once(" -> ")) {
+                (Some((name, _)), _) => (name, true),
+                (None, Some((name, value))) if value.starts_with("0x") => (name, false),
+                _ => return None,
+            };
+        let name = name.strip_prefix("sys_").filter(|name| !name.is_empty() && is_name(name))?;
+        Some(Self { name, begins })
+    }
 }
 
 impl<'a> Event<'a> {
@@ -249,6 +275,9 @@ impl<'a> Body<'a> {
         }
         if let Some((name, fields)) = text.split_once(':').filter(|(name, _)| is_name(name)) {
             return Self::Named { name, fields: fields.trim_start() };
+        }
+        if let Some(call) = SystemCall::parse(text) {
+            return Self::Call(call);
         }
         let word = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
         match text.split_once("<-") {

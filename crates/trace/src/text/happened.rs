@@ -1,7 +1,7 @@
 //! What lines of events mean for latencies: the same as their binary records, with times in microseconds.
 
 use super::{
-    event::{Body, Event, Time},
+    event::{Body, Event, SystemCall, Time},
     gaps::{Gap, Gaps},
     line::Line,
     reader::Reader,
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     accounts::Source,
-    events::{Above, Class, Comm, Happened, Off, Priority, SOFT, State, Switched, Woken},
+    events::{Above, Call, Class, Comm, Happened, Off, Priority, SOFT, State, Switched, Woken},
     merge::Lost,
     page::Missed,
     pairing::{Met, Pairing, Sink},
@@ -18,6 +18,9 @@ use std::collections::BTreeMap;
 
 /// So many names of vectors and devices are kept.
 const MOST: usize = 255;
+
+/// So many names of system calls are kept: no kernel has as many.
+const MOST_CALLS: usize = 1024;
 
 /// CPUs beyond these do not exist.
 const CPUS: usize = 1 << 16;
@@ -29,6 +32,8 @@ pub struct Names {
     pub vectors: Vec<String>,
     /// Devices, by the number of their line.
     pub devices: BTreeMap<u32, String>,
+    /// System calls, by the index of [`Call::Named`].
+    pub calls: Vec<String>,
     /// Switches and wake-ups whose fields nobody understands: what they belong to is not told.
     pub misread: u64,
     /// The first of these: its line and how it is shown.
@@ -130,6 +135,7 @@ fn shown(event: &Event<'_>) -> String {
     let what = match event.body {
         Body::Named { name, fields } => format!("{name} {fields}"),
         Body::Function { function, caller } => format!("{function} <- {caller}"),
+        Body::Call(SystemCall { name, begins }) => format!("sys_{name} {}", if begins { "begins" } else { "ends" }),
         Body::Other(text) => text.to_owned(),
         Body::Stack => "<stack trace>".into(),
         Body::Timerlat(value) => format!("timerlat {} {} ns", value.context.name(), value.latency_ns),
@@ -153,8 +159,11 @@ fn shown(event: &Event<'_>) -> String {
 
 /// What an event means; nothing where it is of another kind or lacks a field.
 fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
-    let Body::Named { name, fields } = event.body else { return None };
-    let fields = fields.trim_start();
+    let (name, fields) = match event.body {
+        Body::Named { name, fields } => (name, fields.trim_start()),
+        Body::Call(SystemCall { name, begins }) => return called(event.pid, name, begins, names),
+        _ => return None,
+    };
     Some(match name {
         "sched_switch" => {
             let (from, to) = fields.split_once(" ==> ")?;
@@ -194,6 +203,17 @@ fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
             from: number(last(fields, "orig_cpu=")?)?,
             to: number(last(fields, "dest_cpu=")?)?,
         },
+        "sys_enter" => {
+            let call = Call::Number(number(first(fields, "NR ")?)?);
+            Happened::Call { pid: i32::try_from(event.pid).ok()?, call }
+        }
+        // The way back from a signal has the number -1.
+        "sys_exit" => {
+            let call = number(first(fields, "NR ")?).map(Call::Number);
+            Happened::Return { pid: i32::try_from(event.pid).ok()?, call }
+        }
+        _ if name.starts_with("sys_enter_") => called(event.pid, name.strip_prefix("sys_enter_")?, true, names)?,
+        _ if name.starts_with("sys_exit_") => called(event.pid, name.strip_prefix("sys_exit_")?, false, names)?,
         // Vectors of the processor, and Arm's interrupts between processors.
         _ if fields.starts_with("vector=") || matches!(name, "ipi_entry" | "ipi_exit") => {
             let (stem, enters) = match name.strip_suffix("_entry") {
@@ -209,6 +229,17 @@ fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
         }
         _ => return None,
     })
+}
+
+/// A thread begins or ends a system call of this name.
+fn called(pid: u32, name: &str, begins: bool, names: &mut Names) -> Option<Happened> {
+    let known = names.calls.iter().position(|one| one == name);
+    let at = known.or_else(|| {
+        (names.calls.len() < MOST_CALLS).then(|| names.calls.push(name.to_owned()))?;
+        Some(names.calls.len() - 1)
+    })?;
+    let (pid, call) = (i32::try_from(pid).ok()?, Call::Named(u16::try_from(at).ok()?));
+    Some(if begins { Happened::Call { pid, call } } else { Happened::Return { pid, call: Some(call) } })
 }
 
 /// `prev_comm=sh prev_pid=187 prev_prio=120 …`: a name may hold all that fields are made of, so they are sought from behind.
@@ -276,7 +307,7 @@ fn last<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pairing::{Definition, Wait};
+    use crate::pairing::{Called, Definition, Wait};
 
     #[derive(Default)]
     struct Waits(Vec<(i32, u64)>, u64);
@@ -307,6 +338,46 @@ mod tests {
         let (mut pairing, mut waits) = (Pairing::of(Definition::Waking), Waits::default());
         let (met, _) = paired(text, &mut pairing, &mut waits);
         assert_eq!((waits.0, met.backwards, met.unpaired.voided), (vec![], 1, 1));
+    }
+
+    /// A mailer breaks a line behind the time, too.
+    #[test]
+    fn a_line_that_is_broken_behind_its_time_is_joined() {
+        let text = "\
+            sh-1   [000] d.h2.  1.000010:\n\
+            sched_waking: comm=a pid=12 prio=98 target_cpu=001\n\
+            sh-1   [001] d.h2.  1.000030: \n\
+            sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120\n\
+            prev_state=R ==> next_comm=a next_pid=12 next_prio=98\n";
+        let (mut pairing, mut waits) = (Pairing::of(Definition::Waking), Waits::default());
+        let (met, _) = paired(text, &mut pairing, &mut waits);
+        assert_eq!((waits.0, met.events), (vec![(12, 20_000)], 2));
+    }
+
+    /// System calls have their times, in each of the three forms; the way back from a signal ends none by name.
+    #[test]
+    fn system_calls_are_paired() {
+        #[derive(Default)]
+        struct Calls(Vec<(Call, u64)>);
+        impl Sink for Calls {
+            fn called(&mut self, called: &Called) {
+                self.0.push((called.call, called.end - called.begin));
+            }
+        }
+        let text = "\
+            sh-1   [000] .....  1.000010: sys_enter_read: fd: 0x00000003, buf: 0x7ffc, count: 0x10\n\
+            sh-1   [000] .....  1.000030: sys_exit_read: 0x10\n\
+            sh-1   [000] .....  1.000040: sys_enter: NR 35 (3, 7ffc, 0, 0, 0, 0)\n\
+            sh-1   [000] .....  1.000070: sys_exit: NR 35 = 16\n\
+            sh-1   [000] .....  1.000080: sys_read(fd: 3, buf: 7ffc, count: 10)\n\
+            sh-1   [000] .....  1.000120: sys_read -> 0x10\n";
+        let (mut reader, mut gaps) = (Reader::default(), Gaps::default());
+        reader.push(text.as_bytes(), |header, line| gaps.take(header, &line));
+        gaps.finish();
+        let (mut pairing, mut calls) = (Pairing::of(Definition::Waking), Calls::default());
+        let (_, names) = pair(Input { text: text.as_bytes(), source: 0, gaps: &gaps }, &mut pairing, &mut calls);
+        assert_eq!(names.calls, ["read"]);
+        assert_eq!(calls.0, [(Call::Named(0), 20_000), (Call::Number(35), 30_000), (Call::Named(0), 40_000)]);
     }
 
     /// What `trace-cmd report` prints means the same; the name of a task may hold what stands behind names.

@@ -122,6 +122,8 @@ pub struct Trigger {
     pub text: String,
     /// The names of its keys, without their modifiers.
     pub keys: Vec<String>,
+    /// The names of keys and values that the kernel prints in hexadecimal digits (`.hex`).
+    pub hex: Vec<String>,
     /// `active`, `paused`.
     pub state: String,
 }
@@ -300,9 +302,11 @@ impl Trigger {
     /// `hist:keys=prev_comm,prev_pid:vals=hitcount:sort=hitcount:size=2048 [active]`.
     fn parse(text: &str) -> Self {
         let (text, state) = text.rsplit_once(" [").unwrap_or((text, ""));
-        let keys = text.split(':').find_map(|part| part.strip_prefix("keys=")).unwrap_or_default();
+        let part = |name: &str| text.split(':').find_map(|part| part.strip_prefix(name)).unwrap_or_default();
+        let (keys, values) = (part("keys="), part("vals="));
         let name = |key: &str| key.split(['.', '=']).next().unwrap_or_default().to_owned();
+        let hex = keys.split(',').chain(values.split(',')).filter(|one| one.ends_with(".hex")).map(name).collect();
         let keys = keys.split(',').map(name).filter(|key| !key.is_empty()).collect();
-        Self { text: text.into(), keys, state: state.trim_end_matches(']').into() }
+        Self { text: text.into(), keys, hex, state: state.trim_end_matches(']').into() }
     }
 }

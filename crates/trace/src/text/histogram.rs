@@ -1,6 +1,9 @@
 //! The text of a histogram trigger (`events/…/hist`, Documentation/trace/histogram.rst).
 
-use super::scan::{decimal, number, word};
+use super::{
+    header::Trigger,
+    scan::{decimal, number, word},
+};
 
 /// A row of a histogram.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub enum Value {
     Count(u64),
     /// `(%)`: in hundredths of a percent of all.
     Percent(u64),
-    /// A bar of so many signs.
+    /// `.graph`: a bar, in twentieths of the largest value.
     Bar(u64),
 }
 
@@ -75,17 +78,18 @@ impl Total {
 }
 
 impl Bin {
-    /// A row, whose key may have had several lines; the names of the keys are those of the trigger.
-    pub(super) fn parse(text: &str, names: &[String]) -> Option<Self> {
+    /// A row, whose key may have had several lines; the trigger names the keys, and what is hexadecimal.
+    pub(super) fn parse(text: &str, trigger: Option<&Trigger>) -> Option<Self> {
+        let (names, hex) = trigger.map_or((&[][..], &[][..]), |trigger| (&trigger.keys, &trigger.hex));
         let inner = text.strip_prefix("{ ").or_else(|| text.strip_prefix('{'))?;
         // A task's name may hold a brace: the row's is the last.
         let (keys, values) = inner.rsplit_once('}')?;
-        Some(Self { keys: split_keys(keys.trim_end(), names)?, values: split_values(values)? })
+        Some(Self { keys: split_keys(keys.trim_end(), names, hex)?, values: split_values(values, hex)? })
     }
 }
 
 /// `prev_comm: sh  , prev_pid:  187`. A name may hold what divides keys, so they are divided before the next name.
-fn split_keys(text: &str, names: &[String]) -> Option<Vec<(String, Key)>> {
+fn split_keys(text: &str, names: &[String], hex: &[String]) -> Option<Vec<(String, Key)>> {
     let mut keys = Vec::new();
     let mut rest = text;
     // From behind: a task's name cannot come behind what follows it.
@@ -93,24 +97,27 @@ fn split_keys(text: &str, names: &[String]) -> Option<Vec<(String, Key)>> {
         let mark = format!(", {name}:");
         let Some(at) = rest.rfind(&mark) else { break };
         let (before, key) = rest.split_at_checked(at)?;
-        keys.push((name.clone(), Key::parse(key.get(mark.len()..)?)));
+        keys.push((name.clone(), Key::parse(key.get(mark.len()..)?, hex.contains(name))));
         rest = before;
     }
     let (name, key) = rest.split_once(':')?;
-    keys.push((name.trim().to_owned(), Key::parse(key)));
+    let name = name.trim().to_owned();
+    let key = Key::parse(key, hex.contains(&name));
+    keys.push((name, key));
     keys.reverse();
     Some(keys)
 }
 
 impl Key {
-    fn parse(text: &str) -> Self {
+    fn parse(text: &str, hex: bool) -> Self {
         if text.contains('\n') {
             return Self::Stack(
                 text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect(),
             );
         }
         let text = text.trim();
-        Self::of(text).unwrap_or_else(|| Self::Text(text.to_owned()))
+        // Its digits may all be decimal, and are no decimal number.
+        Self::of(text).filter(|_| !hex).unwrap_or_else(|| Self::Text(text.to_owned()))
     }
 
     fn of(text: &str) -> Option<Self> {
@@ -136,7 +143,7 @@ impl Key {
 }
 
 /// ` hitcount:          1  bytes_req:       640`.
-fn split_values(text: &str) -> Option<Vec<(String, Value)>> {
+fn split_values(text: &str, hex: &[String]) -> Option<Vec<(String, Value)>> {
     let mut values = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
@@ -154,6 +161,8 @@ fn split_values(text: &str) -> Option<Vec<(String, Value)>> {
             Value::Percent(decimal(value, 100)?)
         } else if bar {
             Value::Bar(value.len() as u64)
+        } else if hex.iter().any(|one| one == name) {
+            Value::Count(u64::from_str_radix(value, 16).ok()?)
         } else {
             Value::Count(number(value)?)
         };

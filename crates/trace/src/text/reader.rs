@@ -244,7 +244,7 @@ impl State {
             self.key = Some(text.to_owned());
             return Some(Line::Key);
         }
-        Bin::parse(text, self.names()).map(Line::Bin)
+        Bin::parse(text, self.header.trigger.as_ref()).map(Line::Bin)
     }
 
     /// A further line of a row.
@@ -253,13 +253,9 @@ impl State {
         key.push('\n');
         key.push_str(text);
         if text.contains('}') {
-            return Bin::parse(&key, self.names()).map(Line::Bin);
+            return Bin::parse(&key, self.header.trigger.as_ref()).map(Line::Bin);
         }
         self.key = Some(key);
         Some(Line::Key)
-    }
-
-    fn names(&self) -> &[String] {
-        self.header.trigger.as_ref().map_or(&[], |trigger| &trigger.keys)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     durations::{Durations, Tally},
-    event::{Body, Event, Time},
+    event::{Body, Event, SystemCall, Time},
     gaps::Gaps,
     graph::{Call, Graph},
     header::{Header, Latency},
@@ -272,7 +272,16 @@ impl Summary {
             Body::Osnoise(value) => self.osnoise.push(Reading { cpu, time, value }, MOST),
             Body::Hwlat(value) => self.hwlat.push(Reading { cpu, time, value }, MOST),
             Body::Function { .. } => self.calls += 1,
-            Body::Named { name, .. } => self.named(name),
+            Body::Named { name, fields } => {
+                self.named(name);
+                // The values of tracers as `trace-cmd report` prints them are not read: that must not pass in silence.
+                if matches!(name, "timerlat" | "osnoise" | "hwlat" | "funcgraph_entry" | "funcgraph_exit") {
+                    self.other(header, fields);
+                }
+            }
+            Body::Call(SystemCall { name, begins }) => {
+                self.named(&format!("sys_{}_{name}", if begins { "enter" } else { "exit" }));
+            }
             Body::Turn(turn) => {
                 self.named(if turn.switches { "switch" } else { "wake-up" });
                 if let Some(snapshot) = self.last(header) {
@@ -285,11 +294,14 @@ impl Summary {
                 }
             }
             Body::Stack => self.last(header).into_iter().for_each(|snapshot| snapshot.stack.clear()),
-            Body::Other(text) => {
-                self.others += 1;
-                self.first_other.get_or_insert_with(|| (header.line, text.chars().take(120).collect()));
-            }
+            Body::Other(text) => self.other(header, text),
         }
+    }
+
+    /// A line of an event of which nothing is told.
+    fn other(&mut self, header: &Header, text: &str) {
+        self.others += 1;
+        self.first_other.get_or_insert_with(|| (header.line, text.chars().take(120).collect()));
     }
 
     fn named(&mut self, name: &str) {

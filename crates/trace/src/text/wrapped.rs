@@ -10,10 +10,10 @@ use super::{
 /// A line is broken into so many pieces at most.
 pub(super) const PIECES: usize = 4;
 
-/// Whether the end of an event is missing.
+/// Whether the end of an event is missing: all behind its time, or the last of its fields.
 pub(super) fn is_begun(event: &Event<'_>) -> bool {
     match event.body {
-        Body::Other(text) => tracer(text),
+        Body::Other(text) => text.trim().is_empty() || tracer(text),
         Body::Named { name: "sched_switch", fields } => switch(fields),
         Body::Named { name: "sched_waking" | "sched_wakeup" | "sched_wakeup_new", fields } => {
             fields.is_empty() || fields.contains("comm=") && !valued(fields, " prio=")

@@ -92,3 +92,69 @@ fn words_are_those_of_a_shell() {
     assert_eq!(of("latido station sink --json > a.json &"), "latido|station|sink|--json");
     assert_eq!(of("latido import a --cpus 2,3"), "latido|import|a|--cpus|2,3");
 }
+
+/// The page of the structure.
+fn architecture() -> String {
+    fs::read_to_string(top().join("ARCHITECTURE.md")).unwrap()
+}
+
+fn top() -> PathBuf {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../..").into()
+}
+
+/// Where a path of that page lies: at the top, or below `crates`.
+fn place(path: &str) -> Option<PathBuf> {
+    [top().join(path), top().join("crates").join(path)].into_iter().find(|place| place.exists())
+}
+
+/// The words between backticks on a line that are paths.
+fn paths(line: &str) -> Vec<&str> {
+    let is_path = |word: &&str| word.contains('/') && !word.contains(['<', ' ']);
+    line.split('`').skip(1).step_by(2).filter(is_path).collect()
+}
+
+#[test]
+fn what_the_page_of_the_structure_names_is_there() {
+    let text = architecture();
+    let mut named = 0;
+    for line in text.lines() {
+        for path in paths(line) {
+            assert!(place(path).is_some(), "ARCHITECTURE.md: there is no {path}");
+            named += 1;
+        }
+        // A row of lists: `NAME` in `file`.
+        let Some((_, list)) = line.rsplit_once("| `").filter(|_| line.contains("` in `")) else { continue };
+        let (name, path) = list.split_once("` in `").unwrap();
+        let file = fs::read_to_string(place(path.split('`').next().unwrap()).unwrap()).unwrap();
+        let declared = ["const", "static"].iter().any(|word| file.contains(&format!("{word} {name}: ")));
+        assert!(declared, "ARCHITECTURE.md: {path} has no list {name}");
+    }
+    assert!(named > 50, "{named}");
+}
+
+/// The arrows between the crates are those that cargo has.
+#[test]
+fn the_layers_of_the_page_are_those_of_the_manifests() {
+    let text = architecture();
+    let block = text.split("```layers\n").nth(1).unwrap().split("```").next().unwrap();
+    let drawn: Vec<(String, Vec<String>)> = block
+        .lines()
+        .map(|line| {
+            let (from, to) = line.split_once("->").unwrap();
+            (from.trim().to_owned(), to.split_whitespace().map(str::to_owned).collect())
+        })
+        .collect();
+    let found = |name: &str| -> Vec<String> {
+        let manifest = fs::read_to_string(top().join("crates").join(name).join("Cargo.toml")).unwrap();
+        let manifest: toml::Table = manifest.parse().unwrap();
+        let all = manifest.get("dependencies").and_then(|all| all.as_table()).into_iter().flat_map(|all| all.keys());
+        all.filter_map(|key| key.strip_prefix("latido-")).map(str::to_owned).collect()
+    };
+    for (name, drawn) in &drawn {
+        let (mut drawn, mut found) = (drawn.clone(), found(name));
+        drawn.sort();
+        found.sort();
+        assert_eq!(drawn, found, "what {name} uses");
+    }
+    assert_eq!(drawn.len(), fs::read_dir(top().join("crates")).unwrap().count());
+}
