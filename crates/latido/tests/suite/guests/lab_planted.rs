@@ -97,7 +97,8 @@ fn rivals_above_the_probe_cost_their_bursts() {
     let slots = &latency["slots"];
     let [met, late, missed] = ["met", "late", "missed"].map(|key| number(slots, key));
     assert_eq!(met + late + missed, 500, "{slots}");
-    // Every 50 ms a burst, and of each ten slots: one is late, nine are missed.
+    // Every 50 ms a burst. In 10 ms, and in the little more until its end is read, lie ten slots, or eleven where one lies at the very
+    // begin: one is late, the others are missed.
     assert!((9..=11).contains(&late), "{slots}");
-    assert_eq!(missed, 9 * late, "{slots}");
+    assert!((9 * late..=10 * late).contains(&missed), "{slots}");
 }
