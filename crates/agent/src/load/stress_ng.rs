@@ -206,5 +206,7 @@ mod tests {
         for bad in ["", "timeout = \"5s\"", "\"--cpu\" = 2", "cpu = [1, 2]", "\"a b\" = 1"] {
             assert!(build(bad).is_err(), "{bad}");
         }
+        let Err(dashes) = build("\"--cpu\" = 2") else { panic!("dashes are no part of a name") };
+        assert!(dashes.to_string().contains("without dashes: cpu=VALUE"), "{dashes}");
     }
 }

@@ -96,10 +96,10 @@ fn unpacked(path: &Path) -> Result<Vec<u8>> {
     if path.exists() {
         return fs::read(path).with_context(|| format!("{}", path.display()));
     }
-    for ending in [".xz", ".zst", ".gz"] {
-        if with(ending).exists() {
-            let packed = sealed::file(&with(ending))?;
-            return unpack::file(packed, ending, MOST).with_context(|| format!("{}", with(ending).display()));
+    for format in unpack::FORMATS {
+        let packed = with(format.ending);
+        if packed.exists() {
+            return format.unpack(sealed::file(&packed)?, MOST).with_context(|| format!("{}", packed.display()));
         }
     }
     bail!("there is no {}", path.display())

@@ -25,12 +25,14 @@ use std::{
 };
 
 /// What every guest's kernel is told. Addresses and random numbers that differ would be another guest; a panic ends it. The tests
-/// that a kernel makes of its own ciphers after the boot go on for a second of emulated time, and would be measured too. A source of
-/// random numbers that times its own readings of the clock finds no jitter in a guest, and takes an eighth of the boot to find none.
+/// that a kernel makes of its own ciphers after the boot go on for a second of emulated time, and would be measured too. The
+/// kernel's source of random numbers that times readings of the clock finds no jitter in a guest, and takes an eighth of the boot to
+/// find none.
 const APPEND: &str =
     "quiet nokaslr norandmaps random.trust_cpu=off cryptomgr.notests initcall_blacklist=jent_mod_init panic=-1";
 
-/// What a kernel for a PC is told besides: its test whether the timer interrupts costs a tenth of the boot, and it does.
+/// latido tells a PC's kernel besides to leave out its test whether the timer interrupts. It does, and the test takes a tenth of the
+/// host's time for a boot.
 const APPEND_PC: &str = "no_timer_check";
 
 /// The least memory of a guest, MiB.

@@ -1,6 +1,6 @@
 //! What lies packed in a kernel's package, unpacked by the program of its format: modules, and the kernel itself.
 //!
-//! A kernel for a PC is a program that unpacks the kernel in it. Emulated, that takes up to a third of a boot. QEMU boots the
+//! A kernel for a PC is a program that unpacks the kernel in it. In emulation that takes up to two fifths of the host's time for a boot. QEMU boots the
 //! unpacked kernel by the entry that it names for PVH guests, and the guest begins with the kernel's first instruction.
 
 use super::{child, elf, sealed::Sealed};
@@ -12,25 +12,37 @@ use std::{
     thread,
 };
 
-/// How a format begins, and the program that unpacks it.
-const FORMATS: [(&[u8], &str); 3] = [(b"\xfd7zXZ\0", "xz"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\x1f\x8b", "gzip")];
+/// A packed format.
+pub(super) struct Format {
+    /// How the name of a file ends.
+    pub ending: &'static str,
+    /// How its bytes begin.
+    head: &'static [u8],
+    /// Who unpacks it.
+    program: &'static str,
+}
+
+/// Those of Debian's packages and of kernels that latido builds.
+pub(super) const FORMATS: [Format; 3] = [
+    Format { ending: ".xz", head: b"\xfd7zXZ\0", program: "xz" },
+    Format { ending: ".zst", head: b"\x28\xb5\x2f\xfd", program: "zstd" },
+    Format { ending: ".gz", head: b"\x1f\x8b", program: GZIP },
+];
+const GZIP: &str = "gzip";
 
 /// A kernel is no larger, in bytes.
 const MOST_KERNEL: u64 = 1 << 30;
 
-/// Unpacks a file whose format its ending names (`.xz`, `.zst`, `.gz`), up to so many bytes.
-///
-/// # Errors
-/// The program is not installed, or cannot read the file.
-pub(super) fn file(packed: File, ending: &str, most: u64) -> Result<Vec<u8>> {
-    let program = match ending {
-        ".xz" => "xz",
-        ".zst" => "zstd",
-        _ => "gzip",
-    };
-    let mut command = child::command(program);
-    command.arg("-dc").stdin(packed);
-    taken(command, program, most, None)
+impl Format {
+    /// Unpacks a file up to so many bytes.
+    ///
+    /// # Errors
+    /// The program is not installed, or cannot read the file.
+    pub(super) fn unpack(&self, packed: File, most: u64) -> Result<Vec<u8>> {
+        let mut command = child::command(self.program);
+        command.arg("-dc").stdin(packed);
+        taken(command, self.program, most, None)
+    }
 }
 
 /// The kernel that QEMU boots: the unpacked one where it can be booted so, and the packed one otherwise.
@@ -64,10 +76,10 @@ fn payload(image: &[u8]) -> Option<(&'static str, &[u8], u64)> {
     }
     let begin = ((sectors + 1) * 512).checked_add(number(0x248)?)?;
     let whole = image.get(begin..begin.checked_add(number(0x24c)?)?)?;
-    let (_, program) = FORMATS.into_iter().find(|(head, _)| whole.starts_with(head))?;
+    let Format { program, .. } = FORMATS.into_iter().find(|format| whole.starts_with(format.head))?;
     let (data, length) = whole.split_last_chunk::<4>()?;
     // The kernel's build writes the length behind the data; with gzip it is a part of the data (RFC 1952, ISIZE).
-    Some((program, if program == "gzip" { whole } else { data }, u64::from(u32::from_le_bytes(*length))))
+    Some((program, if program == GZIP { whole } else { data }, u64::from(u32::from_le_bytes(*length))))
 }
 
 /// What a program writes, up to so many bytes; `input` goes to it where its input is a pipe.

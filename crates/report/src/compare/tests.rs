@@ -84,6 +84,19 @@ fn places_are_matched_and_order_says_nothing() {
     assert_eq!((found.rows.len(), found.unmatched), (1, vec!["wakeup (busy): not in b".to_owned()]));
 }
 
+/// Kernels of which no two arms have the same are what the arms differ in: all repeats of an arm count together.
+#[test]
+fn kernels_that_no_two_arms_share_tell_no_places_apart() {
+    let on = |kernel: &str| latido_model::cell::Cell { kernel: kernel.into(), ..cell() };
+    let (first, last) = LOW.split_at(3);
+    let nights = fixture(&[(on("6.1.1"), first), (on("6.1.2"), last)]);
+    let found = of(&arms(&nights, &fixture(&[(on("6.1.3"), &HIGH)])), &asked()).unwrap();
+    assert_eq!((found.rows.len(), found.outcome), (1, Outcome::Worse), "{:?}", verdicts(&found));
+    // A kernel that both arms have is a place: only its repeats are compared.
+    let found = of(&arms(&nights, &fixture(&[(on("6.1.2"), &HIGH)])), &asked()).unwrap();
+    assert_eq!(found.unmatched.len(), 1, "{:?}", found.unmatched);
+}
+
 /// Another clock, another rate of a load, other CPUs, another length: each is refused by its name, and not with it.
 #[test]
 fn what_is_not_alike_is_refused_by_name() {

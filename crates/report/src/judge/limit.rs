@@ -124,17 +124,16 @@ fn is_unclear(series: &Series, limit_ns: i64) -> bool {
 /// where its rows have samples that are certainly above the limit, these decide, and the largest lies there or higher.
 fn maxima(timed: &[&Series], bins: &[Vec<Bin>], limit: Option<Ns>) -> Vec<Option<Between>> {
     let stated = |series: &&Series| series.bounds.as_ref().and_then(|bounds| bounds.max);
-    let known: Vec<Option<Between>> = timed.iter().map(stated).collect();
     let limit_ns = limit.and_then(|limit| i64::try_from(limit.0).ok()).unwrap_or(i64::MAX);
-    let with_rows = known.iter().zip(bins).map(|(max, bins)| {
+    let with_rows = timed.iter().map(stated).zip(bins).map(|(max, bins)| {
         let row = bins.iter().filter(|bin| bin.count > 0 && bin.low > limit_ns).map(|bin| bin.low).max();
-        match (*max, row) {
+        match (max, row) {
             (Some(max), Some(low)) if low > max.0 => Some(Between(low, max.1.filter(|high| *high >= low))),
             (None, Some(low)) => Some(Between(low, None)),
             (max, _) => max,
         }
     });
-    if bins.len() == known.len() { with_rows.collect() } else { known }
+    with_rows.collect()
 }
 
 /// The same of what another tool has counted: what lies across the limit decides nothing.

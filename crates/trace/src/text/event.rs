@@ -85,7 +85,12 @@ pub enum Body<'a> {
     /// A wake-up or a switch of the wakeup tracers.
     Turn(Turn<'a>),
     /// A system call begins or ends: `sys_dup2(oldfd: 5, newfd: 1)`, `sys_dup2 -> 0x1`.
-    Call(SystemCall<'a>),
+    Call {
+        /// Which.
+        call: SystemCall<'a>,
+        /// As it stands there.
+        text: &'a str,
+    },
     /// Something else.
     Other(&'a str),
 }
@@ -97,6 +102,17 @@ pub struct SystemCall<'a> {
     pub name: &'a str,
     /// Whether it begins.
     pub begins: bool,
+}
+
+impl<'a> Body<'a> {
+    /// The system call that begins or ends, in the form of tracefs or by an event of this call (`sys_enter_read`).
+    pub(super) fn system_call(&self) -> Option<SystemCall<'a>> {
+        let Self::Named { name, .. } = *self else {
+            return if let Self::Call { call, .. } = *self { Some(call) } else { None };
+        };
+        let begun = name.strip_prefix("sys_enter_").map(|name| SystemCall { name, begins: true });
+        begun.or_else(|| name.strip_prefix("sys_exit_").map(|name| SystemCall { name, begins: false }))
+    }
 }
 
 impl<'a> SystemCall<'a> {
@@ -277,7 +293,7 @@ impl<'a> Body<'a> {
             return Self::Named { name, fields: fields.trim_start() };
         }
         if let Some(call) = SystemCall::parse(text) {
-            return Self::Call(call);
+            return Self::Call { call, text };
         }
         let word = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
         match text.split_once("<-") {

@@ -5,7 +5,7 @@ use super::{
     gaps::{Gap, Gaps},
     line::Line,
     reader::Reader,
-    scan::number,
+    scan::{first, last, number, rest},
 };
 use crate::{
     accounts::Source,
@@ -135,8 +135,7 @@ fn shown(event: &Event<'_>) -> String {
     let what = match event.body {
         Body::Named { name, fields } => format!("{name} {fields}"),
         Body::Function { function, caller } => format!("{function} <- {caller}"),
-        Body::Call(SystemCall { name, begins }) => format!("sys_{name} {}", if begins { "begins" } else { "ends" }),
-        Body::Other(text) => text.to_owned(),
+        Body::Call { text, .. } | Body::Other(text) => text.to_owned(),
         Body::Stack => "<stack trace>".into(),
         Body::Timerlat(value) => format!("timerlat {} {} ns", value.context.name(), value.latency_ns),
         Body::Osnoise(value) => format!("osnoise {} us of {} us", value.noise_us, value.runtime_us),
@@ -159,11 +158,11 @@ fn shown(event: &Event<'_>) -> String {
 
 /// What an event means; nothing where it is of another kind or lacks a field.
 fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
-    let (name, fields) = match event.body {
-        Body::Named { name, fields } => (name, fields.trim_start()),
-        Body::Call(SystemCall { name, begins }) => return called(event.pid, name, begins, names),
-        _ => return None,
-    };
+    if let Some(call) = event.body.system_call() {
+        return called(event.pid, call, names);
+    }
+    let Body::Named { name, fields } = event.body else { return None };
+    let fields = fields.trim_start();
     Some(match name {
         "sched_switch" => {
             let (from, to) = fields.split_once(" ==> ")?;
@@ -212,8 +211,6 @@ fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
             let call = number(first(fields, "NR ")?).map(Call::Number);
             Happened::Return { pid: i32::try_from(event.pid).ok()?, call }
         }
-        _ if name.starts_with("sys_enter_") => called(event.pid, name.strip_prefix("sys_enter_")?, true, names)?,
-        _ if name.starts_with("sys_exit_") => called(event.pid, name.strip_prefix("sys_exit_")?, false, names)?,
         // Vectors of the processor, and Arm's interrupts between processors.
         _ if fields.starts_with("vector=") || matches!(name, "ipi_entry" | "ipi_exit") => {
             let (stem, enters) = match name.strip_suffix("_entry") {
@@ -232,7 +229,7 @@ fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
 }
 
 /// A thread begins or ends a system call of this name.
-fn called(pid: u32, name: &str, begins: bool, names: &mut Names) -> Option<Happened> {
+fn called(pid: u32, SystemCall { name, begins }: SystemCall<'_>, names: &mut Names) -> Option<Happened> {
     let known = names.calls.iter().position(|one| one == name);
     let at = known.or_else(|| {
         (names.calls.len() < MOST_CALLS).then(|| names.calls.push(name.to_owned()))?;
@@ -289,28 +286,13 @@ fn soft(fields: &str) -> Option<u8> {
     number(first(fields, "vec=")?).filter(|vec| usize::from(*vec) < SOFT.len())
 }
 
-/// What stands behind the first of these keys, up to the end.
-fn rest<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
-    fields.split_once(key).map(|(_, value)| value)
-}
-
-/// What stands behind the first of these keys, up to a space.
-fn first<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
-    rest(fields, key)?.split(' ').next()
-}
-
-/// What stands behind the last of these keys, up to a space.
-fn last<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
-    fields.rsplit_once(key)?.1.split(' ').next()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::pairing::{Called, Definition, Wait};
 
     #[derive(Default)]
-    struct Waits(Vec<(i32, u64)>, u64);
+    struct Waits(Vec<(i32, u64)>, u64, Vec<(Call, u64)>);
 
     fn paired(text: &str, pairing: &mut Pairing, waits: &mut Waits) -> (Met, Names) {
         let (mut reader, mut gaps) = (Reader::default(), Gaps::default());
@@ -322,6 +304,10 @@ mod tests {
     impl Sink for Waits {
         fn waited(&mut self, wait: &Wait) {
             self.0.push((wait.pid, wait.ns()));
+        }
+
+        fn called(&mut self, called: &Called) {
+            self.2.push((called.call, called.end - called.begin));
         }
 
         fn event(&mut self, _: u32, _: u64, _: &[u8], _: Option<&Happened>) {
@@ -357,13 +343,6 @@ mod tests {
     /// System calls have their times, in each of the three forms; the way back from a signal ends none by name.
     #[test]
     fn system_calls_are_paired() {
-        #[derive(Default)]
-        struct Calls(Vec<(Call, u64)>);
-        impl Sink for Calls {
-            fn called(&mut self, called: &Called) {
-                self.0.push((called.call, called.end - called.begin));
-            }
-        }
         let text = "\
             sh-1   [000] .....  1.000010: sys_enter_read: fd: 0x00000003, buf: 0x7ffc, count: 0x10\n\
             sh-1   [000] .....  1.000030: sys_exit_read: 0x10\n\
@@ -371,13 +350,10 @@ mod tests {
             sh-1   [000] .....  1.000070: sys_exit: NR 35 = 16\n\
             sh-1   [000] .....  1.000080: sys_read(fd: 3, buf: 7ffc, count: 10)\n\
             sh-1   [000] .....  1.000120: sys_read -> 0x10\n";
-        let (mut reader, mut gaps) = (Reader::default(), Gaps::default());
-        reader.push(text.as_bytes(), |header, line| gaps.take(header, &line));
-        gaps.finish();
-        let (mut pairing, mut calls) = (Pairing::of(Definition::Waking), Calls::default());
-        let (_, names) = pair(Input { text: text.as_bytes(), source: 0, gaps: &gaps }, &mut pairing, &mut calls);
+        let (mut pairing, mut waits) = (Pairing::of(Definition::Waking), Waits::default());
+        let (_, names) = paired(text, &mut pairing, &mut waits);
         assert_eq!(names.calls, ["read"]);
-        assert_eq!(calls.0, [(Call::Named(0), 20_000), (Call::Number(35), 30_000), (Call::Named(0), 40_000)]);
+        assert_eq!(waits.2, [(Call::Named(0), 20_000), (Call::Number(35), 30_000), (Call::Named(0), 40_000)]);
     }
 
     /// What `trace-cmd report` prints means the same; the name of a task may hold what stands behind names.

@@ -179,3 +179,22 @@ pub(super) fn saved(line: &str) -> Option<(&str, u64, &str)> {
     let (value, rest) = word(rest)?;
     Some((name, number(value)?, rest.trim_end()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hexadecimal digits may all be decimal; a bar is no number of its value.
+    #[test]
+    fn the_trigger_says_what_is_hexadecimal() {
+        let trigger =
+            Trigger { hex: vec!["site".into(), "lat".into()], keys: vec!["site".into()], ..Trigger::default() };
+        for (digits, text, value) in [("10", "100", 0x100), ("ffffffff8119a5b1", "7c6", 0x7c6)] {
+            let row = format!("{{ site: {digits} }} hitcount:          3  lat:        {text}  size: ##########");
+            let bin = Bin::parse(&row, Some(&trigger)).unwrap();
+            assert_eq!(bin.keys, [("site".to_owned(), Key::Text(digits.into()))]);
+            let values = [("hitcount", Value::Count(3)), ("lat", Value::Count(value)), ("size", Value::Bar(10))];
+            assert_eq!(bin.values, values.map(|(name, value)| (name.to_owned(), value)));
+        }
+    }
+}

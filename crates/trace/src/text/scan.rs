@@ -52,6 +52,21 @@ pub(super) fn digits(text: &str) -> Option<(u32, &str)> {
     Some((number(digits)?, rest))
 }
 
+/// What stands behind the first of these keys, up to the end.
+pub(super) fn rest<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
+    fields.split_once(key).map(|(_, value)| value)
+}
+
+/// What stands behind the first of these keys, up to a space.
+pub(super) fn first<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
+    rest(fields, key)?.split(' ').next()
+}
+
+/// What stands behind the last of these keys, up to a space.
+pub(super) fn last<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
+    fields.rsplit_once(key)?.1.split(' ').next()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -279,7 +279,7 @@ impl Summary {
                     self.other(header, fields);
                 }
             }
-            Body::Call(SystemCall { name, begins }) => {
+            Body::Call { call: SystemCall { name, begins }, .. } => {
                 self.named(&format!("sys_{}_{name}", if begins { "enter" } else { "exit" }));
             }
             Body::Turn(turn) => {
@@ -298,7 +298,7 @@ impl Summary {
         }
     }
 
-    /// A line of an event of which nothing is told.
+    /// A line of an event that latido does not understand.
     fn other(&mut self, header: &Header, text: &str) {
         self.others += 1;
         self.first_other.get_or_insert_with(|| (header.line, text.chars().take(120).collect()));
@@ -311,5 +311,20 @@ impl Summary {
             None if room => drop(self.events.insert(name.to_owned(), 1)),
             None => self.more_events += 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `trace-cmd report` prints of a tracer is counted, and the first line is quoted.
+    #[test]
+    fn values_of_tracers_that_are_not_read_are_counted() {
+        let text = b"sh-1 [000] 1.000010: timerlat:             seq:1 context:0 timer_latency:932\n\
+            sh-1 [000] 1.000020: sched_waking:         comm=a pid=12 prio=98 target_cpu=001\n";
+        let (summary, _) = Summary::of(text);
+        assert_eq!((summary.others, summary.events.len()), (1, 2));
+        assert_eq!(summary.first_other, Some((1, "seq:1 context:0 timer_latency:932".into())));
     }
 }

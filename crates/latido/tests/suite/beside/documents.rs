@@ -12,7 +12,7 @@ const ONES_OWN: [&str; 4] = ["ramp.toml", "nightly.toml", "mine.toml", "path/to/
 /// The pages of docs and of its folders.
 fn pages() -> impl Iterator<Item = PathBuf> {
     let entries = |dir: PathBuf| fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    let docs = entries(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs").into());
+    let docs = entries(top().join("docs"));
     let all = docs.flat_map(move |path| if path.is_dir() { entries(path).collect() } else { vec![path] });
     all.filter(|path| path.extension().is_some_and(|ending| ending == "md"))
 }

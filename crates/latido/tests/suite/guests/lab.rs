@@ -92,8 +92,8 @@ fn a_guest_that_fails_is_told_with_the_end_of_its_log() {
     world.nothing_left("after guests that failed");
 }
 
-/// Debian's kernel does not know lazy preemption, boots with another one and says nothing: the guest is asked. What latido decides by
-/// its answer is tested in `lab/kernel.rs`.
+/// Debian's kernel does not know lazy preemption, boots with another one and says nothing: latido asks the guest. The tests of
+/// `lab/kernel.rs` hold what latido decides by its answer.
 #[test]
 #[ignore = "a guest: scripts/slow/lab-guests"]
 fn a_mode_that_was_not_granted_names_both() {
