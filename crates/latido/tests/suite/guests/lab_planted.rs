@@ -98,7 +98,9 @@ fn rivals_above_the_probe_cost_their_bursts() {
     let [met, late, missed] = ["met", "late", "missed"].map(|key| number(slots, key));
     assert_eq!(met + late + missed, 500, "{slots}");
     // Every 50 ms a burst. In 10 ms, and in the little more until its end is read, lie ten slots, or eleven where one lies at the very
-    // begin: one is late, the others are missed.
+    // begin: one is late, the others are missed. The run may begin in a burst, whose late slot it then does not count, and end in one,
+    // whose last missed slots it does not count: where the bursts lie depends on how long the guest takes to begin.
     assert!((9..=11).contains(&late), "{slots}");
-    assert!((9 * late..=10 * late).contains(&missed), "{slots}");
+    assert!((9 * (late - 1)..=10 * (late + 1)).contains(&missed), "{slots}");
+    assert!((90..=111).contains(&(late + missed)), "{slots}");
 }
