@@ -19,6 +19,7 @@ use crate::{
     page::Layout,
 };
 pub use cpu::{Chunks, Pages};
+pub(crate) use statistics::Statistics;
 use std::borrow::Cow;
 pub use times::{Shift, Shifts, Ticks};
 pub use unpack::Packing;

@@ -16,6 +16,7 @@ pub mod format;
 pub mod merge;
 pub mod page;
 pub mod pairing;
+pub mod recorded;
 pub mod stamps;
 pub mod summary;
 pub mod tasks;

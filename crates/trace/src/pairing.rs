@@ -160,7 +160,7 @@ impl Pairing {
             }
             Happened::Waking(task) => self.woken(time, &task, waits::By::Waking),
             Happened::Wakeup(task) | Happened::New(task) => self.woken(time, &task, waits::By::Wakeup),
-            Happened::Enter(above) => self.lane(cpu, |lane, _| lane.enter(time, above, sink)),
+            Happened::Enter(above) => self.lane(cpu, |lane, unpaired| lane.enter(time, above, unpaired, sink)),
             Happened::Exit(above) => self.lane(cpu, |lane, unpaired| lane.exit(time, above, unpaired, sink)),
             Happened::Nmi(took) => self.lane(cpu, |lane, _| lane.nmi(time, took, sink)),
             Happened::Raise(vec) => self.lane(cpu, |lane, _| lane.raise(time, vec)),
@@ -205,7 +205,7 @@ impl Pairing {
     /// The trace ends here.
     pub fn end(&mut self, time: u64, sink: &mut impl Sink) -> Unpaired {
         for lane in &mut self.cpus {
-            self.unpaired.unended += lane.end(time, sink);
+            lane.end(time, &mut self.unpaired, sink);
         }
         self.unpaired.unended += self.tasks.iter().map(|(_, task)| task.open()).sum::<u64>();
         self.unpaired

@@ -29,7 +29,7 @@ pub use gaps::{Gap, Gaps};
 pub use graph::{Call, Graph};
 pub use happened::{Input, Names, pair};
 pub use header::{Columns, Flag, Form, GraphColumn, Header, Latency, Trigger};
-pub use histogram::{Bin, Key, Total, Value};
+pub use histogram::{Bin, Key, Taken, Total, Value};
 pub use line::{Line, Seen};
 pub use reader::Reader;
 pub use summary::{Capped, Entries, Reading, Saved, Snapshot, Summary, Turned};

@@ -33,7 +33,7 @@ pub type OfRow = (String, Vec<(String, u64)>);
 pub struct OfAction {
     /// The row, from 0.
     pub row: usize,
-    /// `max` or `changed`.
+    /// `max`, `changed`, `snapshot at onmax($lat)`.
     pub name: String,
     /// The value, in the unit of the trigger's variable.
     pub value: u64,

@@ -22,11 +22,14 @@ use latido_trace::{
     explain::{Explained, Window, explain, interrupt, named},
     file::{Buffer, Described, Packing, Trace},
     pairing::{Definition, Owner, Pairing, Sink, Why, pair},
+    recorded::Recorded,
     summary::{Had, Series, Summary},
+    text::Time,
 };
 use std::collections::BTreeMap;
 pub use text_file::{analyse_text, is_file};
 pub use timeline::{Drawn, Timeline};
+use tracers::Beside;
 pub use tracers::Told;
 
 /// So many tasks are told one by one, and so many owners of each CPU: a machine may start millions.
@@ -35,15 +38,20 @@ const NAMED: usize = 1_000;
 /// So many of the longest waits of a class are explained.
 const EXPLAINED: usize = 5;
 
-/// How many events there were of each kind, by the number of their format.
+/// How many events there were of each kind, by the number of their format, and what tracers measured.
 #[derive(Debug)]
 struct Kinds {
     endian: Endian,
     counts: Vec<u64>,
+    recorded: Recorded,
+    readings: latido_trace::text::Summary,
 }
 
 impl Sink for Kinds {
-    fn event(&mut self, _: u32, _: u64, record: &[u8], _: Option<&Happened>) {
+    fn event(&mut self, cpu: u32, time: u64, record: &[u8], happened: Option<&Happened>) {
+        if let Some(body) = happened.is_none().then(|| self.recorded.read(record)).flatten() {
+            self.readings.reading(cpu, Time::Clock(time), body);
+        }
         let Some(at) = self.endian.u16(record, 0).map(usize::from) else { return };
         if at >= self.counts.len() {
             self.counts.resize(at + 1, 0);
@@ -113,7 +121,7 @@ pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>, depth: Dept
 
 /// The same with CPUs of which nothing is certain.
 fn analyse_once(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>, depth: Depth, doubted: &[u32]) -> Analysis {
-    let mut kinds = Kinds { endian: trace.endian, counts: Vec::new() };
+    let mut kinds = Kinds::of(trace);
     let (mut summary, mut timeline) = (Summary::default(), Timeline::default());
     let mut pairing = Pairing::of(Definition::Waking);
     doubted.iter().for_each(|cpu| pairing.doubt(*cpu));
@@ -140,7 +148,7 @@ fn analyse_once(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>, depth: Dep
         source: source.to_owned(),
         buffer: buffer.name.clone(),
         version: Some(trace.version),
-        told: None,
+        told: Some(Told::of(&kinds.readings, &Beside::default())).filter(|told| !told.is_empty()),
         clock: buffer.clock.clone().or_else(|| trace.options.clock.clone()),
         system: trace.options.uname.clone(),
         recorder: trace.options.recorder.clone(),
@@ -167,6 +175,13 @@ fn analyse_once(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>, depth: Dep
 }
 
 impl Kinds {
+    /// None yet, of a trace.
+    fn of(trace: &Trace<'_>) -> Self {
+        let endian = trace.endian;
+        let recorded = Recorded::of(&trace.formats, endian);
+        Self { endian, counts: Vec::new(), recorded, readings: latido_trace::text::Summary::default() }
+    }
+
     /// By name, the most frequent first.
     fn named(&self, trace: &Trace<'_>) -> Vec<(String, u64)> {
         let named = |(id, count): (usize, &u64)| {

@@ -161,7 +161,7 @@ pub(super) fn osnoise(summary: &Summary) -> Vec<OfTracer> {
     struct OfCpu {
         noise: Tally,
         counts: [u64; 5],
-        runtime_us: u64,
+        runtime_us: Option<u64>,
         longest_us: u64,
         least_e5: Option<u64>,
     }
@@ -172,9 +172,9 @@ pub(super) fn osnoise(summary: &Summary) -> Vec<OfTracer> {
         of.noise.add(value.noise_us.saturating_mul(1_000));
         let each = [value.hardware, value.nmi, value.irq, value.softirq, value.thread];
         of.counts.iter_mut().zip(each).for_each(|(sum, one)| *sum = sum.saturating_add(one));
-        of.runtime_us = of.runtime_us.saturating_add(value.runtime_us);
+        of.runtime_us = of.runtime_us.into_iter().chain(value.runtime_us).reduce(u64::saturating_add);
         of.longest_us = of.longest_us.max(value.longest_us);
-        of.least_e5 = Some(of.least_e5.unwrap_or(u64::MAX).min(value.available_e5));
+        of.least_e5 = of.least_e5.into_iter().chain(value.available_e5).min();
     }
     let names = ["by hardware", "non-maskable", "hard", "soft", "threads"];
     let keys = ["hardware", "nmi", "irq", "softirq", "thread"];
@@ -183,10 +183,10 @@ pub(super) fn osnoise(summary: &Summary) -> Vec<OfTracer> {
         let told = told.map(|(name, count)| format!("{name} {}", words::count(count)));
         let single = format!("longest single {}", words::value(of.longest_us as f64 * 1e3, "ns"));
         let least = of.least_e5.map(|least| format!("at least {:.3} % were left", least as f64 / 1e5));
-        let ran = format!("sampled for {}", words::value(of.runtime_us as f64 * 1e3, "ns"));
-        let parts: Vec<String> = told.chain([single]).chain(least).chain([ran]).collect();
+        let ran = of.runtime_us.map(|us| format!("sampled for {}", words::value(us as f64 * 1e3, "ns")));
+        let parts: Vec<String> = told.chain([single]).chain(least).chain(ran).collect();
         let mut facts: BTreeMap<&'static str, u64> = keys.into_iter().zip(of.counts).collect();
-        facts.insert("runtime_ns", of.runtime_us.saturating_mul(1_000));
+        facts.extend(of.runtime_us.map(|us| ("runtime_ns", us.saturating_mul(1_000))));
         facts.insert("longest_single_ns", of.longest_us.saturating_mul(1_000));
         OfTracer { of: parts.join("; "), facts, ..OfTracer::of("osnoise", format!("CPU {cpu}"), &of.noise) }
     };

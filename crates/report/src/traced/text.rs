@@ -33,7 +33,7 @@ impl Analysis {
     }
 
     fn title(&self) -> String {
-        let what = if self.told.is_some() { "" } else { "buffer " };
+        let what = if self.version.is_some() { "buffer " } else { "" };
         let buffer = if self.buffer.is_empty() { String::new() } else { format!(", {what}{}", self.buffer) };
         if self.events == 0 {
             return format!("{}{buffer}", self.source);

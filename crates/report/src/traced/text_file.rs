@@ -52,8 +52,9 @@ impl Found {
     }
 
     fn told(&self, seen: &Seen) -> Told {
-        let (triggers, tracers, counted) = (&self.triggers, &self.tracers, self.counted);
-        Told::of(&self.summary, &Beside { seen, triggers, tracers, graph: self.graph, counted })
+        let (seen, triggers, tracers) = (seen.clone(), self.triggers.clone(), self.tracers.clone());
+        let beside = Beside { seen, triggers, tracers, graph: self.graph, counted: self.counted };
+        Told::of(&self.summary, &beside)
     }
 
     /// How many lines tell something that a tracer wrote.

@@ -1,4 +1,4 @@
-//! What the text of a tracer tells of its own: longest latencies, samples, durations of functions, histograms.
+//! What a tracer measured, by its text or by the records of a file: longest latencies, samples, durations of functions, histograms.
 
 use super::{
     histograms::{Histogram, histograms},
@@ -13,7 +13,7 @@ use latido_trace::text::{Entries, Names, Seen, Summary, Trigger};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a text tells.
+/// What a text tells, or a file's records of tracers.
 #[derive(Debug, Serialize)]
 pub struct Told {
     /// The tracers by their headers; `nop` of events alone.
@@ -74,11 +74,12 @@ pub struct Told {
 /// So many functions are told to people.
 const FUNCTIONS: usize = 20;
 
-/// What a text says besides its summary.
-pub(super) struct Beside<'a> {
-    pub seen: &'a Seen,
-    pub triggers: &'a BTreeMap<u64, Trigger>,
-    pub tracers: &'a [String],
+/// What a text says besides its summary; nothing of a file.
+#[derive(Default)]
+pub(super) struct Beside {
+    pub seen: Seen,
+    pub triggers: BTreeMap<u64, Trigger>,
+    pub tracers: Vec<String>,
     /// Lines of a graph.
     pub graph: u64,
     /// Whether times count something else than ns.
@@ -87,8 +88,8 @@ pub(super) struct Beside<'a> {
 
 impl Told {
     /// Of an input of a text that was read.
-    pub(super) fn of(summary: &Summary, beside: &Beside<'_>) -> Self {
-        let (seen, gaps) = (beside.seen, gaps(summary));
+    pub(super) fn of(summary: &Summary, beside: &Beside) -> Self {
+        let (seen, gaps) = (&beside.seen, gaps(summary));
         let mut rows = longest(summary);
         rows.extend(timerlat(summary));
         rows.extend(osnoise(summary));
@@ -99,7 +100,7 @@ impl Told {
         let beyond = summary.timerlat.beyond + summary.osnoise.beyond + summary.hwlat.beyond + summary.bins.beyond;
         let beyond = beyond + summary.snapshots.beyond + summary.saved.beyond + summary.totals.beyond;
         Self {
-            tracers: beside.tracers.to_vec(),
+            tracers: beside.tracers.clone(),
             lines: seen.lines,
             unknown: seen.unknown,
             first_unknown: seen.first_unknown.clone(),
@@ -113,7 +114,7 @@ impl Told {
             clean: clean(summary, &rows),
             rows,
             gaps,
-            histograms: histograms(summary, beside.triggers),
+            histograms: histograms(summary, &beside.triggers),
             calls: summary.calls + undone,
             interrupts: summary.interrupts,
             stacked: summary.stacked,

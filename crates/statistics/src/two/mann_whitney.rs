@@ -19,6 +19,12 @@ pub struct MannWhitney {
     pub p: P,
 }
 
+/// Cliff's delta of b over a (Psychological Bulletin 114, 1993), how far two arms lie apart whatever their scale: the share of pairs in
+/// which b is larger less that in which a is, `1 - 2 U_a/(nm)`. From -1 (all of b below a) to 1.
+pub fn cliffs_delta(u_a: f64, n: usize, m: usize) -> Option<f64> {
+    (n > 0 && m > 0).then(|| 1.0 - 2.0 * u_a / (n as f64 * m as f64))
+}
+
 /// Compares two arms. With ties the midranks are relabelled, all of them, by counting the subsets of each rank sum
 /// (Streitberg & Roehmel, Biometrical Journal 28, 1986); where that is too much, 99,999 at random. `Err` without values in
 /// an arm, or where one is not finite.

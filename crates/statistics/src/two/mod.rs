@@ -4,7 +4,6 @@
 //! b/a, a difference b - a.
 
 pub mod anderson_darling;
-mod cliffs_delta;
 pub mod hodges_lehmann;
 mod holm;
 pub mod mann_whitney;
@@ -16,7 +15,6 @@ pub mod shift;
 pub mod uneven;
 pub mod verdict;
 
-pub use cliffs_delta::cliffs_delta;
 pub use holm::holm;
 pub use ranks::midranks;
 pub use verdict::{Comparison, Question, Scale, Verdict, compare};

@@ -3,10 +3,9 @@
 use super::{
     P,
     anderson_darling::{AndersonDarling, anderson_darling},
-    cliffs_delta,
     hodges_lehmann::{Difference, hodges_lehmann},
     holm,
-    mann_whitney::{MannWhitney, mann_whitney, repeats_needed, smallest_p},
+    mann_whitney::{MannWhitney, cliffs_delta, mann_whitney, repeats_needed, smallest_p},
     permutation::permutation,
     uneven::{Uneven, uneven},
 };

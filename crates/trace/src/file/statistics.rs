@@ -5,33 +5,53 @@ use crate::{
     page::Missed,
 };
 
-/// What the counts that a file carries say of one of its rings; the main ring has no name.
-pub(super) fn accounts(texts: &[String], ring: &str) -> Accounts {
-    let mut accounts = Accounts::default();
-    let (mut buffer, mut cpu) = (String::new(), None);
-    let (mut any, mut lost) = (false, false);
-    for line in texts.iter().flat_map(|text| text.lines()) {
-        let Some((name, value)) = line.split_once(':') else { continue };
-        let (name, value) = (name.trim(), value.trim());
+/// What such counts say of the rings of one buffer, line by line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Statistics {
+    /// The buffer and the CPU of the lines that follow; the main buffer has no name.
+    buffer: String,
+    cpu: Option<u32>,
+    any: bool,
+    lost: bool,
+}
+
+impl Statistics {
+    /// Takes in `name: value`, where it is of this buffer.
+    pub(crate) fn take(&mut self, name: &str, value: &str, ring: &str, accounts: &mut Accounts) {
         match name {
-            "Buffer" => buffer = value.to_owned(),
-            "CPU" => cpu = value.parse::<u32>().ok(),
+            "Buffer" => value.clone_into(&mut self.buffer),
+            "CPU" => self.cpu = value.parse().ok(),
             // Overwritten before they were read; given up as a writer was interrupted in them; not even written.
-            "overrun" | "commit overrun" | "dropped events" if buffer == ring => {
-                let Ok(count) = value.parse::<u64>() else { continue };
-                any = true;
+            "overrun" | "commit overrun" | "dropped events" if self.buffer == ring => {
+                let Ok(count) = value.parse::<u64>() else { return };
+                self.any = true;
                 if count > 0 {
                     let source = if name == "dropped events" { Source::Dropped } else { Source::Statistics };
-                    accounts.lost(source, cpu, Missed::Events(count));
-                    lost = true;
+                    accounts.lost(source, self.cpu, Missed::Events(count));
+                    self.lost = true;
                 }
             }
             _ => {}
         }
     }
-    if any && !lost {
-        accounts.none(Source::Statistics);
+
+    /// Behind the last line: whether the counts say that nothing is lost.
+    pub(crate) fn finish(&self, accounts: &mut Accounts) {
+        if self.any && !self.lost {
+            accounts.none(Source::Statistics);
+        }
     }
+}
+
+/// What the counts that a file carries say of one of its buffers; the main buffer has no name.
+pub(super) fn accounts(texts: &[String], ring: &str) -> Accounts {
+    let (mut accounts, mut statistics) = (Accounts::default(), Statistics::default());
+    for line in texts.iter().flat_map(|text| text.lines()) {
+        if let Some((name, value)) = line.split_once(':') {
+            statistics.take(name.trim(), value.trim(), ring, &mut accounts);
+        }
+    }
+    statistics.finish(&mut accounts);
     accounts
 }
 

@@ -85,6 +85,8 @@ pub(super) struct Cpu {
     /// When it came.
     came: u64,
     frames: Vec<Frame>,
+    /// Those that were open when events were lost, the innermost last: whether they ended meanwhile nobody knows.
+    broken: Vec<Above>,
     /// What began before this time may be broken.
     doubt: u64,
     /// When each soft interrupt was asked for first.
@@ -114,6 +116,7 @@ fn make(cpus: &mut Vec<Cpu>, at: usize) {
             task: None,
             came: 0,
             frames: Vec::new(),
+            broken: Vec::new(),
             doubt: 0,
             raised: [None; 16],
             off: [None; 2],
@@ -162,13 +165,16 @@ impl Cpu {
     }
 
     #[inline]
-    pub fn enter(&mut self, time: u64, above: Above, sink: &mut impl Sink) {
+    pub fn enter(&mut self, time: u64, above: Above, unpaired: &mut Unpaired, sink: &mut impl Sink) {
         self.cut(time, self.owner(), sink);
         if let Above::Soft(vec) = above
             && let Some(begin) = self.raised.get_mut(usize::from(vec)).and_then(Option::take)
-            && begin >= self.doubt
         {
-            sink.raised(&Span { what: vec, begin, end: time, cpu: self.number });
+            if begin < self.doubt {
+                unpaired.voided += 1;
+            } else {
+                sink.raised(&Span { what: vec, begin, end: time, cpu: self.number });
+            }
         }
         if self.frames.len() < DEEPEST {
             self.frames.push(Frame { above, begin: time, nested: 0 });
@@ -179,7 +185,9 @@ impl Cpu {
     pub fn exit(&mut self, time: u64, above: Above, unpaired: &mut Unpaired, sink: &mut impl Sink) {
         self.cut(time, self.owner(), sink);
         let Some(at) = self.frames.iter().rposition(|frame| frame.above == above) else {
-            unpaired.unbegun += 1;
+            let broken = self.broken.iter().rposition(|one| *one == above).map(|at| self.broken.remove(at));
+            unpaired.voided += u64::from(broken.is_some());
+            unpaired.unbegun += u64::from(broken.is_none());
             return;
         };
         let Some(frame) = self.frames.get(at).copied() else { return };
@@ -262,7 +270,8 @@ impl Cpu {
             self.cut(until, Owner::Lost, sink);
         }
         self.doubt = self.doubt.max(until.unwrap_or(OVER));
-        self.frames.clear();
+        let room = DEEPEST.saturating_sub(self.broken.len());
+        self.broken.extend(self.frames.drain(..).map(|frame| frame.above).take(room));
         (self.task, self.came) = (None, 0);
     }
 
@@ -271,11 +280,12 @@ impl Cpu {
         self.doubt = OVER;
     }
 
-    /// Cuts what it does, and tells how much is open.
-    pub fn end(&mut self, time: u64, sink: &mut impl Sink) -> u64 {
+    /// Cuts what it does, and counts what is open.
+    pub fn end(&mut self, time: u64, unpaired: &mut Unpaired, sink: &mut impl Sink) {
         if self.seen {
             self.cut(time, self.owner(), sink);
         }
-        self.frames.len() as u64 + self.off.iter().flatten().count() as u64
+        unpaired.unended += self.frames.len() as u64 + self.off.iter().flatten().count() as u64;
+        unpaired.voided += self.broken.len() as u64;
     }
 }

@@ -290,7 +290,7 @@ impl<'a> Body<'a> {
             return Self::Turn(turn);
         }
         if let Some((name, fields)) = text.split_once(':').filter(|(name, _)| is_name(name)) {
-            return Self::Named { name, fields: fields.trim_start() };
+            return Self::of_tracer(name, fields).unwrap_or(Self::Named { name, fields: fields.trim_start() });
         }
         if let Some(call) = SystemCall::parse(text) {
             return Self::Call { call, text };
@@ -301,6 +301,18 @@ impl<'a> Body<'a> {
                 Self::Function { function: function.trim_end(), caller: caller.trim_end() }
             }
             _ => Self::Other(text),
+        }
+    }
+}
+
+impl Body<'_> {
+    /// What a tracer wrote, as an event of `trace-cmd report`.
+    fn of_tracer(name: &str, fields: &str) -> Option<Self> {
+        match name {
+            "timerlat" => Timerlat::of_event(fields).map(Self::Timerlat),
+            "osnoise" => Osnoise::of_event(fields).map(Self::Osnoise),
+            "hwlat" => Hwlat::of_event(fields).map(Self::Hwlat),
+            _ => None,
         }
     }
 }

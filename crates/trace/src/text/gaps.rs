@@ -6,6 +6,7 @@
 use super::{event::Time, header::Header, line::Line};
 use crate::{
     accounts::{Accounts, Source},
+    file::Statistics,
     merge::Lost,
     page::Missed,
 };
@@ -27,6 +28,7 @@ pub struct Gap {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gaps {
     accounts: Accounts,
+    statistics: Statistics,
     places: Vec<Gap>,
     events: u64,
     /// Of each CPU its last event: when, and behind how many.
@@ -85,6 +87,7 @@ impl Gaps {
             Line::Counted { cpu, count } if *count > 0 => {
                 self.accounts.lost(Source::Statistics, Some(*cpu), Missed::Events(*count));
             }
+            Line::Statistic { name, value } => self.statistics.take(name, value, "", &mut self.accounts),
             Line::Total(super::Total::Dropped(0)) => self.accounts.none(Source::Histogram),
             Line::Total(super::Total::Dropped(count)) => {
                 self.accounts.lost(Source::Histogram, None, Missed::Events(*count));
@@ -153,6 +156,7 @@ impl Gaps {
             }
         }
         self.places.sort_by_key(|gap| gap.after);
+        self.statistics.finish(&mut self.accounts);
     }
 
     /// Who says what.

@@ -1,7 +1,7 @@
 //! Lines of a graph of function calls (`function_graph`, and the latency tracers with the option `display-graph`).
 
 use super::{
-    event::{Mark, Time},
+    event::{Body, Event, Mark, Time},
     header::{Form, GraphColumn, Header},
     scan::{decimal, digits, number, task},
 };
@@ -76,6 +76,14 @@ impl<'a> Graph<'a> {
             _ if !line.contains('|') => None,
             _ => USUAL.into_iter().find_map(|columns| Self::of(line, columns)),
         }
+    }
+
+    /// An event of `trace-cmd report`, which draws the graph in events: `funcgraph_entry:  + 18.1 us  |  foo();`.
+    pub(super) fn of_event(event: &Event<'a>) -> Option<Self> {
+        let Body::Named { name: "funcgraph_entry" | "funcgraph_exit", fields } = event.body else { return None };
+        let graph = Self::of(fields, &[GraphColumn::Duration])?;
+        let task = Some((event.task, event.pid));
+        Some(Self { time: Some(event.time), cpu: Some(event.cpu), task, flags: event.flags, ..graph })
     }
 
     fn of(line: &'a str, columns: &[GraphColumn]) -> Option<Self> {

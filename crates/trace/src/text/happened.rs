@@ -138,7 +138,10 @@ fn shown(event: &Event<'_>) -> String {
         Body::Call { text, .. } | Body::Other(text) => text.to_owned(),
         Body::Stack => "<stack trace>".into(),
         Body::Timerlat(value) => format!("timerlat {} {} ns", value.context.name(), value.latency_ns),
-        Body::Osnoise(value) => format!("osnoise {} us of {} us", value.noise_us, value.runtime_us),
+        Body::Osnoise(value) => {
+            let whole = value.runtime_us.map(|us| format!(" of {us} us"));
+            format!("osnoise {} us{}", value.noise_us, whole.unwrap_or_default())
+        }
         Body::Hwlat(value) => format!("hwlat {}/{} us", value.inner_us, value.outer_us),
         Body::Turn(turn) => {
             let (from, to) = (turn.from, turn.to);

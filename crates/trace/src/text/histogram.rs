@@ -88,6 +88,37 @@ impl Bin {
     }
 }
 
+/// What the action `snapshot()` of a histogram says: why the kernel took the snapshot, and for which row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken<'a> {
+    /// `Snapshot taken (see tracing/snapshot).  Details:`: it follows.
+    Begin,
+    /// `triggering value { onmax($lat) }:        572`.
+    At {
+        /// `onmax($lat)`.
+        action: &'a str,
+        /// The value, in the unit of the trigger's variable.
+        value: u64,
+    },
+    /// `triggered by event with key: { next_pid:       2102 }`: the row's keys.
+    By(Vec<(String, Key)>),
+}
+
+impl<'a> Taken<'a> {
+    pub(super) fn parse(line: &'a str, trigger: Option<&Trigger>) -> Option<Self> {
+        let line = line.trim();
+        if line.starts_with("Snapshot taken (see tracing/snapshot)") {
+            return Some(Self::Begin);
+        }
+        if let Some(rest) = line.strip_prefix("triggering value { ") {
+            let (action, value) = rest.split_once(" }:")?;
+            return Some(Self::At { action, value: number(value.trim())? });
+        }
+        let key = line.strip_prefix("triggered by event with key: ")?;
+        Bin::parse(key, trigger).map(|bin| Self::By(bin.keys))
+    }
+}
+
 /// `prev_comm: sh  , prev_pid:  187`. A name may hold what divides keys, so they are divided before the next name.
 fn split_keys(text: &str, names: &[String], hex: &[String]) -> Option<Vec<(String, Key)>> {
     let mut keys = Vec::new();
@@ -183,6 +214,17 @@ pub(super) fn saved(line: &str) -> Option<(&str, u64, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_snapshot_says_why_and_for_which_row() {
+        let read = |line| Taken::parse(line, None);
+        assert_eq!(read("  Snapshot taken (see tracing/snapshot).  Details:"), Some(Taken::Begin));
+        let at = Taken::At { action: "onmax($wakeup_lat)", value: 572 };
+        assert_eq!(read("\ttriggering value { onmax($wakeup_lat) }:        572"), Some(at));
+        let by = Taken::By(vec![("next_pid".into(), Key::Number(2102))]);
+        assert_eq!(read("\ttriggered by event with key: { next_pid:       2102 }"), Some(by));
+        assert_eq!(read("triggering value { onmax($wakeup_lat) }: many"), None);
+    }
 
     /// Hexadecimal digits may all be decimal; a bar is no number of its value.
     #[test]

@@ -3,7 +3,7 @@
 use super::{
     event::Event,
     graph::Graph,
-    histogram::{Bin, Total},
+    histogram::{Bin, Taken, Total},
 };
 
 /// What a line says.
@@ -47,6 +47,13 @@ pub enum Line<'a> {
         /// How many.
         count: u64,
     },
+    /// `overrun: 5`: the kernel's counts of the ring of a CPU.
+    Statistic {
+        /// What was counted.
+        name: &'a str,
+        /// The number, as it stands there.
+        value: &'a str,
+    },
     /// A row of a histogram.
     Bin(Bin),
     /// The begin of such a row, or a further line of its key: the row comes with its last line.
@@ -60,6 +67,8 @@ pub enum Line<'a> {
         /// What else was saved, as it stands there.
         rest: &'a str,
     },
+    /// The kernel took a snapshot as a histogram's action says.
+    Taken(Taken<'a>),
     /// The counts below a histogram.
     Total(Total),
     /// A line that is understood by nobody, or longer than any line of the kernel.

@@ -5,7 +5,7 @@ use super::{
     event::Event,
     graph::{self, Graph},
     header::{Form, Header},
-    histogram::{self, Bin, Total},
+    histogram::{self, Bin, Taken, Total},
     line::{Line, Seen},
     lines::{LONGEST, Lines},
     report, wrapped,
@@ -217,18 +217,22 @@ impl State {
             return self.begin(trimmed);
         }
         let graph = || Graph::parse(text, &self.header).map(Line::Graph);
-        let event = || Event::parse(text, &self.header).map(Line::Event);
+        let event = || {
+            let event = Event::parse(text, &self.header)?;
+            Some(Graph::of_event(&event).map_or(Line::Event(event), Line::Graph))
+        };
         // Without a header, or with that of a graph, a line that can be of a graph is.
         let calls = matches!(self.header.columns.form, None | Some(Form::Graph(_)));
         let line = if calls { graph().or_else(event) } else { event().or_else(graph) };
         let switch = || graph::switch(text).map(|(cpu, task, pid)| Line::Switch { cpu, task, pid });
         let total = || Total::parse(text).map(Line::Total);
         let saved = || histogram::saved(text).map(|(name, value, rest)| Line::Saved { name, value, rest });
-        line.or_else(switch).or_else(total).or_else(saved).or_else(|| self.prefixed(text))
+        let taken = || Taken::parse(text, self.header.trigger.as_ref()).map(Line::Taken);
+        line.or_else(switch).or_else(total).or_else(saved).or_else(taken).or_else(|| self.prefixed(text))
     }
 
     /// Of a report with several inputs, a line that is no event: behind a loss its event comes without the input.
-    fn prefixed(&mut self, text: &str) -> Option<Line<'static>> {
+    fn prefixed<'a>(&mut self, text: &'a str) -> Option<Line<'a>> {
         let (source, rest) = report::prefixed(text)?;
         self.header.source = self.source(source)?;
         let line = report::stated(rest).unwrap_or(Line::Header);

@@ -21,8 +21,26 @@ pub(super) fn is_word(text: &str) -> bool {
 }
 
 /// A line that stands for events that are not there, or for where a buffer begins.
-pub(super) fn stated(text: &str) -> Option<Line<'static>> {
-    lost(text).or_else(|| started(text)).or_else(|| counted(text))
+pub(super) fn stated(text: &str) -> Option<Line<'_>> {
+    lost(text).or_else(|| started(text)).or_else(|| counted(text)).or_else(|| statistic(text))
+}
+
+/// `overrun: 5`: a line of `per_cpu/cpuN/stats`, or of `trace-cmd report --stat`, which puts `CPU: 0` before those of each CPU.
+fn statistic(text: &str) -> Option<Line<'_>> {
+    const NAMES: [&str; 9] = [
+        "CPU",
+        "entries",
+        "overrun",
+        "commit overrun",
+        "bytes",
+        "oldest event ts",
+        "now ts",
+        "dropped events",
+        "read events",
+    ];
+    let (name, value) = text.split_once(": ")?;
+    let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    (is_number && NAMES.contains(&name)).then_some(Line::Statistic { name, value })
 }
 
 /// `CPU:0 [LOST 123 EVENTS]` of the kernel and `CPU:0 [123 EVENTS DROPPED]` of `trace-cmd report`, or without the number.
@@ -80,6 +98,11 @@ mod tests {
             ("##### CPU 3 buffer started ####", Some(Line::Started { cpu: 3 })),
             ("CPU 0: 90427 events lost", Some(Line::Counted { cpu: 0, count: 90_427 })),
             ("CPU 0 is empty", None),
+            ("commit overrun: 7", Some(Line::Statistic { name: "commit overrun", value: "7" })),
+            ("CPU: 3", Some(Line::Statistic { name: "CPU", value: "3" })),
+            ("now ts: 76885.106165", Some(Line::Statistic { name: "now ts", value: "76885.106165" })),
+            ("overrun: many", None),
+            ("overrun:", None),
         ] {
             assert_eq!(stated(text), wanted, "{text}");
         }

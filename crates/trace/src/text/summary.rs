@@ -6,7 +6,7 @@ use super::{
     gaps::Gaps,
     graph::{Call, Graph},
     header::{Header, Latency},
-    histogram::{Bin, Total},
+    histogram::{Bin, Taken, Total},
     line::Line,
     reader::Reader,
     tracers::{Context, Hwlat, Osnoise, Timerlat, Turn},
@@ -106,7 +106,7 @@ pub struct Entries {
 pub struct Saved {
     /// For which row, from 0.
     pub row: u64,
-    /// `max` or `changed`.
+    /// `max`, `changed`, `snapshot at onmax($lat)`.
     pub name: String,
     /// The value.
     pub value: u64,
@@ -161,6 +161,8 @@ pub struct Summary {
     /// Which header the last snapshot is of, and the last entries.
     ordinal: u64,
     counted: Option<u64>,
+    /// Why the kernel took the snapshot whose row comes next.
+    taken_at: Option<(String, u64)>,
 }
 
 impl Summary {
@@ -196,13 +198,33 @@ impl Summary {
                 let (name, rest) = ((*name).to_owned(), (*rest).to_owned());
                 self.saved.push(Saved { row: rows.saturating_sub(1), name, value: *value, rest }, FEW);
             }
+            Line::Taken(taken) => self.taken(header, taken),
             Line::Total(Total::Begin)
             | Line::Key
             | Line::Begun
             | Line::Started { .. }
             | Line::Counted { .. }
+            | Line::Statistic { .. }
             | Line::Unknown(_) => {}
             Line::Total(total) => self.totals.push((header.ordinal, *total), FEW),
+        }
+    }
+
+    /// The value for which the kernel took a snapshot belongs to the row of its keys.
+    fn taken(&mut self, header: &Header, taken: &Taken<'_>) {
+        match taken {
+            Taken::Begin => self.taken_at = None,
+            Taken::At { action, value } => self.taken_at = Some(((*action).to_owned(), *value)),
+            Taken::By(keys) => {
+                let Some((action, value)) = self.taken_at.take() else { return };
+                let of = |(ordinal, bin): &(u64, Bin)| *ordinal == header.ordinal && bin.keys == *keys;
+                let row = self.bins.items.iter().position(of).unwrap_or_else(|| {
+                    self.bins.push((header.ordinal, Bin { keys: keys.clone(), values: Vec::new() }), FEW);
+                    self.bins.items.len() - 1
+                });
+                let name = format!("snapshot at {action}");
+                self.saved.push(Saved { row: row as u64, name, value, rest: String::new() }, FEW);
+            }
         }
     }
 
@@ -259,9 +281,9 @@ impl Summary {
         }
     }
 
-    fn event(&mut self, header: &Header, event: &Event<'_>) {
-        let Event { cpu, time, .. } = *event;
-        match event.body {
+    /// Takes in what a tracer measured, which stands in a line or in a record of a file; anything else is left out.
+    pub fn reading(&mut self, cpu: u32, time: Time, body: Body<'_>) {
+        match body {
             Body::Timerlat(value) => {
                 self.timerlat.push(Reading { cpu, time, value }, MOST);
                 let place = (cpu, value.context);
@@ -271,10 +293,18 @@ impl Summary {
             }
             Body::Osnoise(value) => self.osnoise.push(Reading { cpu, time, value }, MOST),
             Body::Hwlat(value) => self.hwlat.push(Reading { cpu, time, value }, MOST),
+            _ => {}
+        }
+    }
+
+    fn event(&mut self, header: &Header, event: &Event<'_>) {
+        let Event { cpu, time, .. } = *event;
+        match event.body {
+            body @ (Body::Timerlat(_) | Body::Osnoise(_) | Body::Hwlat(_)) => self.reading(cpu, time, body),
             Body::Function { .. } => self.calls += 1,
             Body::Named { name, fields } => {
                 self.named(name);
-                // The values of tracers as `trace-cmd report` prints them are not read: that must not pass in silence.
+                // The values of a tracer in a form that is not read: that must not pass in silence.
                 if matches!(name, "timerlat" | "osnoise" | "hwlat" | "funcgraph_entry" | "funcgraph_exit") {
                     self.other(header, fields);
                 }
@@ -318,13 +348,36 @@ impl Summary {
 mod tests {
     use super::*;
 
-    /// What `trace-cmd report` prints of a tracer is counted, and the first line is quoted.
+    /// What `trace-cmd report` prints of tracers is read.
     #[test]
-    fn values_of_tracers_that_are_not_read_are_counted() {
-        let text = b"sh-1 [000] 1.000010: timerlat:             seq:1 context:0 timer_latency:932\n\
+    fn values_of_tracers_as_events_are_read() {
+        let text = b"sh-1 [000] 1.000010: timerlat:             seq:1\tcontext:2\ttimer_latency:932\n\
+            sh-1 [001] 2.000010: osnoise:              noise:190\tmax_sample:9\thw:18\tnmi:0\tirq:7\tsoftirq:5\tthread:1\n\
+            sh-1 [001] 3.000010: hwlat:                cnt:4\tts:1581527483.0343962693\tinner:11\touter:12\tcount:6\tnmi-ts:4\tnmi-count:1\n\
+            sh-1 [000] 4.000010: funcgraph_entry:                   |  vfs_read() {\n\
+            sh-1 [000] 4.000020: funcgraph_entry:      + 18.150 us  |    fsnotify();\n\
+            sh-1 [000] 4.000050: funcgraph_exit:       ! 140.2 us   |  }\n";
+        let (summary, _) = Summary::of(text);
+        let lat = Timerlat { activation: 1, context: Context::UserReturn, latency_ns: 932 };
+        assert_eq!(summary.timerlat.items[0].value, lat);
+        let noise = summary.osnoise.items[0].value;
+        assert_eq!((noise.runtime_us, noise.noise_us, noise.longest_us, noise.hardware), (None, 190, 9, 18));
+        assert_eq!((noise.nmi, noise.irq, noise.softirq, noise.thread), (0, 7, 5, 1));
+        let gap = summary.hwlat.items[0].value;
+        assert_eq!((gap.sample, gap.at_ns, gap.inner_us, gap.outer_us), (4, 1_581_527_483_343_962_693, 11, 12));
+        assert_eq!((gap.count, gap.nmi_us, gap.nmi_count), (Some(6), Some(4), Some(1)));
+        let sums: Vec<_> = summary.durations.functions.iter().map(|(name, tally)| (name.as_str(), tally.sum)).collect();
+        assert_eq!(sums, [("fsnotify", 18_150), ("vfs_read", 140_200)]);
+        assert_eq!((summary.others, summary.events.len()), (0, 0));
+    }
+
+    /// In a form that latido does not know they are counted, and the first line is quoted.
+    #[test]
+    fn values_of_tracers_in_another_form_are_counted() {
+        let text = b"sh-1 [000] 1.000010: timerlat:             seq:1 context:0 latency:932\n\
             sh-1 [000] 1.000020: sched_waking:         comm=a pid=12 prio=98 target_cpu=001\n";
         let (summary, _) = Summary::of(text);
         assert_eq!((summary.others, summary.events.len()), (1, 2));
-        assert_eq!(summary.first_other, Some((1, "seq:1 context:0 timer_latency:932".into())));
+        assert_eq!(summary.first_other, Some((1, "seq:1 context:0 latency:932".into())));
     }
 }

@@ -15,6 +15,11 @@ pub enum Context {
 }
 
 impl Context {
+    /// By the kernel's number (kernel/trace/trace_osnoise.c).
+    pub(crate) fn of(number: u64) -> Option<Self> {
+        [Self::Irq, Self::Thread, Self::UserReturn].get(usize::try_from(number).ok()?).copied()
+    }
+
     /// What people call it.
     pub fn name(self) -> &'static str {
         match self {
@@ -22,6 +27,19 @@ impl Context {
             Self::Thread => "thread",
             Self::UserReturn => "user",
         }
+    }
+}
+
+/// The fields of an event by name, as the kernel's own format prints them in `trace-cmd report`: `seq:1 context:0 timer_latency:932`.
+struct Fields<'a>(&'a str);
+
+impl Fields<'_> {
+    fn number(&self, name: &str) -> Option<u64> {
+        number(self.text(name)?)
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.0.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix(':'))
     }
 }
 
@@ -39,12 +57,12 @@ pub struct Timerlat {
 /// A period of osnoise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Osnoise {
-    /// How long it sampled, in microseconds.
-    pub runtime_us: u64,
+    /// How long it sampled, in microseconds; `trace-cmd report` does not print it.
+    pub runtime_us: Option<u64>,
     /// How long something else ran meanwhile, in microseconds.
     pub noise_us: u64,
-    /// The share of the CPU that was left, in 100,000ths of a percent.
-    pub available_e5: u64,
+    /// The share of the CPU that was left, in 100,000ths of a percent; not known without the time that it sampled.
+    pub available_e5: Option<u64>,
     /// The longest single interruption, in microseconds.
     pub longest_us: u64,
     /// Interruptions with no trace of software: the hardware's.
@@ -146,13 +164,39 @@ impl Timerlat {
     }
 }
 
+impl Timerlat {
+    /// `seq:1 context:0 timer_latency:932`: the event `timerlat` of `trace-cmd report`.
+    pub(super) fn of_event(fields: &str) -> Option<Self> {
+        let fields = Fields(fields);
+        let (activation, latency_ns) = (fields.number("seq")?, fields.number("timer_latency")?);
+        Some(Self { activation, context: Context::of(fields.number("context")?)?, latency_ns })
+    }
+}
+
 impl Osnoise {
+    /// `noise:190 max_sample:9 hw:18 nmi:0 irq:1007 softirq:18 thread:1`: the event `osnoise` of `trace-cmd report`.
+    pub(super) fn of_event(fields: &str) -> Option<Self> {
+        let fields = Fields(fields);
+        let count = |name: &str| fields.number(name);
+        Some(Self {
+            runtime_us: None,
+            noise_us: count("noise")?,
+            available_e5: None,
+            longest_us: count("max_sample")?,
+            hardware: count("hw")?,
+            nmi: count("nmi")?,
+            irq: count("irq")?,
+            softirq: count("softirq")?,
+            thread: count("thread")?,
+        })
+    }
+
     /// `1000000        190  99.98100       9     18      0   1007     18      1`.
     pub(super) fn parse(body: &str) -> Option<Self> {
         let mut words = body.split_whitespace();
         let mut count = || number::<u64>(words.next()?);
-        let (runtime_us, noise_us) = (count()?, count()?);
-        let available_e5 = decimal(words.next()?, 100_000)?;
+        let (runtime_us, noise_us) = (Some(count()?), count()?);
+        let available_e5 = Some(decimal(words.next()?, 100_000)?);
         let mut count = || number::<u64>(words.next()?);
         let (longest_us, hardware, nmi, irq) = (count()?, count()?, count()?, count()?);
         let (softirq, thread) = (count()?, count()?);
@@ -162,6 +206,24 @@ impl Osnoise {
 }
 
 impl Hwlat {
+    /// `cnt:1 ts:1581527483.0343962693 inner:11 outer:12 count:6 nmi-ts:0 nmi-count:0`: the event `hwlat` of `trace-cmd report`. Its seconds
+    /// and nanoseconds are two numbers with zeros in front.
+    pub(super) fn of_event(fields: &str) -> Option<Self> {
+        let fields = Fields(fields);
+        let count = |name: &str| fields.number(name);
+        let (seconds, ns) = fields.text("ts")?.split_once('.')?;
+        let at_ns = number::<u64>(seconds)?.checked_mul(1_000_000_000)?.checked_add(number(ns)?)?;
+        Some(Self {
+            sample: count("cnt")?,
+            inner_us: count("inner")?,
+            outer_us: count("outer")?,
+            at_ns,
+            count: count("count"),
+            nmi_us: count("nmi-ts"),
+            nmi_count: count("nmi-count"),
+        })
+    }
+
     /// `#1     inner/outer(us):   11/12    ts:1581527483.343962693 count:6 nmi-total:4 nmi-count:1`.
     pub(super) fn parse(body: &str) -> Option<Self> {
         let (sample, rest) = word(body.strip_prefix('#')?)?;

@@ -6,7 +6,7 @@ use latido_trace::{
     events::Class,
     pairing::{Definition, Met, Pairing, Why},
     summary::Summary as Waits,
-    text::{Input, Reader, Summary, clean, pair},
+    text::{Input, Reader, Saved, Summary, clean, pair},
 };
 use std::collections::BTreeMap;
 
@@ -263,4 +263,33 @@ fn headers_are_read_with_what_they_have() {
     assert_eq!(Summary::of(two.as_bytes()).0.snapshots.items.len(), 2);
     let (summary, reader) = Summary::of(data("handed/trace-cmd-report-empty-cpus").as_bytes());
     assert_eq!((reader.seen().unknown, summary.events["sched_switch"]), (0, 2));
+}
+
+/// The kernel names the value for which it took a snapshot, and the row.
+#[test]
+fn a_snapshot_belongs_to_its_row() {
+    let text = b"# event histogram\n#\n# trigger info: hist:keys=next_pid:vals=hitcount:onmax($lat).snapshot() [active]\n#\n\n\
+        { next_pid:       2101 } hitcount:        200\n{ next_pid:       2102 } hitcount:       1326\n\n\
+        Snapshot taken (see tracing/snapshot).  Details:\n\ttriggering value { onmax($lat) }:        572\n\
+        \ttriggered by event with key: { next_pid:       2102 }\n\nTotals:\n    Hits: 1526\n";
+    let (summary, reader) = Summary::of(text);
+    let wanted = Saved { row: 1, name: "snapshot at onmax($lat)".into(), value: 572, rest: String::new() };
+    assert_eq!((summary.saved.items, reader.seen().unknown), (vec![wanted], 0));
+}
+
+/// The kernel's counts of a ring, pasted behind its events, are an account of what is lost as those in a file are.
+#[test]
+fn the_counts_of_a_ring_are_read() {
+    let event = "sh-1 [000] 1.000020: sched_waking: comm=a pid=12 prio=98 target_cpu=001\n";
+    let counts = |overrun, dropped| {
+        format!(
+            "{event}CPU: 0\nentries: 0\noverrun: {overrun}\ncommit overrun: 0\nbytes: 5232\n\
+             oldest event ts: 31327.245900\nnow ts: 76885.106165\ndropped events: {dropped}\nread events: 9\n"
+        )
+    };
+    let (summary, reader) = Summary::of(counts(7, 2).as_bytes());
+    let accounts = summary.lost.accounts();
+    assert_eq!((accounts.events(), accounts.unplaced(), reader.seen().unknown), (9, vec![0], 0));
+    let (summary, _) = Summary::of(counts(0, 0).as_bytes());
+    assert_eq!(summary.lost.accounts().none_by(), Some(Source::Statistics));
 }

@@ -1,7 +1,9 @@
 //! Pairs that the kernel tells by half.
 
 use latido_trace::{
-    events::{Call, Comm, Happened, Priority, State, Switched, Woken},
+    events::{Above, Call, Comm, Happened, Priority, State, Switched, Woken},
+    merge::Lost,
+    page::Missed,
     pairing::{Called, Definition, OffCpu, Pairing, Sink, Wait},
 };
 
@@ -81,4 +83,22 @@ fn a_wait_whose_switch_is_missing_is_counted() {
     pairing.take(0, 105, &switch(0, 7), &mut kept);
     let unpaired = pairing.end(200, &mut kept);
     assert_eq!((kept.waits, unpaired.unseen, unpaired.unended), (vec![5], 1, 0));
+}
+
+/// Each pair that a loss may have broken is counted once, whether its end comes or not: a soft interrupt that was asked for, and
+/// handlers that were open.
+#[test]
+fn every_pair_over_a_loss_is_counted() {
+    let (mut pairing, mut kept) = (Pairing::of(Definition::Waking), Kept::default());
+    let (line, soft) = (Above::Line(24), Above::Soft(1));
+    pairing.take(0, 10, &Happened::Raise(1), &mut kept);
+    pairing.take(0, 20, &Happened::Enter(Above::Soft(3)), &mut kept);
+    pairing.take(0, 30, &Happened::Enter(line), &mut kept);
+    pairing.lost(&Lost { cpu: 0, since: 30, until: Some(50), missed: Missed::Some }, &mut kept);
+    // The ends of the first two come; the soft interrupt 3 may have ended in between.
+    pairing.take(0, 60, &Happened::Exit(line), &mut kept);
+    pairing.take(0, 70, &Happened::Enter(soft), &mut kept);
+    pairing.take(0, 80, &Happened::Exit(soft), &mut kept);
+    let unpaired = pairing.end(90, &mut kept);
+    assert_eq!((unpaired.voided, unpaired.unbegun, unpaired.unended), (3, 0, 0));
 }

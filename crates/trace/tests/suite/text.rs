@@ -44,11 +44,11 @@ fn kinds(name: &str) -> String {
             Line::Stack(_) => "frame",
             Line::Lost { .. } => "lost",
             Line::Started { .. } => "started",
-            Line::Counted { .. } => "counted",
+            Line::Counted { .. } | Line::Statistic { .. } => "counted",
             Line::Begun => "begun",
             Line::Bin(_) => "bin",
             Line::Key => "key",
-            Line::Saved { .. } => "saved",
+            Line::Saved { .. } | Line::Taken(_) => "saved",
             Line::Total(_) => "total",
             Line::Unknown(_) => "unknown",
         };
@@ -248,14 +248,14 @@ fn noise_is_in_figures() {
     assert_eq!((user.timerlat.items[2].value.latency_ns, reader.header().tainted), (13_244, false));
 
     let (noise, reader) = Summary::of(&data("form/osnoise-5.14"));
-    let (runtime_us, noise_us, available_e5, longest_us) = (1_000_000, 656, 9_993_440, 74);
+    let (runtime_us, noise_us, available_e5, longest_us) = (Some(1_000_000), 656, Some(9_993_440), 74);
     let (hardware, nmi, irq, softirq, thread) = (23, 0, 1006, 16, 3);
     let wanted = Osnoise { runtime_us, noise_us, available_e5, longest_us, hardware, nmi, irq, softirq, thread };
     assert_eq!((noise.osnoise.items[1].cpu, noise.osnoise.items[1].value), (1, wanted));
     assert!(reader.header().tainted);
     let (noise, _) = Summary::of(&data("6.12-rt/osnoise"));
     let last = noise.osnoise.items[10];
-    assert_eq!((last.value.noise_us, last.value.available_e5, last.value.thread), (902_197, 1_105_768, 7));
+    assert_eq!((last.value.noise_us, last.value.available_e5, last.value.thread), (902_197, Some(1_105_768), 7));
 
     let (gaps, _) = Summary::of(&data("6.12-rt/hwlat"));
     let last = gaps.hwlat.items[4].value;

@@ -1,0 +1,183 @@
+//! What tracers write into a trace file as events of the system `ftrace` (kernel/trace/trace_entries.h): latencies of timerlat, periods
+//! of osnoise, gaps of hwlat.
+
+use crate::{
+    bytes::Endian,
+    file::Described,
+    format::{Format, Number},
+    text::{Body, Context, Hwlat, Osnoise, Timerlat},
+};
+
+/// The formats of such events in a trace, resolved.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded {
+    timerlat: Option<Fields<3>>,
+    osnoise: Option<Fields<8>>,
+    hwlat: Option<Fields<8>>,
+}
+
+const TIMERLAT: [&str; 3] = ["seqnum", "context", "timer_latency"];
+const OSNOISE: [&str; 8] =
+    ["noise", "runtime", "max_sample", "hw_count", "nmi_count", "irq_count", "softirq_count", "thread_count"];
+const HWLAT: [&str; 8] =
+    ["seqnum", "duration", "outer_duration", "tv_sec", "tv_nsec", "count", "nmi_total_ts", "nmi_count"];
+
+/// Which events, and where their fields lie.
+#[derive(Clone, Debug)]
+struct Fields<const N: usize> {
+    endian: Endian,
+    id: u16,
+    fields: [Number; N],
+}
+
+impl<const N: usize> Fields<N> {
+    /// None where the format lacks a field.
+    fn of(format: &Format, endian: Endian, names: [&str; N]) -> Option<Self> {
+        let mut fields = [format.number(names.first()?, endian)?; N];
+        for (field, name) in fields.iter_mut().zip(names) {
+            *field = format.number(name, endian)?;
+        }
+        Some(Self { endian, id: format.id, fields })
+    }
+
+    /// Their values in a record of this kind.
+    fn read(&self, record: &[u8]) -> Option<[u64; N]> {
+        if self.endian.u16(record, 0)? != self.id {
+            return None;
+        }
+        let mut values = [0; N];
+        for (value, field) in values.iter_mut().zip(self.fields) {
+            *value = field.of(record)?.cast_unsigned();
+        }
+        Some(values)
+    }
+}
+
+impl Recorded {
+    /// The events of tracers whose formats a trace has.
+    pub fn of(formats: &[Described], endian: Endian) -> Self {
+        let mut all = Self::default();
+        for one in formats.iter().filter(|one| one.system == "ftrace") {
+            match one.format.name.as_str() {
+                "timerlat" => all.timerlat = Fields::of(&one.format, endian, TIMERLAT),
+                "osnoise" => all.osnoise = Fields::of(&one.format, endian, OSNOISE),
+                "hwlat" => all.hwlat = Fields::of(&one.format, endian, HWLAT),
+                _ => {}
+            }
+        }
+        all
+    }
+
+    /// What a record of such an event says; nothing of any other.
+    pub fn read(&self, record: &[u8]) -> Option<Body<'static>> {
+        self.timerlat(record).or_else(|| self.osnoise(record)).or_else(|| self.hwlat(record))
+    }
+
+    fn timerlat(&self, record: &[u8]) -> Option<Body<'static>> {
+        let [activation, context, latency_ns] = self.timerlat.as_ref()?.read(record)?;
+        Some(Body::Timerlat(Timerlat { activation, context: Context::of(context)?, latency_ns }))
+    }
+
+    fn osnoise(&self, record: &[u8]) -> Option<Body<'static>> {
+        let [noise_us, runtime, longest_us, hardware, nmi, irq, softirq, thread] =
+            self.osnoise.as_ref()?.read(record)?;
+        let left = runtime.checked_sub(noise_us);
+        let available_e5 = left.and_then(|left| left.checked_mul(10_000_000)?.checked_div(runtime));
+        let runtime_us = Some(runtime);
+        let noise = Osnoise { runtime_us, noise_us, available_e5, longest_us, hardware, nmi, irq, softirq, thread };
+        Some(Body::Osnoise(noise))
+    }
+
+    fn hwlat(&self, record: &[u8]) -> Option<Body<'static>> {
+        let [sample, inner_us, outer_us, seconds, ns, count, nmi, nmis] = self.hwlat.as_ref()?.read(record)?;
+        let at_ns = seconds.checked_mul(1_000_000_000)?.checked_add(ns)?;
+        let (count, nmi_us, nmi_count) = (Some(count), Some(nmi), Some(nmis));
+        Some(Body::Hwlat(Hwlat { sample, inner_us, outer_us, at_ns, count, nmi_us, nmi_count }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The formats of Linux 6.18 on x86-64: a field's name, where it lies, its size and sign.
+    fn format(name: &str, id: u16, fields: &[(&str, usize, usize, u8)]) -> Described {
+        let mut text = format!(
+            "name: {name}\nID: {id}\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
+        );
+        for (field, offset, size, signed) in fields {
+            text += &format!("\tfield:x {field};\toffset:{offset};\tsize:{size};\tsigned:{signed};\n");
+        }
+        text += "\nprint fmt: \"\"\n";
+        Described { system: "ftrace".into(), format: Format::parse(&text).unwrap() }
+    }
+
+    fn formats() -> Vec<Described> {
+        let timerlat = [("seqnum", 8, 4, 0), ("context", 12, 4, 1), ("timer_latency", 16, 8, 0)];
+        let counts = OSNOISE.iter().skip(3).enumerate().map(|(at, name)| (*name, 32 + 4 * at, 4, 0));
+        let long = OSNOISE.iter().take(3).zip([8, 16, 24]).map(|(name, at)| (*name, at, 8, 0));
+        let osnoise: Vec<_> = long.chain(counts).collect();
+        let hwlat = [
+            ("duration", 8, 8, 0),
+            ("outer_duration", 16, 8, 0),
+            ("nmi_total_ts", 24, 8, 0),
+            ("tv_sec", 32, 8, 1),
+            ("tv_nsec", 40, 8, 1),
+            ("nmi_count", 48, 4, 0),
+            ("seqnum", 52, 4, 0),
+            ("count", 56, 4, 0),
+        ];
+        vec![format("timerlat", 17, &timerlat), format("osnoise", 16, &osnoise), format("hwlat", 14, &hwlat)]
+    }
+
+    /// A record: its kind, eight bytes that all records share, and what follows.
+    fn record(id: u16, words: &[u64], halves: &[u32]) -> Vec<u8> {
+        let mut bytes = id.to_le_bytes().to_vec();
+        bytes.resize(8, 0);
+        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        bytes.extend(halves.iter().flat_map(|half| half.to_le_bytes()));
+        bytes
+    }
+
+    #[test]
+    fn each_tracers_records_are_read() {
+        let all = Recorded::of(&formats(), Endian::Little);
+        let timerlat = record(17, &[5 | 1 << 32, 12_345], &[]);
+        let wanted = Timerlat { activation: 5, context: Context::Thread, latency_ns: 12_345 };
+        assert_eq!(all.read(&timerlat), Some(Body::Timerlat(wanted)));
+
+        let Some(Body::Osnoise(noise)) = all.read(&record(16, &[656, 1_000_000, 74], &[23, 1, 1006, 16, 3])) else {
+            panic!("no period")
+        };
+        assert_eq!((noise.runtime_us, noise.noise_us, noise.available_e5), (Some(1_000_000), 656, Some(9_993_440)));
+        assert_eq!((noise.longest_us, noise.hardware, noise.nmi, noise.irq), (74, 23, 1, 1006));
+        assert_eq!((noise.softirq, noise.thread), (16, 3));
+
+        let gap = record(14, &[11, 12, 4, 1_581_527_483, 343_962_693], &[1, 7, 6]);
+        let wanted = Hwlat {
+            sample: 7,
+            inner_us: 11,
+            outer_us: 12,
+            at_ns: 1_581_527_483_343_962_693,
+            count: Some(6),
+            nmi_us: Some(4),
+            nmi_count: Some(1),
+        };
+        assert_eq!(all.read(&gap), Some(Body::Hwlat(wanted)));
+    }
+
+    /// Of another event, of a record that is cut, of a context that no kernel has: nothing.
+    #[test]
+    fn what_is_no_such_record_says_nothing() {
+        let all = Recorded::of(&formats(), Endian::Little);
+        assert_eq!(all.read(&record(99, &[1, 2, 3], &[])), None);
+        assert_eq!(all.read(&record(17, &[1], &[])), None);
+        assert_eq!(all.read(&record(17, &[5 | 7 << 32, 1], &[])), None);
+        assert_eq!(
+            all.read(&record(16, &[1, 0, 1], &[0; 5]))
+                .map(|body| matches!(body, Body::Osnoise(noise) if noise.available_e5.is_none())),
+            Some(true)
+        );
+        assert_eq!(Recorded::of(&[], Endian::Little).read(&record(17, &[1, 2], &[])), None);
+    }
+}
