@@ -102,8 +102,9 @@ impl Draft {
     /// Claims a new directory in the store and writes the plan.
     ///
     /// # Errors
-    /// The store cannot be written, with the path and the remedy.
+    /// The store cannot be written, with the path and the remedy. The plan has more expectations than latido judges of so many cells.
     pub fn create(root: &Path, new: New<'_>) -> Result<Self> {
+        bounds::pairs(new.contents.cells.len(), new.contents.plan.expect.len())?;
         let now = Timestamp::now();
         let (id, dir) = root::claim(root, new.plan, now)?;
         // A run without its plan is none: nothing of it stays.

@@ -29,6 +29,9 @@ pub const MOST_LABELS: usize = 16;
 /// Cells of a run: a month of them at two minutes each.
 pub const MOST_CELLS: usize = 20_000;
 
+/// Pairs of an expectation and a cell: each costs a look at what the cell's samples are. A study has some ten thousand.
+pub const MOST_PAIRS: usize = 1_000_000;
+
 /// Bytes of all records of a run together: its reader keeps them all.
 pub const MOST_RECORDS: u64 = 1 << 30;
 
@@ -83,7 +86,21 @@ pub fn record(record: &Record) -> Result<()> {
 pub fn manifest(manifest: &Manifest) -> Result<()> {
     let cells = manifest.cells.len();
     ensure!(cells <= MOST_CELLS, "{cells} cells, more than the {MOST_CELLS} that are read");
+    pairs(cells, manifest.plan.expect.len())?;
     meta(&manifest.meta)
+}
+
+/// Whether so many cells and expectations can be judged.
+///
+/// # Errors
+/// Both numbers, and the bound.
+pub fn pairs(cells: usize, expectations: usize) -> Result<()> {
+    let few = cells.saturating_mul(expectations) <= MOST_PAIRS;
+    ensure!(
+        few,
+        "{expectations} expectations of {cells} cells: more than {MOST_PAIRS} pairs, as many as latido judges in one run"
+    );
+    Ok(())
 }
 
 /// Whether what a run says of itself is short.
@@ -121,6 +138,14 @@ mod tests {
         record(&one).unwrap();
         change(&mut one);
         record(&one).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn too_many_pairs_are_named() {
+        pairs(10_000, 100).unwrap();
+        pairs(0, usize::MAX).unwrap();
+        let told = pairs(10_000, 101).unwrap_err().to_string();
+        assert!(told.starts_with("101 expectations of 10000 cells: more than 1000000 pairs"), "{told}");
     }
 
     #[test]

@@ -201,7 +201,7 @@ pub fn cell_dir(run: &Path, number: usize) -> PathBuf {
 }
 
 /// The data stored beside a record for one series.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SeriesData {
     /// The samples, ns.
     pub histogram: Histogram<u64>,

@@ -5,10 +5,10 @@ use super::{
     cells::OneCell,
     format::{Export, Exported, Writer, Written},
     state::State,
-    text::markdown as escape,
+    text::sentence,
     units,
 };
-use crate::judged::JudgedRun;
+use crate::{formats::markdown, judged::JudgedRun};
 use anyhow::Result;
 
 /// The list entry.
@@ -22,6 +22,11 @@ pub const EXPORT: Export = Export {
 
 /// GitHub takes no summary of 1 MiB or more; what is above is cut, and the cut is told.
 const MOST_BYTES: usize = 1_000_000;
+
+/// A sentence as text, which is cut where no sentence is as long.
+fn escape(text: &str) -> String {
+    markdown::escape(&sentence(text))
+}
 
 fn write(exported: &Exported) -> Result<Written> {
     let groups = groups(exported);

@@ -80,20 +80,6 @@ pub fn label(text: &str) -> String {
     line(text).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// Text that no reader of GitHub's Markdown takes for markup, HTML, a mention or a column.
-pub fn markdown(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in sentence(text).chars() {
-        match c {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '<' | '>' | '#' | '~' => out.extend(['\\', c]),
-            '@' => out.push_str("&#64;"),
-            '&' => out.push_str("&amp;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 /// Names that have been given, so that none is given twice, each with the number that the next of its kind tries first.
 #[derive(Debug)]
 pub struct Names<N = String>(BTreeMap<N, usize>);
@@ -143,7 +129,6 @@ mod tests {
         assert_eq!(id(hostile, "."), "a-b-c-1-2J");
         assert_eq!(label("a\"b\\c\n"), "a\\\"b\\\\c\\\\u000a");
         assert_eq!(metric("1st value (max)"), "_1st_value_max");
-        assert_eq!(markdown("a|b <i> @me"), "a\\|b \\<i\\> &#64;me");
         assert_eq!(xml("a\u{ffff}b"), "ab");
         assert_eq!(id("\u{1b}\n", ""), "unnamed");
         assert!(line(&"x".repeat(100_000)).chars().count() == 201 && id(&"x".repeat(100_000), "").len() == 200);

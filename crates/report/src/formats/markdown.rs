@@ -33,33 +33,41 @@ fn table(sheet: &Sheet) -> String {
 }
 
 /// What parts a word and is not seen: a site links `@name`, `#12` and addresses after it has taken the markup away, so that a
-/// backslash does not keep it from that.
+/// backslash or an entity does not keep it from that.
 const PARTED: &str = "<!-- -->";
 
-/// Text that no Markdown reader takes for markup or HTML, and no site for a link or for somebody's name.
-fn escape(text: &str) -> String {
+/// Text that no Markdown reader takes for markup, HTML or a column, and no site for a link or for somebody's name.
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let text = clean::text(text);
     for (at, c) in text.char_indices() {
-        let rest = text.get(at + c.len_utf8()..).unwrap_or_default();
-        let next = rest.chars().next();
-        let links = match c {
-            '@' => next.is_some_and(|next| next.is_alphanumeric() || matches!(next, '-' | '_')),
-            '#' | '!' => next.is_some_and(|next| next.is_ascii_digit()),
-            ':' => rest.starts_with("//"),
-            'w' | 'W' => rest.starts_with('.'),
-            _ => false,
-        };
         match c {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '<' | '#' => out.extend(['\\', c]),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '<' | '#' | '~' => out.extend(['\\', c]),
+            '&' => out.push_str("&amp;"),
             c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
-        if links {
+        let (before, rest) = text.split_at(at);
+        if links(before, c, rest.get(c.len_utf8()..).unwrap_or_default()) {
             out.push_str(PARTED);
         }
     }
     out
+}
+
+/// Whether some site links what begins with or around this character: a person, an address, an issue or a request by its number
+/// (`#12`, `!12`, `GH-12`, and of GitLab `~12`, `%12`, `$12`, `&12`).
+fn links(before: &str, c: char, rest: &str) -> bool {
+    let next = rest.chars().next();
+    let numbered = next.is_some_and(|next| next.is_ascii_digit());
+    match c {
+        '@' => next.is_some_and(|next| next.is_alphanumeric() || matches!(next, '-' | '_')),
+        '#' | '!' | '~' | '%' | '$' | '&' => numbered,
+        '-' => numbered && before.to_ascii_uppercase().ends_with("GH"),
+        ':' => rest.starts_with("//"),
+        'w' | 'W' => rest.starts_with('.'),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -92,7 +100,10 @@ mod tests {
         assert_eq!(escape("@root, a@b.org"), "@<!-- -->root, a@<!-- -->b.org");
         assert_eq!(escape("https://a.example"), "https:<!-- -->//a.example");
         assert_eq!(escape("www.a.example"), "www<!-- -->.a.example");
-        assert_eq!(escape("#12 !7"), "\\#<!-- -->12 !<!-- -->7");
+        assert_eq!(escape("#12 !7 ~8 $9 GH-10"), "\\#<!-- -->12 !<!-- -->7 \\~<!-- -->8 $<!-- -->9 GH-<!-- -->10");
+        assert_eq!(escape("99%1 &5"), "99%<!-- -->1 &amp;<!-- -->5");
+        // An entity would be the character itself behind the markup.
+        assert_eq!(escape("&commat;root ~~x~~"), "&amp;commat;root \\~\\~x\\~\\~");
         assert_eq!(escape("wakeup @ 1 ms, busy #"), "wakeup @ 1 ms, busy \\#");
     }
 }

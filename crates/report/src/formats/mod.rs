@@ -5,7 +5,7 @@ mod data;
 pub mod files;
 pub mod json;
 mod latex;
-mod markdown;
+pub(crate) mod markdown;
 // The worked example of CONTRIBUTING.md: the tests compile it.
 #[cfg(test)]
 mod org;

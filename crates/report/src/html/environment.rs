@@ -9,6 +9,7 @@ use latido_model::{
     cell::{Item, Level},
     written,
 };
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The rows of the environment.
 pub struct Environment {
@@ -25,14 +26,11 @@ pub struct Environment {
 impl Environment {
     /// Compares the configurations row by row.
     pub fn of(configurations: &[Configuration]) -> Self {
-        let all: Vec<Vec<(String, String)>> = configurations.iter().map(|c| rows(c, configurations)).collect();
-        let mut names: Vec<&String> = Vec::new();
-        for (name, _) in all.iter().flatten() {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        let (mut shared, mut differing) = (agreed_options(configurations), Vec::new());
+        let told = Told::of(configurations);
+        let all: Vec<Vec<(String, String)>> = configurations.iter().map(|c| rows(c, &told)).collect();
+        let (mut names, mut known) = (Vec::<&String>::new(), BTreeSet::new());
+        names.extend(all.iter().flatten().map(|(name, _)| name).filter(|name| known.insert(*name)));
+        let (mut shared, mut differing) = (agreed_options(configurations, &told), Vec::new());
         for name in names {
             let value = |rows: &Vec<(String, String)>| {
                 rows.iter().find(|(n, _)| n == name).map_or(NOT_MEASURED.to_owned(), |(_, v)| v.clone())
@@ -61,46 +59,68 @@ fn upright(labels: Vec<String>, differing: Rows) -> (Vec<String>, Rows) {
     (differing.iter().map(|(name, _)| name.clone()).collect(), rows)
 }
 
-/// Whether configurations of this probe have different values of an option.
-fn varies(all: &[Configuration], probe: &Item, key: &str) -> bool {
-    let others = all.iter().map(|c| &c.cell.probe).filter(|other| other.name == probe.name);
-    others.into_iter().any(|other| other.options.get(key) != probe.options.get(key))
+/// What the configurations together decide about the rows of each.
+struct Told<'a> {
+    /// Of each probe the options of which its configurations have different values.
+    varying: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    in_parts: bool,
+    loads: bool,
+    siblings: bool,
 }
 
-/// The probe with those of its options that vary, or with the others.
-fn part(probe: &Item, all: &[Configuration], varying: bool) -> Item {
-    let options = probe.options.iter().filter(|(key, _)| varies(all, probe, key) == varying);
-    Item { name: probe.name.clone(), options: options.map(|(key, value)| (key.clone(), value.clone())).collect() }
+impl<'a> Told<'a> {
+    fn of(all: &'a [Configuration]) -> Self {
+        let mut first = BTreeMap::<&str, &Item>::new();
+        let mut varying = BTreeMap::<&str, BTreeSet<&str>>::new();
+        for probe in all.iter().map(|one| &one.cell.probe) {
+            let first = *first.entry(&probe.name).or_insert(probe);
+            let keys = first.options.keys().chain(probe.options.keys());
+            let differ = keys.filter(|key| first.options.get(*key) != probe.options.get(*key));
+            varying.entry(&probe.name).or_default().extend(differ.map(String::as_str));
+        }
+        Self {
+            varying,
+            in_parts: all.iter().any(|one| !one.in_parts().is_empty()),
+            loads: all.iter().any(|one| one.loads().next().is_some()),
+            siblings: all.iter().any(|one| !siblings(one).is_empty()),
+        }
+    }
+
+    /// The probe with those of its options that vary, or with the others.
+    fn part(&self, probe: &Item, varying: bool) -> Item {
+        let known = self.varying.get(probe.name.as_str());
+        let varies = |key: &str| known.is_some_and(|known| known.contains(key));
+        let options = probe.options.iter().filter(|(key, _)| varies(key) == varying);
+        Item { name: probe.name.clone(), options: options.map(|(key, value)| (key.clone(), value.clone())).collect() }
+    }
 }
 
 /// For each probe the options on which its configurations agree.
-fn agreed_options(all: &[Configuration]) -> Vec<(String, String)> {
-    let mut rows: Vec<(String, String)> = Vec::new();
-    for configuration in all {
-        let agreed = part(&configuration.cell.probe, all, false);
+fn agreed_options(all: &[Configuration], told: &Told<'_>) -> Vec<(String, String)> {
+    let (mut rows, mut known) = (Vec::new(), BTreeSet::new());
+    for probe in all.iter().map(|one| &one.cell.probe).filter(|probe| known.insert(probe.name.as_str())) {
+        let agreed = told.part(probe, false);
         let row = (format!("options of {}", agreed.name), options(&agreed, ", "));
-        if !row.1.is_empty() && !rows.contains(&row) {
-            rows.push(row);
-        }
+        rows.extend(Some(row).filter(|(_, options)| !options.is_empty()));
     }
     rows
 }
 
 /// Each value with whether it is another than the commonest; where all differ there is none.
 fn marked(values: &[String]) -> Vec<(String, bool)> {
-    let often = |v: &String| values.iter().filter(|other| *other == v).count();
-    let most = values.iter().map(often).max().unwrap_or(0);
-    let common = values.iter().find(|v| often(v) == most);
-    let differs = |v: &String| most > 1 && common != Some(v);
-    values.iter().map(|v| (v.clone(), differs(v))).collect()
+    let mut often = BTreeMap::<&String, usize>::new();
+    values.iter().for_each(|value| *often.entry(value).or_default() += 1);
+    let most = often.values().copied().max().unwrap_or(0);
+    let common = values.iter().find(|value| often.get(value) == Some(&most));
+    values.iter().map(|value| (value.clone(), most > 1 && common != Some(value))).collect()
 }
 
 /// Everything known of a configuration: how it was measured, then the machine.
-fn rows(configuration: &Configuration, all: &[Configuration]) -> Vec<(String, String)> {
+fn rows(configuration: &Configuration, told: &Told<'_>) -> Vec<(String, String)> {
     let cell = &configuration.cell;
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".into());
     let mut rows: Vec<(String, String)> = vec![
-        ("probe".into(), item(&part(&cell.probe, all, true))),
+        ("probe".into(), item(&told.part(&cell.probe, true))),
         ("scheduling".into(), cell.scheduling.to_string()),
         (
             "CPUs measured".into(),
@@ -117,16 +137,16 @@ fn rows(configuration: &Configuration, all: &[Configuration]) -> Vec<(String, St
         ("repeats pooled".into(), configuration.repeats.len().to_string()),
     ];
     rows.extend(cell.conditions.recorded().map(|what| ("traced".into(), words::traced(what))));
-    if all.iter().any(|one| !one.in_parts().is_empty()) {
+    if told.in_parts {
         rows.push((
             "measured in parts".into(),
             or_none(Some(configuration.in_parts().join("; ")).filter(|told| !told.is_empty())),
         ));
     }
-    if all.iter().any(|one| one.loads().next().is_some()) {
+    if told.loads {
         rows.push(("loads achieved".into(), words::pooled(configuration.loads())));
     }
-    if all.iter().any(|one| !siblings(one).is_empty()) {
+    if told.siblings {
         rows.push(("SMT siblings".into(), siblings(configuration)));
     }
     rows.extend(configuration.machine.rows().into_iter().map(|(name, value)| (name.to_owned(), value)));

@@ -14,6 +14,7 @@ use latido_model::{
     record::{LoadRecord, Record, TuningRecord},
     run::{Run, SeriesSource, StoredCell},
 };
+use std::collections::BTreeMap;
 
 /// The repeats (of one run or several) that share target, kernel, machine, tuning, load, scheduling and probe.
 #[derive(Debug)]
@@ -149,13 +150,15 @@ pub struct Configurations {
 /// Gathers the measured cells of one or several runs and pools what is the same.
 pub fn configurations<'a>(runs: impl IntoIterator<Item = &'a Run>, source: &dyn SeriesSource) -> Configurations {
     let mut found = Configurations::default();
-    let mut members: Vec<&Record> = Vec::new();
+    // By what they measured: the members of sweeps, and the configurations by their places.
+    let mut alike: BTreeMap<String, (Vec<&Record>, Vec<usize>)> = BTreeMap::new();
     let mut left_out: Vec<(String, Vec<u32>)> = Vec::new();
     for run in runs {
         for cell in as_written(run) {
             let Some(record) = cell.record() else { continue };
+            let of = swept(record);
+            let (members, places) = alike.entry(of.clone()).or_default();
             if members.iter().any(|first| copies::are(first, record)) {
-                let of = swept(record);
                 match left_out.iter_mut().find(|(known, _)| *known == of) {
                     Some((_, repeats)) => repeats.push(record.cell.repeat),
                     None => left_out.push((of, vec![record.cell.repeat])),
@@ -163,7 +166,9 @@ pub fn configurations<'a>(runs: impl IntoIterator<Item = &'a Run>, source: &dyn 
                 continue;
             }
             members.extend(record.machine.emulated.is_some().then_some(record));
-            let at = found.all.iter().position(|known| same(known, record)).unwrap_or_else(|| {
+            let known = places.iter().copied().find(|at| found.all.get(*at).is_some_and(|known| same(known, record)));
+            let at = known.unwrap_or_else(|| {
+                places.push(found.all.len());
                 found.all.push(Configuration::new(record, &cell.measurand));
                 found.all.len() - 1
             });

@@ -24,22 +24,42 @@ use super::{
     outcome::Outcome,
     reason::Reason,
 };
+use anyhow::Context;
 use latido_model::{
     plan::{Against, Expect, Op, Plan, Sentence, Statistic},
     record::{Record, Series},
-    run::{CellState, Run, SeriesSource, StoredCell},
+    run::{CellState, Run, SeriesData, SeriesSource, StoredCell},
     verdict::Verdict,
 };
+use std::{cell::RefCell, collections::BTreeSet};
 
 /// Judges the expectations of a run whose cells are judged, each with how far out the deciding figure is: below 0 it
 /// holds. All comparisons of a plan are one family: together they say something false with at most 5 %.
 pub(super) fn judge(run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> Vec<(ExpectJudgement, f64)> {
     let all = &run.plan.expect;
-    let mut found: Vec<Found> = all.iter().map(|expect| look(expect, run, cells, source)).collect();
+    let mut found = weigh(all, run, cells, source);
     settle::family(&mut found);
     found.into_iter().zip(all).map(|(found, expect)| found.decide(expect, run)).collect()
 }
 
+/// What each expectation comes to at each place.
+fn weigh(all: &[Expect], run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> Vec<Found> {
+    let mut found: Vec<Found> = all.iter().map(|expect| look(expect, run, cells, source)).collect();
+    // Cell by cell: the data of a series are read once, however many expectations look at them.
+    let names = Names::of_run(run);
+    for (cell, judged) in run.cells.iter().zip(cells) {
+        let once = Once { source, read: RefCell::default() };
+        for (expect, found) in all.iter().zip(&mut found) {
+            let Against::Value(value) = expect.against else { continue };
+            if !is_lost(&run.plan, expect) && expect.covers(&cell.cell, &cell.measurand) {
+                against_value(expect, value, &names, (cell, judged), &once, found);
+            }
+        }
+    }
+    found
+}
+
+/// An expectation that looks at pairs, or at nothing; what it comes to in each cell is [`weigh`]'s.
 fn look(expect: &Expect, run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> Found {
     if let Some(part) = run.plan.scaled.filter(|_| is_lost(&run.plan, expect)) {
         let mut found = Found::default();
@@ -47,8 +67,29 @@ fn look(expect: &Expect, run: &Run, cells: &[CellJudgement], source: &dyn Series
         return found;
     }
     match &expect.against {
-        Against::Value(value) => against_value(expect, *value, run, cells, source),
+        Against::Value(_) => Found::default(),
         Against::Than(than) => compare::all(expect, than, run, cells, source),
+    }
+}
+
+/// The data of the series of one cell, each read once.
+struct Once<'a> {
+    source: &'a dyn SeriesSource,
+    /// By the series' place in memory, with what is wrong where they cannot be read.
+    read: RefCell<Vec<(*const Series, Result<SeriesData, String>)>>,
+}
+
+impl SeriesSource for Once<'_> {
+    fn series(&self, cell: &StoredCell, series: &Series) -> anyhow::Result<SeriesData> {
+        let place = std::ptr::from_ref(series);
+        let mut read = self.read.borrow_mut();
+        let known = read.iter().position(|(known, _)| *known == place);
+        let at = known.unwrap_or_else(|| {
+            read.push((place, self.source.series(cell, series).map_err(|error| format!("{error:#}"))));
+            read.len() - 1
+        });
+        let (_, data) = read.get(at).context("it was read just now")?;
+        data.clone().map_err(anyhow::Error::msg)
     }
 }
 
@@ -79,6 +120,8 @@ struct Found {
     each: Vec<(f64, SeriesJudgement)>,
     /// Comparisons that wait for the others of their family.
     open: Vec<settle::Open>,
+    /// Where a cell has no record, and why: each once.
+    without: BTreeSet<(String, Option<String>)>,
 }
 
 impl Found {
@@ -92,9 +135,8 @@ impl Found {
             CellState::Skipped(reason) | CellState::Infra(reason) => Some(reason.clone()),
             _ => None,
         };
-        let measured = Measured::Nothing(why);
-        if self.all.iter().all(|known| (&known.place, &known.measured) != (&place, &measured)) {
-            self.add(Verdict::Inconclusive, 0.0, place, measured);
+        if self.without.insert((place.clone(), why.clone())) {
+            self.add(Verdict::Inconclusive, 0.0, place, Measured::Nothing(why));
         }
     }
 
@@ -134,30 +176,30 @@ impl Found {
     }
 }
 
-fn against_value(expect: &Expect, value: f64, run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> Found {
-    let mut found = Found::default();
-    let names = Names::of_run(run);
-    for (cell, judged) in run.cells.iter().zip(cells) {
-        if !expect.covers(&cell.cell, &cell.measurand) {
-            continue;
-        }
-        let Some(record) = cell.record() else {
-            found.without(names.of(&cell.cell), cell);
-            continue;
-        };
-        let has = |series: &&Series| {
-            let tells = Tells { cell: &cell.cell, quantity: &series.quantity, labels: &series.labels, cpu: series.cpu };
-            is_of(expect, record, series) && tells.has(&expect.filter)
-        };
-        for series in record.series.iter().filter(has) {
-            let (verdict, beyond, measured) = judge_series(expect, value, cell, judged, record, series, source);
-            let beyond = beyond / value.abs().max(1.0);
-            found.add(verdict, beyond, names.of(&cell.cell), measured.clone());
-            let (quantity, labels) = (series.quantity.clone(), series.labels.clone());
-            found.each.push((beyond, SeriesJudgement { cell: cell.number, quantity, labels, verdict, measured }));
-        }
+/// What an expectation comes to in a cell.
+fn against_value(
+    expect: &Expect,
+    value: f64,
+    names: &Names,
+    (cell, judged): (&StoredCell, &CellJudgement),
+    source: &dyn SeriesSource,
+    found: &mut Found,
+) {
+    let Some(record) = cell.record() else {
+        found.without(names.of(&cell.cell), cell);
+        return;
+    };
+    let has = |series: &&Series| {
+        let tells = Tells { cell: &cell.cell, quantity: &series.quantity, labels: &series.labels, cpu: series.cpu };
+        is_of(expect, record, series) && tells.has(&expect.filter)
+    };
+    for series in record.series.iter().filter(has) {
+        let (verdict, beyond, measured) = judge_series(expect, value, cell, judged, record, series, source);
+        let beyond = beyond / value.abs().max(1.0);
+        found.add(verdict, beyond, names.of(&cell.cell), measured.clone());
+        let (quantity, labels) = (series.quantity.clone(), series.labels.clone());
+        found.each.push((beyond, SeriesJudgement { cell: cell.number, quantity, labels, verdict, measured }));
     }
-    found
 }
 
 /// The verdict of one series, how far it is on the wrong side (for sorting), and its thread and figure.

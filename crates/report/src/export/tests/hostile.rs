@@ -77,7 +77,10 @@ fn check(format: &str, text: &str) {
         }),
         "markdown-summary" => {
             assert!(text.lines().filter(|line| line.starts_with('|')).all(|row| columns(row) == 8), "{text}");
-            assert!(!unescaped(text, '<') && !text.contains('@'), "{text}");
+            // An empty comment parts what a site would link.
+            let calls = |rest: &str| rest.starts_with(|next: char| next.is_alphanumeric());
+            assert!(!text.split('@').skip(1).any(calls), "{text}");
+            assert!(!unescaped(&text.replace("<!-- -->", ""), '<'), "{text}");
         }
         other => panic!("what is valid in {other}?"),
     }

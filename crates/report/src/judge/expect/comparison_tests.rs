@@ -21,7 +21,7 @@ use proptest::prelude::*;
 /// What all expectations of a plan come to.
 fn together(fixture: &Fixture, all: &[Expect]) -> Vec<ExpectJudgement> {
     let cells = fixture.run.cells.iter().map(|cell| of_cell(cell, fixture)).collect::<Vec<_>>();
-    let mut found: Vec<Found> = all.iter().map(|one| look(one, &fixture.run, &cells, fixture)).collect();
+    let mut found = weigh(all, &fixture.run, &cells, fixture);
     settle::family(&mut found);
     found.into_iter().zip(all).map(|(found, one)| found.decide(one, &fixture.run).0).collect()
 }

@@ -38,7 +38,8 @@ pub(super) fn expect(filter: &[(&str, &str)], statistic: Statistic, op: Op, valu
 
 fn judged(fixture: &Fixture, expect: &Expect) -> (Verdict, String) {
     let cells = fixture.run.cells.iter().map(|cell| of_cell(cell, fixture)).collect::<Vec<_>>();
-    let (judged, _) = look(expect, &fixture.run, &cells, fixture).decide(expect, &fixture.run);
+    let mut found = weigh(std::slice::from_ref(expect), &fixture.run, &cells, fixture);
+    let (judged, _) = found.remove(0).decide(expect, &fixture.run);
     (judged.verdict, plain(&verdict_wording::decision(judged.decision.as_ref())))
 }
 
@@ -59,7 +60,8 @@ fn every_series_that_it_looks_at_is_told() {
     let fixture = fixture();
     let cells = fixture.run.cells.iter().map(|cell| of_cell(cell, &fixture)).collect::<Vec<_>>();
     let max = expect(&[], Statistic::Max, Op::Less, 100_000.0);
-    let each = look(&max, &fixture.run, &cells, &fixture).decide(&max, &fixture.run).0.each;
+    let mut found = weigh(std::slice::from_ref(&max), &fixture.run, &cells, &fixture);
+    let each = found.remove(0).decide(&max, &fixture.run).0.each;
     // The heaviest first.
     let told: Vec<_> = each.iter().map(|one| (one.cell, one.verdict, one.measured.sentence())).collect();
     assert_eq!(told.len(), 4);
@@ -154,4 +156,27 @@ fn maxima_and_counts_of_a_scaled_run_are_not_measured() {
     assert_eq!(judged(&fixture, &expect(&[], Statistic::Mean, Op::AtLeast, 0.0)).0, Verdict::Pass);
     fixture.run.plan.scaled = Some(1.0);
     assert_eq!(judged(&fixture, &expect(&[], Statistic::Max, Op::AtLeast, 0.0)).0, Verdict::Pass);
+}
+
+/// However many expectations look at a series, its data are read once.
+#[test]
+fn the_data_of_a_series_are_read_once() {
+    struct Counting<'a>(&'a Fixture, std::cell::Cell<u32>);
+    impl SeriesSource for Counting<'_> {
+        fn series(&self, cell: &StoredCell, series: &Series) -> anyhow::Result<SeriesData> {
+            self.1.set(self.1.get() + 1);
+            self.0.series(cell, series)
+        }
+    }
+    let fixture = fixture();
+    let cells = fixture.run.cells.iter().map(|cell| of_cell(cell, &fixture)).collect::<Vec<_>>();
+    let reads = |expectations: u32| {
+        let fails = |one: u32| expect(&[], Statistic::Max, Op::Less, f64::from(one));
+        let all: Vec<Expect> = (1..=expectations).map(fails).collect();
+        let source = Counting(&fixture, std::cell::Cell::new(0));
+        let found = weigh(&all, &fixture.run, &cells, &source);
+        assert!(found.iter().all(|found| found.all.iter().all(|one| one.verdict == Verdict::Fail)));
+        source.1.get()
+    };
+    assert_eq!((reads(1), reads(10), reads(100)), (4, 4, 4));
 }
