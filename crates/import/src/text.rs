@@ -2,8 +2,8 @@
 //! the texts of traces are cleaned, in one place.
 
 use anyhow::Context;
-pub use latido_trace::text::clean::plain;
 use latido_trace::text::clean::{bare, unmarked};
+pub use latido_trace::text::clean::{decoded, plain};
 
 /// The longest line that is looked at, in bytes; longer ones are passed through.
 pub const LONGEST: usize = 1 << 20;

@@ -8,6 +8,7 @@ mod task;
 
 use crate::format::Int;
 pub use resolve::Events;
+pub(crate) use resolve::state_of;
 pub use task::{Class, Comm, Priority};
 
 /// Something that happened, as far as latencies go.

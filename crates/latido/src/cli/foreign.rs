@@ -189,10 +189,13 @@ const STRESS_NG: &[Foreign] = &[
     flag(&["--taskset"], "CPUs of the workers", "--load stress-ng:cpu=N,taskset=CPU"),
 ];
 
-/// What an unknown flag means in other tools, and what to write here; `None` of one that none of them has.
-pub fn hint(command: &str, flag: &str) -> Option<String> {
+/// What an unknown flag means in other tools, and what to write here; `None` of one that none of them has. First comes the tool whose
+/// counterpart the person typed: `gap`, `messaging`.
+pub fn hint(command: &str, typed: &str, flag: &str) -> Option<String> {
+    let is_meant = |tool: &&Tool| tool.like.split([' ', ',']).any(|word| word == typed);
+    let (meant, others): (Vec<&Tool>, Vec<&Tool>) = TOOLS.iter().partition(is_meant);
     let mut all: Vec<(&str, &str)> = Vec::new();
-    for tool in TOOLS {
+    for tool in meant.into_iter().chain(others) {
         let here = tool.flags.iter().find(|one| one.flags.contains(&flag)).map(|one| one.here);
         all.extend(here.filter(|here| !all.iter().any(|(_, known)| known == here)).map(|here| (tool.name, here)));
     }
@@ -237,6 +240,17 @@ mod tests {
         assert_eq!(page.lines().filter(|line| line.starts_with("| `-")).count(), rows);
     }
 
+    /// Somebody who measures gaps comes from oslat, whose flag is told first.
+    #[test]
+    fn the_tool_of_the_probe_comes_first() {
+        let first = |typed| hint("run", typed, "-D").unwrap();
+        assert!(first("gap").contains("no -D; for that of oslat write"), "{}", first("gap"));
+        assert!(first("wakeup").contains("no -D; for that of cyclictest write"), "{}", first("wakeup"));
+        let first = |typed| hint("load", typed, "-l").unwrap();
+        assert!(first("messaging").contains("no -l; for that of hackbench write"), "{}", first("messaging"));
+        assert_eq!(hint("run", "gap", "--no-such-flag"), None);
+    }
+
     #[test]
     fn a_tool_is_met_with_its_counterpart() {
         assert!(instead("oslat").unwrap().contains("`latido run gap` (`latido help oslat`)"));
@@ -245,16 +259,16 @@ mod tests {
 
     #[test]
     fn a_flag_is_met_with_what_to_write() {
-        let said = hint("run", "--affinity").unwrap();
+        let said = hint("run", "wakeup", "--affinity").unwrap();
         assert_eq!(
             said,
             "latido run has no --affinity; for that of cyclictest write -c CPUS, for example -c 2,3 (`latido help cyclictest`)"
         );
-        let said = hint("run", "--groups").unwrap();
+        let said = hint("run", "wakeup", "--groups").unwrap();
         assert!(said.contains("--load messaging:groups=N"), "{said}");
-        assert_eq!(hint("run", "--no-such-flag"), None);
+        assert_eq!(hint("run", "", "--no-such-flag"), None);
         // The hint names once what two tools mean alike, and each of what they mean differently.
-        let said = hint("run", "-t").unwrap();
+        let said = hint("run", "wakeup", "-t").unwrap();
         assert_eq!(said.matches("for that of").count(), 3, "{said}");
     }
 }

@@ -211,8 +211,9 @@ fn in_our_words(error: &clap::Error) -> Option<Usage> {
     let typed: Vec<String> = std::env::args().skip(1).take(2).collect();
     let command = typed.first().map(String::as_str).filter(|command| ["run", "load"].contains(command))?;
     let flag = flag.split('=').next().unwrap_or(flag);
-    let own = typed.get(1).and_then(|item| option_of(item.split(':').next()?, flag));
-    own.or_else(|| foreign::hint(command, flag))
+    let item = typed.get(1).and_then(|item| item.split(':').next()).unwrap_or_default();
+    option_of(item, flag)
+        .or_else(|| foreign::hint(command, item, flag))
         .map(|hint| Usage::new(hint).see(if command == "run" { "run" } else { "load" }))
 }
 

@@ -4,6 +4,7 @@ use crate::store;
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use latido_report::numbers::Kind;
+use latido_trace::text::clean::decoded;
 use std::{fmt, io::Read, path::Path};
 
 /// The largest file read: several million samples.
@@ -90,7 +91,7 @@ impl Source {
         } else {
             store::bytes(path, MAX_FILE).context("numbers come from a file of at most 64 MiB, or by `-` from stdin")?
         };
-        let text = String::from_utf8(bytes).map_err(|error| {
+        let text = String::from_utf8(decoded(&bytes).into_owned()).map_err(|error| {
             let good = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
             let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
             anyhow::anyhow!("{name}:{line}: this is no text in UTF-8: write numbers as text")

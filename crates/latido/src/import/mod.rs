@@ -11,7 +11,7 @@ use crate::{
 };
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use files::Found;
-use latido_import::{Asked, Format, IMPORTS, Imported};
+use latido_import::{Asked, Format, IMPORTS, Imported, text::decoded};
 use latido_model::{
     cell::IMPORT as PLAN,
     plan::{Order, Plan},
@@ -134,14 +134,16 @@ struct Read {
 /// Reads a file; `None` where no format knows it.
 fn one(path: &Path, wanted: &Wanted) -> Result<Option<Read>> {
     let bytes = files::bytes(path)?;
-    let Some(format) = format(&bytes, wanted)? else { return Ok(None) };
+    // The file itself is kept and hashed; what is read is its text.
+    let text = decoded(&bytes);
+    let Some(format) = format(&text, wanted)? else { return Ok(None) };
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let asked = Asked { file, ..wanted.asked.clone() };
     // A second CPU has nothing else to do meanwhile.
     let (imported, sha256) = std::thread::scope(|scope| {
         let hash = scope.spawn(|| Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
         let read = || {
-            let imported = format.import(&bytes, &asked)?;
+            let imported = format.import(&text, &asked)?;
             latido_import::cost::bounded(&imported, bytes.len())?;
             anyhow::Ok(imported)
         };
@@ -153,6 +155,7 @@ fn one(path: &Path, wanted: &Wanted) -> Result<Option<Read>> {
     let threads = imported.series.iter().map(|series| series.thread).collect::<BTreeSet<_>>().len();
     let cpus = asked.cpus.len();
     ensure!(cpus == 0 || cpus == threads, "--cpus names {cpus} CPUs, and it has {threads} threads: name one for each");
+    drop(text);
     Ok(Some(Read { imported, format, path: path.to_owned(), bytes, sha256 }))
 }
 

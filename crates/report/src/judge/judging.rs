@@ -133,12 +133,16 @@ fn measured(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Ce
     let mut reasons = contradictions;
     let weighty = findings.iter().filter(|finding| finding.grade >= Grade::Contaminated);
     reasons.extend(weighty.cloned().map(Reason::Doubt));
-    reasons.extend(match record.outcome {
+    let cut = match record.outcome {
         Outcome::Checkpoint => Some(Reason::Checkpoint),
         Outcome::Interrupted => Some(Reason::Interrupted { after_ns: record.elapsed_ns }),
         Outcome::Complete | Outcome::Stopped { .. } => None,
-    });
+    };
+    // What has failed has failed, however early the cell ended; else the early end is why it came to nothing.
+    let failed = verdict == Verdict::Fail;
+    reasons.extend(cut.clone().filter(|_| !failed));
     reasons.push(figure);
+    reasons.extend(cut.filter(|_| failed));
     reasons.extend(Some(parts::told(cell)).filter(|told| !told.is_empty()).map(Reason::InParts));
     reasons.extend(unread);
     CellJudgement { number: cell.number, verdict, reasons, findings }
@@ -177,6 +181,22 @@ mod tests {
         assert_eq!((judgement.verdict, judgement.exit), (Verdict::Fail, 2));
         assert_eq!(judgement.cells[0].verdict, Verdict::Pass);
         insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, busy: 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1)");
+    }
+
+    /// A cell that failed before somebody interrupted it says by what.
+    #[test]
+    fn an_early_end_hides_no_failure() {
+        let mut fixture = spiky();
+        fixture.record(2).outcome = Outcome::Interrupted;
+        let judgement = judged(&fixture);
+        assert_eq!(judgement.verdict, Verdict::Fail);
+        let said = judgement.headline.sentence();
+        assert!(said.contains("1 of 20000 samples above the limit of 100 µs, worst 228 µs"), "{said}");
+        let reasons = &judgement.cells[1].reasons;
+        assert!(matches!(reasons[1], Reason::Interrupted { .. }), "{reasons:?}");
+        fixture.record(2).outcome = Outcome::Complete;
+        fixture.record(1).outcome = Outcome::Interrupted;
+        assert!(matches!(judged(&fixture).cells[0].reasons[0], Reason::Interrupted { .. }));
     }
 
     /// A slot that an earlier job may have served decides nothing; one late slot beside it, of whichever thread, does.

@@ -218,7 +218,7 @@ fn comm_at(record: &[u8], at: u16) -> Option<Comm> {
 /// The state of a task that leaves (TASK_REPORT and TASK_STATE_MAX of include/linux/sched.h): nothing set, or only the bit
 /// above all reported ones, of one that would go on.
 #[inline]
-fn state_of(bits: i32) -> State {
+pub(crate) fn state_of(bits: i32) -> State {
     match bits & 0xff {
         0 => State::Runnable,
         state if state & 0x0c != 0 => State::Stopped,

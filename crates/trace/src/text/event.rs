@@ -211,6 +211,38 @@ impl<'a> Event<'a> {
     }
 }
 
+impl Event<'_> {
+    /// A line's event as it is shown: who had the CPU, with the flags of that moment, and what happened.
+    pub(super) fn shown(&self) -> String {
+        let what = match self.body {
+            Body::Named { name, fields } => format!("{name} {fields}"),
+            Body::Function { function, caller } => format!("{function} <- {caller}"),
+            Body::Call { text, .. } | Body::Other(text) => text.to_owned(),
+            Body::Stack => "<stack trace>".into(),
+            Body::Timerlat(value) => format!("timerlat {} {} ns", value.context.name(), value.latency_ns),
+            Body::Osnoise(value) => {
+                let whole = value.runtime_us.map(|us| format!(" of {us} us"));
+                format!("osnoise {} us{}", value.noise_us, whole.unwrap_or_default())
+            }
+            Body::Hwlat(value) => format!("hwlat {}/{} us", value.inner_us, value.outer_us),
+            Body::Turn(turn) => {
+                let (from, to) = (turn.from, turn.to);
+                let how = if turn.switches { "gives the CPU to" } else { "wakes" };
+                format!(
+                    "{} (priority {}, {}) {how} {}-{} (priority {}, {}) of CPU {}",
+                    from.pid, from.priority, from.state, turn.task, to.pid, to.priority, to.state, turn.cpu
+                )
+            }
+        };
+        let process = self.tgid.filter(|tgid| *tgid != self.pid).map(|tgid| format!(" of process {tgid}"));
+        let flags = self.flags.map(|flags| format!(" {flags}"));
+        let lasts = self.mark.map(|mark| format!(" (over {} until the next)", mark.span()));
+        let (process, flags, lasts) =
+            (process.unwrap_or_default(), flags.unwrap_or_default(), lasts.unwrap_or_default());
+        format!("{}-{}{process}{flags}: {what}{lasts}", self.task, self.pid)
+    }
+}
+
 /// How long a task's name can be, in plain lines and in those of latencies, which cut it.
 const NAME: usize = 15;
 const SHORT: usize = 8;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     accounts::Source,
-    events::{Above, Call, Class, Comm, Happened, Off, Priority, SOFT, State, Switched, Woken},
+    events::{Above, Call, Class, Comm, Happened, Off, Priority, SOFT, State, Switched, Woken, state_of},
     merge::Lost,
     page::Missed,
     pairing::{Met, Pairing, Sink},
@@ -102,9 +102,9 @@ impl Walk<'_> {
         let happened = happened(event, names);
         if happened.is_none() && is_scheduling(event) {
             names.misread += 1;
-            names.first_misread.get_or_insert_with(|| (line, shown(event).chars().take(120).collect()));
+            names.first_misread.get_or_insert_with(|| (line, event.shown().chars().take(120).collect()));
         }
-        sink.event(event.cpu, time, shown(event).as_bytes(), happened.as_ref());
+        sink.event(event.cpu, time, event.shown().as_bytes(), happened.as_ref());
         if let Some(happened) = happened {
             pairing.take(event.cpu, time, &happened, sink);
         }
@@ -130,35 +130,6 @@ fn is_scheduling(event: &Event<'_>) -> bool {
     )
 }
 
-/// A line's event as it is shown: who had the CPU, with the flags of that moment, and what happened.
-fn shown(event: &Event<'_>) -> String {
-    let what = match event.body {
-        Body::Named { name, fields } => format!("{name} {fields}"),
-        Body::Function { function, caller } => format!("{function} <- {caller}"),
-        Body::Call { text, .. } | Body::Other(text) => text.to_owned(),
-        Body::Stack => "<stack trace>".into(),
-        Body::Timerlat(value) => format!("timerlat {} {} ns", value.context.name(), value.latency_ns),
-        Body::Osnoise(value) => {
-            let whole = value.runtime_us.map(|us| format!(" of {us} us"));
-            format!("osnoise {} us{}", value.noise_us, whole.unwrap_or_default())
-        }
-        Body::Hwlat(value) => format!("hwlat {}/{} us", value.inner_us, value.outer_us),
-        Body::Turn(turn) => {
-            let (from, to) = (turn.from, turn.to);
-            let how = if turn.switches { "gives the CPU to" } else { "wakes" };
-            format!(
-                "{} (priority {}, {}) {how} {}-{} (priority {}, {}) of CPU {}",
-                from.pid, from.priority, from.state, turn.task, to.pid, to.priority, to.state, turn.cpu
-            )
-        }
-    };
-    let process = event.tgid.filter(|tgid| *tgid != event.pid).map(|tgid| format!(" of process {tgid}"));
-    let flags = event.flags.map(|flags| format!(" {flags}"));
-    let lasts = event.mark.map(|mark| format!(" (over {} until the next)", mark.span()));
-    let (process, flags, lasts) = (process.unwrap_or_default(), flags.unwrap_or_default(), lasts.unwrap_or_default());
-    format!("{}-{}{process}{flags}: {what}{lasts}", event.task, event.pid)
-}
-
 /// What an event means; nothing where it is of another kind or lacks a field.
 fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
     if let Some(call) = event.body.system_call() {
@@ -167,19 +138,7 @@ fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
     let Body::Named { name, fields } = event.body else { return None };
     let fields = fields.trim_start();
     Some(match name {
-        "sched_switch" => {
-            let (from, to) = fields.split_once(" ==> ")?;
-            match shortened(from) {
-                Some((from, letter)) => {
-                    Happened::Switch { from, state: state(letter)?, to: shortened(to.trim_start())?.0 }
-                }
-                None => Happened::Switch {
-                    from: switched(from, "prev")?,
-                    state: state(last(from, "prev_state=")?)?,
-                    to: switched(to, "next")?,
-                },
-            }
-        }
+        "sched_switch" => switch(fields)?,
         "sched_waking" => Happened::Waking(woken(fields)?),
         "sched_wakeup" => Happened::Wakeup(woken(fields)?),
         "sched_wakeup_new" => Happened::New(woken(fields)?),
@@ -240,6 +199,31 @@ fn called(pid: u32, SystemCall { name, begins }: SystemCall<'_>, names: &mut Nam
     })?;
     let (pid, call) = (i32::try_from(pid).ok()?, Call::Named(u16::try_from(at).ok()?));
     Some(if begins { Happened::Call { pid, call } } else { Happened::Return { pid, call: Some(call) } })
+}
+
+/// A switch in each form: `prev_comm=sh … prev_state=S ==> next_comm=…` of the kernel, `sh:187 [120] S ==> …` of `trace-cmd report`, and its
+/// `-R`, which prints the state as a number and no arrow.
+fn switch(fields: &str) -> Option<Happened> {
+    let Some((from, to)) = fields.split_once(" ==> ") else {
+        let (from, _) = fields.split_once(" next_comm=")?;
+        let to = fields.get(from.len() + 1..)?;
+        let text = last(from, "prev_state=")?;
+        let hexadecimal = text.strip_prefix("0x").map(|digits| i32::from_str_radix(digits, 16).ok());
+        let state = hexadecimal.unwrap_or_else(|| number(text))?;
+        return Some(Happened::Switch {
+            from: switched(from, "prev")?,
+            state: state_of(state),
+            to: switched(to, "next")?,
+        });
+    };
+    Some(match shortened(from) {
+        Some((from, letter)) => Happened::Switch { from, state: state(letter)?, to: shortened(to.trim_start())?.0 },
+        None => Happened::Switch {
+            from: switched(from, "prev")?,
+            state: state(last(from, "prev_state=")?)?,
+            to: switched(to, "next")?,
+        },
+    })
 }
 
 /// `prev_comm=sh prev_pid=187 prev_prio=120 …`: a name may hold all that fields are made of, so they are sought from behind.
@@ -373,6 +357,20 @@ mod tests {
         let (met, names) = paired(text, &mut pairing, &mut waits);
         assert_eq!((waits.0, met.events, names.misread), (vec![(12, 20_000), (12, 20_000)], 5, 1));
         assert_eq!(pairing.task(12).unwrap().0.text(), "a:b [1] c");
+    }
+
+    /// What `trace-cmd report -R` prints means the same: numbers for states, and no arrow.
+    #[test]
+    fn raw_fields_are_paired_too() {
+        let text = "\
+            sh-1   [000] 1.000010: sched_waking:          comm=a pid=12 prio=98 target_cpu=1\n\
+            <idle>-0     [001] 1.000030: sched_switch:          prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=0 next_comm=a next_pid=12 next_prio=98\n\
+            a-12   [001] 1.000050: sched_switch:          prev_comm=a prev_pid=12 prev_prio=98 prev_state=256 next_comm=b next_pid=13 next_prio=97\n\
+            b-13   [001] 1.000080: sched_switch:          prev_comm=b prev_pid=13 prev_prio=97 prev_state=0x1 next_comm=a next_pid=12 next_prio=98\n\
+            a-12   [001] 1.000090: sched_switch:          prev_comm=a prev_pid=12 prev_prio=98 prev_state=many next_comm=b next_pid=13 next_prio=97\n";
+        let (mut pairing, mut waits) = (Pairing::of(Definition::Waking), Waits::default());
+        let (met, names) = paired(text, &mut pairing, &mut waits);
+        assert_eq!((waits.0, met.events, names.misread), (vec![(12, 20_000), (12, 30_000)], 5, 1));
     }
 
     /// Names that hold what fields are made of are read rightly; a wake-up is paired with its switch; lost lines void it.
