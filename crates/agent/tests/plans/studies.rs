@@ -223,7 +223,7 @@ fn options_from_the_command_line_take_the_printed_numbers_away() {
 fn shipped_studies_have_cells_for_the_running_kernel() {
     for (name, first) in [
         ("scheduling-latency", "140 cells, 2 h 42 min in all; 580 more are skipped"),
-        ("embedded-properties", "120 cells, 1 h 23 min in all; 180 more are skipped"),
+        ("embedded-properties", "120 cells, 1 h 23 min in all; 240 more are skipped"),
         ("execution-times", "50 cells, about 3 min in all; 150 more are skipped"),
         ("interrupt-determinism", "24 cells, 4 h 1 min in all; 96 more are skipped"),
         ("ftrace-latencies", "570 cells, 1 h 8 min in all; 1140 more are skipped"),

@@ -4,7 +4,7 @@ mod metric;
 mod reach;
 
 pub use metric::{NS, figure, quantity, statistic};
-pub use reach::{all_labels, has_label, is_level, level_names, picked, quantity_of, reachable, reads, yields};
+pub use reach::{all_labels, has_label, is_level, level_names, picked, quantity_of, reachable, reads, without, yields};
 
 use super::{
     Against, Expect, Filter, Group, Op, Sentence, TABLES_MAX, Than,
@@ -15,6 +15,7 @@ use crate::{
     cell::{Axis, Cell},
     quantity::Measurand,
     suggest::nearest,
+    written,
 };
 use metric::{Metric, OPS};
 use std::fmt;
@@ -30,6 +31,14 @@ pub const CPU: &str = "cpu";
 
 /// The key of `than` that is another quantity of the same probe.
 pub const QUANTITY: &str = "quantity";
+
+/// The key of a table of `where` and `than` that names options of the probe: `option.between = "threads"`.
+pub const OPTION: &str = "option";
+
+/// The option of the probe that a key of a filter names.
+pub fn option_of(key: &str) -> Option<&str> {
+    key.strip_prefix(OPTION)?.strip_prefix('.')
+}
 
 /// Every `[[expect]]`; `repeats` says whether the plan repeats a publication.
 pub fn read(node: Node, groups: &[Group], repeats: bool) -> Result<Vec<Expect>, Problem> {
@@ -149,10 +158,14 @@ pub fn filter(node: Node, what: &str, probe: &str, groups: &[Group]) -> Result<F
     let labels = reach::labels(groups, probe);
     let mut known: Vec<&str> = axes().map(Axis::name).collect();
     known.extend((what == "than").then_some(QUANTITY));
-    known.extend([CPU].into_iter().chain(labels.iter().map(|(label, _)| label.as_str())));
+    known.extend([CPU, OPTION].into_iter().chain(labels.iter().map(|(label, _)| label.as_str())));
     keys.only(what, &known)?;
     let mut filter = Filter::new();
     for entry in keys.entries() {
+        if entry.key == OPTION {
+            filter.extend(options(entry.value, probe, groups)?);
+            continue;
+        }
         let level = entry.value.text(entry.key)?;
         if entry.key == QUANTITY {
             // `against` knows the metric that it must go with.
@@ -179,14 +192,39 @@ pub fn filter(node: Node, what: &str, probe: &str, groups: &[Group]) -> Result<F
     Ok(filter)
 }
 
-/// Whether a key of a filter is about the series of a cell, not about the cell: `cpu`, `quantity` or a label.
-pub fn is_of_series(key: &str) -> bool {
-    key == CPU || Axis::named(key).is_none()
+/// Options of the probe with a value each, as keys of a filter.
+fn options(node: Node, probe: &str, groups: &[Group]) -> Result<Filter, Problem> {
+    let mut filter = Filter::new();
+    for entry in node.table(OPTION)?.entries() {
+        let level = entry.value.text(entry.key)?;
+        let key = format!("{OPTION}.{}", entry.key);
+        let values = reach::values_of(groups, probe, entry.key);
+        if values.is_empty() {
+            return Err(entry.key_problem(format!("the probe `{probe}` has no option `{}` in the plan", entry.key)));
+        }
+        if !values.iter().any(|value| value == level) {
+            let hint = nearest(level, values.iter().map(String::as_str));
+            let all = values.join(", ");
+            let message = format!("no probe `{probe}` of the plan has {} = {level}{hint}; there is {all}", entry.key);
+            return Err(entry.value.problem(message));
+        }
+        filter.push((key, level.to_string()));
+    }
+    Ok(filter)
 }
 
-/// The level of an axis that a cell has; `None` for what is about its series.
-pub fn level_of(cell: &Cell, axis: &str) -> Option<String> {
-    Axis::named(axis).map(|axis| cell.level(axis))
+/// Whether a key of a filter is about the series of a cell, not about the cell: `cpu`, `quantity` or a label.
+pub fn is_of_series(key: &str) -> bool {
+    key == CPU || (Axis::named(key).is_none() && option_of(key).is_none())
+}
+
+/// The level of an axis or the value of an option that a cell has, none where its probe has no such option; `None` for what is about its
+/// series.
+pub fn level_of(cell: &Cell, key: &str) -> Option<String> {
+    match option_of(key) {
+        Some(option) => Some(cell.probe.options.get(option).map(written::said).unwrap_or_default()),
+        None => Axis::named(key).map(|axis| cell.level(axis)),
+    }
 }
 
 impl Expect {

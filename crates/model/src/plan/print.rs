@@ -5,7 +5,7 @@ mod study;
 use super::{
     Against, Expect, Filter, Group, Order, Plan, SCHEMA, Sentence, Unjudged,
     around::Around,
-    expect::NS,
+    expect::{NS, OPTION, option_of},
     extent::{self, Extent},
     items::nothing,
     kernels,
@@ -169,7 +169,8 @@ fn table(out: &mut String, key: &str, filter: &Filter) {
     if filter.is_empty() {
         return;
     }
-    let pairs: Vec<String> = filter.iter().map(|(axis, level)| format!("{} = {}", bare(axis), quote(level))).collect();
+    let named = |key: &str| option_of(key).map_or_else(|| bare(key), |option| format!("{OPTION}.{}", bare(option)));
+    let pairs: Vec<String> = filter.iter().map(|(key, level)| format!("{} = {}", named(key), quote(level))).collect();
     line(out, format_args!("{key} = {{ {} }}", pairs.join(", ")));
 }
 

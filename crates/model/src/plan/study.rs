@@ -152,8 +152,12 @@ fn option_values(probe: &str, key: &str, groups: &[Group], catalogue: &dyn Catal
 }
 
 fn filter(keys: Keys, probe: &str, groups: &[Group]) -> Result<Filter, Problem> {
-    let read = |node| expect::filter(node, "where", probe, groups);
-    Ok(keys.get("where").map(read).transpose()?.unwrap_or_default())
+    let Some(node) = keys.get("where") else { return Ok(Filter::new()) };
+    let filter = expect::filter(node, "where", probe, groups)?;
+    match filter.iter().any(|(key, _)| expect::option_of(key).is_some()) {
+        true => Err(node.problem("options of what was printed stand in `options`, beside `where`")),
+        false => Ok(filter),
+    }
 }
 
 /// Leaves out what changed groups no longer have, so that the plan can be read again as it is printed.

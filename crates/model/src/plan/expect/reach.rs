@@ -1,9 +1,11 @@
 //! Whether a plan has what an expectation looks at: cells, labels, partners to compare with, band edges.
 
-use super::{CPU, QUANTITY, axes, is_of_series, metric};
+use super::{CPU, QUANTITY, axes, is_of_series, metric, option_of};
 use crate::{
+    cell::Item,
     plan::{Against, Expect, Filter, Group, Probed, Than},
     quantity::Measurand,
+    written,
 };
 
 /// Whether some cell of the groups is covered and, for a comparison, has a partner.
@@ -21,7 +23,8 @@ pub fn reachable(expect: &Expect, groups: &[Group]) -> bool {
 /// Whether some cell of the groups has these levels and yields the metric with these labels.
 pub(super) fn covered(expect: &Expect, filter: &Filter, groups: &[Group]) -> bool {
     groups.iter().any(|group| {
-        let items = group.probe.iter().any(|one| reads(expect, filter, &one.item.name, &one.measurand));
+        let read = |one: &Probed| reads(expect, filter, &one.item.name, &one.measurand);
+        let items = group.probe.iter().any(|one| read(one) && has_options(&one.item, filter));
         items && filter.iter().all(|(axis, level)| is_of_series(axis) || has(group, axis, level))
     })
 }
@@ -52,13 +55,40 @@ fn compared(expect: &Expect, than: &Than, a: &Group, b: &Group) -> bool {
         }
     };
     let item_meets = |one: &&Probed| {
-        let reads = |filter| reads(expect, filter, &one.item.name, &one.measurand);
-        b.probe.contains(one) && reads(&expect.filter) && reads(&there)
+        let reads = |one: &Probed, filter| {
+            reads(expect, filter, &one.item.name, &one.measurand) && has_options(&one.item, filter)
+        };
+        let alike = |other: &Probed| without(&other.item, than) == without(&one.item, than) && reads(other, &there);
+        reads(one, &expect.filter) && b.probe.iter().any(alike)
     };
     differs
         && (&a.conditions.cpus, a.conditions.limit) == (&b.conditions.cpus, b.conditions.limit)
         && axes().all(|axis| axis_meets(axis.name()))
         && a.probe.iter().any(|item| item_meets(&item))
+}
+
+/// Whether a probe has the options of a filter.
+fn has_options(item: &Item, filter: &Filter) -> bool {
+    let options = filter.iter().filter_map(|(key, level)| Some((option_of(key)?, level)));
+    options.into_iter().all(|(option, level)| item.options.get(option).map(written::said).as_ref() == Some(level))
+}
+
+/// A probe without the options that a comparison is about: in all others its two sides agree.
+pub fn without(item: &Item, than: &Than) -> Item {
+    let mut item = item.clone();
+    for option in than.levels.iter().filter_map(|(key, _)| option_of(key)) {
+        item.options.remove(option);
+    }
+    item
+}
+
+/// The values that an option of a probe has in these groups.
+pub(super) fn values_of(groups: &[Group], probe: &str, option: &str) -> Vec<String> {
+    let items = groups.iter().flat_map(|group| &group.probe).map(|one| &one.item).filter(|item| item.name == probe);
+    let mut values: Vec<String> = items.filter_map(|item| item.options.get(option).map(written::said)).collect();
+    values.sort();
+    values.dedup();
+    values
 }
 
 /// The filter of a comparison's other side: `than` instead of what `where` says of the same axes.
@@ -132,8 +162,11 @@ pub fn picked(name: &str, wanted: &str, all: &[String]) -> bool {
     if all.iter().any(|other| other == wanted) { name == wanted } else { is_level(name, wanted) }
 }
 
-/// The names of an axis's levels in a group.
+/// The names of an axis's levels in a group, or the values of an option of its probes.
 pub fn level_names(group: &Group, axis: &str) -> Vec<String> {
+    if let Some(option) = option_of(axis) {
+        return group.probe.iter().filter_map(|one| one.item.options.get(option).map(written::said)).collect();
+    }
     match axis {
         "target" => group.target.clone(),
         "kernel" => group.kernel.clone(),

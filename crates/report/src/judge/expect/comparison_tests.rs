@@ -97,6 +97,31 @@ fn a_planted_factor_is_decided() {
     assert_eq!(words, ["holds", "does not hold", "undecided", "not measured"]);
 }
 
+/// Options of the probe make sides, too: cells that agree in all other options are pairs.
+#[test]
+fn options_of_the_probe_are_compared() {
+    let of = |between: &str, switches: i64, repeat: u32, max: i64| {
+        let (mut cell, samples) = self::repeat("stock", "idle", repeat, max);
+        cell.probe.options.insert("between".into(), between.into());
+        cell.probe.options.insert("switches".into(), switches.into());
+        (cell, samples)
+    };
+    let side = |between, switches, all: Vec<i64>| {
+        (1..).zip(all).map(move |(repeat, max)| of(between, switches, repeat, max)).collect::<Vec<_>>()
+    };
+    let dear = || grown(&TEN, 2.2);
+    let both = |switches| [side("threads", switches, TEN.to_vec()), side("processes", switches, dear())].concat();
+    let fixture = Fixture::new([both(10), both(20)].concat());
+    let one = |here, op| than(&[("option.between", here)], Statistic::Max, op, &[("option.between", "threads")]);
+    let (outcome, detail) = judged(&fixture, &one("processes", Op::Greater));
+    assert_eq!(outcome, Outcome::Holds, "{detail}");
+    assert!(detail.contains("processes") && detail.ends_with("(and 1 more)"), "{detail}");
+    assert_eq!(judged(&fixture, &one("processes", Op::Less)).0, Outcome::DoesNotHold);
+    // Of different numbers of switches nothing is a pair.
+    let fixture = Fixture::new([side("threads", 10, TEN.to_vec()), side("processes", 20, dear())].concat());
+    assert_eq!(judged(&fixture, &one("processes", Op::Greater)).0, Outcome::NotMeasured);
+}
+
 /// Equal sides are undecided whatever is asked, and never a failure; with a margin that they keep they are equal, which
 /// neither direction survives.
 #[test]

@@ -5,7 +5,7 @@ use latido_model::{
     cell::{Axis, Cell},
     plan::{
         Expect, Filter, Than,
-        expect::{CPU, QUANTITY, is_level, is_of_series, level_of, picked, quantity_of, reads},
+        expect::{CPU, QUANTITY, is_level, is_of_series, level_of, option_of, picked, quantity_of, reads, without},
     },
     quantity::Measurand,
 };
@@ -79,6 +79,9 @@ impl<'e> Pairing<'e> {
 
     fn is_there(&self, cell: &Cell) -> bool {
         self.than.levels.iter().all(|(key, wanted)| {
+            if option_of(key).is_some() {
+                return level_of(cell, key).as_ref() == Some(wanted);
+            }
             let Some(axis) = Axis::named(key) else { return true };
             picked(&cell.level(axis), wanted, self.names.get(&axis).map_or(&[][..], Vec::as_slice))
         })
@@ -93,7 +96,8 @@ impl<'e> Pairing<'e> {
     pub(super) fn axes(&self, cell: &Cell) -> String {
         let compared = |axis: &Axis| self.than.levels.iter().all(|(key, _)| key != axis.name());
         let kept: Vec<_> = system_axes().filter(compared).map(|axis| cell.level(axis)).collect();
-        format!("{kept:?} {:?} {:?} {:?}", cell.probe, cell.conditions.cpus, cell.conditions.limit)
+        let probe = without(&cell.probe, self.than);
+        format!("{kept:?} {probe:?} {:?} {:?}", cell.conditions.cpus, cell.conditions.limit)
     }
 
     /// Adds a series to the side that it belongs to.
