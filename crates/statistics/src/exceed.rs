@@ -57,16 +57,19 @@ pub fn exceedance(counted: Counted, above: u64, count: u64, length_s: Option<f64
 /// Independent clusters all begin in so short a stretch with less than this probability: then they are one crowd.
 const BY_CHANCE: f64 = 0.01;
 
+/// One crowd fills no more of the samples: exceedances of two kinds of distances, bursts of bursts, gather in longer stretches too.
+const ONE_FILLS: f64 = 0.1;
+
 /// The largest distance within exceedances that are one crowd: of `n` independent clusters among `count` samples, all begin within
 /// `span` with a probability of at most `n (span / count)^(n - 1)` (each in turn the first). The intervals estimator of the extremal
-/// index cannot see that, since it has no distance to another crowd. `None` where chance may have brought them together. The samples
+/// index cannot see that, since it has no distance to another crowd. `None` where chance may have brought them together, or where they fill more than a tenth of the samples. The samples
 /// of a cluster depend on each other, so that the function takes clusters (those at most `gap` samples apart), not samples.
 pub fn one_crowd(indices: &[u64], gap: u64, count: u64) -> Option<u64> {
     let begins = begins(indices, gap);
     let (first, last) = begins.first().zip(begins.last())?;
     let n = begins.len() as f64;
     let span = (last.saturating_sub(*first) + 1) as f64 / count.max(1) as f64;
-    (n * span.powf(n - 1.0) < BY_CHANCE).then(|| gap_between(indices, 0.0))
+    (span <= ONE_FILLS && n * span.powf(n - 1.0) < BY_CHANCE).then(|| gap_between(indices, 0.0))
 }
 
 /// How many clusters exceedances form: those at most `gap` samples apart are one (the runs method; Smith & Weissman, JRSS B

@@ -148,9 +148,15 @@ fn groups(view: &MachineView) -> Answer {
         (None, _) => Answer::unknown("neither the control groups nor the kernel's configuration tell"),
         (Some(false), _) => Answer::ok("off"),
         (Some(true), Some(budget)) => {
-            let severity = if budget.runtime_us == 0 { Severity::Warning } else { Severity::Advice };
+            // A group with less than all have is stopped before the throttle stops anybody. Without a throttle no group is.
+            let less = budget.runtime_us == 0 || limits.runtime_us.is_some_and(|all| budget.runtime_us < all);
+            let severity = if less { Severity::Warning } else { Severity::Advice };
             let state = format!("on; {} µs of each period here ({})", budget.runtime_us, budget.group);
-            Answer::new(severity, state).boot("rt_group_sched=0").advise("that needs Linux 6.16 or newer")
+            let answer = Answer::new(severity, state).boot("rt_group_sched=0").advise("that needs Linux 6.16 or newer");
+            match less {
+                true => answer.advise("or move the shell to a group with the budget of all: the root group has it"),
+                false => answer,
+            }
         }
         (Some(true), None) => {
             Answer::new(Severity::Advice, "on; this group has the budget of all").boot("rt_group_sched=0")

@@ -67,6 +67,19 @@ fn each_limit_that_blocks_real_time_is_named() {
     assert!(state(&tree).contains("cpu.rt_runtime_us is 0"), "{}", state(&tree));
 }
 
+/// A group that has less of each period than all real-time tasks together stops its tasks first.
+#[test]
+fn a_group_with_less_than_all_is_warned_of() {
+    let tree = fixture::desktop();
+    tree.write("sys/fs/cgroup/cpu/cpu.rt_runtime_us", "950000\n");
+    tree.write("proc/self/cgroup", "3:cpu:/jobs\n");
+    for (us, severity) in [("5000\n", Severity::Warning), ("950000\n", Severity::Advice)] {
+        tree.write("sys/fs/cgroup/cpu/jobs/cpu.rt_runtime_us", us);
+        let found = point(&tree, "RT group scheduling");
+        assert_eq!(found.severity, severity, "{}", found.state);
+    }
+}
+
 #[test]
 fn in_a_container_root_is_the_remedy_only_where_it_would_help() {
     let tree = fixture::container();

@@ -189,9 +189,11 @@ pub(super) fn stopped(record: &Record, _: &Deciding) -> Graded {
         ],
     };
     let by = format!(" by {}", stopped.how);
+    let least = if stopped.how.contains("freezer") { "at least " } else { "" };
     (
         Invalid,
-        [spans!["the measuring process was stopped "], count(stopped.times, "time"), spans![by], together].concat(),
+        [spans!["the measuring process was stopped ", least], count(stopped.times, "time"), spans![by], together]
+            .concat(),
     )
 }
 
@@ -257,8 +259,11 @@ pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Graded {
     let machine = &record.machine;
     let limited = runtime >= 0 && runtime < period;
     let enforced = limited && machine.realtime.throttles(&machine.kernel) != Some(false);
-    let runtime = match limited {
-        true => spans![format!("{runtime} of "), Span::exact(period as f64, "µs")],
+    // Without a throttle the kernel enforces no group's budget either.
+    let group = machine.realtime.group_budget.as_ref().filter(|group| limited && group.runtime_us < runtime);
+    let of_group = group.map(|group| format!(", {} µs of each period for latido's control group", group.runtime_us));
+    let budget = match limited {
+        true => spans![format!("{runtime} of "), Span::exact(period as f64, "µs"), of_group.unwrap_or_default()],
         false => spans!["unlimited"],
     };
     let idle = if limited && !enforced { " (which this kernel does not enforce)" } else { "" };
@@ -272,7 +277,7 @@ pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Graded {
         Some(false) if server.is_active() == Some(false) => (Ok, "off".into()),
         Some(false) => (Ok, format!("{server}, none of them measured")),
     };
-    let state = [spans!["real-time budget "], runtime, spans![idle, ", fair server ", said]].concat();
+    let state = [spans!["real-time budget "], budget, spans![idle, ", fair server ", said]].concat();
     // It takes nothing from time-sharing tasks: it is for them.
     let by_server = if record.cell.scheduling.shares_time() { Ok } else { by_server };
     (by_server.max(if enforced { Note } else { Ok }), state)

@@ -152,7 +152,7 @@ fn measured(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Ce
 mod tests {
     use super::*;
     use latido_model::{
-        record::{LoadRecord, Second},
+        record::{LoadRecord, Second, Slots},
         sample::{Fixture, cell, quiet, under, with_spike},
     };
 
@@ -225,6 +225,30 @@ mod tests {
         let judgement = judged(&fixture);
         assert_eq!((judgement.verdict, judgement.exit), (Verdict::Contaminated, 3));
         insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, busy: steal: 10.0 ms of the measured CPUs' time stolen, which may explain the samples that fail (the kernel counts it in ticks of 10 ms); 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1)");
+    }
+
+    /// A program that leaves out more jobs than the late ones cover has left them out itself, whatever was stolen.
+    #[test]
+    fn stolen_time_excuses_no_jobs_that_a_program_left_out() {
+        let verdict = |missed: u64| {
+            let mut fixture = spiky();
+            let limit = fixture.run.cells[1].cell.conditions.limit;
+            fixture.run.cells[1].measurand.own_limit = limit;
+            let record = fixture.record(2);
+            record.quality.steal_ns = Some(10_000_000);
+            let (start_ns, length_ns) = (3_000_000_000, 1_000_000_000);
+            record.quality.timeline.push(Second { start_ns, length_ns, steal_ns: 10_000_000, ..Second::default() });
+            for series in &mut record.series {
+                series.facts.insert("unclear".into(), 0);
+            }
+            // One of 228 us covers three slots of 100 us.
+            record.series[1].slots = Some(Slots { met: 9_999, late: 1, missed });
+            judged(&fixture).cells[1].verdict
+        };
+        assert_eq!(
+            [0, 3, 4, 46].map(verdict),
+            [Verdict::Contaminated, Verdict::Contaminated, Verdict::Fail, Verdict::Fail]
+        );
     }
 
     /// A guest that loses a little in every second still gets its pass.

@@ -90,7 +90,11 @@ pub(super) fn against(
     let above = pool::all_above(&decisive, limit_ns);
     let beyond = others.iter().filter(|other| other.decisive().max.is_some_and(|max| max > limit_ns));
     let also = beyond.map(|other| other.quantity.clone()).collect::<BTreeSet<_>>().into_iter().collect();
+    // A program's slots without a job pass no faster than the limit: what was foreign in the late ones cannot have made more of them.
+    let own_jobs = without_job.filter(|_| measurand.own_limit == Some(limit)).map_or(0, WithoutJob::certain);
+    let covered = (deciding.count as u64).saturating_mul(u64::try_from(value_ns / limit_ns.max(1)).unwrap_or(0) + 1);
     let verdict = match deciding.is_foreign() {
+        true if own_jobs > covered => Verdict::Fail,
         true => Verdict::Contaminated,
         false if timed.iter().all(|series| is_unclear(series, limit_ns)) => Verdict::Inconclusive,
         false => Verdict::Fail,
@@ -98,7 +102,9 @@ pub(super) fn against(
     let named = deciding.named().collect();
     // Samples are weighed of all quantities together, and the delays of missed slots are not stored: neither is mixed up here.
     let beside = deciding.foreign_beside();
-    let foreign = beside.filter(|beside| others.is_empty() && above.is_none_or(|above| beside.foreign < above));
+    // Where a trace was recorded it shows who made which sample late: what other evidence may excuse is no count beside that.
+    let told = record.quality.trace.is_none() && others.is_empty();
+    let foreign = beside.filter(|beside| told && above.is_none_or(|above| beside.foreign < above));
     let foreign = foreign
         .map(|beside| ForeignBeside { own_ns: if at_ns.is_some() { beside.own_ns } else { value_ns }, ..beside });
     (verdict, Reason::Above { above, count: Some(count), limit_ns, worst, also, foreign, named, without_job })

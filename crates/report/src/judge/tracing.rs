@@ -13,7 +13,9 @@ pub(super) fn tracing(record: &Record, _: &Deciding) -> Graded {
     let active = match &record.quality.tracing {
         None => return (Unknown, spans!["not measured"]),
         Some(Tracing::Unseen { why }) => return (Unknown, spans!["not measured: ", why.as_str()]),
-        Some(Tracing::Seen { active }) if active.is_empty() => return (Ok, spans!["nothing is traced"]),
+        Some(Tracing::Seen { active }) if active.is_empty() => {
+            return (Ok, spans!["none seen, looked at once a second"]);
+        }
         Some(Tracing::Seen { active }) => active.iter().map(what).collect::<Vec<_>>().join(", "),
     };
     let conditions = &record.cell.conditions;

@@ -94,14 +94,16 @@ impl Reason {
     }
 }
 
-/// `; 3 of them foreign, the worst of the others 674 µs`, and where missed slots are among those above the limit, `; of the 34 late
-/// samples that latido kept 3 foreign, the worst of the others 674 µs`.
+/// `; 3 of them may be foreign, the worst of the others 674 µs`, and where missed slots are among those above the limit, `; of the 34
+/// late samples that latido kept 3 may be foreign, the worst of the others 674 µs`. What took as long as their excess came in their seconds;
+/// that it made them late nobody saw.
 fn beside_failure(beside: ForeignBeside, above: Option<u64>) -> Vec<Span> {
     let ForeignBeside { foreign, of, own_ns } = beside;
     let many = match above == Some(of) {
-        true => spans!["; ", Span::Count(foreign), " of them foreign"],
+        true => spans!["; ", Span::Count(foreign), " of them may be foreign"],
         false => {
-            spans!["; of the ", Span::Count(of), " late samples that latido kept ", Span::Count(foreign), " foreign"]
+            let kept = " late samples that latido kept ";
+            spans!["; of the ", Span::Count(of), kept, Span::Count(foreign), " may be foreign"]
         }
     };
     [many, spans![", the worst of the others ", Span::Time(own_ns)]].concat()
@@ -351,10 +353,10 @@ mod tests {
     fn foreign_samples_are_counted_among_those_that_were_kept() {
         let beside = ForeignBeside { foreign: 32, of: 34, own_ns: 674_000 };
         let told = |above| plain(&beside_failure(beside, above));
-        assert_eq!(told(Some(34)), "; 32 of them foreign, the worst of the others 674 µs");
+        assert_eq!(told(Some(34)), "; 32 of them may be foreign, the worst of the others 674 µs");
         assert_eq!(
             told(Some(100)),
-            "; of the 34 late samples that latido kept 32 foreign, the worst of the others 674 µs"
+            "; of the 34 late samples that latido kept 32 may be foreign, the worst of the others 674 µs"
         );
     }
 }

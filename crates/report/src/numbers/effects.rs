@@ -14,6 +14,12 @@ use table::TextColumn;
 /// The most combinations of levels.
 const CELLS: usize = 10_000;
 
+/// Spreads of combinations count as different where chance would make them so unlike with less than this probability.
+const BY_CHANCE: f64 = 0.1;
+
+/// The same where one combination was measured twice as often as another or more.
+const OF_UNLIKE_NUMBERS: f64 = 0.5;
+
 /// Effects of factors.
 #[derive(Debug, Clone, Serialize)]
 pub struct Factorial {
@@ -29,6 +35,10 @@ pub struct Factorial {
     pub balanced: bool,
     /// The most factors of an interaction.
     pub order: usize,
+    /// How probable it is that chance alone makes the spreads of combinations so unlike; `null` where repeats do not tell.
+    pub spread_p: Option<f64>,
+    /// Whether combinations may spread differently, so that p and intervals, which take them for alike, are too small.
+    pub uneven: bool,
     /// All that was fitted, of natural logarithms.
     #[serde(flatten)]
     pub effects: Effects,
@@ -73,13 +83,20 @@ pub fn of(observations: &[Observation], question: Question, unit: Kind) -> Resul
     }
     let mut counts: BTreeMap<&Vec<String>, u64> = BTreeMap::new();
     observations.iter().for_each(|one| *counts.entry(&one.levels).or_default() += 1);
-    let alike = counts.values().min() == counts.values().max();
+    let (fewest, most) = (counts.values().min(), counts.values().max());
+    let alike = fewest == most;
+    // Of unlike numbers unlike spreads that few values do not show make p too small by most.
+    let unlike = fewest.zip(most).is_some_and(|(few, many)| *many >= 2 * few);
+    let spread_p = factorial::spread(observations);
+    let uneven = spread_p.is_some_and(|p| p < if unlike { OF_UNLIKE_NUMBERS } else { BY_CHANCE });
     Ok(Factorial {
         unit,
         block: question.block,
         count: observations.len() as u64,
         balanced: alike && counts.len() == cells,
         order,
+        spread_p,
+        uneven,
         effects,
         factors: question.factors,
     })
@@ -109,9 +126,14 @@ impl Factorial {
         if !self.balanced {
             lines.extend(hang("note:", Paint::Warn, "not every combination was measured equally often", style));
         }
+        if self.uneven {
+            let text = "combinations may spread differently, and p and intervals take them for alike: both are too small then, so that an \
+                        effect may be chance. `latido compare` of two combinations takes each with the spread that it has";
+            lines.extend(hang("note:", Paint::Warn, text, style));
+        }
         lines.push(String::new());
         for one in &self.effects.contrasts {
-            let sure = one.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+            let sure = !self.uneven && one.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
             let tone = if sure { Paint::Bold } else { Paint::Dim };
             lines.extend(hang("  -", tone, &sentence(one), style));
         }

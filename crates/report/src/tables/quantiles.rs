@@ -55,7 +55,7 @@ pub fn sheet(section: &Section) -> Option<Sheet> {
     let note = match section.series.iter().all(|series| series.pooled.bins.is_some()) {
         true => "Limits by binomial ranks, as of independent samples: when each came is not known.",
         false => {
-            "Limits by binomial ranks of as many samples as come independently, by blocks of time; wider where repeats differ."
+            "Limits by binomial ranks of as many samples as come independently, by blocks of time, and of these repeats: where they differ, another may lie outside."
         }
     };
     section

@@ -10,6 +10,7 @@ use crate::{
 };
 use design::Design;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// One value with the level of each factor, and the block that it was measured in: the order of repeats.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +71,46 @@ pub struct Effects {
     pub freedom: u64,
     /// The standard deviation of the logarithms within cells; none without repeats.
     pub spread: Option<f64>,
+}
+
+/// Whether combinations of levels spread differently, as far as their repeats tell: the test of Brown and Forsythe (Journal of the American
+/// Statistical Association 69, 1974), an analysis of variance of the distances of logarithms from the median of their combination. Its p;
+/// `None` where repeats are missing or all alike.
+///
+/// F and t of [`effects`] take all combinations for equally scattered. Where they are not, and least of all where the wider ones were
+/// measured less often, their p is too small.
+pub fn spread(observations: &[Observation]) -> Option<f64> {
+    let mut cells = BTreeMap::<&[String], Vec<f64>>::new();
+    for one in observations.iter().filter(|one| one.value > 0.0) {
+        cells.entry(&one.levels).or_default().push(one.value.ln());
+    }
+    let distances: Vec<Vec<f64>> = cells
+        .into_values()
+        .filter(|values| values.len() > 1)
+        .map(|values| {
+            let middle = median(&values);
+            values.iter().map(|value| (value - middle).abs()).collect()
+        })
+        .collect();
+    let (groups, all) = (distances.len(), distances.iter().map(Vec::len).sum::<usize>());
+    if groups < 2 || all <= groups {
+        return None;
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let whole = mean(&distances.concat());
+    let between: f64 = distances.iter().map(|one| one.len() as f64 * (mean(one) - whole).powi(2)).sum();
+    let within: f64 =
+        distances.iter().map(|one| one.iter().map(|value| (value - mean(one)).powi(2)).sum::<f64>()).sum();
+    let (of_groups, of_rest) = ((groups - 1) as f64, (all - groups) as f64);
+    (within > 0.0).then(|| f_above(between / of_groups / (within / of_rest), of_groups, of_rest))
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    let at = |at: usize| sorted.get(at).copied().unwrap_or(0.0);
+    if sorted.len() % 2 == 1 { at(half) } else { (at(half.saturating_sub(1)) + at(half)) / 2.0 }
 }
 
 /// Fits all main effects and interactions of at most `order` factors (Searle, Linear Models, 1971; R's `lm` with

@@ -185,7 +185,29 @@ fn what_was_seen_and_how_much_it_takes() {
     assert!((seen::length_needed(24.0, 0.95).unwrap() - 71.9).abs() < 0.01);
     assert_eq!([0.95, 0.99, 0.999].map(|p| quantile::needed(p, 0.05).unwrap()), [59, 299, 2995]);
     assert_eq!(exceed::clusters(&[1, 2, 10, 11, 12, 40], 3), 3);
+    // Five in a hundredth of all samples are one crowd; twelve bursts of two over two thirds of them are not.
+    assert_eq!(exceed::one_crowd(&[100, 110, 130, 145, 180], 5, 10_000), Some(35));
+    let spread: Vec<u64> = (0..24).map(|at| 200 + at / 2 * 550 + at % 2 * 100).collect();
+    assert_eq!(exceed::one_crowd(&spread, 5, 10_000), None);
     assert_eq!(quantile::quantile(&(1..=100).collect::<Vec<_>>(), 0.07, 0.95).unwrap().value, 7);
+}
+
+/// The test of spreads is SciPy's `levene(..., center="median")` of the logarithms; single values and equal ones tell nothing.
+#[test]
+fn the_spreads_of_combinations_are_tested() {
+    let of = |cells: &[&[f64]]| -> Option<f64> {
+        let all = cells.iter().enumerate().flat_map(|(at, values)| {
+            let one =
+                move |log: &f64| factorial::Observation { levels: vec![at.to_string()], block: None, value: log.exp() };
+            values.iter().map(one)
+        });
+        factorial::spread(&all.collect::<Vec<_>>())
+    };
+    let p = of(&[&[0.1, 0.2, 0.35, 0.4, 0.5], &[1.0, 3.0, 0.5, 7.0, 2.0], &[0.9, 1.0, 1.1, 1.3]]).unwrap();
+    assert!((p - 0.093_609_923_381).abs() < 1e-9, "{p}");
+    assert_eq!(of(&[&[0.1], &[0.2], &[1.0, 2.0]]), None);
+    assert_eq!(of(&[&[1.0, 1.0], &[2.0, 2.0]]), None);
+    assert_eq!(of(&[]), None);
 }
 
 /// Without repeats effects have no intervals; a missing cell is named.

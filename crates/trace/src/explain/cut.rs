@@ -8,6 +8,7 @@ use crate::{
     events::{Class, Off, Priority, State},
     pairing::{Owner, Segment, Span},
 };
+use std::collections::BTreeMap;
 
 /// What a thread is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,7 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
     // The segments of a CPU have no gap: what lies outside of them was not recorded, unless there are too many to be kept.
     let uncovered = if scene.segments.len() < MOST_SEGMENTS { Cause::Untraced } else { Cause::TooMany };
     let mut slices = Slices(Vec::new());
+    let leavers = leavers(scene);
     for stretch in stretches(scene) {
         let mut at = stretch.begin;
         let touching = |segment: &&Segment| segment.cpu == stretch.cpu && segment.end > stretch.begin;
@@ -70,6 +72,15 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
                 continue;
             }
             match cause(scene, &stretch, segment, mine, names) {
+                // Another task left the CPU than the one that came: the kernel left out the switch between them, and who ran until then
+                // nobody knows.
+                _ if leavers
+                    .get(&(segment.cpu, segment.came))
+                    .is_some_and(|pid| segment.owner != Owner::Task(*pid))
+                    && matches!(segment.owner, Owner::Task(_)) =>
+                {
+                    slices.push(begin, end, Cause::Unexplained)
+                }
                 Cause::NoInterrupt(name) if scene.preemptirq => {
                     disabled(scene, stretch.cpu, (begin, end), &name, &mut slices)
                 }
@@ -80,6 +91,12 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
         slices.push(at, stretch.end, uncovered.clone());
     }
     behind_the_end(scene, names, slices)
+}
+
+/// Of each time at which a task got a CPU the task that left it then, by the switch that ended this.
+fn leavers(scene: &Scene) -> BTreeMap<(u32, u64), i32> {
+    let came = scene.segments.iter().filter(|segment| segment.came != 0);
+    came.filter_map(|segment| Some(((segment.cpu, segment.came), segment.task?.0))).collect()
 }
 
 /// What lies between the event of an interrupt's end and the waking that is still in it is that interrupt's.

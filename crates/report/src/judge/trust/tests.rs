@@ -222,7 +222,7 @@ fn a_stop_of_what_measures_is_told_with_its_length() {
             .text()
     };
     let once = stopped(1, 1_200_000_000, 1_200_000_000);
-    assert_eq!(once, "the measuring process was stopped 1 time by a freezer for at most 1.20 s");
+    assert_eq!(once, "the measuring process was stopped at least 1 time by a freezer for at most 1.20 s");
     assert!(
         stopped(3, 900_000_000, 500_000_000)
             .ends_with("3 times by a freezer for at most 500 ms each and 900 ms together")

@@ -72,7 +72,7 @@ fn everything_of_a_run_is_shown() {
     configuration  wake-ups                      p99.99  p99.999
     idle              20000  22.5 (17.7 to n too small)        -
      Limits by binomial ranks of as many samples as come independently, by blocks of
-     time; wider where repeats differ.
+     time, and of these repeats: where they differ, another may lie outside.
 
     cell 1: wakeup, idle
       holds worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the

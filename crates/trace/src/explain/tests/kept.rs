@@ -103,3 +103,23 @@ fn too_long_idle_is_not_the_way_out_of_it() {
     late.idle_exits_within(1_000_000);
     assert_eq!(late.causes()[0], (&Cause::Unexplained, 11_948_950));
 }
+
+/// Where the kernel leaves out a switch, the one who came is not the one who left: neither has the time between two other events. What
+/// the one who left had behind the last of these is its own.
+#[test]
+fn a_bystander_is_not_blamed_where_a_switch_is_missing() {
+    let events = [
+        (100, 0, switch(ME, State::Sleeping, FAIR)),
+        (1_150, 0, Happened::Waking(woken(ME))),
+        (1_160, 0, Happened::Wakeup(woken(ME))),
+        (1_500, 0, Happened::Enter(Above::Vector(0))),
+        (1_510, 0, Happened::Exit(Above::Vector(0))),
+        // Not the busy one leaves.
+        (1_900, 0, switch(FIFO_HIGH, State::Sleeping, ME)),
+        (2_100, 0, switch(ME, State::Sleeping, FAIR)),
+    ];
+    let found = explained(SLEPT, &events);
+    let at = |time: u64| found.slices.iter().find(|one| (one.begin..one.end).contains(&time)).unwrap().cause.clone();
+    assert_eq!((at(1_300), at(1_600)), (Cause::Unexplained, Cause::Task("urgent-200".into(), Class::RealTime)));
+    assert!(found.slices.iter().all(|one| !format!("{:?}", one.cause).contains("busy")), "{:?}", found.slices);
+}

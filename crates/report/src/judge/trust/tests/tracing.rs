@@ -21,7 +21,7 @@ fn a_trace_that_nobody_asked_for_is_a_note() {
     let unseen = finding("tracing", |r| r.quality.tracing = Some(Tracing::Unseen { why: "no tracefs".into() }));
     assert_eq!((unseen.grade, unseen.text().as_str()), (Unknown, "not measured: no tracefs"));
     let none = finding("tracing", |r| r.quality.tracing = Some(Tracing::Seen { active: vec![] }));
-    assert_eq!((none.grade, none.text().as_str()), (Grade::Ok, "nothing is traced"));
+    assert_eq!((none.grade, none.text().as_str()), (Grade::Ok, "none seen, looked at once a second"));
     let record = sample::record();
     let findings = findings(&record, &Deciding::default());
     assert!(findings.iter().all(|f| f.check != "tracing" && f.check != "frozen trace"), "nobody looked");
