@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(page.lines().filter(|line| line.starts_with("| `-")).count(), rows);
     }
 
-    /// Somebody who measures gaps comes from oslat, whose flag is told first.
+    /// Somebody who measures gaps comes from oslat: the hint names its flag first.
     #[test]
     fn the_tool_of_the_probe_comes_first() {
         let first = |typed| hint("run", typed, "-D").unwrap();

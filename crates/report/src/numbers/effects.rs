@@ -6,19 +6,16 @@ use crate::{
     terminal::{Paint, Style, hang, paint, table},
     words,
 };
-use latido_statistics::factorial::{self, Effect, Effects, Observation};
+use latido_statistics::{
+    factorial::{self, Effect, Effects, Observation},
+    two::uneven::by_chance,
+};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use table::TextColumn;
 
 /// The most combinations of levels.
 const CELLS: usize = 10_000;
-
-/// Spreads of combinations count as different where chance would make them so unlike with less than this probability.
-const BY_CHANCE: f64 = 0.1;
-
-/// The same where one combination was measured twice as often as another or more.
-const OF_UNLIKE_NUMBERS: f64 = 0.5;
 
 /// Effects of factors.
 #[derive(Debug, Clone, Serialize)]
@@ -81,19 +78,16 @@ pub fn of(observations: &[Observation], question: Question, unit: Kind) -> Resul
     for one in effects.coefficients.iter_mut().chain(&mut effects.contrasts) {
         one.interval = finite(one.interval);
     }
-    let mut counts: BTreeMap<&Vec<String>, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<&Vec<String>, usize> = BTreeMap::new();
     observations.iter().for_each(|one| *counts.entry(&one.levels).or_default() += 1);
-    let (fewest, most) = (counts.values().min(), counts.values().max());
-    let alike = fewest == most;
-    // Of unlike numbers unlike spreads that few values do not show make p too small by most.
-    let unlike = fewest.zip(most).is_some_and(|(few, many)| *many >= 2 * few);
+    let (fewest, most) = (counts.values().min().copied(), counts.values().max().copied());
     let spread_p = factorial::spread(observations);
-    let uneven = spread_p.is_some_and(|p| p < if unlike { OF_UNLIKE_NUMBERS } else { BY_CHANCE });
+    let uneven = spread_p.is_some_and(|p| p < by_chance(fewest.unwrap_or(0), most.unwrap_or(0)));
     Ok(Factorial {
         unit,
         block: question.block,
         count: observations.len() as u64,
-        balanced: alike && counts.len() == cells,
+        balanced: fewest == most && counts.len() == cells,
         order,
         spread_p,
         uneven,

@@ -7,6 +7,7 @@ use crate::{
     matrix::{dot, inverse, times},
     refusal::{check, logs},
     special::{f_above, t_beyond, t_quantile_beyond},
+    two::hodges_lehmann::median,
 };
 use design::Design;
 use serde::Serialize;
@@ -87,7 +88,8 @@ pub fn spread(observations: &[Observation]) -> Option<f64> {
     let distances: Vec<Vec<f64>> = cells
         .into_values()
         .filter(|values| values.len() > 1)
-        .map(|values| {
+        .map(|mut values| {
+            values.sort_by(f64::total_cmp);
             let middle = median(&values);
             values.iter().map(|value| (value - middle).abs()).collect()
         })
@@ -103,14 +105,6 @@ pub fn spread(observations: &[Observation]) -> Option<f64> {
         distances.iter().map(|one| one.iter().map(|value| (value - mean(one)).powi(2)).sum::<f64>()).sum();
     let (of_groups, of_rest) = ((groups - 1) as f64, (all - groups) as f64);
     (within > 0.0).then(|| f_above(between / of_groups / (within / of_rest), of_groups, of_rest))
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let half = sorted.len() / 2;
-    let at = |at: usize| sorted.get(at).copied().unwrap_or(0.0);
-    if sorted.len() % 2 == 1 { at(half) } else { (at(half.saturating_sub(1)) + at(half)) / 2.0 }
 }
 
 /// Fits all main effects and interactions of at most `order` factors (Searle, Linear Models, 1971; R's `lm` with

@@ -38,12 +38,16 @@ pub struct Uneven {
     pub p: f64,
 }
 
+/// The p of a test of spreads below which they count as different, by the numbers of values of the smallest arm and of the largest.
+pub fn by_chance(fewest: usize, most: usize) -> f64 {
+    if most >= 2 * fewest { OF_UNLIKE_NUMBERS } else { BY_CHANCE }
+}
+
 /// Arms that spread differently, `b` against `shifted` (what b is tested against); `None` where they do not.
 pub fn uneven(shifted: &[f64], b: &[f64]) -> Result<Option<Uneven>, Refusal> {
     let (of_a, of_b) = (distances(shifted), distances(b));
     let (fewer, more) = (shifted.len().min(b.len()), shifted.len().max(b.len()));
-    let by_chance = if more >= 2 * fewer { OF_UNLIKE_NUMBERS } else { BY_CHANCE };
-    if of_a.is_empty() || of_b.is_empty() || permutation(&of_a, &of_b)?.p > by_chance {
+    if of_a.is_empty() || of_b.is_empty() || permutation(&of_a, &of_b)?.p > by_chance(fewer, more) {
         return Ok(None);
     }
     let welch = Welch::of(shifted, b);

@@ -59,23 +59,6 @@ fn an_import_is_a_run_with_its_file_beside() {
 }
 
 /// A limit inside of a bin decides nothing; beside it, it does.
-/// A file that another system's editor wrote in UTF-16 says the same, and is kept as it was.
-#[test]
-fn a_file_in_utf_16_is_read() {
-    let world = World::new();
-    let file = sample("cyclictest/cyclictest-2.4-h-2threads.hist");
-    let plain = fs::read_to_string(&file).unwrap();
-    let wide: Vec<u8> = std::iter::once(0xfeff).chain(plain.encode_utf16()).flat_map(u16::to_le_bytes).collect();
-    fs::write(world.path("wide.hist"), &wide).unwrap();
-    for file in [file.as_str(), "wide.hist"] {
-        let out = world.run(["import", file, "--limit", "800us"]);
-        assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
-    }
-    let [first, second] = [0, 1].map(|run| record(&world, run)["series"].clone());
-    assert!(first.as_array().is_some_and(|all| all.len() == 2) && first == second, "{first} {second}");
-    assert_eq!(fs::read(world.runs()[1].join("cells/001/source/wide.hist")).unwrap(), wide);
-}
-
 #[test]
 fn limits_and_bins() {
     let world = World::new();

@@ -68,6 +68,21 @@ fn sample(name: &str) -> String {
     common::samples::folder().join(name).to_str().unwrap().to_owned()
 }
 
+/// A file that another system's editor wrote in UTF-16 says the same, and latido keeps it as it was.
+#[test]
+fn a_file_in_utf_16_is_read() {
+    let world = World::new();
+    let file = common::samples::folder().join("cyclictest/cyclictest-2.4-h-2threads.hist");
+    let plain = fs::read_to_string(&file).unwrap();
+    let wide: Vec<u8> = std::iter::once(0xfeff).chain(plain.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    fs::write(world.path("wide.hist"), &wide).unwrap();
+    let import = |file: &str| json(&world.run(["import", file, "--limit", "800us", "--json"]), 0);
+    let [first, second] =
+        [file.to_str().unwrap(), "wide.hist"].map(|file| import(file)["records"][0]["series"].clone());
+    assert!(first.as_array().is_some_and(|all| all.len() == 2) && first == second, "{first} {second}");
+    assert_eq!(fs::read(world.runs()[1].join("cells/001/source/wide.hist")).unwrap(), wide);
+}
+
 /// Recognised, kept, with the tool's own figures, unchecked in its headline; and the run is one for all that takes runs.
 #[test]
 fn each_becomes_a_run_with_its_tools_figures() {

@@ -340,7 +340,7 @@ fn system_calls_are_taken_apart() {
     }
     let world = World::new();
     let copying = "--load=command:dd if=/dev/zero of=/dev/null bs=1M";
-    // Its calls alone: of all threads those with the most time are told apart, and others may sleep longer than it copies.
+    // Its calls alone: the probe tells apart the threads with the most time, and others may sleep longer than it copies.
     let whose = "task=dd";
     let record = record(&world, ["run", "syscall", "name=read,clock_nanosleep", whose, "-d400ms", copying, "--json"]);
     let all = record["series"].as_array().unwrap();
