@@ -24,14 +24,13 @@ use super::{
     outcome::Outcome,
     reason::Reason,
 };
-use anyhow::Context;
 use latido_model::{
     plan::{Against, Expect, Op, Plan, Sentence, Statistic},
     record::{Record, Series},
     run::{CellState, Run, SeriesData, SeriesSource, StoredCell},
     verdict::Verdict,
 };
-use std::{cell::RefCell, collections::BTreeSet};
+use std::{cell::OnceCell, collections::BTreeSet};
 
 /// Judges the expectations of a run whose cells are judged, each with how far out the deciding figure is: below 0 it
 /// holds. All comparisons of a plan are one family: together they say something false with at most 5 %.
@@ -45,16 +44,15 @@ pub(super) fn judge(run: &Run, cells: &[CellJudgement], source: &dyn SeriesSourc
 /// What each expectation comes to at each place.
 fn weigh(all: &[Expect], run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> Vec<Found> {
     let mut found: Vec<Found> = all.iter().map(|expect| look(expect, run, cells, source)).collect();
-    // Cell by cell: the data of a series are read once, however many expectations look at them.
     let names = Names::of_run(run);
     for (cell, judged) in run.cells.iter().zip(cells) {
-        let once = Once { source, read: RefCell::default() };
-        for (expect, found) in all.iter().zip(&mut found) {
-            let Against::Value(value) = expect.against else { continue };
-            if !is_lost(&run.plan, expect) && expect.covers(&cell.cell, &cell.measurand) {
-                against_value(expect, value, &names, (cell, judged), &once, found);
+        let of_value = all.iter().zip(&mut found).filter_map(|(expect, found)| match expect.against {
+            Against::Value(value) if !is_lost(&run.plan, expect) && expect.covers(&cell.cell, &cell.measurand) => {
+                Some((expect, value, found))
             }
-        }
+            _ => None,
+        });
+        against_values(of_value.collect(), &names, (cell, judged), source);
     }
     found
 }
@@ -72,24 +70,17 @@ fn look(expect: &Expect, run: &Run, cells: &[CellJudgement], source: &dyn Series
     }
 }
 
-/// The data of the series of one cell, each read once.
+/// The data of one series, read once.
 struct Once<'a> {
     source: &'a dyn SeriesSource,
-    /// By the series' place in memory, with what is wrong where they cannot be read.
-    read: RefCell<Vec<(*const Series, Result<SeriesData, String>)>>,
+    /// With what is wrong where they cannot be read.
+    read: OnceCell<Result<SeriesData, String>>,
 }
 
 impl SeriesSource for Once<'_> {
     fn series(&self, cell: &StoredCell, series: &Series) -> anyhow::Result<SeriesData> {
-        let place = std::ptr::from_ref(series);
-        let mut read = self.read.borrow_mut();
-        let known = read.iter().position(|(known, _)| *known == place);
-        let at = known.unwrap_or_else(|| {
-            read.push((place, self.source.series(cell, series).map_err(|error| format!("{error:#}"))));
-            read.len() - 1
-        });
-        let (_, data) = read.get(at).context("it was read just now")?;
-        data.clone().map_err(anyhow::Error::msg)
+        let read = || self.source.series(cell, series).map_err(|error| format!("{error:#}"));
+        self.read.get_or_init(read).clone().map_err(anyhow::Error::msg)
     }
 }
 
@@ -176,29 +167,31 @@ impl Found {
     }
 }
 
-/// What an expectation comes to in a cell.
-fn against_value(
-    expect: &Expect,
-    value: f64,
+/// What expectations against values come to in a cell that they are about. Series by series: the data of each are read once, however
+/// many expectations look at them, and are let go before the next.
+fn against_values(
+    mut all: Vec<(&Expect, f64, &mut Found)>,
     names: &Names,
     (cell, judged): (&StoredCell, &CellJudgement),
     source: &dyn SeriesSource,
-    found: &mut Found,
 ) {
     let Some(record) = cell.record() else {
-        found.without(names.of(&cell.cell), cell);
+        all.into_iter().for_each(|(_, _, found)| found.without(names.of(&cell.cell), cell));
         return;
     };
-    let has = |series: &&Series| {
+    for series in &record.series {
+        let once = Once { source, read: OnceCell::new() };
         let tells = Tells { cell: &cell.cell, quantity: &series.quantity, labels: &series.labels, cpu: series.cpu };
-        is_of(expect, record, series) && tells.has(&expect.filter)
-    };
-    for series in record.series.iter().filter(has) {
-        let (verdict, beyond, measured) = judge_series(expect, value, cell, judged, record, series, source);
-        let beyond = beyond / value.abs().max(1.0);
-        found.add(verdict, beyond, names.of(&cell.cell), measured.clone());
-        let (quantity, labels) = (series.quantity.clone(), series.labels.clone());
-        found.each.push((beyond, SeriesJudgement { cell: cell.number, quantity, labels, verdict, measured }));
+        for (expect, value, found) in &mut all {
+            if !is_of(expect, record, series) || !tells.has(&expect.filter) {
+                continue;
+            }
+            let (verdict, beyond, measured) = judge_series(expect, *value, cell, judged, record, series, &once);
+            let beyond = beyond / value.abs().max(1.0);
+            found.add(verdict, beyond, names.of(&cell.cell), measured.clone());
+            let (quantity, labels) = (series.quantity.clone(), series.labels.clone());
+            found.each.push((beyond, SeriesJudgement { cell: cell.number, quantity, labels, verdict, measured }));
+        }
     }
 }
 
