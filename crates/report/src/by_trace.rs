@@ -1,4 +1,4 @@
-//! A failure that foreign time would excuse, held against the trace that was recorded meanwhile: the trace decides.
+//! A failure, held against the trace that was recorded meanwhile: the trace decides whether other programs made it.
 
 use crate::late::{self, Spikes, TraceSource, Worst};
 use latido_model::{
@@ -15,17 +15,19 @@ pub fn shown(cell: &StoredCell, series: &dyn SeriesSource, traces: &dyn TraceSou
         return Shown::default();
     }
     match late::of_cell(cell, 1, series, traces) {
-        Ok(Ok(spikes)) => shown_by(&spikes, &record.quality, limit.0),
+        Ok(Ok(spikes)) => {
+            let shown = shown_by(&spikes, &record.quality, limit.0);
+            // Beside a thread that shares its time any program may run: none of them is foreign.
+            Shown { foreign: shown.foreign && !record.cell.scheduling.shares_time(), ..shown }
+        }
         _ => Shown::default(),
     }
 }
 
 fn shown_by(spikes: &Spikes, evidence: &Evidence, limit_ns: u64) -> Shown {
     let known: Vec<&Worst> = spikes.spikes.iter().filter(|one| one.covered && !one.lost && one.ns > limit_ns).collect();
-    let own = |one: &&Worst| {
-        let others: u64 = programs(one, evidence).map(|(_, ns)| *ns).sum();
-        one.ns.saturating_sub(others.saturating_add(stolen_ns(one, evidence))) > limit_ns
-    };
+    let without = |one: &Worst| one.ns.saturating_sub(programs(one, evidence).map(|(_, ns)| *ns).sum());
+    let own = |one: &&Worst| without(one).saturating_sub(stolen_ns(one, evidence)) > limit_ns;
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for one in &known {
         let most = programs(one, evidence).max_by_key(|(_, ns)| *ns).filter(|(_, ns)| ns.saturating_mul(2) > one.ns);
@@ -34,8 +36,16 @@ fn shown_by(spikes: &Spikes, evidence: &Evidence, limit_ns: u64) -> Shown {
         }
     }
     let program = counts.into_iter().max_by_key(|(_, samples)| *samples);
-    Shown { own_failure: known.iter().any(own), program: program.map(|(name, samples)| (name.to_owned(), samples)) }
+    let all_known = !known.is_empty() && spikes.asked.above_limit == Some(known.len() as u64);
+    Shown {
+        own_failure: known.iter().any(own),
+        foreign: all_known && known.iter().all(|one| without(one) <= limit_ns),
+        program: program.map(|(name, samples)| (name.to_owned(), samples)),
+    }
 }
+
+/// How the kernel names its own threads of real-time priority: those that `/proc` did not show at the time are no programs.
+const OF_THE_KERNEL: [&str; 7] = ["migration/", "irq/", "ktimers/", "ksoftirqd/", "kworker/", "rcu", "watchdog"];
 
 /// The programs that had the CPU in a sample and are no load of the cell, and how long.
 fn programs<'a>(one: &'a Worst, evidence: &Evidence) -> impl Iterator<Item = &'a (String, u64)> {
@@ -44,8 +54,9 @@ fn programs<'a>(one: &'a Worst, evidence: &Evidence) -> impl Iterator<Item = &'a
         let own = |owner: Option<TaskOwner>| matches!(owner, Some(TaskOwner::Load | TaskOwner::Kernel));
         let listed = evidence.foreign.iter().find(|task| tid.parse() == Ok(task.tid));
         // A load's children come and go unlisted, and bear its name.
+        let kernel = OF_THE_KERNEL.iter().any(|begin| comm.starts_with(begin));
         listed.map_or_else(
-            || evidence.foreign.iter().any(|task| own(task.owner) && task.comm == comm),
+            || kernel || evidence.foreign.iter().any(|task| own(task.owner) && task.comm == comm),
             |task| own(task.owner),
         )
     };
@@ -66,7 +77,13 @@ fn stolen_ns(one: &Worst, evidence: &Evidence) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_model::record::{Foreign, Second};
+    use crate::judge::judging::of_cell;
+    use latido_model::{
+        record::{Foreign, Second, Series},
+        run::SeriesData,
+        sample::{Fixture, cell, with_spike},
+        verdict::Verdict,
+    };
     use latido_trace::{
         events::Class,
         explain::{Cause, Chain, Explained, Slice, Window},
@@ -95,6 +112,19 @@ mod tests {
         }
     }
 
+    /// A run whose trace shows this.
+    struct Traced<'a>(&'a Fixture, Shown);
+
+    impl SeriesSource for Traced<'_> {
+        fn series(&self, cell: &StoredCell, series: &Series) -> anyhow::Result<SeriesData> {
+            self.0.series(cell, series)
+        }
+
+        fn shown(&self, _: &StoredCell) -> Shown {
+            self.1.clone()
+        }
+    }
+
     fn evidence(steal_ns: u64) -> Evidence {
         let task =
             |comm: &str, tid, owner| Foreign { comm: comm.into(), tid, owner: Some(owner), ..Foreign::default() };
@@ -109,27 +139,11 @@ mod tests {
     /// A failure that a program's time would excuse stands where a trace shows that the machine failed by itself.
     #[test]
     fn the_trace_decides_a_verdict() {
-        use crate::judge::judging::of_cell;
-        use latido_model::{
-            record::Series,
-            run::SeriesData,
-            sample::{Fixture, cell, with_spike},
-            verdict::Verdict,
-        };
-        struct Traced<'a>(&'a Fixture, Shown);
-        impl SeriesSource for Traced<'_> {
-            fn series(&self, cell: &StoredCell, series: &Series) -> anyhow::Result<SeriesData> {
-                self.0.series(cell, series)
-            }
-            fn shown(&self, _: &StoredCell) -> Shown {
-                self.1.clone()
-            }
-        }
         let mut fixture = Fixture::new(vec![(cell(), vec![with_spike(0, 4_000, 150_000)])]);
         let second = Second { length_ns: 10_000_000_000, foreign_ns: 6_000_000, ..Second::default() };
         fixture.record(1).quality.timeline = vec![second];
         let judged = |shown| of_cell(&fixture.run.cells[0], &Traced(&fixture, shown));
-        let own = judged(Shown { own_failure: true, program: None });
+        let own = judged(Shown { own_failure: true, ..Shown::default() });
         assert_eq!((judged(Shown::default()).verdict, own.verdict), (Verdict::Contaminated, Verdict::Fail));
         // Without a trace the time of a program may explain the sample; a trace names the program that had it.
         let told = |shown| {
@@ -137,13 +151,54 @@ mod tests {
             judged.findings.iter().find(|one| one.check == "foreign tasks").unwrap().text()
         };
         assert!(told(Shown::default()).ends_with("which may explain the samples that fail"));
-        let named = told(Shown { own_failure: false, program: Some(("planted-8".into(), 1)) });
+        let named = told(Shown { program: Some(("planted-8".into(), 1)), ..Shown::default() });
         assert!(
             named.ends_with(
                 "; the trace shows that planted-8 had most of 1 late sample, which explains the samples that fail"
             ),
             "{named}"
         );
+    }
+
+    /// What no look at `/proc` has seen, a trace shows: programs that live for some ms fail no machine.
+    #[test]
+    fn the_trace_excuses_what_nobody_saw() {
+        let fixture = Fixture::new(vec![(cell(), vec![with_spike(0, 4_000, 150_000)])]);
+        let judged = |shown| {
+            let judged = of_cell(&fixture.run.cells[0], &Traced(&fixture, shown));
+            let text = judged.findings.iter().find(|one| one.check == "foreign tasks").unwrap().text();
+            (judged.verdict, text)
+        };
+        assert_eq!(judged(Shown::default()), (Verdict::Fail, "none seen".into()));
+        let program = Some(("short-8".to_owned(), 1));
+        let (verdict, text) = judged(Shown { foreign: true, program: program.clone(), ..Shown::default() });
+        let had = "none seen in /proc; the trace shows that short-8 had most of 1 late sample";
+        assert_eq!((verdict, text), (Verdict::Contaminated, format!("{had}, which explains the samples that fail")));
+        // One of several late samples was a program's: the failure stands, and the program is named all the same.
+        let (verdict, text) = judged(Shown { own_failure: true, program, ..Shown::default() });
+        assert_eq!((verdict, text), (Verdict::Fail, had.into()));
+    }
+
+    #[test]
+    fn all_must_be_shown_before_programs_excuse_them() {
+        let foreign = |spikes: &Spikes| shown_by(spikes, &evidence(0), 5_000_000).foreign;
+        assert!(foreign(&spikes(&[("planted-8", 400_000), ("hog-7", 4_900_000)])));
+        assert!(foreign(&spikes(&[("short-99", 400_000)])), "nobody saw it");
+        assert!(
+            !foreign(&spikes(&[("planted-8", 300_000), ("hog-7", 5_000_000)])),
+            "without the program it had not kept it"
+        );
+        assert!(!foreign(&spikes(&[("migration/1-99", 5_300_000)])), "the kernel's");
+        assert!(!foreign(&spikes(&[])));
+        let mut more = spikes(&[("planted-8", 5_300_000)]);
+        more.asked.above_limit = Some(2);
+        assert!(!foreign(&more), "the other one is not in the trace");
+        let mut lost = spikes(&[("planted-8", 5_300_000)]);
+        lost.spikes[0].lost = true;
+        assert!(!foreign(&lost));
+        // Stolen time stands in no trace, and what is counted second by second weighs it.
+        let stolen = shown_by(&spikes(&[("hog-7", 5_300_000)]), &evidence(10_000_000), 5_000_000);
+        assert!(!stolen.own_failure && !stolen.foreign);
     }
 
     #[test]

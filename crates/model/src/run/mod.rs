@@ -237,6 +237,8 @@ pub trait SeriesSource {
 pub struct Shown {
     /// Whether the machine, or the cell's own load, made one of them late by itself.
     pub own_failure: bool,
+    /// Whether it shows all of them, and each had kept the limit without the programs that are no load of the cell.
+    pub foreign: bool,
     /// The program, `name-number`, that had the CPU for most of a sample more often than any other program, and in how many samples.
     pub program: Option<(String, u64)>,
 }

@@ -95,8 +95,14 @@ impl Deciding {
         own.map(|own_ns| ForeignBeside { foreign: self.foreign, of, own_ns })
     }
 
-    /// Takes what a trace shows. Where the failure is the machine's own, nothing excuses it.
+    /// Takes what a trace shows. Where the failure is the machine's own, nothing excuses it; where programs made all of it, they do, also
+    /// those that nobody saw.
     pub fn heed(&mut self, shown: Shown) {
+        if shown.foreign {
+            (self.excused, self.perhaps_server) = (true, 0);
+            self.named.clear();
+            self.excuses = BTreeSet::from([Cause::Foreign]);
+        }
         self.excused &= !shown.own_failure;
         self.shown = shown;
     }

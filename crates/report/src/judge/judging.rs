@@ -88,7 +88,7 @@ fn weigh(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weigh
         .map(|(series, largest)| Stored { thread: series.thread, count: series.count, cpu: series.cpu, largest })
         .collect();
     let mut deciding = Deciding::new(record, record.cell.conditions.limit.map(|limit| limit.0 as f64), &stored);
-    if deciding.is_foreign() {
+    if deciding.count > 0 {
         deciding.heed(source.shown(cell));
     }
     let findings = trust::findings(record, &deciding);

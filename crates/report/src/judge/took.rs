@@ -67,9 +67,11 @@ fn listed(record: &Record, of: impl Fn(TaskOwner) -> bool) -> (Vec<&Foreign>, u6
 pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
     let (tasks, total) = listed(record, TaskOwner::excuses);
     let seconds: u64 = record.quality.timeline.iter().map(Second::programs_ns).fold(0, u64::saturating_add);
+    let shown = deciding.program().map_or(0, |(_, samples)| samples);
     let text = match most_of(&tasks, "task") {
         Some(text) => text,
         None if seconds > 0 => spans!["for ", Span::time(seconds)],
+        None if shown > 0 => spans!["none seen in /proc"],
         None => spans!["none seen"],
     };
     let named = deciding.program().map(|(program, samples)| {
@@ -77,7 +79,7 @@ pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
         [spans![had], count(samples, "late sample")].concat()
     });
     let text = [text, named.unwrap_or_default()].concat();
-    weighed(total.max(seconds).max(tasks.len() as u64), text, Cause::Foreign, deciding)
+    weighed(total.max(seconds).max(tasks.len() as u64).max(shown), text, Cause::Foreign, deciding)
 }
 
 pub(super) fn steal(record: &Record, deciding: &Deciding) -> Graded {

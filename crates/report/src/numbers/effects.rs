@@ -6,10 +6,7 @@ use crate::{
     terminal::{Paint, Style, hang, paint, table},
     words,
 };
-use latido_statistics::{
-    factorial::{self, Effect, Effects, Observation},
-    two::uneven::by_chance,
-};
+use latido_statistics::factorial::{self, Effect, Effects, Observation};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use table::TextColumn;
@@ -32,10 +29,6 @@ pub struct Factorial {
     pub balanced: bool,
     /// The most factors of an interaction.
     pub order: usize,
-    /// How probable it is that chance alone makes the spreads of combinations so unlike; `null` where repeats do not tell.
-    pub spread_p: Option<f64>,
-    /// Whether combinations may spread differently, so that p and intervals, which take them for alike, are too small.
-    pub uneven: bool,
     /// All that was fitted, of natural logarithms.
     #[serde(flatten)]
     pub effects: Effects,
@@ -81,16 +74,12 @@ pub fn of(observations: &[Observation], question: Question, unit: Kind) -> Resul
     let mut counts: BTreeMap<&Vec<String>, usize> = BTreeMap::new();
     observations.iter().for_each(|one| *counts.entry(&one.levels).or_default() += 1);
     let (fewest, most) = (counts.values().min().copied(), counts.values().max().copied());
-    let spread_p = factorial::spread(observations);
-    let uneven = spread_p.is_some_and(|p| p < by_chance(fewest.unwrap_or(0), most.unwrap_or(0)));
     Ok(Factorial {
         unit,
         block: question.block,
         count: observations.len() as u64,
         balanced: fewest == most && counts.len() == cells,
         order,
-        spread_p,
-        uneven,
         effects,
         factors: question.factors,
     })
@@ -120,14 +109,20 @@ impl Factorial {
         if !self.balanced {
             lines.extend(hang("note:", Paint::Warn, "not every combination was measured equally often", style));
         }
-        if self.uneven {
-            let text = "combinations may spread differently, and p and intervals take them for alike: both are too small then, so that an \
-                        effect may be chance. `latido compare` of two combinations takes each with the spread that it has";
+        if self.effects.uneven {
+            let text = match self.effects.each_own {
+                true => "combinations spread differently: p and intervals take each with its own spread",
+                false => {
+                    "combinations may spread differently, and fewer than 4 values of one tell too little of that: p and intervals take all for \
+                     alike, and both are too small then, so that an effect may be chance"
+                }
+            };
             lines.extend(hang("note:", Paint::Warn, text, style));
         }
         lines.push(String::new());
         for one in &self.effects.contrasts {
-            let sure = !self.uneven && one.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+            let sure = self.effects.uneven == self.effects.each_own
+                && one.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
             let tone = if sure { Paint::Bold } else { Paint::Dim };
             lines.extend(hang("  -", tone, &sentence(one), style));
         }

@@ -1,15 +1,17 @@
 //! Effects of several factors at once: least squares on logarithms, with sum contrasts, type III, and blocks.
 
 mod design;
+mod errors;
 
 use crate::{
     Refusal,
     matrix::{dot, inverse, times},
     refusal::{check, logs},
     special::{f_above, t_beyond, t_quantile_beyond},
-    two::hodges_lehmann::median,
+    two::{hodges_lehmann::median, uneven::by_chance},
 };
 use design::Design;
+use errors::{Alike, Each, Errors};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -41,6 +43,9 @@ pub struct Effect {
     pub interval: Option<(f64, f64)>,
     /// The p of a ratio of 1; none without repeats.
     pub p: Option<f64>,
+    /// The degrees of freedom of its error, where combinations spread differently and each counts with its own spread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_freedom: Option<f64>,
 }
 
 /// Whether a term matters at all: F of type III, all its coefficients against a model with all the others.
@@ -54,6 +59,9 @@ pub struct Term {
     pub f: Option<f64>,
     /// Its p.
     pub p: Option<f64>,
+    /// The degrees of freedom of its error, where combinations spread differently and each counts with its own spread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_freedom: Option<f64>,
 }
 
 /// All effects.
@@ -72,14 +80,17 @@ pub struct Effects {
     pub freedom: u64,
     /// The standard deviation of the logarithms within cells; none without repeats.
     pub spread: Option<f64>,
+    /// How probable it is that chance alone makes the spreads of combinations so unlike; none where repeats do not tell.
+    pub spread_p: Option<f64>,
+    /// Whether combinations may spread differently.
+    pub uneven: bool,
+    /// Whether errors then are those of each combination's own spread: each needs four values.
+    pub each_own: bool,
 }
 
 /// Whether combinations of levels spread differently, as far as their repeats tell: the test of Brown and Forsythe (Journal of the American
 /// Statistical Association 69, 1974), an analysis of variance of the distances of logarithms from the median of their combination. Its p;
 /// `None` where repeats are missing or all alike.
-///
-/// F and t of [`effects`] take all combinations for equally scattered. Where they are not, and least of all where the wider ones were
-/// measured less often, their p is too small.
 pub fn spread(observations: &[Observation]) -> Option<f64> {
     let mut cells = BTreeMap::<&[String], Vec<f64>>::new();
     for one in observations.iter().filter(|one| one.value > 0.0) {
@@ -107,6 +118,9 @@ pub fn spread(observations: &[Observation]) -> Option<f64> {
     (within > 0.0).then(|| f_above(between / of_groups / (within / of_rest), of_groups, of_rest))
 }
 
+/// So many values of a combination tell its spread at least.
+const FEWEST: usize = 4;
+
 /// Fits all main effects and interactions of at most `order` factors (Searle, Linear Models, 1971; R's `lm` with
 /// `contr.sum`). Unequal numbers of repeats are handled. `Err` where a cell that the interactions need was not measured
 /// (named), a factor has one level, or a value is not above zero.
@@ -125,7 +139,20 @@ pub fn effects(names: &[&str], observations: &[Observation], order: usize) -> Re
     let rest: f64 = y.iter().enumerate().map(|(row, y)| (y - fitted(row)).powi(2)).sum();
     let freedom = y.len().saturating_sub(beta.len());
     let variance = (freedom > 0).then(|| rest / freedom as f64);
-    let solved = Solved { beta, covariance, variance, freedom: freedom as f64 };
+    let spread_p = spread(observations);
+    let numbers = numbers(observations);
+    let (fewest, most) = (numbers.iter().min().copied().unwrap_or(0), numbers.iter().max().copied().unwrap_or(0));
+    let uneven = spread_p.is_some_and(|p| p < by_chance(fewest, most));
+    let each_own = uneven && freedom > 0 && fewest >= FEWEST;
+    let errors = match variance {
+        None => Errors::None,
+        Some(_) if each_own => {
+            let left: Vec<f64> = y.iter().enumerate().map(|(row, y)| y - fitted(row)).collect();
+            Errors::Each(Each::new(&columns, &covariance, &left, observations, freedom))
+        }
+        Some(variance) => Errors::Alike(Alike { variance, freedom: freedom as f64 }),
+    };
+    let solved = Solved { beta, covariance, errors };
     Ok(Effects {
         mean: solved.beta.first().map_or(0.0, |b| b.exp()),
         coefficients: design.coefficients().into_iter().map(|(what, weights)| solved.effect(what, &weights)).collect(),
@@ -133,7 +160,17 @@ pub fn effects(names: &[&str], observations: &[Observation], order: usize) -> Re
         terms: design.terms().into_iter().map(|(factors, range)| solved.term(factors, range)).collect(),
         freedom: freedom as u64,
         spread: variance.map(f64::sqrt),
+        spread_p,
+        uneven,
+        each_own,
     })
+}
+
+/// How often each combination was measured.
+fn numbers(observations: &[Observation]) -> Vec<usize> {
+    let mut numbers = BTreeMap::<&[String], usize>::new();
+    observations.iter().for_each(|one| *numbers.entry(&one.levels).or_default() += 1);
+    numbers.into_values().collect()
 }
 
 /// What an effect is called: its factors, their levels, and what it is relative to.
@@ -142,33 +179,36 @@ type Name = (Vec<String>, Vec<String>, Option<String>);
 struct Solved {
     beta: Vec<f64>,
     covariance: Vec<Vec<f64>>,
-    variance: Option<f64>,
-    freedom: f64,
+    errors: Errors,
 }
 
 impl Solved {
     /// A weighted sum of coefficients.
     fn effect(&self, (factors, levels, relative_to): Name, weights: &[f64]) -> Effect {
         let log = dot(weights, &self.beta);
-        let error =
-            self.variance.map(|variance| (variance * dot(weights, &times(&self.covariance, weights))).max(0.0).sqrt());
+        let error = self.errors.of(&times(&self.covariance, weights), weights);
         let interval = error.map(|error| {
-            let far = error * t_quantile_beyond(0.05, self.freedom);
+            let far = error.size * t_quantile_beyond(0.05, error.freedom);
             ((log - far).exp(), (log + far).exp())
         });
-        let p = error.filter(|error| *error > 0.0).map(|error| t_beyond(log / error, self.freedom));
-        Effect { factors, levels, relative_to, log, ratio: log.exp(), interval, p }
+        let p = error.filter(|error| error.size > 0.0).map(|error| t_beyond(log / error.size, error.freedom));
+        let error_freedom = error.filter(|_| self.errors.are_each()).map(|error| error.freedom);
+        Effect { factors, levels, relative_to, log, ratio: log.exp(), interval, p, error_freedom }
     }
 
     /// Wald's F of some coefficients: that of type III under sum contrasts.
     fn term(&self, factors: Vec<String>, range: std::ops::Range<usize>) -> Term {
         let part: Vec<f64> = self.beta.get(range.clone()).unwrap_or_default().to_vec();
-        let rows = self.covariance.get(range.clone()).unwrap_or_default();
-        let block: Vec<Vec<f64>> = rows.iter().map(|row| row.get(range.clone()).unwrap_or_default().to_vec()).collect();
         let freedom = part.len() as f64;
-        let f = self.variance.filter(|variance| *variance > 0.0).and_then(|variance| {
-            inverse(&block).map(|inverse| dot(&part, &times(&inverse, &part)) / (freedom * variance))
+        let rows = self.covariance.get(range.clone()).unwrap_or_default();
+        let found = self.errors.block(rows, &range).and_then(|(block, error_freedom)| {
+            inverse(&block).map(|inverse| (dot(&part, &times(&inverse, &part)) / freedom, error_freedom))
         });
-        Term { factors, freedom: part.len() as u64, f, p: f.map(|f| f_above(f, freedom, self.freedom)) }
+        let error_freedom = found.map(|(_, error)| error).filter(|_| self.errors.are_each());
+        let p = found.map(|(f, error)| f_above(f, freedom, error));
+        Term { factors, freedom: part.len() as u64, f: found.map(|(f, _)| f), p, error_freedom }
     }
 }
+
+#[cfg(test)]
+mod tests;
