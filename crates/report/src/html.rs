@@ -93,7 +93,17 @@ struct RunView<'a> {
 
 const STYLE: &str = include_str!("../templates/report.css");
 /// Of pages with declared tables and figures alone.
-const DECLARED: &str = include_str!("../templates/declared.css");
+const DECLARED: &str = concat!(
+    r#".declared{width:auto;min-width:min(100%,480px)}"#,
+    r#".declared td{line-height:1.35;vertical-align:top}"#,
+    r#".declared td.unit,.declared th:nth-child(2){color:var(--mu);text-align:left}"#,
+    r#".declared .printed,.declared .ratio{display:block;font-size:11.5px;color:var(--mu)}"#,
+    r#".declared .printed{font-style:italic}"#,
+    r#".declared thead [colspan]{text-align:center}"#,
+    r#".declared thead .first{padding-left:18px}"#,
+    r#"#declared>figure{margin-top:22px}"#,
+    "\n",
+);
 const SCRIPT: &str = include_str!("../templates/report.js");
 
 /// The longest name of a row, in letters; the whole of it is its title.

@@ -209,6 +209,3 @@ impl Solved {
         Term { factors, freedom: part.len() as u64, f: found.map(|(f, _)| f), p, error_freedom }
     }
 }
-
-#[cfg(test)]
-mod tests;

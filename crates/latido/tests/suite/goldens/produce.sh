@@ -63,11 +63,14 @@ done
 
 # name, then the runs that are reported together
 while read -r name ids; do
-  case $name in '' | '#'*) continue ;; esac
   paths=(); for id in $ids; do paths+=("$(ls -d runs/*/runs/"$id")"); done
   dir=$out/_pairs/$name; mkdir -p "$dir"
   page "$dir" report figures "${paths[@]}"
-done <"$here/pairs.txt"
+done <<PAIRS
+two-plans 20261122T091936Z-wakeup-xqbk 20261122T091939Z-wakeup-ds72
+one-plan-twice 20261122T093600Z-long-qqex 20261122T092320Z-long-wgv0
+root-and-nobody 20261122T092320Z-long-wgv0 20261122T092925Z-long-9btv
+PAIRS
 
 for path in runs/*/; do
   path=${path%/}; dir=$out/_stores/${path##*/}; mkdir -p "$dir"
