@@ -86,7 +86,7 @@ mod tests {
     };
     use latido_trace::{
         events::Class,
-        explain::{Cause, Chain, Explained, Slice, Window},
+        explain::{Begins, Cause, Chain, Explained, Slice, Window},
     };
 
     /// A sample of 5.35 ms above 5 ms, of which these tasks had so much each, in order; the rest is its own way back.
@@ -98,13 +98,25 @@ mod tests {
             at += ns;
         }
         slices.push(Slice { begin: at, end, cause: Cause::Itself });
-        let window = Window { begin: 1_000_000_000, end, pid: 1, cpu: 0, slept: true };
+        let window = Window { begin: 1_000_000_000, end, pid: 1, cpu: 0, begins: Begins::Asleep };
         let (segments, excerpt, chain) = (Vec::new(), Vec::new(), Chain::default());
-        let found = Explained { window, name: None, slices, segments, excerpt, omitted: 0, chain };
+        let found = Explained {
+            window,
+            name: None,
+            slices,
+            segments,
+            excerpt,
+            omitted: 0,
+            chain,
+            awaited: Vec::new(),
+            cpu: 0,
+            faults: None,
+        };
         Spikes {
             cell: "cell 1, wakeup".into(),
             evidence: "events only",
             asked: late::Asked { worst: 1, limit_ns: Some(5_000_000), above_limit: Some(1), most: 100 },
+            jobs: Vec::new(),
             causes: late::Causes::of([&found].into_iter()),
             spikes: vec![Worst::of(Class::RealTime, "latido-1".into(), 1_005_350_000, &found)],
             lost_events: 0,

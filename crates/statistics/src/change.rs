@@ -13,6 +13,8 @@ const MOST_KEPT: f64 = 0.9;
 const ONE_IN_TEN: f64 = 2.0;
 /// The difference of Schwarz's criterion that is very strong evidence (Kass & Raftery, JASA 90, 1995).
 const VERY_STRONG: f64 = 10.0;
+/// The difference that is evidence.
+const POSITIVE: f64 = 4.0;
 /// The fewest values on either side of a change.
 pub const SEGMENT: usize = 5;
 /// The level of a change.
@@ -44,35 +46,60 @@ pub struct Changes {
     pub changes: Vec<Change>,
     /// The part of the one before it that each value is taken to keep: the estimate and its error; 0 where values are independent.
     pub kept: f64,
+    /// By how much a straight line rises from each value to the next, where it explains the series better than changes do; none are told
+    /// then.
+    pub drift: Option<f64>,
 }
 
 /// The changes of a series in order of time, given its values or, for ratios, their logarithms. alpha = 1; each round finds
 /// the best split of all segments, and the first round that is not significant ends the search. A change must be one of
 /// level: where the ranks of the two sides do not differ too (5 %), a change of spread or a single outlier was found, and is
-/// not told. Where values keep a part of the one before them, the search takes what each adds to that. `Err` below ten values, above
+/// not told. Where values keep a part of the one before them, the search takes what each adds to that. Values that drift steadily have
+/// no changes: where a straight line explains them better (Schwarz's criterion), it takes the place of all. `Err` below ten values, above
 /// 3,000, or if one is not finite.
 pub fn changes(values: &[f64]) -> Result<Changes, Refusal> {
     check(values, "values in order of time", 2 * SEGMENT as u64)?;
     if values.len() as u64 > MOST {
         return Err(Refusal::OutOfRange { what: "more than 3,000 values: ask for a part of them" });
     }
-    let kept = kept(values);
+    let (changes, kept) = steps(values);
+    let (slope, beside) = line(values);
+    let straight = scatter(&beside, kept_of(&beside), 2.0);
+    match !changes.is_empty() && straight + POSITIVE < badness(values, &changes, kept) {
+        true => Ok(Changes { changes: Vec::new(), kept: kept_of(&beside), drift: Some(slope) }),
+        false => Ok(Changes { changes, kept, drift: None }),
+    }
+}
+
+/// The changes of level, and what values are taken to keep.
+fn steps(values: &[f64]) -> (Vec<Change>, f64) {
+    let kept = kept_of(values);
     let plain = search(values, values);
     if kept == 0.0 {
-        return Ok(Changes { changes: plain, kept });
+        return (plain, kept);
     }
     let changes = search(values, &added(values, kept));
     // A large change makes values look as if they kept a part of what was before: changes alone count where they explain more.
     match badness(values, &plain, 0.0) + VERY_STRONG < badness(values, &changes, kept) {
-        true => Ok(Changes { changes: plain, kept: 0.0 }),
-        false => Ok(Changes { changes, kept }),
+        true => (plain, 0.0),
+        false => (changes, kept),
     }
+}
+
+/// The slope of the line of least squares, and what each value lies above it.
+fn line(values: &[f64]) -> (f64, Vec<f64>) {
+    let n = values.len() as f64;
+    let (middle, mean) = ((n - 1.0) / 2.0, values.iter().sum::<f64>() / n);
+    let at = || (0..values.len()).map(|at| at as f64 - middle);
+    let squares: f64 = at().map(|at| at * at).sum();
+    let slope = at().zip(values).map(|(at, value)| at * (value - mean)).sum::<f64>() / squares.max(f64::MIN_POSITIVE);
+    (slope, at().zip(values).map(|(at, value)| value - mean - slope * at).collect())
 }
 
 /// Which part of the value before it each value keeps: the mean squares of differences two apart and one apart are as 1 + f to 1, and a
 /// level more or less adds to few of them. The estimate has an error of about one through the root of the number of values, and what is
 /// kept beyond it would be found as changes: so much is added. What one in ten independent series has is taken for none.
-fn kept(values: &[f64]) -> f64 {
+fn kept_of(values: &[f64]) -> f64 {
     let apart = |lag: usize| {
         let squares = values.iter().zip(values.iter().skip(lag)).map(|(one, other)| (one - other).powi(2));
         squares.sum::<f64>() / values.len().saturating_sub(lag).max(1) as f64
@@ -97,11 +124,15 @@ fn rest(values: &[f64], found: &[Change]) -> Vec<f64> {
 /// How badly changes and what values keep explain a series: Schwarz's criterion (Annals of Statistics 6, 1978) of normal errors. Each
 /// change has two parameters, its place and its level; what is kept is one.
 fn badness(values: &[f64], found: &[Change], kept: f64) -> f64 {
-    let rest = rest(values, found);
+    scatter(&rest(values, found), kept, 1.0 + 2.0 * found.len() as f64)
+}
+
+/// The same of what is left beside an explanation of so many parameters.
+fn scatter(rest: &[f64], kept: f64, parameters: f64) -> f64 {
     let errors =
-        rest.iter().zip(std::iter::once(&0.0).chain(&rest)).map(|(value, before)| (value - kept * before).powi(2));
-    let n = values.len() as f64;
-    let parameters = 1.0 + 2.0 * found.len() as f64 + f64::from(u8::from(kept > 0.0));
+        rest.iter().zip(std::iter::once(&0.0).chain(rest)).map(|(value, before)| (value - kept * before).powi(2));
+    let n = rest.len() as f64;
+    let parameters = parameters + f64::from(u8::from(kept > 0.0));
     n * (errors.sum::<f64>() / n).max(f64::MIN_POSITIVE).ln() + parameters * n.ln()
 }
 
@@ -286,6 +317,35 @@ mod tests {
         // A step that is large beside the scatter makes no values dependent.
         assert_eq!(changes(&series(0.0, 30.0)).unwrap().kept, 0.0);
         assert!(alone <= 9 && few <= 11 && many <= 9 && step >= 57 && step_in_few >= 54, "of 60: {found:?}");
+    }
+
+    /// Values that drift have no night of change; one step is no drift, however few values there are.
+    #[test]
+    fn a_drift_is_no_change() {
+        let mut rng = random::generator(23);
+        let mut counted = |n: usize, level: &dyn Fn(f64) -> f64| {
+            let (mut drifts, mut steps) = (0, 0);
+            for _ in 0..60 {
+                let noise = |_| (0..12).map(|_| rng.random_range(-0.5..0.5)).sum::<f64>();
+                let noise: Vec<f64> = (0..n).map(noise).collect();
+                let values: Vec<f64> =
+                    noise.iter().enumerate().map(|(at, noise)| noise + level(at as f64 / n as f64)).collect();
+                let found = changes(&values).unwrap();
+                drifts += u32::from(found.drift.is_some_and(|slope| slope > 0.0));
+                steps += u32::from(!found.changes.is_empty());
+            }
+            (drifts, steps)
+        };
+        for (n, rise) in [(60, 4.0), (60, 8.0), (30, 8.0), (24, 6.0)] {
+            let (drifts, steps) = counted(n, &|part| rise * part);
+            assert!(drifts >= 40 && drifts + steps >= 50, "of 60 that rise by {rise} in {n}: {drifts} and {steps}");
+        }
+        for (n, rise) in [(60, 2.0), (30, 3.0), (12, 4.0), (24, 2.0)] {
+            let (drifts, steps) = counted(n, &|part| if part < 0.5 { 0.0 } else { rise });
+            assert!(drifts <= 4 && steps >= 44, "of 60 with a step of {rise} in {n}: {drifts} and {steps}");
+        }
+        let (drifts, steps) = counted(40, &|_| 0.0);
+        assert!(drifts + steps <= 8, "of 60 without either: {drifts} and {steps}");
     }
 
     /// A spread that grows or shrinks leaves the level where it was; a level that rises with it is found.

@@ -6,6 +6,7 @@
 
 mod collect;
 mod cut;
+mod jobs;
 mod scene;
 mod wakers;
 
@@ -16,6 +17,7 @@ use crate::{
     text::Input,
 };
 use collect::Collect;
+pub use jobs::Awaited;
 use std::collections::BTreeMap;
 
 /// A time of a thread that is to be explained.
@@ -29,8 +31,19 @@ pub struct Window {
     pub pid: i32,
     /// Where it is at home: the CPU that is looked at as long as no event tells another.
     pub cpu: u32,
-    /// Whether it slept at the beginning, until a timer that was due then (or ran, and read the clock).
-    pub slept: bool,
+    /// What it was at when it began.
+    pub begins: Begins,
+}
+
+/// What a thread was at when its window began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Begins {
+    /// It slept, until a timer that was due then.
+    Asleep,
+    /// It ran, and read the clock again and again.
+    Reading,
+    /// A job of a program was due, and the thread slept or still did the job before.
+    Job,
 }
 
 /// What a slice of a window was lost to.
@@ -65,6 +78,9 @@ pub enum Cause {
     NoInterruptIdle,
     /// The hypervisor had stopped the machine: stolen time was counted, and no CPU of it wrote an event.
     Standstill,
+    /// This handler had begun, and as much time was stolen while no CPU wrote an event: it took so long, or the hypervisor stopped the
+    /// machine in it.
+    HandlerOrStandstill(Box<Cause>),
     /// It slept until this ordinary task woke it, while its own timer did not: a freezer let it go on, or somebody took the timer.
     NotByTimer(String),
     /// Another CPU woke it: the message took so long.
@@ -75,6 +91,23 @@ pub enum Cause {
     Lock,
     /// It was awake, ran, and then waited for something in the kernel.
     Blocked,
+    /// In a job, or before it: it waited until this task or interrupt woke it.
+    Awaits(String),
+    /// It waited for the first task, and the second one had that one's CPU.
+    Inverted(String, String),
+    /// It slept until a timer that it had set for then.
+    OwnTimer,
+    /// It slept, and nothing tells for what.
+    Asleep,
+    /// It did its job.
+    Own,
+    /// It did its job for longer than usual, and whether it met page faults in it.
+    Beyond {
+        /// How long usual is, ns.
+        usual_ns: u64,
+        /// Whether there were page faults.
+        faults: bool,
+    },
     /// It was stopped by a signal or a tracer.
     Stopped,
     /// It could run, and the scheduler gave the CPU to a lower one, or to nobody: real-time throttling.
@@ -126,6 +159,12 @@ pub struct Explained {
     pub omitted: u64,
     /// How it was woken, where it slept.
     pub chain: Chain,
+    /// The tasks that it waited for in a job: each with the time of that.
+    pub awaited: Vec<Awaited>,
+    /// The CPU that its thread had last when it began, as far as events tell.
+    pub cpu: u32,
+    /// Its page faults; none where the trace has no events of them.
+    pub faults: Option<u64>,
 }
 
 /// How a thread came back from a sleep: each step where an event tells it, ns.
@@ -195,6 +234,26 @@ impl Explained {
         self.slices = all;
     }
 
+    /// Tells of a job's own execution what lies beyond the usual, from the moment on at which that was over; of an earlier job that
+    /// was to be over before, all.
+    pub fn own_beyond(&mut self, usual_ns: u64, is_earlier: bool) {
+        let earlier = is_earlier && self.slices.first().is_some_and(|first| first.cause == Cause::Own);
+        let (mut left, mut all) = (if earlier { 0 } else { usual_ns }, Vec::with_capacity(self.slices.len()));
+        let beyond = Cause::Beyond { usual_ns, faults: self.faults > Some(0) };
+        for slice in std::mem::take(&mut self.slices) {
+            if slice.cause != Cause::Own {
+                all.push(slice);
+                continue;
+            }
+            let cut = slice.begin.saturating_add(left).min(slice.end);
+            left -= cut - slice.begin;
+            let parts =
+                [Slice { end: cut, ..slice.clone() }, Slice { begin: cut, end: slice.end, cause: beyond.clone() }];
+            all.extend(parts.into_iter().filter(|part| part.end > part.begin));
+        }
+        self.slices = all;
+    }
+
     /// Of a thread that waited for its timer alone: an ordinary task that woke it was not that. Interrupts, their threads and the
     /// kernel's threads of timers are no such tasks. What the CPUs did until then kept nobody.
     pub fn woken_by_timer(&mut self) {
@@ -212,24 +271,28 @@ impl Explained {
     }
 
     /// Names a standstill of the whole machine: slices of so many ns at least in which nothing explains what a CPU did, no CPU
-    /// wrote an event, and `stolen` (given a begin and an end on the trace's clock) tells that as much time was stolen.
+    /// wrote an event, and `stolen` (given a begin and an end on the trace's clock) tells that as much time was stolen. Of a handler
+    /// that had begun before nobody knows which of the two took so long.
     pub fn standstills(&mut self, least_ns: u64, stolen: impl Fn(u64, u64) -> bool) {
         if self.omitted > 0 {
             return;
         }
         let Self { slices, excerpt, .. } = self;
         for slice in slices {
-            let open = matches!(
-                slice.cause,
+            let then = match &slice.cause {
                 Cause::NoInterrupt(_)
-                    | Cause::NoInterruptIdle
-                    | Cause::IdleExit
-                    | Cause::Elsewhere
-                    | Cause::Unexplained
-            );
+                | Cause::NoInterruptIdle
+                | Cause::IdleExit
+                | Cause::Elsewhere
+                | Cause::Unexplained => Cause::Standstill,
+                handler @ (Cause::Nmi | Cause::Interrupt(_) | Cause::Soft(_)) => {
+                    Cause::HandlerOrStandstill(Box::new(handler.clone()))
+                }
+                _ => continue,
+            };
             let silent = !excerpt.iter().any(|line| slice.begin < line.time && line.time < slice.end);
-            if open && silent && slice.ns() >= least_ns && stolen(slice.begin, slice.end) {
-                slice.cause = Cause::Standstill;
+            if silent && slice.ns() >= least_ns && stolen(slice.begin, slice.end) {
+                slice.cause = then;
             }
         }
     }
@@ -251,7 +314,8 @@ impl Explained {
 /// Where a task woke the thread, the time until then is explained by what became of that task: it is walked twice then.
 pub fn explain(trace: &Trace<'_>, buffer: &Buffer<'_>, windows: &[Window]) -> (Vec<Explained>, Met) {
     let (mut all, met) = explain_once(trace, buffer, windows);
-    let before: Vec<Window> = all.iter().filter_map(wakers::before).collect();
+    let before: Vec<Window> =
+        all.iter().flat_map(|one| wakers::before(one).into_iter().chain(wakers::awaited(one))).collect();
     if !before.is_empty() {
         let (of_wakers, _) = explain_once(trace, buffer, &before);
         all.iter_mut().for_each(|one| wakers::follow(one, &of_wakers));

@@ -174,7 +174,7 @@ impl Chosen {
         if !needed.is_empty() {
             chosen.events.extend(Self::named(&needed, available)?.events);
         }
-        for event in &wanted.also {
+        for event in wanted.also.iter().chain(wanted.explaining.iter().filter(|_| explaining)) {
             if available.has(event) {
                 chosen.events.push(event.clone());
             } else {

@@ -10,6 +10,8 @@ pub struct Wanted {
     pub events: Vec<String>,
     /// Those that tell more, where the kernel has them.
     pub also: Vec<String>,
+    /// Those that tell more where samples are to be explained, where the kernel has them.
+    pub explaining: Vec<String>,
     /// Where the kernel has no event at all of a system, these stand in for those of `events` that are of it.
     pub instead: Option<(&'static str, Vec<String>)>,
     /// What is to run in the trace besides.
@@ -102,6 +104,12 @@ impl Wanted {
     /// With these in place of all those of a system that the kernel does not have.
     pub fn or(mut self, system: &'static str, names: &[&str]) -> Self {
         self.instead = Some((system, names.iter().map(|name| (*name).to_owned()).collect()));
+        self
+    }
+
+    /// And these where samples are to be explained, where the kernel has them.
+    pub fn explaining(mut self, names: &[&str]) -> Self {
+        self.explaining.extend(names.iter().map(|name| (*name).to_owned()));
         self
     }
 

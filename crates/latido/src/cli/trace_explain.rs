@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> Result<u8> {
         }
     }
     if cells.is_empty() {
-        bail!("no cell of {} can be explained: measure wakeup or gap with --explain or --trace", run.meta.id);
+        bail!("no cell of {} can be explained: measure wakeup, gap or task with --explain or --trace", run.meta.id);
     }
     if args.json {
         return write_out(&document(&Explanation { cells })?);

@@ -183,7 +183,7 @@ impl Axes {
         let unexplained = probes.iter().find(|probe| explainable(&probe.it.name).is_none());
         if let (Some(explain), Some(probe)) = (&self.explain, unexplained) {
             return Err(explain.place.problem(format!(
-                "explain: samples of `{}` are no times of one thread; those of wakeup, interrupt and gap can be explained",
+                "explain: samples of `{}` are no times of one thread; those of wakeup, interrupt, gap and task can be explained",
                 probe.it.name
             )));
         }

@@ -1,7 +1,7 @@
 //! Which samples of a cell its trace explains: one choice for who keeps the trace of them and for who reads it.
 
 use super::pool;
-pub use crate::explain::{Explainable, MOST, USUAL, explainable};
+pub use crate::explain::{Begins, COMPLETION, Explainable, MISSED, MOST, RESPONSE, USUAL, explainable};
 use crate::record::{Record, Sample, Series};
 use anyhow::Result;
 use std::cmp::Reverse;
@@ -9,9 +9,11 @@ use std::cmp::Reverse;
 /// A sample that is to be explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Late {
+    /// Which of the record's series it is in.
+    pub series: usize,
     /// The measuring thread's index within the cell.
     pub thread: u32,
-    /// Its number in the kernel; a checkpoint does not tell it yet.
+    /// The thread's number in the kernel; a checkpoint does not tell it yet.
     pub tid: Option<i32>,
     /// The CPU that it was pinned to.
     pub cpu: u32,
@@ -19,8 +21,10 @@ pub struct Late {
     pub end_ns: u64,
     /// When since the first slot, ns.
     pub at_ns: u64,
-    /// How late it was, ns.
+    /// How late it was, ns; of a slot that had no job, until its thread had done another one.
     pub ns: u64,
+    /// Whether it is a slot that had no job.
+    pub missed: bool,
 }
 
 /// The samples of a cell that are to be explained.
@@ -28,42 +32,60 @@ pub struct Late {
 pub struct Chosen {
     /// The largest first.
     pub samples: Vec<Late>,
-    /// How many lie above the limit in all, where the cell has one.
+    /// How many lie above the limit in all, where the cell has one; slots without a job among them.
     pub above: Option<u64>,
 }
 
 /// The largest samples of all threads of a cell and all above its limit, at most [`MOST`]; none of a probe whose samples
-/// are no times of a thread. `largest` fetches those that a series kept.
+/// are no times of a thread. Of a program with a period these are the slots, and those without a job count as above. `largest` fetches
+/// the samples that a series kept.
 ///
 /// # Errors
 /// A list of samples cannot be had.
 pub fn late(record: &Record, worst: u32, largest: impl Fn(&Series) -> Result<Vec<Sample>>) -> Result<Chosen> {
-    let Some(Explainable { quantity, .. }) = explainable(&record.cell.probe.name) else { return Ok(Chosen::default()) };
+    let Some(how) = explainable(&record.cell.probe.name) else { return Ok(Chosen::default()) };
     let limit = record.cell.conditions.limit.map(|limit| i64::try_from(limit.0).unwrap_or(i64::MAX));
-    let of_probe: Vec<&Series> = record.series.iter().filter(|series| series.quantity == quantity).collect();
+    let has_slots = how.begins == Begins::Job && record.series.iter().any(|series| series.quantity == COMPLETION);
+    let quantities: &[&str] = if has_slots { &[COMPLETION, MISSED] } else { &[how.quantity] };
+    let counts = |(_, series): &(usize, &Series)| quantities.contains(&series.quantity.as_str());
+    let of_probe: Vec<(usize, &Series)> = record.series.iter().enumerate().filter(counts).collect();
     let mut samples = Vec::new();
-    for series in &of_probe {
-        let thread = record.quality.threads.iter().find(|thread| thread.thread == series.thread);
-        let tid = thread.and_then(|thread| thread.tid).and_then(|tid| i32::try_from(tid).ok());
+    for (index, series) in &of_probe {
+        let missed = has_slots && series.quantity == MISSED;
         samples.extend(largest(series)?.iter().map(|sample| Late {
+            series: *index,
             thread: series.thread,
-            tid,
+            tid: tid(record, series),
             cpu: series.cpu.unwrap_or(0),
             end_ns: record.anchors.monotonic_ns.saturating_add(sample.at_ns),
             at_ns: sample.at_ns,
             ns: u64::try_from(sample.value).unwrap_or(0),
+            missed,
         }));
     }
-    samples.sort_by_key(|one| (Reverse(one.ns), one.end_ns));
-    let beyond = limit.map_or(0, |limit| samples.partition_point(|one| one.ns > limit.max(0).cast_unsigned()));
+    let is_beyond = |one: &Late| one.missed || limit.is_some_and(|limit| one.ns > limit.max(0).cast_unsigned());
+    samples.sort_by_key(|one| (!is_beyond(one), Reverse(one.ns), one.end_ns));
+    let beyond = samples.partition_point(is_beyond);
     samples.truncate(beyond.max(worst as usize).min(MOST as usize));
+    samples.sort_by_key(|one| (Reverse(one.ns), one.end_ns));
     let above = limit.and_then(|limit| {
-        of_probe
-            .iter()
-            .map(|series| pool::above(&series.bands, limit))
-            .try_fold(0, |sum: u64, n| Some(sum.saturating_add(n?)))
+        let above = |series: &Series| match has_slots && series.quantity == MISSED {
+            true => Some(series.count),
+            false => pool::above(&series.bands, limit),
+        };
+        of_probe.iter().map(|(_, series)| above(series)).try_fold(0, |sum: u64, n| Some(sum.saturating_add(n?)))
     });
     Ok(Chosen { samples, above })
+}
+
+/// The number of the thread of a series: a measuring one's, or a watched one's.
+fn tid(record: &Record, series: &Series) -> Option<i32> {
+    let measuring = || record.quality.threads.iter().find(|thread| thread.thread == series.thread)?.tid;
+    let tid = match series.labels.get("task") {
+        Some(task) => record.quality.watched.iter().find(|thread| thread.task == *task).map(|thread| thread.tid),
+        None => measuring(),
+    };
+    i32::try_from(tid?).ok()
 }
 
 #[cfg(test)]
@@ -97,5 +119,32 @@ mod tests {
         record.cell.conditions.limit = Some(Ns(0));
         let all = late(&record, 3, |_| Ok(vec![Sample { value: 9, at_ns: 1, class: Class::Unknown }; 4_096])).unwrap();
         assert_eq!(all.samples.len(), (4_096 * series).min(MOST as usize));
+    }
+
+    /// Of a program with a period the slots are chosen: all without a job, whatever the limit, and the largest of the others. The thread
+    /// is the watched one.
+    #[test]
+    fn slots_without_a_job_are_chosen_first() {
+        use crate::record::{Standing, WatchedThread};
+        let mut record = sample::record();
+        record.cell.probe.name = "task".into();
+        record.cell.conditions.limit = Some(Ns(50));
+        record.series.truncate(1);
+        let mut slots = record.series.remove(0);
+        slots.labels.insert("task".into(), "control".into());
+        let standing = Standing { policy: "fifo 70".into(), cpus: None, locked_kib: None };
+        record.quality.watched = vec![WatchedThread { task: "control".into(), tid: 77, standing, before: Vec::new() }];
+        let named = |name: &str| Series { quantity: name.into(), count: 2, ..slots.clone() };
+        record.series = vec![named("running"), named(RESPONSE), named(COMPLETION), named(MISSED)];
+        let values = |series: &Series| {
+            let values: &[i64] = if series.quantity == MISSED { &[30, 20] } else { &[60, 40] };
+            Ok(values.iter().map(|value| Sample { value: *value, at_ns: 100, class: Class::Unknown }).collect())
+        };
+        let chosen = late(&record, 1, values).unwrap();
+        let told: Vec<_> = chosen.samples.iter().map(|one| (one.ns, one.missed, one.tid, one.series)).collect();
+        assert_eq!(told, [(60, false, Some(77), 2), (30, true, Some(77), 3), (20, true, Some(77), 3)]);
+        // Without a period the responses are.
+        record.series.truncate(2);
+        assert!(late(&record, 1, values).unwrap().samples.iter().all(|one| one.series == 1 && !one.missed));
     }
 }

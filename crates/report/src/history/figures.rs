@@ -65,7 +65,8 @@ impl Series {
             format!("a change between {after} and {before}")
         };
         let changes: Vec<String> = self.found.changes.iter().map(change).collect();
-        let said = if changes.is_empty() { "no change of level".into() } else { changes.join("; ") };
+        let drift = self.found.drift.map(|drift| if drift.rises { "a steady rise" } else { "a steady fall" });
+        let said = if changes.is_empty() { drift.unwrap_or("no change of level").into() } else { changes.join("; ") };
         svg.finish(None, title, &format!("{}: {said}.", words::many(self.points.len() as u64, "run")))
     }
 

@@ -54,7 +54,9 @@ impl Histories {
         };
         let (label, tone, text) = match self.outcome {
             Outcome::Worse => {
-                ("worse:", Paint::Bad, format!("the newest change is one for the worse: {}", of(Outcome::Worse)))
+                let drifts = deciding.iter().all(|one| one.outcome() != Outcome::Worse || one.found.drift.is_some());
+                let what = if drifts { "values rise steadily" } else { "the newest change is one for the worse" };
+                ("worse:", Paint::Bad, format!("{what}: {}", of(Outcome::Worse)))
             }
             Outcome::Undecided => ("undecided:", Paint::Warn, of(Outcome::Undecided)),
             Outcome::NotWorse if deciding.iter().all(|one| one.found.changes.is_empty()) => {
@@ -141,8 +143,13 @@ impl Series {
             lines.extend(hang("  differs there:", Paint::Dim, &text, style));
         }
         if self.decides && self.found.changes.is_empty() {
-            let text = self.found.refused.clone().unwrap_or_else(|| "no change of level was found".into());
+            let drift = || self.found.drifts("run", |value| self.measure.text(value));
+            let text = self.found.refused.clone().or_else(drift);
+            let text = text.unwrap_or_else(|| "no change of level was found".into());
             lines.extend(hang("  ", Paint::Dim, &text, style));
+        }
+        if let Some(text) = self.found.doubt().filter(|_| self.decides) {
+            lines.extend(hang("note:", Paint::Dim, &text, style));
         }
         if self.decides && self.found.refused.is_none() && self.found.outcome == Outcome::Undecided {
             lines.extend(hang("undecided:", Paint::Warn, &self.found.newest_stand_out("run"), style));

@@ -92,7 +92,7 @@ impl SpikesView {
                 limit.unwrap_or_default(),
                 found.evidence
             ),
-            notes: found.notes(),
+            notes: found.jobs.iter().cloned().chain(found.notes()).collect(),
             causes: (!found.causes.0.is_empty()).then(|| SheetView::of(&causes::sheet(&found.causes))),
             bars: found.spikes.iter().take(BARS).map(|spike| BarView::of(spike, longest)).collect(),
             more: found.spikes.len().saturating_sub(BARS),

@@ -43,8 +43,11 @@ fn is_shared(record: &Record) -> bool {
 /// The thread of which the most is unexplained, with that and all that it waited, ns.
 fn most(record: &Record) -> Option<(u64, u64, &ThreadEvidence)> {
     // Only from when on samples count the others are known.
-    let counted =
-        |thread: &ThreadEvidence| Some(thread.run_delay_ns?.saturating_sub(thread.warmup_delay_ns.unwrap_or(0)));
+    // What it waited for behind the last sample, until it ended, is none of the measurement.
+    let counted = |thread: &ThreadEvidence| {
+        let since_warmup = thread.run_delay_ns?.saturating_sub(thread.warmup_delay_ns.unwrap_or(0));
+        Some(since_warmup.min(record.elapsed_ns))
+    };
     let measuring = record.quality.threads.iter().filter(|thread| !thread.helper);
     let told = measuring.filter_map(|thread| Some((thread, counted(thread)?)));
     let weighed = told.map(|(thread, delay)| (delay.saturating_sub(explained(record, thread)), delay, thread));

@@ -1,6 +1,7 @@
 //! Late samples and long waits, with what each was lost to: the data of tables, texts and pages.
 
 mod causes;
+mod jobs;
 mod spikes;
 mod told;
 
@@ -31,6 +32,9 @@ pub struct Worst {
     pub since_start_ns: u64,
     /// Where it came.
     pub cpu: u32,
+    /// Whether it is a period of a program in which that began no job.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub missed: bool,
     /// Whether events of that time were lost.
     pub lost: bool,
     /// Whether all of that time was recorded on its CPU.
@@ -116,7 +120,8 @@ impl Worst {
             ns: window.end.saturating_sub(window.begin),
             at_ns: window.begin,
             since_start_ns,
-            cpu: window.cpu,
+            cpu: found.cpu,
+            missed: false,
             lost: has(Cause::Lost),
             covered: !has(Cause::Untraced),
             chain: steps(&found.chain, since),
@@ -220,7 +225,7 @@ fn lanes(found: &Explained, since: impl Fn(u64) -> i64) -> Vec<Lane> {
             _ => lane.stretches.push(Stretch { from, to, kind }),
         }
     }
-    lanes.sort_by_key(|lane| (lane.cpu != found.window.cpu, lane.cpu));
+    lanes.sort_by_key(|lane| (lane.cpu != found.cpu, lane.cpu));
     lanes
 }
 

@@ -1,6 +1,6 @@
 //! Why the largest samples of a cell were late, from the trace that was recorded meanwhile.
 
-use super::{Causes, Worst};
+use super::{Causes, Worst, jobs};
 use crate::words;
 use anyhow::Result;
 use latido_model::{
@@ -13,7 +13,7 @@ use latido_model::{
 };
 use latido_trace::{
     events::Class,
-    explain::{Explained, Window, explain},
+    explain::{Begins, Explained, Window, explain},
     file::{Buffer, Trace},
 };
 use serde::Serialize;
@@ -51,6 +51,9 @@ pub struct Spikes {
     pub evidence: &'static str,
     /// What was asked for.
     pub asked: Asked,
+    /// Of a program's jobs: how many were missed and late, and what made them so, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<String>,
     /// The samples, the largest first.
     pub spikes: Vec<Worst>,
     /// What all of them were lost to, the most first.
@@ -100,7 +103,7 @@ pub fn of_cell(
     let Some(how) = late::explainable(&cell.cell.probe.name) else {
         let probe = &cell.cell.probe.name;
         return Ok(Err(format!(
-            "samples of `{probe}` are no times of one thread; wakeup, interrupt and gap can be explained"
+            "samples of `{probe}` are no times of one thread; wakeup, interrupt, gap and task can be explained"
         )));
     };
     if record.quality.trace.is_none() {
@@ -130,24 +133,33 @@ fn spikes(
 ) -> Spikes {
     let window = |one: &Late| {
         let begin = one.end_ns.saturating_sub(one.ns);
-        Some(Window { begin, end: one.end_ns, pid: one.tid?, cpu: one.cpu, slept: how.slept })
+        Some(Window { begin, end: one.end_ns, pid: one.tid?, cpu: one.cpu, begins: begins(how.begins) })
     };
     let windows: Vec<Window> = chosen.samples.iter().filter_map(window).collect();
     let (mut explained, _) = explain(trace, buffer, &windows);
     for one in &mut explained {
-        let since_start = chosen.samples.iter().find(|late| window(late) == Some(one.window)).map(|late| late.at_ns);
-        told_by_record(one, since_start, &record.quality);
+        let late = chosen.samples.iter().find(|late| window(late) == Some(one.window));
+        told_by_record(one, late.map(|late| late.at_ns), &record.quality);
+        if let Some(late) = late.filter(|_| how.begins == late::Begins::Job) {
+            if late.missed {
+                one.of_an_earlier_job();
+            }
+            jobs::usual(record, late).into_iter().for_each(|usual| one.own_beyond(usual, late.missed));
+        }
         if how.by_timer {
             one.woken_by_timer();
         }
     }
     let class = class(&cell.cell);
     let told = |one: &Late| {
-        let window = window(one)?;
-        let found: &Explained = explained.iter().find(|found| found.window == window)?;
-        Some(Worst::of(class, task(trace, found, one.thread), one.at_ns, found))
+        let whole = window(one)?;
+        let same = |found: &&Explained| (found.window.begin, found.window.pid) == (whole.begin, whole.pid);
+        let found = explained.iter().filter(same).find(|found| one.missed || found.window == whole)?;
+        let class = if how.begins == late::Begins::Job { jobs::class(record, one) } else { class };
+        Some(Worst { missed: one.missed, ..Worst::of(class, task(trace, found, one.thread), one.at_ns, found) })
     };
     let told: Vec<Worst> = chosen.samples.iter().filter_map(told).collect();
+    let jobs = if how.begins == late::Begins::Job { jobs::sentences(record, &told) } else { Vec::new() };
     let recorded = record.quality.trace.as_ref();
     Spikes {
         cell: format!("cell {}, {}", cell.number, cell.cell.probe.name),
@@ -158,6 +170,7 @@ fn spikes(
             above_limit: chosen.above,
             most: late::MOST,
         },
+        jobs,
         spikes: told,
         causes: Causes::of(explained.iter()),
         lost_events: recorded.map_or(0, |recorded| recorded.lost()),
@@ -178,7 +191,7 @@ pub(super) fn told_by_record(one: &mut Explained, since_start: Option<u64>, evid
         one.idle_exits_within(AWAKE_NS);
     }
     let Some(since_start) = since_start else { return };
-    let (end, cpu) = (one.window.end, one.window.cpu);
+    let (end, cpu) = (one.window.end, one.cpu);
     one.standstills(STANDSTILL_NS, |from, to| {
         let at = |time: u64| since_start.saturating_sub(end.saturating_sub(time));
         let touched = evidence.timeline.iter().filter(|second| {
@@ -189,6 +202,14 @@ pub(super) fn told_by_record(one: &mut Explained, since_start: Option<u64>, evid
         // Stolen time is counted in steps of a tick.
         touched.map(|second| second.most().steal_ns).fold(0, u64::saturating_add) >= to.saturating_sub(from) / 2
     });
+}
+
+fn begins(begins: late::Begins) -> Begins {
+    match begins {
+        late::Begins::Asleep => Begins::Asleep,
+        late::Begins::Reading => Begins::Reading,
+        late::Begins::Job => Begins::Job,
+    }
 }
 
 /// A measuring thread by the name that the kernel has of it, `latido/0-150`, as all other tasks are told: of its events, else of

@@ -2,19 +2,28 @@
 
 use super::*;
 use latido_trace::{
-    explain::{Slice, Window},
+    explain::{Begins, Slice, Window},
     pairing::Segment,
 };
 
 fn explained(slices: Vec<Slice>) -> Explained {
     Explained {
-        window: Window { begin: 0, end: slices.last().map_or(100, |last| last.end), pid: 1, cpu: 0, slept: true },
+        window: Window {
+            begin: 0,
+            end: slices.last().map_or(100, |last| last.end),
+            pid: 1,
+            cpu: 0,
+            begins: Begins::Asleep,
+        },
         name: None,
         slices,
         segments: Vec::new(),
         excerpt: Vec::new(),
         omitted: 0,
         chain: Chain::default(),
+        awaited: Vec::new(),
+        cpu: 0,
+        faults: None,
     }
 }
 
@@ -40,9 +49,9 @@ fn causes_add_up_over_samples() {
 fn a_guest_that_was_stopped_is_not_leaving_idle() {
     use latido_model::record::{Evidence, Second};
     use latido_trace::explain::Line;
-    let told = |held: bool, steal_ns: u64, event: Option<u64>| {
+    let of = |cause: Cause, held: bool, steal_ns: u64, event: Option<u64>| {
         let mut one = explained(vec![
-            Slice { begin: 0, end: 11_900_000, cause: Cause::IdleExit },
+            Slice { begin: 0, end: 11_900_000, cause },
             Slice { begin: 11_900_000, end: 11_910_000, cause: Cause::Itself },
         ]);
         one.chain.waking = Some(11_900_000);
@@ -52,10 +61,22 @@ fn a_guest_that_was_stopped_is_not_leaving_idle() {
         spikes::told_by_record(&mut one, Some(5_500_000_000), &evidence);
         one.slices[0].cause.clone()
     };
+    let told = |held, steal_ns, event| of(Cause::IdleExit, held, steal_ns, event);
     assert_eq!(told(true, 0, None), Cause::NoInterruptIdle);
     assert_eq!(told(true, 10_000_000, None), Cause::Standstill);
     assert_eq!(told(true, 10_000_000, Some(4_000_000)), Cause::NoInterruptIdle, "the other CPU went on");
     assert_eq!(told(false, 0, None), Cause::IdleExit, "the trace's own bound is another");
+    // It may have been stopped in a handler: then nobody knows which of the two took so long.
+    let timer = || Cause::Interrupt("local_timer".into());
+    let both = of(timer(), true, 10_000_000, None);
+    assert_eq!(both, Cause::HandlerOrStandstill(Box::new(timer())));
+    let words = told::said(&both);
+    assert!(
+        words.starts_with("interrupt local_timer, or the hypervisor in it") && told::kind(&both) == "hard",
+        "{words}"
+    );
+    assert_eq!(of(timer(), true, 0, None), timer());
+    assert_eq!(of(timer(), true, 10_000_000, Some(4_000_000)), timer(), "the other CPU went on");
 }
 
 /// So many causes that one would be left over are all named; more are told together.
@@ -77,7 +98,7 @@ fn lanes_are_drawn_as_finely_as_can_be_seen() {
     let owner = |at: u64| if at.is_multiple_of(2) { Owner::Idle } else { Owner::Task(7) };
     let segment =
         |cpu, at: u64| Segment { cpu, begin: at * 100, end: at * 100 + 100, owner: owner(at), task: None, came: 0 };
-    found.window.cpu = 1;
+    found.cpu = 1;
     found.segments = (0..10_000).flat_map(|at| [segment(0, at), segment(1, at)]).collect();
     let lanes = Worst::of(Class::Fair, "a-1".into(), 0, &found).lanes;
     assert_eq!(lanes.iter().map(|lane| lane.cpu).collect::<Vec<_>>(), [1, 0]);

@@ -1,6 +1,10 @@
 //! Causes in words, and how they are drawn.
 
+use crate::words;
 use latido_trace::explain::Cause;
+
+/// What a program does in a job, as long as it usually does.
+pub const OWN: &str = "its own execution";
 
 /// A cause in words.
 pub fn said(cause: &Cause) -> String {
@@ -18,10 +22,23 @@ pub fn said(cause: &Cause) -> String {
         Cause::NotByTimer(name) => format!("asleep until {name} woke it, not its timer"),
         Cause::NoInterruptIdle => "no interrupt came while idle (hypervisor, firmware, idle exit)".into(),
         Cause::Standstill => "the hypervisor stopped the machine (time was stolen, and no CPU wrote an event)".into(),
+        Cause::HandlerOrStandstill(handler) => {
+            format!("{}, or the hypervisor in it (time was stolen, and no CPU wrote an event)", said(handler))
+        }
         Cause::InterProcessor => "message between CPUs".into(),
         Cause::Migration => "migration".into(),
         Cause::Lock => "waiting for a lock of the kernel".into(),
         Cause::Blocked => "blocked in the kernel".into(),
+        Cause::Awaits(name) => format!("waiting until {name} woke it"),
+        Cause::Inverted(name, rival) => format!("waiting for {name}, which {rival} kept from its CPU"),
+        Cause::OwnTimer => "asleep by its own timer, which was set for then".into(),
+        Cause::Asleep => "asleep".into(),
+        Cause::Own => OWN.into(),
+        Cause::Beyond { usual_ns, faults } => {
+            let usual = words::value(*usual_ns as f64, "ns");
+            let faulting = if *faults { ", with page faults," } else { "" };
+            format!("its own execution{faulting} beyond its median of {usual}")
+        }
         Cause::Stopped => "stopped".into(),
         Cause::Throttled => "throttled".into(),
         Cause::Itself => "its own way back".into(),
@@ -37,7 +54,8 @@ pub fn kind(cause: &Cause) -> &'static str {
     match cause {
         Cause::Nmi | Cause::Interrupt(_) => "hard",
         Cause::Soft(_) => "soft",
-        Cause::Itself => "self",
+        Cause::HandlerOrStandstill(handler) => kind(handler),
+        Cause::Itself | Cause::Own | Cause::Beyond { .. } => "self",
         Cause::Task(..) | Cause::Migration => "task",
         Cause::NoInterrupt(_)
         | Cause::InterruptsOff(_)
@@ -49,9 +67,11 @@ pub fn kind(cause: &Cause) -> &'static str {
         | Cause::Standstill
         | Cause::Lock
         | Cause::Blocked
+        | Cause::Awaits(_)
+        | Cause::Inverted(..)
         | Cause::Stopped
         | Cause::Throttled => "off",
-        Cause::IdleExit | Cause::InterProcessor => "idle",
+        Cause::IdleExit | Cause::InterProcessor | Cause::OwnTimer | Cause::Asleep => "idle",
         Cause::Lost | Cause::Untraced | Cause::TooMany | Cause::Unexplained => "lost",
     }
 }

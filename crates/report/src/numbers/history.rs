@@ -14,6 +14,9 @@ use latido_statistics::{
 use serde::Serialize;
 use table::TextColumn;
 
+/// So many values show whether each keeps a part of the one before it.
+const DEPENDENCE: u64 = 30;
+
 /// A value and what it is of: a night, a commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
@@ -42,6 +45,8 @@ pub struct History {
     pub segments: Vec<Segment>,
     /// The changes, in order of time.
     pub changes: Vec<Change>,
+    /// How the values rise or fall steadily, where that explains them better than changes of level; there are none then.
+    pub drift: Option<Drift>,
     /// How many of the newest values lie above all values before them since the last change, where these are too few for a change;
     /// 0 where the newest value does not.
     pub standing_out: u64,
@@ -85,11 +90,30 @@ pub struct Change {
     pub ratio: Option<f64>,
 }
 
+/// A steady rise or fall.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Drift {
+    /// From each value to the next: a difference, or a ratio where ratios were asked for.
+    pub each: f64,
+    /// From the first to the last, likewise.
+    pub whole: f64,
+    /// Whether it rises.
+    pub rises: bool,
+}
+
+impl Drift {
+    fn of(slope: f64, count: usize, scale: Scale) -> Self {
+        let whole = slope * count.saturating_sub(1) as f64;
+        let taken = |step: f64| if scale == Scale::Ratio { step.exp() } else { step };
+        Self { each: taken(slope), whole: taken(whole), rises: slope > 0.0 }
+    }
+}
+
 /// What the newest change says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The newest segment is higher than the one before it.
+    /// The newest segment is higher than the one before it, or the values rise steadily.
     Worse,
     /// Too few values to find any change, or newest values that stand out and are too few for one.
     Undecided,
@@ -108,7 +132,7 @@ pub fn of(points: &[Point], scale: Scale, unit: Kind) -> Result<History, Refusal
         Scale::Ratio => values.iter().map(|value| value.ln()).collect(),
         Scale::Difference => values.clone(),
     };
-    let (Changes { changes: found, kept }, refused) = match changes(&taken) {
+    let (Changes { changes: found, kept, drift }, refused) = match changes(&taken) {
         Ok(found) => (found, None),
         Err(few @ Refusal::TooSmall { .. }) => (Changes::default(), Some(few.to_string())),
         Err(refusal) => return Err(refusal),
@@ -134,15 +158,19 @@ pub fn of(points: &[Point], scale: Scale, unit: Kind) -> Result<History, Refusal
         })
         .collect();
     let standing_out = standing_out(values.get(cuts.last().copied().unwrap_or(0)..).unwrap_or_default());
+    let drift = drift.map(|slope| Drift::of(slope, points.len(), scale));
+    let standing_out = if drift.is_some() { 0 } else { standing_out };
     let outcome = match (changes.last(), &refused) {
         (_, Some(_)) => Outcome::Undecided,
+        _ if drift.is_some_and(|drift| drift.rises) => Outcome::Worse,
         (Some(newest), _) if newest.difference > 0.0 => Outcome::Worse,
         _ if standing_out > 0 => Outcome::Undecided,
         _ => Outcome::NotWorse,
     };
     let count = points.len() as u64;
     let shortest = SEGMENT;
-    Ok(History { unit, scale, level: LEVEL, shortest, count, kept, segments, changes, standing_out, outcome, refused })
+    let level = LEVEL;
+    Ok(History { unit, scale, level, shortest, count, kept, segments, changes, drift, standing_out, outcome, refused })
 }
 
 /// How many of the newest values, fewer than a change takes, lie above all others of their segment: the most that do. Of values that
@@ -179,6 +207,31 @@ impl History {
         format!(
             "the {newest} cannot be judged yet: {they} above all {what}s before{since}, and a change takes {shortest}"
         )
+    }
+
+    /// `the values rise steadily, by 1.9 % from each to the next and to 2.1 times in all: no night of change`.
+    pub fn drifts(&self, what: &str, difference: impl Fn(f64) -> String) -> Option<String> {
+        let drift = self.drift?;
+        let (each, whole) = match self.scale {
+            Scale::Ratio => {
+                (format!("{} %", number(100.0 * (drift.each - 1.0).abs())), format!("to {} times", number(drift.whole)))
+            }
+            Scale::Difference => (difference(drift.each.abs()), format!("by {}", difference(drift.whole.abs()))),
+        };
+        let way = if drift.rises { "rise" } else { "fall" };
+        Some(format!(
+            "the {what}s {way} steadily, by {each} from each to the next and {whole} in all: no single {what} is a change"
+        ))
+    }
+
+    /// A caution where changes were found among few values.
+    pub fn doubt(&self) -> Option<String> {
+        let few = self.count < DEPENDENCE && self.kept == 0.0 && !self.changes.is_empty();
+        few.then(|| {
+            format!(
+                "fewer than {DEPENDENCE} values do not show whether each depends on the one before it: if they do, a change may be chance"
+            )
+        })
     }
 
     /// What a person is shown.
@@ -224,6 +277,9 @@ impl History {
             );
             lines.extend(hang("dependence:", Paint::Dim, &text, style));
         }
+        if let Some(text) = self.doubt() {
+            lines.extend(hang("note:", Paint::Dim, &text, style));
+        }
         lines.extend(self.verdict(style));
         lines.join("\n") + "\n"
     }
@@ -233,7 +289,13 @@ impl History {
             (Outcome::Undecided, why) => {
                 ("undecided:", Paint::Warn, why.clone().unwrap_or_else(|| self.newest_stand_out("value")))
             }
-            (Outcome::Worse, _) => ("worse:", Paint::Bad, "the newest change is one to higher values".into()),
+            (Outcome::Worse, _) => {
+                let drift = self.drifts("value", |value| self.unit.text(value));
+                ("worse:", Paint::Bad, drift.unwrap_or_else(|| "the newest change is one to higher values".into()))
+            }
+            (Outcome::NotWorse, _) if self.drift.is_some() => {
+                ("not worse:", Paint::Good, self.drifts("value", |value| self.unit.text(value)).unwrap_or_default())
+            }
             (Outcome::NotWorse, _) if self.changes.is_empty() => (
                 "not worse:",
                 Paint::Good,
@@ -242,5 +304,30 @@ impl History {
             (Outcome::NotWorse, _) => ("not worse:", Paint::Good, "the newest change is one to lower values".into()),
         };
         hang(label, tone, &text, style)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Latencies that rise by 5 % a night are worse, and no night of them is a change; few values bring a caution.
+    #[test]
+    fn a_steady_rise_is_worse() {
+        let points = |value: &dyn Fn(usize) -> f64| -> Vec<Point> {
+            let noise = |at: usize| 1.0 + 0.03 * ((at * 7 % 5) as f64 - 2.0);
+            (0..40).map(|at| Point { label: at.to_string(), value: value(at) * noise(at) }).collect()
+        };
+        let style = Style { width: 200, color: false };
+        let of = |value: &dyn Fn(usize) -> f64| of(&points(value), Scale::Ratio, Kind::AsGiven).unwrap();
+        let rise = of(&|at| 20.0 * 1.05_f64.powi(at as i32));
+        assert_eq!((rise.outcome, rise.changes.len(), rise.standing_out), (Outcome::Worse, 0, 0));
+        let text = rise.text("nights", style);
+        assert!(text.contains("worse: the values rise steadily, by 5"), "{text}");
+        let fall = of(&|at| 20.0 / 1.05_f64.powi(at as i32));
+        assert_eq!(fall.outcome, Outcome::NotWorse);
+        assert!(fall.text("nights", style).contains("not worse: the values fall steadily, by 4"), "{fall:?}");
+        let step = of(&|at| if at < 20 { 20.0 } else { 40.0 });
+        assert!(step.drift.is_none() && step.changes.len() == 1 && step.doubt().is_none(), "{step:?}");
     }
 }

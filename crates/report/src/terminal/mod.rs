@@ -187,6 +187,9 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
     if run.cells.iter().any(can_be_explained) {
         let command = format!("latido trace explain {}", run.meta.id);
         lines.push(format!("{} $ {command}", paint("why: ", Paint::Dim, style)));
+    } else if run.cells.iter().any(has_late_jobs) {
+        let text = "the same command with --explain says what made the late and missed periods so";
+        lines.extend(hang("why:", Paint::Dim, text, style));
     }
     lines
 }
@@ -195,6 +198,14 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
 fn can_be_explained(cell: &StoredCell) -> bool {
     let traced = cell.record().is_some_and(|record| record.attachments.iter().any(|name| name == TRACE));
     traced && explainable(&cell.cell.probe.name).is_some()
+}
+
+/// Whether a watched program had late or missed periods, and no trace tells why.
+fn has_late_jobs(cell: &StoredCell) -> bool {
+    let watched = cell.cell.probe.name == "task" && cell.cell.conditions.explain.is_none();
+    let late =
+        |record: &Record| record.series.iter().filter_map(|one| one.slots).any(|slots| slots.late + slots.missed > 0);
+    watched && cell.record().is_some_and(late)
 }
 
 /// What stands in the way, and the command to try next, which is never broken.

@@ -39,6 +39,7 @@ impl Spikes {
         let many = words::many(self.spikes.len() as u64, "late sample");
         let title = format!("{}: {many} explained, by {}", self.cell, self.evidence);
         let mut lines = vec![paint(&title, Paint::Bold, style)];
+        lines.extend(self.jobs.iter().flat_map(|text| hang("  -", Paint::Plain, text, style)));
         lines.extend(self.notes().iter().flat_map(|note| hang("  note:", Paint::Warn, &format!(" {note}"), style)));
         if !self.causes.0.is_empty() {
             lines.push(String::new());
@@ -53,7 +54,8 @@ impl Worst {
     pub fn line(&self, style: Style) -> Vec<String> {
         let at = words::value(self.since_start_ns as f64, "ns");
         let late = words::value(self.ns as f64, "ns");
-        let head = format!("  {late} at {at} on CPU {}, {} ({})", self.cpu, self.task, self.class);
+        let missed = if self.missed { "missed, " } else { "" };
+        let head = format!("  {missed}{late} at {at} on CPU {}, {} ({})", self.cpu, self.task, self.class);
         let mut causes: Vec<String> = self.causes.iter().take(CAUSES).map(|piece| piece.text(self.ns)).collect();
         if let Some(more) = self.causes.len().checked_sub(CAUSES).filter(|more| *more > 0) {
             causes.push(words::many(more as u64, "smaller one"));

@@ -19,7 +19,7 @@ use latido_trace::{
     bytes::Endian,
     calls::{self, Machine},
     events::{Above, Call, Class, Events, Happened, Off},
-    explain::{Explained, Window, explain, interrupt, named},
+    explain::{Begins, Explained, Window, explain, interrupt, named},
     file::{Buffer, Described, Packing, Trace},
     pairing::{Definition, Owner, Pairing, Sink, Why, pair},
     recorded::Recorded,
@@ -312,7 +312,7 @@ fn worst(
         end: worst.end,
         pid: worst.pid,
         cpu: worst.cpu,
-        slept: true,
+        begins: Begins::Asleep,
     };
     let windows: Vec<Window> = all.iter().map(|(_, worst)| window(worst)).collect();
     if windows.is_empty() {

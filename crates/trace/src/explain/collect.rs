@@ -1,7 +1,7 @@
 //! What happened in windows, kept as the trace goes by.
 
 use super::{
-    Chain, Explained, Line, Names, Window, cut,
+    Awaited, Begins, Chain, Explained, Line, Names, Window, cut,
     scene::{Excerpt, MOST_SEGMENTS, Record, Scene, Turn, Waker},
     wakers,
 };
@@ -23,6 +23,8 @@ pub(super) struct Collect<'t> {
     formats: BTreeMap<u16, &'t Format>,
     /// The numbers of `contention_begin` and `contention_end`, and where a record tells who wrote it and in what context.
     contention: [Option<u16>; 2],
+    /// The number of `page_fault_user`, where the kernel has it.
+    fault: Option<u16>,
     pid: Option<Number>,
     flags: Option<Number>,
     events: Events,
@@ -37,11 +39,31 @@ pub(super) struct Collect<'t> {
     longest: u64,
     /// What became of each thread last, before its window.
     before: BTreeMap<i32, Vec<(u64, Turn)>>,
+    /// Where each of them was last.
+    homes: BTreeMap<i32, u32>,
+    /// The scenes of jobs of which nobody knows yet who had their CPU at the end.
+    open: Vec<usize>,
     /// What each CPU is at.
     wakers: Vec<Waker>,
+    /// The event of a timer's setting, and when each timer that was set must be served, ns on its own clock. Only jobs need it.
+    set: Option<Set>,
+    due: BTreeMap<u64, u64>,
     /// Since when the scheduler has put off real-time tasks, by CPU.
     put_off: BTreeMap<u32, u64>,
 }
+
+/// `hrtimer_start`, and where a record has the timer and its expiry.
+#[derive(Clone, Copy, Debug)]
+struct Set {
+    id: u16,
+    timer: Number,
+    expires: Number,
+}
+
+/// So many timers are kept: more are set at once by no sound trace.
+const MOST_TIMERS: usize = 1 << 16;
+/// A timer's clock is that of the trace where what it read then is not further from the event than this, ns.
+const NEAR: u64 = 10_000_000;
 
 /// In `common_flags`: written in a hard interrupt, in a soft one (`enum trace_flag_type`, include/linux/trace_events.h).
 const HARD: i64 = 0x08;
@@ -75,8 +97,14 @@ impl<'t> Collect<'t> {
             found.map(|one| one.format.id)
         };
         let preemptirq = has("preemptirq", "irq_disable").is_some();
+        let start = all.iter().find(|one| one.system == "timer" && one.format.name == "hrtimer_start");
+        let set = start.filter(|_| windows.iter().any(|window| window.begins == Begins::Job)).and_then(|one| {
+            let number = |name| one.format.number(name, endian);
+            Some(Set { id: one.format.id, timer: number("hrtimer")?, expires: number("expires")? })
+        });
         Self {
             formats: all.iter().map(|one| (one.format.id, &one.format)).collect(),
+            fault: has("exceptions", "page_fault_user"),
             contention: [has("lock", "contention_begin"), has("lock", "contention_end")],
             pid: all.first().and_then(|one| one.format.number("common_pid", endian)),
             flags: all.first().and_then(|one| one.format.number("common_flags", endian)),
@@ -87,7 +115,11 @@ impl<'t> Collect<'t> {
             over: 0,
             longest,
             before,
+            homes: BTreeMap::new(),
+            open: Vec::new(),
             wakers: Vec::new(),
+            set,
+            due: BTreeMap::new(),
             put_off: BTreeMap::new(),
         }
     }
@@ -101,6 +133,8 @@ impl<'t> Collect<'t> {
         while let Some(next) =
             self.scenes.get_mut(self.begun).filter(|next| next.window.begin <= end.saturating_add(MARGIN))
         {
+            next.home = self.homes.get(&next.window.pid).copied().filter(|_| next.window.begins == Begins::Job);
+            self.open.extend(next.home.map(|_| self.begun));
             next.turns = self.before.get(&next.window.pid).cloned().unwrap_or_default();
             next.put_off = self.put_off.iter().map(|(cpu, since)| (*since, *cpu, true)).collect();
             self.over = self.over.max(next.window.end);
@@ -120,6 +154,7 @@ impl<'t> Collect<'t> {
 
     pub fn explained(self, mut names: Names<'_>) -> Vec<Explained> {
         let (formats, events, endian) = (&self.formats, &self.events, self.endian);
+        let has_faults = self.fault.is_some();
         let line = |record: &Record| {
             let Record { time, cpu, bytes } = record;
             let text = match formats.is_empty() {
@@ -131,10 +166,13 @@ impl<'t> Collect<'t> {
         let explained = |scene: Scene| {
             let (slices, mut chain) = (cut::slices(&scene, &mut names), chain(&scene, &mut names));
             chain.merely_slept = chain.waking.is_some_and(|waking| wakers::merely_slept(&slices, waking));
+            let awaited = awaited(&scene, &mut names);
             let excerpt = scene.excerpt.iter().filter_map(line).collect();
+            let cpu = scene.home.unwrap_or(scene.window.cpu);
+            let faults = has_faults.then_some(scene.faults);
             let Scene { window, segments, excerpt: Excerpt { omitted, .. }, .. } = scene;
             let name = names.name(window.pid);
-            Explained { window, name, slices, segments, excerpt, omitted, chain }
+            Explained { window, name, slices, segments, excerpt, omitted, chain, awaited, cpu, faults }
         };
         self.scenes.into_iter().map(explained).collect()
     }
@@ -165,9 +203,10 @@ impl<'t> Collect<'t> {
         let by =
             flags.filter(|flags| flags & (HARD | SOFT) == 0).and_then(|_| self.task_of(record)).filter(|by| *by > 0);
         for scene in self.at(time, time) {
-            let Window { pid: me, begin, end, slept, .. } = scene.window;
-            if slept && me == pid && (begin..=end).contains(&time) {
-                scene.woken.get_or_insert((time, waker, by));
+            let Window { pid: me, begin, end, begins, .. } = scene.window;
+            let counts = begins != Begins::Reading && me == pid && (begin..=end).contains(&time);
+            if counts && scene.wakings.len() < MOST_SEGMENTS {
+                scene.wakings.push((time, waker, by));
             }
         }
         self.turn(time, pid, Turn::Waking(cpu));
@@ -187,6 +226,18 @@ impl<'t> Collect<'t> {
             let room = |scene: &&mut Scene| scene.put_off.len() < MOST_SEGMENTS;
             self.at(time, time).filter(room).for_each(|scene| scene.put_off.push((time, cpu, puts_off)));
         }
+    }
+
+    /// This task had that CPU.
+    fn had(&mut self, time: u64, cpu: u32, pid: i32) {
+        let Self { open, scenes, .. } = self;
+        open.retain(|at| match scenes.get_mut(*at) {
+            Some(scene) if time > scene.window.end && scene.home == Some(cpu) => {
+                scene.next = Some(pid);
+                false
+            }
+            _ => true,
+        });
     }
 
     /// A task begins to wait for a lock of the kernel, or has it.
@@ -218,6 +269,9 @@ impl Sink for Collect<'_> {
         if let Some(happened) = happened {
             match happened {
                 Happened::Switch { from, state, to } => {
+                    for pid in [from.pid, to.pid].iter().filter(|pid| self.before.contains_key(pid)) {
+                        self.homes.insert(*pid, cpu);
+                    }
                     self.turn(time, from.pid, Turn::Out(*state));
                     self.turn(time, to.pid, Turn::In(cpu));
                     self.chosen(time, cpu, (from, *state, to));
@@ -233,11 +287,21 @@ impl Sink for Collect<'_> {
                     };
                     self.waker(cpu).into_iter().for_each(ended);
                 }
-                Happened::Expired { .. } => self.waker(cpu).into_iter().for_each(|waker| waker.expired = Some(time)),
+                Happened::Expired { timer, now } => {
+                    let same_clock = now.cast_unsigned().abs_diff(time) < NEAR;
+                    let due = self.due.remove(timer).filter(|_| same_clock);
+                    self.waker(cpu).into_iter().for_each(|waker| (waker.expired, waker.due) = (Some(time), due));
+                }
                 Happened::Wakeup(task) | Happened::New(task) => self.turn(time, task.pid, Turn::Woken),
                 Happened::Migrated { pid, to, .. } => self.turn(time, *pid, Turn::Moved(*to)),
                 _ => {}
             }
+        }
+        if let Some(set) = self.set.filter(|set| self.events.id(record) == Some(set.id))
+            && let (Some(timer), Some(expires)) = (set.timer.of(record), set.expires.of(record))
+            && (self.due.len() < MOST_TIMERS || self.due.contains_key(&timer.cast_unsigned()))
+        {
+            self.due.insert(timer.cast_unsigned(), expires.cast_unsigned());
         }
         if let Some(id) = self.events.id(record)
             && let Some(at) = self.contention.iter().position(|one| *one == Some(id))
@@ -245,9 +309,22 @@ impl Sink for Collect<'_> {
         {
             self.contention(time, pid, at == 0);
         }
+        if let Some(me) = self.task_of(record).filter(|_| self.fault.is_some() && self.events.id(record) == self.fault)
+        {
+            let mine =
+                |scene: &&mut Scene| scene.window.pid == me && (scene.window.begin..=scene.window.end).contains(&time);
+            self.at(time, time).filter(mine).for_each(|scene| scene.faults += 1);
+        }
         // A switch is written by who leaves.
         let switches = matches!(happened, Some(Happened::Switch { .. }));
         let running = self.task_of(record).filter(|pid| *pid > 0 && !switches);
+        let left = match happened {
+            Some(Happened::Switch { from, .. }) => Some(from.pid),
+            _ => running,
+        };
+        if let Some(pid) = left.filter(|_| !self.open.is_empty()) {
+            self.had(time, cpu, pid);
+        }
         let to_give_way =
             self.flags.filter(|_| !switches).and_then(|flags| flags.of(record)).map(|flags| flags & GIVE_WAY != 0);
         for scene in self.at(time, time) {
@@ -277,9 +354,15 @@ impl Sink for Collect<'_> {
     }
 }
 
+/// The tasks that a job waited for.
+fn awaited(scene: &Scene, names: &mut Names<'_>) -> Vec<Awaited> {
+    let all = cut::awaited(scene);
+    all.into_iter().map(|(begin, end, pid)| Awaited { begin, end, pid, name: names.task(pid).0 }).collect()
+}
+
 /// How a thread came back, as far as events tell.
 fn chain(scene: &Scene, names: &mut Names<'_>) -> Chain {
-    let Some((waking, waker, by)) = scene.woken else { return Chain::default() };
+    let Some((waking, waker, by)) = scene.woken() else { return Chain::default() };
     let by = by.filter(|by| *by != scene.window.pid).map(|pid| {
         let (name, priority) = names.task(pid);
         super::Waker { pid, name, class: priority.class(), on_cpu: None }

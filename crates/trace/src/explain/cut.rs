@@ -1,7 +1,7 @@
 //! A window, cut into slices.
 
 use super::{
-    Cause, Names, Slice,
+    Begins, Cause, Names, Slice,
     scene::{MOST_SEGMENTS, Scene, Turn, Waker},
 };
 use crate::{
@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 enum At {
     /// It sleeps until its timer is handled.
     Sleeps,
+    /// It sleeps before a job, until a timer is due or somebody wakes it.
+    Rests,
     /// It was woken, by that CPU; whether it is among those that may run yet.
     Woken { by: u32, queued: Option<u64> },
     /// It runs.
@@ -56,6 +58,12 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
                 continue;
             }
             slices.push(at, begin, uncovered.clone());
+            if is_left_out(scene, &stretch, segment) {
+                let ran = Segment { owner: Owner::Task(scene.window.pid), ..*segment };
+                slices.push(begin, end, cause(scene, &stretch, &ran, mine, names));
+                at = end;
+                continue;
+            }
             // Some kernels leave out the switch away from the idle task: who writes an event runs.
             let writes = |(time, cpu, _): &&(u64, u32, i32)| *cpu == stretch.cpu && *time >= begin && *time <= end;
             let writer = scene.running.iter().find(writes).filter(|_| segment.owner == Owner::Idle);
@@ -93,6 +101,21 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
     behind_the_end(scene, names, slices)
 }
 
+/// Whether a job that could run had the CPU that seems idle: some kernels leave out the switch away from the idle task, and the next
+/// that writes an event there, or leaves it, is the job's thread.
+fn is_left_out(scene: &Scene, stretch: &Stretch, segment: &Segment) -> bool {
+    if scene.window.begins != Begins::Job || segment.owner != Owner::Idle {
+        return false;
+    }
+    let here = |time: u64, cpu: u32| cpu == stretch.cpu && time >= segment.begin.max(stretch.begin);
+    let writes = scene.running.iter().find(|(time, cpu, _)| here(*time, *cpu)).map(|(time, _, pid)| (*time, *pid));
+    let leaves = scene.left.iter().find(|(time, cpu, ..)| here(*time, *cpu)).map(|(time, _, pid, _)| (*time, *pid));
+    let behind = scene.next.filter(|_| scene.home == Some(stretch.cpu));
+    let next = writes.into_iter().chain(leaves).min().map(|(_, pid)| pid).or(behind);
+    let may_run = matches!(stretch.at, At::Woken { queued: Some(_), .. } | At::Runs);
+    may_run && next == Some(scene.window.pid)
+}
+
 /// Of each time at which a task got a CPU the task that left it then, by the switch that ended this.
 fn leavers(scene: &Scene) -> BTreeMap<(u32, u64), i32> {
     let came = scene.segments.iter().filter(|segment| segment.came != 0);
@@ -101,7 +124,7 @@ fn leavers(scene: &Scene) -> BTreeMap<(u32, u64), i32> {
 
 /// What lies between the event of an interrupt's end and the waking that is still in it is that interrupt's.
 fn behind_the_end(scene: &Scene, names: &Names<'_>, slices: Slices) -> Vec<Slice> {
-    let Some((waking, Waker { behind: Some((_, above, ended)), .. }, _)) = scene.woken else { return slices.0 };
+    let Some((waking, Waker { behind: Some((_, above, ended)), .. }, _)) = scene.woken() else { return slices.0 };
     let mut all = Slices(Vec::new());
     for Slice { begin, end, cause } in slices.0 {
         let waits =
@@ -143,11 +166,12 @@ impl Slices {
 /// What the thread was at, from the begin of its window to the end.
 fn stretches(scene: &Scene) -> Vec<Stretch> {
     let window = scene.window;
-    let begun = if window.slept { At::Sleeps } else { At::Runs };
-    let (mut at, mut cpu, mut since) = (begun, window.cpu, window.begin);
+    let begun = if window.begins == Begins::Reading { At::Runs } else { At::Sleeps };
+    let back = window.begins == Begins::Asleep;
+    let (mut at, mut cpu, mut since) = (begun, scene.home.unwrap_or(window.cpu), window.begin);
     let mut all = Vec::new();
     // The first time that it comes tells where it waited, unless it is moved before.
-    let mut ran = !window.slept;
+    let mut ran = window.begins == Begins::Reading;
     let mut lock = false;
     for (time, turn) in &scene.turns {
         let next = match (*turn, at) {
@@ -168,7 +192,7 @@ fn stretches(scene: &Scene) -> Vec<Stretch> {
         };
         let cut = (*time).clamp(window.begin, window.end);
         if cut > since {
-            all.push(Stretch { begin: since, end: cut, at, cpu, back: window.slept, lock });
+            all.push(Stretch { begin: since, end: cut, at, cpu, back, lock });
             since = cut;
         }
         match *turn {
@@ -180,14 +204,69 @@ fn stretches(scene: &Scene) -> Vec<Stretch> {
         (at, cpu) = (next, there);
     }
     if window.end > since {
-        all.push(Stretch { begin: since, end: window.end, at, cpu, back: window.slept, lock });
+        all.push(Stretch { begin: since, end: window.end, at, cpu, back, lock });
     }
-    all
+    if window.begins == Begins::Job { all.into_iter().flat_map(|one| rests(scene, one)).collect() } else { all }
+}
+
+/// Before a job a thread rests until its timer is due. Only then the kernel is late.
+fn rests(scene: &Scene, stretch: Stretch) -> impl Iterator<Item = Stretch> {
+    let Stretch { begin, end, at, .. } = stretch;
+    let due = match at {
+        At::Sleeps => waking(scene, end).and_then(|(_, waker, _)| waker.due).map_or(end, |due| due.clamp(begin, end)),
+        _ => begin,
+    };
+    let parts = [Stretch { end: due, at: At::Rests, ..stretch }, Stretch { begin: due, ..stretch }];
+    parts.into_iter().filter(|part| part.end > part.begin)
+}
+
+/// The waking at this time.
+fn waking(scene: &Scene, time: u64) -> Option<(u64, Waker, Option<i32>)> {
+    scene.wakings.iter().find(|(at, ..)| *at == time).copied()
+}
+
+/// The times in which a job waited for a task that woke it, with that.
+pub(super) fn awaited(scene: &Scene) -> Vec<(u64, u64, i32)> {
+    if scene.window.begins != Begins::Job {
+        return Vec::new();
+    }
+    let blocked = stretches(scene).into_iter().filter(|stretch| stretch.at == At::Blocked);
+    let by = |stretch: Stretch| Some((stretch.begin, stretch.end, waking(scene, stretch.end)?.2?));
+    blocked.filter_map(by).collect()
+}
+
+/// What a job waits for, by who ends it.
+fn awaits(scene: &Scene, stretch: &Stretch, names: &mut Names<'_>) -> Cause {
+    match waking(scene, stretch.end) {
+        Some((_, _, Some(by))) => Cause::Awaits(names.task(by).0),
+        Some((_, waker, None)) if waker.due.is_some() => Cause::OwnTimer,
+        Some((_, waker, None)) => waker
+            .came_by()
+            .map_or(Cause::Asleep, |(_, above)| Cause::Awaits(format!("interrupt {}", names.interrupt(above)))),
+        // The rest until its timer is due ends without a waking.
+        None if scene.wakings.iter().any(|(at, waker, _)| waker.due == Some(stretch.end) && *at > stretch.end) => {
+            Cause::OwnTimer
+        }
+        None => Cause::Asleep,
+    }
 }
 
 /// What a piece of a segment was lost to.
 fn cause(scene: &Scene, stretch: &Stretch, segment: &Segment, mine: Priority, names: &mut Names<'_>) -> Cause {
     let me = scene.window.pid;
+    let in_job = scene.window.begins == Begins::Job;
+    if !matches!(segment.owner, Owner::Lost | Owner::Unknown) {
+        match stretch.at {
+            At::Rests if segment.owner != Owner::Task(me) => return awaits(scene, stretch, names),
+            At::Blocked if in_job && !stretch.lock => {
+                return match awaits(scene, stretch, names) {
+                    Cause::Asleep => Cause::Blocked,
+                    known => known,
+                };
+            }
+            _ => {}
+        }
+    }
     match segment.owner {
         Owner::Nmi => Cause::Nmi,
         Owner::Above(above) => names.above(above),
@@ -197,6 +276,7 @@ fn cause(scene: &Scene, stretch: &Stretch, segment: &Segment, mine: Priority, na
         Owner::Idle => idle(stretch),
         Owner::Task(pid) if pid == me => match stretch.at {
             At::Runs if stretch.lock => Cause::Lock,
+            _ if in_job => Cause::Own,
             At::Runs if stretch.back => Cause::Itself,
             // Between two readings of a busy loop lies no work of its own: the machine was elsewhere.
             At::Runs => Cause::Unexplained,
@@ -230,6 +310,7 @@ fn is_put_off(scene: &Scene, stretch: &Stretch, segment: &Segment, mine: Priorit
 fn idle(stretch: &Stretch) -> Cause {
     match stretch.at {
         At::Sleeps => Cause::IdleExit,
+        At::Rests => Cause::Asleep,
         At::Woken { by, .. } if by != stretch.cpu => Cause::InterProcessor,
         At::Woken { .. } => Cause::IdleExit,
         At::Preempted(_) => Cause::Throttled,
@@ -250,6 +331,7 @@ fn other(stretch: &Stretch, segment: &Segment, name: String, priority: Priority,
     let above = priority <= mine || priority.class() == Class::Fair && mine.class() == Class::Fair;
     match stretch.at {
         At::Sleeps => Cause::NoInterrupt(name),
+        At::Rests => Cause::Asleep,
         At::Blocked => blocked(stretch),
         At::Stopped => Cause::Stopped,
         At::Runs => Cause::Unexplained,

@@ -78,6 +78,8 @@ pub(super) struct Waker {
     pub entered: Option<(u64, Above)>,
     /// When a timer's function began last.
     pub expired: Option<u64>,
+    /// When that timer had to be served at the latest, where its setting was seen and the trace has its clock.
+    pub due: Option<u64>,
     /// The hard interrupt that ended last, its begin and its end: an interrupt's thread is woken behind the event of its end.
     pub left: Option<(u64, Above, u64)>,
     /// The same where it wakes somebody behind that event.
@@ -95,6 +97,9 @@ impl Waker {
 #[derive(Debug)]
 pub(super) struct Scene {
     pub window: Window,
+    /// Where a job's thread was last, and who was the first to write an event there, or to leave, behind the window.
+    pub home: Option<u32>,
+    pub next: Option<i32>,
     /// Segments of all CPUs that touch it.
     pub segments: Vec<Segment>,
     /// What became of its thread, before it (the last time) and in it.
@@ -112,8 +117,10 @@ pub(super) struct Scene {
     /// When the scheduler began to put off real-time tasks of a CPU that could run, and when it let one come again; the first of each CPU
     /// may lie before the window.
     pub put_off: Vec<(u64, u32, bool)>,
-    /// Who woke it first in its window, and when; the task, where it was one.
-    pub woken: Option<(u64, Waker, Option<i32>)>,
+    /// Who woke it in its window, and when; the task, where it was one.
+    pub wakings: Vec<(u64, Waker, Option<i32>)>,
+    /// Page faults of its thread in it.
+    pub faults: u64,
     pub excerpt: Excerpt,
 }
 
@@ -124,9 +131,16 @@ impl Scene {
         here.next_back().is_some_and(|(.., put_off)| *put_off)
     }
 
+    /// Who woke it first.
+    pub fn woken(&self) -> Option<(u64, Waker, Option<i32>)> {
+        self.wakings.first().copied()
+    }
+
     pub fn of(window: Window, preemptirq: bool) -> Self {
         Self {
             window,
+            home: None,
+            next: None,
             segments: Vec::new(),
             turns: Vec::new(),
             off: Vec::new(),
@@ -135,7 +149,8 @@ impl Scene {
             to_give_way: Vec::new(),
             left: Vec::new(),
             put_off: Vec::new(),
-            woken: None,
+            wakings: Vec::new(),
+            faults: 0,
             excerpt: Excerpt::default(),
         }
     }

@@ -93,7 +93,7 @@ fn told(explained: &Explained) -> Vec<(u64, Cause)> {
     explained.slices.iter().map(|slice| (slice.ns(), slice.cause.clone())).collect()
 }
 
-const SLEPT: Window = Window { begin: 1_000, end: 2_000, pid: ME, cpu: 0, slept: true };
+const SLEPT: Window = Window { begin: 1_000, end: 2_000, pid: ME, cpu: 0, begins: Begins::Asleep };
 
 /// The whole way of a wake-up: idle, the timer's interrupt, the way out of idle, the way back to user code.
 #[test]
@@ -177,7 +177,7 @@ fn the_other_causes_are_named() {
     );
     assert_eq!(other.causes()[0], (&Cause::InterProcessor, 450));
     let stopped = explained(
-        Window { slept: false, ..SLEPT },
+        Window { begins: Begins::Reading, ..SLEPT },
         &[
             (100, 0, switch(0, State::Runnable, ME)),
             (1_100, 0, switch(ME, State::Stopped, 0)),
@@ -203,7 +203,7 @@ fn the_other_causes_are_named() {
     assert_eq!(locked.causes()[0], (&Cause::Blocked, 800));
     // A busy loop that reads the clock: what no event interrupts is no work of its own.
     let gap = explained(
-        Window { slept: false, ..SLEPT },
+        Window { begins: Begins::Reading, ..SLEPT },
         &[
             (100, 0, switch(0, State::Runnable, ME)),
             (1_200, 0, Happened::Enter(Above::Vector(0))),
@@ -381,10 +381,10 @@ fn any_event() -> impl Strategy<Value = Happened> {
 proptest! {
     /// Whatever the events, possible or not, slices add up to the window (checked by `explained`), in order, without a gap.
     #[test]
-    fn slices_add_up(steps in proptest::collection::vec((0..200u64, 0..2u32, any_event()), 0..60), slept: bool, length in 1..3_000u64) {
+    fn slices_add_up(steps in proptest::collection::vec((0..200u64, 0..2u32, any_event()), 0..60), begins in prop_oneof![Just(Begins::Asleep), Just(Begins::Reading), Just(Begins::Job)], length in 1..3_000u64) {
         let mut time = 0;
         let events: Vec<_> = steps.into_iter().map(|(step, cpu, happened)| { time += step; (time, cpu, happened) }).collect();
-        let window = Window { begin: 1_000, end: 1_000 + length, pid: ME, cpu: 0, slept };
+        let window = Window { begin: 1_000, end: 1_000 + length, pid: ME, cpu: 0, begins };
         let found = explained(window, &events);
         let mut at = window.begin;
         for slice in &found.slices {

@@ -3,7 +3,7 @@
 //! Where handlers are threads, an interrupt wakes its thread, and that one wakes who waits for the event. Until then the
 //! waiting thread merely sleeps, whatever has the CPU; who was kept from it is the handler.
 
-use super::{Cause, Explained, Slice, Waker, Window};
+use super::{Awaited, Begins, Cause, Explained, Slice, Waker, Window};
 
 /// The time in which the waker of a thread was to go on: from the begin until it woke that. None of a thread that did not merely
 /// sleep: who lets a stopped one go on is not whom it waited for.
@@ -12,14 +12,26 @@ pub(super) fn before(one: &Explained) -> Option<Window> {
     one.chain.merely_slept.then_some(Window { end, pid: by.pid, ..one.window })
 }
 
+/// The times in which a job waited for other tasks, as windows of these.
+pub(super) fn awaited(one: &Explained) -> impl Iterator<Item = Window> {
+    one.awaited.iter().map(|other| of_awaited(one, other))
+}
+
+fn of_awaited(one: &Explained, other: &Awaited) -> Window {
+    Window { begin: other.begin, end: other.end, pid: other.pid, cpu: one.window.cpu, begins: Begins::Job }
+}
+
 /// Whether a thread of these slices did nothing but sleep until then.
 pub(super) fn merely_slept(slices: &[Slice], until: u64) -> bool {
-    let told = |slice: &Slice| matches!(slice.cause, Cause::Stopped | Cause::Blocked | Cause::Lock | Cause::Itself);
+    let told = |slice: &Slice| {
+        matches!(slice.cause, Cause::Stopped | Cause::Blocked | Cause::Lock | Cause::Itself | Cause::Own)
+    };
     !slices.iter().any(|slice| slice.begin < until && told(slice))
 }
 
 /// Tells a window by that of its waker, as far as that goes.
 pub(super) fn follow(one: &mut Explained, of_wakers: &[Explained]) {
+    inverted(one, of_wakers);
     let Some(found) = before(one).and_then(|window| of_wakers.iter().find(|found| found.window == window)) else {
         return;
     };
@@ -38,7 +50,46 @@ pub(super) fn follow(one: &mut Explained, of_wakers: &[Explained]) {
 fn named(slice: &Slice, by: &Waker) -> Slice {
     let cause = match &slice.cause {
         Cause::Itself => Cause::Task(by.name.clone(), by.class),
+        Cause::Own => Cause::Awaits(by.name.clone()),
         other => other.clone(),
     };
     Slice { cause, ..slice.clone() }
+}
+
+/// Where a job waited for a task that others kept from its CPU, these are told.
+fn inverted(one: &mut Explained, of_awaited_tasks: &[Explained]) {
+    for other in std::mem::take(&mut one.awaited) {
+        let window = of_awaited(one, &other);
+        let Some(found) = of_awaited_tasks.iter().find(|found| found.window == window) else { continue };
+        let kept = found.slices.iter().filter_map(|slice| match &slice.cause {
+            Cause::Task(name, _) => {
+                Some(Slice { cause: Cause::Inverted(other.name.clone(), name.clone()), ..slice.clone() })
+            }
+            _ => None,
+        });
+        let mut slices = Vec::with_capacity(one.slices.len());
+        let kept: Vec<Slice> = kept.collect();
+        for slice in std::mem::take(&mut one.slices) {
+            match slice.begin >= other.begin && slice.end <= other.end {
+                true => slices.extend(laid_over(slice, &kept)),
+                false => slices.push(slice),
+            }
+        }
+        one.slices = slices;
+    }
+}
+
+/// A slice with others in it.
+fn laid_over(slice: Slice, others: &[Slice]) -> Vec<Slice> {
+    let (mut at, mut all) = (slice.begin, Vec::new());
+    for other in others {
+        let (begin, end) = (other.begin.clamp(at, slice.end), other.end.clamp(at, slice.end));
+        if end > begin {
+            all.extend((begin > at).then(|| Slice { begin: at, end: begin, cause: slice.cause.clone() }));
+            all.push(Slice { begin, end, cause: other.cause.clone() });
+            at = end;
+        }
+    }
+    all.extend((slice.end > at).then_some(Slice { begin: at, ..slice }));
+    all
 }

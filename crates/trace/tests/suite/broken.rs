@@ -8,7 +8,7 @@ use crate::common::{
     read::{Told, read},
 };
 use latido_trace::{
-    explain::{Window, explain},
+    explain::{Begins, Window, explain},
     file::{Packing, Trace},
 };
 
@@ -372,7 +372,7 @@ fn spoilt_bytes_are_survived() {
             }
             let Ok(trace) = Trace::open(&bytes) else { continue };
             for buffer in &trace.buffers {
-                let window = Window { begin: 0, end: u64::MAX, pid: 101, cpu: 0, slept: true };
+                let window = Window { begin: 0, end: u64::MAX, pid: 101, cpu: 0, begins: Begins::Asleep };
                 let (explained, _) = explain(&trace, buffer, &[window]);
                 assert_eq!(explained.len(), 1);
             }

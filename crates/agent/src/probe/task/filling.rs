@@ -1,7 +1,7 @@
 //! From a program's activations to its series.
 
 use super::{
-    COMPLETION, QUANTITIES, TaskProbe,
+    COMPLETION, MISSED, QUANTITIES, TaskProbe,
     distances::{distance, regular_distance},
     program::Ended as Program,
     slots::{Grid, Job, Jobs, Over},
@@ -43,7 +43,12 @@ struct Slots {
     missed: u64,
     /// Of the missed ones, those of which nobody can tell whether an earlier job did their work too.
     unclear: u64,
+    /// The missed ones: its time, and when the thread had done another job.
+    without_job: Vec<(u64, u64)>,
 }
+
+/// Of so many missed slots of a thread the time is told: a series keeps no more.
+const MOST_MISSED: usize = 4_096;
 
 /// The series of a program, filled from a trace.
 ///
@@ -94,7 +99,8 @@ pub(super) fn filled(
             let why = "not a period before the next: its slots begin with the first that are regular".into();
             stage.skipped.push(Skip { what, why });
         }
-        for place in thread.all() {
+        let of_missed = thread.open_missed(stage, &mut gathered)?;
+        for place in thread.all().chain(of_missed) {
             facts.iter().for_each(|(name, value)| gathered.fact(place, name, *value));
         }
     }
@@ -152,7 +158,8 @@ fn open(
     gathered: &mut Gathered,
     seen: &BTreeMap<i32, Seen>,
 ) -> Result<BTreeMap<i32, Thread>> {
-    let most = gathered.room() / (QUANTITIES.len() + 1);
+    // With a period each has the slots, and those that it missed.
+    let most = gathered.room() / (QUANTITIES.len() + 2);
     let mut busiest: Vec<(&i32, &Seen)> = seen.iter().collect();
     busiest.sort_by_key(|(pid, thread)| (std::cmp::Reverse(thread.count), **pid));
     if busiest.len() > most {
@@ -181,6 +188,7 @@ fn open(
                 seen: 0,
                 missed: 0,
                 unclear: 0,
+                without_job: Vec::new(),
             }),
             None => None,
         };
@@ -240,6 +248,19 @@ impl Thread {
         facts
     }
 
+    /// The slots without a job as a series, where there are any.
+    fn open_missed(&mut self, stage: &mut Stage<'_>, gathered: &mut Gathered) -> Result<Option<Place>> {
+        let missed = self.slots.as_mut().map(|slots| std::mem::take(&mut slots.without_job)).unwrap_or_default();
+        if missed.is_empty() {
+            return Ok(None);
+        }
+        let place = gathered.open(stage.series(MISSED)?, &[("task", &self.name)])?;
+        for (due, came) in missed {
+            gathered.sample(place, i64::try_from(came.saturating_sub(due)).unwrap_or(i64::MAX), due, came);
+        }
+        Ok(Some(place))
+    }
+
     fn all(&self) -> impl Iterator<Item = Place> + use<> {
         self.places.into_iter().flatten().chain(self.slots.as_ref().map(|slots| slots.place))
     }
@@ -248,31 +269,35 @@ impl Thread {
 impl Slots {
     /// Takes an activation.
     fn take(&mut self, one: &Activation, whole: bool, gathered: &mut Gathered) {
-        let Self { place, jobs, deadline, seen, missed, unclear } = self;
         let at_once = one.begun == Begun::AtOnce;
         let job = Job { woken: one.woken, end: one.end, whole, at_once, told: one.asked_for_a_time() };
-        jobs.take(job, |over| count((*place, *deadline), over, [seen, missed, unclear], gathered));
+        let mut all = Vec::new();
+        self.jobs.take(job, |over| all.push(over));
+        all.into_iter().for_each(|over| self.count(over, gathered));
     }
 
     fn finish(&mut self, until: u64, gathered: &mut Gathered) {
-        let Self { place, jobs, deadline, seen, missed, unclear } = self;
-        jobs.finish(until, |over| count((*place, *deadline), over, [seen, missed, unclear], gathered));
+        let mut all = Vec::new();
+        self.jobs.finish(until, |over| all.push(over));
+        all.into_iter().for_each(|over| self.count(over, gathered));
     }
-}
 
-/// Counts a slot that is over.
-fn count((place, deadline): (Place, u64), over: Over, counts: [&mut u64; 3], gathered: &mut Gathered) {
-    let [seen, missed, unclear] = counts;
-    match over {
-        Over::Missed { due, came, unclear: open } => {
-            *missed += 1;
-            *unclear += u64::from(open);
-            gathered.missed(place, came.saturating_sub(due));
-        }
-        Over::Done { due, began, end } => {
-            *seen += 1;
-            let value = end.saturating_sub(due.min(began));
-            gathered.slot(place, value, value > deadline, began, end);
+    /// Counts a slot that is over.
+    fn count(&mut self, over: Over, gathered: &mut Gathered) {
+        match over {
+            Over::Missed { due, came, unclear } => {
+                self.missed += 1;
+                self.unclear += u64::from(unclear);
+                if self.without_job.len() < MOST_MISSED {
+                    self.without_job.push((due, came));
+                }
+                gathered.missed(self.place, came.saturating_sub(due));
+            }
+            Over::Done { due, began, end } => {
+                self.seen += 1;
+                let value = end.saturating_sub(due.min(began));
+                gathered.slot(self.place, value, value > self.deadline, began, end);
+            }
         }
     }
 }

@@ -10,7 +10,13 @@ mod threads;
 use super::looking_on::check;
 use crate::measure::{Def, Measurand, Probe, Quantity, Stage, Wanted, with_defaults};
 use anyhow::{Result, ensure};
-use latido_model::{cell::Cell, cpus::CpuSet, registry::Objection, units::Ns};
+use latido_model::{
+    cell::Cell,
+    cpus::CpuSet,
+    explain::{COMPLETION, MISSED},
+    registry::Objection,
+    units::Ns,
+};
 use latido_trace::file::Trace;
 use program::Watched;
 use serde::{Deserialize, Serialize};
@@ -48,6 +54,7 @@ Quantities (ns), each a sample an activation:
   response    from its waking until it waits again: wakeup + running + preempted
 With a period, one sample a slot:
   completion  from the slot's time until the end of the last activation that began in it: a job may wait in between
+  missed      of a slot that had no job: from its time until the thread had done another one; only where there are any
 A slot is late when its completion is above the deadline, and missed when no job began in it. A job that overruns and catches up
 (its clock_nanosleep returns at once) is seen by the call's own events. Where a program waits otherwise, nobody can tell a slot that
 passed while an earlier job ran from one that the job served too: it counts as missed, and as unclear. A job of a
@@ -68,6 +75,9 @@ unclear (missed slots that an earlier job may have served), before (wakings befo
 the response is known, as the switch to the thread is not in the trace: some machines keep tasks of their own out of it), lost
 and voided (events lost, and what they may have broken), exit_status (of a program that ended by itself, 128 and the signal's
 number).
+
+--explain says what made missed, late and the longest periods so: who kept the CPU, what the program waited for, its own execution
+beyond its median, its own timer (docs/trace.md).
 
 Needs tracefs (root) and the events sched_switch and sched_waking; new threads are followed by sched_process_fork. All other
 events of the scheduler are recorded too, not the program's alone: what disturbed it would not be in the trace otherwise.
@@ -104,9 +114,6 @@ const QUANTITIES: [(&str, &str); 4] = [
     ("preempted", "Task: time preempted"),
     ("response", "Task: response"),
 ];
-
-/// That of each slot.
-const COMPLETION: &str = "completion";
 
 /// Shorter periods are no kernel's business.
 const SHORTEST: Ns = Ns(10_000);
@@ -147,6 +154,8 @@ impl Probe for TaskProbe {
         let mut measurand = Measurand { deadline, own_limit: deadline, ..measurand.every(period) };
         let completion = Quantity::time(COMPLETION, "Task: completion of a slot").each("slot").periodic();
         measurand.quantities.push(completion);
+        let missed = Quantity::time(MISSED, "Task: a slot without a job").each("missed slot").beside();
+        measurand.quantities.push(missed);
         measurand
     }
 
@@ -172,7 +181,9 @@ impl Probe for TaskProbe {
             "syscalls:sys_enter_sched_yield",
             "syscalls:sys_exit_sched_yield",
         ];
-        Some(Wanted::events(&["sched:sched_switch", "sched:sched_waking"]).also(&also))
+        // What its timers were set for, and its page faults.
+        let explaining = ["timer:hrtimer_start", "exceptions:page_fault_user"];
+        Some(Wanted::events(&["sched:sched_switch", "sched:sched_waking"]).also(&also).explaining(&explaining))
     }
 
     fn starts(&self) -> Option<&str> {

@@ -114,7 +114,11 @@ fn only_times_of_a_thread_are_explained() {
     let world = World::new();
     let output = world.run(["run", "switch", "--explain", "-d", "1s"]);
     assert_eq!(output.status.code(), Some(64), "{}", stderr(&output));
-    assert!(stderr(&output).contains("those of wakeup, interrupt and gap can be explained"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("those of wakeup, interrupt, gap and task can be explained"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 /// latido reports what a stopped process did not do as stopped: it finds each stop, with its length.

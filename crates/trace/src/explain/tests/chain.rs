@@ -24,7 +24,11 @@ fn the_chain_of_a_wake_up_is_told() {
         on_cpu: Some(1_700),
     };
     assert_eq!(explained(SLEPT, &events).chain, chain);
-    assert_eq!(explained(Window { slept: false, ..SLEPT }, &events).chain, Chain::default(), "it did not sleep");
+    assert_eq!(
+        explained(Window { begins: Begins::Reading, ..SLEPT }, &events).chain,
+        Chain::default(),
+        "it did not sleep"
+    );
     // By another task of another CPU, outside of any interrupt.
     let by_task = [(100, 0, switch(ME, State::Sleeping, 0)), (1_050, 1, Happened::Waking(woken(ME)))];
     assert_eq!(explained(SLEPT, &by_task).chain, Chain { waking: Some(1_050), merely_slept: true, ..Chain::default() });

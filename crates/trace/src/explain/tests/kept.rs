@@ -123,3 +123,60 @@ fn a_bystander_is_not_blamed_where_a_switch_is_missing() {
     assert_eq!((at(1_300), at(1_600)), (Cause::Unexplained, Cause::Task("urgent-200".into(), Class::RealTime)));
     assert!(found.slices.iter().all(|one| !format!("{:?}", one.cause).contains("busy")), "{:?}", found.slices);
 }
+
+const JOB: Window = Window { begins: Begins::Job, ..SLEPT };
+
+fn off_cpu(time: u64) -> (u64, u32, Happened) {
+    (time, 0, switch(ME, State::Sleeping, 0))
+}
+
+/// Woken by its timer at the begin, preempted by a rival, it does its job; what it does is its own.
+#[test]
+fn a_job_is_its_own_execution_and_what_preempts_it() {
+    let events = [
+        off_cpu(100),
+        (1_000, 0, Happened::Waking(woken(ME))),
+        (1_010, 0, switch(0, State::Runnable, ME)),
+        (1_210, 0, switch(ME, State::Runnable, FIFO_HIGH)),
+        (1_510, 0, switch(FIFO_HIGH, State::Sleeping, ME)),
+        off_cpu(2_000),
+    ];
+    let rival = Cause::Task("rival-200".into(), Class::RealTime);
+    let found = told(&explained(JOB, &events));
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert_eq!((found[1].clone(), found[3].clone()), ((200, Cause::Own), (490, Cause::Own)));
+    assert!(matches!(&found[2], (300, Cause::Task(_, Class::RealTime))), "{found:?} {rival:?}");
+}
+
+/// The job before lasts into this one; then nobody wakes the thread: it is asleep, and no interrupt is to blame.
+#[test]
+fn an_overrun_is_its_own_execution_and_then_it_sleeps() {
+    let events = [(100, 0, switch(0, State::Runnable, ME)), off_cpu(1_700), (2_500, 0, switch(0, State::Runnable, ME))];
+    assert_eq!(told(&explained(JOB, &events)), [(700, Cause::Own), (300, Cause::Asleep)]);
+}
+
+/// In the middle of a job it waits for another task; before a job it waits for one, too. An interrupt is named likewise.
+#[test]
+fn what_a_job_waits_for_is_named() {
+    let by_interrupt = [
+        off_cpu(100),
+        (1_290, 0, Happened::Enter(Above::Vector(0))),
+        (1_300, 0, Happened::Waking(woken(ME))),
+        (1_310, 0, Happened::Exit(Above::Vector(0))),
+        (1_320, 0, switch(0, State::Runnable, ME)),
+        off_cpu(2_000),
+    ];
+    let found = told(&explained(JOB, &by_interrupt));
+    assert_eq!(found[0], (300, Cause::Awaits("interrupt local_timer".into())), "{found:?}");
+    assert_eq!(found.last(), Some(&(680, Cause::Own)));
+    let in_a_job = [
+        (100, 0, switch(0, State::Runnable, ME)),
+        off_cpu(1_200),
+        (1_600, 0, Happened::Waking(woken(ME))),
+        (1_610, 0, switch(0, State::Runnable, ME)),
+        off_cpu(2_000),
+    ];
+    let found = told(&explained(JOB, &in_a_job));
+    assert_eq!(found.first(), Some(&(200, Cause::Own)));
+    assert_eq!(found.get(1).map(|one| one.0), Some(400), "{found:?}");
+}
