@@ -5,7 +5,7 @@ use latido_model::{
     record::{Evidence, TaskOwner},
     run::{SeriesSource, Shown, StoredCell},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the trace of a cell shows of the samples above its limit. Nothing where there is no trace, or it cannot be read: what was
 /// counted second by second then stands.
@@ -16,7 +16,7 @@ pub fn shown(cell: &StoredCell, series: &dyn SeriesSource, traces: &dyn TraceSou
     }
     match late::of_cell(cell, 1, series, traces) {
         Ok(Ok(spikes)) => {
-            let shown = shown_by(&spikes, &record.quality, limit.0);
+            let shown = shown_by(&spikes, &record.quality, limit.0, !record.cell.load.items.is_empty());
             // Beside a thread that shares its time any program may run: none of them is foreign.
             Shown { foreign: shown.foreign && !record.cell.scheduling.shares_time(), ..shown }
         }
@@ -24,43 +24,82 @@ pub fn shown(cell: &StoredCell, series: &dyn SeriesSource, traces: &dyn TraceSou
     }
 }
 
-fn shown_by(spikes: &Spikes, evidence: &Evidence, limit_ns: u64) -> Shown {
+fn shown_by(spikes: &Spikes, evidence: &Evidence, limit_ns: u64, has_loads: bool) -> Shown {
     let known: Vec<&Worst> = spikes.spikes.iter().filter(|one| one.covered && !one.lost && one.ns > limit_ns).collect();
-    let without = |one: &Worst| one.ns.saturating_sub(programs(one, evidence).map(|(_, ns)| *ns).sum());
-    let own = |one: &&Worst| without(one).saturating_sub(stolen_ns(one, evidence)) > limit_ns;
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for one in &known {
-        let most = programs(one, evidence).max_by_key(|(_, ns)| *ns).filter(|(_, ns)| ns.saturating_mul(2) > one.ns);
-        if let Some((name, _)) = most {
-            *counts.entry(name).or_default() += 1;
-        }
-    }
-    let program = counts.into_iter().max_by_key(|(_, samples)| *samples);
+    let ran = |one: &Worst, of: &[Whose]| -> u64 {
+        let theirs = one.ran.iter().filter(|(name, _)| of.contains(&Whose::of(name, evidence, has_loads)));
+        theirs.map(|(_, ns)| *ns).sum()
+    };
+    let own = |one: &&Worst| {
+        let others = ran(one, &[Whose::Foreign, Whose::Unknown]).saturating_add(stolen_ns(one, evidence));
+        one.ns.saturating_sub(others) > limit_ns
+    };
     let all_known = !known.is_empty() && spikes.asked.above_limit == Some(known.len() as u64);
     Shown {
         own_failure: known.iter().any(own),
-        foreign: all_known && known.iter().all(|one| without(one) <= limit_ns),
-        program: program.map(|(name, samples)| (name.to_owned(), samples)),
+        foreign: all_known && known.iter().all(|one| one.ns.saturating_sub(ran(one, &[Whose::Foreign])) <= limit_ns),
+        program: program(&known, evidence, has_loads),
     }
 }
 
-/// How the kernel names its own threads of real-time priority: those that `/proc` did not show at the time are no programs.
-const OF_THE_KERNEL: [&str; 7] = ["migration/", "irq/", "ktimers/", "ksoftirqd/", "kworker/", "rcu", "watchdog"];
+/// The program that had the CPU for most of a sample more often than any other. Programs of one name that come and go are one.
+fn program(known: &[&Worst], evidence: &Evidence, has_loads: bool) -> Option<(String, u64)> {
+    let mut counts: BTreeMap<&str, (u64, BTreeSet<&str>)> = BTreeMap::new();
+    for one in known {
+        let foreign = one.ran.iter().filter(|(name, _)| Whose::of(name, evidence, has_loads) == Whose::Foreign);
+        let mut sums: BTreeMap<&str, (u64, BTreeSet<&str>)> = BTreeMap::new();
+        for (name, ns) in foreign {
+            let sum = sums.entry(comm(name)).or_default();
+            sum.0 += ns;
+            sum.1.insert(name);
+        }
+        let most = sums.into_iter().max_by_key(|(_, (ns, _))| *ns);
+        if let Some((comm, (_, names))) = most.filter(|(_, (ns, _))| ns.saturating_mul(2) > one.ns) {
+            let count = counts.entry(comm).or_default();
+            count.0 += 1;
+            count.1.extend(names);
+        }
+    }
+    let (comm, (samples, names)) = counts.into_iter().max_by_key(|(_, (samples, _))| *samples)?;
+    let one = names.first().filter(|_| names.len() == 1).map(|name| (*name).to_owned());
+    Some((one.unwrap_or_else(|| format!("{comm} ({} of them)", names.len())), samples))
+}
 
-/// The programs that had the CPU in a sample and are no load of the cell, and how long.
-fn programs<'a>(one: &'a Worst, evidence: &Evidence) -> impl Iterator<Item = &'a (String, u64)> {
-    let is_own = |name: &str| {
-        let (comm, tid) = name.rsplit_once('-').unwrap_or((name, ""));
-        let own = |owner: Option<TaskOwner>| matches!(owner, Some(TaskOwner::Load | TaskOwner::Kernel));
-        let listed = evidence.foreign.iter().find(|task| tid.parse() == Ok(task.tid));
-        // A load's children come and go unlisted, and bear its name.
-        let kernel = OF_THE_KERNEL.iter().any(|begin| comm.starts_with(begin));
-        listed.map_or_else(
-            || kernel || evidence.foreign.iter().any(|task| own(task.owner) && task.comm == comm),
-            |task| own(task.owner),
-        )
-    };
-    one.ran.iter().filter(move |(name, _)| !is_own(name))
+/// Whose a task is that had the CPU in a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// The cell's load's, the kernel's, latido's.
+    Own,
+    /// A program's beside the cell.
+    Foreign,
+    /// A load's child or a program's: it lived for too short a time to be seen in `/proc`.
+    Unknown,
+}
+
+/// How the kernel names its own threads of real-time priority.
+const OF_THE_KERNEL: [&str; 9] =
+    ["migration/", "irq/", "ktimers/", "ksoftirqd/", "kworker/", "rcu_", "rcuc/", "rcub/", "latido/"];
+
+impl Whose {
+    fn of(name: &str, evidence: &Evidence, has_loads: bool) -> Self {
+        let tid = name.rsplit_once('-').and_then(|(_, tid)| tid.parse::<u32>().ok());
+        let own = |owner: Option<TaskOwner>| !owner.unwrap_or(TaskOwner::Program).excuses();
+        if let Some(task) = evidence.foreign.iter().find(|task| Some(task.tid) == tid) {
+            return if own(task.owner) { Self::Own } else { Self::Foreign };
+        }
+        let comm = comm(name);
+        // A load's children come and go unlisted, and bear its name. What measures is in no list.
+        let of_a_load = evidence.foreign.iter().any(|task| own(task.owner) && task.comm == comm);
+        if of_a_load || OF_THE_KERNEL.iter().any(|begin| comm.starts_with(begin)) {
+            return Self::Own;
+        }
+        if has_loads { Self::Unknown } else { Self::Foreign }
+    }
+}
+
+/// The name of a task without its number.
+fn comm(name: &str) -> &str {
+    name.rsplit_once('-').map_or(name, |(comm, _)| comm)
 }
 
 /// How long the hypervisor took the CPU in the seconds of a sample, of which a trace says nothing.
@@ -163,7 +202,7 @@ mod tests {
             judged.findings.iter().find(|one| one.check == "foreign tasks").unwrap().text()
         };
         assert!(told(Shown::default()).ends_with("which may explain the samples that fail"));
-        let named = told(Shown { program: Some(("planted-8".into(), 1)), ..Shown::default() });
+        let named = told(Shown { foreign: true, program: Some(("planted-8".into(), 1)), ..Shown::default() });
         assert!(
             named.ends_with(
                 "; the trace shows that planted-8 had most of 1 late sample, which explains the samples that fail"
@@ -193,7 +232,7 @@ mod tests {
 
     #[test]
     fn all_must_be_shown_before_programs_excuse_them() {
-        let foreign = |spikes: &Spikes| shown_by(spikes, &evidence(0), 5_000_000).foreign;
+        let foreign = |spikes: &Spikes| shown_by(spikes, &evidence(0), 5_000_000, false).foreign;
         assert!(foreign(&spikes(&[("planted-8", 400_000), ("hog-7", 4_900_000)])));
         assert!(foreign(&spikes(&[("short-99", 400_000)])), "nobody saw it");
         assert!(
@@ -201,6 +240,11 @@ mod tests {
             "without the program it had not kept it"
         );
         assert!(!foreign(&spikes(&[("migration/1-99", 5_300_000)])), "the kernel's");
+        assert!(!foreign(&spikes(&[("latido/1-99", 5_300_000)])), "a measuring thread beside it");
+        assert!(foreign(&spikes(&[("rcutool-99", 5_300_000)])), "a program that is called like the kernel's threads");
+        // Beside loads it may be a load's child: nothing is known, and the failure is neither excused nor confirmed by it.
+        let beside = shown_by(&spikes(&[("short-99", 5_300_000)]), &evidence(0), 5_000_000, true);
+        assert_eq!(beside, Shown::default());
         assert!(!foreign(&spikes(&[])));
         let mut more = spikes(&[("planted-8", 5_300_000)]);
         more.asked.above_limit = Some(2);
@@ -209,13 +253,14 @@ mod tests {
         lost.spikes[0].lost = true;
         assert!(!foreign(&lost));
         // Stolen time stands in no trace, and what is counted second by second weighs it.
-        let stolen = shown_by(&spikes(&[("hog-7", 5_300_000)]), &evidence(10_000_000), 5_000_000);
+        let stolen = shown_by(&spikes(&[("hog-7", 5_300_000)]), &evidence(10_000_000), 5_000_000, false);
         assert!(!stolen.own_failure && !stolen.foreign);
     }
 
     #[test]
     fn the_trace_tells_the_load_from_others() {
-        let own = |ran: &[(&str, u64)], steal_ns| shown_by(&spikes(ran), &evidence(steal_ns), 5_000_000).own_failure;
+        let own =
+            |ran: &[(&str, u64)], steal_ns| shown_by(&spikes(ran), &evidence(steal_ns), 5_000_000, true).own_failure;
         assert!(own(&[("hog-7", 5_300_000)], 0), "99 % of it is the load's");
         assert!(own(&[("hog-99", 5_300_000)], 0), "so is a child of its name");
         assert!(!own(&[("planted-8", 5_300_000)], 0));
@@ -227,9 +272,11 @@ mod tests {
     /// The program that had most of a sample is named, however long another one ran beside it: neither the load nor a trifle.
     #[test]
     fn the_trace_names_the_program() {
-        let program = |ran: &[(&str, u64)]| shown_by(&spikes(ran), &evidence(0), 5_000_000).program;
+        let program = |ran: &[(&str, u64)]| shown_by(&spikes(ran), &evidence(0), 5_000_000, false).program;
         assert_eq!(program(&[("planted-8", 5_200_000), ("visitor-9", 30_000)]), Some(("planted-8".into(), 1)));
         assert_eq!(program(&[("hog-7", 5_300_000)]), None);
         assert_eq!(program(&[("hog-7", 4_000_000), ("visitor-9", 1_000_000)]), None);
+        let many = program(&[("burst-20", 2_000_000), ("burst-21", 3_000_000)]);
+        assert_eq!(many, Some(("burst (2 of them)".into(), 1)));
     }
 }

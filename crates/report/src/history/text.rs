@@ -148,6 +148,10 @@ impl Series {
             let text = text.unwrap_or_else(|| "no change of level was found".into());
             lines.extend(hang("  ", Paint::Dim, &text, style));
         }
+        if self.decides && !self.found.changes.is_empty() {
+            let drift = self.found.drifts("run", |value| self.measure.text(value));
+            lines.extend(drift.iter().flat_map(|text| hang("drift:", Paint::Warn, text, style)));
+        }
         if let Some(text) = self.found.doubt().filter(|_| self.decides) {
             lines.extend(hang("note:", Paint::Dim, &text, style));
         }

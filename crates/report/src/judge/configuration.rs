@@ -121,7 +121,7 @@ impl Configuration {
                 _ => bursts(repeat, pooled, i64::try_from(limit).ok()?, stretch_ns)?,
             };
             let crowd_ns = crowd.unwrap_or(0);
-            Some(Watch { seen, mostly, crowd_ns, ..Watch::none(&self.cell, is_emulated, repeat.elapsed_ns) })
+            Some(Watch { seen, mostly, crowd_ns, ..Watch::none(&self.cell, is_emulated, repeat.watched_ns) })
         };
         let watches: Vec<Watch<'_>> = self.repeats.iter().map(watch).collect::<Option<_>>()?;
         Rarity::of(&watches, stretch_ns)

@@ -112,6 +112,11 @@ impl Deciding {
         self.shown.program.as_ref().map(|(name, samples)| (name.as_str(), *samples))
     }
 
+    /// Whether the trace shows that programs made all of the failure.
+    pub fn is_shown_foreign(&self) -> bool {
+        self.shown.foreign
+    }
+
     /// Whether this cause has its part in a failure that is foreign as a whole.
     pub fn blames(&self, cause: Cause) -> bool {
         self.blamed().any(|blamed| blamed == cause)

@@ -3,7 +3,7 @@
 use super::{
     coarse::Bins,
     crowds::{Crowds, Thread},
-    parts,
+    parts, unseen,
 };
 use crate::statistics::pool;
 use latido_model::{
@@ -29,6 +29,8 @@ pub struct Repeat {
     pub evidence: Evidence,
     /// How long was measured, ns.
     pub elapsed_ns: u64,
+    /// For how long of it its threads watched, ns.
+    pub watched_ns: u64,
     /// Its loads as they ran.
     pub loads: Vec<LoadRecord>,
     /// Its quantities.
@@ -146,6 +148,7 @@ impl Repeat {
             repeat: record.cell.repeat,
             evidence: record.quality.clone(),
             elapsed_ns: record.elapsed_ns,
+            watched_ns: unseen::watched_ns(record),
             loads: record.load.clone(),
             quantities,
             parts: parts::told(cell),

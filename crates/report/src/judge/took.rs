@@ -21,7 +21,7 @@ fn weighed(total: u64, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> G
     let others: Vec<&str> = deciding.blamed().filter(|other| *other != cause).map(Cause::name).collect();
     // What is known to a tick may have been less, and tasks that ran in the second of a sample may have run beside it: a trace alone
     // shows what had the CPU.
-    let traced = cause == Cause::Foreign && deciding.program().is_some();
+    let traced = cause == Cause::Foreign && deciding.is_shown_foreign();
     let verb = if traced { "explains" } else { "may explain" };
     let with = if others.is_empty() { String::new() } else { format!("together with {} ", others.join(" and ")) };
     (Contaminated, [state, spans![format!(", which {with}{verb} the samples that fail")]].concat())
@@ -72,6 +72,7 @@ pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
         Some(text) => text,
         None if seconds > 0 => spans!["for ", Span::time(seconds)],
         None if shown > 0 => spans!["none seen in /proc"],
+        None if deciding.is_shown_foreign() => spans!["none seen in /proc, but in the trace"],
         None => spans!["none seen"],
     };
     let named = deciding.program().map(|(program, samples)| {
@@ -79,7 +80,12 @@ pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
         [spans![had], count(samples, "late sample")].concat()
     });
     let text = [text, named.unwrap_or_default()].concat();
-    weighed(total.max(seconds).max(tasks.len() as u64).max(shown), text, Cause::Foreign, deciding)
+    weighed(
+        total.max(seconds).max(tasks.len() as u64).max(shown).max(u64::from(deciding.is_shown_foreign())),
+        text,
+        Cause::Foreign,
+        deciding,
+    )
 }
 
 pub(super) fn steal(record: &Record, deciding: &Deciding) -> Graded {

@@ -45,7 +45,7 @@ pub struct History {
     pub segments: Vec<Segment>,
     /// The changes, in order of time.
     pub changes: Vec<Change>,
-    /// How the values rise or fall steadily, where that explains them better than changes of level; there are none then.
+    /// How the values rise or fall steadily, where that explains them better than changes of level alone.
     pub drift: Option<Drift>,
     /// How many of the newest values lie above all values before them since the last change, where these are too few for a change;
     /// 0 where the newest value does not.
@@ -219,9 +219,11 @@ impl History {
             Scale::Difference => (difference(drift.each.abs()), format!("by {}", difference(drift.whole.abs()))),
         };
         let way = if drift.rises { "rise" } else { "fall" };
-        Some(format!(
-            "the {what}s {way} steadily, by {each} from each to the next and {whole} in all: no single {what} is a change"
-        ))
+        let end = match self.changes.is_empty() {
+            true => format!(": no single {what} is a change"),
+            false => ", beside the changes".into(),
+        };
+        Some(format!("the {what}s {way} steadily, by {each} from each to the next and {whole} in all{end}"))
     }
 
     /// A caution where changes were found among few values.

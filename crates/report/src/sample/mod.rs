@@ -89,6 +89,7 @@ pub fn repeat(evidence: Evidence, elapsed_ns: u64) -> Repeat {
         repeat: 1,
         evidence,
         elapsed_ns,
+        watched_ns: elapsed_ns,
         loads,
         quantities,
         parts: Vec::new(),

@@ -260,7 +260,9 @@ impl Watched {
         if self.own.program.as_ref().is_some_and(has) {
             return None;
         }
-        Some(if self.own.marks.iter().any(has) { TaskOwner::Load } else { TaskOwner::Program })
+        // A load's orphan that has ended has no environment any more; it is this process's child until that collects it.
+        let orphan = environ.is_empty() && stat.parent == std::process::id() && !self.own.marks.is_empty();
+        Some(if orphan || self.own.marks.iter().any(has) { TaskOwner::Load } else { TaskOwner::Program })
     }
 }
 

@@ -45,6 +45,9 @@ fn each_task_has_its_owner() {
     assert_eq!(owner(std::process::id(), 3, &program, ""), Some(TaskOwner::Latido));
     assert_eq!(owner(9, 9, &program, "A=1\0LATIDO_LOAD=7-1\0"), Some(TaskOwner::Load));
     assert_eq!(owner(9, 9, &program, "A=1\0LATIDO_LOAD=8-1\0"), Some(TaskOwner::Program));
+    let orphan = stat(false, std::process::id());
+    assert_eq!(owner(9, 9, &orphan, ""), Some(TaskOwner::Load), "a load's orphan that has ended");
+    assert_eq!(owner(9, 9, &program, ""), Some(TaskOwner::Program));
 }
 
 /// A census that took 10 ms is not made again within 50 s, nor within 1 s while the probe waits.
