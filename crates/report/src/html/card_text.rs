@@ -86,7 +86,7 @@ mod tests {
         );
         let over = |samples: &[i64], elapsed_ns: u64| {
             let mut configuration = sample::of("x", samples, Some(100_000));
-            configuration.repeats[0].elapsed_ns = elapsed_ns;
+            (configuration.repeats[0].elapsed_ns, configuration.repeats[0].watched_ns) = (elapsed_ns, elapsed_ns);
             say(configuration)
         };
         let many = over(&[5_000; 3_000], 3_000_000_000);
