@@ -83,6 +83,12 @@ pub struct Record {
 }
 
 impl Record {
+    /// For how long its threads watched, ns: while they slept by their duty they saw nothing.
+    pub fn watched_ns(&self) -> u64 {
+        let slept = self.series.iter().map(|series| series.facts.get("slept_ns").map_or(0, |ns| ns.unsigned_abs()));
+        self.elapsed_ns.saturating_sub(slept.min().unwrap_or(0))
+    }
+
     /// The names of all files that lie beside it.
     pub fn files(&self) -> impl Iterator<Item = &String> {
         let of_series = self.series.iter().flat_map(|series| {

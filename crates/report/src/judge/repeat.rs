@@ -3,7 +3,7 @@
 use super::{
     coarse::Bins,
     crowds::{Crowds, Thread},
-    parts, unseen,
+    parts,
 };
 use crate::statistics::pool;
 use latido_model::{
@@ -148,7 +148,7 @@ impl Repeat {
             repeat: record.cell.repeat,
             evidence: record.quality.clone(),
             elapsed_ns: record.elapsed_ns,
-            watched_ns: unseen::watched_ns(record),
+            watched_ns: record.watched_ns(),
             loads: record.load.clone(),
             quantities,
             parts: parts::told(cell),

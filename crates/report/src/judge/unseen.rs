@@ -12,7 +12,7 @@ use crate::{
 };
 use latido_model::{
     cell::{Axis, Cell},
-    record::{Record, Sample},
+    record::Sample,
 };
 use latido_statistics::{
     absence::{Trials, longest_crowd},
@@ -34,12 +34,6 @@ pub struct Watch<'a> {
     pub mostly: bool,
     /// How long the longest crowd of large samples is, ns.
     pub crowd_ns: u64,
-}
-
-/// For how long a cell's threads watched, ns: while they slept by their duty they saw nothing.
-pub fn watched_ns(record: &Record) -> u64 {
-    let slept = record.series.iter().map(|series| series.facts.get("slept_ns").map_or(0, |ns| ns.unsigned_abs()));
-    record.elapsed_ns.saturating_sub(slept.min().unwrap_or(0))
 }
 
 /// How rare a cause may be, with 95 %.
