@@ -24,7 +24,13 @@ pub mod live;
 pub mod maxima;
 pub mod numbers;
 pub mod observed;
-pub mod planning;
+pub mod planning {
+    //! What a plan can decide, said before it is measured: whether its repeats suffice, what a budget costs, what a pilot says.
+
+    pub mod budget;
+    pub mod power;
+    pub mod repeats;
+}
 #[cfg(test)]
 pub mod sample;
 pub mod span;

@@ -234,26 +234,6 @@ impl Explained {
         self.slices = all;
     }
 
-    /// Tells of a job's own execution what lies beyond the usual, from the moment on at which that was over; of an earlier job that
-    /// was to be over before, all.
-    pub fn own_beyond(&mut self, usual_ns: u64, is_earlier: bool) {
-        let earlier = is_earlier && self.slices.first().is_some_and(|first| first.cause == Cause::Own);
-        let (mut left, mut all) = (if earlier { 0 } else { usual_ns }, Vec::with_capacity(self.slices.len()));
-        let beyond = Cause::Beyond { usual_ns, faults: self.faults > Some(0) };
-        for slice in std::mem::take(&mut self.slices) {
-            if slice.cause != Cause::Own {
-                all.push(slice);
-                continue;
-            }
-            let cut = slice.begin.saturating_add(left).min(slice.end);
-            left -= cut - slice.begin;
-            let parts =
-                [Slice { end: cut, ..slice.clone() }, Slice { begin: cut, end: slice.end, cause: beyond.clone() }];
-            all.extend(parts.into_iter().filter(|part| part.end > part.begin));
-        }
-        self.slices = all;
-    }
-
     /// Of a thread that waited for its timer alone: an ordinary task that woke it was not that. Interrupts, their threads and the
     /// kernel's threads of timers are no such tasks. What the CPUs did until then kept nobody.
     pub fn woken_by_timer(&mut self) {
@@ -318,6 +298,7 @@ pub fn explain(trace: &Trace<'_>, buffer: &Buffer<'_>, windows: &[Window]) -> (V
         all.iter().flat_map(|one| wakers::before(one).into_iter().chain(wakers::awaited(one))).collect();
     if !before.is_empty() {
         let (of_wakers, _) = explain_once(trace, buffer, &before);
+        let of_wakers: BTreeMap<Window, Explained> = of_wakers.into_iter().map(|one| (one.window, one)).collect();
         all.iter_mut().for_each(|one| wakers::follow(one, &of_wakers));
     }
     all.iter_mut().for_each(|one| one.idle_exits_within(IDLE_EXIT_NS));

@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 
 const NOTES: &str = "\
-RUN was measured with --explain or --trace, by the probe wakeup or gap. The time of each sample is cut into slices: interrupts and soft
+RUN was measured with --explain or --trace, by the probe wakeup, interrupt, gap or task. The time of each sample is cut into slices: interrupts and soft
 interrupts by name, other tasks by name and class, tasks that could not be preempted or kept the CPU, the way out of idle, messages between
 CPUs, migration, throttling, stops; what no event explains is called unexplained, and nothing is guessed. Slices add up to the
 sample. docs/trace.md says how.

@@ -4,7 +4,7 @@ use super::pool;
 pub use crate::explain::{Begins, COMPLETION, Explainable, MISSED, MOST, RESPONSE, USUAL, explainable};
 use crate::record::{Record, Sample, Series};
 use anyhow::Result;
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 /// A sample that is to be explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct Late {
     pub ns: u64,
     /// Whether it is a slot that had no job.
     pub missed: bool,
+    /// Of a program's jobs: how many slots that were missed or late began in this one's time, and are explained with it.
+    pub also: u64,
 }
 
 /// The samples of a cell that are to be explained.
@@ -61,9 +63,13 @@ pub fn late(record: &Record, worst: u32, largest: impl Fn(&Series) -> Result<Vec
             at_ns: sample.at_ns,
             ns: u64::try_from(sample.value).unwrap_or(0),
             missed,
+            also: 0,
         }));
     }
     let is_beyond = |one: &Late| one.missed || limit.is_some_and(|limit| one.ns > limit.max(0).cast_unsigned());
+    if how.begins == Begins::Job {
+        samples = incidents(samples);
+    }
     samples.sort_by_key(|one| (!is_beyond(one), Reverse(one.ns), one.end_ns));
     let beyond = samples.partition_point(is_beyond);
     samples.truncate(beyond.max(worst as usize).min(MOST as usize));
@@ -78,8 +84,30 @@ pub fn late(record: &Record, worst: u32, largest: impl Fn(&Series) -> Result<Vec
     Ok(Chosen { samples, above })
 }
 
+/// One stall makes many slots of a thread late or missed: those that begin in the time of a larger one are explained with it.
+fn incidents(mut samples: Vec<Late>) -> Vec<Late> {
+    samples.sort_by_key(|one| (Reverse(one.ns), one.end_ns));
+    // Of each thread, by their begin.
+    let mut chosen: BTreeMap<(u32, Option<i32>, u64), Late> = BTreeMap::new();
+    for one in samples {
+        let begin = one.end_ns.saturating_sub(one.ns);
+        let place = (one.thread, one.tid, begin);
+        let before = chosen.range_mut((one.thread, one.tid, 0)..=place).next_back();
+        match before.filter(|(_, larger)| begin < larger.end_ns) {
+            Some((_, larger)) => larger.also += 1,
+            None => {
+                chosen.insert(place, one);
+            }
+        }
+    }
+    chosen.into_values().collect()
+}
+
 /// The number of the thread of a series: a measuring one's, or a watched one's.
 fn tid(record: &Record, series: &Series) -> Option<i32> {
+    if let Some(tid) = series.facts.get("tid") {
+        return i32::try_from(*tid).ok();
+    }
     let measuring = || record.quality.threads.iter().find(|thread| thread.thread == series.thread)?.tid;
     let tid = match series.labels.get("task") {
         Some(task) => record.quality.watched.iter().find(|thread| thread.task == *task).map(|thread| thread.tid),
@@ -141,8 +169,20 @@ mod tests {
             Ok(values.iter().map(|value| Sample { value: *value, at_ns: 100, class: Class::Unknown }).collect())
         };
         let chosen = late(&record, 1, values).unwrap();
-        let told: Vec<_> = chosen.samples.iter().map(|one| (one.ns, one.missed, one.tid, one.series)).collect();
-        assert_eq!(told, [(60, false, Some(77), 2), (30, true, Some(77), 3), (20, true, Some(77), 3)]);
+        // All end at once, at 100: the smaller ones lie within the largest.
+        let told: Vec<_> = chosen.samples.iter().map(|one| (one.ns, one.also, one.tid, one.series)).collect();
+        assert_eq!(told, [(60, 3, Some(77), 2)]);
+        let apart = |series: &Series| {
+            let at = |number: usize, value: i64| Sample { value, at_ns: 1_000 * number as u64, class: Class::Unknown };
+            let values: &[i64] = if series.quantity == MISSED { &[30, 20] } else { &[60, 40] };
+            Ok(values
+                .iter()
+                .enumerate()
+                .map(|(number, value)| at(2 * number + usize::from(series.quantity == MISSED) + 1, *value))
+                .collect())
+        };
+        let told: Vec<_> = late(&record, 1, apart).unwrap().samples.iter().map(|one| (one.ns, one.missed)).collect();
+        assert_eq!(told, [(60, false), (30, true), (20, true)]);
         // Without a period the responses are.
         record.series.truncate(2);
         assert!(late(&record, 1, values).unwrap().samples.iter().all(|one| one.series == 1 && !one.missed));

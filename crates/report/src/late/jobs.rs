@@ -1,6 +1,6 @@
 //! What made the jobs of a watched program late, in a sentence for each kind.
 
-use super::{Worst, told::OWN};
+use super::{Piece, Worst, told::OWN};
 use crate::words;
 use latido_model::{
     record::{Record, Series},
@@ -11,16 +11,23 @@ use std::collections::BTreeMap;
 
 /// So many kinds are told apart.
 const KINDS: usize = 6;
+/// The counts of so many threads are told.
+const FEW: usize = 4;
 
 /// How long the thread of a sample works in a job, ns: the median of its time on a CPU; where the kernel left out the switches that tell
 /// it, that of its responses.
 pub(super) fn usual(record: &Record, late: &Late) -> Option<u64> {
     let task = record.series.get(late.series)?.labels.get("task")?;
-    let of = |quantity: &str| {
+    let find = |quantity: &str| {
         let own = |series: &&Series| series.quantity == quantity && series.labels.get("task") == Some(task);
-        u64::try_from(record.series.iter().find(own)?.quantiles.get("0.5").copied()??).ok()
+        record.series.iter().find(own)
     };
-    of("running").or_else(|| of(RESPONSE))
+    let series = find("running").or_else(|| find(RESPONSE))?;
+    let median = u64::try_from(series.quantiles.get("0.5").copied()??).ok()?;
+    // A job may wait in between, and then has several activations in a slot.
+    let seen = find(COMPLETION).and_then(|slots| u64::try_from(*slots.facts.get("seen")?).ok()).unwrap_or(0);
+    let activations = if seen > 0 { (series.count as f64 / seen as f64).round().max(1.0) } else { 1.0 };
+    Some((median as f64 * activations) as u64)
 }
 
 /// The class of a sample's thread, as the kernel had it last.
@@ -34,29 +41,75 @@ pub(super) fn class(record: &Record, late: &Late) -> Class {
     }
 }
 
-/// How many periods were missed and late, and of those that are explained what made most of each.
+/// How many periods were missed and late, and what made most of each; where none was, what made most of the longest ones.
 pub(super) fn sentences(record: &Record, all: &[Worst]) -> Vec<String> {
-    let mut told: Vec<String> = record.series.iter().filter_map(counted).collect();
-    let mut kinds: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
-    for one in all {
-        // What a job always takes made none late.
-        let reason = one.causes.iter().find(|piece| piece.cause != OWN);
-        if let Some(first) = reason.or(one.causes.first()) {
-            kinds.entry(&first.cause).or_default().push((first.ns, one.ns));
-        }
+    let limit_ns = record.cell.conditions.limit.map_or(u64::MAX, |limit| limit.0);
+    let late: Vec<&Worst> = all.iter().filter(|one| one.missed || one.ns > limit_ns).collect();
+    let periods = |of: &[&Worst]| of.iter().map(|one| 1 + one.also).fold(0, u64::saturating_add);
+    let (counted_in, told_of) = match periods(&late) {
+        0 => (format!("the {} longest", words::count(all.len() as u64)), all.iter().collect()),
+        some => (format!("these {}", words::count(some)), late),
+    };
+    let several = told_of.iter().any(|one| one.task != told_of.first().map_or("", |first| &first.task));
+    let mut kinds: BTreeMap<String, Kind> = BTreeMap::new();
+    for one in told_of {
+        let Some(reason) = reason(one, limit_ns) else { continue };
+        let cause = without_numbers(&reason.cause);
+        let name = if several { format!("{}: {cause}", without_numbers(&one.task)) } else { cause };
+        let kind = kinds.entry(name).or_default();
+        kind.periods += 1 + one.also;
+        kind.lost.push(reason.ns);
     }
     let mut kinds: Vec<_> = kinds.into_iter().collect();
-    kinds.sort_by_key(|(_, lost)| std::cmp::Reverse(lost.len()));
-    let rest: usize = kinds.iter().skip(KINDS).map(|(_, lost)| lost.len()).sum();
-    told.extend(kinds.into_iter().take(KINDS).map(|(cause, lost)| kind(cause, &lost, all.len())));
+    kinds.sort_by_key(|(_, kind)| std::cmp::Reverse(kind.periods));
+    let rest: u64 = kinds.iter().skip(KINDS).map(|(_, kind)| kind.periods).sum();
+    let mut told = counts(record);
+    told.extend(kinds.into_iter().take(KINDS).map(|(cause, kind)| kind.sentence(&cause, &counted_in)));
     if rest > 0 {
-        told.push(format!(
-            "{} of {}: other causes, few of each",
-            words::count(rest as u64),
-            words::count(all.len() as u64)
-        ));
+        told.push(format!("{} of {counted_in}: other causes, few of each", words::count(rest)));
     }
     told
+}
+
+/// What made a job late: the most that it does not always lose. Its usual execution is that where it alone is above the limit.
+fn reason(one: &Worst, limit_ns: u64) -> Option<&Piece> {
+    let usual = |piece: &&Piece| piece.cause == OWN;
+    one.causes
+        .iter()
+        .find(usual)
+        .filter(|own| own.ns > limit_ns)
+        .or_else(|| one.causes.iter().find(|piece| !usual(piece)))
+        .or(one.causes.first())
+}
+
+/// A cause without the numbers of tasks: those of one name are one kind.
+fn without_numbers(cause: &str) -> String {
+    let plain = |word: &str| {
+        let (text, end) = word.strip_suffix(',').map_or((word, ""), |text| (text, ","));
+        match text.rsplit_once('-') {
+            Some((name, number)) if !name.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                format!("{name}{end}")
+            }
+            _ => word.to_owned(),
+        }
+    };
+    cause.split(' ').map(plain).collect::<Vec<_>>().join(" ")
+}
+
+/// The counts of the threads: of more than some those alone that missed periods or were late.
+fn counts(record: &Record) -> Vec<String> {
+    let slotted: Vec<&Series> =
+        record.series.iter().filter(|series| series.quantity == COMPLETION && series.slots.is_some()).collect();
+    let harmed = |series: &&&Series| series.slots.is_some_and(|slots| slots.late + slots.missed > 0);
+    let (shown, rest): (Vec<&Series>, usize) = match slotted.len() > FEW {
+        true => {
+            let shown: Vec<&Series> = slotted.iter().filter(harmed).take(FEW).copied().collect();
+            (shown.clone(), slotted.len() - shown.len())
+        }
+        false => (slotted, 0),
+    };
+    let more = (rest > 0).then(|| format!("{} more", words::many(rest as u64, "thread")));
+    shown.into_iter().filter_map(counted).chain(more).collect()
 }
 
 /// `control: of 967 periods 8 were missed and 2 late`.
@@ -67,15 +120,24 @@ fn counted(series: &Series) -> Option<String> {
     Some(format!("{task}: of {all} periods {missed} were missed and {late} late"))
 }
 
-/// `7 of 8: its own execution beyond its median of 15 us, 2.98 ms (2.9 to 3.0 ms)`.
-fn kind(cause: &str, lost: &[(u64, u64)], of: usize) -> String {
-    let mut each: Vec<u64> = lost.iter().map(|(ns, _)| *ns).collect();
-    each.sort_unstable();
-    let value = |ns: Option<&u64>| words::value(ns.copied().unwrap_or(0) as f64, "ns");
-    let (least, most, middle) = (each.first(), each.last(), each.get(each.len() / 2));
-    let range = if least == most { String::new() } else { format!(" ({} to {})", value(least), value(most)) };
-    let (count, of) = (words::count(lost.len() as u64), words::count(of as u64));
-    format!("{count} of {of}: {cause}, {}{range}", value(middle))
+/// Jobs that one cause made late.
+#[derive(Default)]
+struct Kind {
+    /// How many periods it spoilt.
+    periods: u64,
+    /// How long it took each time, ns.
+    lost: Vec<u64>,
+}
+
+impl Kind {
+    /// `7 of these 8: its own execution beyond its median of 15 us, 2.98 ms (2.9 to 3.0 ms)`.
+    fn sentence(mut self, cause: &str, counted_in: &str) -> String {
+        self.lost.sort_unstable();
+        let value = |ns: Option<&u64>| words::value(ns.copied().unwrap_or(0) as f64, "ns");
+        let (least, most, middle) = (self.lost.first(), self.lost.last(), self.lost.get(self.lost.len() / 2));
+        let range = if least == most { String::new() } else { format!(" ({} to {})", value(least), value(most)) };
+        format!("{} of {counted_in}: {cause}, {}{range}", words::count(self.periods), value(middle))
+    }
 }
 
 #[cfg(test)]
@@ -115,13 +177,21 @@ mod tests {
             late(&[("asleep", 1_000_000)]),
             late(&[(OWN, 900)]),
         ];
-        let told = sentences(&latido_model::sample::record(), &all);
-        let told: Vec<String> = told.iter().map(|text| text.replace('\u{a0}', " ")).collect();
+        let mut record = latido_model::sample::record();
+        assert_eq!(without_numbers("waiting for low-12, which mid-7 kept"), "waiting for low, which mid kept");
+        let mut told = |limit: Option<u64>| -> Vec<String> {
+            record.cell.conditions.limit = limit.map(latido_model::units::Ns);
+            sentences(&record, &all).iter().map(|text| text.replace('\u{a0}', " ")).collect()
+        };
         let expected = [
-            "2 of 4: asleep, 2.00 ms (1.00 ms to 2.00 ms)",
-            "1 of 4: its own execution, 900 ns",
-            "1 of 4: low-3 could not be preempted, 300 ns",
+            "2 of the 4 longest: asleep, 2.00 ms (1.00 ms to 2.00 ms)",
+            "1 of the 4 longest: its own execution, 900 ns",
+            "1 of the 4 longest: low could not be preempted, 300 ns",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(told(None), expected);
+        // Where some were late, they alone count.
+        assert_eq!(told(Some(1_500_000)), ["1 of these 1: asleep, 2.00 ms"]);
+        // Whose usual work is above the limit is late by that.
+        assert_eq!(told(Some(850)), ["3 of these 4: its own execution, 900 ns", "1 of these 4: asleep, 1.00 ms"]);
     }
 }

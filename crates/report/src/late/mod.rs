@@ -35,6 +35,9 @@ pub struct Worst {
     /// Whether it is a period of a program in which that began no job.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missed: bool,
+    /// How many other periods that were missed or late began in its time, and are explained with it.
+    #[serde(skip_serializing_if = "is_none")]
+    pub also: u64,
     /// Whether events of that time were lost.
     pub lost: bool,
     /// Whether all of that time was recorded on its CPU.
@@ -56,6 +59,10 @@ pub struct Worst {
     /// What each CPU did meanwhile.
     #[serde(skip)]
     pub lanes: Vec<Lane>,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A step of the way back from a sleep.
@@ -122,6 +129,7 @@ impl Worst {
             since_start_ns,
             cpu: found.cpu,
             missed: false,
+            also: 0,
             lost: has(Cause::Lost),
             covered: !has(Cause::Untraced),
             chain: steps(&found.chain, since),

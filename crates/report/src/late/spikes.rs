@@ -156,9 +156,15 @@ fn spikes(
         let same = |found: &&Explained| (found.window.begin, found.window.pid) == (whole.begin, whole.pid);
         let found = explained.iter().filter(same).find(|found| one.missed || found.window == whole)?;
         let class = if how.begins == late::Begins::Job { jobs::class(record, one) } else { class };
-        Some(Worst { missed: one.missed, ..Worst::of(class, task(trace, found, one.thread), one.at_ns, found) })
+        Some(Worst {
+            missed: one.missed,
+            also: one.also,
+            ..Worst::of(class, task(trace, found, one.thread), one.at_ns, found)
+        })
     };
-    let told: Vec<Worst> = chosen.samples.iter().filter_map(told).collect();
+    let mut told: Vec<Worst> = chosen.samples.iter().filter_map(told).collect();
+    // A missed period may have been cut to what an earlier job took of it.
+    told.sort_by_key(|one| std::cmp::Reverse(one.ns));
     let jobs = if how.begins == late::Begins::Job { jobs::sentences(record, &told) } else { Vec::new() };
     let recorded = record.quality.trace.as_ref();
     Spikes {
@@ -239,7 +245,7 @@ impl Spikes {
     /// What one must know of them, a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let explained = self.spikes.len() as u64;
+        let explained: u64 = self.spikes.iter().map(|one| 1 + one.also).sum();
         if let Some(above) = self.asked.above_limit.filter(|above| *above > explained) {
             notes.push(format!(
                 "{} lie above the limit; the {} largest are explained, {} at most",

@@ -62,8 +62,9 @@ struct Set {
 
 /// So many timers are kept: more are set at once by no sound trace.
 const MOST_TIMERS: usize = 1 << 16;
-/// A timer's clock is that of the trace where what it read then is not further from the event than this, ns.
-const NEAR: u64 = 10_000_000;
+
+/// A CPU that writes no event for so long behind a window, ns, tells nothing of it.
+const SILENT: u64 = 100_000_000;
 
 /// In `common_flags`: written in a hard interrupt, in a soft one (`enum trace_flag_type`, include/linux/trace_events.h).
 const HARD: i64 = 0x08;
@@ -236,7 +237,8 @@ impl<'t> Collect<'t> {
                 scene.next = Some(pid);
                 false
             }
-            _ => true,
+            Some(scene) => time < scene.window.end.saturating_add(SILENT),
+            None => false,
         });
     }
 
@@ -258,8 +260,11 @@ impl<'t> Collect<'t> {
             if matches!(turn, Turn::In(_) | Turn::Out(_)) {
                 before.clear();
             }
+            // How it left, and the newest of what came since.
+            if before.len() >= 8 {
+                before.remove(1);
+            }
             before.push((time, turn));
-            before.truncate(8);
         }
     }
 }
@@ -288,8 +293,9 @@ impl Sink for Collect<'_> {
                     self.waker(cpu).into_iter().for_each(ended);
                 }
                 Happened::Expired { timer, now } => {
-                    let same_clock = now.cast_unsigned().abs_diff(time) < NEAR;
-                    let due = self.due.remove(timer).filter(|_| same_clock);
+                    // The timer's clock may be another than the trace's: it read `now` at this time.
+                    let due =
+                        self.due.remove(timer).map(|due| time.saturating_sub(now.cast_unsigned().saturating_sub(due)));
                     self.waker(cpu).into_iter().for_each(|waker| (waker.expired, waker.due) = (Some(time), due));
                 }
                 Happened::Wakeup(task) | Happened::New(task) => self.turn(time, task.pid, Turn::Woken),

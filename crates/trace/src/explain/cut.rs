@@ -65,8 +65,13 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
                 continue;
             }
             // Some kernels leave out the switch away from the idle task: who writes an event runs.
-            let writes = |(time, cpu, _): &&(u64, u32, i32)| *cpu == stretch.cpu && *time >= begin && *time <= end;
-            let writer = scene.running.iter().find(writes).filter(|_| segment.owner == Owner::Idle);
+            let writer = match segment.owner {
+                Owner::Idle => {
+                    let behind = scene.running.iter().skip(scene.running.partition_point(|(time, ..)| *time < begin));
+                    behind.take_while(|(time, ..)| *time <= end).find(|(_, cpu, _)| *cpu == stretch.cpu)
+                }
+                _ => None,
+            };
             if let Some((time, _, pid)) = writer {
                 let ran = Segment { owner: Owner::Task(*pid), ..*segment };
                 let idle = match cause(scene, &stretch, segment, mine, names) {
@@ -104,16 +109,18 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
 /// Whether a job that could run had the CPU that seems idle: some kernels leave out the switch away from the idle task, and the next
 /// that writes an event there, or leaves it, is the job's thread.
 fn is_left_out(scene: &Scene, stretch: &Stretch, segment: &Segment) -> bool {
-    if scene.window.begins != Begins::Job || segment.owner != Owner::Idle {
+    let may_run = matches!(stretch.at, At::Woken { queued: Some(_), .. } | At::Runs);
+    if scene.window.begins != Begins::Job || segment.owner != Owner::Idle || !may_run {
         return false;
     }
-    let here = |time: u64, cpu: u32| cpu == stretch.cpu && time >= segment.begin.max(stretch.begin);
-    let writes = scene.running.iter().find(|(time, cpu, _)| here(*time, *cpu)).map(|(time, _, pid)| (*time, *pid));
-    let leaves = scene.left.iter().find(|(time, cpu, ..)| here(*time, *cpu)).map(|(time, _, pid, _)| (*time, *pid));
+    let from = segment.begin.max(stretch.begin);
+    let written = scene.running.iter().skip(scene.running.partition_point(|(time, ..)| *time < from));
+    let left = scene.left.iter().skip(scene.left.partition_point(|(time, ..)| *time < from));
+    let writes = { written }.find(|(_, cpu, _)| *cpu == stretch.cpu).map(|(time, _, pid)| (*time, *pid));
+    let leaves = { left }.find(|(_, cpu, ..)| *cpu == stretch.cpu).map(|(time, _, pid, _)| (*time, *pid));
     let behind = scene.next.filter(|_| scene.home == Some(stretch.cpu));
     let next = writes.into_iter().chain(leaves).min().map(|(_, pid)| pid).or(behind);
-    let may_run = matches!(stretch.at, At::Woken { queued: Some(_), .. } | At::Runs);
-    may_run && next == Some(scene.window.pid)
+    next == Some(scene.window.pid)
 }
 
 /// Of each time at which a task got a CPU the task that left it then, by the switch that ended this.
@@ -232,8 +239,14 @@ pub(super) fn awaited(scene: &Scene) -> Vec<(u64, u64, i32)> {
     }
     let blocked = stretches(scene).into_iter().filter(|stretch| stretch.at == At::Blocked);
     let by = |stretch: Stretch| Some((stretch.begin, stretch.end, waking(scene, stretch.end)?.2?));
-    blocked.filter_map(by).collect()
+    let mut all: Vec<_> = blocked.filter_map(by).collect();
+    all.sort_by_key(|(begin, end, _)| std::cmp::Reverse(end - begin));
+    all.truncate(MOST_AWAITED);
+    all
 }
+
+/// So many waits of a job are followed to the task that ended them, the longest ones.
+const MOST_AWAITED: usize = 16;
 
 /// What a job waits for, by who ends it.
 fn awaits(scene: &Scene, stretch: &Stretch, names: &mut Names<'_>) -> Cause {

@@ -16,6 +16,27 @@ pub struct Awaited {
 }
 
 impl Explained {
+    /// Tells of a job's own execution what lies beyond the usual, from the moment on at which that was over; of an earlier job that
+    /// was to be over before, all.
+    pub fn own_beyond(&mut self, usual_ns: u64, is_earlier: bool) {
+        let rests = |cause: &Cause| matches!(cause, Cause::Asleep | Cause::OwnTimer | Cause::Awaits(_));
+        let earlier = is_earlier && self.slices.first().is_some_and(|first| !rests(&first.cause));
+        let (mut left, mut all) = (if earlier { 0 } else { usual_ns }, Vec::with_capacity(self.slices.len()));
+        let beyond = Cause::Beyond { usual_ns, faults: self.faults > Some(0) };
+        for slice in std::mem::take(&mut self.slices) {
+            if slice.cause != Cause::Own {
+                all.push(slice);
+                continue;
+            }
+            let cut = slice.begin.saturating_add(left).min(slice.end);
+            left -= cut - slice.begin;
+            let parts =
+                [Slice { end: cut, ..slice.clone() }, Slice { begin: cut, end: slice.end, cause: beyond.clone() }];
+            all.extend(parts.into_iter().filter(|part| part.end > part.begin));
+        }
+        self.slices = all;
+    }
+
     /// Of a period in which the thread began no job: where it was still at an earlier one, that is what it lost, until it slept.
     pub fn of_an_earlier_job(&mut self) {
         let rests = |slice: &Slice| matches!(slice.cause, Cause::Asleep | Cause::OwnTimer);

@@ -78,7 +78,7 @@ pub(super) struct Waker {
     pub entered: Option<(u64, Above)>,
     /// When a timer's function began last.
     pub expired: Option<u64>,
-    /// When that timer had to be served at the latest, where its setting was seen and the trace has its clock.
+    /// When that timer had to be served at the latest, ns on the trace's clock, where its setting was seen.
     pub due: Option<u64>,
     /// The hard interrupt that ended last, its begin and its end: an interrupt's thread is woken behind the event of its end.
     pub left: Option<(u64, Above, u64)>,

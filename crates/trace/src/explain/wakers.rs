@@ -4,6 +4,7 @@
 //! waiting thread merely sleeps, whatever has the CPU; who was kept from it is the handler.
 
 use super::{Awaited, Begins, Cause, Explained, Slice, Waker, Window};
+use std::collections::BTreeMap;
 
 /// The time in which the waker of a thread was to go on: from the begin until it woke that. None of a thread that did not merely
 /// sleep: who lets a stopped one go on is not whom it waited for.
@@ -14,10 +15,10 @@ pub(super) fn before(one: &Explained) -> Option<Window> {
 
 /// The times in which a job waited for other tasks, as windows of these.
 pub(super) fn awaited(one: &Explained) -> impl Iterator<Item = Window> {
-    one.awaited.iter().map(|other| of_awaited(one, other))
+    one.awaited.iter().map(|other| window_of(one, other))
 }
 
-fn of_awaited(one: &Explained, other: &Awaited) -> Window {
+fn window_of(one: &Explained, other: &Awaited) -> Window {
     Window { begin: other.begin, end: other.end, pid: other.pid, cpu: one.window.cpu, begins: Begins::Job }
 }
 
@@ -30,13 +31,14 @@ pub(super) fn merely_slept(slices: &[Slice], until: u64) -> bool {
 }
 
 /// Tells a window by that of its waker, as far as that goes.
-pub(super) fn follow(one: &mut Explained, of_wakers: &[Explained]) {
+pub(super) fn follow(one: &mut Explained, of_wakers: &BTreeMap<Window, Explained>) {
     inverted(one, of_wakers);
-    let Some(found) = before(one).and_then(|window| of_wakers.iter().find(|found| found.window == window)) else {
+    let Some(found) = before(one).and_then(|window| of_wakers.get(&window)) else {
         return;
     };
     let Some(by) = &mut one.chain.by else { return };
-    let mut slices: Vec<Slice> = found.slices.iter().map(|slice| named(slice, by)).collect();
+    let in_job = one.window.begins == Begins::Job;
+    let mut slices: Vec<Slice> = found.slices.iter().map(|slice| named(slice, by, in_job)).collect();
     let woken = found.window.end;
     let rest = one.slices.iter().filter(|slice| slice.end > woken);
     slices.extend(rest.map(|slice| Slice { begin: slice.begin.max(woken), ..slice.clone() }));
@@ -47,8 +49,14 @@ pub(super) fn follow(one: &mut Explained, of_wakers: &[Explained]) {
 }
 
 /// What the waker does itself is its own work to who waits for it.
-fn named(slice: &Slice, by: &Waker) -> Slice {
+fn named(slice: &Slice, by: &Waker, in_job: bool) -> Slice {
     let cause = match &slice.cause {
+        // What the waker itself waited for, or whether it was stopped, is no state of the thread that waits for it.
+        Cause::Asleep | Cause::OwnTimer | Cause::Awaits(_) | Cause::Stopped | Cause::Blocked | Cause::Lock
+            if in_job =>
+        {
+            Cause::Awaits(by.name.clone())
+        }
         Cause::Itself => Cause::Task(by.name.clone(), by.class),
         Cause::Own => Cause::Awaits(by.name.clone()),
         other => other.clone(),
@@ -57,10 +65,9 @@ fn named(slice: &Slice, by: &Waker) -> Slice {
 }
 
 /// Where a job waited for a task that others kept from its CPU, these are told.
-fn inverted(one: &mut Explained, of_awaited_tasks: &[Explained]) {
+fn inverted(one: &mut Explained, of_awaited: &BTreeMap<Window, Explained>) {
     for other in std::mem::take(&mut one.awaited) {
-        let window = of_awaited(one, &other);
-        let Some(found) = of_awaited_tasks.iter().find(|found| found.window == window) else { continue };
+        let Some(found) = of_awaited.get(&window_of(one, &other)) else { continue };
         let kept = found.slices.iter().filter_map(|slice| match &slice.cause {
             Cause::Task(name, _) => {
                 Some(Slice { cause: Cause::Inverted(other.name.clone(), name.clone()), ..slice.clone() })

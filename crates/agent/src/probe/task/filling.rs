@@ -90,6 +90,7 @@ pub(super) fn filled(
         let wakings = seen.get(&pid).map_or([].as_slice(), |seen| seen.wakings.as_slice());
         facts.extend(distance(wakings).map(|ns| ("period_seen", ns)));
         facts.extend(regular_distance(wakings).map(|ns| ("woken_every", ns)));
+        facts.push(("tid", u64::try_from(pid).unwrap_or(0)));
         facts.extend(program.exit.map(|status| ("exit_status", u64::from(status))));
         if let Some(before) = thread.slots.as_ref().map(|slots| slots.jobs.before).filter(|before| *before > 0) {
             let what = match before {

@@ -68,7 +68,7 @@ but not once a period, latido says so. --limit judges response and completion; w
 a slot that is late or missed fails the run. Slots that are unclear alone leave it undecided.
 
 Label: task (the thread's name; of the same ones the second, third, ... by their numbers).
-Facts: period_seen (ns, the median distance of its wakings), woken_every (the same where three fifths of the distances lie
+Facts: tid (the thread's number), period_seen (ns, the median distance of its wakings), woken_every (the same where three fifths of the distances lie
 within a twentieth of it), expected and seen (slots elapsed and slots with an activation), extra (activations beyond the first
 of a slot), unfinished (activations that began and did not end in time, or ended with the thread: their slots count as nothing),
 unclear (missed slots that an earlier job may have served), before (wakings before the slots begin), unseen (those of which only
@@ -76,8 +76,8 @@ the response is known, as the switch to the thread is not in the trace: some mac
 and voided (events lost, and what they may have broken), exit_status (of a program that ended by itself, 128 and the signal's
 number).
 
---explain says what made missed, late and the longest periods so: who kept the CPU, what the program waited for, its own execution
-beyond its median, its own timer (docs/trace.md).
+With --explain latido says what made periods missed or late: who kept the CPU, what the program waited for, its own execution beyond its
+median, its own timer (docs/trace.md).
 
 Needs tracefs (root) and the events sched_switch and sched_waking; new threads are followed by sched_process_fork. All other
 events of the scheduler are recorded too, not the program's alone: what disturbed it would not be in the trace otherwise.

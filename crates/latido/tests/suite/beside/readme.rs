@@ -64,7 +64,7 @@ const COMMANDS: &[(&str, How)] = &[
         How::Short("-- ./my-program", "-d 1s -- sh -c 'while :; do sleep 0.01; done'", ""),
     ),
     (
-        "latido run task pid=1234 period=1ms",
+        "latido run task pid=1234 period=1ms --explain",
         How::Planned("it needs a program that runs; tests/looking_on.rs watches one"),
     ),
     (

@@ -64,7 +64,8 @@ fn a_period_that_is_not_the_program_s_is_named() {
     assert!(told.contains("and its slots are those of 25.0 ms: where"), "{told}");
 }
 
-/// What makes the jobs of a program late is named: its own work, its page faults, a sleep of its own, who wakes it, who preempts it.
+/// What makes the jobs of a program late is named: its own work, its page faults, a sleep of its own, who wakes it, who holds its lock, who
+/// keeps that one from the CPU, who preempts it.
 /// Others may make some late, too: what counts is those of the plant.
 #[test]
 fn what_makes_jobs_late_is_named() {
@@ -73,18 +74,20 @@ fn what_makes_jobs_late_is_named() {
     if !traced(what) || !realtime(what) || !installed("python3", what) {
         return;
     }
-    let script = world.file("late.py", LATE);
+    let plant = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/plant");
     for (cause, deadline, reason) in [
         ("own", "4ms", "its own execution beyond its median"),
         ("faults", "2ms", "its own execution, with page faults, beyond its median"),
         ("sleep", "4ms", "asleep by its own timer"),
         ("waker", "4ms", "waiting until feeder-"),
+        ("lock", "4ms", "waiting until holder-"),
+        ("invert", "4ms", "which middle-"),
         ("rival", "6ms", "python3-"),
     ] {
         let _rival = (cause == "rival").then(|| Planted::on_cpu_0("busy"));
         let deadline = format!("deadline={deadline}");
         let measure = ["run", "task", "thread=control", "period=20ms", &deadline, "-c0", "-d60s", "--explain"];
-        let program = ["--no-report", "--", "chrt", "-f", "60", "python3", script.to_str().unwrap(), cause, "110"];
+        let program = ["--no-report", "--", "chrt", "-f", "60", "python3", plant, "job", cause, "110"];
         let output = world.run(measure.into_iter().chain(program));
         assert!(matches!(output.status.code(), Some(0..=3)), "{cause}: {}", stderr(&output));
         let told = json(&world.run(["trace", "explain", "last", "--json"]), 0);
@@ -103,41 +106,6 @@ fn what_makes_jobs_late_is_named() {
         assert!(said.contains(" periods ") && said.contains(reason), "{said}");
     }
 }
-
-/// Jobs of 1 ms, each 20 ms, of a thread `control`, of which each seventh is late by what its first word names; it ends after as many
-/// as the second says. Against a rival each lasts 5 ms.
-const LATE: &str = "\
-import ctypes, mmap, os, sys, time
-class Time(ctypes.Structure):
-    _fields_ = [('seconds', ctypes.c_long), ('ns', ctypes.c_long)]
-libc = ctypes.CDLL(None)
-cause, last = sys.argv[1], int(sys.argv[2])
-def until(due): libc.clock_nanosleep(1, 1, ctypes.byref(Time(*divmod(due, 10**9))), None)
-def busy(ms):
-    end = time.monotonic_ns() + int(ms * 10**6)
-    while time.monotonic_ns() < end: pass
-first = time.monotonic_ns() + 200_000_000
-ours, theirs = os.pipe()
-if cause == 'waker' and os.fork() == 0:
-    libc.prctl(15, b'feeder')
-    for job in range(last):
-        until(first + job * 20_000_000)
-        if job % 7 == 0: busy(6)
-        os.write(theirs, b'.')
-    os._exit(0)
-libc.prctl(15, b'control')
-for job in range(last):
-    if cause == 'waker': os.read(ours, 1)
-    else: until(first + job * 20_000_000)
-    busy(5 if cause == 'rival' else 1)
-    if job % 7 == 0:
-        if cause == 'own': busy(6)
-        if cause == 'sleep': time.sleep(0.006)
-        if cause == 'faults':
-            memory = mmap.mmap(-1, 1 << 25)
-            for at in range(0, 1 << 25, 4096): memory[at] = 1
-            memory.close()
-";
 
 /// Asks for absolute times 20 ms apart. Its words: after how many jobs it ends, and for how many ms it works in each seventh.
 const PERIODIC: &str = "\

@@ -78,7 +78,7 @@ fn followed(events: &[(u64, u32, Happened, [u8; 8])]) -> Explained {
     let mut found = explained_records(&trace, SLEPT, events);
     if let Some(before) = wakers::before(&found) {
         let of_waker = explained_records(&trace, before, events);
-        wakers::follow(&mut found, &[of_waker]);
+        wakers::follow(&mut found, &BTreeMap::from([(of_waker.window, of_waker)]));
     }
     found
 }
