@@ -88,13 +88,21 @@ fn weigh(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weigh
         .map(|(series, largest)| Stored { thread: series.thread, count: series.count, cpu: series.cpu, largest })
         .collect();
     let mut deciding = Deciding::new(record, record.cell.conditions.limit.map(|limit| limit.0 as f64), &stored);
-    if deciding.count > 0 {
+    if deciding.is_foreign() || (deciding.count > 0 && is_soon_read(record)) {
         deciding.heed(source.shown(cell));
     }
     let findings = trust::findings(record, &deciding);
     let (by_limit, figure) = limit::against(record, &cell.measurand, &timed, &bins, &deciding);
     let contradictions = contradictions(record).into_iter().map(|what| Reason::Contradiction { part: None, what });
     Weighed { contradictions: contradictions.collect(), findings, by_limit, figure, unread }
+}
+
+/// A larger trace, bytes, is read only where what was counted excuses a failure: lists judge many runs.
+const SOON_READ: u64 = 16 << 20;
+
+/// Whether the cell's trace is read in no time; also where it has none.
+fn is_soon_read(record: &Record) -> bool {
+    record.quality.trace.as_ref().is_none_or(|trace| trace.bytes <= SOON_READ)
 }
 
 /// The same of a cell in parts: its figures are pooled, its evidence is that of each part.

@@ -7,6 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs,
     io::Read,
+    path::PathBuf,
     process::{Child, Stdio},
 };
 
@@ -61,20 +62,40 @@ fn the_third_ctrl_c_leaves_a_stopped_agent() {
     assert!(!journal.exists());
 }
 
+/// The agent of a host. Not before it has become the agent: until then the host is held by its start.
+fn begun_agent(host: u32) -> Option<u32> {
+    let list = fs::read_to_string(format!("/proc/{host}/task/{host}/children")).unwrap_or_default();
+    let begun =
+        |pid: &u32| fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with("\0agent\0"));
+    list.split_whitespace().find_map(|pid| pid.parse().ok().filter(begun))
+}
+
+/// Stops a process, and waits until the kernel has; whether it was there to be stopped.
+fn stands_still(pid: u32) -> bool {
+    let path = PathBuf::from(format!("/proc/{pid}"));
+    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::STOP);
+    until("a stopped agent, or one that has ended", || match processes::state_of(&path) {
+        Some('T') => Some(true),
+        None | Some('Z' | 'X') => Some(false),
+        Some(_) => None,
+    })
+}
+
 /// `tune undo` comes to its end whatever is asked, but does not wait for ever for an agent that never does.
 #[test]
 fn the_third_ctrl_c_ends_a_tune_that_waits() {
     let world = World::new();
-    let host = world.latido(["tune", "undo"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let children = format!("/proc/{0}/task/{0}/children", host.id());
-    // Not before it has become the agent: until then the host is held by its start.
-    let begun =
-        |pid: &u32| fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with("\0agent\0"));
-    let agent = until("an agent", || {
-        let list = fs::read_to_string(&children).unwrap_or_default();
-        list.split_whitespace().find_map(|pid| pid.parse().ok().filter(begun))
+    let tune = || world.latido(["tune", "undo"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    // With nothing to undo the agent lives for some ms: where it has ended before the test looked, another one is begun.
+    let (host, agent) = until("an agent that stands still", || {
+        let mut host = tune();
+        while host.try_wait().unwrap().is_none() {
+            if let Some(agent) = begun_agent(host.id()).filter(|agent| stands_still(*agent)) {
+                return Some((host, agent));
+            }
+        }
+        None
     });
-    signal(agent, Signal::STOP);
     let stopped = Stopped(agent);
     let (status, said) = thrice(host);
     assert!(status == 130 && said.contains(&format!("process {agent}")), "{status}: {said}");
