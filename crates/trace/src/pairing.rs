@@ -169,7 +169,7 @@ impl Pairing {
             Happened::Call { pid, call } => self.called(time, pid, call),
             Happened::Return { pid, call } => self.returned(cpu, time, pid, call, sink),
             Happened::Renamed { pid, comm } => self.tasks.of(pid).into_iter().for_each(|task| task.comm = comm),
-            // Who had this number last is asked for at the end: its name and priority stay until another one has it.
+            // Callers ask at the end who had this number last: its name and priority stay until another task has it.
             Happened::Freed(pid) => self.tasks.of(pid).into_iter().for_each(|task| {
                 *task = Task { comm: task.comm, priority: task.priority, ..Task::default() };
             }),

@@ -9,9 +9,9 @@ use latido_model::{
 use latido_trace::events::Class;
 use std::collections::BTreeMap;
 
-/// So many kinds are told apart.
+/// latido names so many kinds.
 const KINDS: usize = 6;
-/// The counts of so many threads are told.
+/// latido shows the counts of so many threads.
 const FEW: usize = 4;
 
 /// How long the thread of a sample works in a job, ns: the median of its time on a CPU; where the kernel left out the switches that tell

@@ -203,7 +203,7 @@ mod tests {
         wrong
     }
 
-    /// Effects that are none are told in 5 of 100, however unlike the spreads are: of 200, more than 18 are told once in 100 tests.
+    /// `effects` finds effects that are none in 5 of 100 files, however unlike the spreads are: of 200, it finds more than 18 once in 100 tests.
     #[test]
     fn unlike_spreads_are_no_effects() {
         let two: &[&str] = &["f", "g"];

@@ -315,7 +315,9 @@ impl Sink for Collect<'_> {
         {
             self.contention(time, pid, at == 0);
         }
-        if let Some(me) = self.task_of(record).filter(|_| self.fault.is_some() && self.events.id(record) == self.fault)
+        if self.fault.is_some()
+            && self.events.id(record) == self.fault
+            && let Some(me) = self.task_of(record)
         {
             let mine =
                 |scene: &&mut Scene| scene.window.pid == me && (scene.window.begin..=scene.window.end).contains(&time);

@@ -64,7 +64,7 @@ fn named(slice: &Slice, by: &Waker, in_job: bool) -> Slice {
     Slice { cause, ..slice.clone() }
 }
 
-/// Where a job waited for a task that others kept from its CPU, these are told.
+/// Where a job waited for a task that others kept from its CPU, its slices name these.
 fn inverted(one: &mut Explained, of_awaited: &BTreeMap<Window, Explained>) {
     for other in std::mem::take(&mut one.awaited) {
         let Some(found) = of_awaited.get(&window_of(one, &other)) else { continue };

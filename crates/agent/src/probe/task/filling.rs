@@ -47,7 +47,7 @@ struct Slots {
     without_job: Vec<(u64, u64)>,
 }
 
-/// Of so many missed slots of a thread the time is told: a series keeps no more.
+/// latido keeps the time of so many missed slots of a thread: a series keeps no more.
 const MOST_MISSED: usize = 4_096;
 
 /// The series of a program, filled from a trace.
