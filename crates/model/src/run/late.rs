@@ -68,7 +68,7 @@ pub fn late(record: &Record, worst: u32, largest: impl Fn(&Series) -> Result<Vec
     }
     let is_beyond = |one: &Late| one.missed || limit.is_some_and(|limit| one.ns > limit.max(0).cast_unsigned());
     if how.begins == Begins::Job {
-        samples = incidents(samples);
+        samples = incidents(samples, is_beyond);
     }
     samples.sort_by_key(|one| (!is_beyond(one), Reverse(one.ns), one.end_ns));
     let beyond = samples.partition_point(is_beyond);
@@ -84,8 +84,9 @@ pub fn late(record: &Record, worst: u32, largest: impl Fn(&Series) -> Result<Vec
     Ok(Chosen { samples, above })
 }
 
-/// One stall makes many slots of a thread late or missed: those that begin in the time of a larger one are explained with it.
-fn incidents(mut samples: Vec<Late>) -> Vec<Late> {
+/// One stall makes many slots of a thread late or missed: those that begin in the time of a larger one are explained with it. Slots that
+/// are neither count nowhere.
+fn incidents(mut samples: Vec<Late>, is_beyond: impl Fn(&Late) -> bool) -> Vec<Late> {
     samples.sort_by_key(|one| (Reverse(one.ns), one.end_ns));
     // Of each thread, by their begin.
     let mut chosen: BTreeMap<(u32, Option<i32>, u64), Late> = BTreeMap::new();
@@ -94,7 +95,7 @@ fn incidents(mut samples: Vec<Late>) -> Vec<Late> {
         let place = (one.thread, one.tid, begin);
         let before = chosen.range_mut((one.thread, one.tid, 0)..=place).next_back();
         match before.filter(|(_, larger)| begin < larger.end_ns) {
-            Some((_, larger)) => larger.also += 1,
+            Some((_, larger)) => larger.also += u64::from(is_beyond(&one)),
             None => {
                 chosen.insert(place, one);
             }
@@ -169,9 +170,9 @@ mod tests {
             Ok(values.iter().map(|value| Sample { value: *value, at_ns: 100, class: Class::Unknown }).collect())
         };
         let chosen = late(&record, 1, values).unwrap();
-        // All end at once, at 100: the smaller ones lie within the largest.
+        // All end at once, at 100: the smaller ones lie within the largest, and the one of 40 is neither late nor missed.
         let told: Vec<_> = chosen.samples.iter().map(|one| (one.ns, one.also, one.tid, one.series)).collect();
-        assert_eq!(told, [(60, 3, Some(77), 2)]);
+        assert_eq!(told, [(60, 2, Some(77), 2)]);
         let apart = |series: &Series| {
             let at = |number: usize, value: i64| Sample { value, at_ns: 1_000 * number as u64, class: Class::Unknown };
             let values: &[i64] = if series.quantity == MISSED { &[30, 20] } else { &[60, 40] };

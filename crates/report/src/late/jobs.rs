@@ -44,9 +44,9 @@ pub(super) fn class(record: &Record, late: &Late) -> Class {
 /// How many periods were missed and late, and what made most of each; where none was, what made most of the longest ones.
 pub(super) fn sentences(record: &Record, all: &[Worst]) -> Vec<String> {
     let limit_ns = record.cell.conditions.limit.map_or(u64::MAX, |limit| limit.0);
-    let late: Vec<&Worst> = all.iter().filter(|one| one.missed || one.ns > limit_ns).collect();
-    let periods = |of: &[&Worst]| of.iter().map(|one| 1 + one.also).fold(0, u64::saturating_add);
-    let (counted_in, told_of) = match periods(&late) {
+    let harmed = |one: &Worst| one.also + u64::from(one.missed || one.ns > limit_ns);
+    let late: Vec<&Worst> = all.iter().filter(|one| harmed(one) > 0).collect();
+    let (counted_in, told_of) = match late.iter().map(|one| harmed(one)).fold(0, u64::saturating_add) {
         0 => (format!("the {} longest", words::count(all.len() as u64)), all.iter().collect()),
         some => (format!("these {}", words::count(some)), late),
     };
@@ -57,7 +57,7 @@ pub(super) fn sentences(record: &Record, all: &[Worst]) -> Vec<String> {
         let cause = without_numbers(&reason.cause);
         let name = if several { format!("{}: {cause}", without_numbers(&one.task)) } else { cause };
         let kind = kinds.entry(name).or_default();
-        kind.periods += 1 + one.also;
+        kind.periods += harmed(one).max(1);
         kind.lost.push(reason.ns);
     }
     let mut kinds: Vec<_> = kinds.into_iter().collect();
@@ -108,7 +108,7 @@ fn counts(record: &Record) -> Vec<String> {
         }
         false => (slotted, 0),
     };
-    let more = (rest > 0).then(|| format!("{} more", words::many(rest as u64, "thread")));
+    let more = (rest > 0).then(|| format!("and {} besides", words::many(rest as u64, "thread")));
     shown.into_iter().filter_map(counted).chain(more).collect()
 }
 

@@ -55,7 +55,11 @@ impl Worst {
         let at = words::value(self.since_start_ns as f64, "ns");
         let late = words::value(self.ns as f64, "ns");
         let missed = if self.missed { "missed, " } else { "" };
-        let head = format!("  {missed}{late} at {at} on CPU {}, {} ({})", self.cpu, self.task, self.class);
+        let also = match self.also {
+            0 => String::new(),
+            more => format!(", and with it {}", words::many(more, "more period")),
+        };
+        let head = format!("  {missed}{late} at {at} on CPU {}, {} ({}){also}", self.cpu, self.task, self.class);
         let mut causes: Vec<String> = self.causes.iter().take(CAUSES).map(|piece| piece.text(self.ns)).collect();
         if let Some(more) = self.causes.len().checked_sub(CAUSES).filter(|more| *more > 0) {
             causes.push(words::many(more as u64, "smaller one"));
