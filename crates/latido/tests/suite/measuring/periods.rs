@@ -1,7 +1,7 @@
 //! The slots of a watched program whose period is known: one that overruns and catches up, and one whose period is another.
 
 use super::looking_on::traced;
-use crate::common::{Planted, World, alone, installed, json, realtime, stderr};
+use crate::common::{World, alone, installed, json, realtime, stderr};
 use serde_json::Value;
 
 /// A program overruns and catches up by clock_nanosleep with times that have passed. Each slot has its job: latido tells no slot
@@ -77,14 +77,13 @@ fn what_makes_jobs_late_is_named() {
     let plant = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/plant");
     for (cause, deadline, reason) in [
         ("own", "4ms", "its own execution beyond its median"),
-        ("faults", "2ms", "its own execution, with page faults, beyond its median"),
+        ("faults", "4ms", "its own execution, with page faults, beyond its median"),
         ("sleep", "4ms", "asleep by its own timer"),
         ("waker", "4ms", "waiting until feeder-"),
         ("lock", "4ms", "waiting until holder-"),
         ("invert", "4ms", "which middle-"),
-        ("rival", "6ms", "python3-"),
+        ("rival", "4ms", "rival-"),
     ] {
-        let _rival = (cause == "rival").then(|| Planted::on_cpu_0("busy"));
         let deadline = format!("deadline={deadline}");
         let measure = ["run", "task", "thread=control", "period=20ms", &deadline, "-c0", "-d60s", "--explain"];
         let program = ["--no-report", "--", "chrt", "-f", "60", "python3", plant, "job", cause, "110"];
