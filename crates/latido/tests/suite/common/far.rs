@@ -53,8 +53,20 @@ impl Far {
     /// What a command in the guest prints.
     pub fn there(&self, command: &str) -> String {
         let output = self.guest.ssh("guest", command).stdin(Stdio::null()).output().unwrap();
-        assert!(output.status.success(), "{command}: {}", stderr(&output));
+        assert!(
+            output.status.success(),
+            "{command}: {}\nthe end of its console:\n{}",
+            stderr(&output),
+            self.last_said()
+        );
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// The last lines that its kernel and its sshd wrote.
+    fn last_said(&self) -> String {
+        let console = self.guest.console();
+        let lines: Vec<&str> = console.lines().collect();
+        lines[lines.len().saturating_sub(40)..].join("\n")
     }
 
     /// The first record of a run there.
