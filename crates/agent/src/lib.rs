@@ -11,7 +11,14 @@ pub mod check;
 pub mod far;
 pub mod fault;
 #[cfg(test)]
-mod fixture;
+mod fixture {
+    //! Machines that are only files, for tests.
+
+    pub mod machine;
+    mod recorded;
+    pub mod trees;
+    pub mod trial;
+}
 pub mod guest;
 pub mod journal;
 pub mod load;

@@ -125,13 +125,19 @@ pub fn decimal(text: &str, factor: i64) -> Option<i64> {
         Some((text, exponent)) => (text, exponent.parse::<i32>().ok().filter(|power| power.abs() <= 40)?),
         None => (text, 0),
     };
-    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
     let (whole, part) = digits.split_once('.').map_or((digits, None), |(whole, part)| (whole, Some(part)));
     let part = match part {
         Some("") => return None,
         part => part.unwrap_or("").trim_end_matches('0'),
     };
-    if whole.is_empty() || !whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit()) {
+    // Calculators and plotting programs write `.5`; a point alone is no number.
+    if (whole.is_empty() && !digits.starts_with('.'))
+        || !whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit())
+    {
         return None;
     }
     let digits = whole.bytes().chain(part.bytes());
@@ -172,8 +178,12 @@ mod tests {
         assert_eq!(all.map(|(text, factor)| decimal(text, factor)), expected);
         assert_eq!((decimal("9223372036854775807", 1), decimal("9223372036854775808", 1)), (Some(i64::MAX), None));
         assert_eq!(
-            (decimal("1.", 1), decimal(".5", 1000), decimal("+1", 1), decimal("1e99999999999", 1)),
+            (decimal("1.", 1), decimal(".", 1000), decimal("+-1", 1), decimal("1e99999999999", 1)),
             (None, None, None, None)
+        );
+        assert_eq!(
+            (decimal(".5", 1000), decimal("-.5", 1000), decimal("+2.5", 1000)),
+            (Some(500), Some(-500), Some(2500))
         );
     }
 

@@ -19,7 +19,25 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     replace(path, bytes).or_else(|error| failed(error, "writing", path))
 }
 
-/// The same for whoever has words of their own.
+/// The same of a file that the person named.
+///
+/// # Errors
+/// The path and the remedy, which is another name.
+pub(crate) fn write_named(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace(path, bytes).map_err(|error| {
+        let remedy = match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "; free some space, or name another file",
+            ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied | ErrorKind::NotADirectory => {
+                "; name another file"
+            }
+            ErrorKind::FileTooLarge => SIZES,
+            _ => "",
+        };
+        Failed { what: format!("writing {}", path.display()), error, remedy }.into()
+    })
+}
+
+/// The same for callers with words that they choose.
 ///
 /// # Errors
 /// As [`write`].
@@ -258,6 +276,9 @@ pub(crate) fn kind(error: &anyhow::Error) -> Option<ErrorKind> {
     error.downcast_ref::<Failed>().map(|failed| failed.error.kind())
 }
 
+/// What helps where a limit on sizes refuses a file.
+const SIZES: &str = "; a limit on the size of files stands in the way: raise it (ulimit -f)";
+
 /// What could not be done, where, why, and last what helps.
 #[derive(Debug)]
 struct Failed {
@@ -283,7 +304,7 @@ pub(crate) fn failed<T>(error: io::Error, doing: &str, path: &Path) -> Result<T>
             "; name another place with --store DIR"
         }
         ErrorKind::AlreadyExists => "; name another place",
-        ErrorKind::FileTooLarge => "; a limit on the size of files stands in the way: raise it (ulimit -f)",
+        ErrorKind::FileTooLarge => SIZES,
         _ => "",
     };
     Err(Failed { what: format!("{doing} {}", path.display()), error, remedy }.into())
@@ -334,6 +355,9 @@ mod tests {
         let text = format!("writing /store/record.json: No space left on device (os error 28); {remedy}");
         assert_eq!(format!("{error:#}"), text);
         assert_eq!(kind(&error), Some(ErrorKind::StorageFull));
+        // A file that the person named lies in no store.
+        let error = write_named(Path::new("/proc/none/t.html"), b"x").unwrap_err().to_string();
+        assert!(error.contains("writing /proc/none/t.html") && !error.contains("--store"), "{error}");
     }
 
     #[test]

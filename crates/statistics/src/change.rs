@@ -1,6 +1,9 @@
 //! Changes over time: E-divisive (Matteson & James, JASA 109, 2014).
 
 mod drift;
+mod newest;
+
+pub use newest::{Newest, changes_and_newest};
 
 use crate::{
     Refusal, random,

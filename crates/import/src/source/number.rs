@@ -32,5 +32,6 @@ pub(super) fn whole(word: &[u8]) -> Option<u64> {
 /// protocol has no exponents.
 pub(super) fn decimal(word: &[u8], factor: i64) -> Option<i64> {
     let plain = word.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-'));
-    plain.then(|| crate::samples::decimal(std::str::from_utf8(word).ok()?, factor))?
+    let whole = word.strip_prefix(b"-").unwrap_or(word).first().is_some_and(u8::is_ascii_digit);
+    (plain && whole).then(|| crate::samples::decimal(std::str::from_utf8(word).ok()?, factor))?
 }

@@ -1,5 +1,7 @@
 //! Flags of other tools, and what latido writes in their place: errors, `latido help TOOL` and docs/other-tools.md share this table.
 
+use super::known::list;
+use latido_model::catalogue::Kind;
 use std::fmt::Write;
 
 /// One flag of another tool.
@@ -200,8 +202,21 @@ pub fn hint(command: &str, typed: &str, flag: &str) -> Option<String> {
         all.extend(here.filter(|here| !all.iter().any(|(_, known)| known == here)).map(|here| (tool.name, here)));
     }
     let (first, _) = all.first()?;
-    let each: Vec<String> = all.iter().map(|(tool, here)| format!("for that of {tool} write {here}")).collect();
+    let each: Vec<String> =
+        all.iter().map(|(tool, here)| format!("for that of {tool} write {here}{}", elsewhere(typed, here))).collect();
     Some(format!("latido {command} has no {flag}; {} (`latido help {first}`)", each.join("; ")))
+}
+
+/// ` with the probe `wakeup``, where the hint begins with an option that the probe which was typed does not have.
+fn elsewhere(typed: &str, here: &str) -> &'static str {
+    let probes = list(Kind::Probe);
+    let lacks = |probe: &str, key: &str| {
+        let said = probes.objection(probe, key, &toml::Value::from(1)).map(|said| said.to_string());
+        said.is_some_and(|said| said.contains("has no option"))
+    };
+    let key = here.split_once('=').map(|(key, _)| key).filter(|key| key.chars().all(|c| c.is_ascii_lowercase()));
+    let key = key.filter(|key| probes.entry(typed).is_some() && lacks(typed, key) && !lacks("wakeup", key));
+    if key.is_some() { " with the probe `wakeup`" } else { "" }
 }
 
 /// What to write in the place of another tool's name; `None` of a name that is none of theirs.
@@ -247,6 +262,8 @@ mod tests {
         assert!(first("gap").contains("no -D; for that of oslat write"), "{}", first("gap"));
         assert!(first("wakeup").contains("no -D; for that of cyclictest write"), "{}", first("wakeup"));
         let first = |typed| hint("load", typed, "-l").unwrap();
+        assert!(first("gap").contains("cycles=N with the probe `wakeup`"), "{}", first("gap"));
+        assert!(!first("wakeup").contains("with the probe"), "{}", first("wakeup"));
         assert!(first("messaging").contains("no -l; for that of hackbench write"), "{}", first("messaging"));
         assert_eq!(hint("run", "gap", "--no-such-flag"), None);
     }

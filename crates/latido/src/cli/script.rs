@@ -3,6 +3,7 @@
 use super::{
     Usage,
     flags::Args,
+    foreign,
     known::{CATALOGUE, list},
     words::{self, asked},
 };
@@ -112,6 +113,10 @@ impl Script {
             let shown = format!("{flag} {word}");
             if word == none {
                 return Err(Usage::new(format!("{shown}: `{none}` does not go with another {}", list.kind.word())));
+            }
+            let name = word.split_once(':').map_or(word.as_str(), |(name, _)| name);
+            if let Some(instead) = foreign::instead(name).filter(|_| list.entry(name).is_none()) {
+                return Err(Usage::new(format!("{shown}: {instead}")));
             }
             let asked = asked(list, word).map_err(|message| Usage::new(format!("{shown}: {message}")))?;
             ids.push(asked.id);

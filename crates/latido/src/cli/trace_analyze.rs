@@ -84,12 +84,12 @@ pub fn run(args: &Args) -> Result<u8> {
     // A page and a document are of one buffer: the one that has most in it, which is said where there are others.
     let fullest = analyses.iter().max_by_key(|one| one.events);
     if let (Some(path), Some(one)) = (&args.html, fullest) {
-        durable::write(path, page::render(one)?.as_bytes())?;
+        durable::write_named(path, page::render(one)?.as_bytes())?;
         told(path, one, analyses.len());
     }
     if let (Some(path), Some(one)) = (&args.perfetto, fullest) {
         let text = serde_json::to_string(&one.perfetto()).context("writing the document")?;
-        durable::write(path, text.as_bytes())?;
+        durable::write_named(path, text.as_bytes())?;
         told(path, one, analyses.len());
     }
     if args.json {

@@ -108,5 +108,5 @@ fn tell_left_out(wanted: &Wanted, written: &Written) {
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    durable::replace(path, bytes).with_context(|| format!("cannot write the export {}", path.display()))
+    durable::write_named(path, bytes).context("cannot write the export")
 }

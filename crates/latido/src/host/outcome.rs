@@ -42,6 +42,16 @@ pub fn judged(dir: &Path) -> Result<JudgedRun> {
     Ok(JudgedRun::new(run, plan_toml, &Stored))
 }
 
+/// Reads a run that this process has measured and judges it: nobody is at work at it any more.
+///
+/// # Errors
+/// Those of [`judged`].
+pub fn judged_here(draft: &Draft) -> Result<JudgedRun> {
+    let mut one = judged(&draft.dir)?;
+    one.run.at_work = false;
+    Ok(one)
+}
+
 /// What lies beside the records of a store: series and traces.
 struct Stored;
 
@@ -83,7 +93,7 @@ pub fn pooled(all: &[JudgedRun]) -> Configurations {
 
 /// Reads the run back, judges it, notes the verdict, prints, and writes the report. Returns the exit status.
 pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Screen) -> Result<u8> {
-    let mut one = judged(&draft.dir)?;
+    let mut one = judged_here(&draft)?;
     if !interrupted {
         let judgement = &one.judgement;
         let unmeasured = judgement.headline.outcome(judgement.verdict) == Outcome::NotMeasured;
@@ -194,8 +204,7 @@ fn report_format(how: &How) -> &'static str {
 /// # Errors
 /// The file cannot be written.
 pub fn write_report(all: &[JudgedRun], found: &Configurations, format: &str, path: &Path) -> Result<()> {
-    durable::replace(path, report(all, found, format)?.as_bytes())
-        .with_context(|| format!("cannot write the report {}", path.display()))
+    durable::write_named(path, report(all, found, format)?.as_bytes()).context("cannot write the report")
 }
 
 /// Writes each figure of a report as a file of its own; returns the paths.
@@ -216,7 +225,9 @@ pub fn write_files(files: Vec<(String, String)>, dir: &Path) -> Result<Vec<PathB
     durable::make_dirs(dir)?;
     // All or none, as far as that can be told beforehand.
     files.iter().try_for_each(|(path, _)| durable::replaceable(path).with_context(|| cannot(path)))?;
-    files.iter().try_for_each(|(path, text)| durable::replace(path, text.as_bytes()).with_context(|| cannot(path)))?;
+    files
+        .iter()
+        .try_for_each(|(path, text)| durable::write_named(path, text.as_bytes()).context("cannot write the figure"))?;
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 

@@ -100,10 +100,15 @@ pub fn run(root: &Path, wanted: &Wanted) -> Result<Came> {
     if passed > 0 {
         tell(&format!("note: {passed} files of the directories are in no format that is known, and were passed over"));
     }
+    // Of files that cannot be stored no run is left.
+    let is_empty = |draft: &Draft| draft.meta.cells == 0;
+    if let Some(empty) = draft.take_if(|draft| is_empty(draft)) {
+        empty.discard()?;
+    }
     let Some(mut draft) = draft else { bail!("nothing was imported") };
     draft.meta.machine = machines.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
     draft.put_manifest()?;
-    let mut run = outcome::judged(&draft.dir)?;
+    let mut run = outcome::judged_here(&draft)?;
     run.run.meta = draft.finish(run.judgement.verdict, false, &run.judgement.headline.sentence())?;
     Ok(Came { run, failed })
 }
@@ -225,14 +230,31 @@ fn store(draft: &mut Draft, read: Read, wanted: &Wanted, several: bool) -> Resul
     let about = record::About { source, limit: wanted.limit, file: several.then_some(file) };
     let record::Made { record, files, measurand } = record::of(imported, about)?;
     let number = draft.add(record.cell.clone(), measurand)?;
+    let kept = kept.as_deref().map(|name| (name, bytes.as_slice()));
+    if let Err(error) = fill(draft, number, kept, &record, &files) {
+        // A disk without space may refuse that too: what is told is why it was needed.
+        let _ = draft.withdraw();
+        return Err(error);
+    }
+    Ok(record.machine.hostname)
+}
+
+/// Writes what a cell consists of: the file itself, what was read of it, and the record.
+fn fill(
+    draft: &Draft,
+    number: usize,
+    kept: Option<(&str, &[u8])>,
+    record: &latido_model::record::Record,
+    files: &[(String, Vec<u8>)],
+) -> Result<()> {
     draft.start_cell(number)?;
     let dir = cell_dir(&draft.dir, number);
     let mut all: Vec<(PathBuf, &[u8])> = Vec::new();
     // The largest first: it is on its way to the disk while the others are written.
-    if let Some(name) = &kept {
+    if let Some((name, bytes)) = kept {
         let beside = dir.join("source");
         durable::make_dir(&beside)?;
-        all.push((beside.join(name), &bytes));
+        all.push((beside.join(name), bytes));
     }
     all.extend(files.iter().map(|(name, bytes)| (dir.join(name), bytes.as_slice())));
     put(&all)?;
@@ -241,8 +263,7 @@ fn store(draft: &mut Draft, read: Read, wanted: &Wanted, several: bool) -> Resul
     }
     let now = jiff::Timestamp::now().to_string();
     let host = HostFacts { started: now.clone(), stored: now, run: draft.meta.id.clone(), ..HostFacts::default() };
-    draft.finish_cell(number, &record, &host)?;
-    Ok(record.machine.hostname)
+    draft.finish_cell(number, record, &host)
 }
 
 /// New files, all on the disk before the record that names them: several threads, and of each all are on their way before it

@@ -301,6 +301,25 @@ impl Draft {
         Ok(cells.len())
     }
 
+    /// Takes the cell back that was added last, with all of it that was written.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn withdraw(&mut self) -> Result<()> {
+        let number = self.contents.cells.len();
+        self.contents.cells.pop();
+        self.meta.cells = self.contents.cells.len();
+        durable::remove(&cell_dir(&self.dir, number))
+    }
+
+    /// Removes the run.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn discard(self) -> Result<()> {
+        durable::remove(&self.dir)
+    }
+
     /// Writes `run.json` as it is now.
     ///
     /// # Errors

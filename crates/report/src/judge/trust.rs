@@ -122,7 +122,11 @@ const fn check(
 
 /// The trust checks.
 pub const CHECKS: &[Check] = &[
-    check("policy", "sched_setattr(2), read back", "refused", Invalid, reported::policy).of_threads(),
+    Check {
+        // What a watched program has, latido reads too.
+        applies: |record| !record.only_looked_on() || !record.quality.watched.is_empty(),
+        ..check("policy", "sched_setattr(2), read back", "refused", Invalid, reported::policy).of_threads()
+    },
     Check {
         invalid: Verdict::Contaminated,
         ..check(

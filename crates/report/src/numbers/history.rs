@@ -8,7 +8,7 @@ use crate::{
 };
 use latido_statistics::{
     Refusal,
-    change::{Changes, LEVEL, SEGMENT, changes},
+    change::{Changes, LEVEL, Newest, SEGMENT, changes_and_newest},
     two::Scale,
 };
 use serde::Serialize;
@@ -47,9 +47,13 @@ pub struct History {
     pub changes: Vec<Change>,
     /// How the values rise or fall steadily, where that explains them better than changes of level alone.
     pub drift: Option<Drift>,
-    /// How many of the newest values lie above all values before them since the last change, where these are too few for a change;
-    /// 0 where the newest value does not.
+    /// How many of the newest values, too few for a change, lie above all values before them since the last change, or above so many
+    /// that it is no chance; 0 where the newest value does not.
     pub standing_out: u64,
+    /// How many values there are before those since the last change.
+    pub stood_before: u64,
+    /// How many of those before are as high as one of the newest.
+    pub as_high: u64,
     /// Whether the newest change is one for the worse.
     pub outcome: Outcome,
     /// Why nothing could be found, where nothing could.
@@ -132,9 +136,9 @@ pub fn of(points: &[Point], scale: Scale, unit: Kind) -> Result<History, Refusal
         Scale::Ratio => values.iter().map(|value| value.ln()).collect(),
         Scale::Difference => values.clone(),
     };
-    let (Changes { changes: found, kept, drift }, refused) = match changes(&taken) {
+    let ((Changes { changes: found, kept, drift }, newest), refused) = match changes_and_newest(&taken) {
         Ok(found) => (found, None),
-        Err(few @ Refusal::TooSmall { .. }) => (Changes::default(), Some(few.to_string())),
+        Err(few @ Refusal::TooSmall { .. }) => (Default::default(), Some(few.to_string())),
         Err(refusal) => return Err(refusal),
     };
     let cuts: Vec<usize> = found.iter().map(|change| change.index).collect();
@@ -157,31 +161,35 @@ pub fn of(points: &[Point], scale: Scale, unit: Kind) -> Result<History, Refusal
             ratio: (scale == Scale::Ratio).then(|| new.median / old.median),
         })
         .collect();
-    let standing_out = standing_out(values.get(cuts.last().copied().unwrap_or(0)..).unwrap_or_default());
     let drift = drift.map(|slope| Drift::of(slope, points.len(), scale));
-    let standing_out = if drift.is_some() { 0 } else { standing_out };
     let outcome = match (changes.last(), &refused) {
         (_, Some(_)) => Outcome::Undecided,
         _ if drift.is_some_and(|drift| drift.rises) => Outcome::Worse,
         (Some(newest), _) if newest.difference > 0.0 => Outcome::Worse,
-        _ if standing_out > 0 => Outcome::Undecided,
+        _ if newest.count > 0 => Outcome::Undecided,
         _ => Outcome::NotWorse,
     };
     let count = points.len() as u64;
     let shortest = SEGMENT;
     let level = LEVEL;
-    Ok(History { unit, scale, level, shortest, count, kept, segments, changes, drift, standing_out, outcome, refused })
-}
-
-/// How many of the newest values, fewer than a change takes, lie above all others of their segment: the most that do. Of values that
-/// nothing orders the newest one does so once in as many as there are.
-fn standing_out(segment: &[f64]) -> u64 {
-    let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let stand = |newest: &usize| {
-        let (before, after) = segment.split_at(segment.len().saturating_sub(*newest));
-        before.len() >= SEGMENT && after.iter().all(|value| *value > most(before))
-    };
-    (1..SEGMENT).rev().find(stand).unwrap_or(0) as u64
+    let Newest { count: stand, before, as_high } = newest;
+    let (standing_out, stood_before, as_high) = (stand as u64, before as u64, as_high as u64);
+    Ok(History {
+        unit,
+        scale,
+        level,
+        shortest,
+        count,
+        kept,
+        segments,
+        changes,
+        drift,
+        standing_out,
+        stood_before,
+        as_high,
+        outcome,
+        refused,
+    })
 }
 
 fn segment(points: &[Point]) -> Option<Segment> {
@@ -196,17 +204,19 @@ fn segment(points: &[Point]) -> Option<Segment> {
 }
 
 impl History {
-    /// `the newest 3 runs cannot be judged yet: they lie above all runs before them, and a change takes 5`.
+    /// `the newest 3 runs cannot be judged yet: they lie above 56 of the 57 runs before, and a change takes 5`.
     pub fn newest_stand_out(&self, what: &str) -> String {
         let (newest, they) = match self.standing_out {
             1 => (format!("newest {what}"), "it lies"),
             many => (format!("newest {many} {what}s"), "they lie"),
         };
         let since = if self.changes.is_empty() { "" } else { " since the last change" };
+        let above = match self.as_high {
+            0 => format!("all {what}s"),
+            some => format!("{} of the {} {what}s", self.stood_before - some, self.stood_before),
+        };
         let shortest = self.shortest;
-        format!(
-            "the {newest} cannot be judged yet: {they} above all {what}s before{since}, and a change takes {shortest}"
-        )
+        format!("the {newest} cannot be judged yet: {they} above {above} before{since}, and a change takes {shortest}")
     }
 
     /// `the values rise steadily, by 1.9 % from each to the next and to 2.1 times in all: no night of change`.

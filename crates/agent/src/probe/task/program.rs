@@ -75,7 +75,7 @@ impl Watched {
         Ok(Self { processes, threads, started: None, standings: Standings::default() })
     }
 
-    /// Looks at what its threads have, once a second; whether any of it is still there.
+    /// Looks at what its threads have, at first soon and then once a second; whether any of it is still there.
     pub fn looked_at(&mut self) -> bool {
         self.standings.look(&self.processes);
         self.lives()
@@ -93,7 +93,10 @@ impl Watched {
     ///
     /// # Errors
     /// It does not end.
-    pub fn end(self) -> Result<Ended> {
+    pub fn end(mut self) -> Result<Ended> {
+        if self.lives() {
+            self.standings.look_now(&self.processes);
+        }
         let mut ended = Ended { threads: self.threads, standings: self.standings, ..Ended::default() };
         match self.started {
             Some(started) => {

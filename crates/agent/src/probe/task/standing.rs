@@ -9,6 +9,8 @@ use std::{
 
 /// latido asks the kernel so often, and less often where its answers take longer than a hundredth of that: the machine is measured.
 const EACH: Duration = Duration::from_secs(1);
+/// At first it asks sooner, and each time twice as long after the first time: programs take their priority when they start.
+const SOON: Duration = Duration::from_millis(20);
 const SHARE: u32 = 100;
 /// Of so many processes at most.
 const MOST: usize = 256;
@@ -19,19 +21,25 @@ const KEPT: usize = 10;
 #[derive(Debug, Default)]
 pub(super) struct Standings {
     seen: BTreeMap<u32, Vec<Standing>>,
-    /// Not before then again.
-    next: Option<Instant>,
+    /// Since when, and not before when again.
+    times: Option<(Instant, Instant)>,
 }
 
 impl Standings {
     /// Asks the kernel of these processes and of those that they started, if it is time.
     pub fn look(&mut self, processes: &[i32]) {
         let began = Instant::now();
-        if self.next.is_some_and(|next| began < next) {
+        if self.times.is_some_and(|(_, next)| began < next) {
             return;
         }
+        self.look_now(processes);
+        let (first, _) = *self.times.get_or_insert((began, began));
+        self.times = Some((first, began + pause(began - first, began.elapsed())));
+    }
+
+    /// Asks it whether it is time or not.
+    pub fn look_now(&mut self, processes: &[i32]) {
         self.ask(&Root::default(), processes.iter().filter_map(|pid| u32::try_from(*pid).ok()).collect());
-        self.next = Some(began + EACH.max(began.elapsed() * SHARE));
     }
 
     fn ask(&mut self, root: &Root, mut processes: Vec<u32>) {
@@ -74,6 +82,11 @@ impl Standings {
     }
 }
 
+/// How long latido waits before it asks again, so long after the first time, where the answers took so long.
+fn pause(since_first: Duration, took: Duration) -> Duration {
+    since_first.clamp(SOON, EACH).max(took * SHARE)
+}
+
 /// The processes that a thread started and that live (proc_pid_task(5); none of a kernel without CONFIG_PROC_CHILDREN).
 fn children(root: &Root, pid: u32, tid: u32) -> Vec<u32> {
     let text = root.read(&format!("proc/{pid}/task/{tid}/children")).unwrap_or_default();
@@ -101,6 +114,15 @@ mod tests {
         assert_eq!((&one.standing, &one.before), (&standing("fifo 70", 128), &vec![standing("fifo 50", 64)]));
         (0..30).for_each(|prio| standings.note(7, standing(&format!("fifo {prio}"), 0)));
         assert_eq!(standings.of([(7, "worker")].into_iter())[0].before.len(), KEPT);
+    }
+
+    /// The second look comes soon, later ones once a second; a machine of many threads is asked less often.
+    #[test]
+    fn looks_come_soon_at_first() {
+        let ms = Duration::from_millis;
+        let pauses = [0, 20, 300, 5_000].map(|since| pause(ms(since), ms(0)));
+        assert_eq!(pauses, [ms(20), ms(20), ms(300), ms(1_000)]);
+        assert_eq!(pause(ms(0), ms(30)), ms(3_000));
     }
 
     /// This process is there, and has a policy and CPUs.

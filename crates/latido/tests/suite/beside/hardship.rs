@@ -102,17 +102,32 @@ fn a_full_disk_prints_what_was_measured_and_breaks_nothing() {
 #[test]
 fn a_limit_on_the_size_of_files_is_named_and_leaves_nothing() {
     let world = World::new();
-    let latido = world.latido(["run", "null", "samples=100", "--no-report"]);
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -f 1; exec \"$0\" \"$@\""]).arg(env!("CARGO_BIN_EXE_latido"));
-    shell.args(["run", "null", "samples=100", "--no-report"]);
-    shell.envs(latido.get_envs().filter_map(|(key, value)| Some((key, value?)))).current_dir(world.dir.path());
-    let output = shell.output().unwrap();
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("raise it (ulimit -f)") && said.contains(world.store().to_str().unwrap()), "{said}");
+    let limited = |blocks: &str, words: &[&str]| {
+        let latido = world.latido(words.iter().copied());
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &format!("ulimit -f {blocks}; exec \"$0\" \"$@\"")])
+            .arg(env!("CARGO_BIN_EXE_latido"))
+            .args(words);
+        shell.envs(latido.get_envs().filter_map(|(key, value)| Some((key, value?)))).current_dir(world.dir.path());
+        let output = shell.output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("raise it (ulimit -f)") && said.contains(world.store().to_str().unwrap()), "{said}");
+        said
+    };
+    limited("1", &["run", "null", "samples=100", "--no-report"]);
     let listed = world.run(["list", "runs"]);
     assert!(listed.status.success() && !stderr(&listed).contains("warning"), "{}", stderr(&listed));
+    // Of a file that cannot be stored no run is left, wherever it fails.
+    let runs = world.runs().len();
+    let rows: String = (0..9_000).map(|at| format!("{at}.5\n")).collect();
+    let samples = world.file("samples.csv", &format!("value_us\n{rows}"));
+    limited("1", &["import", samples.to_str().unwrap()]);
+    assert_eq!(world.runs().len(), runs);
+    let said = limited("64", &["import", samples.to_str().unwrap()]);
+    assert!(said.contains("nothing was imported") && !said.contains("the others"), "{said}");
+    assert_eq!(world.runs().len(), runs);
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl Far {
 
     /// What a command in the guest prints.
     pub fn there(&self, command: &str) -> String {
-        let output = self.guest.ssh("guest", command).stdin(Stdio::null()).output().unwrap();
+        let output = self.guest.ssh(command).stdin(Stdio::null()).output().unwrap();
         assert!(
             output.status.success(),
             "{command}: {}\nthe end of its console:\n{}",
@@ -73,7 +73,8 @@ impl Far {
     pub fn measured(&self, words: &[&str]) -> (serde_json::Value, String) {
         let output = self.ran(&[&["run"], words, &["--no-report", "--json"]].concat());
         // Times of an emulated machine pass or not; that there are some is what counts.
-        assert!(matches!(output.status.code(), Some(0 | 2 | 3)), "{words:?}: {}", stderr(&output));
+        let said = || format!("{}\nthe end of its console:\n{}", stderr(&output), self.last_said());
+        assert!(matches!(output.status.code(), Some(0 | 2 | 3)), "{words:?}: {}", said());
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let record = document["records"][0].clone();
         assert_eq!(record["outcome"]["kind"], "complete", "{words:?}: {record}");

@@ -2,31 +2,36 @@
 //!
 //! ```ignore
 //! let Ok(guest) = Guest::start(&["--append", "isolcpus=1"]).map_err(|why| skip("a guest", Need::Qemu, &why)) else { return };
-//! let output = guest.ssh("guest", "cat /sys/devices/system/cpu/isolated").output().unwrap();
+//! let output = guest.ssh("cat /sys/devices/system/cpu/isolated").output().unwrap();
 //! ```
 
 use std::{
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
 };
 use tempfile::TempDir;
 
 /// A guest, until it is dropped or the process of the tests ends.
 pub struct Guest {
     dir: TempDir,
+    /// The connection that all commands share: in emulation a handshake takes longer than most commands.
+    connection: Option<Child>,
 }
 
 impl Guest {
     /// Boots it, with further options of `scripts/guest start`. The error says what is missing here for that; a guest that
     /// does not boot is a failure.
     pub fn start(options: &[&str]) -> Result<Self, String> {
-        let guest = Self { dir: tempfile::tempdir().map_err(|e| e.to_string())? };
+        let mut guest = Self { connection: None, dir: tempfile::tempdir().map_err(|e| e.to_string())? };
         // Even where this process is killed, no guest stays.
         let owner = std::process::id().to_string();
         let output = guest.script("start", &[&["--owner", owner.as_str()], options].concat());
         let said = String::from_utf8_lossy(&output.stderr);
         match output.status.code() {
-            Some(0) => Ok(guest),
+            Some(0) => {
+                guest.connect();
+                Ok(guest)
+            }
             Some(3) => Err(said.lines().last().unwrap_or_default().to_owned()),
             _ => panic!("scripts/guest start {options:?}: {}\n{said}", output.status),
         }
@@ -37,11 +42,25 @@ impl Guest {
         self.path().join("ssh_config")
     }
 
-    /// A command there, not yet started.
-    pub fn ssh(&self, host: &str, command: &str) -> Command {
-        let mut ssh = Command::new("ssh");
-        ssh.arg("-F").arg(self.config()).args(["-T", "-o", "BatchMode=yes", host, command]);
+    /// A command there by its root, not yet started.
+    pub fn ssh(&self, command: &str) -> Command {
+        let mut ssh = self.client();
+        ssh.args(["-T", "guest", command]);
         ssh
+    }
+
+    fn client(&self) -> Command {
+        let mut ssh = Command::new("ssh");
+        ssh.arg("-F").arg(self.config()).args(["-o", "BatchMode=yes", "-S"]).arg(self.dir.path().join("connection"));
+        ssh
+    }
+
+    fn connect(&mut self) {
+        let mut command = self.client();
+        command.args(["-M", "-N", "guest"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let connection = self.connection.insert(command.spawn().unwrap());
+        let made = self.dir.path().join("connection");
+        super::meanwhile(connection, "a connection to the guest", || made.exists().then_some(()));
     }
 
     /// Loses every packet in silence (off), or no longer.
@@ -74,6 +93,10 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
+        if let Some(connection) = &mut self.connection {
+            let _ = connection.kill();
+            let _ = connection.wait();
+        }
         // It is not there if it did not boot.
         if self.path().exists() {
             let _ = self.script("stop", &[]);

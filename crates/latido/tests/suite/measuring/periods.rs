@@ -62,6 +62,8 @@ fn a_period_that_is_not_the_program_s_is_named() {
     let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
     let told = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("and its slots are those of 25.0 ms: where"), "{told}");
+    // latido asked the kernel for the policy that the program has, and says it.
+    assert!(told.contains("policy the program's own: python3 fifo 60"), "{told}");
 }
 
 /// What makes the jobs of a program late is named: its own work, its page faults, a sleep of its own, who wakes it, who holds its lock, who
