@@ -4,8 +4,8 @@
 use crate::{
     bytes::Endian,
     file::Described,
-    format::{Format, Number},
-    text::{Body, Context, Hwlat, Osnoise, Timerlat},
+    format::{Field, Format, Number},
+    text::{Body, Context, Hwlat, NOISES, Noise, Osnoise, Timerlat},
 };
 
 /// The formats of such events in a trace, resolved.
@@ -14,6 +14,26 @@ pub struct Recorded {
     timerlat: Option<Fields<3>>,
     osnoise: Option<Fields<8>>,
     hwlat: Option<Fields<8>>,
+    /// What interrupted CPUs.
+    noises: Vec<OfNoise>,
+}
+
+/// An event of the system `osnoise` with a duration: what it is of, its name and number.
+#[derive(Clone, Debug)]
+struct OfNoise {
+    kind: &'static str,
+    time: Fields<1>,
+    name: Option<Field>,
+    number: Option<Number>,
+}
+
+impl OfNoise {
+    fn of(format: &Format, endian: Endian) -> Option<Self> {
+        let (_, kind) = NOISES.into_iter().find(|(name, _)| *name == format.name)?;
+        let field = |names: [&str; 2]| names.into_iter().find_map(|name| format.field(name)).cloned();
+        let number = ["vector", "pid"].into_iter().find_map(|name| format.number(name, endian));
+        Some(Self { kind, time: Fields::of(format, endian, ["duration"])?, name: field(["desc", "comm"]), number })
+    }
 }
 
 const TIMERLAT: [&str; 3] = ["seqnum", "context", "timer_latency"];
@@ -57,6 +77,8 @@ impl Recorded {
     /// The events of tracers whose formats a trace has.
     pub fn of(formats: &[Described], endian: Endian) -> Self {
         let mut all = Self::default();
+        let of_noise = formats.iter().filter(|one| one.system == "osnoise");
+        all.noises = of_noise.filter_map(|one| OfNoise::of(&one.format, endian)).collect();
         for one in formats.iter().filter(|one| one.system == "ftrace") {
             match one.format.name.as_str() {
                 "timerlat" => all.timerlat = Fields::of(&one.format, endian, TIMERLAT),
@@ -71,6 +93,15 @@ impl Recorded {
     /// What a record of such an event says; nothing of any other.
     pub fn read(&self, record: &[u8]) -> Option<Body<'static>> {
         self.timerlat(record).or_else(|| self.osnoise(record)).or_else(|| self.hwlat(record))
+    }
+
+    /// What interrupted a CPU, by such an event: taken by `take`.
+    pub fn noise(&self, record: &[u8], take: impl FnOnce(Noise<'_>)) {
+        let Some((of, [ns])) = self.noises.iter().find_map(|of| Some((of, of.time.read(record)?))) else { return };
+        let name = of.name.as_ref().and_then(|field| field.text(record, of.time.endian)).unwrap_or_default();
+        let number = of.number.and_then(|number| number.of(record));
+        let named = number.map_or_else(|| name.to_string(), |number| format!("{name}:{number}"));
+        take(Noise { kind: of.kind, of: named.trim_start_matches(':'), ns });
     }
 
     fn timerlat(&self, record: &[u8]) -> Option<Body<'static>> {
@@ -179,5 +210,27 @@ mod tests {
             Some(true)
         );
         assert_eq!(Recorded::of(&[], Endian::Little).read(&record(17, &[1, 2], &[])), None);
+    }
+
+    /// What interrupted a CPU, by name and number.
+    #[test]
+    fn noises_are_read() {
+        let text = "name: irq_noise\nID: 300\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\
+            \tfield:u64 start;\toffset:8;\tsize:8;\tsigned:0;\n\tfield:u64 duration;\toffset:16;\tsize:8;\tsigned:0;\n\
+            \tfield:__data_loc char[] desc;\toffset:24;\tsize:4;\tsigned:0;\n\
+            \tfield:int vector;\toffset:28;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n";
+        let format = Format::parse(text).unwrap();
+        let known = Recorded::of(&[Described { system: "osnoise".into(), format }], Endian::Little);
+        let mut record = vec![0; 44];
+        record[..2].copy_from_slice(&300_u16.to_le_bytes());
+        record[16..24].copy_from_slice(&1845_u64.to_le_bytes());
+        record[24..28].copy_from_slice(&(32_u32 | 12 << 16).to_le_bytes());
+        record[28..32].copy_from_slice(&236_u32.to_le_bytes());
+        record[32..44].copy_from_slice(b"local_timer\0");
+        let mut taken = Vec::new();
+        known.noise(&record, |noise| taken.push((noise.kind, noise.of.to_owned(), noise.ns)));
+        assert_eq!(taken, [("interrupt", "local_timer:236".to_owned(), 1845)]);
+        record[0] = 1;
+        known.noise(&record, |_| panic!("another event"));
     }
 }

@@ -33,4 +33,5 @@ pub use histogram::{Bin, Key, Taken, Total, Value};
 pub use line::{Line, Seen};
 pub use reader::Reader;
 pub use summary::{Capped, Entries, Reading, Saved, Snapshot, Summary, Turned};
-pub use tracers::{Context, Hwlat, Osnoise, Party, Timerlat, Turn};
+pub(crate) use tracers::NOISES;
+pub use tracers::{Context, Hwlat, Noise, Noises, Osnoise, Party, Timerlat, Turn};

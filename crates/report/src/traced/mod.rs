@@ -52,6 +52,8 @@ impl Sink for Kinds {
         if let Some(body) = happened.is_none().then(|| self.recorded.read(record)).flatten() {
             self.readings.reading(cpu, Time::Clock(time), body);
         }
+        let Self { recorded, readings, .. } = self;
+        recorded.noise(record, |noise| readings.noises.add(noise));
         let Some(at) = self.endian.u16(record, 0).map(usize::from) else { return };
         if at >= self.counts.len() {
             self.counts.resize(at + 1, 0);

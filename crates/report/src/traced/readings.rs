@@ -8,7 +8,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 /// A latency that a tracer tells.
 #[derive(Clone, Debug, Serialize)]
 pub struct OfTracer {
-    /// Which: `longest`, `timerlat`, `osnoise`, `hwlat`, `function`.
+    /// Which: `longest`, `timerlat`, `osnoise`, `noise`, `hwlat`, `function`.
     pub kind: &'static str,
     /// Of which.
     pub name: String,
@@ -191,6 +191,15 @@ pub(super) fn osnoise(summary: &Summary) -> Vec<OfTracer> {
         OfTracer { of: parts.join("; "), facts, ..OfTracer::of("osnoise", format!("CPU {cpu}"), &of.noise) }
     };
     cpus.into_iter().map(row).collect()
+}
+
+/// How long what interrupted CPUs took, the one with the most time first.
+pub(super) fn noises(summary: &Summary) -> Vec<OfTracer> {
+    let named = |(kind, name): &(&'static str, String)| format!("{kind} {name}").trim_end().to_owned();
+    let mut rows: Vec<OfTracer> =
+        summary.noises.by.iter().map(|(of, tally)| OfTracer::of("noise", named(of), tally)).collect();
+    rows.sort_by_key(|row| Reverse(row.sum_ns));
+    rows
 }
 
 /// The gaps of hwlat one by one.

@@ -2,7 +2,7 @@
 
 use super::{
     histograms::{Histogram, histograms},
-    readings::{Gap, OfTracer, Sample, functions, gaps, hwlat, longest, osnoise, samples, timerlat},
+    readings::{Gap, OfTracer, Sample, functions, gaps, hwlat, longest, noises, osnoise, samples, timerlat},
     sheets::left_out,
 };
 use crate::{
@@ -93,12 +93,14 @@ impl Told {
         let mut rows = longest(summary);
         rows.extend(timerlat(summary));
         rows.extend(osnoise(summary));
+        rows.extend(noises(summary));
         rows.extend(hwlat(&gaps));
         let functions = functions(&summary.durations);
         let undone = if functions.is_empty() { beside.graph } else { 0 };
         rows.extend(functions);
         let beyond = summary.timerlat.beyond + summary.osnoise.beyond + summary.hwlat.beyond + summary.bins.beyond;
-        let beyond = beyond + summary.snapshots.beyond + summary.saved.beyond + summary.totals.beyond;
+        let beyond =
+            beyond + summary.snapshots.beyond + summary.saved.beyond + summary.totals.beyond + summary.noises.beyond;
         Self {
             tracers: beside.tracers.clone(),
             lines: seen.lines,
@@ -142,6 +144,7 @@ impl Told {
             ("longest", "The longest latency of each snapshot", "tracer", usize::MAX),
             ("timerlat", "Timer latency by context and CPU", "context", usize::MAX),
             ("osnoise", "Noise of each period, by CPU", "CPU", usize::MAX),
+            ("noise", "What interrupted, without what interrupted it in turn", "what", most.max(FUNCTIONS)),
             ("hwlat", self.gaps_title(), "gap", usize::MAX),
             ("function", "Functions by their time", "function", most.max(FUNCTIONS)),
         ];

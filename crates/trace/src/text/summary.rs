@@ -9,7 +9,7 @@ use super::{
     histogram::{Bin, Taken, Total},
     line::Line,
     reader::Reader,
-    tracers::{Context, Hwlat, Osnoise, Timerlat, Turn},
+    tracers::{Context, Hwlat, Noise, Noises, Osnoise, Timerlat, Turn},
 };
 use std::collections::BTreeMap;
 
@@ -128,6 +128,8 @@ pub struct Summary {
     pub timerlat_tallies: BTreeMap<(u32, Context), Tally>,
     /// The periods of osnoise.
     pub osnoise: Capped<Reading<Osnoise>>,
+    /// How long what interrupted CPUs took.
+    pub noises: Noises,
     /// The gaps of hwlat.
     pub hwlat: Capped<Reading<Hwlat>>,
     /// How long functions took.
@@ -304,8 +306,12 @@ impl Summary {
             Body::Function { .. } => self.calls += 1,
             Body::Named { name, fields } => {
                 self.named(name);
+                let noise = Noise::parse(name, fields);
+                noise.into_iter().for_each(|noise| self.noises.add(noise));
                 // The values of a tracer in a form that is not read: that must not pass in silence.
-                if matches!(name, "timerlat" | "osnoise" | "hwlat" | "funcgraph_entry" | "funcgraph_exit") {
+                if (noise.is_none() && Noise::is_told_by(name))
+                    || matches!(name, "timerlat" | "osnoise" | "hwlat" | "funcgraph_entry" | "funcgraph_exit")
+                {
                     self.other(header, fields);
                 }
             }

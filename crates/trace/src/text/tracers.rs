@@ -1,7 +1,11 @@
 //! What tracers say behind the time: timerlat, osnoise, hwlat (Documentation/trace/*-tracer.rst), and the wake-ups and
 //! switches of the wakeup tracers (ftrace.rst).
 
-use super::scan::{decimal, digits, last_word, number, word};
+use super::{
+    durations::Tally,
+    scan::{decimal, digits, last_word, number, word},
+};
+use std::collections::BTreeMap;
 
 /// Where a timer latency was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +79,67 @@ pub struct Osnoise {
     pub softirq: u64,
     /// Threads that ran.
     pub thread: u64,
+}
+
+/// What interrupted a CPU, by an event of the system `osnoise`: its time without those that interrupted it in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Noise<'a> {
+    /// What kind of thing.
+    pub kind: &'static str,
+    /// Which: `local_timer:236`, `migration/8:54`; empty where there is but one.
+    pub of: &'a str,
+    /// How long, in nanoseconds.
+    pub ns: u64,
+}
+
+/// The events of the system `osnoise` that tell a duration, and what people call what it is of.
+pub(crate) const NOISES: [(&str, &str); 5] = [
+    ("irq_noise", "interrupt"),
+    ("softirq_noise", "soft interrupt"),
+    ("thread_noise", "thread"),
+    ("nmi_noise", "non-maskable interrupt"),
+    ("sample_threshold", "interruption above the threshold"),
+];
+
+/// How long what interrupted CPUs took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Noises {
+    /// By its kind and its name.
+    pub by: BTreeMap<(&'static str, String), Tally>,
+    /// How many came of others after there was no more room.
+    pub beyond: u64,
+}
+
+impl Noises {
+    /// One more.
+    pub fn add(&mut self, noise: Noise<'_>) {
+        let place = (noise.kind, noise.of.to_owned());
+        match self.by.len() < MOST_NOISES || self.by.contains_key(&place) {
+            true => self.by.entry(place).or_default().add(noise.ns),
+            false => self.beyond += 1,
+        }
+    }
+}
+
+/// So many are told apart.
+const MOST_NOISES: usize = 1 << 14;
+
+impl<'a> Noise<'a> {
+    /// Whether events of this name tell one.
+    pub(super) fn is_told_by(event: &str) -> bool {
+        NOISES.iter().any(|(name, _)| *name == event)
+    }
+
+    /// `local_timer:236 start 5789.857529929 duration 1845 ns`, the fields of that event.
+    pub(super) fn parse(event: &str, fields: &'a str) -> Option<Self> {
+        let (_, kind) = NOISES.into_iter().find(|(name, _)| *name == event)?;
+        let (of, times) =
+            fields.strip_prefix("start ").map_or_else(|| fields.split_once(" start "), |at| Some(("", at)))?;
+        let (_, rest) = times.split_once(" duration ")?;
+        let (ns, unit) = word(rest)?;
+        let ns = unit.trim_start().starts_with("ns").then(|| number(ns))??;
+        Some(Self { kind, of: of.trim(), ns })
+    }
 }
 
 /// A gap that hwlat saw with interrupts off.
@@ -251,5 +316,29 @@ impl Hwlat {
             rest = before;
         }
         Some(hwlat)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::summary::Summary, *};
+
+    /// What interrupted a CPU, with its net time; a thread's name may have blanks.
+    #[test]
+    fn what_interrupted_is_read() {
+        let text =
+            b"osnoise/8-961 [008] d.h.  5.857532: irq_noise: local_timer:236 start 5.857529929 duration 1845 ns\n\
+            osnoise/8-961 [008] d.h.  5.858532: irq_noise: local_timer:236 start 5.858529929 duration 2848 ns\n\
+            a b-54 [008] d...  5.858413: thread_noise: a b:54 start 5.858409300 duration 3068 ns\n\
+            osnoise/8-961 [008] ....  5.859413: sample_threshold: start 5.858404555 duration 8812 ns interferences 2\n\
+            osnoise/8-961 [008] d...  5.860413: nmi_noise: start 5.860409300 duration 5068 us\n";
+        let (summary, _) = Summary::of(text);
+        let of = |kind: &'static str, name: &str| summary.noises.by.get(&(kind, name.to_owned())).copied();
+        let timer = Tally { count: 2, least: 1845, most: 2848, sum: 4693 };
+        assert_eq!(of("interrupt", "local_timer:236"), Some(timer));
+        assert_eq!(of("thread", "a b:54").map(|one| one.sum), Some(3068));
+        assert_eq!(of("interruption above the threshold", "").map(|one| one.sum), Some(8812));
+        // In another unit than the kernel's it is no value.
+        assert_eq!((summary.noises.by.len(), summary.others), (3, 1));
     }
 }
