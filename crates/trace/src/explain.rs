@@ -101,11 +101,11 @@ pub enum Cause {
     Asleep,
     /// It did its job.
     Own,
-    /// It did its job for longer than usual, and whether it met page faults in it.
+    /// It did its job for longer than usual, and whether page faults may be why.
     Beyond {
         /// How long usual is, ns.
         usual_ns: u64,
-        /// Whether there were page faults.
+        /// Whether there were as many page faults as may take a quarter of what is longer.
         faults: bool,
     },
     /// It was stopped by a signal or a tracer.

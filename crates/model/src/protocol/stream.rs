@@ -1,6 +1,7 @@
 //! Lines of JSON, counted, and the bytes of attachments between them.
 
 use super::{CHUNK, Reply};
+use crate::run::keys;
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
@@ -11,6 +12,13 @@ use std::{
 
 /// The longest line accepted; anything longer is a broken or hostile peer.
 const MAX_LINE: u64 = 32 << 20;
+
+/// Shorter lines are read as they are.
+const SHORT: usize = 64 << 10;
+
+/// A longer line has no more values than a short one and one for so many of its bytes: each takes some 100 bytes of memory, and records
+/// take more of the line.
+const BYTES_A_VALUE: usize = 8;
 
 /// One line.
 #[derive(Serialize, Deserialize)]
@@ -118,6 +126,10 @@ impl<R: BufRead, T: DeserializeOwned> Reader<R, T> {
         }
         ensure!(got as u64 != MAX_LINE, "line {} of the stream has no end within {MAX_LINE} bytes", self.seq);
         ensure!(text.last() == Some(&b'\n'), "the stream was cut in line {}", self.seq);
+        if text.len() > SHORT {
+            keys::of_at_most(&text, SHORT + text.len() / BYTES_A_VALUE)
+                .with_context(|| format!("line {} of the stream: {}", self.seq, excerpt(&text)))?;
+        }
         let line: Line<T> = serde_json::from_slice(&text)
             .with_context(|| format!("line {} of the stream: {}", self.seq, excerpt(&text)))?;
         ensure!(line.seq == self.seq, "the stream lost a line: {} came after {}", line.seq, self.seq);
@@ -299,6 +311,20 @@ mod tests {
     fn a_line_without_end_is_refused() {
         let endless = std::io::BufReader::new(std::io::repeat(b'a'));
         assert!(Chunks::new(endless).receive().unwrap_err().to_string().contains("no end"));
+    }
+
+    /// A line of many small values would take fifty times its bytes: it is refused before any is kept, also below a key that nobody reads.
+    #[test]
+    fn a_line_of_many_values_is_refused() {
+        let line = |values: usize, value: &str| {
+            let body = format!("{{\"type\":\"note\",\"message\":\"x\",\"zz\":[{}0]}}", value.repeat(values));
+            format!("{{\"seq\":0,\"body\":{body}}}\n")
+        };
+        let told = |line: String| Chunks::new(line.as_bytes()).receive().map_err(|error| format!("{error:#}"));
+        assert!(told(line(200_000, "[0],")).unwrap_err().contains("values that are read"));
+        assert!(told(line(200_000, "\"a\",")).unwrap_err().contains("values that are read"));
+        // As many in a line that is long besides are those of a large record.
+        assert!(told(line(200_000, "12345678901,")).is_ok());
     }
 
     proptest::proptest! {

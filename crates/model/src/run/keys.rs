@@ -11,6 +11,7 @@ pub struct Keys(BTreeMap<String, Keys>);
 
 /// How many more values and different keys are read.
 struct Left {
+    most_values: usize,
     values: Cell<usize>,
     keys: Cell<usize>,
 }
@@ -20,7 +21,15 @@ struct Left {
 /// # Errors
 /// No JSON, or more of it than [`MOST_VALUES`] and [`MOST_KEYS`].
 pub fn of(bytes: &[u8]) -> Result<Keys> {
-    let left = Left { values: Cell::new(MOST_VALUES), keys: Cell::new(MOST_KEYS) };
+    of_at_most(bytes, MOST_VALUES)
+}
+
+/// Reads the keys of a document with at most so many values.
+///
+/// # Errors
+/// No JSON, or more of it than that and [`MOST_KEYS`].
+pub fn of_at_most(bytes: &[u8], most_values: usize) -> Result<Keys> {
+    let left = Left { most_values, values: Cell::new(most_values), keys: Cell::new(MOST_KEYS) };
     let mut keys = Keys::default();
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     Below { keys: &mut keys, left: &left }.deserialize(&mut reader)?;
@@ -62,7 +71,7 @@ impl<'de> DeserializeSeed<'de> for Below<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
-        take(&self.left.values, MOST_VALUES, "values")?;
+        take(&self.left.values, self.left.most_values, "values")?;
         reader.deserialize_any(self)
     }
 }

@@ -3,7 +3,7 @@
 
 pub mod bounds;
 pub mod codec;
-mod keys;
+pub(crate) mod keys;
 pub mod late;
 pub mod packed;
 pub mod parts;

@@ -6,6 +6,7 @@ pub mod declared;
 mod effects;
 pub mod frame;
 pub mod histogram;
+pub(crate) mod incidents;
 mod instances;
 pub mod lanes;
 mod load_over_time;

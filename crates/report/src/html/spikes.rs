@@ -3,7 +3,7 @@
 
 use super::parts::SheetView;
 use crate::{
-    figures::lanes,
+    figures::{incidents, lanes},
     late::{OfCell, Piece, Spikes, Worst},
     tables::causes,
     words,
@@ -24,6 +24,8 @@ pub struct SpikesView {
     pub missing: String,
     pub about: String,
     pub notes: Vec<String>,
+    /// When each came, and by what.
+    pub incidents: String,
     pub causes: Option<SheetView>,
     pub bars: Vec<BarView>,
     pub more: usize,
@@ -70,6 +72,7 @@ impl SpikesView {
                 missing: format!("This cell {why}."),
                 about: String::new(),
                 notes: Vec::new(),
+                incidents: String::new(),
                 causes: None,
                 bars: Vec::new(),
                 more: 0,
@@ -93,6 +96,7 @@ impl SpikesView {
                 found.evidence
             ),
             notes: found.jobs.iter().cloned().chain(found.notes()).collect(),
+            incidents: incidents::svg(found),
             causes: (!found.causes.0.is_empty()).then(|| SheetView::of(&causes::sheet(&found.causes))),
             bars: found.spikes.iter().take(BARS).map(|spike| BarView::of(spike, longest)).collect(),
             more: found.spikes.len().saturating_sub(BARS),

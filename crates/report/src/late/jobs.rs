@@ -71,6 +71,12 @@ pub(super) fn sentences(record: &Record, all: &[Worst]) -> Vec<String> {
     told
 }
 
+/// What made most of a sample or a job, without the numbers of tasks.
+pub fn decisive(one: &Worst, limit_ns: Option<u64>) -> String {
+    let found = reason(one, limit_ns.unwrap_or(u64::MAX));
+    found.map_or_else(|| "unexplained".into(), |piece| without_numbers(&piece.cause))
+}
+
 /// What made a job late: the most that it does not always lose. Its usual execution is that where it alone is above the limit.
 fn reason(one: &Worst, limit_ns: u64) -> Option<&Piece> {
     let usual = |piece: &&Piece| piece.cause == OWN;

@@ -7,6 +7,7 @@ mod told;
 
 use crate::words;
 pub use causes::{CauseRow, Causes};
+pub use jobs::decisive;
 use latido_trace::{
     events::Class,
     explain::{Cause, Chain, Explained},

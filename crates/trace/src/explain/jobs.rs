@@ -2,6 +2,9 @@
 
 use super::{Cause, Explained, Slice};
 
+/// So long the kernel may be busy with a page fault, ns: it clears up to 2 MiB. One that waits for a disk is no execution.
+const MOST_OF_A_FAULT: u64 = 100_000;
+
 /// A time in which a job waited for another task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Awaited {
@@ -22,7 +25,10 @@ impl Explained {
         let rests = |cause: &Cause| matches!(cause, Cause::Asleep | Cause::OwnTimer | Cause::Awaits(_));
         let earlier = is_earlier && self.slices.first().is_some_and(|first| !rests(&first.cause));
         let (mut left, mut all) = (if earlier { 0 } else { usual_ns }, Vec::with_capacity(self.slices.len()));
-        let beyond = Cause::Beyond { usual_ns, faults: self.faults > Some(0) };
+        let own = self.slices.iter().filter(|slice| slice.cause == Cause::Own).map(|slice| slice.end - slice.begin);
+        let beyond_ns = own.fold(0, u64::saturating_add).saturating_sub(left);
+        let may_take = self.faults.unwrap_or(0).saturating_mul(MOST_OF_A_FAULT);
+        let beyond = Cause::Beyond { usual_ns, faults: may_take > 0 && may_take >= beyond_ns / 4 };
         for slice in std::mem::take(&mut self.slices) {
             if slice.cause != Cause::Own {
                 all.push(slice);
