@@ -84,15 +84,18 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
                 at = end;
                 continue;
             }
+            let leaver = leavers.get(&(segment.cpu, segment.came)).copied();
+            let leaver = leaver.filter(|pid| matches!(segment.owner, Owner::Task(owner) if owner != *pid));
             match cause(scene, &stretch, segment, mine, names) {
                 // Another task left the CPU than the one that came: the kernel left out the switch between them, and who ran until then
-                // nobody knows.
-                _ if leavers
-                    .get(&(segment.cpu, segment.came))
-                    .is_some_and(|pid| segment.owner != Owner::Task(*pid))
-                    && matches!(segment.owner, Owner::Task(_)) =>
-                {
-                    slices.push(begin, end, Cause::Unexplained)
+                // nobody knows, but for the thread itself from its first event on.
+                _ if leaver.is_some() => {
+                    let me = scene.window.pid;
+                    let from =
+                        writes_first(scene, stretch.cpu, begin, end).filter(|_| leaver == Some(me)).unwrap_or(end);
+                    slices.push(begin, from, Cause::Unexplained);
+                    let ran = Segment { owner: Owner::Task(me), ..*segment };
+                    slices.push(from, end, cause(scene, &stretch, &ran, mine, names));
                 }
                 Cause::NoInterrupt(name) if scene.preemptirq => {
                     disabled(scene, stretch.cpu, (begin, end), &name, &mut slices)
@@ -121,6 +124,14 @@ fn is_left_out(scene: &Scene, stretch: &Stretch, segment: &Segment) -> bool {
     let behind = scene.next.filter(|_| scene.home == Some(stretch.cpu));
     let next = writes.into_iter().chain(leaves).min().map(|(_, pid)| pid).or(behind);
     next == Some(scene.window.pid)
+}
+
+/// When the window's thread writes the first event of a piece of that CPU: it runs from then on, if it is the one that leaves it.
+fn writes_first(scene: &Scene, cpu: u32, begin: u64, end: u64) -> Option<u64> {
+    // The end of an interrupt, with which the piece begins, is written by whom it interrupted.
+    let behind = scene.running.iter().skip(scene.running.partition_point(|(time, ..)| *time <= begin));
+    let first = { behind }.take_while(|(time, ..)| *time <= end).find(|(_, of, _)| *of == cpu)?;
+    (first.2 == scene.window.pid).then_some(first.0)
 }
 
 /// Of each time at which a task got a CPU the task that left it then, by the switch that ended this.

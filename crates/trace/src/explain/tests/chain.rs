@@ -162,6 +162,28 @@ fn who_writes_events_is_not_idle() {
     assert_eq!(found, expected);
 }
 
+/// A kernel that leaves out the switch from another task to the thread: it has the CPU from its first event on, also where an interrupt
+/// comes in between.
+#[test]
+fn a_job_has_the_cpu_from_its_first_event_on() {
+    let task = |pid| record(0, pid);
+    let events = [
+        (100, 0, switch(ME, State::Sleeping, FAIR), task(ME)),
+        (1_050, 0, Happened::Enter(Above::Vector(0)), record(0x08, FAIR)),
+        (1_060, 0, Happened::Waking(woken(ME)), record(0x08, FAIR)),
+        (1_065, 0, Happened::Wakeup(woken(ME)), record(0x08, FAIR)),
+        (1_080, 0, Happened::Exit(Above::Vector(0)), record(0x08, FAIR)),
+        (1_200, 0, Happened::Waking(woken(FIFO_HIGH)), task(ME)),
+        (1_500, 0, Happened::Enter(Above::Vector(0)), record(0x08, ME)),
+        (1_530, 0, Happened::Exit(Above::Vector(0)), record(0x08, ME)),
+        (1_900, 0, switch(ME, State::Sleeping, 0), task(ME)),
+    ];
+    let job = Window { begins: Begins::Job, ..SLEPT };
+    let found = explained_records(&with_context(), job, &events);
+    let at = |time: u64| found.slices.iter().find(|one| (one.begin..one.end).contains(&time)).unwrap().cause.clone();
+    assert_eq!([at(1_100), at(1_300), at(1_600)], [Cause::Unexplained, Cause::Own, Cause::Own], "{:?}", found.slices);
+}
+
 /// Woken in an interrupt, hard or soft, it has no task to thank: the one that was interrupted only lent its CPU.
 #[test]
 fn who_was_interrupted_is_no_waker() {
