@@ -87,9 +87,33 @@ impl<V: Default> Numbered<V> {
     }
 }
 
+/// Whose waits and system calls count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Of {
+    /// Everybody's.
+    #[default]
+    All,
+    /// Those of one thread, by its number.
+    Thread(i32),
+    /// Those of all threads of that name, as it was then.
+    Named(Comm),
+}
+
+impl Of {
+    #[inline]
+    fn holds(&self, pid: i32, comm: Comm) -> bool {
+        match self {
+            Self::All => true,
+            Self::Thread(number) => *number == pid,
+            Self::Named(name) => *name == comm,
+        }
+    }
+}
+
 /// Everything that was paired.
 #[derive(Debug, Default)]
 pub struct Summary {
+    of: Of,
     waits: [[Series; 3]; 2],
     /// By number, and by the index of a name.
     calls: [Numbered<OfCall>; 2],
@@ -218,6 +242,11 @@ impl Summary {
         pair(trace, buffer, pairing, self)
     }
 
+    /// For the waits and system calls of some alone.
+    pub fn of(of: Of) -> Self {
+        Self { of, ..Self::default() }
+    }
+
     /// Waits by why and class.
     pub fn waits(&self, why: Why, class: Class) -> Option<&Series> {
         self.waits.get(why as usize)?.get(class as usize)
@@ -279,6 +308,9 @@ impl Sink for Summary {
     #[inline]
     fn waited(&mut self, wait: &Wait) {
         let Wait { pid, comm, priority, why, begin, end, cpu } = *wait;
+        if !self.of.holds(pid, comm) {
+            return;
+        }
         let ns = wait.ns();
         if let Some(series) = self.waits.get_mut(why as usize).and_then(|of| of.get_mut(priority.class() as usize)) {
             series.push(ns, || Worst { ns, begin, end, cpu, pid, comm });
@@ -302,6 +334,9 @@ impl Sink for Summary {
     #[inline]
     fn called(&mut self, called: &Called) {
         let Called { call, pid, comm, begin, end, cpu, off } = *called;
+        if !self.of.holds(pid, comm) {
+            return;
+        }
         let ns = called.ns();
         let (list, number) = match call {
             Call::Number(number) => (0, number),

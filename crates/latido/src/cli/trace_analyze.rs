@@ -12,9 +12,9 @@ use latido_report::{
     formats,
     html::traced as page,
     numbers::document,
-    traced::{Analyses, Analysis, Depth, Timeline, analyse, analyse_text, csv, is_file},
+    traced::{Analyses, Analysis, Depth, Kind, Timeline, analyse, analyse_text, csv, is_file},
 };
-use latido_trace::file::Trace;
+use latido_trace::{events::Comm, file::Trace, summary::Of};
 use std::path::{Path, PathBuf};
 
 const NOTES: &str = "\
@@ -27,6 +27,7 @@ who had each CPU, and the longest waits with what they were lost to. docs/trace.
 
 Examples:
   latido trace analyze trace.dat
+  latido trace analyze trace.dat --task my-program       why was it late? its waits, and what each was lost to
   latido trace analyze trace.dat --html trace.html --perfetto trace.json     the latter for ui.perfetto.dev
   latido trace analyze trace.dat --json | jq '.buffers[0].rows[] | select(.kind == \"scheduling\")'
 
@@ -39,6 +40,9 @@ pub struct Args {
     /// The trace
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Of waits and system calls those of one task alone: its name, or the number of a thread
+    #[arg(long, value_name = "NAME")]
+    pub task: Option<String>,
     /// Print one JSON document and nothing else
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
@@ -80,7 +84,15 @@ pub fn run(args: &Args) -> Result<u8> {
         (false, true) => Depth::Latencies,
         (false, false) => Depth::Worst,
     };
-    let analyses = analyses(&source, depth)?;
+    let of = of(args.task.as_deref());
+    let analyses = analyses(&source, depth, &of)?;
+    if let Some(name) = args.task.as_deref().filter(|_| analyses.iter().all(is_nobodys)) {
+        anyhow::bail!(
+            "{}: no wait and no system call of `{name}` is in it; names have 15 letters, and `latido trace analyze FILE` shows those \
+             that waited",
+            source.name()
+        );
+    }
     // A page and a document are of one buffer: the one that has most in it, which is said where there are others.
     let fullest = analyses.iter().max_by_key(|one| one.events);
     if let (Some(path), Some(one)) = (&args.html, fullest) {
@@ -102,16 +114,28 @@ pub fn run(args: &Args) -> Result<u8> {
     write_out(&analyses.iter().map(|one| one.text(style)).collect::<Vec<_>>().join("\n"))
 }
 
+/// Whose waits and system calls count.
+fn of(task: Option<&str>) -> Of {
+    let number = |name: &str| name.parse().ok().filter(|number| *number > 0);
+    task.map_or(Of::All, |name| number(name).map_or_else(|| Of::Named(Comm::of(name)), Of::Thread))
+}
+
+/// Whether it has no wait and no system call.
+fn is_nobodys(one: &Analysis) -> bool {
+    let of_task = |kind: Kind| matches!(kind, Kind::Scheduling | Kind::Preempted | Kind::SystemCall);
+    !one.rows.iter().any(|row| of_task(row.kind))
+}
+
 /// The rings of a file, or what a text holds.
-fn analyses(source: &Source, depth: Depth) -> Result<Vec<Analysis>> {
+fn analyses(source: &Source, depth: Depth, of: &Of) -> Result<Vec<Analysis>> {
     let name = source.name();
     if !is_file(source.bytes()) {
-        return analyse_text(&name, source.bytes()).map_err(|why| anyhow::anyhow!("{name}: {why}"));
+        return analyse_text(&name, source.bytes(), of).map_err(|why| anyhow::anyhow!("{name}: {why}"));
     }
     let trace = Trace::open(source.bytes()).map_err(|bad| source.wrong(&bad))?;
     let mut analyses: Vec<Analysis> = Vec::new();
     for buffer in &trace.buffers {
-        let mut one = analyse(&name, &trace, buffer, depth);
+        let mut one = analyse(&name, &trace, buffer, depth, of);
         // Only the fullest is drawn, and a timeline is larger than all else.
         let drawn = analyses.iter_mut().max_by_key(|other| other.events);
         match drawn {
@@ -123,7 +147,7 @@ fn analyses(source: &Source, depth: Depth) -> Result<Vec<Analysis>> {
     }
     // Who records with a latency tracer gets its text.
     if let Some(text) = &trace.text {
-        analyses.extend(analyse_text(&name, text).map_err(|why| anyhow::anyhow!("{name}: {why}"))?);
+        analyses.extend(analyse_text(&name, text, of).map_err(|why| anyhow::anyhow!("{name}: {why}"))?);
     }
     if analyses.is_empty() {
         let lost =

@@ -12,13 +12,13 @@ fn text(name: &str) -> Vec<u8> {
 }
 
 fn analysed(path: &str) -> Analysis {
-    let mut all = analyse_text("t.txt", &text(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let mut all = analyse_text("t.txt", &text(path), &Of::All).unwrap_or_else(|error| panic!("{path}: {error}"));
     assert_eq!(all.len(), 1, "{path}");
     all.remove(0)
 }
 
 fn refused(path: &str) -> String {
-    analyse_text("t.txt", &text(path)).unwrap_err()
+    analyse_text("t.txt", &text(path), &Of::All).unwrap_err()
 }
 
 /// What a terminal shows, in one line without the spaces that group digits.
@@ -176,15 +176,15 @@ fn nothing_found_is_a_result_and_nothing_understood_an_error() {
     );
     let osnoise = text("handed/hwlat-no-gap");
     let osnoise = String::from_utf8(osnoise).unwrap().replace("hwlat", "osnoise");
-    let said = analyse_text("t.txt", osnoise.as_bytes()).unwrap_err();
+    let said = analyse_text("t.txt", osnoise.as_bytes(), &Of::All).unwrap_err();
     assert!(said.contains("(osnoise) without an entry: its header says that 0 were written"), "{said}");
     // A short trace in a long letter is read, and what is no trace is counted.
     let letter =
         ["Hello,\n", &"I see this often.\n".repeat(20), &String::from_utf8(text("handed/trace-text-crlf")).unwrap()]
             .concat();
-    let one = analyse_text("t.txt", letter.as_bytes()).unwrap().remove(0);
+    let one = analyse_text("t.txt", letter.as_bytes(), &Of::All).unwrap().remove(0);
     assert_eq!(waits(&one).len(), 1);
-    let said = analyse_text("t.txt", "Hello,\nno trace: here [1] 2.5: x\n".as_bytes()).unwrap_err();
+    let said = analyse_text("t.txt", "Hello,\nno trace: here [1] 2.5: x\n".as_bytes(), &Of::All).unwrap_err();
     assert!(said.contains("line 1: Hello,"), "{said}");
 }
 
@@ -195,10 +195,33 @@ fn inputs_are_told_apart() {
     let both: String = ["a.dat", "b.dat"]
         .map(|input| one.lines().map(|line| format!("{input}: {line}\n")).collect::<String>())
         .concat();
-    let all = analyse_text("t.txt", both.as_bytes()).unwrap();
+    let all = analyse_text("t.txt", both.as_bytes(), &Of::All).unwrap();
     assert_eq!(all.iter().map(|one| one.buffer.as_str()).collect::<Vec<_>>(), ["a.dat", "b.dat"]);
     for one in &all {
         assert_eq!(waits(one), [("real-time", 1, 10_000, Some("cyclictest-2717"))]);
         assert!(shown(one).starts_with(&format!("t.txt, {}: 3 events", one.buffer)), "{}", shown(one));
     }
+}
+
+/// Of waits those of one task alone, by its name or its number; all else is told as before.
+#[test]
+fn one_task_alone() {
+    let wait = |name: &str, pid: u32, at: u32| {
+        format!(
+            "  <idle>-0 [000] d..2. {at}.000000: sched_waking: comm={name} pid={pid} prio=120 target_cpu=000\n  \
+             <idle>-0 [000] d..2. {at}.000050: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> \
+             next_comm={name} next_pid={pid} next_prio=120\n  \
+             {name}-{pid} [000] d..2. {at}.000090: sched_switch: prev_comm={name} prev_pid={pid} prev_prio=120 prev_state=S ==> \
+             next_comm=swapper/0 next_pid=0 next_prio=120\n"
+        )
+    };
+    let text = [wait("mine", 11, 1), wait("other", 12, 2), wait("mine", 13, 3)].concat();
+    let waits = |of: &Of| {
+        let one = analyse_text("t.txt", text.as_bytes(), of).unwrap().remove(0);
+        assert_eq!(one.events, 9);
+        (one.rows.iter().filter(|row| row.kind == Kind::Scheduling).map(|row| row.count).sum::<u64>(), one.worst.len())
+    };
+    let named = |name: &str| Of::Named(latido_trace::events::Comm::of(name));
+    assert_eq!([waits(&Of::All), waits(&named("mine")), waits(&Of::Thread(12))], [(3, 3), (2, 2), (1, 1)]);
+    assert_eq!(waits(&named("nobody")), (0, 0));
 }

@@ -23,7 +23,7 @@ use latido_trace::{
     file::{Buffer, Described, Packing, Trace},
     pairing::{Definition, Owner, Pairing, Sink, Why, pair},
     recorded::Recorded,
-    summary::{Had, Series, Summary},
+    summary::{Had, Of, Series, Summary},
     text::Time,
 };
 use std::collections::BTreeMap;
@@ -111,20 +111,26 @@ pub enum Depth {
     Timeline,
 }
 
-/// Analyses a buffer of a trace.
-pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>, depth: Depth) -> Analysis {
-    let analysis = analyse_once(source, trace, buffer, depth, &[]);
+/// Analyses a buffer of a trace; of waits and system calls those of some tasks.
+pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>, depth: Depth, of: &Of) -> Analysis {
+    let analysis = analyse_once(source, trace, buffer, (depth, of), &[]);
     match analysis.lost.unplaced.clone() {
         unplaced if unplaced.is_empty() => analysis,
         // Only behind the pages is known what the counts of the kernel say beyond them.
-        unplaced => analyse_once(source, trace, buffer, depth, &unplaced),
+        unplaced => analyse_once(source, trace, buffer, (depth, of), &unplaced),
     }
 }
 
 /// The same with CPUs of which nothing is certain.
-fn analyse_once(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>, depth: Depth, doubted: &[u32]) -> Analysis {
+fn analyse_once(
+    source: &str,
+    trace: &Trace<'_>,
+    buffer: &Buffer<'_>,
+    (depth, of): (Depth, &Of),
+    doubted: &[u32],
+) -> Analysis {
     let mut kinds = Kinds::of(trace);
-    let (mut summary, mut timeline) = (Summary::default(), Timeline::default());
+    let (mut summary, mut timeline) = (Summary::of(of.clone()), Timeline::default());
     let mut pairing = Pairing::of(Definition::Waking);
     doubted.iter().for_each(|cpu| pairing.doubt(*cpu));
     let mut met = match depth {

@@ -5,7 +5,7 @@ use latido_trace::{
     calls::Machine,
     explain::explain_text,
     pairing::{Definition, Pairing},
-    summary::Summary,
+    summary::{Of, Summary},
     text::{Header, Input, Line, Reader, Seen, Time, Trigger, clean},
 };
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ impl Found {
 ///
 /// # Errors
 /// It is no such text, or nothing in it is understood: which line is the first that is not. Or it holds no entry.
-pub fn analyse_text(source: &str, text: &[u8]) -> Result<Vec<Analysis>, String> {
+pub fn analyse_text(source: &str, text: &[u8], of: &Of) -> Result<Vec<Analysis>, String> {
     let text = &*clean::decoded(text);
     let (mut all, mut reader) = (Vec::<Found>::new(), Reader::default());
     reader.push(text, |header, line| {
@@ -87,7 +87,8 @@ pub fn analyse_text(source: &str, text: &[u8]) -> Result<Vec<Analysis>, String> 
         let told = found.told(seen);
         let any = !found.summary.events.is_empty() || !told.is_empty();
         let name = reader.sources().get(at).cloned().unwrap_or_default();
-        any.then(|| analyse_input(source, name, text, u32::try_from(at).unwrap_or(0), found, told))
+        let at = u32::try_from(at).unwrap_or(0);
+        any.then(|| analyse_input(source, name, text, (at, found), (told, of)))
     };
     let analyses: Vec<Analysis> = all.iter().enumerate().filter_map(of_input).take(INPUTS).collect();
     if analyses.is_empty() { Err(nothing(&all, seen)) } else { Ok(analyses) }
@@ -133,11 +134,17 @@ fn nothing(all: &[Found], seen: &Seen) -> String {
     }
 }
 
-fn analyse_input(source: &str, buffer: String, text: &[u8], at: u32, found: &Found, told: Told) -> Analysis {
+fn analyse_input(
+    source: &str,
+    buffer: String,
+    text: &[u8],
+    (at, found): (u32, &Found),
+    (told, of): (Told, &Of),
+) -> Analysis {
     let mut kinds: Vec<(String, u64)> =
         found.summary.events.iter().map(|(name, count)| (name.clone(), *count)).collect();
     kinds.sort_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));
-    let mut first = (Summary::default(), Timeline::default());
+    let mut first = (Summary::of(of.clone()), Timeline::default());
     let mut pairing = Pairing::of(Definition::Waking);
     let input = Input { text, source: at, gaps: &found.summary.lost };
     let (met, called) = latido_trace::text::pair(input, &mut pairing, &mut first);
