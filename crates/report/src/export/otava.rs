@@ -40,7 +40,7 @@ fn write(exported: &Exported) -> Result<Written> {
         let at: jiff::Timestamp =
             meta.started.parse().with_context(|| format!("run {}: it started at no time that can be read", meta.id))?;
         let commit = exported.options.commit.as_ref().unwrap_or(&meta.id);
-        let head = [at.strftime("%Y-%m-%d %H:%M:%S +0000").to_string(), text::line(commit)];
+        let head = [at.strftime("%Y-%m-%d %H:%M:%S +0000").to_string(), crate::words::uncomputed(&text::line(commit))];
         let values = columns.iter().filter_map(|column| row.get(column)).map(f64::to_string);
         table.push((at, head.into_iter().chain(values).collect()));
     }

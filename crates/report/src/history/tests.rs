@@ -51,6 +51,20 @@ fn a_change_of_one_series_decides() {
     assert_eq!(of(&turned, &asked("wakeup.latency.max")).unwrap().outcome, Outcome::NotWorse);
 }
 
+/// Names of a stranger's run begin no line of the terminal.
+#[test]
+fn a_hostile_name_is_one_line() {
+    let mut nights: Vec<Vec<Observed>> = (0..12).map(|n| night(n, 50, 100)).collect();
+    for one in nights.iter_mut().flatten() {
+        one.quantities.iter_mut().for_each(|of| of.labels = [("board\nok 1".to_owned(), "x\ty".to_owned())].into());
+    }
+    let text = of(&nights, &asked("max")).unwrap().text(crate::terminal::Style { width: 200, color: false });
+    assert!(
+        text.contains("\\u000aok 1") && !text.lines().any(|line| line.starts_with("ok 1")) && !text.contains('\t'),
+        "{text}"
+    );
+}
+
 /// Three nights at three times the latency are too few for a change, and no reason to call it not worse.
 #[test]
 fn newest_nights_that_stand_out_leave_it_undecided() {

@@ -6,6 +6,7 @@ use crate::{
     terminal::{Paint, Style, hang, paint},
     words,
 };
+use latido_model::clean;
 use latido_statistics::change::SEGMENT;
 
 /// The most runs that are drawn: the newest.
@@ -75,7 +76,8 @@ impl Series {
     pub fn name(&self) -> String {
         let quantity = format!("{} {}", self.probe, self.quantity.replace('_', " "));
         let parts = [quantity, words::labels(&self.labels), self.place.clone()];
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+        let all = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+        clean::line(&all).into_owned()
     }
 
     fn title(&self) -> String {

@@ -48,9 +48,9 @@ type TimeUnits = [(&'static str, f64, f64); 4];
 const WIDE: f64 = 1e4;
 
 impl Unit {
-    /// The stored unit as it is.
+    /// The stored unit as it is; a stranger's record may name any.
     pub fn stored(name: &str) -> Self {
-        Self { name: name.to_owned(), per: 1.0 }
+        Self { name: latido_model::clean::line(name).into_owned(), per: 1.0 }
     }
 
     /// The largest unit of the stored one's kind of which a magnitude has as many as it takes.
@@ -189,6 +189,8 @@ mod tests {
     fn values_read_in_the_unit_of_people() {
         let said = |v, unit| value(v, unit).replace('\u{a0}', " ");
         assert_eq!(said(24_900.0, "ns"), "24.9 µs");
+        // A stranger's unit begins no line.
+        assert_eq!(said(3.0, "a\nok 1"), "3.00 a\\u000aok 1");
         assert_eq!(
             [said(6_340.0, "ps"), said(340.0, "ps"), said(2_340_000.0, "ps")],
             ["6.34 ns", "0.340 ns", "2.34 µs"]
