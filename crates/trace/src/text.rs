@@ -23,7 +23,7 @@ mod summary;
 mod tracers;
 mod wrapped;
 
-pub use durations::{Durations, Tally};
+pub use durations::{Durations, Noises, Tally};
 pub use event::{Body, Event, Mark, SystemCall, Time};
 pub use gaps::{Gap, Gaps};
 pub use graph::{Call, Graph};
@@ -34,4 +34,4 @@ pub use line::{Line, Seen};
 pub use reader::Reader;
 pub use summary::{Capped, Entries, Reading, Saved, Snapshot, Summary, Turned};
 pub(crate) use tracers::NOISES;
-pub use tracers::{Context, Hwlat, Noise, Noises, Osnoise, Party, Timerlat, Turn};
+pub use tracers::{Context, Hwlat, Noise, Osnoise, Party, Timerlat, Turn};

@@ -1,6 +1,9 @@
 //! How long functions took, from the graph of their calls.
 
-use super::graph::{Call, Graph};
+use super::{
+    graph::{Call, Graph},
+    tracers::Noise,
+};
 use std::collections::BTreeMap;
 
 /// So many different functions and CPUs are told apart; what comes after them is counted together.
@@ -36,6 +39,29 @@ impl Tally {
         self.sum += u128::from(value);
     }
 }
+
+/// How long what interrupted CPUs took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Noises {
+    /// By its kind and its name.
+    pub by: BTreeMap<(&'static str, String), Tally>,
+    /// How many came of others after there was no more room.
+    pub beyond: u64,
+}
+
+impl Noises {
+    /// One more.
+    pub fn add(&mut self, noise: Noise<'_>) {
+        let place = (noise.kind, noise.of.to_owned());
+        match self.by.len() < MOST_NOISES || self.by.contains_key(&place) {
+            true => self.by.entry(place).or_default().add(noise.ns),
+            false => self.beyond += 1,
+        }
+    }
+}
+
+/// So many are told apart.
+const MOST_NOISES: usize = 1 << 14;
 
 /// The durations of each function, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

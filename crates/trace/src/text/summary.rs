@@ -1,7 +1,7 @@
 //! What a text gives as series and figures: the longest latencies, samples by CPU and time, durations, rows.
 
 use super::{
-    durations::{Durations, Tally},
+    durations::{Durations, Noises, Tally},
     event::{Body, Event, SystemCall, Time},
     gaps::Gaps,
     graph::{Call, Graph},
@@ -9,7 +9,7 @@ use super::{
     histogram::{Bin, Taken, Total},
     line::Line,
     reader::Reader,
-    tracers::{Context, Hwlat, Noise, Noises, Osnoise, Timerlat, Turn},
+    tracers::{Context, Hwlat, Noise, Osnoise, Timerlat, Turn},
 };
 use std::collections::BTreeMap;
 

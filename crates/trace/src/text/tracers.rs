@@ -1,11 +1,7 @@
 //! What tracers say behind the time: timerlat, osnoise, hwlat (Documentation/trace/*-tracer.rst), and the wake-ups and
 //! switches of the wakeup tracers (ftrace.rst).
 
-use super::{
-    durations::Tally,
-    scan::{decimal, digits, last_word, number, word},
-};
-use std::collections::BTreeMap;
+use super::scan::{decimal, digits, last_word, number, word};
 
 /// Where a timer latency was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,29 +96,6 @@ pub(crate) const NOISES: [(&str, &str); 5] = [
     ("nmi_noise", "non-maskable interrupt"),
     ("sample_threshold", "interruption above the threshold"),
 ];
-
-/// How long what interrupted CPUs took.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Noises {
-    /// By its kind and its name.
-    pub by: BTreeMap<(&'static str, String), Tally>,
-    /// How many came of others after there was no more room.
-    pub beyond: u64,
-}
-
-impl Noises {
-    /// One more.
-    pub fn add(&mut self, noise: Noise<'_>) {
-        let place = (noise.kind, noise.of.to_owned());
-        match self.by.len() < MOST_NOISES || self.by.contains_key(&place) {
-            true => self.by.entry(place).or_default().add(noise.ns),
-            false => self.beyond += 1,
-        }
-    }
-}
-
-/// So many are told apart.
-const MOST_NOISES: usize = 1 << 14;
 
 impl<'a> Noise<'a> {
     /// Whether events of this name tell one.
@@ -321,7 +294,7 @@ impl Hwlat {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::summary::Summary, *};
+    use super::super::{durations::Tally, summary::Summary};
 
     /// What interrupted a CPU, with its net time; a thread's name may have blanks.
     #[test]
