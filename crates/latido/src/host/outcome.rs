@@ -42,7 +42,7 @@ pub fn judged(dir: &Path) -> Result<JudgedRun> {
     Ok(JudgedRun::new(run, plan_toml, &Stored))
 }
 
-/// Reads a run that this process has measured and judges it: nobody is at work at it any more.
+/// Reads a run that this process has measured and judges it: the run goes on no longer.
 ///
 /// # Errors
 /// Those of [`judged`].

@@ -3,7 +3,7 @@
 use super::{Changes, SEGMENT, changes};
 use crate::Refusal;
 
-/// Where a value or more before them is as high, so high may the chance be that values in no order lie so.
+/// Where some of the values before are as high as the newest: values in no order lie so at most this often.
 const CHANCE: f64 = 0.01;
 
 /// The newest values, which stand out of those before them since the last change.
@@ -17,8 +17,8 @@ pub struct Newest {
     pub as_high: usize,
 }
 
-/// The changes of a series as [`changes`] finds them, and what stands out behind the last one. Where all values together show no change,
-/// those without the newest may: a few newest values hide a change before them.
+/// The changes of a series as [`changes`] finds them, and what stands out behind the last one. A few newest values may hide a change before
+/// them: where all values together show no change, it searches those without the newest.
 ///
 /// # Errors
 /// Those of [`changes`].

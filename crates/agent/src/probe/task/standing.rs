@@ -9,7 +9,7 @@ use std::{
 
 /// latido asks the kernel so often, and less often where its answers take longer than a hundredth of that: the machine is measured.
 const EACH: Duration = Duration::from_secs(1);
-/// At first it asks sooner, and each time twice as long after the first time: programs take their priority when they start.
+/// At first latido asks sooner: programs take their priority when they start.
 const SOON: Duration = Duration::from_millis(20);
 const SHARE: u32 = 100;
 /// Of so many processes at most.
@@ -21,7 +21,7 @@ const KEPT: usize = 10;
 #[derive(Debug, Default)]
 pub(super) struct Standings {
     seen: BTreeMap<u32, Vec<Standing>>,
-    /// Since when, and not before when again.
+    /// When latido asked first, and when it asks again at the earliest.
     times: Option<(Instant, Instant)>,
 }
 
@@ -37,7 +37,7 @@ impl Standings {
         self.times = Some((first, began + pause(began - first, began.elapsed())));
     }
 
-    /// Asks it whether it is time or not.
+    /// Asks the kernel, whether it is time or not.
     pub fn look_now(&mut self, processes: &[i32]) {
         self.ask(&Root::default(), processes.iter().filter_map(|pid| u32::try_from(*pid).ok()).collect());
     }
@@ -82,7 +82,7 @@ impl Standings {
     }
 }
 
-/// How long latido waits before it asks again, so long after the first time, where the answers took so long.
+/// How long latido waits before it asks again, by the time since it asked first and by how long the answers took.
 fn pause(since_first: Duration, took: Duration) -> Duration {
     since_first.clamp(SOON, EACH).max(took * SHARE)
 }
