@@ -125,7 +125,7 @@ mod tests {
     };
     use latido_trace::{
         events::Class,
-        explain::{Begins, Cause, Chain, Explained, Slice, Window},
+        explain::{Begins, Cause, Slice, Window},
     };
 
     /// A sample of 5.35 ms above 5 ms, of which these tasks had so much each, in order; the rest is its own way back.
@@ -138,19 +138,7 @@ mod tests {
         }
         slices.push(Slice { begin: at, end, cause: Cause::Itself });
         let window = Window { begin: 1_000_000_000, end, pid: 1, cpu: 0, begins: Begins::Asleep };
-        let (segments, excerpt, chain) = (Vec::new(), Vec::new(), Chain::default());
-        let found = Explained {
-            window,
-            name: None,
-            slices,
-            segments,
-            excerpt,
-            omitted: 0,
-            chain,
-            awaited: Vec::new(),
-            cpu: 0,
-            faults: None,
-        };
+        let found = late::explained(window, slices);
         Spikes {
             cell: "cell 1, wakeup".into(),
             evidence: "events only",

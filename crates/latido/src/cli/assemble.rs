@@ -207,8 +207,7 @@ pub fn item(list: List<'_>, word: &str) -> Result<latido_model::cell::Item> {
 /// # Errors
 /// A usage error.
 pub fn item_with(list: List<'_>, word: &str, more: Vec<(String, String)>) -> Result<latido_model::cell::Item> {
-    let name = word.split_once(':').map_or(word, |(name, _)| name);
-    if let Some(instead) = foreign::instead(name).filter(|_| list.entry(name).is_none()) {
+    if let Some(instead) = foreign::instead_of(list, word) {
         return Err(Usage::new(instead).into());
     }
     let asked = words::asked_with(list, word, more).map_err(|message| Usage::new(format!("{word}: {message}")))?;

@@ -1,7 +1,7 @@
 //! Flags of other tools, and what latido writes in their place: errors, `latido help TOOL` and docs/other-tools.md share this table.
 
 use super::known::list;
-use latido_model::catalogue::Kind;
+use latido_model::catalogue::{Kind, List};
 use std::fmt::Write;
 
 /// One flag of another tool.
@@ -210,13 +210,15 @@ pub fn hint(command: &str, typed: &str, flag: &str) -> Option<String> {
 /// ` with the probe `wakeup``, where the hint begins with an option that the probe which was typed does not have.
 fn elsewhere(typed: &str, here: &str) -> &'static str {
     let probes = list(Kind::Probe);
-    let lacks = |probe: &str, key: &str| {
-        let said = probes.objection(probe, key, &toml::Value::from(1)).map(|said| said.to_string());
-        said.is_some_and(|said| said.contains("has no option"))
-    };
-    let key = here.split_once('=').map(|(key, _)| key).filter(|key| key.chars().all(|c| c.is_ascii_lowercase()));
-    let key = key.filter(|key| probes.entry(typed).is_some() && lacks(typed, key) && !lacks("wakeup", key));
-    if key.is_some() { " with the probe `wakeup`" } else { "" }
+    let has = |probe: &str, key: &str| probes.options(probe).iter().any(|option| option == key);
+    let is_elsewhere = |(key, _): (&str, &str)| probes.entry(typed).is_some() && has("wakeup", key) && !has(typed, key);
+    if here.split_once('=').is_some_and(is_elsewhere) { " with the probe `wakeup`" } else { "" }
+}
+
+/// What to write in the place of a load or a tuning, `NAME` or `NAME:OPTIONS`, that is another tool.
+pub fn instead_of(list: List<'_>, word: &str) -> Option<String> {
+    let name = word.split_once(':').map_or(word, |(name, _)| name);
+    instead(name).filter(|_| list.entry(name).is_none())
 }
 
 /// What to write in the place of another tool's name; `None` of a name that is none of theirs.
@@ -272,6 +274,9 @@ mod tests {
     fn a_tool_is_met_with_its_counterpart() {
         assert!(instead("oslat").unwrap().contains("`latido run gap` (`latido help oslat`)"));
         assert_eq!(instead("wakeup"), None);
+        let loads = list(Kind::Load);
+        assert!(instead_of(loads, "hackbench:groups=2").unwrap().contains("`--load messaging`"));
+        assert_eq!([instead_of(loads, "stress-ng:cpu=1"), instead_of(loads, "messaging")], [None, None]);
     }
 
     #[test]

@@ -114,8 +114,7 @@ impl Script {
             if word == none {
                 return Err(Usage::new(format!("{shown}: `{none}` does not go with another {}", list.kind.word())));
             }
-            let name = word.split_once(':').map_or(word.as_str(), |(name, _)| name);
-            if let Some(instead) = foreign::instead(name).filter(|_| list.entry(name).is_none()) {
+            if let Some(instead) = foreign::instead_of(list, word) {
                 return Err(Usage::new(format!("{shown}: {instead}")));
             }
             let asked = asked(list, word).map_err(|message| Usage::new(format!("{shown}: {message}")))?;

@@ -40,7 +40,7 @@ pub struct Args {
     /// The trace
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Of waits and system calls those of one task alone: its name, or the number of a thread
+    /// Count the waits and system calls of one task alone: its name, or the number of a thread
     #[arg(long, value_name = "NAME")]
     pub task: Option<String>,
     /// Print one JSON document and nothing else

@@ -101,8 +101,7 @@ pub fn run(root: &Path, wanted: &Wanted) -> Result<Came> {
         tell(&format!("note: {passed} files of the directories are in no format that is known, and were passed over"));
     }
     // Of files that cannot be stored no run is left.
-    let is_empty = |draft: &Draft| draft.meta.cells == 0;
-    if let Some(empty) = draft.take_if(|draft| is_empty(draft)) {
+    if let Some(empty) = draft.take_if(|draft| draft.meta.cells == 0) {
         empty.discard()?;
     }
     let Some(mut draft) = draft else { bail!("nothing was imported") };
@@ -232,7 +231,7 @@ fn store(draft: &mut Draft, read: Read, wanted: &Wanted, several: bool) -> Resul
     let number = draft.add(record.cell.clone(), measurand)?;
     let kept = kept.as_deref().map(|name| (name, bytes.as_slice()));
     if let Err(error) = fill(draft, number, kept, &record, &files) {
-        // A disk without space may refuse that too: what is told is why it was needed.
+        // A disk without space may refuse that too; the first error says more.
         let _ = draft.withdraw();
         return Err(error);
     }

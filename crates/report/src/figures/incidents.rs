@@ -80,17 +80,12 @@ mod tests {
     };
 
     fn found(all: &[(&str, u64)]) -> Spikes {
-        let explained = |(name, ns): &(&str, u64)| Explained {
-            window: Window { begin: 0, end: *ns, pid: 1, cpu: 0, begins: Begins::Job },
-            name: None,
-            slices: vec![Slice { begin: 0, end: *ns, cause: Cause::Task((*name).into(), Class::RealTime) }],
-            segments: Vec::new(),
-            excerpt: Vec::new(),
-            omitted: 0,
-            chain: Default::default(),
-            awaited: Vec::new(),
-            cpu: 0,
-            faults: None,
+        let explained = |(name, ns): &(&str, u64)| {
+            let window = Window { begin: 0, end: *ns, pid: 1, cpu: 0, begins: Begins::Job };
+            late::explained(
+                window,
+                vec![Slice { begin: 0, end: *ns, cause: Cause::Task((*name).into(), Class::RealTime) }],
+            )
         };
         let explained: Vec<Explained> = all.iter().map(explained).collect();
         let worst = |(at, one): (u64, &Explained)| Worst::of(Class::RealTime, "control-1".into(), at * 1_000_000, one);

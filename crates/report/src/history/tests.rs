@@ -75,7 +75,7 @@ fn newest_nights_that_stand_out_leave_it_undecided() {
     for high in 1..=3 {
         let found = of(&nights(high), &asked("wakeup.latency.max")).unwrap();
         let busy = &found.series[1].found;
-        assert_eq!((found.outcome, busy.standing_out), (Outcome::Undecided, high as u64), "{high}: {busy:?}");
+        assert_eq!((found.outcome, busy.newest.count), (Outcome::Undecided, high), "{high}: {busy:?}");
     }
     let text = of(&nights(3), &asked("max")).unwrap().text(crate::terminal::Style { width: 140, color: false });
     assert!(text.contains("the newest 3 runs cannot be judged yet: they lie above all runs before"), "{text}");

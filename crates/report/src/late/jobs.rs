@@ -150,27 +150,13 @@ impl Kind {
 mod tests {
     use super::*;
     use crate::late::Piece;
+    use latido_trace::explain::{Begins, Window};
 
     fn late(causes: &[(&str, u64)]) -> Worst {
         let pieces = causes.iter().map(|(cause, ns)| Piece { cause: (*cause).into(), ns: *ns, kind: "off" });
-        let found = latido_trace::explain::Explained {
-            window: latido_trace::explain::Window {
-                begin: 0,
-                end: causes.iter().map(|(_, ns)| ns).sum(),
-                pid: 1,
-                cpu: 0,
-                begins: latido_trace::explain::Begins::Job,
-            },
-            name: None,
-            slices: Vec::new(),
-            segments: Vec::new(),
-            excerpt: Vec::new(),
-            omitted: 0,
-            chain: Default::default(),
-            awaited: Vec::new(),
-            cpu: 0,
-            faults: None,
-        };
+        let end = causes.iter().map(|(_, ns)| ns).sum();
+        let window = Window { begin: 0, end, pid: 1, cpu: 0, begins: Begins::Job };
+        let found = crate::late::explained(window, Vec::new());
         Worst { causes: pieces.collect(), ..Worst::of(Class::RealTime, "control-7".into(), 0, &found) }
     }
 

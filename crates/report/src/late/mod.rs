@@ -62,6 +62,23 @@ pub struct Worst {
     pub lanes: Vec<Lane>,
 }
 
+/// A window with these slices, of which nothing else is known.
+#[cfg(test)]
+pub(crate) fn explained(window: latido_trace::explain::Window, slices: Vec<latido_trace::explain::Slice>) -> Explained {
+    Explained {
+        window,
+        name: None,
+        slices,
+        segments: Vec::new(),
+        excerpt: Vec::new(),
+        omitted: 0,
+        chain: Chain::default(),
+        awaited: Vec::new(),
+        cpu: 0,
+        faults: None,
+    }
+}
+
 fn is_none(count: &u64) -> bool {
     *count == 0
 }

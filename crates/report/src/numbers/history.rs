@@ -47,13 +47,9 @@ pub struct History {
     pub changes: Vec<Change>,
     /// How the values rise or fall steadily, where that explains them better than changes of level alone.
     pub drift: Option<Drift>,
-    /// How many of the newest values, too few for a change, lie above all values before them since the last change, or above so many
-    /// that it is no chance; 0 where the newest value does not.
-    pub standing_out: u64,
-    /// How many values there are before those since the last change.
-    pub stood_before: u64,
-    /// How many of those before are as high as one of the newest.
-    pub as_high: u64,
+    /// The newest values, too few for a change, where they stand out of those before them.
+    #[serde(flatten)]
+    pub newest: Newest,
     /// Whether the newest change is one for the worse.
     pub outcome: Outcome,
     /// Why nothing could be found, where nothing could.
@@ -172,24 +168,7 @@ pub fn of(points: &[Point], scale: Scale, unit: Kind) -> Result<History, Refusal
     let count = points.len() as u64;
     let shortest = SEGMENT;
     let level = LEVEL;
-    let Newest { count: stand, before, as_high } = newest;
-    let (standing_out, stood_before, as_high) = (stand as u64, before as u64, as_high as u64);
-    Ok(History {
-        unit,
-        scale,
-        level,
-        shortest,
-        count,
-        kept,
-        segments,
-        changes,
-        drift,
-        standing_out,
-        stood_before,
-        as_high,
-        outcome,
-        refused,
-    })
+    Ok(History { unit, scale, level, shortest, count, kept, segments, changes, drift, newest, outcome, refused })
 }
 
 fn segment(points: &[Point]) -> Option<Segment> {
@@ -206,14 +185,15 @@ fn segment(points: &[Point]) -> Option<Segment> {
 impl History {
     /// `the newest 3 runs cannot be judged yet: they lie above 56 of the 57 runs before, and a change takes 5`.
     pub fn newest_stand_out(&self, what: &str) -> String {
-        let (newest, they) = match self.standing_out {
+        let Newest { count, before, as_high } = self.newest;
+        let (newest, they) = match count {
             1 => (format!("newest {what}"), "it lies"),
             many => (format!("newest {many} {what}s"), "they lie"),
         };
         let since = if self.changes.is_empty() { "" } else { " since the last change" };
-        let above = match self.as_high {
+        let above = match as_high {
             0 => format!("all {what}s"),
-            some => format!("{} of the {} {what}s", self.stood_before - some, self.stood_before),
+            some => format!("{} of the {before} {what}s", before - some),
         };
         let shortest = self.shortest;
         format!("the {newest} cannot be judged yet: {they} above {above} before{since}, and a change takes {shortest}")
@@ -333,7 +313,7 @@ mod tests {
         let style = Style { width: 200, color: false };
         let of = |value: &dyn Fn(usize) -> f64| of(&points(value), Scale::Ratio, Kind::AsGiven).unwrap();
         let rise = of(&|at| 20.0 * 1.05_f64.powi(at as i32));
-        assert_eq!((rise.outcome, rise.changes.len(), rise.standing_out), (Outcome::Worse, 0, 0));
+        assert_eq!((rise.outcome, rise.changes.len(), rise.newest.count), (Outcome::Worse, 0, 0));
         let text = rise.text("nights", style);
         assert!(text.contains("worse: the values rise steadily, by 5"), "{text}");
         let fall = of(&|at| 20.0 / 1.05_f64.powi(at as i32));

@@ -203,7 +203,7 @@ fn inputs_are_told_apart() {
     }
 }
 
-/// Of waits those of one task alone, by its name or its number; all else is told as before.
+/// The analysis counts the waits of one task alone, by its name or its number; all else stays.
 #[test]
 fn one_task_alone() {
     let wait = |name: &str, pid: u32, at: u32| {

@@ -113,11 +113,11 @@ pub enum Depth {
 
 /// Analyses a buffer of a trace; of waits and system calls those of some tasks.
 pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>, depth: Depth, of: &Of) -> Analysis {
-    let analysis = analyse_once(source, trace, buffer, (depth, of), &[]);
+    let analysis = analyse_once(source, trace, buffer, depth, of, &[]);
     match analysis.lost.unplaced.clone() {
         unplaced if unplaced.is_empty() => analysis,
         // Only behind the pages is known what the counts of the kernel say beyond them.
-        unplaced => analyse_once(source, trace, buffer, (depth, of), &unplaced),
+        unplaced => analyse_once(source, trace, buffer, depth, of, &unplaced),
     }
 }
 
@@ -126,7 +126,8 @@ fn analyse_once(
     source: &str,
     trace: &Trace<'_>,
     buffer: &Buffer<'_>,
-    (depth, of): (Depth, &Of),
+    depth: Depth,
+    of: &Of,
     doubted: &[u32],
 ) -> Analysis {
     let mut kinds = Kinds::of(trace);

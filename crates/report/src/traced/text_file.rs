@@ -88,7 +88,7 @@ pub fn analyse_text(source: &str, text: &[u8], of: &Of) -> Result<Vec<Analysis>,
         let any = !found.summary.events.is_empty() || !told.is_empty();
         let name = reader.sources().get(at).cloned().unwrap_or_default();
         let at = u32::try_from(at).unwrap_or(0);
-        any.then(|| analyse_input(source, name, text, (at, found), (told, of)))
+        any.then(|| analyse_input(source, name, text, at, found, told, of))
     };
     let analyses: Vec<Analysis> = all.iter().enumerate().filter_map(of_input).take(INPUTS).collect();
     if analyses.is_empty() { Err(nothing(&all, seen)) } else { Ok(analyses) }
@@ -134,13 +134,7 @@ fn nothing(all: &[Found], seen: &Seen) -> String {
     }
 }
 
-fn analyse_input(
-    source: &str,
-    buffer: String,
-    text: &[u8],
-    (at, found): (u32, &Found),
-    (told, of): (Told, &Of),
-) -> Analysis {
+fn analyse_input(source: &str, buffer: String, text: &[u8], at: u32, found: &Found, told: Told, of: &Of) -> Analysis {
     let mut kinds: Vec<(String, u64)> =
         found.summary.events.iter().map(|(name, count)| (name.clone(), *count)).collect();
     kinds.sort_by(|(a, m), (b, n)| n.cmp(m).then_with(|| a.cmp(b)));

@@ -2,16 +2,19 @@
 
 use super::{Changes, SEGMENT, changes};
 use crate::Refusal;
+use serde::Serialize;
 
 /// Where some of the values before are as high as the newest: values in no order lie so at most this often.
 const CHANCE: f64 = 0.01;
 
 /// The newest values, which stand out of those before them since the last change.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Newest {
     /// How many they are; 0 where none stands out.
+    #[serde(rename = "standing_out")]
     pub count: usize,
     /// How many values there are before them since the last change.
+    #[serde(rename = "stood_before")]
     pub before: usize,
     /// How many of those do not lie below all of the newest.
     pub as_high: usize,
@@ -90,7 +93,7 @@ mod tests {
         assert_eq!(newest(&[old, about(400.0, 1)]).1.count, 1);
     }
 
-    /// Newest values that hide the change before them are told behind it.
+    /// Newest values hide the change before them from the search in all values: the search without them finds it.
     #[test]
     fn a_change_that_the_newest_hide_is_found() {
         for newest_level in [250.0, 297.0] {

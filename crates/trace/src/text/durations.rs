@@ -60,7 +60,7 @@ impl Noises {
     }
 }
 
-/// So many are told apart.
+/// latido tells so many apart.
 const MOST_NOISES: usize = 1 << 14;
 
 /// The durations of each function, in nanoseconds.

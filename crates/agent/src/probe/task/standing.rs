@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(standings.of([(7, "worker")].into_iter())[0].before.len(), KEPT);
     }
 
-    /// The second look comes soon, later ones once a second; a machine of many threads is asked less often.
+    /// The second look comes soon, later ones once a second; where answers take long, latido asks less often.
     #[test]
     fn looks_come_soon_at_first() {
         let ms = Duration::from_millis;

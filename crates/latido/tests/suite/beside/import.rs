@@ -105,6 +105,17 @@ fn samples_that_nobody_counted_are_not_none() {
     assert!(fs::metadata(world.path("two/series.parquet")).is_ok_and(|found| found.len() > 0));
 }
 
+/// A measurement that was cut is interrupted: nobody is at it any more, and the import is over.
+#[test]
+fn a_cut_measurement_is_interrupted() {
+    let world = World::new();
+    let cut = "hwlatdetect:  test duration 10 seconds\n   parameters:\n        Latency threshold: 10us\n\nStarting test\n\
+        Max Latency: 42us\nSamples recorded: 3\nSamples exceeding threshold: 3\nts: 1704444545.123456789, inner:12, outer:42\n";
+    let out = world.run(["import", world.file("cut.txt", cut).to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(said.contains("INTERRUPTED: ") && !said.contains("AT WORK"), "{said}{}", stderr(&out));
+}
+
 /// What cannot be read is named, and the others are imported all the same.
 #[test]
 fn one_bad_file_stops_no_other() {

@@ -148,6 +148,24 @@ fn a_job_is_its_own_execution_and_what_preempts_it() {
     assert!(matches!(&found[2], (300, Cause::Task(_, Class::RealTime))), "{found:?} {rival:?}");
 }
 
+/// Page faults are named where they may be a quarter of what is longer than usual, at 0.1 ms each.
+#[test]
+fn few_page_faults_made_no_long_job() {
+    let events = [
+        off_cpu(100),
+        (1_000_000, 0, Happened::Waking(woken(ME))),
+        (1_000_000, 0, switch(0, State::Runnable, ME)),
+        off_cpu(8_000_000),
+    ];
+    let named = |count: u64| {
+        let mut found = explained(Window { begin: 1_000_000, end: 8_000_000, ..JOB }, &events);
+        found.faults = Some(count);
+        found.own_beyond(1_000_000, false);
+        found.slices.iter().any(|one| matches!(one.cause, Cause::Beyond { faults: true, .. }))
+    };
+    assert_eq!([0, 14, 15].map(named), [false, false, true]);
+}
+
 /// The job before lasts into this one; then nobody wakes the thread: it is asleep, and no interrupt is to blame.
 #[test]
 fn an_overrun_is_its_own_execution_and_then_it_sleeps() {
