@@ -29,6 +29,13 @@ enum At {
     Stopped,
 }
 
+impl At {
+    /// Whether it could not run, whoever had the CPU.
+    fn is_off(self) -> bool {
+        matches!(self, Self::Rests | Self::Blocked | Self::Stopped)
+    }
+}
+
 /// A time in which a thread was at one thing, with the CPU that counts.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
@@ -89,7 +96,7 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
             match cause(scene, &stretch, segment, mine, names) {
                 // Another task left the CPU than the one that came: the kernel left out the switch between them, and who ran until then
                 // nobody knows, but for the thread itself from its first event on.
-                _ if leaver.is_some() => {
+                _ if leaver.is_some() && !stretch.at.is_off() => {
                     let me = scene.window.pid;
                     let from =
                         writes_first(scene, stretch.cpu, begin, end).filter(|_| leaver == Some(me)).unwrap_or(end);

@@ -131,6 +131,27 @@ fn a_stopped_thread_was_stopped() {
     assert!(!found.iter().any(|(_, cause)| *cause == Cause::Task("urgent-200".into(), Class::RealTime)), "{found:?}");
 }
 
+/// A stopped thread was stopped, whoever had its CPU: also where the kernel leaves out a switch between others.
+#[test]
+fn who_ran_while_it_was_stopped_does_not_matter() {
+    let events = [
+        (500, 0, switch(0, State::Runnable, ME)),
+        (1_100, 0, switch(ME, State::Stopped, FAIR)),
+        (1_300, 0, Happened::Enter(Above::Vector(0))),
+        (1_310, 0, Happened::Exit(Above::Vector(0))),
+        // Not the one that came leaves.
+        (1_700, 0, switch(FIFO_HIGH, State::Sleeping, 0)),
+        (1_800, 0, Happened::Waking(woken(ME))),
+        (1_810, 0, switch(0, State::Runnable, ME)),
+        (2_100, 0, switch(ME, State::Sleeping, 0)),
+    ];
+    for begins in [Begins::Asleep, Begins::Job] {
+        let found = explained(Window { begins, ..SLEPT }, &events);
+        let stopped: u64 = found.slices.iter().filter(|one| one.cause == Cause::Stopped).map(Slice::ns).sum();
+        assert_eq!(stopped, 690, "700 less the interrupt: {:?}", found.slices);
+    }
+}
+
 /// A kernel that leaves out the switch away from its idle task: who writes events meanwhile is not "leaving idle".
 #[test]
 fn who_writes_events_is_not_idle() {
