@@ -16,6 +16,7 @@ mod header;
 mod histogram;
 mod line;
 mod lines;
+mod perf;
 mod reader;
 mod report;
 mod scan;

@@ -11,7 +11,19 @@
 //! The locks of `common` keep the groups apart under plain `cargo test`, too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
-mod alone;
+mod alone {
+    //! Tests that change the settings of the machine: each needs the whole machine.
+
+    mod hostile_journal;
+    mod isolate;
+    mod kill_moment;
+    mod tune_kill;
+    mod tune_nic;
+    mod tune_real;
+    mod tune_refused;
+    mod tune_turns;
+    mod turns;
+}
 mod beside;
 mod common;
 mod guests {

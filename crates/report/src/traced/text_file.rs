@@ -104,6 +104,9 @@ fn is_text(all: &[Found], seen: &Seen) -> Result<(), String> {
     if !blank && !strange {
         return Ok(());
     }
+    if seen.first_unknown.as_ref().is_some_and(|(_, text)| text.starts_with("PERFILE2")) {
+        return Err("a file of perf, of which latido reads the text alone: `perf script -i FILE >TEXT`, then `latido trace analyze TEXT`".into());
+    }
     let begin = |text: &String| text.chars().take(60).collect::<String>();
     let first = seen.first_unknown.as_ref().map(|(line, text)| format!("; line {line}: {}", begin(text)));
     Err(format!(

@@ -2,6 +2,7 @@
 
 use super::{
     header::{Form, Header},
+    perf,
     scan::{decimal, digits, last_word, number, task},
     tracers::{Hwlat, Osnoise, Timerlat, Turn},
 };
@@ -13,8 +14,8 @@ pub struct Event<'a> {
     pub source: Option<&'a str>,
     /// The name of the task; `<...>` where the kernel forgot it, cut to 8 letters in latency traces.
     pub task: &'a str,
-    /// Its thread's number.
-    pub pid: u32,
+    /// Its thread's number; none where the text does not know it.
+    pub pid: Option<u32>,
     /// Its process's number, where it is told and known.
     pub tgid: Option<u32>,
     /// The CPU.
@@ -137,7 +138,8 @@ impl<'a> Event<'a> {
         if header.columns.form == Some(Form::Latency) {
             latency(line).or_else(|| plain(line))
         } else {
-            plain(line).or_else(|| latency(line)).or_else(|| Self::verbose(line))
+            // perf writes a thread that has ended as `:-1    -1`, which also looks like a name and a number.
+            perf::event(line).or_else(|| plain(line)).or_else(|| latency(line)).or_else(|| Self::verbose(line))
         }
     }
 
@@ -158,7 +160,7 @@ impl<'a> Event<'a> {
             let time = stamp.contains('.').then(|| decimal(stamp, 1_000_000_000).map(Time::Clock));
             let time = time.unwrap_or_else(|| number(stamp).map(Time::Count))?;
             let body = Body::of(without_difference(body.trim_start()));
-            Some(Self { source, task: name, pid, tgid, cpu, flags, time, mark: None, body })
+            Some(Self { source, task: name, pid: Some(pid), tgid, cpu, flags, time, mark: None, body })
         })
     }
 
@@ -186,7 +188,7 @@ impl<'a> Event<'a> {
             let flags = Some(flags).filter(|flags| !flags.is_empty());
             flags.is_none_or(|flags| flags.len() <= MOST_FLAGS).then_some(())?;
             let body = Body::of(without_difference(body.strip_prefix(':')?.trim_start()));
-            Some(Self { source, task: name, pid, tgid: None, cpu, flags, time, mark, body })
+            Some(Self { source, task: name, pid: Some(pid), tgid: None, cpu, flags, time, mark, body })
         })
     }
 
@@ -207,7 +209,7 @@ impl<'a> Event<'a> {
         let time = Time::SinceFirst(decimal(ms, 1_000_000)?);
         let (source, task) = named(line, rest.trim(), NAME);
         let body = Body::of(body);
-        Some(Self { source, task, pid, tgid: None, cpu, flags: None, time, mark: None, body })
+        Some(Self { source, task, pid: Some(pid), tgid: None, cpu, flags: None, time, mark: None, body })
     }
 }
 
@@ -234,12 +236,13 @@ impl Event<'_> {
                 )
             }
         };
-        let process = self.tgid.filter(|tgid| *tgid != self.pid).map(|tgid| format!(" of process {tgid}"));
+        let process = self.tgid.filter(|tgid| Some(*tgid) != self.pid).map(|tgid| format!(" of process {tgid}"));
         let flags = self.flags.map(|flags| format!(" {flags}"));
         let lasts = self.mark.map(|mark| format!(" (over {} until the next)", mark.span()));
         let (process, flags, lasts) =
             (process.unwrap_or_default(), flags.unwrap_or_default(), lasts.unwrap_or_default());
-        format!("{}-{}{process}{flags}: {what}{lasts}", self.task, self.pid)
+        let pid = self.pid.map(|pid| format!("-{pid}")).unwrap_or_default();
+        format!("{}{pid}{process}{flags}: {what}{lasts}", self.task)
     }
 }
 

@@ -82,7 +82,7 @@ impl<'a> Graph<'a> {
     pub(super) fn of_event(event: &Event<'a>) -> Option<Self> {
         let Body::Named { name: "funcgraph_entry" | "funcgraph_exit", fields } = event.body else { return None };
         let graph = Self::of(fields, &[GraphColumn::Duration])?;
-        let task = Some((event.task, event.pid));
+        let task = event.pid.map(|pid| (event.task, pid));
         Some(Self { time: Some(event.time), cpu: Some(event.cpu), task, flags: event.flags, ..graph })
     }
 

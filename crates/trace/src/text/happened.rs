@@ -133,7 +133,7 @@ fn is_scheduling(event: &Event<'_>) -> bool {
 /// What an event means; nothing where it is of another kind or lacks a field.
 fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
     if let Some(call) = event.body.system_call() {
-        return called(event.pid, call, names);
+        return called(event.pid?, call, names);
     }
     let Body::Named { name, fields } = event.body else { return None };
     let fields = fields.trim_start();
@@ -166,12 +166,12 @@ fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
         },
         "sys_enter" => {
             let call = Call::Number(number(first(fields, "NR ")?)?);
-            Happened::Call { pid: i32::try_from(event.pid).ok()?, call }
+            Happened::Call { pid: i32::try_from(event.pid?).ok()?, call }
         }
         // The way back from a signal has the number -1.
         "sys_exit" => {
             let call = number(first(fields, "NR ")?).map(Call::Number);
-            Happened::Return { pid: i32::try_from(event.pid).ok()?, call }
+            Happened::Return { pid: i32::try_from(event.pid?).ok()?, call }
         }
         // Vectors of the processor, and Arm's interrupts between processors.
         _ if fields.starts_with("vector=") || matches!(name, "ipi_entry" | "ipi_exit") => {

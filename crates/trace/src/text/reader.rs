@@ -8,7 +8,7 @@ use super::{
     histogram::{self, Bin, Taken, Total},
     line::{Line, Seen},
     lines::{LONGEST, Lines},
-    report, wrapped,
+    perf, report, wrapped,
 };
 
 /// Reads text in pieces of any size.
@@ -201,7 +201,7 @@ impl State {
         if report::is_word(trimmed) || trimmed.bytes().all(|byte| byte == b'-') {
             return Some(Line::Header);
         }
-        if let Some(stated) = report::stated(trimmed) {
+        if let Some(stated) = report::stated(trimmed).or_else(|| perf::lost(text)) {
             self.header.source = 0;
             return Some(stated);
         }
@@ -228,7 +228,12 @@ impl State {
         let total = || Total::parse(text).map(Line::Total);
         let saved = || histogram::saved(text).map(|(name, value, rest)| Line::Saved { name, value, rest });
         let taken = || Taken::parse(text, self.header.trigger.as_ref()).map(Line::Taken);
-        line.or_else(switch).or_else(total).or_else(saved).or_else(taken).or_else(|| self.prefixed(text))
+        line.or_else(switch)
+            .or_else(total)
+            .or_else(saved)
+            .or_else(taken)
+            .or_else(|| perf::called(text))
+            .or_else(|| self.prefixed(text))
     }
 
     /// Of a report with several inputs, a line that is no event: behind a loss its event comes without the input.

@@ -95,6 +95,29 @@ fn texts_of_the_tools_tell_the_same_in_every_form() {
     }
 }
 
+/// `perf script` prints the same events: latido pairs them as those of tracefs, in every form, and none over what perf lost. A thread
+/// that has ended has no number there.
+#[test]
+fn the_text_of_perf_is_paired() {
+    let text = "\
+            perf 31906 [000] 1.000010: sched:sched_waking: comm=ctl pid=7 prio=19 target_cpu=001
+         swapper     0 [001] 1.000040: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=ctl next_pid=7 next_prio=19
+             ctl     7 [001] 1.000050: sched:sched_switch: prev_comm=ctl prev_pid=7 prev_prio=19 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+             :-1    -1 [000] 1.000060: sched:sched_waking: comm=ctl pid=7 prio=19 target_cpu=001
+         swapper     0 [001] 1.000065: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=ctl next_pid=7 next_prio=19
+             ctl     7 [001] 1.000070: sched:sched_switch: prev_comm=ctl prev_pid=7 prev_prio=19 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+            perf 31906 [000] 1.000080: sched:sched_waking: comm=ctl pid=7 prio=19 target_cpu=001
+            perf 31906 [001] 1.000085: PERF_RECORD_LOST lost 4
+         swapper     0 [001] 1.000090: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=ctl next_pid=7 next_prio=19
+";
+    // perf names no input.
+    for (form, text) in forms(text).into_iter().filter(|(form, _)| *form != "behind an input's name") {
+        let (waits, met, summary) = told(&text, 0);
+        assert_eq!(waits, "real-time 2 35000 30000", "{form}");
+        assert_eq!((met.unpaired.voided, met.said.events(), summary.others), (1, 4, 0), "{form}");
+    }
+}
+
 /// Two machines whose threads have the same numbers: each input is paired by itself, also the events behind a loss, which the
 /// report prints without their input.
 #[test]

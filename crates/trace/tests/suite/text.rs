@@ -208,7 +208,7 @@ fn events_have_their_task_and_time() {
         let mut all = Vec::new();
         read(name, |_, line| {
             if let Line::Event(event) = line {
-                all.push((event.task.to_owned(), event.pid, event.tgid, event.cpu, event.time, event.mark));
+                all.push((event.task.to_owned(), event.pid.unwrap(), event.tgid, event.cpu, event.time, event.mark));
             }
         });
         all

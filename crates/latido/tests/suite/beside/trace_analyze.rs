@@ -241,6 +241,9 @@ fn texts_of_tracers_are_told_in_every_form() {
     fs::write(world.path("other"), "root:x:0:0:root:/root:/bin/bash\n").unwrap();
     let said = stderr(&world.run(["trace", "analyze", "other"]));
     assert!(said.contains("neither a trace of trace-cmd") && said.contains("nor the text of a tracer"), "{said}");
+    fs::write(world.path("perf.data"), "PERFILE2h\0\0\0\0\0\0\0").unwrap();
+    let said = stderr(&world.run(["trace", "analyze", "perf.data"]));
+    assert!(said.contains("`perf script -i FILE >TEXT`"), "{said}");
 }
 
 /// latido believes the kernel's own counts in a file beside its pages: it reports the number of overwritten events, and where nothing
