@@ -13,6 +13,9 @@ const MOST_ROWS: usize = 10_000_000;
 /// So many rows must add up before a last column of a file without footer is taken for the sum of the others.
 const SUMS: usize = 8;
 
+/// What the earliest versions say of values beyond the rows.
+const BEYOND: &str = "this version counts no value beyond its rows, and looks for the largest within them";
+
 /// A histogram, read.
 #[derive(Debug, Default)]
 pub struct Table {
@@ -38,6 +41,10 @@ struct Footer {
     avg: Option<(usize, Vec<i64>)>,
     max: Option<(usize, Vec<i64>)>,
     over: Option<(usize, Vec<i64>)>,
+    /// Versions from 0.56 to 0.74 print no smallest values.
+    no_min: bool,
+    /// Earlier ones end with the largest value of all threads.
+    ends: bool,
     ids: Vec<i64>,
     break_thread: Option<i64>,
     break_value: Option<i64>,
@@ -120,7 +127,8 @@ pub fn read(bytes: &[u8], sum: Option<bool>) -> Result<Table> {
     table.remarks.extend(passed);
     ensure!(begun, "no line `# Histogram`");
     ensure!(headed || footer.total.is_some(), "neither a line `# Histogram` nor one `# Total:`");
-    table.whole = footer.over.is_some() && footer.max.is_some() && footer.min.is_some();
+    let ends = footer.over.is_some() && footer.max.is_some() && (footer.min.is_some() || footer.no_min);
+    table.whole = ends || footer.ends;
     let threads = rows.threads(&footer, sum)?;
     // The first line of latido's own export.
     let converted = table.remarks.iter().any(|remark| remark.starts_with("latido ") && remark.contains(" run "));
@@ -202,6 +210,15 @@ impl Footer {
             b"Min Latencies" => &mut self.min,
             b"Avg Latencies" => &mut self.avg,
             b"Max Latencies" => &mut self.max,
+            b"Max Latencys" => {
+                self.no_min = true;
+                &mut self.max
+            }
+            b"Max Latency" => {
+                self.ends = true;
+                table.remarks.push(format!("of all threads, `Max Latency:{}`: {BEYOND}", shown(rest)));
+                return Ok(true);
+            }
             b"Histogram Overflows" => &mut self.over,
             b"SMIs" => {
                 table.smis = numbers(rest)?;
@@ -280,7 +297,9 @@ impl Footer {
             let over = at(&over, thread)
                 .map(|over| u64::try_from(over).context("samples beyond the rows below 0"))
                 .transpose()?;
-            let (min, max) = (at(&min, thread), at(&max, thread));
+            // Rows begin at 0: no value lies before the first.
+            let first = || rows.iter().map(|(value, _)| *value).min().filter(|_| self.no_min || self.ends);
+            let (min, max) = (at(&min, thread).or_else(first), at(&max, thread));
             // What a thread without a cycle prints is where it began from.
             let unseen = within == 0 && over == Some(0) && total.unwrap_or(0) == 0;
             let (min, max) = if unseen { (None, None) } else { (min, max) };

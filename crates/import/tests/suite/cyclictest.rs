@@ -25,6 +25,24 @@ fn histograms_of_text() {
     }
 }
 
+/// Versions from 0.56 to 0.74 print no smallest values and write `Latencys`; earlier ones end with the largest of all threads, which
+/// they sought in the rows alone: how many values lay beyond, and how large, nobody knows. (Built from their sources and run.)
+#[test]
+fn old_versions_end_otherwise() {
+    let rows = "# Histogram\n000000 000000\t000000\t\n000001 000003\t000000\t\n000002 000000\t000002\t\n";
+    let middle = "# Total: 000000003 000000002\n# Max Latencys: 00001 00007\n# Histogram Overflows: 00000 00001\n";
+    let imported = read(format!("{rows}{middle}").as_bytes(), "").unwrap();
+    assert_eq!(imported.ending, Ending::Complete);
+    let told = |imported: &latido_import::Imported| -> Vec<_> {
+        imported.series.iter().map(|one| (one.count, one.min.map(|min| min.low), one.max.map(|max| max.low))).collect()
+    };
+    assert_eq!(told(&imported), [(Some(3), Some(1000), Some(1000)), (Some(3), Some(2000), Some(7000))]);
+    let imported = read(format!("{rows}# Total: 000000003 000000002\n# Max Latency: 2 / 3\n").as_bytes(), "").unwrap();
+    assert_eq!(imported.ending, Ending::Complete);
+    assert_eq!(told(&imported), [(None, Some(1000), None), (None, Some(2000), None)]);
+    assert!(imported.notes[0].contains("2 / 3"), "{imported:?}");
+}
+
 /// A file of one run as text and as JSON says the same; overflows are what JSON leaves out.
 #[test]
 fn text_and_json_of_one_run_agree() {
