@@ -48,13 +48,19 @@ const PAGES: [&str; 3] = ["html", "htm", "xhtml"];
 /// The format of a report: as it was asked for, else as the ending of its file says, else the page.
 ///
 /// # Errors
-/// Nothing was asked for, and the ending is that of no format of a report; what to write instead.
+/// Nothing was asked for, and the ending is that of no format of a report, or the name is a number; what to write instead.
 pub fn of_file<'a>(file: Option<&Path>, asked: Option<&'a str>) -> Result<&'a str, String> {
     let ending = file.and_then(Path::extension).map(|ending| ending.to_string_lossy().to_lowercase());
     let by_ending = |ending: &str| {
         let page = PAGES.contains(&ending).then_some(&HTML);
         page.or_else(|| FORMATS.iter().find(|format| format.ending == ending))
     };
+    if let Some(number) = file.and_then(Path::to_str).filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())) {
+        return Err(format!(
+            "-o {number}: latido wants a file's name here, such as report.html; ./{number} is a file of that name. \
+             `latido help cyclictest` has the counterpart of its -o"
+        ));
+    }
     let (Some(ending), Some(file)) = (ending, file) else { return Ok(asked.unwrap_or(HTML.name)) };
     match (by_ending(&ending), asked) {
         (_, Some(asked)) => Ok(asked),
@@ -143,6 +149,7 @@ mod tests {
             ("night.csv", "csv"),
             ("night.txt", "text"),
             ("report", "html"),
+            ("./10", "html"),
             ("-", "html"),
         ] {
             assert_eq!(of(file, None), Ok(format), "{file}");
@@ -156,6 +163,7 @@ mod tests {
             ("fig.svg", "no format of a report ends in `svg`"),
             ("fig.pdf", "`latido report RUN --figures DIR` writes each figure as SVG"),
             ("page.doc", "there are html, txt, tex, md, csv, json"),
+            ("10", "./10 is a file of that name"),
         ] {
             let error = of(file, None).unwrap_err();
             assert!(error.starts_with(&format!("-o {file}: ")) && error.contains(why), "{file}: {error}");
