@@ -5,7 +5,7 @@ use super::{
     distances::{distance, regular_distance},
     program::Ended as Program,
     slots::{Grid, Job, Jobs, Over},
-    threads::{Following, Members, Seen, look, look_for_loop},
+    threads::{Following, Members, Seen, look, look_for_loop, periodic},
 };
 use crate::{
     measure::{Gathered, Interval, Place, Stage},
@@ -18,7 +18,7 @@ use latido_trace::{
     file::Trace,
     pairing::{Activation, Activations, Begun, Ended, Forks, Met, Unpaired, WaitCalls},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The series of a thread.
 struct Thread {
@@ -169,7 +169,9 @@ fn open(
         busiest.truncate(most);
     }
     let names = told_apart(busiest.iter().map(|(pid, thread)| (**pid, thread.comm)));
-    let urgent = busiest.iter().any(|(_, thread)| thread.urgent);
+    let (periodic, helpers) =
+        probe.period.map(|period| periodic(period.0, gathered.interval(), &busiest)).unwrap_or_default();
+    stage.skipped.extend(without_slots(&helpers, &names));
     let mut threads = BTreeMap::new();
     for (pid, thread) in busiest {
         let Some(name) = names.get(pid) else { continue };
@@ -181,7 +183,7 @@ fn open(
                 *own = Some(place(quantity)?);
             }
         }
-        let slots = match probe.period.filter(|_| thread.urgent == urgent) {
+        let slots = match probe.period.filter(|_| periodic.contains(pid)) {
             Some(period) => Some(Slots {
                 place: place(COMPLETION)?,
                 jobs: Jobs::of(Grid::of(period.0, &thread.wakings)),
@@ -209,6 +211,13 @@ fn open(
         );
     }
     Ok(threads)
+}
+
+/// What latido says of threads that have no slots, though their program has a period.
+fn without_slots(helpers: &BTreeSet<i32>, names: &BTreeMap<i32, String>) -> Option<Skip> {
+    let named: Vec<String> = helpers.iter().filter_map(|pid| Some(format!("`{}`", names.get(pid)?))).collect();
+    let why = "other threads wake once a period, and these in less than a quarter of the slots: `thread` says whose the period is";
+    (!named.is_empty()).then(|| Skip { what: format!("slots of {}", named.join(", ")), why: why.into() })
 }
 
 impl Thread {

@@ -63,7 +63,8 @@ no waking, and no wakeup. When slots begin is not
 known but estimated: by the median of the wakings, which then is the zero of completion; it follows clocks that drift apart by
 at most 1 in 1000. A waking may be late by three quarters of a period and still is its slot's; by more, where another waking follows
 for the next slot. The slots begin where six of eight in a row have wakings: what a program does to prepare lies before. The period is that of the
-program's real-time and deadline threads; where it has none, of all of its threads. Where the kernel wakes a thread regularly,
+program's real-time and deadline threads. Where it has none, it is that of all of its threads but helpers: a helper wakes in less
+than a quarter of the slots, and nowhere in six of eight in a row, while another thread does. Where the kernel wakes a thread regularly,
 but not once a period, latido says so. --limit judges response and completion; where it is not given, the deadline is the limit:
 a slot that is late or missed fails the run. Slots that are unclear alone leave it undecided.
 

@@ -40,6 +40,18 @@ impl Grid {
     /// Of wakings a period apart, by the first of them: later ones may have drifted.
     pub fn of(period: u64, wakings: &[u64]) -> Self {
         let period = period.max(1);
+        let phase = Self::phase(period, wakings);
+        Self { period, phase, begins: regular(period, phase, wakings).unwrap_or(0), next: None }
+    }
+
+    /// Whether most of some wakings in a row are a period apart.
+    pub fn is_regular(period: u64, wakings: &[u64]) -> bool {
+        let period = period.max(1);
+        regular(period, Self::phase(period, wakings), wakings).is_some()
+    }
+
+    /// Where in the period the wakings lie, in the middle.
+    fn phase(period: u64, wakings: &[u64]) -> u64 {
         let mut at: Vec<u64> = wakings.iter().take(FIRST).map(|time| time % period).collect();
         at.sort_unstable();
         // Where the largest gap is, the circle is cut: the median of what follows it.
@@ -47,8 +59,7 @@ impl Grid {
         let gaps = at.windows(2).zip(1..).filter_map(|(pair, index)| Some((pair.last()? - pair.first()?, index)));
         let cut = gaps.chain(around).max().map_or(0, |(_, index)| index);
         let middle = (cut + at.len() / 2).checked_rem(at.len()).unwrap_or(0);
-        let phase = at.get(middle).copied().unwrap_or(0);
-        Self { period, phase, begins: regular(period, phase, wakings), next: None }
+        at.get(middle).copied().unwrap_or(0)
     }
 
     /// Whether a waking lies before the slots begin: a program wakes while it prepares, too.
@@ -96,17 +107,15 @@ impl Grid {
     }
 }
 
-/// When the first of some wakings comes that are a period apart, most of them, and the first two of them; the first of all where none
-/// are. A single waking before them is of what the thread did to prepare.
-fn regular(period: u64, phase: u64, wakings: &[u64]) -> u64 {
+/// When the first of some wakings comes that are a period apart, most of them, and the first two of them; none where none are. A single waking before them is of what the thread did to prepare.
+fn regular(period: u64, phase: u64, wakings: &[u64]) -> Option<u64> {
     let slot = |woken: &u64| (woken + period / EARLY + period - phase % period) / period;
     let mut slots: Vec<(u64, u64)> = wakings.iter().map(|woken| (slot(woken), *woken)).collect();
     slots.dedup_by_key(|(slot, _)| *slot);
-    let runs = slots.windows(REGULAR).find_map(|run| {
+    slots.windows(REGULAR).find_map(|run| {
         let [first, second, .., last] = run else { return None };
         (last.0 - first.0 < AMONG && second.0 == first.0 + 1).then_some(first.1)
-    });
-    runs.unwrap_or(0)
+    })
 }
 
 /// A slot that is over.

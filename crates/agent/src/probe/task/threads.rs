@@ -1,5 +1,6 @@
 //! Which threads are the program's, and what is to be known of each before its series are filled.
 
+use super::slots::Grid;
 use crate::measure::Interval;
 use latido_trace::{
     events::{Class, Comm, Happened},
@@ -79,6 +80,24 @@ impl Seen {
     }
 }
 
+/// Of which threads a period is, and which it passes over. It is that of the real-time and deadline threads; where a program has none,
+/// of all, but for helpers (of a virtual machine, of a runtime): those that wake in less than a quarter of the slots, nowhere in six of
+/// eight in a row, where another thread does.
+pub(super) fn periodic(period: u64, interval: Interval, threads: &[(&i32, &Seen)]) -> (BTreeSet<i32>, BTreeSet<i32>) {
+    let slots = interval.ended_ns.saturating_sub(interval.first_slot_ns) / period.max(1);
+    let urgent = threads.iter().any(|(_, thread)| thread.urgent);
+    let of_class = threads.iter().copied().filter(|(_, thread)| thread.urgent == urgent);
+    let is_regular = |thread: &Seen| Grid::is_regular(period, &thread.wakings);
+    let is_helper = |thread: &Seen| !urgent && thread.count < slots / 4 && !is_regular(thread);
+    let (helpers, own): (Vec<(&i32, &Seen)>, Vec<_>) = of_class.partition(|(_, thread)| is_helper(thread));
+    let pids = |threads: Vec<(&i32, &Seen)>| threads.into_iter().map(|(pid, _)| *pid).collect();
+    if own.iter().any(|(_, thread)| is_regular(thread)) {
+        (pids(own), pids(helpers))
+    } else {
+        (pids(own.into_iter().chain(helpers).collect()), BTreeSet::new())
+    }
+}
+
 /// The longest activation that is not counted: one without an end, or that began before the interval.
 pub(super) fn look_for_loop(longest: &mut Option<Activation>, interval: Interval, one: &Activation, how: Ended) {
     let longer = longest.is_none_or(|known| one.response() > known.response());
@@ -101,5 +120,34 @@ pub(super) fn look(seen: &mut BTreeMap<i32, Seen>, interval: Interval, one: &Act
     // What begins at once catches up: it tells nothing of the period.
     if one.begun != Begun::AtOnce && thread.wakings.len() < LOOKED_AT {
         thread.wakings.push(one.woken);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread that wakes at these multiples of 1 ms.
+    fn thread(at: impl Iterator<Item = u64>) -> Seen {
+        let wakings: Vec<u64> = at.map(|ms| ms * 1_000_000).collect();
+        Seen { count: wakings.len() as u64, wakings, ..Seen::default() }
+    }
+
+    #[test]
+    fn helpers_have_no_slots() {
+        let interval = Interval { first_slot_ns: 0, ended_ns: 1_000_000_000 };
+        let (works, overloaded) = (thread(0..900), thread((0..1000).step_by(3)));
+        let (helper, rare) = (thread((0..1000).step_by(50)), thread([5, 400].into_iter()));
+        let of = |threads: &[(&i32, &Seen)]| periodic(1_000_000, interval, threads);
+        let sets = |own: &[i32], helpers: &[i32]| (own.iter().copied().collect(), helpers.iter().copied().collect());
+        assert_eq!(of(&[(&1, &works), (&2, &helper), (&3, &rare)]), sets(&[1], &[2, 3]));
+        // One that cannot keep its period stays, beside another that does.
+        assert_eq!(of(&[(&1, &works), (&4, &overloaded)]), sets(&[1, 4], &[]));
+        // Where none is regular, all may be meant.
+        assert_eq!(of(&[(&2, &helper), (&3, &rare)]), sets(&[2, 3], &[]));
+        // Real-time threads are never passed over, and ordinary ones beside them have no slots.
+        let urgent = Seen { urgent: true, ..helper.clone() };
+        let quick = Seen { urgent: true, ..works.clone() };
+        assert_eq!(of(&[(&1, &quick), (&2, &urgent), (&3, &works)]), sets(&[1, 2], &[]));
     }
 }

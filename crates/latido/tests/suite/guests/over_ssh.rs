@@ -1,7 +1,7 @@
 //! Machines with kernels of their own, reached over ssh: one boot for each kernel serves all that needs it, since a boot takes as
 //! long as the rest.
 
-use super::{guest, guest_isolated, guest_preempt_rt, guest_stamps, guest_tracers};
+use super::{guest, guest_isolated, guest_stamps, guest_tracers};
 use crate::common::{Need, far::Far, skip};
 
 /// A machine with these options of `scripts/guest`, or nothing, which is noted.
@@ -28,8 +28,21 @@ fn a_preempt_rt_machine_is_measured_and_left_as_it_was() {
     let append = "no_timer_check clocksource=tsc tsc=reliable";
     let options = ["--kernel", "6.12", "--flavour", "rt-amd64", "--append", append];
     let Some(far) = machine("a PREEMPT_RT guest over ssh", &options) else { return };
-    guest_preempt_rt::is_known(&far);
+    is_known_as_preempt_rt(&far);
     guest_tracers::give_samples_and_all_is_as_it_was(&far);
     guest_stamps::are_removed_however_it_ends(&far);
     far.world.nothing_left("after a PREEMPT_RT guest");
+}
+
+/// The record and `latido check` say that the kernel is PREEMPT_RT.
+fn is_known_as_preempt_rt(far: &Far) {
+    assert_eq!(far.there("cat /sys/kernel/realtime"), "1");
+    let (record, _) = far.measured(&["wakeup", "-d", "1s"]);
+    assert!(record["machine"]["preemption"].to_string().contains("rt"), "{}", record["machine"]["preemption"]);
+    assert_eq!(record["machine"]["memory"]["moves_locked"], false);
+    let output = far.ran(&["check", "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let points = document["points"].as_array().unwrap();
+    let severity = |name: &str| points.iter().find(|point| point["check"] == name).unwrap()["severity"].clone();
+    assert_eq!((severity("preemption model"), severity("memory compaction")), ("ok".into(), "ok".into()));
 }

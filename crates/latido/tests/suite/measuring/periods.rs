@@ -108,6 +108,30 @@ fn what_makes_jobs_late_is_named() {
     }
 }
 
+/// The program of docs/my-program.md, with fewer turns, is late by what the page says: its garbage collector's pauses are its own
+/// execution beyond the median.
+#[test]
+fn the_program_of_the_page_is_late_by_itself() {
+    let what = "the program of docs/my-program.md";
+    let (_turn, world) = (alone(), World::new());
+    if !traced(what) || !installed("python3", what) {
+        return;
+    }
+    let page = include_str!("../../../../../docs/my-program.md");
+    let program = page.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
+    let script = world.file("loop.py", &program.replace("range(1500)", "range(700)"));
+    let measure = ["run", "task", "period=10ms", "deadline=2ms", "-d60s", "--explain", "--no-report", "--"];
+    let output = world.run(measure.into_iter().chain(["python3", script.to_str().unwrap()]));
+    assert!(matches!(output.status.code(), Some(0..=3)), "{}", stderr(&output));
+    let told = json(&world.run(["trace", "explain", "last", "--json"]), 0);
+    let spikes = told["cells"][0]["spikes"].as_array().unwrap();
+    let is_own = |spike: &&Value| {
+        let cause = spike["causes"][0]["cause"].as_str().unwrap();
+        cause.starts_with("its own execution") && cause.contains("beyond its median")
+    };
+    assert!(spikes.iter().filter(is_own).count() >= 2, "{:#}", told["cells"][0]["jobs"]);
+}
+
 /// Asks for absolute times 20 ms apart. Its words: after how many jobs it ends, and for how many ms it works in each seventh.
 const PERIODIC: &str = "\
 import ctypes, sys, time
