@@ -2,7 +2,6 @@
 
 use super::{
     header::{Form, Header},
-    perf,
     scan::{decimal, digits, last_word, number, task},
     tracers::{Hwlat, Osnoise, Timerlat, Turn},
 };
@@ -138,8 +137,7 @@ impl<'a> Event<'a> {
         if header.columns.form == Some(Form::Latency) {
             latency(line).or_else(|| plain(line))
         } else {
-            // perf writes a thread that has ended as `:-1    -1`, which also looks like a name and a number.
-            perf::event(line).or_else(|| plain(line)).or_else(|| latency(line)).or_else(|| Self::verbose(line))
+            plain(line).or_else(|| latency(line)).or_else(|| Self::verbose(line))
         }
     }
 

@@ -82,6 +82,11 @@ impl Reader {
     }
 }
 
+/// A line with an event. perf writes a thread that has ended as `:-1    -1`, which also looks like a name and a number in other forms.
+fn event<'a>(line: &'a str, header: &Header) -> Option<Event<'a>> {
+    perf::event(line).or_else(|| Event::parse(line, header))
+}
+
 impl State {
     fn line<'a>(&mut self, text: &'a str, cut: u64) -> Line<'a> {
         if self.sources.is_empty() {
@@ -130,11 +135,11 @@ impl State {
             });
         }
         // What is a line itself is no piece.
-        if Event::parse(text, &self.header).is_some() || report::stated(further).is_some() {
+        if event(text, &self.header).is_some() || report::stated(further).is_some() {
             return None;
         }
         let whole = format!("{} {further}", begun.text.trim_end());
-        let parsed = Event::parse(&whole, &self.header)?;
+        let parsed = event(&whole, &self.header)?;
         let goes_on = wrapped::is_begun(&parsed);
         if goes_on && (begun.pieces + 1 >= wrapped::PIECES || !wrapped::is_piece(further)) {
             return None;
@@ -151,7 +156,7 @@ impl State {
             let _ = self.header.take(whole);
             return Line::Header;
         }
-        let line = Event::parse(whole, &self.header).map(Line::Event).and_then(|line| self.of_source(line));
+        let line = event(whole, &self.header).map(Line::Event).and_then(|line| self.of_source(line));
         match line {
             Some(Line::Event(event)) if wrapped::is_begun(&event) => {
                 self.begun = Some(Begun { text: whole.to_owned(), pieces: begun.pieces + 1, ..begun });
@@ -217,13 +222,13 @@ impl State {
             return self.begin(trimmed);
         }
         let graph = || Graph::parse(text, &self.header).map(Line::Graph);
-        let event = || {
-            let event = Event::parse(text, &self.header)?;
+        let of_event = || {
+            let event = event(text, &self.header)?;
             Some(Graph::of_event(&event).map_or(Line::Event(event), Line::Graph))
         };
         // Without a header, or with that of a graph, a line that can be of a graph is.
         let calls = matches!(self.header.columns.form, None | Some(Form::Graph(_)));
-        let line = if calls { graph().or_else(event) } else { event().or_else(graph) };
+        let line = if calls { graph().or_else(of_event) } else { of_event().or_else(graph) };
         let switch = || graph::switch(text).map(|(cpu, task, pid)| Line::Switch { cpu, task, pid });
         let total = || Total::parse(text).map(Line::Total);
         let saved = || histogram::saved(text).map(|(name, value, rest)| Line::Saved { name, value, rest });
