@@ -29,6 +29,9 @@ const ROOTS: &str = "root";
 /// The directory of a user's own, before the user's number.
 const OWN: &str = "latido-machine-";
 
+/// latido looks at the locks of so many others: each takes two descriptors, and a person with many numbers may make many of them.
+const MOST_OTHERS: usize = 64;
+
 /// A lock with its gate, which an older latido has not made.
 #[derive(Debug)]
 struct Place {
@@ -74,12 +77,15 @@ impl Place {
 fn of_others(dir: &Path, own: Account) -> Vec<Place> {
     let binds = if own.is_root { Binds::Latidos } else { Binds::Always };
     let theirs = |entry: std::fs::DirEntry| {
-        let owner: u32 = entry.file_name().to_str()?.strip_prefix(OWN)?.parse().ok()?;
+        // One name for each user: `007` and `+7` are numbers, too.
+        let name = entry.file_name();
+        let number = name.to_str()?.strip_prefix(OWN)?;
+        let owner = number.parse::<u32>().ok().filter(|owner| owner.to_string() == number)?;
         let dir = entry.metadata().ok()?;
         let sound = owner != own.uid && dir.is_dir() && dir.uid() == owner && dir.mode() & 0o022 == 0;
         sound.then(|| Place::of(&entry.path(), owner, binds))?
     };
-    std::fs::read_dir(dir).into_iter().flatten().flatten().filter_map(theirs).collect()
+    std::fs::read_dir(dir).into_iter().flatten().flatten().filter_map(theirs).take(MOST_OTHERS).collect()
 }
 
 /// What the machine is wanted for.
@@ -135,6 +141,12 @@ impl Claim {
         // at least one sees the other's.
         places.extend(of_others(others, own));
         Ok(Self { places, held: false })
+    }
+
+    /// How many locks it has, for tests.
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.places.len()
     }
 
     /// A lock in a directory of its own, for tests.

@@ -20,6 +20,9 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long whoever puts settings back waits for those who cannot forbid it.
 const COURTESY: Duration = Duration::from_secs(1);
 
+/// The same for all locks together: others may have made many.
+const COURTESY_IN_ALL: Duration = Duration::from_secs(4);
+
 /// Whom a lock that somebody else holds keeps away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Binds {
@@ -39,6 +42,8 @@ pub struct Patience<'a> {
     /// Who was told: at the gate and behind it one waits for the same, and several may take turns.
     told: Vec<Holder>,
     undoes: bool,
+    /// How long it has waited out of courtesy.
+    waited: Duration,
     passed: Vec<String>,
 }
 
@@ -92,7 +97,16 @@ impl<'a> Patience<'a> {
     /// So long from now on, for all the locks that it is used for together; nothing means to try each once. `stop` is
     /// asked at each try whether to give up, `tell` hears for whom it waits, each of them once.
     pub fn of(limit: Duration, stop: &'a dyn Fn() -> bool, tell: Option<&'a mut dyn FnMut(&Holder)>) -> Self {
-        Self { begun: Instant::now(), limit, stop, tell, told: Vec::new(), undoes: false, passed: Vec::new() }
+        Self {
+            begun: Instant::now(),
+            limit,
+            stop,
+            tell,
+            told: Vec::new(),
+            undoes: false,
+            waited: Duration::ZERO,
+            passed: Vec::new(),
+        }
     }
 
     /// None at all: who finds the lock held gives up at once.
@@ -152,7 +166,8 @@ impl<'a> Patience<'a> {
                 if !(courteous && self.undoes) {
                     return Err(Busy { holder, path: path.into(), doing, waited: self.waits() }.into());
                 }
-                if begun.elapsed() >= COURTESY {
+                if begun.elapsed() >= COURTESY.min(COURTESY_IN_ALL.saturating_sub(self.waited)) {
+                    self.waited += begun.elapsed();
                     self.pass(path, &holders, "");
                     return Ok(());
                 }

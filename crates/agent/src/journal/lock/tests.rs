@@ -194,6 +194,56 @@ fn a_lock_that_was_there_before_roots_counts() {
     assert!(open_in(0).hold(Use::Change, "a test", &mut Patience::none()).is_ok());
 }
 
+/// A user has one lock, whatever other names a number has, and root looks at no more locks than it has descriptors for.
+#[test]
+fn nobody_multiplies_the_locks_of_others() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("locks of other users", Need::Root, "only root can make them");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (roots, others) = (dir.path().join("run"), dir.path().join("tmp"));
+    let made = |name: &str, uid: u32| {
+        let place = others.join(name);
+        fs::create_dir_all(&place).unwrap();
+        drop(open(&place.join("machine"), EVERYBODYS).unwrap());
+        for path in [&place, &place.join("machine")] {
+            std::os::unix::fs::chown(path, Some(uid), Some(uid)).unwrap();
+        }
+    };
+    let count = || Claim::open_in(&roots, &others, Account { uid: 0, is_root: true }).unwrap().count();
+    for name in ["04711", "+4711", "0004711"] {
+        made(&format!("latido-machine-{name}"), 4711);
+    }
+    fs::create_dir_all(&others).unwrap();
+    let alone = count();
+    made("latido-machine-4711", 4711);
+    assert_eq!(count(), alone + 1);
+    (5000..5200).for_each(|uid| made(&format!("latido-machine-{uid}"), uid));
+    assert_eq!(count(), alone + 64);
+}
+
+/// The user of a program is who began it, though it runs with root's rights.
+#[test]
+fn a_holder_is_of_its_real_user() {
+    if !rustix::process::geteuid().is_root() || !std::path::Path::new("/usr/bin/setpriv").exists() {
+        return skip("a program with root's rights for a user", Need::Root, "only root can begin one, by setpriv");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = open(&dir.path().join("lock"), OURS).unwrap();
+    let mut child = std::process::Command::new("setpriv").args(["--ruid", "61234", "sleep", "60"]).spawn().unwrap();
+    let pid = child.id();
+    while fs::read_to_string(format!("/proc/{pid}/comm")).unwrap() != "sleep\n" {
+        std::thread::yield_now();
+    }
+    let plain = holder::of(&file, pid);
+    fs::write(dir.path().join("lock"), format!("pid {pid}, nightly run of root, user 0")).unwrap();
+    let signed = holder::of(&file, pid);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!((plain.uid, plain.is_latido), (Some(61234), false), "{plain:?}");
+    assert_eq!(signed.words, format!("pid {pid}, nightly run of root, user 0 (of user 61234)"));
+}
+
 /// A child of the one that holds the machine alone works under it; one among several lends nothing.
 #[test]
 fn who_holds_the_machine_alone_lends_it_to_its_children() {
