@@ -11,6 +11,7 @@ use latido_model::{
     protocol::Reader,
 };
 use latido_sys::process;
+use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::SIGKILL;
 use std::{
     io::{BufReader, Write},
@@ -62,9 +63,10 @@ impl Measuring {
         Ok(Self { child, input: Some(input) })
     }
 
-    /// Asks for an orderly end.
+    /// Asks for an orderly end. A program that it watches may have stopped it: it goes on, so that it can end.
     pub fn stop(&mut self) {
         self.input = None;
+        let _ = kill_process(Pid::from_child(&self.child), Signal::CONT);
     }
 
     /// Ends it at once.

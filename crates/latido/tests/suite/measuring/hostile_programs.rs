@@ -87,6 +87,32 @@ fn a_program_that_left_its_group_ends_with_the_cell() {
 
 /// Another user looks up which port is listened to, and sends packets there that say they were sent in an hour: none
 /// of them is older than the measurement.
+/// A program stops the process that measures it. The first Ctrl-C still ends the run, by that process's own words.
+#[test]
+fn a_program_that_stops_its_parent_does_not_outlive_ctrl_c() {
+    let what = "a program that stops its parent";
+    if !installed("python3", what) {
+        return;
+    }
+    let world = World::new();
+    let text = format!(
+        "import os, signal, time\n\
+         print('latido-samples 1\\nseries 0 quantity=latency unit=ns\\nready', flush=True)\n\
+         os.kill(os.getppid(), signal.SIGSTOP)\n\
+         open('stopped', 'w').close()\n\
+         time.sleep({STAYS})\n"
+    );
+    let script = world.file("stops.py", &text);
+    let words = ["run", "command", "-d", "10m", "--no-report", "--", "python3", script.to_str().unwrap()];
+    let mut run = world.latido(words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    meanwhile(&mut run, "a parent that is stopped", || world.path("stopped").exists().then_some(()));
+    kill_process(Pid::from_child(&run), Signal::INT).unwrap();
+    let output = ended(&world, run).expect("the run does not end");
+    let said = stderr(&output);
+    assert!(output.status.code() == Some(130) && !said.contains("said nothing"), "{:?}: {said}", output.status);
+    world.nothing_left("of a program that stopped its parent");
+}
+
 #[test]
 fn another_users_packets_are_no_events() {
     let what = "packets that another user forges";
