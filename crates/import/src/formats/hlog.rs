@@ -62,6 +62,21 @@ fn slots(counts: &[u8]) -> u64 {
     slots
 }
 
+/// Lowers the highest value that a histogram says it can hold to what its counts reach: the library makes room for each slot below
+/// that, used or not, and where a slot lies depends on the smallest value and on the digits alone.
+fn no_higher(plain: &mut [u8], passed: u64) -> Option<()> {
+    let number = |plain: &[u8], at: usize| plain.get(at..)?.first_chunk::<8>().map(|eight| u64::from_be_bytes(*eight));
+    let digits = u32::try_from(number(plain, 8)? & 0xffff_ffff).ok()?;
+    let (low, high) = (number(plain, 16)?, number(plain, 24)?);
+    // As wide as the first power of two that tells so many digits apart; each further half is twice as wide as the one before.
+    let first = 10u64.checked_pow(digits)?.checked_mul(2)?.checked_next_power_of_two()?;
+    let doublings = u32::try_from(passed / (first / 2)).ok()?.checked_add(low.max(1).ilog2())?;
+    let reach = first.checked_mul(1u64.checked_shl(doublings)?)?;
+    let lowered = high.min(reach.max(low.checked_mul(2)?));
+    plain.get_mut(24..32)?.copy_from_slice(&lowered.to_be_bytes());
+    Some(())
+}
+
 /// The buckets of a payload. `left` are the slots that the file may still pass.
 fn buckets(payload: &str, left: &mut u64) -> Result<Vec<Bin>> {
     let bytes = base64::engine::general_purpose::STANDARD.decode(payload).context("no base64")?;
@@ -87,6 +102,7 @@ fn buckets(payload: &str, left: &mut u64) -> Result<Vec<Bin>> {
     *left = left
         .checked_sub(passed)
         .with_context(|| format!("histograms of more slots than a file of this size may have ({passed} here)"))?;
+    let _ = no_higher(&mut plain, passed);
     // The word size of V2 may be left out; the library asks for it.
     if let Some(digit) = plain.get_mut(3) {
         *digit = 0x13;
@@ -198,7 +214,7 @@ mod tests {
     use super::*;
     use hdrhistogram::{
         Histogram,
-        serialization::{Serializer, V2DeflateSerializer},
+        serialization::{self, Serializer, V2DeflateSerializer},
     };
 
     /// A log of so many tags, each with a sample in every bucket that there is: packed they are hardly any bytes.
@@ -235,6 +251,34 @@ mod tests {
         V2DeflateSerializer::new().serialize(&histogram, &mut bytes).unwrap();
         let payload = base64::engine::general_purpose::STANDARD.encode(bytes);
         (0..lines).map(|line| format!("{}.000,1.000,1.0,{payload}\n", line + 1)).collect()
+    }
+
+    /// A histogram of any bounds is read as the library reads it with all its room, and room is made for what is used alone.
+    #[test]
+    fn a_lowered_histogram_is_the_same() {
+        for (low, high, digits) in [(1, 1 << 62, 5), (1, 1 << 40, 3), (1000, 1 << 50, 2), (7, 14, 0), (1, 2, 1)] {
+            for most in [low, 2 * low, high / 3 + low, high] {
+                let mut histogram = Histogram::<u64>::new_with_bounds(low, high, digits).unwrap();
+                for value in [low, most.min(high) / 2 + 1, most.min(high)] {
+                    histogram.record(value).unwrap();
+                }
+                let mut plain = Vec::new();
+                serialization::V2Serializer::new().serialize(&histogram, &mut plain).unwrap();
+                let whole: Histogram<u64> = Deserializer::new().deserialize(&mut plain.as_slice()).unwrap();
+                let passed = slots(plain.get(40..).unwrap());
+                let _ = no_higher(&mut plain, passed);
+                let lowered: Histogram<u64> = Deserializer::new().deserialize(&mut plain.as_slice()).unwrap();
+                let bins = |of: &Histogram<u64>| -> Vec<_> {
+                    let value = |step: u64| (of.lowest_equivalent(step), of.highest_equivalent(step));
+                    let steps = of.iter_recorded();
+                    steps.map(|step| (value(step.value_iterated_to()), step.count_at_value())).collect()
+                };
+                assert_eq!(bins(&lowered), bins(&whole), "{low} to {high}, {digits} digits, {most}");
+                assert!(lowered.distinct_values() <= whole.distinct_values());
+                let room = (1 << 20) + 2 * passed as usize;
+                assert!(lowered.distinct_values() <= room, "{} of {room}", lowered.distinct_values());
+            }
+        }
     }
 
     /// A few such lines are read, and a file that consists of them is refused before minutes have passed.
