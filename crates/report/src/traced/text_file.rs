@@ -66,11 +66,17 @@ impl Found {
     }
 }
 
+/// What latido says of a file of `perf record`.
+const PERF_DATA: &str = "a file of perf, of which latido reads the text alone: `perf script -i FILE >TEXT`, then `latido trace analyze TEXT`";
+
 /// Analyses the text of a tracer: each of its inputs, where a report names several.
 ///
 /// # Errors
 /// It is no such text, or nothing in it is understood: which line is the first that is not. Or it holds no entry.
 pub fn analyse_text(source: &str, text: &[u8], of: &Of) -> Result<Vec<Analysis>, String> {
+    if text.starts_with(b"PERFILE2") {
+        return Err(PERF_DATA.into());
+    }
     let text = &*clean::decoded(text);
     let (mut all, mut reader) = (Vec::<Found>::new(), Reader::default());
     reader.push(text, |header, line| {
@@ -103,9 +109,6 @@ fn is_text(all: &[Found], seen: &Seen) -> Result<(), String> {
     let strange = seen.unknown * 2 > seen.lines && entries.saturating_mul(10) < seen.unknown;
     if !blank && !strange {
         return Ok(());
-    }
-    if seen.first_unknown.as_ref().is_some_and(|(_, text)| text.starts_with("PERFILE2")) {
-        return Err("a file of perf, of which latido reads the text alone: `perf script -i FILE >TEXT`, then `latido trace analyze TEXT`".into());
     }
     let begin = |text: &String| text.chars().take(60).collect::<String>();
     let first = seen.first_unknown.as_ref().map(|(line, text)| format!("; line {line}: {}", begin(text)));
