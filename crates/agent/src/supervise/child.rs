@@ -65,8 +65,9 @@ impl Measuring {
 
     /// Asks for an orderly end. A program that it watches may have stopped it: it goes on, so that it can end.
     pub fn stop(&mut self) {
-        self.input = None;
-        let _ = kill_process(Pid::from_child(&self.child), Signal::CONT);
+        if self.input.take().is_some() {
+            let _ = kill_process(Pid::from_child(&self.child), Signal::CONT);
+        }
     }
 
     /// Ends it at once.

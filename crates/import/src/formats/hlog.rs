@@ -66,7 +66,7 @@ fn slots(counts: &[u8]) -> u64 {
 /// that, used or not, and where a slot lies depends on the smallest value and on the digits alone.
 fn no_higher(plain: &mut [u8], passed: u64) -> Option<()> {
     let number = |plain: &[u8], at: usize| plain.get(at..)?.first_chunk::<8>().map(|eight| u64::from_be_bytes(*eight));
-    let digits = u32::try_from(number(plain, 8)? & 0xffff_ffff).ok()?;
+    let digits = u32::from_be_bytes(*plain.get(12..)?.first_chunk::<4>()?);
     let (low, high) = (number(plain, 16)?, number(plain, 24)?);
     // As wide as the first power of two that tells so many digits apart; each further half is twice as wide as the one before.
     let first = 10u64.checked_pow(digits)?.checked_mul(2)?.checked_next_power_of_two()?;

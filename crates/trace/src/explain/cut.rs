@@ -8,7 +8,6 @@ use crate::{
     events::{Class, Off, Priority, State},
     pairing::{Owner, Segment, Span},
 };
-use std::collections::BTreeMap;
 
 /// What a thread is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +29,7 @@ enum At {
 }
 
 impl At {
-    /// Whether it could not run, whoever had the CPU.
+    /// Whether it could not run, which task had the CPU or none.
     fn is_off(self) -> bool {
         matches!(self, Self::Rests | Self::Blocked | Self::Stopped)
     }
@@ -55,7 +54,7 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
     // The segments of a CPU have no gap: what lies outside of them was not recorded, unless there are too many to be kept.
     let uncovered = if scene.segments.len() < MOST_SEGMENTS { Cause::Untraced } else { Cause::TooMany };
     let mut slices = Slices(Vec::new());
-    let leavers = leavers(scene);
+    let leavers = scene.leavers();
     for stretch in stretches(scene) {
         let mut at = stretch.begin;
         let touching = |segment: &&Segment| segment.cpu == stretch.cpu && segment.end > stretch.begin;
@@ -139,12 +138,6 @@ fn writes_first(scene: &Scene, cpu: u32, begin: u64, end: u64) -> Option<u64> {
     let behind = scene.running.iter().skip(scene.running.partition_point(|(time, ..)| *time <= begin));
     let first = { behind }.take_while(|(time, ..)| *time <= end).find(|(_, of, _)| *of == cpu)?;
     (first.2 == scene.window.pid).then_some(first.0)
-}
-
-/// Of each time at which a task got a CPU the task that left it then, by the switch that ended this.
-fn leavers(scene: &Scene) -> BTreeMap<(u32, u64), i32> {
-    let came = scene.segments.iter().filter(|segment| segment.came != 0);
-    came.filter_map(|segment| Some(((segment.cpu, segment.came), segment.task?.0))).collect()
 }
 
 /// What lies between the event of an interrupt's end and the waking that is still in it is that interrupt's.

@@ -5,7 +5,7 @@ use crate::{
     events::{Above, Off, Priority, State},
     pairing::{Segment, Span},
 };
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Segments of a window, and of its interrupts-off times; longer windows are told in parts.
 pub(super) const MOST_SEGMENTS: usize = 65_536;
@@ -129,6 +129,12 @@ impl Scene {
     pub fn is_put_off(&self, cpu: u32, at: u64) -> bool {
         let mut here = self.put_off.iter().filter(|(time, of, _)| *of == cpu && *time <= at);
         here.next_back().is_some_and(|(.., put_off)| *put_off)
+    }
+
+    /// Of each time at which a task got a CPU the task that left it then, by the switch that ended this.
+    pub fn leavers(&self) -> BTreeMap<(u32, u64), i32> {
+        let came = self.segments.iter().filter(|segment| segment.came != 0);
+        came.filter_map(|segment| Some(((segment.cpu, segment.came), segment.task?.0))).collect()
     }
 
     /// Who woke it first.

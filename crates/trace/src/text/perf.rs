@@ -1,7 +1,7 @@
 //! Lines of `perf script`: `  sh   187 [000]    28.911216: sched:sched_switch: prev_comm=sh ...`.
 //!
 //! The fields of an event are those that the kernel prints in tracefs. The form is that of tools/perf/builtin-script.c: the task's
-//! name, its thread (or process and thread, `187/188`), the CPU, the time in seconds, the period where it is asked for, the event
+//! name, its thread (or process and thread, `187/188`), the CPU, the time in seconds, where somebody wants it the period, the event
 //! with its system. perf writes no header unless somebody asks for it.
 
 use super::{
@@ -36,10 +36,9 @@ pub(super) fn event(line: &str) -> Option<Event<'_>> {
 
 /// `... PERF_RECORD_LOST lost 5`: `perf script --show-lost-events`.
 pub(super) fn lost(line: &str) -> Option<Line<'static>> {
-    let (_, count) = line.split_once(": PERF_RECORD_LOST")?;
+    let (_, count) = line.split_once(": PERF_RECORD_LOST lost ")?;
     let Front { cpu, .. } = front(line)?;
-    let count = count.strip_prefix("_SAMPLES").unwrap_or(count).trim().strip_prefix("lost")?;
-    Some(Line::Lost { cpu, count: Some(number(count.trim_start_matches(" samples").trim())?) })
+    Some(Line::Lost { cpu, count: Some(number(count.trim())?) })
 }
 
 /// `        ffffffff810c1c5d try_to_wake_up ([kernel.kallsyms])`: a function of the stack of the event above.
@@ -103,10 +102,8 @@ mod tests {
 
     #[test]
     fn losses_and_stacks_of_perf_are_known() {
-        let at = " sh 1 [002] 1.000000: ";
-        for (text, lost) in [("PERF_RECORD_LOST lost 5", 5), ("PERF_RECORD_LOST_SAMPLES lost 7", 7)] {
-            assert_eq!(super::lost(&format!("{at}{text}")), Some(Line::Lost { cpu: 2, count: Some(lost) }), "{text}");
-        }
+        let text = " sh 1 [002] 1.000000: PERF_RECORD_LOST lost 5   ";
+        assert_eq!(super::lost(text), Some(Line::Lost { cpu: 2, count: Some(5) }));
         assert_eq!(super::lost(" sh 1 [002] 1.000000: PERF_RECORD_LOST lost many"), None);
         let stack = "\tffffffff810c1c5d try_to_wake_up+0x1 ([kernel.kallsyms])";
         assert_eq!(called(stack), Some(Line::Stack("try_to_wake_up+0x1 ([kernel.kallsyms])")));

@@ -1,5 +1,6 @@
 //! Who holds a lock file, as the kernel knows it: what stands in the file may be of a former holder.
 
+use crate::machine::task;
 use latido_model::clean;
 use rustix::fs::{major, minor};
 use std::{
@@ -93,20 +94,16 @@ fn plain(text: &str) -> String {
     clean::line(text).chars().take(100).collect()
 }
 
-/// Who has begun a process: its real user, since a program that runs with root's rights for anybody may inherit what holds a lock.
-fn user(pid: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    line.split_whitespace().next()?.parse().ok()
-}
-
 /// What is known of the process that holds the lock.
 pub fn of(file: &File, pid: u32) -> Holder {
-    let uid = user(pid);
-    if let Some(line) = signature(file, pid) {
-        // Whoever writes the line chooses its words; the kernel knows the user.
-        let other = uid.filter(|uid| *uid != rustix::process::getuid().as_raw());
-        let words = other.map_or(line.clone(), |uid| format!("{line} (of user {uid})"));
+    // Its real user: a program that runs with root's rights for anybody may inherit what holds a lock.
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let uid = task::users(&status).map(|users| users.real);
+    if let Some(mut words) = signature(file, pid) {
+        // The holder chose these words; the kernel knows its user.
+        if let Some(other) = uid.filter(|uid| *uid != rustix::process::getuid().as_raw()) {
+            words.push_str(&format!(" (of user {other})"));
+        }
         return Holder { words, is_latido: true, uid };
     }
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

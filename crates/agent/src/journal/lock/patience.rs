@@ -42,8 +42,8 @@ pub struct Patience<'a> {
     /// Who was told: at the gate and behind it one waits for the same, and several may take turns.
     told: Vec<Holder>,
     undoes: bool,
-    /// How long it has waited out of courtesy.
-    waited: Duration,
+    /// What is left of the courtesy for all locks.
+    courtesy: Duration,
     passed: Vec<String>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Patience<'a> {
             tell,
             told: Vec::new(),
             undoes: false,
-            waited: Duration::ZERO,
+            courtesy: COURTESY_IN_ALL,
             passed: Vec::new(),
         }
     }
@@ -166,10 +166,9 @@ impl<'a> Patience<'a> {
                 if !(courteous && self.undoes) {
                     return Err(Busy { holder, path: path.into(), doing, waited: self.waits() }.into());
                 }
-                if begun.elapsed() >= COURTESY.min(COURTESY_IN_ALL.saturating_sub(self.waited)) {
-                    self.waited += begun.elapsed();
+                if begun.elapsed() >= COURTESY.min(self.courtesy) {
                     self.pass(path, &holders, "");
-                    return Ok(());
+                    break;
                 }
             }
             if let Some(holder) = holder.filter(|holder| !self.told.contains(holder)) {
@@ -179,6 +178,9 @@ impl<'a> Patience<'a> {
                 self.told.push(holder);
             }
             thread::sleep(LOOK);
+        }
+        if courteous && self.undoes {
+            self.courtesy = self.courtesy.saturating_sub(begun.elapsed());
         }
         Ok(())
     }

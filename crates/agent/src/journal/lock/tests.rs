@@ -194,7 +194,7 @@ fn a_lock_that_was_there_before_roots_counts() {
     assert!(open_in(0).hold(Use::Change, "a test", &mut Patience::none()).is_ok());
 }
 
-/// A user has one lock, whatever other names a number has, and root looks at no more locks than it has descriptors for.
+/// A user has one lock, though a number has many names, and latido looks at those of 64 users at most.
 #[test]
 fn nobody_multiplies_the_locks_of_others() {
     if !rustix::process::geteuid().is_root() {
@@ -214,12 +214,34 @@ fn nobody_multiplies_the_locks_of_others() {
     for name in ["04711", "+4711", "0004711"] {
         made(&format!("latido-machine-{name}"), 4711);
     }
-    fs::create_dir_all(&others).unwrap();
     let alone = count();
     made("latido-machine-4711", 4711);
     assert_eq!(count(), alone + 1);
     (5000..5200).for_each(|uid| made(&format!("latido-machine-{uid}"), uid));
     assert_eq!(count(), alone + 64);
+}
+
+/// latido puts settings back after it has waited for all the locks of others together no longer than for four of them.
+#[test]
+fn courtesy_ends_however_many_locks_there_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let tries = Cell::new(0);
+    let stop = || {
+        tries.set(tries.get() + 1);
+        false
+    };
+    let mut patience = Patience::of(Duration::ZERO, &stop, None);
+    patience.undoing();
+    for lock in 0..7 {
+        let path = dir.path().join(format!("lock{lock}"));
+        fs::write(&path, format!("pid {}, measuring", std::process::id())).unwrap();
+        let _held = held(&path, FlockOperation::LockExclusive);
+        let file = File::open(&path).unwrap();
+        patience.hold(&file, &path, Binds::Latidos, FlockOperation::NonBlockingLockExclusive).unwrap();
+    }
+    // It sleeps 50 ms between tries. A second for each of seven locks would be 140 tries.
+    assert!(tries.get() <= 4 * 20 + 7, "{}", tries.get());
+    assert_eq!(patience.passed().len(), 7);
 }
 
 /// The user of a program is who began it, though it runs with root's rights.
@@ -232,7 +254,9 @@ fn a_holder_is_of_its_real_user() {
     let file = open(&dir.path().join("lock"), OURS).unwrap();
     let mut child = std::process::Command::new("setpriv").args(["--ruid", "61234", "sleep", "60"]).spawn().unwrap();
     let pid = child.id();
-    while fs::read_to_string(format!("/proc/{pid}/comm")).unwrap() != "sleep\n" {
+    // A program that could not begin has no command line any more.
+    let line = || fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap();
+    while line().starts_with("setpriv") || line().is_empty() && child.try_wait().unwrap().is_none() {
         std::thread::yield_now();
     }
     let plain = holder::of(&file, pid);

@@ -107,7 +107,8 @@ impl Grid {
     }
 }
 
-/// When the first of some wakings comes that are a period apart, most of them, and the first two of them; none where none are. A single waking before them is of what the thread did to prepare.
+/// When the first of some wakings comes that are a period apart, most of them, and the first two of them; none where none
+/// are. A single waking before them is of what the thread did to prepare.
 fn regular(period: u64, phase: u64, wakings: &[u64]) -> Option<u64> {
     let slot = |woken: &u64| (woken + period / EARLY + period - phase % period) / period;
     let mut slots: Vec<(u64, u64)> = wakings.iter().map(|woken| (slot(woken), *woken)).collect();

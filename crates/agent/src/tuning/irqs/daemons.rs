@@ -1,6 +1,6 @@
 //! Programs that move interrupts on their own: told to keep off, or stopped, or nothing is done.
 
-use crate::machine::Root;
+use crate::machine::{Root, task};
 use anyhow::{Result, bail};
 use latido_model::cpus::CpuSet;
 
@@ -30,12 +30,10 @@ pub fn absent(root: &Root, away: &CpuSet) -> Result<()> {
     Ok(())
 }
 
-/// Whether the process acts as root, as proc_pid_status(5) tells (the second number of `Uid` is the effective one); one
-/// that does not show it counts as such.
+/// Whether the process acts as root; one that does not show it counts as such.
 fn of_root(root: &Root, pid: i32) -> bool {
     let status = root.read(&format!("proc/{pid}/status")).unwrap_or_default();
-    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"));
-    ids.and_then(|ids| ids.split_whitespace().nth(1)).is_none_or(|id| id == "0")
+    task::users(&status).is_none_or(|users| users.effective == 0)
 }
 
 /// Whether irqbalance was started with these CPUs banned; see irqbalance(1).

@@ -219,20 +219,8 @@ fn imports_are_compared() {
 #[test]
 fn a_round_trip_through_cyclictests_text() {
     let world = World::new();
-    json(
-        &world.run([
-            "run",
-            "null",
-            "samples=20000",
-            "value=30us",
-            "dist=lognormal",
-            "-c",
-            "0",
-            "--no-report",
-            "--json",
-        ]),
-        0,
-    );
+    let run = "run null samples=20000 value=30us dist=lognormal -c 0 --no-report --json";
+    json(&world.run(run.split(' ')), 0);
     let native = record(&world, 0);
     let out = world.run(["export", "cyclictest", "last", "--bins", "400", "-o", "out.hist"]);
     assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));

@@ -131,7 +131,7 @@ fn a_stopped_thread_was_stopped() {
     assert!(!found.iter().any(|(_, cause)| *cause == Cause::Task("urgent-200".into(), Class::RealTime)), "{found:?}");
 }
 
-/// A stopped thread was stopped, whoever had its CPU: also where the kernel leaves out a switch between others.
+/// A stopped thread was stopped, also where the kernel leaves out a switch between others.
 #[test]
 fn who_ran_while_it_was_stopped_does_not_matter() {
     let events = [
