@@ -21,6 +21,11 @@ struct Front<'a> {
     rest: &'a str,
 }
 
+/// Whether perf wrote the line of a thread that had ended: `:-1    -1 [000]` also looks like a name and a number in other forms.
+pub(super) fn is_of_ended(line: &str) -> bool {
+    line.trim_start().starts_with(":-1 ")
+}
+
 /// An event.
 pub(super) fn event(line: &str) -> Option<Event<'_>> {
     let Front { task, pid, tgid, cpu, time, rest } = front(line)?;

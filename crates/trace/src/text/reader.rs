@@ -82,9 +82,12 @@ impl Reader {
     }
 }
 
-/// A line with an event. perf writes a thread that has ended as `:-1    -1`, which also looks like a name and a number in other forms.
+/// A line with an event.
 fn event<'a>(line: &'a str, header: &Header) -> Option<Event<'a>> {
-    perf::event(line).or_else(|| Event::parse(line, header))
+    if perf::is_of_ended(line) {
+        return perf::event(line);
+    }
+    Event::parse(line, header).or_else(|| perf::event(line))
 }
 
 impl State {
@@ -206,7 +209,7 @@ impl State {
         if report::is_word(trimmed) || trimmed.bytes().all(|byte| byte == b'-') {
             return Some(Line::Header);
         }
-        if let Some(stated) = report::stated(trimmed).or_else(|| perf::lost(text)) {
+        if let Some(stated) = report::stated(trimmed) {
             self.header.source = 0;
             return Some(stated);
         }
@@ -233,7 +236,8 @@ impl State {
         let total = || Total::parse(text).map(Line::Total);
         let saved = || histogram::saved(text).map(|(name, value, rest)| Line::Saved { name, value, rest });
         let taken = || Taken::parse(text, self.header.trigger.as_ref()).map(Line::Taken);
-        line.or_else(switch)
+        line.or_else(|| perf::lost(text))
+            .or_else(switch)
             .or_else(total)
             .or_else(saved)
             .or_else(taken)
