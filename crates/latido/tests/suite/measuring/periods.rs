@@ -108,8 +108,8 @@ fn what_makes_jobs_late_is_named() {
     }
 }
 
-/// The program of docs/my-program.md, with fewer turns, is late by what the page says: its garbage collector's pauses are its own
-/// execution beyond the median.
+/// The program of docs/my-program.md, with fewer turns, is late by what the page says: each pause of its garbage collector is its own
+/// execution beyond the median, as long as the program itself counted it. Other programs may make that job later still, and others late.
 #[test]
 fn the_program_of_the_page_is_late_by_itself() {
     let what = "the program of docs/my-program.md";
@@ -119,18 +119,50 @@ fn the_program_of_the_page_is_late_by_itself() {
     }
     let page = include_str!("../../../../../docs/my-program.md");
     let program = page.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
-    let script = world.file("loop.py", &program.replace("range(1500)", "range(700)"));
+    let pauses = world.file("pauses", "");
+    let written = format!("open({:?}, 'w').write(' '.join(map(str, pauses)))", pauses.to_str().unwrap());
+    let program = [PAUSES, &program.replace("range(1500)", "range(700)"), &written].concat();
+    let script = world.file("loop.py", &program);
     let measure = ["run", "task", "period=10ms", "deadline=2ms", "-d60s", "--explain", "--no-report", "--"];
     let output = world.run(measure.into_iter().chain(["python3", script.to_str().unwrap()]));
     assert!(matches!(output.status.code(), Some(0..=3)), "{}", stderr(&output));
     let told = json(&world.run(["trace", "explain", "last", "--json"]), 0);
     let spikes = told["cells"][0]["spikes"].as_array().unwrap();
-    let is_own = |spike: &&Value| {
-        let cause = spike["causes"][0]["cause"].as_str().unwrap();
-        cause.starts_with("its own execution") && cause.contains("beyond its median")
+    let own_ns = |spike: &Value| -> u64 {
+        let causes = spike["causes"].as_array().unwrap().iter();
+        let is_own = |name: &str| name.starts_with("its own execution") && name.contains("beyond its median");
+        causes.filter(|piece| is_own(piece["cause"].as_str().unwrap())).map(|piece| piece["ns"].as_u64().unwrap()).sum()
     };
-    assert!(spikes.iter().filter(is_own).count() >= 2, "{:#}", told["cells"][0]["jobs"]);
+    let mut found: Vec<u64> = spikes.iter().map(own_ns).collect();
+    let counted = std::fs::read_to_string(&pauses).unwrap();
+    let long_ns = counted.split(' ').map(|word| word.parse::<u64>().unwrap()).filter(|ns| *ns > 5_000_000);
+    let (mut alike, mut other) = (0, Vec::new());
+    for ns in long_ns {
+        match found.iter().position(|own| (ns / 5 * 4..=ns / 4 * 5).contains(own)) {
+            Some(place) => {
+                found.remove(place);
+                alike += 1;
+            }
+            None => other.push(ns),
+        }
+    }
+    // A hypervisor may stop the machine in one: the program counts that, latido does not.
+    assert!(alike >= 2 && other.len() <= 1, "{other:?} of {counted}: {found:?}: {:#}", told["cells"][0]["jobs"]);
 }
+
+/// Counts the thread's time on a CPU in each pause of the garbage collector, ns. The first turns are not measured: latido looks for the
+/// period in them.
+const PAUSES: &str = "\
+import gc, time
+pauses, began = [], 0
+def count(phase, _):
+    global began
+    now = time.thread_time_ns()
+    if phase == 'stop' and globals().get('turn', 0) > 150:
+        pauses.append(now - began)
+    began = now
+gc.callbacks.append(count)
+";
 
 /// Asks for absolute times 20 ms apart. Its words: after how many jobs it ends, and for how many ms it works in each seventh.
 const PERIODIC: &str = "\
