@@ -15,7 +15,7 @@ use latido_sys::{clock, clock::Clock, memory, sched, signal};
 use std::{
     io::{BufRead, BufReader, stdin},
     sync::{
-        Arc,
+        Arc, Barrier,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -32,12 +32,18 @@ pub fn run() -> Result<u8> {
     input.read_line(&mut line)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&interrupted);
+    // A thread maps its signal stack when it first runs. On a busy machine that came while the loops ran (seen in one run of some
+    // hundreds).
+    let begun = Arc::new(Barrier::new(2));
+    let begins = Arc::clone(&begun);
     let hearing = thread::Builder::new().spawn(move || {
+        begins.wait();
         // `stop` and the end of input mean the same.
         let _ = input.lines().next();
         told.store(true, Ordering::Relaxed);
     });
     hearing.context("cannot start a thread that hears the supervisor")?;
+    begun.wait();
     crate::fault::point("measure");
     let assignment: Assignment = serde_json::from_str(&line).context("the assignment of the supervisor")?;
     let mut reporter = Reporter::new(&assignment.spool);

@@ -17,7 +17,6 @@ mod trust;
 use crate::{
     figures::{Chart, FIGURES, printed_effects, range_bar, repeats, style},
     input::RunPart,
-    span::unbroken,
     study::{NotMeasured, StudyPart},
     tables::{self, limit, quantiles, samples, slots, summary, tail},
     tree::{Chapter, Report, SHOWN, Section},
@@ -29,6 +28,7 @@ use cards::{Card, Cards};
 use chapter::ChapterView;
 use declared::DeclaredView;
 use environment::Environment;
+use latido_judge::span::unbroken;
 use parts::{Picture, SectionView, SheetView};
 use settings::{Beside, SettingView};
 use spikes::SpikesView;

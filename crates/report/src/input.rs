@@ -1,11 +1,11 @@
 //! What a report is made from.
 
-use crate::chains::Chains;
-use crate::judge::{configuration::Configuration, headline::Ground, judgement::Judgement};
-use crate::late::OfCell;
-use crate::maxima::Maxima;
 use crate::study::{NotMeasured, PublishedColumn, StudyPart};
 use crate::words::{self, Said};
+use latido_judge::chains::Chains;
+use latido_judge::late::OfCell;
+use latido_judge::maxima::Maxima;
+use latido_judge::{configuration::Configuration, headline::Ground, judgement::Judgement};
 use latido_model::{
     cell::Axis,
     plan::{CELLS_MAX, Plan},
@@ -75,7 +75,7 @@ pub struct RunPart<'a> {
     pub meta: &'a Meta,
     /// The judgement of the run.
     pub judgement: &'a Judgement,
-    /// The verdict's word for people, see [`crate::judge::decide::word`].
+    /// The verdict's word for people, see [`latido_judge::decide::word`].
     pub word: &'a str,
     /// The plan as stored.
     pub plan_toml: &'a str,

@@ -4,43 +4,35 @@
 //! It opens and writes no file, measures nothing and changes no run: it returns text and bytes, and crate `latido` writes them.
 #![forbid(unsafe_code)]
 
-pub mod by_trace;
-pub mod chains;
 pub mod check;
 pub mod compare;
 pub mod effects;
 pub mod export;
-pub mod extremes;
-pub mod factors;
 pub mod figures;
 pub mod formats;
 pub mod history;
 pub mod html;
 pub mod input;
-pub mod judge;
 pub mod judged;
-pub mod late;
 pub mod live;
-pub mod maxima;
 pub mod numbers;
-pub mod observed;
-pub mod planning {
-    //! What a plan can decide, said before it is measured: whether its repeats suffice, what a budget costs, what a pilot says.
-
-    pub mod budget;
-    pub mod power;
-    pub mod repeats;
-}
 #[cfg(test)]
 pub mod sample;
-pub mod span;
-pub mod statistics;
 pub mod study;
 pub mod tables;
 pub mod terminal;
 pub mod traced;
 pub mod tree;
-pub mod words;
+pub mod words {
+    //! How reports say things: numbers, units, names and rates as crate `judge` has them, names that are too long, and verdicts.
+
+    mod apart;
+    mod marks;
+
+    pub use apart::apart;
+    pub use latido_judge::words::*;
+    pub use marks::{Said, Tone, finding, outcome, verdict};
+}
 
 pub use formats::{FORMATS, render};
 pub use input::{ReportInput, RunPart};

@@ -1,6 +1,6 @@
 //! What a report of a published study says beside its own figures: source, conclusions, gaps, and the printed numbers.
 
-use crate::judge::outcome::Outcome;
+use latido_judge::outcome::Outcome;
 use latido_model::plan::{Distribution, Statistic, Unjudged};
 use std::collections::BTreeMap;
 

@@ -20,8 +20,7 @@ mod latmus_screen;
 pub(crate) mod ndjson;
 mod oslat;
 mod oslat_json;
-mod pmqtest;
-mod ptsematest;
+mod pair_tests;
 mod rtai;
 mod rteval;
 mod rtla_osnoise_hist;
@@ -29,9 +28,7 @@ mod rtla_osnoise_top;
 mod rtla_timerlat_hist;
 mod rtla_timerlat_top;
 mod signaltest;
-mod sigwaittest;
 mod stress_ng_cyclic;
-mod svsematest;
 mod xenomai;
 mod xenomai_plot;
 
@@ -46,10 +43,10 @@ pub const IMPORTS: &[Format] = &[
     oslat::FORMAT,
     oslat_json::FORMAT,
     signaltest::FORMAT,
-    pmqtest::FORMAT,
-    ptsematest::FORMAT,
-    svsematest::FORMAT,
-    sigwaittest::FORMAT,
+    pair_tests::PMQTEST,
+    pair_tests::PTSEMATEST,
+    pair_tests::SVSEMATEST,
+    pair_tests::SIGWAITTEST,
     cyclicdeadline::FORMAT,
     rtla_timerlat_hist::FORMAT,
     rtla_timerlat_top::FORMAT,

@@ -3,10 +3,8 @@
 use super::{Usage, stored::Reader};
 use crate::store;
 use anyhow::{Result, ensure};
-use latido_report::{
-    compare::Arms,
-    observed::{Observed, coarser},
-};
+use latido_judge::compare::Arms;
+use latido_judge::observed::{Observed, coarser};
 use std::{path::Path, str::FromStr};
 
 /// `last:10`, or the name of a baseline.

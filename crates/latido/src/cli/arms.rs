@@ -3,10 +3,8 @@
 use super::{Usage, stored::Reader};
 use crate::output::tell;
 use anyhow::Result;
-use latido_report::{
-    compare::{self, Arms},
-    observed::coarser,
-};
+use latido_judge::compare::{self, Arms};
+use latido_judge::observed::coarser;
 
 /// How arms were named on the command line.
 #[derive(Clone, Copy, Debug)]

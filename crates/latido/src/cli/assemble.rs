@@ -11,6 +11,7 @@ use super::{
 };
 use crate::lab::board::MULTI_CPU;
 use anyhow::Result;
+use latido_judge::planning::budget;
 use latido_model::{
     catalogue::{Kind, List},
     cell::{LAB, RUNNING},
@@ -26,7 +27,6 @@ use latido_model::{
     suggest::nearest,
     units::Ns,
 };
-use latido_report::planning::budget;
 use std::{
     hash::{BuildHasher, Hasher},
     path::Path,

@@ -8,12 +8,8 @@ use super::{
 use crate::{host::outcome, output::tell};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
-use latido_report::{
-    figures::svg::Drawing,
-    formats::files,
-    observed::{Metric, Unlike},
-    tree::Sheet,
-};
+use latido_judge::observed::{Metric, Unlike};
+use latido_report::{figures::svg::Drawing, formats::files, tree::Sheet};
 use std::path::PathBuf;
 
 /// Rates of a load that are further apart are another load, where nothing else is said.

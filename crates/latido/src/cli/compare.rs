@@ -10,15 +10,15 @@ use super::{
 use crate::{host::outcome, output::write_out};
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
-use latido_model::exit::Exit;
-use latido_report::{
+use latido_judge::{
     compare::{self as of_runs, Arms, Asked},
     numbers::{
         Question, Scale,
         compare::{self, Arm, Outcome},
-        document,
     },
 };
+use latido_model::exit::Exit;
+use latido_report::{self as report, numbers::document};
 use std::path::PathBuf;
 
 /// The most runs of an arm, and the most arms: what takes seconds, not hours.
@@ -121,7 +121,7 @@ pub fn run(args: &Args) -> Result<u8> {
     let found = compare::of(&arms, question, values::kind(args.common.unit))?;
     match args.common.json {
         true => write_out(&document(&found)?)?,
-        false => write_out(&found.text(&source.name, outcome::style()))?,
+        false => write_out(&report::numbers::compare::text(&found, &source.name, outcome::style()))?,
     };
     Ok(status(found.outcome))
 }
@@ -147,10 +147,10 @@ fn runs(args: &Args) -> Result<u8> {
 /// The arms cannot be compared so, or what was asked for cannot be written.
 pub(super) fn told(arms: &Arms, asked: &Asked, alike: &Alike, json: bool) -> Result<u8> {
     let found = of_runs::of(arms, asked).map_err(|why| anyhow!(why))?;
-    alike.write(|| found.figures())?;
+    alike.write(|| report::compare::figures(&found))?;
     match json {
         true => write_out(&document(&found)?)?,
-        false => write_out(&found.text(outcome::style()))?,
+        false => write_out(&report::compare::text(&found, outcome::style()))?,
     };
     Ok(status(found.outcome))
 }

@@ -10,14 +10,15 @@ use crate::{
     output::{tell, write_out},
 };
 use anyhow::{Result, anyhow};
-use latido_report::{
+use latido_judge::observed::{Metric, Observed};
+use latido_judge::{
     effects as of_runs,
     numbers::{
-        Observation, document,
+        Observation,
         effects::{self, Question},
     },
-    observed::{Metric, Observed},
 };
+use latido_report::{self as report, numbers::document};
 use std::path::PathBuf;
 
 /// The most values.
@@ -80,7 +81,7 @@ pub fn run(args: &Args) -> Result<u8> {
     })?;
     match args.common.json {
         true => write_out(&document(&found)?),
-        false => write_out(&found.text(&source.name, outcome::style())),
+        false => write_out(&report::numbers::effects::text(&found, &source.name, outcome::style())),
     }
 }
 
@@ -95,7 +96,7 @@ fn runs(args: &Args) -> Result<u8> {
     let found = found.map_err(|why| anyhow!(why))?;
     match args.common.json {
         true => write_out(&document(&found)?),
-        false => write_out(&found.text(outcome::style())),
+        false => write_out(&report::effects::text(&found, outcome::style())),
     }
 }
 

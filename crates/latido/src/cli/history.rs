@@ -9,15 +9,16 @@ use super::{
 };
 use crate::{host::outcome, output::write_out};
 use anyhow::{Result, anyhow, ensure};
-use latido_model::exit::Exit;
-use latido_report::{
+use latido_judge::{
     compare,
     history::{self as of_runs, Asked},
     numbers::{
-        Scale, document,
+        Scale,
         history::{self, Outcome, Point},
     },
 };
+use latido_model::exit::Exit;
+use latido_report::{self as report, numbers::document};
 use std::path::PathBuf;
 
 /// The most values: what is searched grows with the cube of their number.
@@ -91,7 +92,7 @@ pub fn run(args: &Args) -> Result<u8> {
     let found = history::of(&points, scale, values::kind(args.common.unit))?;
     match args.common.json {
         true => write_out(&document(&found)?)?,
-        false => write_out(&found.text(&source.name, outcome::style()))?,
+        false => write_out(&report::numbers::history::text(&found, &source.name, outcome::style()))?,
     };
     Ok(status(found.outcome))
 }
@@ -110,10 +111,10 @@ fn runs(args: &Args) -> Result<u8> {
     }
     let asked = Asked { metric, despite: args.alike.despite(), load_margin };
     let found = of_runs::of(&runs, &asked).map_err(|why| anyhow!(why))?;
-    args.alike.write(|| found.figures())?;
+    args.alike.write(|| report::history::figures(&found))?;
     match args.common.json {
         true => write_out(&document(&found)?)?,
-        false => write_out(&found.text(outcome::style()))?,
+        false => write_out(&report::history::text(&found, outcome::style()))?,
     };
     Ok(status(found.outcome))
 }

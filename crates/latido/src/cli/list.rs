@@ -5,13 +5,13 @@ use crate::host::outcome;
 use crate::output::{tell, write_out};
 use crate::store;
 use anyhow::Result;
+use latido_judge::outcome::Outcome;
 use latido_model::{
     catalogue::Kind,
     plan::{parse, shipped},
     run::Meta,
     verdict::Verdict,
 };
-use latido_report::judge::outcome::Outcome;
 use latido_report::terminal::{
     Paint, Style, fit, hang, paint,
     table::{self, TextColumn},

@@ -3,7 +3,7 @@
 use super::{Usage, stored::Reader};
 use crate::{output::tell, store};
 use anyhow::{Result, anyhow};
-use latido_report::observed::{Observed, coarser};
+use latido_judge::observed::{Observed, coarser};
 use std::path::{Path, PathBuf};
 
 /// The repeats of each run in order of time; of a directory those of one plan.

@@ -7,8 +7,9 @@ use super::{
 };
 use crate::{host::outcome, output::write_out};
 use anyhow::Result;
+use latido_judge::numbers::one;
 use latido_model::units::Ns;
-use latido_report::numbers::{document, one};
+use latido_report::{self as report, numbers::document};
 use std::path::PathBuf;
 
 const NOTES: &str = "\
@@ -60,7 +61,7 @@ pub fn run(args: &Args) -> Result<u8> {
     let found = one::of(&samples, &question)?;
     match args.json {
         true => write_out(&document(&found)?),
-        false => write_out(&found.text(&source.name, outcome::style())),
+        false => write_out(&report::numbers::one::text(&found, &source.name, outcome::style())),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::{output::tell, store};
 use anyhow::{Result, ensure};
+use latido_judge::observed::{self, Observed, Wanted};
 use latido_model::{plan::Statistic, run::Run};
-use latido_report::observed::{self, Observed, Wanted};
 use std::path::{Path, PathBuf};
 
 /// Reads runs by their names.

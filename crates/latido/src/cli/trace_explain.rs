@@ -6,11 +6,9 @@ use crate::{
     store,
 };
 use anyhow::{Result, bail};
+use latido_judge::late::{Spikes, of_cell};
 use latido_model::explain;
-use latido_report::{
-    late::{Spikes, of_cell},
-    numbers::document,
-};
+use latido_report::{numbers::document, terminal::spikes};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -77,5 +75,5 @@ pub fn run(args: &Args) -> Result<u8> {
         return write_out(&document(&Explanation { cells })?);
     }
     let style = outcome::style();
-    write_out(&cells.iter().map(|cell| cell.text(style)).collect::<Vec<_>>().join("\n"))
+    write_out(&cells.iter().map(|cell| spikes::text(cell, style)).collect::<Vec<_>>().join("\n"))
 }

@@ -3,7 +3,7 @@
 use crate::store;
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
-use latido_report::numbers::Kind;
+use latido_judge::numbers::Kind;
 use latido_trace::text::clean::decoded;
 use std::{fmt, io::Read, path::Path};
 

@@ -1,6 +1,7 @@
 //! What is said of a run before its first cell: how long it takes, and what so few repeats cannot decide.
 
 use super::{known::Known, screen::Screen};
+use latido_judge::{expect::planned::planned, planning::repeats};
 use latido_model::{
     cell::{Cell, LAB},
     plan::{
@@ -11,7 +12,6 @@ use latido_model::{
     quantity::Measurand,
     units::Ns,
 };
-use latido_report::{judge::expect::planned::planned, planning::repeats};
 
 /// Tells it of the cells that are still to be measured, `todo`, by what `earlier` cells took, and of everything that the plan
 /// compares.

@@ -26,6 +26,7 @@ use conduct::Place;
 use foretell::foretell;
 use known::Known;
 use latido_agent::{catalogue::Installed, measure::assignment::stay_on};
+use latido_judge::title;
 use latido_model::{
     catalogue::{Catalogue, Kind},
     cell::{Cell, Item, LAB},
@@ -39,7 +40,6 @@ use latido_model::{
     quantity::Measurand,
     run::{Planned, Run},
 };
-use latido_report::judge::title;
 use latido_sys::clock::Clock;
 use options::How;
 use screen::Screen;

@@ -12,18 +12,16 @@ use crate::{
     store::Draft,
 };
 use anyhow::{Context, Result};
+use latido_judge::{by_trace, configuration::Configurations, judgement::Judgement, outcome::Outcome, planning::power};
 use latido_model::{
     record::{Record, Series},
     run::{SeriesData, SeriesSource, Shown, StoredCell, codec},
     verdict::Verdict,
 };
 use latido_report::{
-    by_trace,
     export::Options,
     formats::{self, files, json},
-    judge::{configuration::Configurations, judgement::Judgement, outcome::Outcome},
     judged::{self, JudgedRun},
-    planning::power,
     terminal::{self, Beside, Style},
 };
 use std::{

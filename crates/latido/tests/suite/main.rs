@@ -31,7 +31,6 @@ mod guests {
 
     mod guest;
     mod guest_isolated;
-    mod guest_stamps;
     mod guest_tracers;
     mod interrupt_stamps;
     mod lab;

@@ -1,6 +1,6 @@
 //! The shift function of each deciding row as a picture of its own, with its data.
 
-use super::{Compared, Row};
+use super::name as name_of;
 use crate::{
     figures::{
         ratios::{self, Ratio},
@@ -8,49 +8,85 @@ use crate::{
     },
     tree::{Datum, Head, Sheet},
 };
+use latido_judge::compare::{Compared, Row};
 use latido_model::plan::Statistic;
 use latido_statistics::two::shift::Shift;
 
-impl Compared {
-    /// A name for files, the picture and its data, for each shift that the text shows.
-    pub fn figures(&self) -> Vec<(String, Drawing, Sheet)> {
-        let shifted = self.rows.iter().filter(|row| row.decides && !row.shift.is_empty());
-        shifted.map(|row| (format!("shift-{}-{}", row.name(), row.arm), row.picture(), row.shifts())).collect()
-    }
+/// A name for files, the picture and its data, for each shift that the text shows.
+pub fn figures(compared: &Compared) -> Vec<(String, Drawing, Sheet)> {
+    let shifted = compared.rows.iter().filter(|row| row.decides && !row.shift.is_empty());
+    shifted.map(|row| (format!("shift-{}-{}", name_of(row), row.arm), picture(row), shifts(row))).collect()
 }
 
-impl Row {
-    fn title(&self) -> String {
-        format!("{}: quantiles of all samples of {} over those of {}", self.name(), self.arm, self.base)
-    }
+fn title(row: &Row) -> String {
+    format!("{}: quantiles of all samples of {} over those of {}", name_of(row), row.arm, row.base)
+}
 
-    fn picture(&self) -> Drawing {
-        let ratio = |shift: &Shift| Some(Ratio { name: name(shift), value: shift.ratio?, interval: shift.ratio_band });
-        let rows: Vec<Ratio> = self.shift.iter().filter_map(ratio).collect();
-        let rows = if rows.is_empty() { Err("No ratios: a quantile is zero or below".into()) } else { Ok(rows) };
-        ratios::picture(&self.title(), &format!("{} as a multiple of {}, with 95 % bands", self.arm, self.base), rows)
-    }
+fn picture(row: &Row) -> Drawing {
+    let ratio = |shift: &Shift| Some(Ratio { name: name(shift), value: shift.ratio?, interval: shift.ratio_band });
+    let rows: Vec<Ratio> = row.shift.iter().filter_map(ratio).collect();
+    let rows = if rows.is_empty() { Err("No ratios: a quantile is zero or below".into()) } else { Ok(rows) };
+    ratios::picture(&title(row), &format!("{} as a multiple of {}, with 95 % bands", row.arm, row.base), rows)
+}
 
-    fn shifts(&self) -> Sheet {
-        let number =
-            |v: Option<f64>| v.filter(|v| v.is_finite()).map_or(Datum::Absent, |v| Datum::Text(format!("{v:.4}")));
-        let row = |shift: &Shift| {
-            vec![
-                Datum::Text(name(shift)),
-                Datum::Value(shift.a as f64),
-                Datum::Value(shift.b as f64),
-                number(shift.ratio),
-                number(shift.ratio_band.map(|band| band.0)),
-                number(shift.ratio_band.map(|band| band.1)),
-            ]
-        };
-        let typical: Vec<f64> = self.shift.iter().flat_map(|shift| [shift.a as f64, shift.b as f64]).collect();
-        let head = ["quantile", &self.base, &self.arm, "ratio", "from", "to"].map(Head::from).into();
-        Sheet::new(self.title(), head, self.shift.iter().map(row).collect(), &self.samples_in, &typical)
-    }
+fn shifts(row: &Row) -> Sheet {
+    let number = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or(Datum::Absent, |v| Datum::Text(format!("{v:.4}")));
+    let line = |shift: &Shift| {
+        vec![
+            Datum::Text(name(shift)),
+            Datum::Value(shift.a as f64),
+            Datum::Value(shift.b as f64),
+            number(shift.ratio),
+            number(shift.ratio_band.map(|band| band.0)),
+            number(shift.ratio_band.map(|band| band.1)),
+        ]
+    };
+    let typical: Vec<f64> = row.shift.iter().flat_map(|shift| [shift.a as f64, shift.b as f64]).collect();
+    let head = ["quantile", &row.base, &row.arm, "ratio", "from", "to"].map(Head::from).into();
+    Sheet::new(title(row), head, row.shift.iter().map(line).collect(), &row.samples_in, &typical)
 }
 
 /// `p99.9`.
 fn name(shift: &Shift) -> String {
     Statistic::Quantile(shift.p).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_judge::{
+        compare::{Arms, Asked, of},
+        observed::{Metric, Wanted, of_run},
+    };
+    use latido_model::{
+        cell::Cell,
+        sample::{Fixture, cell},
+    };
+
+    /// The shift function is a picture with a mark for each quantile of which there is a ratio, and its data.
+    #[test]
+    fn shifts_are_drawn() {
+        let arm = |least: i64| {
+            let samples = |repeat: i64| (0..1_000).map(|k| 2_000 + k % 7).chain([(least + repeat) * 1_000]).collect();
+            let cells = (1..7).map(|repeat| (Cell { repeat, ..cell() }, vec![samples(i64::from(repeat))]));
+            let fixture = Fixture::new(cells.collect());
+            let wanted = Wanted { statistic: Statistic::Max, samples: true };
+            of_run(&fixture.run, wanted, &fixture, &mut Vec::new()).unwrap()
+        };
+        let names = ["a", "b"].map(String::from).to_vec();
+        let arms = Arms { names, observed: vec![arm(50), arm(90)], factor: None };
+        let asked = Asked { metric: Metric::default(), margin: None, despite: Vec::new(), load_margin: 0.25 };
+        let found = of(&arms, &asked).unwrap();
+        let figures = figures(&found);
+        let [(name, picture, table)] = figures.as_slice() else { panic!("{figures:?}") };
+        let row = &found.rows[0];
+        assert_eq!((name.as_str(), table.rows.len()), ("shift-wakeup latency-b", row.shift.len()));
+        assert_eq!(picture.body.matches("<use").count(), row.shift.iter().filter(|one| one.ratio.is_some()).count());
+        let files = crate::formats::files::of_figures(figures).unwrap();
+        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        assert!(
+            names.contains(&"shift-wakeup-latency-b.svg") && names.contains(&"shift-wakeup-latency-b.csv"),
+            "{names:?}"
+        );
+    }
 }

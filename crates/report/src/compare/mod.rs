@@ -1,213 +1,235 @@
-//! Arms of stored runs against each other: what they differ in, a verdict for each quantity in each place, and how their
-//! distributions are shifted.
+//! A comparison of stored runs as a terminal shows it: what differs, the verdicts, what stands beside them, the shifts.
 
 mod figures;
-mod rows;
-#[cfg(test)]
-mod tests;
-mod text;
 
-pub use rows::Row;
+pub use figures::figures;
 
 use crate::{
-    numbers::compare::{Outcome, outcome},
-    observed::{
-        Metric, Observed, Unlike, alike,
-        differences::{self, Difference},
-        grouping::{self, Groups},
-        unlike::{Despite, permitted},
+    numbers::{between, compare::word, number, p_text},
+    terminal::{
+        Paint, Style, hang, paint,
+        table::{self, TextColumn},
     },
+    words,
 };
-use latido_statistics::two::{Verdict, verdict::LEVEL};
-use serde::{Serialize, Serializer};
+use latido_judge::{
+    compare::{ArmView, Compared, Row},
+    numbers::compare::{Figures, Outcome},
+    observed::Measure,
+};
+use latido_model::plan::Statistic;
+use latido_statistics::two::{Scale, Verdict, shift::Shift};
+use std::collections::BTreeSet;
 
-/// The repeats that are set against others.
-#[derive(Debug)]
-pub struct Arms {
-    /// What each is called; the first is the base.
-    pub names: Vec<String>,
-    /// The repeats of each.
-    pub observed: Vec<Vec<Observed>>,
-    /// The axis, option or label whose levels they are; none where they are runs.
-    pub factor: Option<String>,
+/// What a person is shown.
+pub fn text(compared: &Compared, style: Style) -> String {
+    let mut lines = vec![paint(&title(compared), Paint::Bold, style)];
+    lines.extend(compared.arms.iter().flat_map(|arm| of_arm(arm, style)));
+    lines.extend(differing(compared, style));
+    lines.push(String::new());
+    lines.extend(verdicts(compared, style));
+    lines.extend(reasons(compared, style));
+    let deciding = compared.rows.iter().filter(|row| row.decides && !row.shift.is_empty());
+    for row in deciding {
+        lines.push(String::new());
+        lines.extend(shifted(row, style));
+    }
+    lines.push(String::new());
+    lines.extend(last_word(compared, style));
+    lines.join("\n") + "\n"
 }
 
-/// What is asked.
-#[derive(Clone, Debug)]
-pub struct Asked {
-    /// Which figure, and which quantity decides.
-    pub metric: Metric,
-    /// How far apart is the same, .05 for 5 %.
-    pub margin: Option<f64>,
-    /// Although arms are unlike in these.
-    pub despite: Vec<Unlike>,
-    /// How far the rates of loads may be apart, .25 for 25 %.
-    pub load_margin: f64,
+fn title(compared: &Compared) -> String {
+    let by = compared.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+    let margin = compared.margin.map(|margin| format!(", within {} % is the same", words::trimmed(margin * 100.0)));
+    format!("{} of each repeat{by}{}", compared.metric, margin.unwrap_or_default())
 }
 
-/// Arms compared.
-#[derive(Debug, Serialize)]
-pub struct Compared {
-    /// `max`, `wakeup.latency.p99.9`.
-    #[serde(serialize_with = "as_text")]
-    pub metric: Metric,
-    /// The level of a verdict, for all that decide together.
-    pub level: f64,
-    /// How far apart is the same.
-    pub margin: Option<f64>,
-    /// The axis, option or label that makes the arms; `null` where they are runs.
-    pub by: Option<String>,
-    /// The arms; the first is the base.
-    pub arms: Vec<ArmView>,
-    /// In what they differ.
-    pub differences: Vec<Difference>,
-    /// In what they are unlike, and were compared all the same.
-    pub despite: Vec<Despite>,
-    /// Whether the one arm was measured as a whole before the other, so that a drift would look like a difference.
-    pub in_turn: bool,
-    /// Places that not all arms have.
-    pub unmatched: Vec<String>,
-    /// Each quantity in each place, of each arm against the base.
-    pub rows: Vec<Row>,
-    /// What the deciding rows say together.
-    pub outcome: Outcome,
-}
-
-/// An arm.
-#[derive(Debug, Serialize)]
-pub struct ArmView {
-    /// What it is called.
-    pub arm: String,
-    /// The runs it came from.
-    pub runs: Vec<String>,
-    /// How many cells were measured.
-    pub cells: usize,
-}
-
-fn as_text<S: Serializer>(metric: &Metric, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(metric)
-}
-
-/// The levels of an axis, an option of the probe or a label as arms, in the order of the plan; `base` comes first.
-///
-/// # Errors
-/// There are no two levels, or none of the base's name.
-pub fn by(factor: &str, observed: Vec<Observed>, base: Option<&str>) -> Result<Arms, String> {
-    let mut arms = Arms { names: Vec::new(), observed: Vec::new(), factor: Some(factor.to_owned()) };
-    let mut put = |level: String, one: Observed| {
-        let at = arms.names.iter().position(|name| *name == level).unwrap_or(arms.names.len());
-        match arms.observed.get_mut(at) {
-            Some(arm) => arm.push(one),
-            None => {
-                arms.names.push(level);
-                arms.observed.push(vec![one]);
-            }
-        }
+/// In what the arms differ, and what weakens the comparison.
+fn differing(compared: &Compared, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    for row in &compared.differences {
+        let value = |(arm, value): (&ArmView, &String)| {
+            format!("{} {}", arm.arm, if value.is_empty() { "unknown" } else { value })
+        };
+        let values: Vec<String> = compared.arms.iter().zip(&row.values).map(value).collect();
+        lines.extend(hang(&format!("  {}:", row.what), Paint::Dim, &values.join("; "), style));
+    }
+    let head = match lines.is_empty() {
+        true => "differs: nothing of what is recorded",
+        false => "differs:",
     };
-    for one in observed {
-        if one.columns().iter().any(|(name, _)| name == factor) {
-            put(one.column(factor), one);
+    lines.insert(0, paint(head, Paint::Plain, style));
+    for one in &compared.despite {
+        lines.extend(hang("not alike:", Paint::Warn, &one.detail, style));
+    }
+    for one in &compared.unmatched {
+        lines.extend(hang("left out:", Paint::Dim, one, style));
+    }
+    // Each arm is set against several, and has the same quantities at several places.
+    let mut told = BTreeSet::new();
+    for one in compared.rows.iter().flat_map(|row| &row.left_out).filter(|one| told.insert(*one)) {
+        lines.extend(hang("left out:", Paint::Warn, one, style));
+    }
+    if compared.in_turn {
+        let text = "the arms were measured one after the other: a drift of the machine would look like a difference; \
+                    in one interleaved run --by has none";
+        lines.extend(hang("note:", Paint::Warn, text, style));
+    }
+    lines
+}
+
+/// The table of verdicts.
+fn verdicts(compared: &Compared, style: Style) -> Vec<String> {
+    let rows = &compared.rows;
+    let column = |head: &str, of: &dyn Fn(&Row) -> String| TextColumn {
+        name: head.into(),
+        cells: rows.iter().map(of).collect(),
+        ..TextColumn::default()
+    };
+    let middle = |figures: &Option<Figures>, row: &Row| {
+        figures.as_ref().map_or_else(|| "-".into(), |found| row.measure.text(found.median))
+    };
+    let many = compared.arms.len() > 2;
+    let p = if rows.len() > 1 { "p (Holm)" } else { "p" };
+    let mut columns = vec![TextColumn { left: true, ..column("median of repeats", &name) }];
+    if many {
+        columns.push(TextColumn { left: true, ..column("arm", &|row| row.arm.clone()) });
+    }
+    let (base, arm) =
+        (compared.arms.first().map_or("", |arm| &arm.arm), compared.arms.get(1).map_or("", |arm| &arm.arm));
+    columns.extend([
+        column("repeats", &repeats).spare(2),
+        column(base, &|row| middle(&row.a, row)).spare(1),
+        column(if many { "arm" } else { arm }, &|row| middle(&row.b, row)).spare(1),
+        column(if many { "times base" } else { "ratio" }, &|row| estimate(row).unwrap_or_else(|| "-".into())),
+        column("95 % interval", &|row| interval(row).unwrap_or_else(|| "-".into())),
+        column(p, &|row| row.p_holm.map_or_else(|| "-".into(), p_text)),
+        TextColumn { left: true, ..column("verdict", &|row| word(&row.verdict).0.to_owned()) },
+    ]);
+    table::render(columns, style)
+}
+
+/// Why what is undecided is, and what stands beside the verdicts that decide.
+fn reasons(compared: &Compared, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    for row in compared.rows.iter().filter(|row| row.decides) {
+        let name = if compared.arms.len() > 2 { format!("{}, {}", name(row), row.arm) } else { name(row) };
+        if let Verdict::Undecided { reason } = &row.verdict {
+            lines.extend(hang("undecided:", Paint::Warn, &format!("{name}: {reason}"), style));
+        }
+        let Some(found) = &row.comparison else { continue };
+        if found.repeats == (1, 1) {
             continue;
         }
-        // A label tells series of one cell apart: each level is a repeat of its own quantities.
-        let mut levels: Vec<String> =
-            one.quantities.iter().filter_map(|quantity| quantity.labels.get(factor).cloned()).collect();
-        levels.sort();
-        levels.dedup();
-        for level in levels {
-            let mut part = one.clone();
-            part.quantities.retain_mut(|quantity| quantity.labels.remove(factor).as_ref() == Some(&level));
-            put(level, part);
-        }
+        let shape = found.anderson_darling.map(|test| format!("; shapes (Anderson-Darling) p {}", p_text(test.p.p)));
+        let text = format!(
+            "{name}: Mann-Whitney U {} of {}, {} of {}; Cliff's delta {:.2}; permutation of means p {}{}",
+            words::trimmed(found.mann_whitney.u_a),
+            row.base,
+            words::trimmed(found.mann_whitney.u_b),
+            row.arm,
+            found.cliffs_delta,
+            p_text(found.permutation.p),
+            shape.unwrap_or_default()
+        );
+        lines.extend(hang("beside it:", Paint::Dim, &text, style));
     }
-    if let [level] = arms.names.as_slice() {
-        return Err(format!("all that was measured has the {factor} `{level}`: it takes two levels to compare"));
-    }
-    if arms.names.is_empty() {
-        return Err(format!("nothing measured has a `{factor}`: it is an axis, an option of the probe or a label"));
-    }
-    if let Some(base) = base {
-        let Some(at) = arms.names.iter().position(|name| name == base) else {
-            return Err(format!("no {factor} is called `{base}`: there are {}", arms.names.join(", ")));
-        };
-        // The others stay in the order of the plan.
-        if let (Some(names), Some(observed)) = (arms.names.get_mut(..=at), arms.observed.get_mut(..=at)) {
-            names.rotate_right(1);
-            observed.rotate_right(1);
-        }
-    }
-    Ok(arms)
+    lines
 }
 
-/// Compares every further arm with the first.
-///
-/// # Errors
-/// The arms are unlike, or have nothing in common: all reasons, to be printed.
-pub fn of(arms: &Arms, asked: &Asked) -> Result<Compared, String> {
-    let factor = arms.factor.as_deref();
-    let Groups { all, unlike } = grouping::groups(&arms.names, &arms.observed, factor);
-    let complete: Vec<_> =
-        all.iter().filter(|group| group.arms.iter().filter(|arm| !arm.is_empty()).count() > 1).collect();
-    let unmatched = all.iter().filter_map(|group| missing(group, &arms.names)).collect();
-    let foreign = grouping::is_foreign(&arms.observed);
-    let each = complete.iter().filter(|_| !foreign);
-    let each = each.flat_map(|group| alike::unlike(group, &arms.names, factor, asked.load_margin));
-    let despite = permitted(unlike.into_iter().chain(each), &asked.despite)?;
-    let rows = rows::of(&complete, &arms.names, asked)?;
-    let taken: Vec<Vec<&Observed>> = (0..arms.names.len())
-        .map(|arm| complete.iter().filter_map(|group| group.arms.get(arm)).flatten().copied().collect())
+fn last_word(compared: &Compared, style: Style) -> Vec<String> {
+    let deciding = || compared.rows.iter().filter(|row| row.decides);
+    let worse = if compared.metric.higher_is_worse() { "higher" } else { "lower" };
+    let bad: Vec<String> = deciding()
+        .filter(|row| word(&row.verdict).0 == worse)
+        .map(|row| format!("{} in {}", name(row), row.arm))
         .collect();
-    let worse = |verdict: &Verdict| match verdict {
-        Verdict::Lower if !asked.metric.higher_is_worse() => Verdict::Higher,
-        Verdict::Higher if !asked.metric.higher_is_worse() => Verdict::Lower,
-        other => other.clone(),
+    let open = deciding().filter(|row| matches!(row.verdict, Verdict::Undecided { .. })).count() as u64;
+    let (label, tone, text) = match compared.outcome {
+        Outcome::Worse => ("worse:", Paint::Bad, format!("{worse}: {}", bad.join("; "))),
+        Outcome::Undecided => {
+            let all = words::many(deciding().count() as u64, "comparison");
+            ("undecided:", Paint::Warn, format!("{} of {all}, and none is {worse}", words::count(open)))
+        }
+        Outcome::NotWorse => ("not worse:", Paint::Good, format!("nothing that decides is {worse}")),
     };
-    let deciding: Vec<Verdict> = rows.iter().filter(|row| row.decides).map(|row| worse(&row.verdict)).collect();
-    Ok(Compared {
-        metric: asked.metric.clone(),
-        level: LEVEL,
-        margin: asked.margin,
-        by: arms.factor.clone(),
-        arms: arms.names.iter().zip(&arms.observed).map(|(name, arm)| ArmView::of(name, arm)).collect(),
-        differences: differences::of(&taken).into_iter().filter(|one| factor != Some(one.what.as_str())).collect(),
-        despite,
-        in_turn: in_turn(&arms.observed),
-        unmatched,
-        rows,
-        outcome: outcome(deciding.iter()),
-    })
+    hang(label, tone, &text, style)
 }
 
-/// A place that some arm lacks: `wakeup (busy): not in b`.
-fn missing(group: &grouping::Group, names: &[String]) -> Option<String> {
-    let lacking: Vec<&str> =
-        group.arms.iter().zip(names).filter(|(arm, _)| arm.is_empty()).map(|(_, name)| name.as_str()).collect();
-    let place = group.place_text();
-    let place = if place.is_empty() { String::new() } else { format!(" ({place})") };
-    (!lacking.is_empty()).then(|| format!("{}{place}: not in {}", group.probe, lacking.join(", ")))
+/// `a  RUN (10 cells)`; a level of one run needs no more than its name.
+fn of_arm(arm: &ArmView, style: Style) -> Vec<String> {
+    let cells = words::many(arm.cells as u64, "cell");
+    hang(&format!("{}:", arm.arm), Paint::Plain, &format!("{cells} of {}", arm.runs.join(", ")), style)
 }
 
-/// Whether arms are of different runs, all of the one before all of the other.
-fn in_turn(arms: &[Vec<Observed>]) -> bool {
-    let mut spans: Vec<(&str, &str)> = arms
-        .iter()
-        .filter_map(|arm| {
-            let times = || arm.iter().map(|one| one.started.as_str());
-            Some((times().min()?, times().max()?))
-        })
-        .collect();
-    spans.sort_unstable();
-    spans.len() > 1 && spans.windows(2).all(|pair| matches!(pair, [(_, end), (start, _)] if end < start))
+/// `wakeup latency, busy`, with its labels.
+pub fn name(row: &Row) -> String {
+    let quantity = format!("{} {}", row.probe, row.quantity.replace('_', " "));
+    let parts = [quantity, words::labels(&row.labels), row.place.clone()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-impl ArmView {
-    fn of(name: &str, observed: &[Observed]) -> Self {
-        let mut runs: Vec<String> = Vec::new();
-        for one in observed {
-            if !runs.contains(&one.run) {
-                runs.push(one.run.clone());
-            }
-        }
-        Self { arm: name.to_owned(), runs, cells: observed.len() }
+fn repeats(row: &Row) -> String {
+    let count = |figures: &Option<Figures>| figures.as_ref().map_or(0, |found| found.count);
+    match (count(&row.a), count(&row.b)) {
+        (a, b) if a == b => a.to_string(),
+        (a, b) => format!("{a}, {b}"),
     }
+}
+
+/// A ratio, or a difference with its sign.
+fn amount(row: &Row, scale: Scale, value: f64) -> String {
+    match scale {
+        Scale::Ratio => number(value),
+        Scale::Difference if value > 0.0 => format!("+{}", row.measure.text(value)),
+        Scale::Difference => row.measure.text(value),
+    }
+}
+
+fn estimate(row: &Row) -> Option<String> {
+    let found = row.comparison.as_ref()?;
+    Some(amount(row, found.question.scale, found.estimate.value))
+}
+
+fn interval(row: &Row) -> Option<String> {
+    let found = row.comparison.as_ref()?;
+    between(found.estimate.interval, |value| amount(row, found.question.scale, value))
+}
+
+/// The shift function as a table.
+fn shifted(row: &Row, style: Style) -> Vec<String> {
+    let unit = Measure::In(row.samples_in.clone());
+    let column = |head: &str, of: &dyn Fn(&Shift) -> String| TextColumn {
+        name: head.into(),
+        cells: row.shift.iter().map(of).collect(),
+        ..TextColumn::default()
+    };
+    let title = format!("{}: all samples of {} beside those of {}", name(row), row.arm, row.base);
+    let ratio = |shift: &Shift| match shift.ratio {
+        Some(ratio) => number(ratio),
+        None => unit.text(shift.difference as f64),
+    };
+    let band = |shift: &Shift| {
+        let of_ratio = shift.ratio.and(shift.ratio_band).and_then(|band| between(Some(band), number));
+        let of_difference = || between(shift.band.map(|(a, b)| (a as f64, b as f64)), |value| unit.text(value));
+        of_ratio.or_else(of_difference).unwrap_or_else(|| "too few repeats".into())
+    };
+    let mut lines = vec![paint(&title, Paint::Dim, style)];
+    lines.extend(table::render(
+        vec![
+            TextColumn { left: true, ..column("quantile", &|shift| quantile(shift.p)) },
+            column(&row.base, &|shift| unit.text(shift.a as f64)),
+            column(&row.arm, &|shift| unit.text(shift.b as f64)),
+            column("ratio", &ratio),
+            column("95 % band", &band),
+        ],
+        style,
+    ));
+    lines
+}
+
+/// `p99.9`.
+fn quantile(p: f64) -> String {
+    Statistic::Quantile(p).to_string()
 }

@@ -6,7 +6,8 @@ use super::{
     state::State,
     text::{self, Names},
 };
-use crate::{judge::verdict_wording, judged::JudgedRun, span::plain};
+use crate::judged::JudgedRun;
+use latido_judge::{span::plain, verdict_wording};
 
 /// One test.
 #[derive(Clone, Debug, PartialEq, Eq)]

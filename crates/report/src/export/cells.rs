@@ -1,7 +1,8 @@
 //! The cells of the runs as every format looks at them: named, with their series, and with what became of each.
 
 use super::{format::Exported, naming, state::State, units};
-use crate::{judge::judgement::CellJudgement, judged::JudgedRun};
+use crate::judged::JudgedRun;
+use latido_judge::judgement::CellJudgement;
 use latido_model::{
     plan::expect::NS,
     record::{self, Record, Series, Summary},

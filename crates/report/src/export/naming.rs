@@ -2,7 +2,7 @@
 //! order of a run nor a plan that grew changes them.
 
 use super::text;
-use crate::judge::title;
+use latido_judge::title;
 use latido_model::{
     cell::{Axis, Cell, IMPORTED, Item, LOCAL, RUNNING, Scheduling},
     plan::scheduling::DEFAULT,

@@ -1,6 +1,6 @@
 //! The one table of what latido's states are called in each format. Nothing but a pass may look like one.
 
-use crate::judge::{
+use latido_judge::{
     judgement::{CellJudgement, ExpectJudgement},
     outcome::Outcome,
     reason::Reason,

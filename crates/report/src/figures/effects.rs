@@ -5,11 +5,11 @@ use super::{
     ratios::{self, Ratio},
     svg::Drawing,
 };
-use crate::{
+use crate::tree::{Curve, Datum, Head, Section, Sheet};
+use latido_judge::{
     factors::{self, Factors, Valued, fit},
-    judge::repeat::Repeat,
     observed::columns,
-    tree::{Curve, Datum, Head, Section, Sheet},
+    repeat::Repeat,
 };
 use latido_statistics::factorial::{Effect, Effects};
 
@@ -115,7 +115,8 @@ pub(super) fn sheet(of: &str, fitted: &Result<Effects, String>) -> Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{judge::configuration::Configuration, sample, tree::sections};
+    use crate::{sample, tree::sections};
+    use latido_judge::configuration::Configuration;
 
     /// A configuration under a kernel and a load whose repeats have these maxima, in us.
     fn cell(kernel: &str, load: &str, maxima: &[i64]) -> Configuration {

@@ -5,10 +5,8 @@ use super::{
     frame::{Frame, WIDTH},
     svg::{Anchor, Svg},
 };
-use crate::{
-    late::{self, Spikes, Worst},
-    words,
-};
+use crate::words;
+use latido_judge::late::{self, Spikes, Worst};
 use std::collections::BTreeMap;
 
 /// So many causes have a marker; others share the next one.
@@ -73,7 +71,7 @@ fn value(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::late::{Asked, Causes};
+    use latido_judge::late::{Asked, Causes};
     use latido_trace::{
         events::Class,
         explain::{Begins, Cause, Explained, Slice, Window},

@@ -1,10 +1,8 @@
 //! A small timeline: what each CPU did while something was late.
 
 use super::svg::{escape, number, text_width};
-use crate::{
-    late::{Lane, Worst},
-    words,
-};
+use crate::words;
+use latido_judge::late::{Lane, Worst};
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 1160.0;

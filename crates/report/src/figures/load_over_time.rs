@@ -9,10 +9,10 @@ use super::{
     timeline::{OverTime, Slice, end, filled, grid, usual},
 };
 use crate::{
-    judge::{configuration::Configuration, load_course::course},
     tree::{Datum, Head, Section, Sheet},
     words,
 };
+use latido_judge::{configuration::Configuration, load_course::course};
 use latido_model::record::LoadRecord;
 use std::collections::BTreeSet;
 

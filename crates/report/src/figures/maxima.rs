@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn the_number_of_runs_is_said() {
         let mut all = calls::mutex(&["idle", "busy"]);
-        let said = |all: &[crate::judge::configuration::Configuration]| {
+        let said = |all: &[latido_judge::configuration::Configuration]| {
             let sections = sections(all);
             runs(&chapters(&sections)[0])
         };

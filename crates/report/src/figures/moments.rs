@@ -9,10 +9,10 @@ use super::{
     thin::{line_scale, range, seen},
 };
 use crate::{
-    statistics::moments::Moments,
     tree::{CallRow, Chapter, Curve, Datum, Head, Section, Sheet},
     words::Unit,
 };
+use latido_judge::statistics::moments::Moments;
 
 /// The list entry.
 pub const FIGURE: Overview = Overview {

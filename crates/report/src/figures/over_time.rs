@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn parts_of_a_cell_are_told_apart() {
         let mut all = sample::configurations(1);
-        let about = |all: &[crate::judge::configuration::Configuration]| (FIGURE.about)(&sections(all)[0]);
+        let about = |all: &[latido_judge::configuration::Configuration]| (FIGURE.about)(&sections(all)[0]);
         assert!(!about(&all).contains("Upright") && !draw(&sections(&all)[0]).inline().contains("part 2"));
         all[0].repeats[0].parts =
             vec!["part 1 of 2: 20.0 s, interrupted".into(), "part 2 of 2: 40.0 s, complete".into()];

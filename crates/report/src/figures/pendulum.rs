@@ -8,10 +8,10 @@ use super::{
     thin::{Envelope, range},
 };
 use crate::{
-    judge::repeat::Track,
     tree::{Chapter, Curve, Datum, Head, SHOWN, Section, Sheet},
     words::{self, Unit, Units},
 };
+use latido_judge::repeat::Track;
 use latido_model::quantity::Quantity;
 
 /// The list entry.

@@ -2,11 +2,11 @@
 
 use super::{effects, svg::Drawing};
 use crate::{
-    factors::{self, Valued, fit::fit, split::product},
     study::{PublishedColumn, PublishedRow},
     tree::Sheet,
     words,
 };
+use latido_judge::factors::{self, Valued, fit::fit, split::product};
 
 /// The effects in one printed quantity.
 #[derive(Debug)]

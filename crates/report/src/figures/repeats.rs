@@ -7,10 +7,10 @@ use super::{
     svg::{Anchor, Drawing, Svg, fit},
 };
 use crate::{
-    statistics::median,
     tables::spread::{maxima, sheet},
     tree::{Curve, Head, Section, Sheet},
 };
+use latido_judge::statistics::median;
 
 /// The list entry.
 pub const FIGURE: Chart = Chart {
@@ -77,10 +77,10 @@ fn draw(section: &Section) -> Drawing {
 mod tests {
     use super::*;
     use crate::{
-        judge::configuration::Configuration,
         sample,
         tree::{Datum, sections},
     };
+    use latido_judge::configuration::Configuration;
 
     /// Three repeats with these maxima as one configuration.
     fn repeated(label: &str, maxima: [i64; 3]) -> Configuration {

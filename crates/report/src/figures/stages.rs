@@ -6,10 +6,10 @@ use super::{
     svg::{Anchor, Drawing, NAME_SIZE, Svg, apart, text_width},
 };
 use crate::{
-    chains::{Chain, Chains, STAGES, Shown},
     tree::{Datum, Head, Sheet},
     words::Unit,
 };
+use latido_judge::chains::{Chain, Chains, STAGES, Shown};
 
 /// Over the figure.
 pub const TITLE: &str = "From the event to the task: the median and the worst event";

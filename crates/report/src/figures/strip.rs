@@ -4,7 +4,7 @@ use super::{
     axis::AxisScale,
     svg::{Anchor, Pen, Svg, apart, escape, number},
 };
-use crate::judge::measured::Pair;
+use latido_judge::measured::Pair;
 
 const SIZE: (f64, f64) = (300.0, 30.0);
 /// Where the marks are; the names stand behind.
@@ -53,7 +53,7 @@ pub fn of(pair: &Pair) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::measured::{Compared, Ruling};
+    use latido_judge::measured::{Compared, Ruling};
 
     fn pair(own: Vec<f64>, other: Vec<f64>) -> Pair {
         let side = |name: &str, all: &[f64]| Compared { name: name.into(), amount: None, repeats: all.len() };

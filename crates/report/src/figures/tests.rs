@@ -15,7 +15,7 @@ fn attributes(svg: &str) -> Vec<&str> {
     names.iter().flat_map(|name| svg.match_indices(name).map(|(at, _)| value(at))).collect()
 }
 
-fn check(configurations: &[crate::judge::configuration::Configuration]) -> Result<(), TestCaseError> {
+fn check(configurations: &[latido_judge::configuration::Configuration]) -> Result<(), TestCaseError> {
     let sections = sections(configurations);
     for section in &sections {
         for figure in FIGURES {

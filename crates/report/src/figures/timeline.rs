@@ -126,7 +126,8 @@ impl OverTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{judge::configuration::Configuration, sample, tree::sections};
+    use crate::{sample, tree::sections};
+    use latido_judge::configuration::Configuration;
 
     #[test]
     fn thinning_keeps_maxima_and_counts() {

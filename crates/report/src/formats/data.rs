@@ -1,7 +1,6 @@
 //! The data of a report: what its figures show, as compact JSON. A page has it inside, to download.
 
 use crate::{
-    extremes::tail::Answer,
     figures::{
         self, points,
         timeline::{self, end, timeline, usual},
@@ -13,6 +12,7 @@ use crate::{
     },
 };
 use anyhow::{Context, Result};
+use latido_judge::extremes::tail::Answer;
 use latido_model::record::QUANTILES;
 use serde_json::{Value, json};
 

@@ -1,11 +1,12 @@
 //! `latido run --json`: one document with the run, its judgement and every record.
 
-use crate::{
-    extremes::{Extremes, Seen},
-    judge::{configuration::Configurations, judgement::Judgement},
-    tree::{Named, Section, sections},
-};
+use crate::tree::{Named, Section, sections};
 use anyhow::Result;
+use latido_judge::{
+    configuration::Configurations,
+    extremes::{Extremes, Seen},
+    judgement::Judgement,
+};
 use latido_model::{
     clean,
     record::Record,
@@ -109,7 +110,7 @@ fn parts(cell: &StoredCell) -> impl Iterator<Item = PartDocument<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::judging::of_run;
+    use latido_judge::judging::of_run;
     use latido_model::sample::{Fixture, cell, quiet, under};
 
     #[test]

@@ -75,10 +75,10 @@ mod tests {
     use super::*;
     use crate::{
         formats::FORMATS,
-        judge::configuration::Configuration,
         sample::{self, SampleRun},
         tree::Report,
     };
+    use latido_judge::configuration::Configuration;
 
     fn summary(all: &[Configuration]) -> String {
         tables::printed(&Report::new(&SampleRun::of(all).input(all), FORMATS), table).unwrap()

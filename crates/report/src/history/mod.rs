@@ -1,217 +1,249 @@
-//! A figure of stored runs over time: a series for each quantity in each place, where its level changed, and what else did.
+//! Histories as a terminal draws them: a line for each run, a rule where the level changed, and what changed with it.
 
 mod figures;
-#[cfg(test)]
-mod tests;
-mod text;
+
+pub use figures::figures;
 
 use crate::{
-    numbers::{
-        Kind, Scale,
-        history::{self, History, Outcome, Point},
-    },
-    observed::{
-        Figure, Measure, Metric, Observed, Quantity, Unlike, alike,
-        differences::{self, Difference},
-        grouping::{self, Group, Groups},
-        taken::{is_continuous, nothing, quantities, taken},
-        unlike::permitted,
-    },
-    statistics::median,
+    numbers::{history as of_values, number, p_text},
+    terminal::{Paint, Style, hang, paint},
+    words,
 };
-use latido_statistics::two::{holm, verdict::LEVEL};
-use serde::{Serialize, Serializer};
-use std::collections::BTreeMap;
+use latido_judge::{
+    history::{Histories, Series},
+    numbers::history::Outcome,
+};
+use latido_model::clean;
+use latido_statistics::change::SEGMENT;
 
-/// What is asked.
-#[derive(Clone, Debug)]
-pub struct Asked {
-    /// Which figure, and which quantity decides.
-    pub metric: Metric,
-    /// Although runs are unlike in these.
-    pub despite: Vec<Unlike>,
-    /// How far the rates of loads may be apart, .25 for 25 %.
-    pub load_margin: f64,
-}
+/// The most runs that are drawn: the newest.
+const DRAWN: usize = 60;
+/// With more series than this, those without a change are told in a line.
+const WHOLE: usize = 4;
 
-/// Stored runs over time.
-#[derive(Debug, Serialize)]
-pub struct Histories {
-    /// `max`, `wakeup.latency.p99.9`.
-    #[serde(serialize_with = "metric_as_text")]
-    pub metric: Metric,
-    /// The runs in order of time.
-    pub runs: Vec<String>,
-    /// In what runs are unlike, and were taken all the same.
-    pub despite: Vec<String>,
-    /// Runs that give no value of some series, with the reason.
-    pub left_out: Vec<String>,
-    /// Each quantity in each place.
-    pub series: Vec<Series>,
-    /// What the newest changes of the deciding series say together.
-    pub outcome: Outcome,
-}
-
-/// A quantity in a place over time.
-#[derive(Debug, Serialize)]
-pub struct Series {
-    /// The probe.
-    pub probe: String,
-    /// Its quantity.
-    pub quantity: String,
-    /// What tells it from others of the quantity.
-    pub labels: BTreeMap<String, String>,
-    /// In what the place differs from others of the probe; empty where there is one.
-    pub place: String,
-    /// Whether the exit status goes by it.
-    pub decides: bool,
-    /// `ns`, `share`, `per hour`.
-    #[serde(rename = "measure", serialize_with = "name_of")]
-    pub measure: Measure,
-    /// A value for each run.
-    pub points: Vec<Night>,
-    /// What was found.
-    #[serde(flatten)]
-    pub found: History,
-    /// The p of its newest change after Holm, among all series that decide; `null` without a change.
-    pub p_holm: Option<f64>,
-    /// In what the runs on both sides of each change differ.
-    pub differences: Vec<Vec<Difference>>,
-}
-
-/// The value of one run.
-#[derive(Debug, Serialize)]
-pub struct Night {
-    /// The run.
-    pub run: String,
-    /// When it began.
-    pub started: String,
-    /// The median of its repeats, or the rate of all.
-    pub value: f64,
-    /// Of how many.
-    pub repeats: u64,
-}
-
-fn metric_as_text<S: Serializer>(metric: &Metric, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(metric)
-}
-
-fn name_of<S: Serializer>(measure: &Measure, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(measure.name())
-}
-
-/// The histories of runs, each with its repeats, in order of time.
-///
-/// # Errors
-/// The runs are unlike, or nothing in them is what was asked for.
-pub fn of(runs: &[Vec<Observed>], asked: &Asked) -> Result<Histories, String> {
-    let names: Vec<String> =
-        runs.iter().map(|run| run.first().map(|one| one.run.clone()).unwrap_or_default()).collect();
-    let Groups { all, unlike } = grouping::groups(&names, runs, None);
-    let each = all.iter().flat_map(|group| alike::unlike(group, &names, None, asked.load_margin));
-    let despite = permitted(unlike.into_iter().chain(each), &asked.despite)?;
-    let (mut series, mut left_out) = (Vec::new(), Vec::new());
-    for group in &all {
-        for quantity in quantities(group, &asked.metric) {
-            series.extend(one(group, &names, quantity, asked, &mut left_out)?);
+/// What a person is shown.
+pub fn text(histories: &Histories, style: Style) -> String {
+    let head = format!("{} over {}", histories.metric, words::many(histories.runs.len() as u64, "run"));
+    let mut lines = vec![paint(&head, Paint::Bold, style)];
+    for one in &histories.despite {
+        lines.extend(hang("not alike:", Paint::Warn, one, style));
+    }
+    for one in &histories.left_out {
+        lines.extend(hang("left out:", Paint::Warn, one, style));
+    }
+    for one in &histories.series {
+        lines.push(String::new());
+        lines.push(paint(&title(one), Paint::Plain, style));
+        if one.decides && (histories.series.len() <= WHOLE || !one.found.changes.is_empty()) {
+            lines.extend(drawn(one, style));
         }
+        lines.extend(changes(one, style));
     }
-    if !series.iter().any(|one: &Series| one.decides) {
-        return Err(nothing(&all.iter().collect::<Vec<_>>(), &asked.metric));
-    }
-    settle(&mut series);
-    left_out.dedup();
-    let outcome = outcome(&series);
-    let despite = despite.into_iter().map(|one| one.detail).collect();
-    Ok(Histories { metric: asked.metric.clone(), runs: names, despite, left_out, series, outcome })
+    lines.push(String::new());
+    lines.extend(last_word(histories, style));
+    lines.join("\n") + "\n"
 }
 
-/// One quantity in one place.
-fn one(
-    group: &Group,
-    names: &[String],
-    quantity: &Quantity,
-    asked: &Asked,
-    left_out: &mut Vec<String>,
-) -> Result<Option<Series>, String> {
-    let mut nights: Vec<(Night, &Vec<&Observed>)> = Vec::new();
-    for (name, arm) in names.iter().zip(&group.arms).filter(|(_, arm)| !arm.is_empty()) {
-        let taken = taken(arm, quantity);
-        left_out.extend(taken.left_out().into_iter().map(|why| format!("{name}: {why}")));
-        let Some(value) = pooled(&taken.figures()) else { continue };
-        let started = arm.first().map(|one| one.started.clone()).unwrap_or_default();
-        nights.push((Night { run: name.clone(), started, value, repeats: taken.repeats.len() as u64 }, arm));
-    }
-    if nights.is_empty() {
-        return Ok(None);
-    }
-    let points: Vec<Point> =
-        nights.iter().map(|(night, _)| Point { label: night.run.clone(), value: night.value }).collect();
-    let scale = if points.iter().all(|point| point.value > 0.0) { Scale::Ratio } else { Scale::Difference };
-    let measure = Measure::of(asked.metric.statistic, &quantity.unit, is_continuous(group, quantity));
-    let kind = if measure.name() == "ns" { Kind::Ns } else { Kind::AsGiven };
-    let found = history::of(&points, scale, kind).map_err(|refusal| refusal.to_string())?;
-    let between = |index: usize| {
-        let sides = index.checked_sub(1).and_then(|before| Some([nights.get(before)?, nights.get(index)?]));
-        let sides = sides.map(|sides| sides.map(|(_, arm)| (*arm).clone())).unwrap_or_default();
-        differences::of(&sides)
+/// How far the search reaches.
+fn reach(histories: &Histories) -> String {
+    let last = histories.runs.last().map_or("RUN", |run| run.as_str());
+    format!(
+        "; a change takes {SEGMENT} runs, and none of the newest {} stands out (to test {last} alone: --against last:10)",
+        SEGMENT - 1
+    )
+}
+
+fn last_word(histories: &Histories, style: Style) -> Vec<String> {
+    let deciding: Vec<&Series> = histories.series.iter().filter(|one| one.decides).collect();
+    let of = |outcome: Outcome| {
+        let named = deciding.iter().filter(|one| one.outcome() == outcome).map(|one| name(one));
+        named.collect::<Vec<_>>().join("; ")
     };
-    let differences = found.changes.iter().map(|change| between(change.index)).collect();
-    Ok(Some(Series {
-        probe: group.probe.clone(),
-        quantity: quantity.name.clone(),
-        labels: quantity.labels.clone(),
-        place: group.place_text(),
-        decides: asked.metric.decides(&group.probe, &quantity.name),
-        measure,
-        points: nights.into_iter().map(|(night, _)| night).collect(),
-        found,
-        p_holm: None,
-        differences,
-    }))
-}
-
-/// The median of the repeats of a run; of counts the rate of all.
-fn pooled(figures: &[Figure]) -> Option<f64> {
-    let counts = figures.iter().map(|figure| match figure {
-        Figure::Count { count, exposure } => Some((*count as f64, *exposure)),
-        Figure::Value(_) => None,
-    });
-    if let Some(counts) = counts.collect::<Option<Vec<_>>>().filter(|counts| !counts.is_empty()) {
-        let sum = |of: fn(&(f64, f64)) -> f64| counts.iter().map(of).sum::<f64>();
-        return Some(sum(|one| one.0) / sum(|one| one.1));
-    }
-    let values: Vec<f64> = figures.iter().map(|figure| figure.value()).collect();
-    (!values.is_empty()).then(|| median(&values))
-}
-
-/// Several series find a change by chance more often than one: the newest change of each has the p that Holm leaves it.
-fn settle(series: &mut [Series]) {
-    let mut deciding: Vec<&mut Series> = series.iter_mut().filter(|one| one.decides).collect();
-    let p: Vec<f64> = deciding.iter().map(|one| one.found.changes.last().map_or(1.0, |change| change.p)).collect();
-    for (one, p) in deciding.iter_mut().zip(holm(&p)) {
-        one.p_holm = one.found.changes.last().map(|_| p);
-    }
-}
-
-/// What the series that decide say together: worse before undecided.
-fn outcome(series: &[Series]) -> Outcome {
-    let each = || series.iter().filter(|one| one.decides).map(Series::outcome);
-    if each().any(|one| one == Outcome::Worse) {
-        Outcome::Worse
-    } else if each().any(|one| one == Outcome::Undecided) {
-        Outcome::Undecided
-    } else {
-        Outcome::NotWorse
-    }
-}
-
-impl Series {
-    /// What its newest change says; one that the others make doubtful leaves it open.
-    pub fn outcome(&self) -> Outcome {
-        match self.found.outcome {
-            Outcome::Worse if self.p_holm.is_some_and(|p| p > LEVEL) => Outcome::Undecided,
-            outcome => outcome,
+    let (label, tone, text) = match histories.outcome {
+        Outcome::Worse => {
+            let drifts = deciding.iter().all(|one| one.outcome() != Outcome::Worse || one.found.drift.is_some());
+            let what = if drifts { "values rise steadily" } else { "the newest change is one for the worse" };
+            ("worse:", Paint::Bad, format!("{what}: {}", of(Outcome::Worse)))
         }
+        Outcome::Undecided => ("undecided:", Paint::Warn, of(Outcome::Undecided)),
+        Outcome::NotWorse if deciding.iter().all(|one| one.found.changes.is_empty()) => {
+            ("not worse:", Paint::Good, format!("no change of level was found{}", reach(histories)))
+        }
+        Outcome::NotWorse => {
+            ("not worse:", Paint::Good, format!("the newest change is none for the worse{}", reach(histories)))
+        }
+    };
+    hang(label, tone, &text, style)
+}
+
+/// `wakeup latency, busy`.
+pub fn name(series: &Series) -> String {
+    let quantity = format!("{} {}", series.probe, series.quantity.replace('_', " "));
+    let parts = [quantity, words::labels(&series.labels), series.place.clone()];
+    let all = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+    clean::line(&all).into_owned()
+}
+
+fn title(series: &Series) -> String {
+    let repeats = || series.points.iter().map(|night| night.repeats);
+    let of = match (repeats().min(), repeats().max()) {
+        (Some(1), Some(1)) | (None, _) | (_, None) => String::new(),
+        (Some(a), Some(b)) if a == b => format!(", each the middle of {a} repeats"),
+        (Some(a), Some(b)) => format!(", each the middle of {a} to {b} repeats"),
+    };
+    format!("{}: {}{of}", name(series), words::many(series.points.len() as u64, "value"))
+}
+
+/// A line for each run: its name, its value, and a mark where that lies between the smallest and the largest.
+fn drawn(series: &Series, style: Style) -> Vec<String> {
+    let earlier = series.points.len().saturating_sub(DRAWN);
+    let shown = series.points.get(earlier..).unwrap_or_default();
+    let extreme = |pick: fn(f64, f64) -> f64| series.points.iter().map(|one| one.value).reduce(pick).unwrap_or(0.0);
+    let (low, high) = (extreme(f64::min), extreme(f64::max));
+    let share = |value: f64| match high - low {
+        span if span <= 0.0 => 0.0,
+        // Ratios are what is looked for.
+        _ if low > 0.0 => (value / low).ln() / (high / low).ln(),
+        span => (value - low) / span,
+    };
+    let texts: Vec<String> = shown.iter().map(|one| series.measure.text(one.value)).collect();
+    let width = |all: &mut dyn Iterator<Item = &str>| all.map(|text| text.chars().count()).max().unwrap_or(0);
+    let name = width(&mut shown.iter().map(|one| one.run.as_str()));
+    let value = width(&mut texts.iter().map(String::as_str));
+    let room = style.width.saturating_sub(name + value + 6).clamp(8, 60);
+    let mut lines = Vec::new();
+    if earlier > 0 {
+        lines.push(paint(&format!("  {} earlier", words::many(earlier as u64, "run")), Paint::Dim, style));
+    }
+    for (at, (one, text)) in shown.iter().zip(&texts).enumerate() {
+        if series.found.changes.iter().any(|change| change.index == at + earlier) {
+            lines.push(paint(&format!("  {}", "-".repeat(name + value + room + 3)), Paint::Warn, style));
+        }
+        let place = (share(one.value) * (room - 1) as f64).round() as usize;
+        let run = paint(&format!("{:<name$}", one.run), Paint::Dim, style);
+        lines.push(format!("  {run}  {text:>value$} |{}*", " ".repeat(place.min(room - 1))));
+    }
+    lines
+}
+
+fn changes(series: &Series, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (change, differences) in series.found.changes.iter().zip(&series.differences) {
+        let by = match change.ratio {
+            Some(ratio) => format!("{} times as much", number(ratio)),
+            None if change.difference < 0.0 => format!("{} less", series.measure.text(-change.difference)),
+            None => format!("{} more", series.measure.text(change.difference)),
+        };
+        let text =
+            format!("between {} and {}: {by} from then on (p {})", change.after, change.before, p_text(change.p));
+        let tone = if change.difference > 0.0 { Paint::Bad } else { Paint::Good };
+        lines.extend(hang("change:", tone, &text, style));
+        let told = |one: &latido_judge::observed::differences::Difference| {
+            let value = |at: usize| one.values.get(at).filter(|value| !value.is_empty()).map_or("unknown", |v| v);
+            format!("{} from {} to {}", one.what, value(0), value(1))
+        };
+        let text = match differences.is_empty() {
+            true => "nothing of what is recorded".into(),
+            false => differences.iter().map(told).collect::<Vec<_>>().join("; "),
+        };
+        lines.extend(hang("  differs there:", Paint::Dim, &text, style));
+    }
+    if series.decides && series.found.changes.is_empty() {
+        let drift = || of_values::drifts(&series.found, "run", |value| series.measure.text(value));
+        let text = series.found.refused.clone().or_else(drift);
+        let text = text.unwrap_or_else(|| "no change of level was found".into());
+        lines.extend(hang("  ", Paint::Dim, &text, style));
+    }
+    if series.decides && !series.found.changes.is_empty() {
+        let drift = of_values::drifts(&series.found, "run", |value| series.measure.text(value));
+        lines.extend(drift.iter().flat_map(|text| hang("drift:", Paint::Warn, text, style)));
+    }
+    if let Some(text) = of_values::doubt(&series.found).filter(|_| series.decides) {
+        lines.extend(hang("note:", Paint::Dim, &text, style));
+    }
+    if series.decides && series.found.refused.is_none() && series.found.outcome == Outcome::Undecided {
+        lines.extend(hang("undecided:", Paint::Warn, &of_values::newest_stand_out(&series.found, "run"), style));
+    }
+    if series.decides && series.found.outcome != series.outcome() {
+        let p = series.p_holm.map(p_text).unwrap_or_default();
+        let text = format!("among all series that decide the newest change may be chance (p {p} after Holm)");
+        lines.extend(hang("undecided:", Paint::Warn, &text, style));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::Style;
+    use latido_judge::{
+        history::{Asked, of},
+        observed::{Observed, Wanted, of_run},
+    };
+    use latido_model::{
+        plan::Statistic,
+        sample::{Fixture, cell},
+    };
+
+    /// Runs of one cell each with these maxima, us.
+    fn histories(maxima: &[i64], change: impl Fn(&mut Observed)) -> Histories {
+        let night = |(number, max): (usize, &i64)| {
+            let samples = (0..500).map(|k| 2_000 + k % 7).chain([max * 1_000]).collect();
+            let fixture = Fixture::new(vec![(cell(), vec![samples])]);
+            let wanted = Wanted { statistic: Statistic::Max, samples: false };
+            let mut all = of_run(&fixture.run, wanted, &fixture, &mut Vec::new()).unwrap();
+            all.iter_mut().for_each(|one| one.run = format!("night {number}"));
+            all.iter_mut().for_each(&change);
+            all
+        };
+        let nights: Vec<Vec<Observed>> = maxima.iter().enumerate().map(night).collect();
+        let asked = Asked { metric: "max".parse().unwrap(), despite: Vec::new(), load_margin: 0.25 };
+        of(&nights, &asked).unwrap()
+    }
+
+    fn shown(maxima: &[i64]) -> String {
+        text(&histories(maxima, |_| ()), Style { width: 200, color: false })
+    }
+
+    /// A series is a picture with a mark for each run and a line at the change, its data beside it.
+    #[test]
+    fn a_change_is_drawn() {
+        let maxima: Vec<i64> = (0..14).map(|n| if n < 8 { 100 } else { 150 } + n % 4).collect();
+        let figures = figures(&histories(&maxima, |_| ()));
+        let [(name, picture, table)] = figures.as_slice() else { panic!("{figures:?}") };
+        assert_eq!((name.as_str(), picture.body.matches("#m0").count()), ("history-wakeup latency", maxima.len()));
+        assert!(picture.body.contains(">night 8<") && picture.description.contains("between night 7 and night 8"));
+        assert_eq!(table.rows.len(), maxima.len());
+        let steady: Vec<i64> = (0..14).map(|n| 50 + n % 3).collect();
+        let steady = super::figures(&histories(&steady, |_| ()));
+        assert!(steady[0].1.description.contains("no change of level"), "{}", steady[0].1.description);
+    }
+
+    /// Names of a stranger's run begin no line of the terminal.
+    #[test]
+    fn a_hostile_name_is_one_line() {
+        let hostile = |one: &mut Observed| {
+            one.quantities.iter_mut().for_each(|of| of.labels = [("board\nok 1".to_owned(), "x\ty".to_owned())].into());
+        };
+        let text = text(&histories(&[100; 12], hostile), Style { width: 200, color: false });
+        assert!(
+            text.contains("\\u000aok 1") && !text.lines().any(|line| line.starts_with("ok 1")) && !text.contains('\t'),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_is_open_is_said() {
+        let high = |from: usize, maximum: i64| -> Vec<i64> {
+            (0..20).map(|n| if n < from { 100 + n as i64 % 7 } else { maximum }).collect()
+        };
+        let text = shown(&high(17, 300));
+        assert!(text.contains("the newest 3 runs cannot be judged yet: they lie above all runs before"), "{text}");
+        let mut calm = high(20, 0);
+        calm[9] = 900;
+        let text = shown(&calm);
+        assert!(text.contains("none of the newest 4 stands out") && text.contains("--against last:10"), "{text}");
+        let text = shown(&high(20, 0)[..9]);
+        assert!(text.contains("too few values in order of time: 9, and it takes 10"), "{text}");
     }
 }

@@ -1,11 +1,10 @@
 //! The sentence that decides: the worst sample, the limit, and what the number of samples supports.
 
 use crate::{
-    judge::unseen::Rarity,
-    span::unbroken,
     tree::{Curve, Section, percent},
     words::{self, round_value},
 };
+use latido_judge::{span::unbroken, unseen::Rarity};
 
 /// From this share on "one in" says too little: a half and a third would read alike.
 const OFTEN: f64 = 0.02;
@@ -69,7 +68,7 @@ mod tests {
     use super::*;
     use crate::{sample, tree::sections};
 
-    fn say(configuration: crate::judge::configuration::Configuration) -> String {
+    fn say(configuration: latido_judge::configuration::Configuration) -> String {
         let all = [configuration];
         let sections = sections(&all);
         deciding(&sections[0], &sections[0].series[0]).replace(['\u{202f}', '\u{a0}'], " ")

@@ -3,14 +3,14 @@
 use super::card_text;
 use crate::{
     input::ReportInput,
-    judge::{
-        configuration::Configuration,
-        finding::{Finding, Grade},
-        judgement::{CellJudgement, SeriesJudgement},
-    },
-    span::unbroken,
     tree::{Chapter, Curve, Section, emulated},
     words::{self, Said, Tone, round_value},
+};
+use latido_judge::{
+    configuration::Configuration,
+    finding::{Finding, Grade},
+    judgement::{CellJudgement, SeriesJudgement},
+    span::unbroken,
 };
 use latido_model::verdict::Verdict;
 
@@ -247,7 +247,7 @@ mod tests {
         tree::{chapters, sections},
     };
 
-    fn of(configurations: &[crate::judge::configuration::Configuration], change: impl Fn(&mut ReportInput)) -> Cards {
+    fn of(configurations: &[latido_judge::configuration::Configuration], change: impl Fn(&mut ReportInput)) -> Cards {
         let judged = SampleRun::of(configurations);
         let mut input = judged.input(configurations);
         change(&mut input);

@@ -1,10 +1,8 @@
 //! The environment: what all configurations share, and what tells them apart.
 
 use super::stand_ins;
-use crate::{
-    judge::configuration::Configuration,
-    words::{self, NOT_MEASURED},
-};
+use crate::words::{self, NOT_MEASURED};
+use latido_judge::configuration::Configuration;
 use latido_model::{
     cell::{Item, Level},
     written,

@@ -1,12 +1,11 @@
 //! The pieces of a section: tables, the same to be copied, figures with their forms, the legend.
 
 use crate::{
-    chains::Chains,
     figures::{Chart, Overview, printed_effects::PrintedEffects, stages, svg::Drawing},
-    judge::configuration::Configuration,
     tree::{Chapter, Curve, Datum, Format, Section, Sheet, TableForm},
     words,
 };
+use latido_judge::{chains::Chains, configuration::Configuration};
 
 /// A section as the template reads it.
 pub struct SectionView {

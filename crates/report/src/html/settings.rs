@@ -1,10 +1,8 @@
 //! The settings that were changed, knob by knob, and what else ran on the measured CPUs under each.
 
 use super::environment::item;
-use crate::{
-    judge::configuration::Configuration,
-    words::{self, NOT_MEASURED},
-};
+use crate::words::{self, NOT_MEASURED};
+use latido_judge::configuration::Configuration;
 use latido_model::record::{Foreign, Interrupt, TuningRecord};
 
 /// A level of the axis `tuning` as it was in force.

@@ -4,10 +4,10 @@
 use super::parts::SheetView;
 use crate::{
     figures::{incidents, lanes},
-    late::{OfCell, Piece, Spikes, Worst},
     tables::causes,
     words,
 };
+use latido_judge::late::{OfCell, Piece, Spikes, Worst};
 
 /// Of so many the timeline and the events are on the page; bars there are of so many. The causes count all of them.
 const DETAILED: usize = 40;
@@ -121,7 +121,7 @@ impl WorstView {
     pub fn of(worst: &Worst) -> Self {
         let line =
             |(since, cpu, text): &(i64, u32, String)| format!("{:>+12.3} µs  CPU {cpu:<3} {text}", *since as f64 / 1e3);
-        let step = |step: &crate::late::Step| {
+        let step = |step: &latido_judge::late::Step| {
             let sign = if step.since_ns < 0 { "−" } else { "+" };
             format!("{sign}{} {}", value(step.since_ns.unsigned_abs()), step.what)
         };

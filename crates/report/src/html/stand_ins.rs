@@ -1,7 +1,7 @@
 //! What stood in for something else while it was measured: the loopback for a wire, an emulator or a virtual machine for
 //! hardware.
 
-use crate::judge::configuration::Configuration;
+use latido_judge::configuration::Configuration;
 use latido_model::{
     cell::{Item, RUNNING},
     machine::{Emulated, Layer},

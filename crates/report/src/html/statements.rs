@@ -4,17 +4,17 @@ use super::stand_ins;
 use crate::{
     figures::strip,
     input::{ReportInput, RunPart},
-    judge::{
-        configuration::Configuration,
-        judgement::{ExpectJudgement, SeriesJudgement},
-        measured::Measured,
-        outcome::Outcome,
-        verdict_wording,
-    },
-    span::unbroken,
     study::Conclusion,
     tree::{Report, Section},
     words::{self, Said},
+};
+use latido_judge::{
+    configuration::Configuration,
+    judgement::{ExpectJudgement, SeriesJudgement},
+    measured::Measured,
+    outcome::Outcome,
+    span::unbroken,
+    verdict_wording,
 };
 
 /// A statement.

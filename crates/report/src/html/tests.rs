@@ -4,11 +4,11 @@ use super::*;
 use crate::{
     formats,
     input::ReportInput,
-    judge::{configuration::Configuration, outcome::Outcome},
     sample::{self, SampleRun, calls},
     study::{Conclusion, PublishedColumn, PublishedRow},
     tree::sections,
 };
+use latido_judge::{configuration::Configuration, outcome::Outcome};
 use latido_model::plan::Unjudged;
 
 fn report(configurations: &[Configuration]) -> String {

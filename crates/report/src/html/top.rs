@@ -6,12 +6,10 @@ use super::{
 };
 use crate::{
     input::ReportInput,
-    judge::{finding::Grade, unseen::Rarity},
-    span::unbroken,
-    statistics::seen::rarest_seen,
     tree::{Curve, Report, Section},
     words::{self, round_value},
 };
+use latido_judge::{finding::Grade, span::unbroken, statistics::seen::rarest_seen, unseen::Rarity};
 
 /// The four answers, each of a sentence or a few.
 pub struct Top {
@@ -163,7 +161,7 @@ fn sure<'s>(report: &Report, statements: impl Iterator<Item = &'s Statement<'s>>
             told.push(format!("In {some} of {measured} cells the measuring was disturbed: they decide nothing."))
         }
     }
-    if statements.into_iter().any(|one| one.said.word == words::outcome(crate::judge::outcome::Outcome::Undecided).word)
+    if statements.into_iter().any(|one| one.said.word == words::outcome(latido_judge::outcome::Outcome::Undecided).word)
     {
         told.push("What is undecided may be either: more repeats would tell.".into());
     }

@@ -1,14 +1,11 @@
 //! "Can these numbers be trusted?": the findings of all cells, grouped, the gravest first.
 
 use super::cards;
-use crate::{
-    input::ReportInput,
-    judge::{
-        finding::{Finding, Grade},
-        reason::Reason,
-    },
+use crate::{input::ReportInput, words};
+use latido_judge::{
+    finding::{Finding, Grade},
+    reason::Reason,
     span::{joined, unbroken},
-    words,
 };
 use latido_model::verdict::Verdict;
 use std::collections::BTreeSet;

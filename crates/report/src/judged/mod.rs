@@ -5,19 +5,17 @@ mod study;
 
 pub use merged::merged;
 
-use crate::{
+use crate::input::{Declared, ReportInput, RunPart};
+use anyhow::Result;
+use latido_judge::{
     chains::{self, Chains},
-    input::{Declared, ReportInput, RunPart},
-    judge::{
-        configuration::{Configurations, configurations},
-        decide,
-        judgement::Judgement,
-        judging,
-    },
+    configuration::{Configurations, configurations},
+    decide,
+    judgement::Judgement,
+    judging,
     late::{self, OfCell, TraceSource},
     maxima::{self, Maxima},
 };
-use anyhow::Result;
 use latido_model::run::{Run, SeriesSource, StoredCell};
 
 /// A run read and judged: all that any output needs.

@@ -1,11 +1,8 @@
 //! What a report says of a study beside its own figures: source, conclusions, what was not measured, printed numbers.
 
 use super::JudgedRun;
-use crate::{
-    judge::verdict_wording,
-    span::plain,
-    study::{Conclusion, NotMeasured, PublishedColumn, PublishedRow, StudyPart},
-};
+use crate::study::{Conclusion, NotMeasured, PublishedColumn, PublishedRow, StudyPart};
+use latido_judge::{span::plain, verdict_wording};
 use latido_model::{
     cell::{Axis, RUNNING},
     plan::{Plan, expect::is_of_series},

@@ -1,27 +1,19 @@
-//! The statistics for numbers that latido did not measure: one run, several arms, a history, factors. Each is a plain struct
-//! that is written as JSON whole, and as text.
+//! What crate `judge` finds in numbers that latido did not measure, as text and as JSON.
 
 pub mod compare;
 pub mod effects;
 pub mod history;
 pub mod one;
 
-pub use latido_statistics::{
-    factorial::Observation,
-    two::{Question, Scale},
-};
-
-use crate::words;
 pub use crate::words::number;
+pub use latido_judge::numbers::{Kind, Observation, Question, Scale};
+
 use anyhow::Result;
 use latido_model::clean;
 use serde::Serialize;
 
 /// The version of the documents; raised when a key changes its meaning, not when one is added.
 pub const SCHEMA: u32 = 1;
-
-/// The confidence of every interval but those that name another.
-const CONFIDENCE: f64 = 0.95;
 
 /// The document, indented, with a line end. What is not finite is `null`.
 ///
@@ -37,26 +29,6 @@ pub fn document<T: Serialize>(found: &T) -> Result<String> {
     Ok(clean::text(&serde_json::to_string_pretty(&Document { schema: SCHEMA, found })?).into_owned() + "\n")
 }
 
-/// How values are written: with the unit that suits them where they are times, else as they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Times, in ns.
-    Ns,
-    /// Numbers of any kind, as they were given.
-    AsGiven,
-}
-
-impl Kind {
-    /// A value with its unit.
-    fn text(self, value: f64) -> String {
-        match self {
-            Self::Ns => words::value(value, "ns").replace('\u{a0}', " "),
-            Self::AsGiven => number(value),
-        }
-    }
-}
-
 /// A p as it is printed: never 0.
 pub fn p_text(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".into() } else { format!("{p:.4}") }
@@ -65,11 +37,6 @@ pub fn p_text(p: f64) -> String {
 /// What lies between two limits: `8.80 to 9.41`.
 pub fn between(interval: Option<(f64, f64)>, text: impl Fn(f64) -> String) -> Option<String> {
     interval.map(|(low, high)| format!("{} to {}", text(low), text(high)))
-}
-
-/// Limits that are numbers.
-fn finite(interval: Option<(f64, f64)>) -> Option<(f64, f64)> {
-    interval.filter(|(low, high)| low.is_finite() && high.is_finite())
 }
 
 #[cfg(test)]

@@ -1,131 +1,179 @@
-//! One run: quantiles with their intervals, how often a limit is exceeded, what the time was enough to see, the tail.
+//! One run as text.
 
-mod text;
-
-use super::CONFIDENCE;
-use crate::extremes::{
-    Seen,
-    limit::{Above, Limit},
-    tail,
+use crate::{
+    terminal::{Paint, Style, hang, paint, table},
+    words::{self, Unit},
 };
-use latido_statistics::{Refusal, moments::Moments, quantile, tail::Peak};
-use serde::Serialize;
+use latido_judge::{
+    extremes::{limit::Limit, seen::chance, tail},
+    numbers::one::{One, Quantile},
+};
+use latido_statistics::tail::gate::{Decision, Verdict};
+use table::TextColumn;
 
-/// The quantiles that are told.
-const QUANTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
+/// From this design effect on latido says what the limits of quantiles rest on. Below it they are at most twice as wide as those of
+/// independent values.
+const CROWDED: f64 = 4.0;
 
-/// What is asked of one run.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Question {
-    /// From one sample to the next, ns; what is per hour or takes days needs it.
-    pub interval_ns: Option<u64>,
-    /// Samples above this, ns, are counted.
-    pub limit_ns: Option<i64>,
-    /// The tail above how many of the largest samples; a fiftieth where it is not said.
-    pub tail: Option<u64>,
+/// What a person is shown.
+pub fn text(one: &One, name: &str, style: Style) -> String {
+    let typical = one.quantiles.first().map_or(0.0, |median| median.quantile.value as f64);
+    let unit = Unit::fitting("ns", [typical.abs()].into_iter());
+    let of = |value: f64| format!("{} {}", unit.text(value), unit.name);
+    let mut lines = vec![paint(&title(one, name), Paint::Bold, style)];
+    let sd = one.sd.map_or_else(|| "sd: one value has none".into(), |sd| format!("sd {}", of(sd)));
+    let (min, mean, max) = (of(one.min as f64), of(one.mean), of(one.max as f64));
+    lines.push(format!("min {min}, mean {mean}, {sd}, max {max}"));
+    lines.push(String::new());
+    lines.extend(table::render(quantile_columns(one, &unit), style));
+    if let Some(text) = crowds(one) {
+        lines.extend(hang("limits:", Paint::Warn, &text, style));
+    }
+    lines.push(String::new());
+    if let Some(limit) = &one.limit {
+        lines.extend(limit_lines(limit, style));
+    }
+    lines.extend(hang("maximum:", Paint::Dim, &beside_the_maximum(one, of(one.max as f64)), style));
+    lines.extend(tail_lines(&one.tail, &of, style));
+    lines.join("\n") + "\n"
 }
 
-/// One run.
-#[derive(Debug, Clone, Serialize)]
-pub struct One {
-    /// `ns`: of all values.
-    pub unit: &'static str,
-    /// Of all intervals.
-    pub confidence: f64,
-    /// How many samples there are.
-    pub count: u64,
-    /// The smallest sample, ns.
-    pub min: i64,
-    /// The mean, ns, of an exact sum.
-    pub mean: f64,
-    /// The standard deviation (n - 1), ns; none of one sample.
-    pub sd: Option<f64>,
-    /// The largest sample, ns.
-    pub max: i64,
-    /// From one sample to the next, ns, if known.
-    pub interval_ns: Option<u64>,
-    /// How long was measured, seconds, if known.
-    pub length_s: Option<f64>,
-    /// The quantiles.
-    pub quantiles: Vec<Quantile>,
-    /// How often the limit was exceeded, if one was named.
-    pub limit: Option<Limit>,
-    /// What the time was enough to see, if known.
-    pub seen: Option<Seen>,
-    /// How far the tail reaches.
-    pub tail: tail::Answer,
-}
-
-/// A quantile, and how many samples its upper limit takes.
-#[derive(Debug, Clone, Serialize)]
-pub struct Quantile {
-    /// The quantile with its ranks.
-    #[serde(flatten)]
-    pub quantile: quantile::Quantile,
-    /// How many samples there must be for an upper limit.
-    pub needed: Option<u64>,
-}
-
-/// The statistics of samples in order of time, ns.
-///
-/// # Errors
-/// There are none.
-pub fn of(samples: &[i64], question: &Question) -> Result<One, Refusal> {
-    let none = Refusal::TooSmall { of: "samples", needed: 1, given: 0 };
-    let mut sorted = samples.to_vec();
-    sorted.sort_unstable();
-    let (Some(min), Some(max)) = (sorted.first().copied(), sorted.last().copied()) else { return Err(none) };
-    let count = sorted.len() as u64;
-    let (mean, sd) = moments(samples, min);
-    let length_s = question.interval_ns.map(|interval| count as f64 * (interval as f64 / 1e9));
-    let of_quantile = |p: f64| -> Result<Quantile, Refusal> {
-        let quantile = quantile::quantile_of_series(samples, &sorted, p, CONFIDENCE)?;
-        let independent = quantile::needed(p, (1.0 - CONFIDENCE) / 2.0);
-        let needed = independent.map(|needed| (needed as f64 * quantile.design_effect).ceil() as u64);
-        Ok(Quantile { quantile, needed })
-    };
-    Ok(One {
-        unit: "ns",
-        confidence: CONFIDENCE,
-        count,
-        min,
-        mean,
-        sd,
-        max,
-        interval_ns: question.interval_ns,
-        length_s,
-        quantiles: QUANTILES.into_iter().map(of_quantile).collect::<Result<_, _>>()?,
-        limit: question.limit_ns.map(|limit| of_limit(samples, limit, length_s)).transpose()?,
-        seen: length_s.and_then(Seen::of),
-        tail: tail::of(samples, &sorted, question.tail, length_s),
+/// What the limits of quantiles rest on where values come in crowds.
+fn crowds(one: &One) -> Option<String> {
+    let worst =
+        one.quantiles.iter().map(|one| &one.quantile).max_by(|a, b| a.design_effect.total_cmp(&b.design_effect))?;
+    let own = words::trimmed(worst.p * 100.0);
+    let independent = words::count((one.count as f64 / worst.design_effect) as u64);
+    (worst.design_effect >= CROWDED).then(|| {
+        format!(
+            "values come in crowds: p{own} has the limits of {independent} independent values. Where the run holds fewer than ten \
+             stretches of a state of the system, they are too narrow"
+        )
     })
 }
 
-/// The mean and the standard deviation (n - 1) by exact sums of distances from one of the values, in integers: no offset
-/// costs a digit. Where the squares are too large even for 128 bits, running moments are as good as it gets.
-fn moments(samples: &[i64], from: i64) -> (f64, Option<f64>) {
-    let n = samples.len() as i128;
-    let distance = |value: &i64| i128::from(*value) - i128::from(from);
-    let sum: i128 = samples.iter().map(distance).sum();
-    let mean = from as f64 + sum as f64 / n as f64;
-    if n < 2 {
-        return (mean, None);
+fn title(one: &One, name: &str) -> String {
+    let count = words::many(one.count, "value");
+    match (one.interval_ns, one.length_s) {
+        (Some(interval), Some(length)) => {
+            let interval = latido_model::units::Ns(interval);
+            format!("{name}: {count}, one each {interval}: {}", words::roughly(length).replace('\u{a0}', " "))
+        }
+        _ => format!("{name}: {count}"),
     }
-    let squares = samples.iter().map(distance).try_fold(0_i128, |sum, d| sum.checked_add(d.checked_mul(d)?));
-    let exact = squares.and_then(|squares| n.checked_mul(squares)?.checked_sub(sum.checked_mul(sum)?));
-    let variance = exact.map_or_else(
-        || {
-            let mut running = Moments::default();
-            samples.iter().for_each(|sample| running.push(*sample));
-            running.variance() * (n as f64 / (n - 1) as f64)
-        },
-        |exact| exact as f64 / n as f64 / (n - 1) as f64,
-    );
-    (mean, Some(variance.max(0.0).sqrt()))
 }
 
-fn of_limit(samples: &[i64], limit: i64, length_s: Option<f64>) -> Result<Limit, Refusal> {
-    let indexed = (0..).zip(samples).filter(|(_, value)| **value > limit);
-    let peaks: Vec<Peak> = indexed.map(|(index, value)| Peak { index, value: *value }).collect();
-    Limit::of(limit, &Above { count: peaks.len() as u64, peaks: Some(peaks) }, samples.len() as u64, length_s)
+fn quantile_columns(run: &One, unit: &Unit) -> Vec<TextColumn> {
+    let each = |text: &dyn Fn(&Quantile) -> String| run.quantiles.iter().map(text).collect::<Vec<_>>();
+    let right = |name: &str, cells| TextColumn { name: name.into(), cells, ..TextColumn::default() };
+    let of = |value: i64| unit.text(value as f64);
+    let too_small = |one: &Quantile| match one.needed.filter(|needed| *needed > run.count) {
+        Some(needed) => format!("n too small ({})", words::count(needed)),
+        None => "n too small".into(),
+    };
+    let rank = |rank: Option<u64>| rank.map_or_else(|| "-".into(), |rank| rank.to_string());
+    vec![
+        TextColumn::text("quantile", each(&|one| format!("p{}", words::trimmed(one.quantile.p * 100.0)))),
+        right(&unit.name, each(&|one| of(one.quantile.value))),
+        right("at least", each(&|one| one.quantile.lower.map_or_else(|| "n too small".into(), of))),
+        right("at most", each(&|one| one.quantile.upper.map_or_else(|| too_small(one), of))),
+        right("rank", each(&|one| one.quantile.ranks.rank.to_string())).spare(1),
+        right("from", each(&|one| rank(one.quantile.ranks.lower))).spare(1),
+        right("to", each(&|one| rank(one.quantile.ranks.upper))).spare(1),
+    ]
+}
+
+fn beside_the_maximum(one: &One, max: String) -> String {
+    let roughly = |seconds| words::roughly(seconds).replace('\u{a0}', " ");
+    match (&one.seen, one.length_s) {
+        (Some(seen), Some(length)) => format!(
+            "{max}; a cause that strikes once a day was missed with probability {} in {}: to have seen it with 95 % \
+             takes {}",
+            chance(seen.missed_once_a_day),
+            roughly(length),
+            roughly(seen.needed_s)
+        ),
+        _ => {
+            format!("{max}; how rare a cause it can have seen is not known: --interval says how long was measured")
+        }
+    }
+}
+
+fn limit_lines(limit: &Limit, style: Style) -> Vec<String> {
+    let label = format!("above {}:", words::value(limit.limit as f64, "ns").replace('\u{a0}', " "));
+    let tone = if limit.samples.above > 0 { Paint::Warn } else { Paint::Good };
+    hang(&label, tone, &limit.sentence(), style)
+}
+
+fn tail_lines(answer: &tail::Answer, of: &impl Fn(f64) -> String, style: Style) -> Vec<String> {
+    let found = match answer {
+        tail::Answer::Refused { refused, .. } => return hang("tail:", Paint::Dim, &format!("none: {refused}"), style),
+        tail::Answer::Fitted(found) => found,
+    };
+    let open = |limit: Option<f64>| limit.map_or_else(|| "open".into(), |xi| format!("{xi:.3}"));
+    let fit = format!(
+        "{} above u = {}: xi = {:.3} ({} to {}), sigma = {}, log-likelihood {:.2}",
+        words::many(found.k, if found.k == found.exceedances { "value" } else { "burst" }),
+        of(found.u as f64),
+        found.xi.value,
+        open(found.xi.lower),
+        open(found.xi.upper),
+        of(found.sigma),
+        found.log_likelihood
+    );
+    let mut lines = hang("tail:", Paint::Dim, &fit, style);
+    let (tone, gate) = match found.gate.verdict {
+        Verdict::Accepted => (Paint::Good, "open: no test found more than one cause among the largest values"),
+        Verdict::IntervalCensored => (Paint::Good, "open: the values are in steps, and were fitted as bins"),
+        Verdict::Refused => (Paint::Warn, "shut: no levels are given"),
+    };
+    lines.extend(hang("gate:", tone, gate, style));
+    let decision = |decision| match decision {
+        Decision::Passed => "  passed",
+        Decision::Adapted => "  adapted",
+        Decision::Refused => "  refused",
+    };
+    let width = found.gate.tests.iter().map(|test| test.name.len()).max().unwrap_or(0);
+    for test in &found.gate.tests {
+        let tone = if test.decision == Decision::Refused { Paint::Bad } else { Paint::Dim };
+        let label = format!("{:<9} {:<width$} ", decision(test.decision), test.name);
+        lines.extend(hang(&label, tone, &test.reason, style));
+    }
+    if found.gate.verdict == Verdict::Refused {
+        return lines;
+    }
+    for level in &found.levels {
+        let text = match (&level.level, &level.refused) {
+            (Some(found), _) => {
+                let limit =
+                    |limit: Option<f64>| limit.filter(|limit| limit.is_finite()).map_or_else(|| "open".into(), of);
+                let (low, high) = (limit(found.lower), limit(found.upper));
+                format!("{} ({low} to {high}), under the causes observed", of(found.value))
+            }
+            (None, why) => format!("not given: {}", why.as_deref().unwrap_or("no reason")),
+        };
+        lines.extend(hang(&format!("{}:", level.once), Paint::Dim, &text, style));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text as said;
+    use crate::terminal::Style;
+    use latido_judge::numbers::one::{Question, of};
+
+    /// A system that stays in each of two states for a twentieth of the run: of 20,000 values few are independent.
+    #[test]
+    fn limits_say_how_many_independent_values_they_rest_on() {
+        let text = |state: &dyn Fn(i64) -> i64| {
+            // Multiples of a prime modulo another one look independent.
+            let values: Vec<i64> = (0..20_000).map(|at| 10_000 + at * 7_919 % 1_009 + state(at)).collect();
+            let found = of(&values, &Question { interval_ns: None, limit_ns: None, tail: None }).unwrap();
+            said(&found, "x", Style { width: 300, color: false })
+        };
+        let told = text(&|at| at / 1_000 % 2 * 8_000);
+        assert!(told.contains("values come in crowds: p") && told.contains("stretches of a state"), "{told}");
+        assert!(!text(&|_| 0).contains("values come in crowds"));
+    }
 }

@@ -1,7 +1,7 @@
 //! Made-up configurations of the probes with many quantities: calls timed one by one, series kept in order, a pendulum.
 
 use super::{cell, measurand, once, recorder::SampleRecorder};
-use crate::judge::{configuration::Configuration, repeat::RepeatQuantity};
+use latido_judge::{configuration::Configuration, repeat::RepeatQuantity};
 use latido_model::{
     cell::{Item, Scheduling},
     quantity::{Measurand, Quantity},

@@ -1,7 +1,8 @@
 //! A plan that declares tables and figures, over two made-up systems of a study and one that nobody measured.
 
 use super::of;
-use crate::{input::Declared, judge::configuration::Configuration};
+use crate::input::Declared;
+use latido_judge::configuration::Configuration;
 use latido_model::{
     cell::Axis,
     plan::{Figure, Kind, Layout, Over, Pick, Plan, Published, Statistic, Table},

@@ -4,18 +4,16 @@ pub mod calls;
 pub mod declared;
 mod recorder;
 
-use crate::{
-    input::{ReportInput, RunPart},
-    judge::{
-        configuration::Configuration,
-        finding::{Finding, Grade},
-        headline::{DecidingCell, Ground, Headline},
-        judgement::{CellJudgement, ExpectJudgement, Judgement, SeriesJudgement},
-        measured::{Amount, Decision, Dimension, Measured, Whose},
-        outcome::Outcome,
-        reason::{Reason, Worst},
-        repeat::{Pooled, Repeat, RepeatQuantity},
-    },
+use crate::input::{ReportInput, RunPart};
+use latido_judge::{
+    configuration::Configuration,
+    finding::{Finding, Grade},
+    headline::{DecidingCell, Ground, Headline},
+    judgement::{CellJudgement, ExpectJudgement, Judgement, SeriesJudgement},
+    measured::{Amount, Decision, Dimension, Measured, Whose},
+    outcome::Outcome,
+    reason::{Reason, Worst},
+    repeat::{Pooled, Repeat, RepeatQuantity},
 };
 use latido_model::{
     cell::{Cell, Conditions, Item, Level, Scheduling},

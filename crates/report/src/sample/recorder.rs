@@ -1,7 +1,7 @@
 //! From made-up samples to what a record and its files would have of them.
 
-use crate::judge::repeat::{Pooled, RepeatQuantity, Track};
 use hdrhistogram::Histogram;
+use latido_judge::repeat::{Pooled, RepeatQuantity, Track};
 use latido_model::{
     record::{BAND_EDGES, Band, Block, Class, QUANTILES, Sample, Slots, Summary},
     run::packed::Packed,
@@ -107,7 +107,7 @@ impl SampleRecorder {
             histogram: Packed::from_histogram(&self.histogram),
             elapsed_ns: self.count * PERIOD,
             negative: 0,
-            crowds: crate::judge::crowds::Crowds::default(),
+            crowds: latido_judge::crowds::Crowds::default(),
         };
         RepeatQuantity { pooled, tracks: self.tracks }
     }

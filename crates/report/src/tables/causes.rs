@@ -1,9 +1,7 @@
 //! What late samples were lost to, as a table.
 
-use crate::{
-    late::{CauseRow, Causes},
-    tree::{Datum, Head, Sheet},
-};
+use crate::tree::{Datum, Head, Sheet};
+use latido_judge::late::{CauseRow, Causes};
 
 /// A row for each cause, the one with the most time first.
 pub fn sheet(causes: &Causes) -> Sheet {

@@ -1,10 +1,10 @@
 //! How often the limit of a section's series is exceeded: by samples, and by bursts where they come in such.
 
 use crate::{
-    extremes::limit::Limit,
     tree::{Datum, Estimate, Head, Named, Section, Sheet, percent},
     words,
 };
+use latido_judge::extremes::limit::Limit;
 use latido_statistics::exceed::{Bounded, Exceedance};
 
 /// The table that a report shows; `None` where no limit judges.

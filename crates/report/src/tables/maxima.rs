@@ -1,10 +1,10 @@
 //! The longest of each second, as a table.
 
 use crate::{
-    maxima::{Longest, Maxima},
     tree::{Datum, Head, Sheet},
     words,
 };
+use latido_judge::maxima::{Longest, Maxima};
 
 /// So many are shown, the longest first; the file beside the record has all.
 const SHOWN: usize = 20;

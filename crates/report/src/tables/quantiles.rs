@@ -1,10 +1,10 @@
 //! The quantiles of a section with the limits between which the true ones lie.
 
 use crate::{
-    judge::repeat::Pooled,
     tables::summary::quantile_name,
     tree::{Curve, Datum, Estimate, Head, Section, Sheet},
 };
+use latido_judge::repeat::Pooled;
 use latido_model::{
     record::{QUANTILES, quantized::at_rank as at_rank_of_bins},
     summary::{Counted, Exact, at_rank},

@@ -1,9 +1,9 @@
 //! How the repeats of each configuration differ: the largest sample of each. What is pooled hides it.
 
-use crate::{
-    judge::repeat::{Pooled, Repeat},
+use crate::tree::{Curve, Datum, Head, Section, Sheet, worth};
+use latido_judge::{
+    repeat::{Pooled, Repeat},
     statistics::median,
-    tree::{Curve, Datum, Head, Section, Sheet, worth},
 };
 
 /// The largest sample of each repeat, in the order in which they were measured; empty where there is one repeat.

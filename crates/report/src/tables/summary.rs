@@ -1,10 +1,10 @@
 //! The summary table: a row for each configuration of a section, for each of a quantity, or for each thread of a cell.
 
 use crate::{
-    extremes::seen,
     tree::{Curve, Datum, Head, Section, Sheet, worth},
     words,
 };
+use latido_judge::extremes::seen;
 use latido_model::record::{self, Between, Bounds, QUANTILES, Slots, Summary};
 
 /// The quantiles of the table: those of every summary without p90, which says little of a tail.

@@ -1,10 +1,10 @@
 //! The tails of a section: what the largest samples of a series say of what is rarer than all of them.
 
 use crate::{
-    extremes::tail::{Answer, Fitted, Return},
     tree::{Datum, Estimate, Head, Named, Section, Sheet},
     words,
 };
+use latido_judge::extremes::tail::{Answer, Fitted, Return};
 
 /// The table that a report shows; `None` where nothing was sampled.
 pub fn sheet(section: &Section) -> Option<Sheet> {

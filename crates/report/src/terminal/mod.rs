@@ -2,7 +2,7 @@
 
 mod notes;
 mod show;
-mod spikes;
+pub mod spikes;
 mod statements;
 mod style;
 pub mod table;
@@ -12,20 +12,20 @@ pub use show::show;
 pub use style::{Paint, Style, fit, hang, paint, printable, printable_signals};
 
 use crate::{
-    chains::Chains,
     figures::stages,
-    judge::{
-        configuration::Configurations,
-        decide::{is_judged, word},
-        headline::Advice,
-        judgement::Judgement,
-        repeat::Pooled,
-    },
-    late::OfCell,
-    maxima::Maxima,
     tables::{declared, maxima, spread, summary::of_quantity},
     tree::{Datum, Report, Section, Sheet, declared::Lookup, sections},
     words,
+};
+use latido_judge::{
+    chains::Chains,
+    configuration::Configurations,
+    decide::{is_judged, word},
+    headline::Advice,
+    judgement::Judgement,
+    late::OfCell,
+    maxima::Maxima,
+    repeat::Pooled,
 };
 use latido_model::{
     explain::explainable,
@@ -94,7 +94,7 @@ fn result(
     }
     for one in beside.explained {
         match &one.found {
-            Ok(spikes) => lines.extend(spikes.brief(style)),
+            Ok(spikes) => lines.extend(spikes::brief(spikes, style)),
             Err(why) => lines.extend(hang("not explained:", Paint::Warn, &format!("cell {} {why}", one.number), style)),
         }
         lines.push(String::new());
@@ -237,7 +237,7 @@ fn support(found: &Configurations) -> Option<String> {
 pub fn rescue(records: &[&Record], style: Style) -> String {
     let mut lines = Vec::new();
     for record in records {
-        lines.push(paint(&crate::judge::title::title(&record.cell), Paint::Plain, style));
+        lines.push(paint(&latido_judge::title::title(&record.cell), Paint::Plain, style));
         lines.extend(show::threads(record, &Measurand::default(), style));
         for series in &record.series {
             let bands = series.decisive().bands;

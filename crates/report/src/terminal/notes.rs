@@ -1,7 +1,7 @@
 //! What to doubt in a result: alarms in full, then the notes, so few that they do not hide the table.
 
 use super::style::{Paint, Style, hang};
-use crate::judge::{finding::Grade, judgement::Judgement};
+use latido_judge::{finding::Grade, judgement::Judgement};
 use latido_model::{
     cpus::CpuSet,
     run::{Run, StoredCell},
@@ -102,7 +102,7 @@ fn grouped<'a>(judgement: &'a Judgement, grade: Grade) -> Vec<(&'a str, String)>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::judging::of_run;
+    use latido_judge::judging::of_run;
     use latido_model::sample::{Fixture, cell, quiet};
 
     /// The table must stay in sight, and what was not measured as asked must not be among what is only named.

@@ -7,17 +7,17 @@ use super::{
 };
 use crate::{
     input::Declared,
-    judge::{
-        configuration::Configurations,
-        judgement::{CellJudgement, Judgement},
-        load_course,
-        outcome::Outcome,
-        reason::Reason,
-        title::Titles,
-    },
     tables::summary,
     tree::{declared::Lookup, sections},
     words,
+};
+use latido_judge::{
+    configuration::Configurations,
+    judgement::{CellJudgement, Judgement},
+    load_course,
+    outcome::Outcome,
+    reason::Reason,
+    title::Titles,
 };
 use latido_model::{
     quantity::Measurand,

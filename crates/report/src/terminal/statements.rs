@@ -1,14 +1,12 @@
 //! What a run decides, sentence by sentence: a study's conclusions, then what the plan expects beside them.
 
 use super::{Paint, Style, hang, paint};
-use crate::{
-    judge::{
-        judgement::{ExpectJudgement, Judgement},
-        measured::Measured,
-        outcome::Outcome,
-        verdict_wording,
-    },
-    span, words,
+use crate::words;
+use latido_judge::{
+    judgement::{ExpectJudgement, Judgement},
+    measured::Measured,
+    outcome::Outcome,
+    span, verdict_wording,
 };
 
 /// From so many sentences of a study without figures on, those of one reason share a line. The page has each.

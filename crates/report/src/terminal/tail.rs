@@ -6,11 +6,11 @@ use super::{
     table,
 };
 use crate::{
-    extremes::tail::{Answer, Fitted, Return},
     tables::{quantiles, tail::place},
     tree::{Estimate, Named, Section},
     words,
 };
+use latido_judge::extremes::tail::{Answer, Fitted, Return};
 
 /// The table of quantiles, behind an empty line.
 pub(super) fn quantiles(section: &Section, style: Style) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Text as people see it.
 
 use super::*;
-use crate::judge::{
+use latido_judge::{
     configuration,
     judgement::ExpectJudgement,
     judging::of_run,

@@ -1,7 +1,7 @@
 //! What an analysis of a trace tells.
 
 use super::{Timeline, Told};
-use crate::late::Worst;
+use latido_judge::late::Worst;
 use latido_trace::accounts::Source;
 use serde::Serialize;
 

@@ -13,8 +13,8 @@ mod text_file;
 mod timeline;
 mod tracers;
 
-use crate::late::Worst;
 pub use analysis::{Analyses, Analysis, Kind, Lost, OfCpu, Row, Share, Stated, TaskRow};
+use latido_judge::late::Worst;
 use latido_trace::{
     bytes::Endian,
     calls::{self, Machine},

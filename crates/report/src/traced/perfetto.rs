@@ -1,7 +1,7 @@
 //! A trace for other viewers: the JSON format of Chrome's tracing, which ui.perfetto.dev opens (Trace Event Format).
 
 use super::{Analysis, Told};
-use crate::late::Piece;
+use latido_judge::late::Piece;
 use serde_json::{Value, json};
 
 impl Analysis {

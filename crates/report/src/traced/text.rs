@@ -2,7 +2,7 @@
 
 use super::{Analysis, Told};
 use crate::{
-    terminal::{Paint, Style, hang, paint, table},
+    terminal::{Paint, Style, hang, paint, spikes, table},
     words,
 };
 
@@ -26,7 +26,7 @@ impl Analysis {
                 Paint::Bold,
                 style,
             ));
-            lines.extend(self.worst.iter().flat_map(|worst| worst.line(style)));
+            lines.extend(self.worst.iter().flat_map(|worst| spikes::late(worst, style)));
             lines.extend(self.excerpt(style));
         }
         lines.join("\n") + "\n"

@@ -1,7 +1,7 @@
 //! Chapters: all that one probe measured, as rows of calls and columns of systems.
 
 use super::section::{Curve, Section};
-use crate::judge::{configuration::Configuration, differing::Differing, label};
+use latido_judge::{configuration::Configuration, differing::Differing, label};
 use latido_model::cell::Cell;
 
 /// All sections of a probe.

@@ -2,7 +2,8 @@
 //! study's printed number under ours.
 
 use super::{Curve, Report, Section};
-use crate::{input::Declared, judge::repeat::Pooled, words};
+use crate::{input::Declared, words};
+use latido_judge::repeat::Pooled;
 use latido_model::{
     cell::Axis,
     places,

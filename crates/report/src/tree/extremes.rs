@@ -1,9 +1,9 @@
 //! The extremes of a section's series, computed once for all formats that show them.
 
 use super::{Curve, Section};
-use crate::{
+use latido_judge::{
     extremes::{Extremes, Seen, seen},
-    judge::repeat::{Repeat, Track},
+    repeat::{Repeat, Track},
 };
 use latido_model::machine::Emulated;
 use std::cmp::Reverse;

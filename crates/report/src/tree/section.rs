@@ -1,12 +1,10 @@
 //! Sections: one per quantity of a probe and set of labels, with one series per configuration.
 
 use super::extremes::Named;
-use crate::{
-    judge::{
-        configuration::Configuration,
-        repeat::{Pooled, Track},
-    },
-    words,
+use crate::words;
+use latido_judge::{
+    configuration::Configuration,
+    repeat::{Pooled, Track},
 };
 use latido_model::{quantity::Quantity, record::Sample, run::packed::Packed, summary::Counted};
 use std::{cell::OnceCell, collections::BTreeMap};

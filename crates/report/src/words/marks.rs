@@ -1,6 +1,6 @@
 //! What a verdict is called and looks like, in every output the same.
 
-use crate::judge::{finding::Grade, outcome::Outcome};
+use latido_judge::{finding::Grade, outcome::Outcome};
 use latido_model::verdict::Verdict;
 
 /// How news is told: the class of a page, the colour of a terminal.

@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::World;
+use common::{World, stderr};
 use std::{fs, os::unix::process::ExitStatusExt};
 
 /// Two cells, each with a load of latido and one of a program's several processes, quick to run: the probe needs no permission,
@@ -80,4 +80,19 @@ fn supervisor_killed_at_every_step() {
 #[test]
 fn measuring_process_killed_at_every_step() {
     kill_at_every_point("measure");
+}
+
+/// A finished run asked to resume stays as it is.
+#[test]
+fn a_finished_run_keeps_its_verdict() {
+    let world = World::new();
+    let output = world.run(["run", "null", "--policy", "other", "--duration", "10ms", "--json"]);
+    common::json(&output, 0);
+    let meta = world.runs()[0].join("run.json");
+    let before = fs::read(&meta).unwrap();
+    let again = world.run(["run", "--resume", "last", "--json"]);
+    assert!(stderr(&again).contains("is finished"), "{}", stderr(&again));
+    let document = common::json(&again, 0);
+    assert_eq!(document["records"][0]["outcome"]["kind"], "complete", "it is shown as it is");
+    assert_eq!(fs::read(&meta).unwrap(), before, "run.json was rewritten");
 }

@@ -5,6 +5,7 @@ use crate::common;
 
 use common::{World, json};
 use latido::cli::known::CATALOGUE;
+use latido_judge::trust::CHECKS;
 use latido_model::{
     catalogue,
     cell::Item,
@@ -22,7 +23,6 @@ use latido_model::{
     sample,
     verdict::Verdict,
 };
-use latido_report::judge::trust::CHECKS;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -34,7 +34,6 @@ mod provenance;
 mod reach;
 mod readme;
 mod recipes;
-mod resume;
 mod sessions;
 mod stations;
 mod studies;

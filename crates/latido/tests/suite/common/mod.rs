@@ -1,6 +1,5 @@
 //! What the end-to-end tests share: the binary in a world of its own, and the list of what could not be tested.
 
-mod alone;
 pub mod attacker;
 pub mod behind;
 pub mod family;
@@ -25,7 +24,6 @@ mod turn;
 mod waiting;
 pub mod whole;
 
-pub use alone::Alone;
 pub use latido_model::needs::{Need, skip};
 pub use planted::Planted;
 use std::{
@@ -34,7 +32,7 @@ use std::{
     process::{Child, Command, Output, Stdio},
 };
 use tempfile::TempDir;
-pub use turn::Turn;
+pub use turn::{Alone, Turn};
 pub use waiting::{ended, meanwhile, settled, status, until};
 
 /// A store, a state directory and a working directory of a test's own. Every process started from here, and every

@@ -4,7 +4,7 @@
 //! changes the machine's settings has it alone, lends it to what it starts, and says for whom it waits.
 
 use latido_agent::journal::lock::{Claim, Holder, Patience, Use};
-use std::{cell::Cell, io::Write, time::Duration};
+use std::{cell::Cell, fs::File, io::Write, time::Duration};
 
 thread_local! {
     /// How many turns this thread has, and whether one of them is alone.
@@ -63,5 +63,23 @@ fn tell(name: &str, wanted: Use, holder: &str) {
     if !holder.strip_prefix(&own).is_some_and(|rest| rest.starts_with([',', ' '])) {
         #[expect(clippy::disallowed_methods, reason = "the name of a test is the suite's own")]
         let _ = writeln!(std::io::stderr(), "{name} {what} for {holder}");
+    }
+}
+
+/// One at a time among all tests of a user, each a process of its own: held until it is dropped; the kernel lets go of it when the process ends.
+pub struct Alone {
+    _file: File,
+}
+
+impl Alone {
+    /// Waits until no other test has this lock.
+    pub fn of(name: &str) -> Self {
+        let user = rustix::process::geteuid().as_raw();
+        let path = std::env::temp_dir().join(format!("latido-tests-{user}-{name}.lock"));
+        // A lock is of an open file: two tests of one process keep each other away, too.
+        let file = File::options().create(true).append(true).open(&path);
+        let file = file.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        Self { _file: file }
     }
 }

@@ -1,8 +1,12 @@
 //! Machines with kernels of their own, reached over ssh: one boot for each kernel serves all that needs it, since a boot takes as
 //! long as the rest.
 
-use super::{guest, guest_isolated, guest_stamps, guest_tracers};
-use crate::common::{Need, far::Far, skip};
+use super::{guest, guest_isolated, guest_tracers};
+use crate::common::{
+    Need,
+    far::{Borrowed, Far},
+    skip,
+};
 
 /// A machine with these options of `scripts/guest`, or nothing, which is noted.
 fn machine(what: &str, options: &[&str]) -> Option<Far> {
@@ -30,7 +34,7 @@ fn a_preempt_rt_machine_is_measured_and_left_as_it_was() {
     let Some(far) = machine("a PREEMPT_RT guest over ssh", &options) else { return };
     is_known_as_preempt_rt(&far);
     guest_tracers::give_samples_and_all_is_as_it_was(&far);
-    guest_stamps::are_removed_however_it_ends(&far);
+    stamps_are_removed_however_it_ends(&far);
     far.world.nothing_left("after a PREEMPT_RT guest");
 }
 
@@ -45,4 +49,25 @@ fn is_known_as_preempt_rt(far: &Far) {
     let points = document["points"].as_array().unwrap();
     let severity = |name: &str| points.iter().find(|point| point["check"] == name).unwrap()["severity"].clone();
     assert_eq!((severity("preemption model"), severity("memory compaction")), ("ok".into(), "ok".into()));
+}
+
+/// What is borrowed of a machine for stamps: events at functions, traces, and the priority of threads of an interrupt.
+const BORROWED: &str =
+    "cat /sys/kernel/tracing/kprobe_events /sys/kernel/tracing/dynamic_events; ls /sys/kernel/tracing/instances";
+
+/// The event at the handler is the whole machine's: it is gone after success, Ctrl-C, SIGKILL of the host, and after SIGKILL of
+/// everybody there with the next latido. Somebody else's event stays.
+fn stamps_are_removed_however_it_ends(far: &Far) {
+    far.there("echo 'p:mine/other hpet_interrupt' >> /sys/kernel/tracing/kprobe_events");
+    let before = far.there(BORROWED);
+    assert!(before.contains("mine/other"), "{before}");
+    let (record, said) = far.measured(&["interrupt", "source=hpet", "rate=20", "events=20"]);
+    assert_eq!(far.there(BORROWED), before, "after a run: {said}");
+    assert_eq!(record["quality"]["stamps"]["handler"]["symbol"], "hpet_interrupt", "{record}");
+    let borrowed = Borrowed {
+        shown_by: BORROWED,
+        run: &["run", "interrupt", "source=hpet", "rate=20", "irq_prio=70", "-d", "10m", "--no-report"],
+        is_borrowed: |now| now.contains("hpet_interrupt") && now.lines().any(|line| line.starts_with("latido-")),
+    };
+    far.gives_back_however_it_ends(&borrowed, &before);
 }

@@ -82,7 +82,7 @@ fn nothing_but_a_pass_looks_like_one() {
 #[test]
 fn without_a_limit_nothing_passes_but_trust() {
     let fixture = Fixture::new(vec![(probing("gap"), vec![vec![25, 31, 1_250]])]);
-    let judged = crate::judge::judging::of_run(&fixture.run, &fixture);
+    let judged = latido_judge::judging::of_run(&fixture.run, &fixture);
     assert_eq!(state::State::of_cell(&judged.cells[0], false), state::State::Measured);
     let (_, text) = texts("quick").into_iter().find(|(name, _)| *name == "prometheus").unwrap();
     assert!(text.contains("probe=\"gap\",verdict=\"measured\"} 1"), "{text}");

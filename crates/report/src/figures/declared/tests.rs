@@ -2,10 +2,10 @@ use super::*;
 use crate::{
     formats::FORMATS,
     input::ReportInput,
-    judge::configuration::Configuration,
     sample::{self, SampleRun, declared},
     tree::Report,
 };
+use latido_judge::configuration::Configuration;
 use latido_model::{plan::Plan, units::Ns};
 
 fn drawn(all: &[Configuration], figure: Figure) -> DeclaredFigure {

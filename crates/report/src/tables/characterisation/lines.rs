@@ -2,11 +2,11 @@
 
 use super::{Call, CallFigures};
 use crate::{
-    statistics::pool,
     study::{PublishedColumn, PublishedRow},
     tree::{CallRow, Chapter, Curve, Datum, Section},
     words::{self, Unit, in_ns},
 };
+use latido_judge::statistics::pool;
 use latido_model::{
     plan::{Distribution, Statistic},
     record::Summary,

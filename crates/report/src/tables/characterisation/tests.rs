@@ -4,11 +4,11 @@ use super::*;
 use crate::{
     formats::FORMATS,
     input::ReportInput,
-    judge::configuration::Configuration,
     sample::{self, SampleRun, calls},
     study::{NotMeasured, PublishedColumn, PublishedRow},
     tree::{TableForm, chapters, sections},
 };
+use latido_judge::configuration::Configuration;
 use latido_model::{
     plan::{Distribution, Statistic},
     record::Slots,

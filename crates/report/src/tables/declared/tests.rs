@@ -2,10 +2,10 @@ use super::*;
 use crate::{
     formats::FORMATS,
     input::ReportInput,
-    judge::configuration::Configuration,
     sample::{SampleRun, declared},
     tree::Report,
 };
+use latido_judge::configuration::Configuration;
 use latido_model::plan::Plan;
 
 fn with<T>(all: &[Configuration], plan: &Plan, then: impl Fn(&Report) -> T) -> T {

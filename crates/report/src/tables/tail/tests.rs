@@ -1,9 +1,9 @@
 use super::*;
 use crate::{
-    judge::configuration::Configuration,
     sample,
     tree::{Section, sections},
 };
+use latido_judge::configuration::Configuration;
 
 fn fitting(all: &[Configuration]) -> Vec<Section<'_>> {
     sections(all)

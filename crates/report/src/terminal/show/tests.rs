@@ -1,7 +1,7 @@
 //! That nothing of a run is left out.
 
 use super::*;
-use crate::judge::{configuration, judging};
+use latido_judge::{configuration, judging};
 use latido_model::cell::Item;
 use latido_model::{
     record::{Change, LoadRecord, Skip, Slots, TuningRecord},

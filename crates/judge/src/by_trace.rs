@@ -1,0 +1,270 @@
+//! A failure, held against the trace that was recorded meanwhile: the trace decides whether other programs made it.
+
+use crate::late::{self, Spikes, TraceSource, Worst};
+use latido_model::{
+    record::{Evidence, TaskOwner},
+    run::{SeriesSource, Shown, StoredCell},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the trace of a cell shows of the samples above its limit. Nothing where there is no trace, or it cannot be read: what was
+/// counted second by second then stands.
+pub fn shown(cell: &StoredCell, series: &dyn SeriesSource, traces: &dyn TraceSource) -> Shown {
+    let Some((record, limit)) = cell.record().zip(cell.cell.conditions.limit) else { return Shown::default() };
+    if record.quality.trace.is_none() {
+        return Shown::default();
+    }
+    match late::of_cell(cell, 1, series, traces) {
+        Ok(Ok(spikes)) => {
+            let shown = shown_by(&spikes, &record.quality, limit.0, !record.cell.load.items.is_empty());
+            // Beside a thread that shares its time any program may run: none of them is foreign.
+            Shown { foreign: shown.foreign && !record.cell.scheduling.shares_time(), ..shown }
+        }
+        _ => Shown::default(),
+    }
+}
+
+fn shown_by(spikes: &Spikes, evidence: &Evidence, limit_ns: u64, has_loads: bool) -> Shown {
+    let known: Vec<&Worst> = spikes.spikes.iter().filter(|one| one.covered && !one.lost && one.ns > limit_ns).collect();
+    let ran = |one: &Worst, of: &[Whose]| -> u64 {
+        let theirs = one.ran.iter().filter(|(name, _)| of.contains(&Whose::of(name, evidence, has_loads)));
+        theirs.map(|(_, ns)| *ns).sum()
+    };
+    let own = |one: &&Worst| {
+        let others = ran(one, &[Whose::Foreign, Whose::Unknown]).saturating_add(stolen_ns(one, evidence));
+        one.ns.saturating_sub(others) > limit_ns
+    };
+    let all_known = !known.is_empty() && spikes.asked.above_limit == Some(known.len() as u64);
+    Shown {
+        own_failure: known.iter().any(own),
+        foreign: all_known && known.iter().all(|one| one.ns.saturating_sub(ran(one, &[Whose::Foreign])) <= limit_ns),
+        program: program(&known, evidence, has_loads),
+    }
+}
+
+/// The program that had the CPU for most of a sample more often than any other. Programs of one name that come and go are one.
+fn program(known: &[&Worst], evidence: &Evidence, has_loads: bool) -> Option<(String, u64)> {
+    let mut counts: BTreeMap<&str, (u64, BTreeSet<&str>)> = BTreeMap::new();
+    for one in known {
+        let foreign = one.ran.iter().filter(|(name, _)| Whose::of(name, evidence, has_loads) == Whose::Foreign);
+        let mut sums: BTreeMap<&str, (u64, BTreeSet<&str>)> = BTreeMap::new();
+        for (name, ns) in foreign {
+            let sum = sums.entry(comm(name)).or_default();
+            sum.0 += ns;
+            sum.1.insert(name);
+        }
+        let most = sums.into_iter().max_by_key(|(_, (ns, _))| *ns);
+        if let Some((comm, (_, names))) = most.filter(|(_, (ns, _))| ns.saturating_mul(2) > one.ns) {
+            let count = counts.entry(comm).or_default();
+            count.0 += 1;
+            count.1.extend(names);
+        }
+    }
+    let (comm, (samples, names)) = counts.into_iter().max_by_key(|(_, (samples, _))| *samples)?;
+    let one = names.first().filter(|_| names.len() == 1).map(|name| (*name).to_owned());
+    Some((one.unwrap_or_else(|| format!("{comm} ({} of them)", names.len())), samples))
+}
+
+/// Whose a task is that had the CPU in a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// The cell's load's, the kernel's, latido's.
+    Own,
+    /// A program's beside the cell.
+    Foreign,
+    /// A load's child or a program's: it lived for too short a time to be seen in `/proc`.
+    Unknown,
+}
+
+/// How the kernel names its own threads of real-time priority.
+const OF_THE_KERNEL: [&str; 9] =
+    ["migration/", "irq/", "ktimers/", "ksoftirqd/", "kworker/", "rcu_", "rcuc/", "rcub/", "latido/"];
+
+impl Whose {
+    fn of(name: &str, evidence: &Evidence, has_loads: bool) -> Self {
+        let tid = name.rsplit_once('-').and_then(|(_, tid)| tid.parse::<u32>().ok());
+        let own = |owner: Option<TaskOwner>| !owner.unwrap_or(TaskOwner::Program).excuses();
+        if let Some(task) = evidence.foreign.iter().find(|task| Some(task.tid) == tid) {
+            return if own(task.owner) { Self::Own } else { Self::Foreign };
+        }
+        let comm = comm(name);
+        // A load's children come and go unlisted, and bear its name. What measures is in no list.
+        let of_a_load = evidence.foreign.iter().any(|task| own(task.owner) && task.comm == comm);
+        if of_a_load || OF_THE_KERNEL.iter().any(|begin| comm.starts_with(begin)) {
+            return Self::Own;
+        }
+        if has_loads { Self::Unknown } else { Self::Foreign }
+    }
+}
+
+/// The name of a task without its number.
+fn comm(name: &str) -> &str {
+    name.rsplit_once('-').map_or(name, |(comm, _)| comm)
+}
+
+/// How long the hypervisor took the CPU in the seconds of a sample, of which a trace says nothing.
+fn stolen_ns(one: &Worst, evidence: &Evidence) -> u64 {
+    let from = one.since_start_ns.saturating_sub(one.ns);
+    let touched = evidence.timeline.iter().filter(|second| {
+        second.cpu.is_none_or(|cpu| cpu == one.cpu)
+            && second.start_ns <= one.since_start_ns
+            && second.start_ns.saturating_add(second.length_ns) > from
+    });
+    touched.map(|second| second.steal_ns).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judging::of_cell;
+    use latido_model::{
+        record::{Foreign, Second, Series},
+        run::SeriesData,
+        sample::{Fixture, cell, with_spike},
+        verdict::Verdict,
+    };
+    use latido_trace::{
+        events::Class,
+        explain::{Begins, Cause, Slice, Window},
+    };
+
+    /// A sample of 5.35 ms above 5 ms, of which these tasks had so much each, in order; the rest is its own way back.
+    fn spikes(ran: &[(&str, u64)]) -> Spikes {
+        let (mut at, end) = (1_000_000_000, 1_005_350_000);
+        let mut slices: Vec<Slice> = Vec::new();
+        for (name, ns) in ran {
+            slices.push(Slice { begin: at, end: at + ns, cause: Cause::Task((*name).into(), Class::RealTime) });
+            at += ns;
+        }
+        slices.push(Slice { begin: at, end, cause: Cause::Itself });
+        let window = Window { begin: 1_000_000_000, end, pid: 1, cpu: 0, begins: Begins::Asleep };
+        let found = late::explained(window, slices);
+        Spikes {
+            cell: "cell 1, wakeup".into(),
+            evidence: "events only",
+            asked: late::Asked { worst: 1, limit_ns: Some(5_000_000), above_limit: Some(1), most: 100 },
+            jobs: Vec::new(),
+            causes: late::Causes::of([&found].into_iter()),
+            spikes: vec![Worst::of(Class::RealTime, "latido-1".into(), 1_005_350_000, &found)],
+            lost_events: 0,
+            cut: None,
+        }
+    }
+
+    /// A run whose trace shows this.
+    struct Traced<'a>(&'a Fixture, Shown);
+
+    impl SeriesSource for Traced<'_> {
+        fn series(&self, cell: &StoredCell, series: &Series) -> anyhow::Result<SeriesData> {
+            self.0.series(cell, series)
+        }
+
+        fn shown(&self, _: &StoredCell) -> Shown {
+            self.1.clone()
+        }
+    }
+
+    fn evidence(steal_ns: u64) -> Evidence {
+        let task =
+            |comm: &str, tid, owner| Foreign { comm: comm.into(), tid, owner: Some(owner), ..Foreign::default() };
+        let second = Second { start_ns: 1_000_000_000, length_ns: 1_000_000_000, steal_ns, ..Second::default() };
+        Evidence {
+            foreign: vec![task("hog", 7, TaskOwner::Load), task("planted", 8, TaskOwner::Program)],
+            timeline: vec![second],
+            ..Evidence::default()
+        }
+    }
+
+    /// A failure that a program's time would excuse stands where a trace shows that the machine failed by itself.
+    #[test]
+    fn the_trace_decides_a_verdict() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![with_spike(0, 4_000, 150_000)])]);
+        let second = Second { length_ns: 10_000_000_000, foreign_ns: 6_000_000, ..Second::default() };
+        fixture.record(1).quality.timeline = vec![second];
+        let judged = |shown| of_cell(&fixture.run.cells[0], &Traced(&fixture, shown));
+        let own = judged(Shown { own_failure: true, ..Shown::default() });
+        assert_eq!((judged(Shown::default()).verdict, own.verdict), (Verdict::Contaminated, Verdict::Fail));
+        // Without a trace the time of a program may explain the sample; a trace names the program that had it.
+        let told = |shown| {
+            let judged = judged(shown);
+            judged.findings.iter().find(|one| one.check == "foreign tasks").unwrap().text()
+        };
+        assert!(told(Shown::default()).ends_with("which may explain the samples that fail"));
+        let named = told(Shown { foreign: true, program: Some(("planted-8".into(), 1)), ..Shown::default() });
+        assert!(
+            named.ends_with(
+                "; the trace shows that planted-8 had most of 1 late sample, which explains the samples that fail"
+            ),
+            "{named}"
+        );
+    }
+
+    /// What no look at `/proc` has seen, a trace shows: programs that live for some ms fail no machine.
+    #[test]
+    fn the_trace_excuses_what_nobody_saw() {
+        let fixture = Fixture::new(vec![(cell(), vec![with_spike(0, 4_000, 150_000)])]);
+        let judged = |shown| {
+            let judged = of_cell(&fixture.run.cells[0], &Traced(&fixture, shown));
+            let text = judged.findings.iter().find(|one| one.check == "foreign tasks").unwrap().text();
+            (judged.verdict, text)
+        };
+        assert_eq!(judged(Shown::default()), (Verdict::Fail, "none seen".into()));
+        let program = Some(("short-8".to_owned(), 1));
+        let (verdict, text) = judged(Shown { foreign: true, program: program.clone(), ..Shown::default() });
+        let had = "none seen in /proc; the trace shows that short-8 had most of 1 late sample";
+        assert_eq!((verdict, text), (Verdict::Contaminated, format!("{had}, which explains the samples that fail")));
+        // One of several late samples was a program's: the failure stands, and the program is named all the same.
+        let (verdict, text) = judged(Shown { own_failure: true, program, ..Shown::default() });
+        assert_eq!((verdict, text), (Verdict::Fail, had.into()));
+    }
+
+    #[test]
+    fn all_must_be_shown_before_programs_excuse_them() {
+        let foreign = |spikes: &Spikes| shown_by(spikes, &evidence(0), 5_000_000, false).foreign;
+        assert!(foreign(&spikes(&[("planted-8", 400_000), ("hog-7", 4_900_000)])));
+        assert!(foreign(&spikes(&[("short-99", 400_000)])), "nobody saw it");
+        assert!(
+            !foreign(&spikes(&[("planted-8", 300_000), ("hog-7", 5_000_000)])),
+            "without the program it had not kept it"
+        );
+        assert!(!foreign(&spikes(&[("migration/1-99", 5_300_000)])), "the kernel's");
+        assert!(!foreign(&spikes(&[("latido/1-99", 5_300_000)])), "a measuring thread beside it");
+        assert!(foreign(&spikes(&[("rcutool-99", 5_300_000)])), "a program that is called like the kernel's threads");
+        // Beside loads it may be a load's child: nothing is known, and the failure is neither excused nor confirmed by it.
+        let beside = shown_by(&spikes(&[("short-99", 5_300_000)]), &evidence(0), 5_000_000, true);
+        assert_eq!(beside, Shown::default());
+        assert!(!foreign(&spikes(&[])));
+        let mut more = spikes(&[("planted-8", 5_300_000)]);
+        more.asked.above_limit = Some(2);
+        assert!(!foreign(&more), "the other one is not in the trace");
+        let mut lost = spikes(&[("planted-8", 5_300_000)]);
+        lost.spikes[0].lost = true;
+        assert!(!foreign(&lost));
+        // Stolen time stands in no trace, and what is counted second by second weighs it.
+        let stolen = shown_by(&spikes(&[("hog-7", 5_300_000)]), &evidence(10_000_000), 5_000_000, false);
+        assert!(!stolen.own_failure && !stolen.foreign);
+    }
+
+    #[test]
+    fn the_trace_tells_the_load_from_others() {
+        let own =
+            |ran: &[(&str, u64)], steal_ns| shown_by(&spikes(ran), &evidence(steal_ns), 5_000_000, true).own_failure;
+        assert!(own(&[("hog-7", 5_300_000)], 0), "99 % of it is the load's");
+        assert!(own(&[("hog-99", 5_300_000)], 0), "so is a child of its name");
+        assert!(!own(&[("planted-8", 5_300_000)], 0));
+        assert!(!own(&[("planted-8", 400_000), ("hog-7", 4_900_000)], 0), "without the program it had kept its limit");
+        assert!(own(&[("planted-8", 300_000), ("hog-7", 5_000_000)], 0), "without the program it had not");
+        assert!(!own(&[("hog-7", 5_300_000)], 10_000_000), "stolen time stands in no trace");
+    }
+
+    /// The program that had most of a sample is named, however long another one ran beside it: neither the load nor a trifle.
+    #[test]
+    fn the_trace_names_the_program() {
+        let program = |ran: &[(&str, u64)]| shown_by(&spikes(ran), &evidence(0), 5_000_000, false).program;
+        assert_eq!(program(&[("planted-8", 5_200_000), ("visitor-9", 30_000)]), Some(("planted-8".into(), 1)));
+        assert_eq!(program(&[("hog-7", 5_300_000)]), None);
+        assert_eq!(program(&[("hog-7", 4_000_000), ("visitor-9", 1_000_000)]), None);
+        let many = program(&[("burst-20", 2_000_000), ("burst-21", 3_000_000)]);
+        assert_eq!(many, Some(("burst (2 of them)".into(), 1)));
+    }
+}

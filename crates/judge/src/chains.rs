@@ -1,0 +1,198 @@
+//! The stages of an event from its instant to the task that waited for it, of the median and of the worst event: by the files
+//! `stages.csv` beside the records of probes that stamp events.
+
+use crate::title::Titles;
+use anyhow::{Context, Result, ensure};
+use latido_model::{
+    cell::{Axis, Cell},
+    run::{CellState, Run, StoredCell},
+};
+
+/// The file beside a record.
+const FILE: &str = "stages.csv";
+
+/// What its columns are called.
+const COLUMNS: [&str; 6] = ["event", "at_ns", "entry_ns", "thread_ns", "handler_ns", "task_ns"];
+
+/// The most events of a file that are read.
+const EVENTS_MAX: usize = 4_000_000;
+
+/// What an event goes through after its instant t1, in this order.
+pub const STAGES: [&str; 4] = ["hard interrupt", "interrupt thread", "handler", "task"];
+
+/// The events of a configuration, all its repeats together.
+#[derive(Debug)]
+pub struct Chains {
+    /// The configuration, in words.
+    pub name: String,
+    /// How many events have their whole chain, and the two that are shown; or why there are none.
+    pub found: Result<Shown, String>,
+}
+
+/// The events that are shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shown {
+    /// Of so many.
+    pub events: usize,
+    /// The median of the responses, the lower one of two.
+    pub median: Chain,
+    /// The longest response.
+    pub worst: Chain,
+}
+
+/// An event: ns from t1 to each stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chain {
+    /// The cell in the run.
+    pub cell: usize,
+    /// Its number among the source's events.
+    pub event: u64,
+    /// Its t1, ns since the first slot.
+    pub at_ns: u64,
+    /// When each of [`STAGES`] was reached; a stage without stamp is none.
+    pub reached: [Option<i64>; 4],
+}
+
+impl Chain {
+    /// t3 - t1.
+    pub fn response(&self) -> i64 {
+        self.reached.last().copied().flatten().unwrap_or(0)
+    }
+
+    /// How long it took to reach each stage from the one before that has a stamp, ns: they add up to the response. A stamp before
+    /// that of an earlier stage takes no time.
+    pub fn took(&self) -> [Option<i64>; 4] {
+        let mut before = 0;
+        self.reached.map(|at| {
+            let at = at?.max(before);
+            Some(at - std::mem::replace(&mut before, at))
+        })
+    }
+}
+
+/// Those of every configuration that has such files, which `read` gives.
+pub fn of_run(run: &Run, read: &dyn Fn(&StoredCell, &str) -> Result<String>) -> Vec<Chains> {
+    let has = |cell: &&StoredCell| match &cell.state {
+        CellState::Measured(record) => record.attachments.iter().any(|name| name == FILE),
+        _ => false,
+    };
+    let cells: Vec<&StoredCell> = run.cells.iter().filter(has).collect();
+    let titles = Titles::among(cells.iter().map(|stored| &stored.cell));
+    let mut all: Vec<(&Cell, Vec<Chain>, Option<String>)> = Vec::new();
+    for stored in cells {
+        let alike = |one: &&mut (&Cell, Vec<Chain>, Option<String>)| same(one.0, &stored.cell);
+        let at = match all.iter_mut().find(alike) {
+            Some(at) => at,
+            None => {
+                all.push((&stored.cell, Vec::new(), None));
+                let Some(last) = all.last_mut() else { continue };
+                last
+            }
+        };
+        match read(stored, FILE).and_then(|text| events(&text, stored.number)) {
+            Ok(events) => at.1.extend(events),
+            Err(error) => at.2 = Some(format!("cell {}: {FILE}: {error:#}", stored.number)),
+        }
+    }
+    let named = |cell: &Cell| titles.of(&Cell { repeat: 1, ..cell.clone() });
+    // Where no handler was stamped the record says why, and there is no chain.
+    let told = |(cell, events, failed): (&Cell, Vec<Chain>, Option<String>)| {
+        let found = failed.map_or_else(|| shown(events).map(Ok), |why| Some(Err(why)))?;
+        Some(Chains { name: named(cell), found })
+    };
+    all.into_iter().filter_map(told).collect()
+}
+
+/// Whether two cells are repeats of one configuration.
+fn same(a: &Cell, b: &Cell) -> bool {
+    let axes = Axis::ALL.into_iter().filter(|axis| *axis != Axis::Boot);
+    axes.into_iter().all(|axis| a.agrees(b, axis))
+}
+
+/// The median and the worst event of those whose handler has a stamp.
+fn shown(mut events: Vec<Chain>) -> Option<Shown> {
+    events.retain(|chain| chain.reached.get(2).copied().flatten().is_some());
+    events.sort_by_key(|chain| (chain.response(), chain.cell, chain.event));
+    let median = *events.get(events.len().checked_sub(1)? / 2)?;
+    Some(Shown { events: events.len(), median, worst: *events.last()? })
+}
+
+/// The events of a file.
+fn events(text: &str, cell: usize) -> Result<Vec<Chain>> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let columns = reader.headers()?;
+    ensure!(columns.iter().eq(COLUMNS), "its columns are not {}", COLUMNS.join(","));
+    let mut all = Vec::new();
+    for row in reader.records() {
+        let line = all.len() + 2;
+        ensure!(all.len() < EVENTS_MAX, "it has more than {EVENTS_MAX} events");
+        let row = row.with_context(|| format!("line {line}"))?;
+        let word = |at: usize| row.get(at).unwrap_or_default();
+        let number = |at: usize| -> Result<u64> {
+            word(at).parse().with_context(|| format!("line {line}: `{}` is no number of ns", word(at)))
+        };
+        let stage = |at: usize| -> Result<Option<i64>> {
+            let parsed = Some(word(at)).filter(|word| !word.is_empty()).map(str::parse::<i64>).transpose();
+            let ns = parsed.with_context(|| format!("line {line}: `{}` is no number of ns", word(at)))?;
+            // A response of more than a day is none.
+            ensure!(ns.is_none_or(|ns| ns.abs() < 86_400_000_000_000), "line {line}: {} ns are no latency", word(at));
+            Ok(ns)
+        };
+        let reached = [stage(2)?, stage(3)?, stage(4)?, stage(5)?];
+        ensure!(
+            reached.last().copied().flatten().is_some_and(|task| task >= 0),
+            "line {line}: the task has no stamp after t1"
+        );
+        all.push(Chain { cell, event: number(0)?, at_ns: number(1)?, reached });
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const CSV: &str = "event,at_ns,entry_ns,thread_ns,handler_ns,task_ns\n\
+        0,0,1800,,2200,8100\n\
+        1,10309278,1700,5100,6900,21600\n\
+        2,20618556,1700,5100,6900,9000\n\
+        3,30927834,1700,5100,,99000\n";
+
+    #[test]
+    fn the_median_and_the_worst_of_whole_chains_are_shown() {
+        let shown = shown(events(CSV, 3).unwrap()).unwrap();
+        assert_eq!((shown.events, shown.median.event, shown.worst.event), (3, 2, 1));
+        assert_eq!(shown.worst.took(), [Some(1700), Some(3400), Some(1800), Some(14_700)]);
+        let unthreaded = events(CSV, 3).unwrap()[0];
+        assert_eq!(unthreaded.took(), [Some(1800), None, Some(400), Some(5900)]);
+        assert_eq!(super::shown(Vec::new()), None);
+    }
+
+    #[test]
+    fn what_is_no_such_file_is_said_with_its_line() {
+        let why = |text: &str| format!("{:#}", events(text, 1).unwrap_err());
+        assert!(why(&CSV.replace("21600", "late")).contains("line 3: `late`"));
+        assert!(why(&CSV.replace("21600", "")).contains("line 3: the task has no stamp"));
+        assert!(why(&CSV.replace("21600", "-5")).contains("line 3"));
+        assert!(why(&CSV.replace("21600", "9223372036854775807")).contains("no latency"));
+        assert!(why("event,at\n1,2\n").contains("columns"));
+        assert!(why("").contains("columns"));
+        assert!(why(&format!("{CSV}4,5\n")).contains("line 6"));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_file_holds_there_is_an_answer(text in "(event,at_ns,entry_ns,thread_ns,handler_ns,task_ns\n)?[0-9,\n\"x-]{0,200}") {
+            let _ = events(&text, 1).map(shown);
+        }
+
+        /// However stamps lie, the stages add up to the response where none is later than the task's.
+        #[test]
+        fn stages_add_up(entry in proptest::option::of(-50i64..1000), thread in proptest::option::of(0i64..1000), handler in 0i64..1000, more in 0i64..1000) {
+            let task = more + [entry, thread, Some(handler)].into_iter().flatten().max().unwrap();
+            let chain = Chain { cell: 1, event: 0, at_ns: 0, reached: [entry, thread, Some(handler), Some(task)] };
+            prop_assert_eq!(chain.took().into_iter().flatten().sum::<i64>(), task);
+        }
+    }
+}

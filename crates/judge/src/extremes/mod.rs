@@ -1,0 +1,83 @@
+//! The extremes of one run: how far its tail reaches, how often a limit is exceeded, what the time was enough to see. Of
+//! numbers of any origin, and of each series of each repeat of a stored run: repeats are never pooled here, since nothing says
+//! that they are alike.
+
+pub mod limit;
+pub mod seen;
+mod stored;
+pub mod tail;
+#[cfg(test)]
+mod tests;
+
+pub use seen::Seen;
+
+use crate::repeat::{Repeat, Track};
+use limit::Limit;
+use serde::Serialize;
+use stored::Stored;
+
+/// The confidence of every interval.
+const CONFIDENCE: f64 = 0.95;
+
+/// The extremes of one series of one repeat.
+#[derive(Debug, Clone, Serialize)]
+pub struct Extremes {
+    /// The run's id.
+    pub run: String,
+    /// The number of the cell in it.
+    pub cell: usize,
+    /// Which repetition, from 1.
+    pub repeat: u32,
+    /// The thread's index within the cell.
+    pub thread: u32,
+    /// The CPU that it was pinned to.
+    pub cpu: Option<u32>,
+    /// How many samples there are, as woken: a missed slot has none.
+    pub count: u64,
+    /// The largest.
+    pub max: Option<i64>,
+    /// How long was measured, seconds.
+    pub length_s: f64,
+    /// What the time was enough to see.
+    pub seen: Option<Seen>,
+    /// How often the limit was exceeded, where one judges it.
+    pub limit: Option<Limit>,
+    /// How far the tail reaches.
+    pub tail: tail::Answer,
+}
+
+impl Extremes {
+    /// Those of one thread of a repeat, with the limit that judges it.
+    pub fn of(repeat: &Repeat, track: &Track, limit: Option<i64>) -> Self {
+        let (stored, length_s) = (Stored::of(track, repeat.elapsed_ns), repeat.elapsed_ns as f64 / 1e9);
+        let limit = limit.and_then(|limit| {
+            let above = stored.as_ref().ok()?.above(track, limit)?;
+            Limit::of(limit, &above, track.summary.count, Some(length_s)).ok()
+        });
+        Self {
+            run: repeat.run.clone(),
+            cell: repeat.number,
+            repeat: repeat.repeat,
+            thread: track.thread,
+            cpu: track.cpu,
+            count: track.plain.count,
+            max: track.plain.max,
+            length_s,
+            seen: Seen::of_ns(repeat.elapsed_ns),
+            limit,
+            tail: stored.map_or_else(|refused| tail::Answer::Refused { asked: 0, refused }, |stored| stored.tail()),
+        }
+    }
+
+    /// The same of a guest of the laboratory: one trajectory, whose time supports no rate.
+    #[must_use]
+    pub fn of_a_guest(mut self) -> Self {
+        self.seen = None;
+        if let Some(limit) = &mut self.limit {
+            limit.rarest_seen_s = None;
+            limit.samples.per_hour = None;
+            limit.clusters.iter_mut().for_each(|bursts| bursts.per_hour = None);
+        }
+        self
+    }
+}

@@ -1,0 +1,77 @@
+//! Where a change is, and what several series together make of it.
+
+use super::*;
+use crate::observed::{Wanted, of_run};
+use latido_model::{
+    cell::Cell,
+    plan::Statistic,
+    sample::{Fixture, cell, under},
+};
+
+/// A run with these maxima (us) of three repeats when idle and when busy.
+fn night(number: usize, idle: i64, busy: i64) -> Vec<Observed> {
+    let samples = |max: i64| vec![(0..500).map(|k| 2_000 + k % 7).chain([max * 1_000]).collect()];
+    let cells = [(cell(), idle), (under("busy"), busy)].into_iter().flat_map(|(cell, max)| {
+        // The middle of three repeats counts, whatever the others are.
+        [(1, max - 3), (2, max), (3, max + 400)].map(|(repeat, max)| (Cell { repeat, ..cell.clone() }, samples(max)))
+    });
+    let fixture = Fixture::new(cells.collect());
+    let wanted = Wanted { statistic: Statistic::Max, samples: false };
+    let mut all = of_run(&fixture.run, wanted, &fixture, &mut Vec::new()).unwrap();
+    all.iter_mut().for_each(|one| one.run = format!("night {number}"));
+    all
+}
+
+fn asked(metric: &str) -> Asked {
+    Asked { metric: metric.parse().unwrap(), despite: Vec::new(), load_margin: 0.25 }
+}
+
+/// One series changes, the other does not: the change is placed, told with the p that both leave it, and decides.
+#[test]
+fn a_change_of_one_series_decides() {
+    let nights: Vec<Vec<Observed>> =
+        (0..14).map(|n| night(n, 50 + n as i64 % 3, if n < 8 { 100 } else { 150 } + n as i64 % 4)).collect();
+    let found = of(&nights, &asked("max")).unwrap();
+    let [idle, busy] = found.series.as_slice() else { panic!("{found:?}") };
+    assert_eq!((idle.place.as_str(), idle.found.changes.len(), idle.p_holm), ("idle", 0, None));
+    assert_eq!(idle.points[1].value, 51_000.0, "the middle of the repeats");
+    assert_eq!((busy.found.changes[0].index, busy.found.changes[0].before.as_str()), (8, "night 8"));
+    let p = busy.found.changes[0].p;
+    assert!((busy.p_holm.unwrap() - (2.0 * p).min(1.0)).abs() < 1e-12, "two series that decide");
+    assert_eq!((found.outcome, busy.differences[0].len()), (Outcome::Worse, 0));
+    // A change for the better is none for the worse.
+    let turned: Vec<Vec<Observed>> = nights.into_iter().rev().collect();
+    assert_eq!(of(&turned, &asked("wakeup.latency.max")).unwrap().outcome, Outcome::NotWorse);
+}
+
+/// Three nights at three times the latency are too few for a change, and no reason to call it not worse.
+#[test]
+fn newest_nights_that_stand_out_leave_it_undecided() {
+    let nights = |high: usize| -> Vec<Vec<Observed>> {
+        (0..20).map(|n| night(n, 50, if n < 20 - high { 100 + n as i64 % 7 } else { 300 })).collect()
+    };
+    // Four of them are a change already: the search moves it by one night.
+    for high in 1..=3 {
+        let found = of(&nights(high), &asked("wakeup.latency.max")).unwrap();
+        let busy = &found.series[1].found;
+        assert_eq!((found.outcome, busy.newest.count), (Outcome::Undecided, high), "{high}: {busy:?}");
+    }
+    assert_eq!(of(&nights(5), &asked("max")).unwrap().outcome, Outcome::Worse);
+    // The highest night of all in the middle says nothing of the newest ones.
+    let mut calm = nights(0);
+    calm[9] = night(9, 50, 900);
+    let found = of(&calm, &asked("max")).unwrap();
+    assert_eq!(found.outcome, Outcome::NotWorse);
+}
+
+/// Nine nights decide nothing, and what nobody measured is told with what there is.
+#[test]
+fn too_few_nights_decide_nothing() {
+    let nights: Vec<Vec<Observed>> = (0..9).map(|n| night(n, 50, if n < 4 { 100 } else { 900 })).collect();
+    let found = of(&nights, &asked("max")).unwrap();
+    assert_eq!(found.outcome, Outcome::Undecided);
+    let why = found.series[1].found.refused.as_deref();
+    assert_eq!(why, Some("too few values in order of time: 9, and it takes 10"));
+    let error = of(&nights, &asked("gap.gap.max")).unwrap_err();
+    assert!(error.contains("gap.gap was not measured") && error.contains("wakeup.latency"), "{error}");
+}

@@ -1,0 +1,87 @@
+//! Several factors at once: by how much each changes the value, and whether they change each other's effect.
+
+use super::{Kind, finite};
+use crate::factors::fit::why;
+use latido_statistics::factorial::{self, Effects, Observation};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most combinations of levels.
+const CELLS: usize = 10_000;
+
+/// Effects of factors.
+#[derive(Debug, Clone, Serialize)]
+pub struct Factorial {
+    /// Of all values.
+    pub unit: Kind,
+    /// The factors.
+    pub factors: Vec<String>,
+    /// The column of the blocks, if there is one.
+    pub block: Option<String>,
+    /// How many values there are.
+    pub count: u64,
+    /// Whether every combination was measured equally often.
+    pub balanced: bool,
+    /// The most factors of an interaction.
+    pub order: usize,
+    /// All that was fitted, of natural logarithms.
+    #[serde(flatten)]
+    pub effects: Effects,
+}
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The names of the factors.
+    pub factors: Vec<String>,
+    /// The column of the blocks, if there is one.
+    pub block: Option<String>,
+    /// The most factors of an interaction.
+    pub order: usize,
+}
+
+/// Fits the effects.
+///
+/// # Errors
+/// Why they cannot be told, with what is missing.
+pub fn of(observations: &[Observation], question: Question, unit: Kind) -> Result<Factorial, String> {
+    let names: Vec<&str> = question.factors.iter().map(String::as_str).collect();
+    let levels: Vec<usize> = (0..names.len()).map(|factor| levels(observations, factor)).collect();
+    if let Some((name, _)) = names.iter().zip(&levels).find(|(_, levels)| **levels < 2) {
+        return Err(format!("the factor `{name}` has one level alone: leave its column away"));
+    }
+    let cells = levels.iter().fold(1, |all: usize, levels| all.saturating_mul(*levels));
+    if cells > CELLS {
+        return Err(format!(
+            "the factors have {cells} combinations of levels, and at most {CELLS} are taken: is a factor a number?"
+        ));
+    }
+    let mut values = observations.iter().map(|one| one.value);
+    let first = values.next();
+    if values.all(|value| Some(value) == first) {
+        return Err("all values are equal: there is no effect to be estimated".into());
+    }
+    let order = question.order.min(names.len());
+    let mut effects = factorial::effects(&names, observations, order).map_err(|refusal| why(&refusal))?;
+    for one in effects.coefficients.iter_mut().chain(&mut effects.contrasts) {
+        one.interval = finite(one.interval);
+    }
+    let mut counts: BTreeMap<&Vec<String>, usize> = BTreeMap::new();
+    observations.iter().for_each(|one| *counts.entry(&one.levels).or_default() += 1);
+    let (fewest, most) = (counts.values().min().copied(), counts.values().max().copied());
+    Ok(Factorial {
+        unit,
+        block: question.block,
+        count: observations.len() as u64,
+        balanced: fewest == most && counts.len() == cells,
+        order,
+        effects,
+        factors: question.factors,
+    })
+}
+
+/// How many levels a factor has.
+fn levels(observations: &[Observation], factor: usize) -> usize {
+    let levels: BTreeSet<&String> = observations.iter().filter_map(|one| one.levels.get(factor)).collect();
+    levels.len()
+}

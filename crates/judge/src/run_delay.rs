@@ -1,0 +1,185 @@
+//! `run delay`: how long a real-time thread waited for its CPU, and who of those that were seen explains it.
+
+use super::{
+    checks::{Graded, note_if, ok, throttle_settings, unknown},
+    deciding::Deciding,
+    finding::Grade::{Note, Ok},
+};
+use crate::span::{Span, spans};
+use latido_model::record::{Record, ThreadEvidence};
+
+/// From waking up to running a thread waits for the kernel's own work: at most so long is taken for that, in ns.
+const WAKE_NS: u64 = 10_000;
+
+/// Notes the thread of which the most is unexplained.
+pub(super) fn run_delay(record: &Record, deciding: &Deciding) -> Graded {
+    if is_shared(record) {
+        return ok("shared: any task may run before it");
+    }
+    let Some((open, delay, thread)) = most(record) else { return unknown() };
+    let whose = thread.cpu.map_or_else(Vec::new, |cpu| spans![" on ", Span::Where(format!("CPU {cpu}"))]);
+    let waited = [spans!["waited for ", Span::time(delay)], whose].concat();
+    if !is_much(open, record) {
+        // In each of many cells another figure would say no more.
+        return ok("no more than what was seen and 10 µs a wake-up");
+    }
+    let nobody = match open < delay {
+        true => spans![", of which ", Span::time(open), " is nobody's who was seen"],
+        false => spans![", all of it for nobody who was seen"],
+    };
+    let limited = throttle_settings(record, deciding).0 == Note;
+    let perhaps = if limited { spans!["; the kernel's limits allow for some (throttle settings)"] } else { Vec::new() };
+    note_if(true, [waited, nobody, perhaps].concat())
+}
+
+/// Whether tasks that are no foreign ones may run before the measuring threads. What the kernel granted, not what was asked for.
+fn is_shared(record: &Record) -> bool {
+    let is_shared = |thread: &ThreadEvidence| ["other", "batch", "idle"].iter().any(|by| thread.policy.starts_with(by));
+    // A helper is below the measured thread: that it waits is the measurement.
+    let measuring = || record.quality.threads.iter().filter(|thread| !thread.helper);
+    record.cell.scheduling.shares_time() || (measuring().next().is_some() && measuring().all(is_shared))
+}
+
+/// The thread of which the most is unexplained, with that and all that it waited, ns.
+fn most(record: &Record) -> Option<(u64, u64, &ThreadEvidence)> {
+    // Only from when on samples count the others are known.
+    // What it waited for behind the last sample, until it ended, is none of the measurement.
+    let counted = |thread: &ThreadEvidence| {
+        let since_warmup = thread.run_delay_ns?.saturating_sub(thread.warmup_delay_ns.unwrap_or(0));
+        Some(since_warmup.min(record.elapsed_ns))
+    };
+    let measuring = record.quality.threads.iter().filter(|thread| !thread.helper);
+    let told = measuring.filter_map(|thread| Some((thread, counted(thread)?)));
+    let weighed = told.map(|(thread, delay)| (delay.saturating_sub(explained(record, thread)), delay, thread));
+    weighed.max_by_key(|(open, delay, _)| (*open, *delay))
+}
+
+/// `foreign tasks`: those that were seen. Where none was, and yet a real-time thread waited for somebody, "none" would be wrong:
+/// programs that live for some ms come and go between two looks.
+pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
+    let (grade, state) = super::took::foreign(record, deciding);
+    let open = if is_shared(record) { None } else { most(record).map(|(open, ..)| open) };
+    match open.filter(|open| grade == Ok && is_much(*open, record)) {
+        Some(open) => {
+            (Note, spans!["none seen, but ", Span::time(open), " of waiting is nobody's who was seen (run delay)"])
+        }
+        None => (grade, state),
+    }
+}
+
+/// Whether so much waiting is more than a remark that each of many cells would have.
+fn is_much(open: u64, record: &Record) -> bool {
+    open > 0 && open.saturating_mul(100) >= record.elapsed_ns
+}
+
+/// What others are known to have taken from a thread: tasks that were listed, other measuring threads of its CPU, the
+/// hypervisor, the kernel's limits, and the way from waking to running.
+fn explained(record: &Record, thread: &ThreadEvidence) -> u64 {
+    let quality = &record.quality;
+    let here = |cpu: Option<u32>| thread.cpu.is_none() || cpu.is_none() || cpu == thread.cpu;
+    let listed = quality.foreign.iter().filter(|task| here(Some(task.cpu))).map(|task| task.ran_ns);
+    let others = quality.threads.iter().filter(|other| other.thread != thread.thread && here(other.cpu));
+    let wakes = thread.voluntary_switches.saturating_mul(WAKE_NS);
+    // Each of its own: what the hypervisor took from another CPU, or the throttle from another thread, explains nothing here.
+    let own = record.series.iter().filter(|series| series.thread == thread.thread);
+    let limits = own.filter_map(|series| series.facts.get("throttled_ns")).map(|ns| ns.unsigned_abs());
+    let limits = limits.fold(0, u64::saturating_add);
+    let seconds = quality.timeline.iter().filter(|second| second.cpu.is_some() && here(second.cpu));
+    let stolen = seconds.map(|second| second.steal_ns).fold(0, u64::saturating_add);
+    listed.chain(others.map(|other| other.cpu_ns)).chain([stolen, limits, wakes]).fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Grade;
+    use latido_model::{
+        record::{Foreign, Second, TaskOwner},
+        sample,
+    };
+
+    /// Programs that live 8 ms, for 1.5 s together: none is listed, and yet "none seen" would be wrong.
+    #[test]
+    fn who_was_not_seen_is_not_none() {
+        let told = |delay: u64| {
+            let mut record = sample::record();
+            record.quality.foreign.clear();
+            record.quality.threads[1].run_delay_ns = Some(delay);
+            let (grade, state) = foreign(&record, &Deciding::default());
+            (grade, crate::span::plain(&state))
+        };
+        let (grade, said) = told(1_500_000_000);
+        assert!(
+            grade == Note && said.starts_with("none seen, but ") && said.contains("nobody's who was seen"),
+            "{said}"
+        );
+        assert_eq!(told(10_000), (Ok, "none seen".into()));
+    }
+
+    fn judged(change: impl Fn(&mut Record)) -> (Grade, String) {
+        let mut record = sample::record();
+        record.quality.threads[1].run_delay_ns = Some(1_500_000_000);
+        change(&mut record);
+        let (grade, state) = run_delay(&record, &Deciding::default());
+        (grade, crate::span::plain(&state))
+    }
+
+    fn task(owner: TaskOwner, cpu: u32, ran_ns: u64) -> Foreign {
+        Foreign { comm: "hog".into(), tid: 1, policy: "fifo 90".into(), cpu, ran_ns, owner: Some(owner) }
+    }
+
+    /// Half of three seconds went to somebody whom nobody saw: that is told, with the figure.
+    #[test]
+    fn a_delay_that_no_listed_task_explains_is_a_finding() {
+        let expected = "waited for 1.50 s on CPU 1, of which 1.40 s is nobody's who was seen";
+        assert_eq!(judged(|_| {}), (Note, expected.into()), "10 000 wake-ups explain 100 ms");
+        let busy = |r: &mut Record| r.quality.threads[1].voluntary_switches = 0;
+        assert_eq!(judged(busy).1, "waited for 1.50 s on CPU 1, all of it for nobody who was seen");
+        let limited = judged(|r| r.quality.throttle.rt_runtime_us = Some(950_000));
+        assert_eq!(limited.1, format!("{expected}; the kernel's limits allow for some (throttle settings)"));
+        for owner in [TaskOwner::Program, TaskOwner::Latido, TaskOwner::Load, TaskOwner::Kernel] {
+            let seen = judged(|r| r.quality.foreign.push(task(owner, 1, 1_400_000_000)));
+            assert_eq!(seen, (Ok, "no more than what was seen and 10 µs a wake-up".into()), "{owner:?}");
+        }
+        let elsewhere = judged(|r| r.quality.foreign.push(task(TaskOwner::Program, 0, 1_400_000_000)));
+        assert_eq!(elsewhere.0, Note, "it ran on another CPU");
+        // Thread 1 is on CPU 1: what was taken from another thread or CPU explains nothing.
+        let stolen = |cpu| {
+            let second = Second { cpu: Some(cpu), steal_ns: 1_400_000_000, ..Second::default() };
+            judged(|r| r.quality.timeline = vec![second]).0
+        };
+        assert_eq!((stolen(1), stolen(0)), (Ok, Note));
+        let throttled = |thread: u32| {
+            judged(|r| {
+                let series = r.series.iter_mut().find(|series| series.thread == thread).unwrap();
+                series.facts.insert("throttled_ns".into(), 1_400_000_000);
+            })
+        };
+        assert_eq!((throttled(1).0, throttled(0).0), (Ok, Note));
+    }
+
+    /// Threads that share a CPU by the probe's own design wait for one another.
+    #[test]
+    fn threads_of_one_cpu_wait_for_one_another() {
+        let beside = |cpu| {
+            judged(|r| {
+                r.quality.threads[0].cpu = Some(cpu);
+                r.quality.threads[0].cpu_ns = 1_400_000_000;
+            })
+        };
+        assert_eq!(beside(1).0, Ok);
+        assert_eq!(beside(0).0, Note);
+    }
+
+    #[test]
+    fn what_is_not_told_is_unknown_and_time_sharing_waits_by_nature() {
+        let silent = judged(|r| r.quality.threads.iter_mut().for_each(|thread| thread.run_delay_ns = None));
+        assert_eq!(silent, (Grade::Unknown, "not measured".into()));
+        assert_eq!(judged(|r| r.cell.scheduling = latido_model::cell::Scheduling::OTHER).0, Ok);
+        assert_eq!(judged(|r| r.quality.threads[1].helper = true).0, Ok);
+        let refused = judged(|r| r.quality.threads.iter_mut().for_each(|thread| thread.policy = "other".into()));
+        assert_eq!(refused, (Ok, "shared: any task may run before it".into()));
+        let before = judged(|r| r.quality.threads[1].warmup_delay_ns = Some(1_450_000_000));
+        assert_eq!(before.0, Ok, "while nothing was counted");
+    }
+}
