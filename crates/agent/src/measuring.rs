@@ -41,6 +41,10 @@ pub fn run() -> Result<u8> {
         // `stop` and the end of input mean the same.
         let _ = input.lines().next();
         told.store(true, Ordering::Relaxed);
+        // Its end would give its stacks back while the loops still run: it ends with the process.
+        loop {
+            thread::park();
+        }
     });
     hearing.context("cannot start a thread that hears the supervisor")?;
     begun.wait();

@@ -222,6 +222,22 @@ mod tests {
         assert_eq!(judged(&fixture).verdict, Verdict::Fail, "what has no slots has none that are unclear");
     }
 
+    /// A job that may have gone on into the next slot decides nothing, where the program's own period is the limit.
+    #[test]
+    fn jobs_that_may_have_been_late_decide_nothing() {
+        let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
+        fixture.record(1).series[0].facts.insert("open".into(), 2);
+        assert_eq!(judged(&fixture).verdict, Verdict::Pass);
+        let limit = fixture.run.cells[0].cell.conditions.limit;
+        fixture.run.cells[0].measurand.own_limit = limit;
+        let judgement = judged(&fixture);
+        assert_eq!(judgement.verdict, Verdict::Inconclusive);
+        let said = judgement.headline.sentence();
+        assert!(said.contains("2 jobs may have ended in the next slot, which no event tells"), "{said}");
+        fixture.record(1).series[0].facts.insert("open".into(), 0);
+        assert_eq!(judged(&fixture).verdict, Verdict::Pass);
+    }
+
     #[test]
     fn stolen_time_in_the_deciding_second_contaminates_a_failure() {
         let mut fixture = spiky();

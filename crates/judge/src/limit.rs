@@ -79,7 +79,10 @@ pub(super) fn against(
     if value_ns <= limit_ns {
         // A program with a period is to do the job of each slot.
         return match without_job.filter(|_| measurand.own_limit == Some(limit)) {
-            None => (Verdict::Pass, Reason::Within { worst, count: Some(count), limit_ns }),
+            None => match may_be_late(&alike).filter(|_| measurand.own_limit == Some(limit)) {
+                None => (Verdict::Pass, Reason::Within { worst, count: Some(count), limit_ns }),
+                Some(slots) => (Verdict::Inconclusive, Reason::MayBeLate { slots, count, worst, limit_ns }),
+            },
             Some(slots) => {
                 let verdict = if slots.certain() > 0 { Verdict::Fail } else { Verdict::Inconclusive };
                 (verdict, Reason::WithoutJob { slots, count, worst, limit_ns })
@@ -117,6 +120,12 @@ fn without_job(series: &[&Series]) -> Option<WithoutJob> {
     let both = |sum: (u64, u64), one: (u64, u64)| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1));
     let (slots, unclear) = each.fold((0, 0), both);
     (slots > 0).then_some(WithoutJob { slots, unclear })
+}
+
+/// The slots whose jobs may have ended later than they seem to; `None` where there are none.
+fn may_be_late(series: &[&Series]) -> Option<u64> {
+    let each = series.iter().filter_map(|one| u64::try_from(*one.facts.get("open")?).ok());
+    Some(each.fold(0, u64::saturating_add)).filter(|slots| *slots > 0)
 }
 
 /// Whether all of a series that lies above the limit is slots of which nobody knows whether they were missed.

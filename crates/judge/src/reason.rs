@@ -110,6 +110,17 @@ pub enum Reason {
         /// The limit, ns.
         limit_ns: i64,
     },
+    /// No sample is above the limit that the program's own period sets, and some jobs may have ended later than they seem to.
+    MayBeLate {
+        /// How many.
+        slots: u64,
+        /// Number of samples.
+        count: u64,
+        /// The largest sample.
+        worst: Worst,
+        /// The limit, ns.
+        limit_ns: i64,
+    },
     /// It was cut and the rest measured later: its figures are pooled from these parts.
     InParts(Vec<String>),
     /// The largest samples could not be read, so that nothing foreign can explain them: why.

@@ -64,6 +64,12 @@ impl Reason {
                 let within = spans![": that each was done within ", Span::Time(*limit_ns), " says nothing of a job: "];
                 [woken, within, largest(worst, Some(*count))].concat()
             }
+            Self::MayBeLate { slots, count, worst, limit_ns } => {
+                let jobs = if *slots == 1 { " job may have ended" } else { " jobs may have ended" };
+                let how = " in the next slot, which no event tells (a waking came late there); all others within ";
+                let within = spans![Span::Count(*slots), jobs, how, Span::Time(*limit_ns), ": "];
+                [within, largest(worst, Some(*count))].concat()
+            }
             Self::WithoutJob { slots, count, worst, limit_ns } => {
                 let within = spans![", and no job was later than the limit of ", Span::Time(*limit_ns), ": "];
                 [no_job(*slots), within, largest(worst, Some(*count))].concat()

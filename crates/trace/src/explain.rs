@@ -182,6 +182,8 @@ pub struct Chain {
     pub merely_slept: bool,
     /// It got a CPU.
     pub on_cpu: Option<u64>,
+    /// Where it was when it was woken, if no event tells where it waited then.
+    pub was_on: Option<u32>,
 }
 
 /// A task that woke another one.
@@ -213,8 +215,9 @@ const IDLE_EXIT_NS: u64 = 1_000_000;
 
 impl Explained {
     /// Tells idle time that is longer than leaving idle may take, ns, from leaving idle: before the waking no interrupt came, and behind
-    /// it nothing tells why the scheduler chose nobody.
+    /// it nothing tells why the scheduler chose nobody. A message between CPUs takes no longer either.
     pub fn idle_exits_within(&mut self, allowed_ns: u64) {
+        wakers::messages_within(self, allowed_ns);
         let waking = self.chain.waking.unwrap_or(u64::MAX);
         let mut all = Vec::with_capacity(self.slices.len());
         for slice in std::mem::take(&mut self.slices) {
@@ -318,7 +321,9 @@ pub fn explain_text(input: Input<'_>, windows: &[Window]) -> Vec<Explained> {
     let mut collect = Collect::of_text(windows);
     let mut pairing = Pairing::of(Definition::Waking);
     let (met, names) = crate::text::pair(input, &mut pairing, &mut collect);
-    collect.explained(Names { devices: &met.devices, vectors: names.vectors, pairing: &mut pairing })
+    let mut all = collect.explained(Names { devices: &met.devices, vectors: names.vectors, pairing: &mut pairing });
+    all.iter_mut().for_each(|one| one.idle_exits_within(IDLE_EXIT_NS));
+    all
 }
 
 /// What numbers are called.

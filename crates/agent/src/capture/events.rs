@@ -5,12 +5,13 @@ use anyhow::{Context, Result, bail};
 use latido_model::{record::MissingEvent, registry::Objection, suggest::closest};
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// What tells who runs when and why: switches and wake-ups, interrupts, soft interrupts, timers.
-const USUAL: [&str; 11] = [
+/// What tells who runs when, where and why: switches, wake-ups and moves between CPUs, interrupts, soft interrupts, timers.
+const USUAL: [&str; 12] = [
     "sched:sched_switch",
     "sched:sched_waking",
     "sched:sched_wakeup",
     "sched:sched_wakeup_new",
+    "sched:sched_migrate_task",
     "irq:irq_handler_entry",
     "irq:irq_handler_exit",
     "irq:softirq_raise",
@@ -20,15 +21,9 @@ const USUAL: [&str; 11] = [
     "timer:hrtimer_expire_exit",
 ];
 
-/// What explains a late sample besides: moves between CPUs, waits for locks of the kernel, signals that stop, non-maskable
-/// interrupts. All of them are rare.
-const EXPLAINING: [&str; 5] = [
-    "sched:sched_migrate_task",
-    "lock:contention_begin",
-    "lock:contention_end",
-    "signal:signal_generate",
-    "nmi:nmi_handler",
-];
+/// What explains a late sample besides: waits for locks of the kernel, signals that stop, non-maskable interrupts. All of them are rare.
+const EXPLAINING: [&str; 4] =
+    ["lock:contention_begin", "lock:contention_end", "signal:signal_generate", "nmi:nmi_handler"];
 
 /// Interrupts that are no devices': of x86, and of others.
 const VECTORS: [&str; 2] = ["irq_vectors", "ipi"];

@@ -1,7 +1,7 @@
 //! What happened in windows, kept as the trace goes by.
 
 use super::{
-    Awaited, Begins, Chain, Explained, Line, Names, Window, cut,
+    Awaited, Begins, Explained, Line, Names, Window, cut,
     scene::{Excerpt, MOST_SEGMENTS, Record, Scene, Turn, Waker},
     wakers,
 };
@@ -165,7 +165,7 @@ impl<'t> Collect<'t> {
             Some(Line { time: *time, cpu: *cpu, text })
         };
         let explained = |scene: Scene| {
-            let (slices, mut chain) = (cut::slices(&scene, &mut names), chain(&scene, &mut names));
+            let (slices, mut chain) = (cut::slices(&scene, &mut names), wakers::chain(&scene, &mut names));
             chain.merely_slept = chain.waking.is_some_and(|waking| wakers::merely_slept(&slices, waking));
             let awaited = awaited(&scene, &mut names);
             let excerpt = scene.excerpt.iter().filter_map(line).collect();
@@ -181,6 +181,17 @@ impl<'t> Collect<'t> {
     /// The task of the CPU that wrote a record.
     fn task_of(&self, record: &[u8]) -> Option<i32> {
         i32::try_from(self.pid?.of(record)?).ok()
+    }
+
+    /// The CPU whose task a woken one of a window is (`target_cpu`); a line of text has it as its last word.
+    fn target(&self, pid: i32, record: &[u8]) -> Option<u32> {
+        self.before.get(&pid)?;
+        let format = self.events.id(record).and_then(|id| self.formats.get(&id));
+        if let Some(format) = format {
+            return u32::try_from(format.number("target_cpu", self.endian)?.of(record)?).ok();
+        }
+        let text = std::str::from_utf8(record).ok()?;
+        text.trim_end().rsplit_once("target_cpu=")?.1.parse().ok()
     }
 
     /// The waker of a CPU, of those that there can be.
@@ -203,10 +214,12 @@ impl<'t> Collect<'t> {
         // In an interrupt, the task that was interrupted has nothing to do with it.
         let by =
             flags.filter(|flags| flags & (HARD | SOFT) == 0).and_then(|_| self.task_of(record)).filter(|by| *by > 0);
+        let was_on = self.target(pid, record);
         for scene in self.at(time, time) {
             let Window { pid: me, begin, end, begins, .. } = scene.window;
             let counts = begins != Begins::Reading && me == pid && (begin..=end).contains(&time);
             if counts && scene.wakings.len() < MOST_SEGMENTS {
+                scene.was_on = scene.was_on.or(was_on);
                 scene.wakings.push((time, waker, by));
             }
         }
@@ -298,8 +311,13 @@ impl Sink for Collect<'_> {
                         self.due.remove(timer).map(|due| time.saturating_sub(now.cast_unsigned().saturating_sub(due)));
                     self.waker(cpu).into_iter().for_each(|waker| (waker.expired, waker.due) = (Some(time), due));
                 }
-                Happened::Wakeup(task) | Happened::New(task) => self.turn(time, task.pid, Turn::Woken),
-                Happened::Migrated { pid, to, .. } => self.turn(time, *pid, Turn::Moved(*to)),
+                Happened::Wakeup(task) | Happened::New(task) => {
+                    let cpu = self.target(task.pid, record);
+                    self.turn(time, task.pid, Turn::Woken(cpu));
+                }
+                Happened::Migrated { pid, from, to } => {
+                    self.turn(time, *pid, Turn::Moved { from: *from, to: *to });
+                }
                 _ => {}
             }
         }
@@ -366,22 +384,4 @@ impl Sink for Collect<'_> {
 fn awaited(scene: &Scene, names: &mut Names<'_>) -> Vec<Awaited> {
     let all = cut::awaited(scene);
     all.into_iter().map(|(begin, end, pid)| Awaited { begin, end, pid, name: names.task(pid).0 }).collect()
-}
-
-/// How a thread came back, as far as events tell.
-fn chain(scene: &Scene, names: &mut Names<'_>) -> Chain {
-    let Some((waking, waker, by)) = scene.woken() else { return Chain::default() };
-    let by = by.filter(|by| *by != scene.window.pid).map(|pid| {
-        let (name, priority) = names.task(pid);
-        super::Waker { pid, name, class: priority.class(), on_cpu: None }
-    });
-    let came = |(time, turn): &&(u64, Turn)| *time >= waking && matches!(turn, Turn::In(_));
-    Chain {
-        interrupt: waker.came_by().map(|(time, above)| (time, names.interrupt(above))),
-        timer: waker.expired,
-        by,
-        waking: Some(waking),
-        merely_slept: false,
-        on_cpu: scene.turns.iter().find(came).map(|(time, _)| *time).filter(|time| *time <= scene.window.end),
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Begins, Cause, Names, Slice,
-    scene::{MOST_SEGMENTS, Scene, Turn, Waker},
+    scene::{MOST_SEGMENTS, Scene, Slices, Turn, Waker},
 };
 use crate::{
     events::{Class, Off, Priority, State},
@@ -166,27 +166,13 @@ fn disabled(scene: &Scene, cpu: u32, (begin, end): (u64, u64), name: &str, slice
     slices.push(at, end, Cause::Elsewhere);
 }
 
-/// Slices that follow each other; neighbours of one cause are one.
-struct Slices(Vec<Slice>);
-
-impl Slices {
-    fn push(&mut self, begin: u64, end: u64, cause: Cause) {
-        if end <= begin {
-            return;
-        }
-        match self.0.last_mut() {
-            Some(last) if last.cause == cause => last.end = end,
-            _ => self.0.push(Slice { begin, end, cause }),
-        }
-    }
-}
-
 /// What the thread was at, from the begin of its window to the end.
 fn stretches(scene: &Scene) -> Vec<Stretch> {
     let window = scene.window;
     let begun = if window.begins == Begins::Reading { At::Runs } else { At::Sleeps };
     let back = window.begins == Begins::Asleep;
-    let (mut at, mut cpu, mut since) = (begun, scene.home.unwrap_or(window.cpu), window.begin);
+    let first = scene.home.or_else(|| from(scene)).unwrap_or(window.cpu);
+    let (mut at, mut cpu, mut since) = (begun, first, window.begin);
     let mut all = Vec::new();
     // The first time that it comes tells where it waited, unless it is moved before.
     let mut ran = window.begins == Begins::Reading;
@@ -194,8 +180,8 @@ fn stretches(scene: &Scene) -> Vec<Stretch> {
     for (time, turn) in &scene.turns {
         let next = match (*turn, at) {
             (Turn::Waking(by), At::Sleeps | At::Blocked | At::Stopped) => At::Woken { by, queued: None },
-            (Turn::Woken, At::Woken { by, queued: None }) => At::Woken { by, queued: Some(*time) },
-            (Turn::Woken, At::Sleeps | At::Blocked | At::Stopped) => At::Woken { by: cpu, queued: Some(*time) },
+            (Turn::Woken(_), At::Woken { by, queued: None }) => At::Woken { by, queued: Some(*time) },
+            (Turn::Woken(_), At::Sleeps | At::Blocked | At::Stopped) => At::Woken { by: cpu, queued: Some(*time) },
             (Turn::In(_), _) => At::Runs,
             (Turn::Out(State::Runnable), _) => At::Preempted(*time),
             (Turn::Out(State::Stopped), _) => At::Stopped,
@@ -205,7 +191,7 @@ fn stretches(scene: &Scene) -> Vec<Stretch> {
             (_, same) => same,
         };
         let there = match *turn {
-            Turn::In(cpu) | Turn::Moved(cpu) => cpu,
+            Turn::In(cpu) | Turn::Moved { to: cpu, .. } | Turn::Woken(Some(cpu)) => cpu,
             _ => cpu,
         };
         let cut = (*time).clamp(window.begin, window.end);
@@ -225,6 +211,15 @@ fn stretches(scene: &Scene) -> Vec<Stretch> {
         all.push(Stretch { begin: since, end: window.end, at, cpu, back, lock });
     }
     if window.begins == Begins::Job { all.into_iter().flat_map(|one| rests(scene, one)).collect() } else { all }
+}
+
+/// The CPU on which a thread was before its first move, where that came before it ran.
+fn from(scene: &Scene) -> Option<u32> {
+    let ahead = scene.turns.iter().take_while(|(_, turn)| !matches!(turn, Turn::In(_)));
+    ahead.filter(|(time, _)| *time >= scene.window.begin).find_map(|(_, turn)| match turn {
+        Turn::Moved { from, .. } => Some(*from),
+        _ => None,
+    })
 }
 
 /// Before a job a thread rests until its timer is due. Only then the kernel is late.
@@ -297,7 +292,7 @@ fn cause(scene: &Scene, stretch: &Stretch, segment: &Segment, mine: Priority, na
         Owner::Lost => Cause::Lost,
         Owner::Unknown => Cause::Unexplained,
         Owner::Idle if is_put_off(scene, stretch, segment, mine) => Cause::Throttled,
-        Owner::Idle => idle(stretch),
+        Owner::Idle => idle(stretch, segment),
         Owner::Task(pid) if pid == me => match stretch.at {
             At::Runs if stretch.lock => Cause::Lock,
             _ if in_job => Cause::Own,
@@ -330,9 +325,11 @@ fn is_put_off(scene: &Scene, stretch: &Stretch, segment: &Segment, mine: Priorit
     is_one && scene.is_put_off(stretch.cpu, segment.begin.max(stretch.begin))
 }
 
-/// The CPU was idle.
-fn idle(stretch: &Stretch) -> Cause {
+/// The CPU was idle. Where it became so although the thread was among those that may run, the scheduler chose nobody.
+fn idle(stretch: &Stretch, segment: &Segment) -> Cause {
     match stretch.at {
+        At::Woken { queued: Some(queued), .. } if segment.came > queued => Cause::Throttled,
+        At::Woken { by, queued: None } if by == stretch.cpu && segment.came > stretch.begin => Cause::Throttled,
         At::Sleeps => Cause::IdleExit,
         At::Rests => Cause::Asleep,
         At::Woken { by, .. } if by != stretch.cpu => Cause::InterProcessor,

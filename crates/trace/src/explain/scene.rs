@@ -1,6 +1,6 @@
 //! What is kept of a window.
 
-use super::Window;
+use super::{Cause, Slice, Window};
 use crate::{
     events::{Above, Off, Priority, State},
     pairing::{Segment, Span},
@@ -21,14 +21,19 @@ const LONGEST: usize = 4096;
 pub(super) enum Turn {
     /// Somebody is about to wake it, on that CPU.
     Waking(u32),
-    /// It is among those that may run.
-    Woken,
+    /// It is among those that may run, of that CPU where the event tells.
+    Woken(Option<u32>),
     /// It has a CPU.
     In(u32),
     /// It left its CPU.
     Out(State),
     /// It goes to another CPU.
-    Moved(u32),
+    Moved {
+        /// From there.
+        from: u32,
+        /// To there.
+        to: u32,
+    },
     /// It begins to wait for a lock of the kernel.
     Contends,
     /// It has that.
@@ -119,6 +124,8 @@ pub(super) struct Scene {
     pub put_off: Vec<(u64, u32, bool)>,
     /// Who woke it in its window, and when; the task, where it was one.
     pub wakings: Vec<(u64, Waker, Option<i32>)>,
+    /// On which CPU it was at the first.
+    pub was_on: Option<u32>,
     /// Page faults of its thread in it.
     pub faults: u64,
     pub excerpt: Excerpt,
@@ -156,8 +163,24 @@ impl Scene {
             left: Vec::new(),
             put_off: Vec::new(),
             wakings: Vec::new(),
+            was_on: None,
             faults: 0,
             excerpt: Excerpt::default(),
+        }
+    }
+}
+
+/// Slices that follow each other; neighbours of one cause are one.
+pub(super) struct Slices(pub Vec<Slice>);
+
+impl Slices {
+    pub fn push(&mut self, begin: u64, end: u64, cause: Cause) {
+        if end <= begin {
+            return;
+        }
+        match self.0.last_mut() {
+            Some(last) if last.cause == cause => last.end = end,
+            _ => self.0.push(Slice { begin, end, cause }),
         }
     }
 }

@@ -3,7 +3,11 @@
 //! Where handlers are threads, an interrupt wakes its thread, and that one wakes who waits for the event. Until then the
 //! waiting thread merely sleeps, whatever has the CPU; who was kept from it is the handler.
 
-use super::{Awaited, Begins, Cause, Explained, Slice, Waker, Window};
+use super::{
+    Awaited, Begins, Cause, Chain, Explained, Names, Slice, Waker, Window,
+    scene::{Scene, Turn},
+};
+use crate::pairing::Owner;
 use std::collections::BTreeMap;
 
 /// The time in which the waker of a thread was to go on: from the begin until it woke that. None of a thread that did not merely
@@ -99,4 +103,45 @@ fn laid_over(slice: Slice, others: &[Slice]) -> Vec<Slice> {
     }
     all.extend((slice.end > at).then_some(Slice { begin: at, ..slice }));
     all
+}
+
+/// How a thread came back, as far as events tell.
+pub(super) fn chain(scene: &Scene, names: &mut Names<'_>) -> Chain {
+    let Some((waking, waker, by)) = scene.woken() else { return Chain::default() };
+    let by = by.filter(|by| *by != scene.window.pid).map(|pid| {
+        let (name, priority) = names.task(pid);
+        super::Waker { pid, name, class: priority.class(), on_cpu: None }
+    });
+    let tells =
+        |(time, turn): &(u64, Turn)| *time >= waking && matches!(turn, Turn::Moved { .. } | Turn::Woken(Some(_)));
+    let was_on = scene.was_on.filter(|_| !scene.turns.iter().any(tells));
+    let came = |(time, turn): &&(u64, Turn)| *time >= waking && matches!(turn, Turn::In(_));
+    Chain {
+        interrupt: waker.came_by().map(|(time, above)| (time, names.interrupt(above))),
+        timer: waker.expired,
+        by,
+        waking: Some(waking),
+        merely_slept: false,
+        was_on,
+        on_cpu: scene.turns.iter().find(came).map(|(time, _)| *time).filter(|time| *time <= scene.window.end),
+    }
+}
+
+/// A message between CPUs takes no longer than this, ns. Where the idle CPU wrote nothing meanwhile, none came.
+pub(super) fn messages_within(explained: &mut Explained, allowed_ns: u64) {
+    let Explained { slices, segments, excerpt, omitted, chain, cpu: own, .. } = explained;
+    for slice in slices.iter_mut().filter(|one| one.cause == Cause::InterProcessor && one.ns() > allowed_ns) {
+        let idle =
+            segments.iter().find(|one| one.owner == Owner::Idle && one.begin <= slice.begin && one.end >= slice.end);
+        let silent = |cpu: u32| {
+            let mut between = excerpt.iter().filter(|line| slice.begin < line.time && line.time < slice.end);
+            *omitted == 0 && !between.any(|line| line.cpu == cpu)
+        };
+        // A thread that was on another CPU may have waited there.
+        let was_here = chain.was_on.is_none_or(|cpu| cpu == *own);
+        slice.cause = match was_here && idle.is_some_and(|segment| silent(segment.cpu)) {
+            true => Cause::NoInterruptIdle,
+            false => Cause::Unexplained,
+        };
+    }
 }

@@ -49,6 +49,8 @@ pub struct Activation {
     pub end: u64,
     /// When it asked for a time to come and has not slept since, ns; 0 for not.
     asked: u64,
+    /// Whether that was a time of a clock, and no span.
+    absolute: bool,
 }
 
 impl Known for Activation {
@@ -71,6 +73,11 @@ impl Activation {
     /// Whether it ended by asking for a time to come, in a call that the trace shows: then it began no job untold.
     pub fn asked_for_a_time(&self) -> bool {
         self.asked > 0
+    }
+
+    /// Whether it ended by asking for a time of a clock (`TIMER_ABSTIME`), as a periodic thread asks for its next slot.
+    pub fn asked_for_a_clock_time(&self) -> bool {
+        self.asked > 0 && self.absolute
     }
 
     /// How long it had a CPU, interrupts included, ns.
@@ -99,13 +106,30 @@ pub struct WaitCalls {
     pub sleep: Option<Call>,
     /// `sched_yield`.
     pub give_up: Option<Call>,
+    /// The flags of `clock_nanosleep`.
+    flags: Option<Number>,
 }
+
+/// Of the flags of `clock_nanosleep(2)`: the time is one of the clock.
+const TIMER_ABSTIME: i64 = 1;
 
 impl WaitCalls {
     /// Those that have events in a trace, by the names of its calls.
     pub fn among(calls: &[String]) -> Self {
         let named = |name: &str| Some(Call::Named(u16::try_from(calls.iter().position(|call| call == name)?).ok()?));
-        Self { sleep: named("clock_nanosleep"), give_up: named("sched_yield") }
+        Self { sleep: named("clock_nanosleep"), give_up: named("sched_yield"), flags: None }
+    }
+
+    /// They, with what a trace shows of their arguments.
+    #[must_use]
+    pub fn with_arguments(self, trace: &Trace<'_>) -> Self {
+        let format = trace.format("sys_enter_clock_nanosleep");
+        Self { flags: format.and_then(|format| format.number("flags", trace.endian)), ..self }
+    }
+
+    /// Whether the time that a call asks for is one of the clock.
+    fn is_absolute(&self, record: &[u8]) -> bool {
+        self.flags.and_then(|flags| flags.of(record)).is_some_and(|flags| flags & TIMER_ABSTIME != 0)
     }
 }
 
@@ -168,9 +192,10 @@ impl<F: FnMut(&Activation, Ended)> Activations<F> {
     }
 
     /// A thread asks for a time to come, or gives up its budget.
-    fn calls(&mut self, pid: i32, time: u64, call: Call) {
+    fn calls(&mut self, pid: i32, time: u64, call: Call, record: &[u8]) {
         if Some(call) == self.calls.sleep {
-            self.open.of(pid).into_iter().for_each(|open| open.asked = time);
+            let absolute = self.calls.is_absolute(record);
+            self.open.of(pid).into_iter().for_each(|open| (open.asked, open.absolute) = (time, absolute));
         } else if Some(call) == self.calls.give_up {
             // What a thread of another class does by it is no wait.
             self.giving_up.insert(pid);
@@ -239,7 +264,7 @@ impl<F: FnMut(&Activation, Ended)> Sink for Activations<F> {
         self.doubt = self.doubt.max(lost.until.unwrap_or(u64::MAX));
     }
 
-    fn event(&mut self, _cpu: u32, time: u64, _record: &[u8], happened: Option<&Happened>) {
+    fn event(&mut self, _cpu: u32, time: u64, record: &[u8], happened: Option<&Happened>) {
         match happened {
             Some(Happened::Switch { from, state, to }) => {
                 match state {
@@ -253,7 +278,7 @@ impl<F: FnMut(&Activation, Ended)> Sink for Activations<F> {
                     self.goes_on(to.pid, time, Begun::Replenished, (to.comm, to.priority));
                 }
             }
-            Some(Happened::Call { pid, call }) => self.calls(*pid, time, *call),
+            Some(Happened::Call { pid, call }) => self.calls(*pid, time, *call, record),
             Some(Happened::Return { pid, call: Some(call) }) => self.returns(*pid, time, *call),
             Some(Happened::New(task)) => {
                 self.gone.remove(&task.pid);

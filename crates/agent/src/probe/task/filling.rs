@@ -4,7 +4,7 @@ use super::{
     COMPLETION, MISSED, QUANTITIES, TaskProbe,
     distances::{distance, regular_distance},
     program::Ended as Program,
-    slots::{Grid, Job, Jobs, Over},
+    slots::{Grid, Job, Jobs, Over, Then},
     threads::{Following, Members, Seen, look, look_for_loop, periodic},
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 use anyhow::{Result, bail};
 use latido_model::{record::Skip, units};
 use latido_trace::{
-    events::Events,
+    events::{Class, Events},
     file::Trace,
     pairing::{Activation, Activations, Begun, Ended, Forks, Met, Unpaired, WaitCalls},
 };
@@ -43,6 +43,8 @@ struct Slots {
     missed: u64,
     /// Of the missed ones, those of which nobody can tell whether an earlier job did their work too.
     unclear: u64,
+    /// Those in time, of which nobody can tell whether a later activation was still of their job: then they were late.
+    open: u64,
     /// The missed ones: its time, and when the thread had done another job.
     without_job: Vec<(u64, u64)>,
 }
@@ -145,7 +147,7 @@ fn walk(trace: &Trace<'_>, program: &Program, mut take: impl FnMut(&Activation, 
             take(one, how);
         }
     })
-    .heeding(WaitCalls::among(Events::of(&trace.formats, trace.endian).calls()));
+    .heeding(WaitCalls::among(Events::of(&trace.formats, trace.endian).calls()).with_arguments(trace));
     let mut both = (following, activations);
     let met = paired(trace, &mut both);
     let voided = both.1.finish(met.last);
@@ -186,11 +188,12 @@ fn open(
         let slots = match probe.period.filter(|_| periodic.contains(pid)) {
             Some(period) => Some(Slots {
                 place: place(COMPLETION)?,
-                jobs: Jobs::of(Grid::of(period.0, &thread.wakings)),
+                jobs: Jobs::of(Grid::of(period.0, thread.slots(period.0)), thread.asks_for_slots(period.0)),
                 deadline: probe.deadline.unwrap_or(period).0,
                 seen: 0,
                 missed: 0,
                 unclear: 0,
+                open: 0,
                 without_job: Vec::new(),
             }),
             None => None,
@@ -241,9 +244,10 @@ impl Thread {
                 gathered.sample(place, i64::try_from(value).unwrap_or(i64::MAX), one.woken, one.end);
             }
         }
-        self.unfinished += u64::from(!whole);
+        // What was stopped goes on.
+        self.unfinished += u64::from(!whole && how != Ended::Stopped);
         if let Some(slots) = &mut self.slots {
-            slots.take(one, whole, gathered);
+            slots.take(one, (whole, how), gathered);
         }
     }
 
@@ -253,7 +257,7 @@ impl Thread {
         if let Some(slots) = &mut self.slots {
             slots.finish(self.until, gathered);
             facts.extend([("expected", slots.seen + slots.missed), ("seen", slots.seen), ("extra", slots.jobs.extra)]);
-            facts.extend([("unclear", slots.unclear), ("before", slots.jobs.before)]);
+            facts.extend([("unclear", slots.unclear), ("open", slots.open), ("before", slots.jobs.before)]);
         }
         facts
     }
@@ -278,9 +282,10 @@ impl Thread {
 
 impl Slots {
     /// Takes an activation.
-    fn take(&mut self, one: &Activation, whole: bool, gathered: &mut Gathered) {
+    fn take(&mut self, one: &Activation, (whole, how): (bool, Ended), gathered: &mut Gathered) {
         let at_once = one.begun == Begun::AtOnce;
-        let job = Job { woken: one.woken, end: one.end, whole, at_once, told: one.asked_for_a_time() };
+        let then = then(one, how);
+        let job = Job { woken: one.woken, end: one.end, whole, at_once, told: one.asked_for_a_time(), then };
         let mut all = Vec::new();
         self.jobs.take(job, |over| all.push(over));
         all.into_iter().for_each(|over| self.count(over, gathered));
@@ -303,11 +308,26 @@ impl Slots {
                 }
                 gathered.missed(self.place, came.saturating_sub(due));
             }
-            Over::Done { due, began, end } => {
+            Over::Done { due, began, end, or_end } => {
                 self.seen += 1;
                 let value = end.saturating_sub(due.min(began));
+                let is_late = |end: u64| end.saturating_sub(due.min(began)) > self.deadline;
+                self.open += u64::from(!is_late(end) && or_end.is_some_and(is_late));
                 gathered.slot(self.place, value, value > self.deadline, began, end);
             }
         }
+    }
+}
+
+/// Less than this a thread runs that a signal wakes out of a wait to stop it, ns.
+const STOPPED_AT_ONCE_NS: u64 = 50_000;
+
+/// For what a thread waits behind an activation. A deadline thread that gave up its budget waits for the next.
+fn then(one: &Activation, how: Ended) -> Then {
+    match how {
+        Ended::Stopped if one.running().is_some_and(|ns| ns < STOPPED_AT_ONCE_NS) => Then::StoppedWaiting,
+        Ended::Stopped => Then::Stopped,
+        _ if one.asked_for_a_clock_time() || one.priority.class() == Class::Deadline => Then::ATime,
+        _ => Then::Another,
     }
 }

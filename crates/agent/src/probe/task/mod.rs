@@ -57,22 +57,25 @@ With a period, one sample a slot:
   missed      of a slot that had no job: from its time until the thread had done another one; only where there are any
 A slot is late when its completion is above the deadline, and missed when no job began in it. A job that overruns and catches up
 (its clock_nanosleep returns at once) is seen by the call's own events. Where a program waits otherwise, nobody can tell a slot that
-passed while an earlier job ran from one that the job served too: it counts as missed, and as unclear. A job of a
+passed while an earlier job ran from one that the job served too: it counts as missed, and as unclear. A thread that asks for the time
+of each slot (clock_nanosleep, TIMER_ABSTIME) goes on with its job when another wait ends, however late. Of other threads nobody can
+tell that from a next job that begins late: where the job would have been late, its slot counts as open. A job of a
 SCHED_DEADLINE thread ends where it gives up its budget (sched_yield), and the next begins when the kernel lets it back; there is
 no waking, and no wakeup. When slots begin is not
 known but estimated: by the median of the wakings, which then is the zero of completion; it follows clocks that drift apart by
 at most 1 in 1000. A waking may be late by three quarters of a period and still is its slot's; by more, where another waking follows
 for the next slot. The slots begin where six of eight in a row have wakings: what a program does to prepare lies before. The period is that of the
-program's real-time and deadline threads. Where it has none, it is that of all of its threads but helpers: a helper wakes in less
-than a quarter of the slots, and nowhere in six of eight in a row, while another thread does. Where the kernel wakes a thread regularly,
+program's real-time and deadline threads, or, where it has none, of all of its threads. Helpers and children have no slots: a helper wakes
+in less than a quarter of the slots, and nowhere in six of eight in a row, while another thread does. Where the kernel wakes a thread regularly,
 but not once a period, latido says so. --limit judges response and completion; where it is not given, the deadline is the limit:
-a slot that is late or missed fails the run. Slots that are unclear alone leave it undecided.
+a slot that is late or missed fails the run. Slots that are unclear or open alone leave it undecided.
 
 Label: task (the thread's name; of the same ones the second, third, ... by their numbers).
 Facts: tid (the thread's number), period_seen (ns, the median distance of its wakings), woken_every (the same where three fifths of the distances lie
 within a twentieth of it), expected and seen (slots elapsed and slots with an activation), extra (activations beyond the first
-of a slot), unfinished (activations that began and did not end in time, or ended with the thread: their slots count as nothing),
-unclear (missed slots that an earlier job may have served), before (wakings before the slots begin), unseen (those of which only
+of a slot), unfinished (activations that began and did not end in time, or ended with the thread: their slots count as nothing; one that is
+stopped goes on),
+unclear (missed slots that an earlier job may have served), open (slots in time whose job may have ended in the next one), before (wakings before the slots begin), unseen (those of which only
 the response is known, as the switch to the thread is not in the trace: some machines keep tasks of their own out of it), lost
 and voided (events lost, and what they may have broken), exit_status (of a program that ended by itself, 128 and the signal's
 number).

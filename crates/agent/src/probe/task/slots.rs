@@ -139,7 +139,22 @@ pub(super) enum Over {
         began: u64,
         /// When its last one ended.
         end: u64,
+        /// When it ended if the next activation, which nobody can tell from a next job, was still of it.
+        or_end: Option<u64>,
     },
+}
+
+/// For what a thread waits where an activation ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// For a time of a clock, in a call that the trace shows.
+    ATime,
+    /// For something else, or nobody knows.
+    Another,
+    /// It was stopped, and goes on where it was.
+    Stopped,
+    /// It was stopped in its wait, and goes on with that.
+    StoppedWaiting,
 }
 
 /// An activation of a periodic thread, as far as slots go.
@@ -155,6 +170,21 @@ pub(super) struct Job {
     pub at_once: bool,
     /// Whether calls tell which jobs the thread began.
     pub told: bool,
+    /// For what the thread waits then.
+    pub then: Then,
+}
+
+/// The slot that there is.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    /// Its time.
+    due: u64,
+    /// When its first activation began.
+    began: u64,
+    /// When its last one ended.
+    end: u64,
+    /// Whether that one was stopped: its end is not known yet.
+    stopped: bool,
 }
 
 /// The jobs of a periodic thread, slot by slot. A slot whose job did not end while it was watched is none of them.
@@ -163,8 +193,11 @@ pub(super) struct Jobs {
     grid: Grid,
     /// The last activation: the next one tells how late it was.
     held: Option<Job>,
-    /// The slot that there is: its time, when its first activation began, when its last one ended.
-    current: Option<(u64, u64, u64)>,
+    current: Option<Current>,
+    /// Whether the thread asks for the time of each slot: then a waking out of another wait goes on with the job that there is.
+    by_time: bool,
+    /// For what the thread waited last.
+    waited: Option<Then>,
     /// Activations beyond the first of a slot.
     pub extra: u64,
     /// Activations before the slots begin.
@@ -174,9 +207,9 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// With these slots.
-    pub fn of(grid: Grid) -> Self {
-        Self { grid, held: None, current: None, extra: 0, before: 0, untold_until: 0 }
+    /// With these slots; `by_time` where the thread asks for the time of each.
+    pub fn of(grid: Grid, by_time: bool) -> Self {
+        Self { grid, held: None, current: None, by_time, waited: None, extra: 0, before: 0, untold_until: 0 }
     }
 
     /// Takes an activation.
@@ -193,31 +226,49 @@ impl Jobs {
     /// Finds the slot of an activation. Where the next one began at once, its time had passed: this one, however late it was
     /// woken, is of the oldest slot too.
     fn place(&mut self, job: Job, next: Option<Job>, over: &mut impl FnMut(Over)) {
-        let Job { woken, end, whole, at_once, told } = job;
-        let slot = match at_once || next.is_some_and(|next| next.at_once) {
-            true => self.grid.catch_up(woken),
-            false => self.grid.take(woken, next.map(|next| next.woken)),
+        let waited = self.waited.replace(job.then);
+        if job.then == Then::StoppedWaiting || waited == Some(Then::StoppedWaiting) {
+            // It waits for the same, before and behind the stop.
+            return;
+        }
+        let goes_on = waited == Some(Then::Stopped) || self.by_time && waited == Some(Then::Another);
+        let slot = match () {
+            () if goes_on && !job.at_once => Slot::Further,
+            () if job.at_once || next.is_some_and(|next| next.at_once) => self.grid.catch_up(job.woken),
+            () => self.grid.take(job.woken, next.map(|next| next.woken)),
         };
         match slot {
             Slot::First { due, missed } => {
-                self.flush(over);
-                for back in (1..=missed).rev() {
-                    let due = due.saturating_sub(back.saturating_mul(self.grid.period));
-                    over(Over::Missed { due, came: end, unclear: due < self.untold_until });
-                }
-                self.current = whole.then_some((due, woken, end));
+                // Where nothing tells for what the thread had waited, a waking that comes late may be of the job before.
+                let late = job.woken > due.saturating_add(self.grid.period / EARLY);
+                let may_go_on = !self.by_time && !job.at_once && waited == Some(Then::Another) && late;
+                self.flush(over, may_go_on.then_some(job.end));
+                self.begin(job, due, missed, over);
             }
             Slot::Further => {
                 self.extra += 1;
-                self.current = self.current.filter(|_| whole).map(|(due, began, _)| (due, began, end));
+                let stopped = job.then == Then::Stopped;
+                let current = self.current.filter(|_| job.whole || stopped);
+                self.current = current.map(|current| Current { end: job.end, stopped, ..current });
             }
         }
-        self.untold_until = if told { 0 } else { end };
+        self.untold_until = if job.told { 0 } else { job.end };
     }
 
-    fn flush(&mut self, over: &mut impl FnMut(Over)) {
-        if let Some((due, began, end)) = self.current.take() {
-            over(Over::Done { due, began, end });
+    /// An activation is the first of a slot.
+    fn begin(&mut self, job: Job, due: u64, missed: u64, over: &mut impl FnMut(Over)) {
+        let Job { woken, end, whole, then, .. } = job;
+        for back in (1..=missed).rev() {
+            let due = due.saturating_sub(back.saturating_mul(self.grid.period));
+            over(Over::Missed { due, came: end, unclear: due < self.untold_until });
+        }
+        let stopped = then == Then::Stopped;
+        self.current = (whole || stopped).then_some(Current { due, began: woken, end, stopped });
+    }
+
+    fn flush(&mut self, over: &mut impl FnMut(Over), or_end: Option<u64>) {
+        if let Some(Current { due, began, end, .. }) = self.current.take().filter(|current| !current.stopped) {
+            over(Over::Done { due, began, end, or_end });
         }
     }
 
@@ -226,7 +277,7 @@ impl Jobs {
         if let Some(last) = self.held.take() {
             self.place(last, None, &mut over);
         }
-        self.flush(&mut over);
+        self.flush(&mut over, None);
         let untold = self.untold_until;
         self.grid.rest(until).for_each(|due| over(Over::Missed { due, came: until, unclear: due < untold }));
     }

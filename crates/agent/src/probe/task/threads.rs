@@ -70,6 +70,10 @@ pub(super) struct Seen {
     pub urgent: bool,
     /// When it was woken, the first times in the interval.
     pub wakings: Vec<u64>,
+    /// Those of them that ended a wait for a time of a clock.
+    pub at_a_time: Vec<u64>,
+    /// Whether it waits for such a time now.
+    waits_for_a_time: bool,
 }
 
 impl Seen {
@@ -78,17 +82,28 @@ impl Seen {
     pub fn is_biased(&self) -> bool {
         self.unseen > self.count / 100
     }
+
+    /// Whether it asks for the time of each slot: the wakings out of such waits lie a period apart.
+    pub fn asks_for_slots(&self, period: u64) -> bool {
+        Grid::is_regular(period, &self.at_a_time)
+    }
+
+    /// The wakings that tell where its slots are.
+    pub fn slots(&self, period: u64) -> &[u64] {
+        if self.asks_for_slots(period) { &self.at_a_time } else { &self.wakings }
+    }
 }
 
 /// Of which threads a period is, and which it passes over. It is that of the real-time and deadline threads; where a program has none,
-/// of all, but for helpers (of a virtual machine, of a runtime): those that wake in less than a quarter of the slots, nowhere in six of
-/// eight in a row, where another thread does.
+/// of all. Helpers (of a virtual machine, of a runtime, children) have none: those that wake in less than a quarter of the slots, nowhere
+/// in six of eight in a row, where another thread does. A real-time thread that asks for times of a clock is no helper, but late.
 pub(super) fn periodic(period: u64, interval: Interval, threads: &[(&i32, &Seen)]) -> (BTreeSet<i32>, BTreeSet<i32>) {
     let slots = interval.ended_ns.saturating_sub(interval.first_slot_ns) / period.max(1);
     let urgent = threads.iter().any(|(_, thread)| thread.urgent);
     let of_class = threads.iter().copied().filter(|(_, thread)| thread.urgent == urgent);
     let is_regular = |thread: &Seen| Grid::is_regular(period, &thread.wakings);
-    let is_helper = |thread: &Seen| !urgent && thread.count < slots / 4 && !is_regular(thread);
+    let asks = |thread: &Seen| thread.at_a_time.len() * 2 > thread.wakings.len();
+    let is_helper = |thread: &Seen| thread.count < slots / 4 && !is_regular(thread) && !(thread.urgent && asks(thread));
     let (helpers, own): (Vec<(&i32, &Seen)>, Vec<_>) = of_class.partition(|(_, thread)| is_helper(thread));
     let pids = |threads: Vec<(&i32, &Seen)>| threads.into_iter().map(|(pid, _)| *pid).collect();
     if own.iter().any(|(_, thread)| is_regular(thread)) {
@@ -109,6 +124,10 @@ pub(super) fn look_for_loop(longest: &mut Option<Activation>, interval: Interval
 
 /// Looks at all activations of the members.
 pub(super) fn look(seen: &mut BTreeMap<i32, Seen>, interval: Interval, one: &Activation, how: Ended) {
+    if let Some(known) = seen.get_mut(&one.pid).filter(|_| how == Ended::Stopped) {
+        // The wakings of a stop are of no slot.
+        known.waits_for_a_time = false;
+    }
     if how != Ended::Blocked || one.woken < interval.first_slot_ns || one.end > interval.ended_ns {
         return;
     }
@@ -120,7 +139,11 @@ pub(super) fn look(seen: &mut BTreeMap<i32, Seen>, interval: Interval, one: &Act
     // What begins at once catches up: it tells nothing of the period.
     if one.begun != Begun::AtOnce && thread.wakings.len() < LOOKED_AT {
         thread.wakings.push(one.woken);
+        if thread.waits_for_a_time {
+            thread.at_a_time.push(one.woken);
+        }
     }
+    thread.waits_for_a_time = one.asked_for_a_clock_time();
 }
 
 #[cfg(test)]
@@ -145,9 +168,10 @@ mod tests {
         assert_eq!(of(&[(&1, &works), (&4, &overloaded)]), sets(&[1, 4], &[]));
         // Where none is regular, all may be meant.
         assert_eq!(of(&[(&2, &helper), (&3, &rare)]), sets(&[2, 3], &[]));
-        // Real-time threads are never passed over, and ordinary ones beside them have no slots.
+        // Real-time threads that ask for a time are never passed over, and ordinary ones beside them have no slots.
         let urgent = Seen { urgent: true, ..helper.clone() };
+        let asks = Seen { at_a_time: helper.wakings.clone(), ..urgent.clone() };
         let quick = Seen { urgent: true, ..works.clone() };
-        assert_eq!(of(&[(&1, &quick), (&2, &urgent), (&3, &works)]), sets(&[1, 2], &[]));
+        assert_eq!(of(&[(&1, &quick), (&2, &urgent), (&3, &works), (&4, &asks)]), sets(&[1, 4], &[2]));
     }
 }

@@ -1,7 +1,7 @@
 //! The slots of a watched program whose period is known: one that overruns and catches up, and one whose period is another.
 
 use super::looking_on::traced;
-use crate::common::{World, alone, installed, json, realtime, stderr};
+use crate::common::{self, World, alone, installed, json, realtime, stderr};
 use serde_json::Value;
 
 /// A program overruns and catches up by clock_nanosleep with times that have passed. Each slot has its job: latido tells no slot
@@ -177,3 +177,50 @@ while job != last:
     end = time.monotonic_ns() + (long * 10**6 if job % 7 == 0 else 0)
     while time.monotonic_ns() < end: pass
 ";
+
+/// Each 20th job waits 15 ms for a lock, beyond the next slot's time, and the program then catches up.
+const WAITS: &str = "\
+import threading, time
+lock, ask, held = threading.Lock(), threading.Event(), threading.Event()
+def hold():
+    while True:
+        ask.wait()
+        ask.clear()
+        with lock:
+            held.set()
+            time.sleep(.015)
+threading.Thread(target=hold, daemon=True).start()
+due = time.monotonic() + .01
+for turn in range(300):
+    time.sleep(max(0, due - time.monotonic()))
+    if turn % 20 == 7:
+        held.clear()
+        ask.set()
+        held.wait()
+    with lock:
+        pass
+    due += .01
+";
+
+/// A job that waits beyond the next slot's time is late, by the whole wait: the waking that ends it begins no job of the next slot. The
+/// thread that holds the lock has no slots, although it is of real-time priority too.
+#[test]
+fn a_job_that_waits_beyond_its_slot_is_late() {
+    let what = "jobs that wait beyond their slots";
+    let (_turn, world) = (alone(), World::new());
+    if !traced(what) || !realtime(what) || !installed("python3", what) {
+        return;
+    }
+    let script = world.file("waits.py", WAITS);
+    let measure = ["run", "task", "period=10ms", "-d30s", "--no-report", "--", "chrt", "-f", "60", "python3"];
+    let output = world.run(measure.into_iter().chain([script.to_str().unwrap()]));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let record: Value = serde_json::from_slice(&common::records(&world.runs()[0])[0].1).unwrap();
+    let slots: Vec<&Value> =
+        record["series"].as_array().unwrap().iter().filter(|one| one["quantity"] == "completion").collect();
+    let [own] = slots.as_slice() else { panic!("{slots:#?}") };
+    let of = |fact: &str| own["facts"][fact].as_u64().unwrap();
+    let late = own["slots"]["late"].as_u64().unwrap();
+    assert!(late >= of("expected") / 20 - 1 && late > 5, "{own}");
+    assert!(own["max"].as_i64().unwrap() > 14_000_000, "{own}");
+}

@@ -21,6 +21,7 @@ fn the_chain_of_a_wake_up_is_told() {
         by: None,
         waking: Some(1_150),
         merely_slept: true,
+        was_on: None,
         on_cpu: Some(1_700),
     };
     assert_eq!(explained(SLEPT, &events).chain, chain);
@@ -104,6 +105,7 @@ fn a_handler_that_is_a_thread_is_followed() {
         by: Some(by),
         waking: Some(1_700),
         merely_slept: true,
+        was_on: None,
         on_cpu: Some(1_800),
     };
     assert_eq!(found.chain, chain);

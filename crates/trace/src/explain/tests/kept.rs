@@ -198,3 +198,55 @@ fn what_a_job_waits_for_is_named() {
     assert_eq!(found.first(), Some(&(200, Cause::Own)));
     assert_eq!(found.get(1).map(|one| one.0), Some(400), "{found:?}");
 }
+
+/// A thread that could run is moved: until then its wait was on the CPU that it left.
+#[test]
+fn a_wait_before_a_move_is_of_the_other_cpu() {
+    let events = [
+        (100, 1, switch(ME, State::Sleeping, FIFO_HIGH)),
+        (200, 0, switch(0, State::Runnable, FIFO_HIGH + 1)),
+        (1_010, 0, Happened::Waking(woken(ME))),
+        (1_610, 1, Happened::Migrated { pid: ME, from: 0, to: 1 }),
+        (2_000, 1, switch(FIFO_HIGH, State::Sleeping, ME)),
+        (2_100, 1, switch(ME, State::Sleeping, 0)),
+        (2_100, 0, switch(FIFO_HIGH + 1, State::Sleeping, 0)),
+    ];
+    let found = explained(Window { cpu: 1, ..SLEPT }, &events);
+    let of = |pid: i32| {
+        let its = |slice: &&Slice| format!("{:?}", slice.cause).contains(&format!("-{pid}\""));
+        found.slices.iter().filter(its).map(Slice::ns).sum::<u64>()
+    };
+    assert_eq!((of(FIFO_HIGH + 1), of(FIFO_HIGH)), (610, 390), "{:?}", found.slices);
+}
+
+/// The scheduler chose nobody although the thread was woken on that CPU before: it was throttled, and no way out of idle.
+#[test]
+fn idle_chosen_behind_the_waking_is_the_throttle() {
+    let window = Window { end: 9_000_000, ..SLEPT };
+    let events = [
+        (100, 0, switch(ME, State::Sleeping, FIFO_HIGH)),
+        (1_010, 0, Happened::Waking(woken(ME))),
+        (2_000, 0, switch(FIFO_HIGH, State::Sleeping, 0)),
+        (8_900_000, 0, switch(0, State::Runnable, ME)),
+        (9_100_000, 0, switch(ME, State::Sleeping, 0)),
+    ];
+    let mut found = explained(window, &events);
+    found.idle_exits_within(1_000_000);
+    assert_eq!(found.causes()[0], (&Cause::Throttled, 8_898_000));
+}
+
+/// No message between CPUs takes 8 ms: the idle CPU wrote nothing, so that no interrupt came.
+#[test]
+fn a_message_takes_no_longer_than_leaving_idle() {
+    let window = Window { end: 9_000_000, ..SLEPT };
+    let events = [
+        (100, 0, switch(ME, State::Sleeping, 0)),
+        (200, 1, switch(0, State::Runnable, FAIR)),
+        (1_010, 1, Happened::Waking(woken(ME))),
+        (8_900_000, 0, switch(0, State::Runnable, ME)),
+        (9_100_000, 0, switch(ME, State::Sleeping, 0)),
+    ];
+    let mut found = explained(window, &events);
+    found.idle_exits_within(1_000_000);
+    assert_eq!(found.causes()[0], (&Cause::NoInterruptIdle, 8_898_990));
+}

@@ -65,7 +65,7 @@ const YIELD: Call = Call::Named(1);
 fn heard(all: &[(u64, Happened)]) -> Vec<(Activation, Ended)> {
     let (mut found, mut pairing) = (Vec::new(), Pairing::of(Definition::Waking));
     let calls = WaitCalls::among(&["clock_nanosleep", "sched_yield"].map(String::from));
-    assert_eq!(calls, WaitCalls { sleep: Some(SLEEP), give_up: Some(YIELD) });
+    assert_eq!((calls.sleep, calls.give_up), (Some(SLEEP), Some(YIELD)));
     let mut sink = Activations::to(|one: &Activation, how| found.push((*one, how))).heeding(calls);
     for (time, happened) in all {
         sink.event(0, *time, &[], Some(happened));

@@ -60,9 +60,9 @@ fn a_drift_is_followed_and_a_wrong_period_is_seen() {
 /// what comes after is not waited for.
 #[test]
 fn a_job_without_an_end_is_no_slot() {
-    let mut jobs = Jobs::of(Grid::of(1_000, &[10_000, 11_000, 12_000, 14_000]));
+    let mut jobs = Jobs::of(Grid::of(1_000, &[10_000, 11_000, 12_000, 14_000]), false);
     let mut over = Vec::new();
-    let done = |due, end| Over::Done { due, began: due, end };
+    let done = |due, end| Over::Done { due, began: due, end, or_end: None };
     for (woken, end, whole) in
         [(10_000, 10_100, true), (11_000, 11_100, true), (11_200, 11_300, true), (12_000, 12_100, true)]
     {
@@ -77,7 +77,7 @@ fn a_job_without_an_end_is_no_slot() {
 }
 
 fn job(woken: u64, end: u64, whole: bool) -> Job {
-    Job { woken, end, whole, at_once: false, told: false }
+    Job { woken, end, whole, at_once: false, told: false, then: Then::Another }
 }
 
 /// A job of 3.2 periods, then the jobs of the slots that passed, each begun at once: all are done, two of them late, none is
@@ -87,13 +87,13 @@ fn job(woken: u64, end: u64, whole: bool) -> Job {
 fn jobs_that_catch_up_are_told_where_calls_tell() {
     let wakings = [10_000, 11_000, 12_000, 13_000, 17_000, 18_000];
     let over = |jobs_of: &[Job]| {
-        let (mut jobs, mut over) = (Jobs::of(Grid::of(1_000, &wakings)), Vec::new());
+        let (mut jobs, mut over) = (Jobs::of(Grid::of(1_000, &wakings), false), Vec::new());
         jobs_of.iter().for_each(|one| jobs.take(*one, |slot| over.push(slot)));
         jobs.finish(18_000, |slot| over.push(slot));
         over
     };
-    let told = |woken, end, at_once| Job { at_once, told: true, ..job(woken, end, true) };
-    let done = |due, began, end| Over::Done { due, began, end };
+    let told = |woken, end, at_once| Job { at_once, told: true, then: Then::ATime, ..job(woken, end, true) };
+    let done = |due, began, end| Over::Done { due, began, end, or_end: None };
     let caught_up = over(&[
         told(13_000, 16_200, false),
         told(16_201, 16_300, true),
@@ -160,7 +160,7 @@ fn the_waking_of_a_start_begins_no_slots() {
         let begins = 9_000_000 + tenths * 100_000;
         let works: Vec<u64> = (0..300).map(|at| begins + at * 1_000_000 + at % 7 * 900).collect();
         let wakings = [&[9_000_000], &works[..]].concat();
-        let mut jobs = Jobs::of(Grid::of(1_000_000, &wakings));
+        let mut jobs = Jobs::of(Grid::of(1_000_000, &wakings), false);
         let mut missed = 0;
         let mut over = |over| missed += u32::from(matches!(over, Over::Missed { .. }));
         wakings.iter().for_each(|woken| jobs.take(job(*woken, woken + 90_000, true), &mut over));
@@ -174,4 +174,52 @@ fn the_waking_of_a_start_begins_no_slots() {
 fn further_wakings_are_of_the_same_slot() {
     let wakings = [1_000_000, 1_100_000, 1_300_000, 2_000_000, 4_000_000];
     assert_eq!(counted(1_000_000, &wakings, 6_000_000), [3, 2, 2]);
+}
+
+/// What becomes of the jobs of a thread with slots of 1,000 from 10,000 on.
+fn over(by_time: bool, jobs_of: &[Job], until: u64) -> Vec<Over> {
+    let wakings: Vec<u64> = (0..10).map(|slot| 10_000 + slot * 1_000).collect();
+    let (mut jobs, mut over) = (Jobs::of(Grid::of(1_000, &wakings), by_time), Vec::new());
+    jobs_of.iter().for_each(|one| jobs.take(*one, |slot| over.push(slot)));
+    jobs.finish(until, |slot| over.push(slot));
+    over
+}
+
+/// A job waits for a lock beyond the next slot's time, and the next job begins at once: the first was late, and none is missed.
+/// Without the calls' events its end may be that of the first activation or that of the second: both are kept.
+#[test]
+fn a_job_that_waits_beyond_its_slot_goes_on() {
+    let asks = |woken, end| Job { told: true, then: Then::ATime, ..job(woken, end, true) };
+    let waits = |woken, end| Job { told: false, then: Then::Another, ..job(woken, end, true) };
+    let at_once = |woken, end| Job { at_once: true, ..asks(woken, end) };
+    let done = |due, began, end| Over::Done { due, began, end, or_end: None };
+    let told = over(
+        true,
+        &[asks(10_000, 10_100), waits(11_000, 11_100), asks(12_600, 12_700), at_once(12_700, 12_800)],
+        13_000,
+    );
+    assert_eq!(told, [done(10_000, 10_000, 10_100), done(11_000, 11_000, 12_700), done(12_000, 12_700, 12_800)]);
+    // The slot that passed meanwhile is left out.
+    let skips = over(true, &[waits(10_000, 10_100), asks(11_600, 11_700), asks(12_000, 12_100)], 12_500);
+    let expected = [done(10_000, 10_000, 11_700), Over::Missed { due: 11_000, came: 12_100, unclear: false }];
+    assert_eq!(skips, [&expected[..], &[done(12_000, 12_000, 12_100)]].concat());
+    let untold = over(false, &[waits(10_000, 10_100), waits(11_600, 11_700), waits(12_000, 12_100)], 12_500);
+    let or_later = Over::Done { due: 10_000, began: 10_000, end: 10_100, or_end: Some(11_700) };
+    assert_eq!(untold[0], or_later);
+    // The late waking moves the next slot by a thousandth.
+    assert_eq!(untold[1..], [done(11_000, 11_600, 11_700), done(12_001, 12_000, 12_100)]);
+}
+
+/// A job that was stopped ends when the thread has gone on; a stop in its wait is of no slot.
+#[test]
+fn a_stopped_job_goes_on() {
+    let asks = |woken, end| Job { told: true, then: Then::ATime, ..job(woken, end, true) };
+    let stopped = |woken, end, then| Job { then, ..job(woken, end, false) };
+    let done = |due, began, end| Over::Done { due, began, end, or_end: None };
+    let all = over(true, &[stopped(10_000, 10_300, Then::Stopped), asks(13_500, 13_700)], 13_000);
+    assert_eq!(all[0], done(10_000, 10_000, 13_700));
+    let waiting = [asks(10_000, 10_100), stopped(10_500, 10_501, Then::StoppedWaiting), asks(10_700, 10_701)];
+    assert_eq!(over(true, &[&waiting[..], &[asks(11_000, 11_100)]].concat(), 11_500)[0], done(10_000, 10_000, 10_100));
+    // It never goes on: its end is not known.
+    assert_eq!(over(true, &[asks(10_000, 10_100), stopped(11_000, 11_300, Then::Stopped)], 11_500).len(), 1);
 }
