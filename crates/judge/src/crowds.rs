@@ -53,12 +53,20 @@ impl Crowds {
 
     /// Of repeats, each with so many samples: their variances add up.
     pub fn over<'a>(all: impl Iterator<Item = (&'a Self, u64)> + Clone) -> Self {
+        if all.clone().all(|(one, _)| !one.are_known()) {
+            return Self::default();
+        }
         let of = |(key, _): &(&'static str, f64)| {
             let weighted = all.clone().map(|(one, count)| (one.effect(key) * count as f64, count as f64));
             let (sum, count) = weighted.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
             (count > 0.0).then(|| (*key, sum / count))
         };
         Self(QUANTILES.iter().filter_map(of).collect())
+    }
+
+    /// Whether anything is known of when the samples came.
+    pub fn are_known(&self) -> bool {
+        !self.0.is_empty()
     }
 
     /// How many samples say as much of a quantile as an independent one.

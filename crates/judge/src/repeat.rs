@@ -8,11 +8,11 @@ use super::{
 use crate::statistics::pool;
 use latido_model::{
     plan::expect::NS,
-    record::{Block, Evidence, LoadRecord, Point, Record, Sample, Series, Slots, Summary},
+    record::{Block, Class, Evidence, LoadRecord, Point, Record, Sample, Series, Slots, Summary},
     run::{SeriesData, SeriesSource, StoredCell, packed::Packed},
     units::Ns,
 };
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// One measured cell.
 #[derive(Debug)]
@@ -104,8 +104,19 @@ pub struct Track {
 }
 
 impl Track {
-    fn over_time(&self) -> Thread<'_> {
-        Thread { largest: &self.largest, count: self.plain.count, blocks: &self.blocks }
+    /// All of its samples in the order of time, where another tool's file has them.
+    pub fn whole(&self) -> Option<&[Point]> {
+        let is_whole = self.samples.len() as u64 == self.plain.count && self.plain.count > 0;
+        Some(self.samples.as_slice()).filter(|_| is_whole && self.largest.is_empty())
+    }
+
+    /// Its largest samples, in descending order, as far as it has them.
+    fn known_largest(&self) -> Cow<'_, [Sample]> {
+        let Some(whole) = self.whole() else { return Cow::Borrowed(&self.largest) };
+        let sample = |point: &Point| Sample { value: point.value, at_ns: point.at_ns, class: Class::Unknown };
+        let mut all: Vec<Sample> = whole.iter().map(sample).collect();
+        all.sort_unstable_by_key(|one| (std::cmp::Reverse(one.value), one.at_ns));
+        Cow::Owned(all)
     }
 }
 
@@ -222,7 +233,14 @@ impl<'a> Gathered<'a> {
         };
         let sums = Sums { bins: Bins::merged(self.bins.iter().map(Option::as_ref)), ..sums };
         let mut pooled = Pooled::new(key, &self.tracks.iter().collect::<Vec<_>>(), sums, woken, histogram, limit);
-        let threads: Vec<Thread<'_>> = self.tracks.iter().map(Track::over_time).collect();
+        let known: Vec<_> = self.tracks.iter().map(|track| (track, track.known_largest())).collect();
+        let over_time =
+            known.iter().map(|(track, largest)| Thread { largest, count: track.plain.count, blocks: &track.blocks });
+        let threads: Vec<Thread<'_>> = over_time.collect();
+        // Such a file may say when each sample came, and not how long was measured.
+        let last = known.iter().flat_map(|(track, _)| track.whole()).filter_map(|all| all.last());
+        let last_ns = last.map(|point| point.at_ns.saturating_add(1)).max().unwrap_or(0);
+        let elapsed_ns = if elapsed_ns == 0 { last_ns } else { elapsed_ns };
         pooled.crowds = Crowds::of(&threads, &pooled.summary, period_ns, elapsed_ns);
         RepeatQuantity { pooled, tracks: self.tracks }
     }

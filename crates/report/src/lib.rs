@@ -23,16 +23,7 @@ pub mod tables;
 pub mod terminal;
 pub mod traced;
 pub mod tree;
-pub mod words {
-    //! How reports say things: numbers, units, names and rates as crate `judge` has them, names that are too long, and verdicts.
-
-    mod apart;
-    mod marks;
-
-    pub use apart::apart;
-    pub use latido_judge::words::*;
-    pub use marks::{Said, Tone, finding, outcome, verdict};
-}
+pub mod words;
 
 pub use formats::{FORMATS, render};
 pub use input::{ReportInput, RunPart};

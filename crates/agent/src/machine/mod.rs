@@ -9,7 +9,6 @@ pub mod heat;
 pub mod isolated;
 pub mod kernel;
 mod limits;
-mod policy;
 mod power;
 mod preemption;
 mod reach;
@@ -22,14 +21,17 @@ pub mod tracing;
 
 pub use cpu::{field, online_cpus, own_cpus};
 pub use limits::group_limits;
-pub use policy::policy;
 pub use preemption::{BOOT_PARAMETER, parameter};
 pub use reach::{Reach, housekeeping, kept_free};
 pub use root::{LOCKDOWN, Root};
 
 pub use config::{config, config_text};
 use cpu::{cpu, isolation};
-use latido_model::machine::{ClockSource, Emulated, Machine, Memory};
+use latido_model::{
+    cell::Scheduling,
+    machine::{ClockSource, Emulated, Machine, Memory},
+};
+use latido_sys::sched::Policy;
 use power::{frequency, idle};
 use preemption::preemption;
 pub use realtime::realtime;
@@ -117,6 +119,22 @@ fn libc() -> String {
     };
     let linkage = if cfg!(target_feature = "crt-static") { "static" } else { "dynamic" };
     format!("{name}, {linkage}")
+}
+
+/// A scheduling policy as the kernel takes it.
+pub fn policy(scheduling: Scheduling) -> Policy {
+    match scheduling {
+        Scheduling::Other { nice, .. } => Policy::Other { nice },
+        Scheduling::Batch { nice } => Policy::Batch { nice },
+        Scheduling::Idle => Policy::Idle,
+        // No plan can ask for it.
+        Scheduling::Unknown | Scheduling::Own => Policy::Other { nice: 0 },
+        Scheduling::Fifo { prio } => Policy::Fifo { prio },
+        Scheduling::Rr { prio } => Policy::Rr { prio },
+        Scheduling::Deadline { runtime, deadline, period } => {
+            Policy::Deadline { runtime_ns: runtime.0, deadline_ns: deadline.0, period_ns: period.0 }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -41,6 +41,16 @@ pub struct Above {
 }
 
 impl Limit {
+    /// The same of samples in order of time.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn of_samples(samples: &[i64], limit: i64, length_s: Option<f64>) -> Result<Self, Refusal> {
+        let indexed = (0..).zip(samples).filter(|(_, value)| **value > limit);
+        let peaks: Vec<Peak> = indexed.map(|(index, value)| Peak { index, value: *value }).collect();
+        Self::of(limit, &Above { count: peaks.len() as u64, peaks: Some(peaks) }, samples.len() as u64, length_s)
+    }
+
     /// The limit, what lies above it of so many samples, and how long these took, seconds.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ mod tests;
 pub use seen::Seen;
 
 use crate::repeat::{Repeat, Track};
+use latido_model::record::Point;
 use limit::Limit;
 use serde::Serialize;
 use stored::Stored;
@@ -49,11 +50,11 @@ pub struct Extremes {
 impl Extremes {
     /// Those of one thread of a repeat, with the limit that judges it.
     pub fn of(repeat: &Repeat, track: &Track, limit: Option<i64>) -> Self {
-        let (stored, length_s) = (Stored::of(track, repeat.elapsed_ns), repeat.elapsed_ns as f64 / 1e9);
-        let limit = limit.and_then(|limit| {
-            let above = stored.as_ref().ok()?.above(track, limit)?;
-            Limit::of(limit, &above, track.summary.count, Some(length_s)).ok()
-        });
+        let length_s = repeat.elapsed_ns as f64 / 1e9;
+        let (limit, tail) = match track.whole() {
+            Some(whole) => Self::of_all(whole, limit, Some(length_s).filter(|length_s| *length_s > 0.0)),
+            None => Self::of_stored(track, limit, repeat.elapsed_ns),
+        };
         Self {
             run: repeat.run.clone(),
             cell: repeat.number,
@@ -65,8 +66,28 @@ impl Extremes {
             length_s,
             seen: Seen::of_ns(repeat.elapsed_ns),
             limit,
-            tail: stored.map_or_else(|refused| tail::Answer::Refused { asked: 0, refused }, |stored| stored.tail()),
+            tail,
         }
+    }
+
+    /// The limit and the tail by the largest samples, which are stored.
+    fn of_stored(track: &Track, limit: Option<i64>, elapsed_ns: u64) -> (Option<Limit>, tail::Answer) {
+        let stored = Stored::of(track, elapsed_ns);
+        let limit = limit.and_then(|limit| {
+            let above = stored.as_ref().ok()?.above(track, limit)?;
+            Limit::of(limit, &above, track.summary.count, Some(elapsed_ns as f64 / 1e9)).ok()
+        });
+        let tail = stored.map_or_else(|refused| tail::Answer::Refused { asked: 0, refused }, |stored| stored.tail());
+        (limit, tail)
+    }
+
+    /// The same by all samples, in the order of time.
+    fn of_all(whole: &[Point], limit: Option<i64>, length_s: Option<f64>) -> (Option<Limit>, tail::Answer) {
+        let samples: Vec<i64> = whole.iter().map(|point| point.value).collect();
+        let mut sorted = samples.clone();
+        sorted.sort_unstable();
+        let limit = limit.and_then(|limit| Limit::of_samples(&samples, limit, length_s).ok());
+        (limit, tail::of(&samples, &sorted, None, length_s))
     }
 
     /// The same of a guest of the laboratory: one trajectory, whose time supports no rate.

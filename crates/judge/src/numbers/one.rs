@@ -1,12 +1,8 @@
 //! One run: quantiles with their intervals, how often a limit is exceeded, what the time was enough to see, the tail.
 
 use super::CONFIDENCE;
-use crate::extremes::{
-    Seen,
-    limit::{Above, Limit},
-    tail,
-};
-use latido_statistics::{Refusal, moments::Moments, quantile, tail::Peak};
+use crate::extremes::{Seen, limit::Limit, tail};
+use latido_statistics::{Refusal, moments::Moments, quantile};
 use serde::Serialize;
 
 /// The quantiles that are told.
@@ -93,7 +89,7 @@ pub fn of(samples: &[i64], question: &Question) -> Result<One, Refusal> {
         interval_ns: question.interval_ns,
         length_s,
         quantiles: QUANTILES.into_iter().map(of_quantile).collect::<Result<_, _>>()?,
-        limit: question.limit_ns.map(|limit| of_limit(samples, limit, length_s)).transpose()?,
+        limit: question.limit_ns.map(|limit| Limit::of_samples(samples, limit, length_s)).transpose()?,
         seen: length_s.and_then(Seen::of),
         tail: tail::of(samples, &sorted, question.tail, length_s),
     })
@@ -120,10 +116,4 @@ fn moments(samples: &[i64], from: i64) -> (f64, Option<f64>) {
         |exact| exact as f64 / n as f64 / (n - 1) as f64,
     );
     (mean, Some(variance.max(0.0).sqrt()))
-}
-
-fn of_limit(samples: &[i64], limit: i64, length_s: Option<f64>) -> Result<Limit, Refusal> {
-    let indexed = (0..).zip(samples).filter(|(_, value)| **value > limit);
-    let peaks: Vec<Peak> = indexed.map(|(index, value)| Peak { index, value: *value }).collect();
-    Limit::of(limit, &Above { count: peaks.len() as u64, peaks: Some(peaks) }, samples.len() as u64, length_s)
 }

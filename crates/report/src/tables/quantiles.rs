@@ -52,7 +52,8 @@ pub fn sheet(section: &Section) -> Option<Sheet> {
     let head = ["configuration".into(), crate::words::plural(section.noun())];
     let head = head.into_iter().chain(keys().map(quantile_name)).map(Head::from).collect();
     let title = format!("{}, quantiles with 95 % limits", section.title());
-    let note = match section.series.iter().all(|series| series.pooled.bins.is_some()) {
+    let is_unknown = |series: &Curve| series.pooled.bins.is_some() && !series.pooled.crowds.are_known();
+    let note = match section.series.iter().all(is_unknown) {
         true => "Limits by binomial ranks, as of independent samples: when each came is not known.",
         false => {
             "Limits by binomial ranks of as many samples as come independently, by blocks of time, and of these repeats: where they differ, another may lie outside."

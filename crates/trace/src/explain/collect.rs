@@ -280,6 +280,30 @@ impl<'t> Collect<'t> {
             before.push((time, turn));
         }
     }
+
+    /// Events that tell when a timer must be served, who waits for a lock of the kernel, and of a page fault.
+    fn kernel_tells(&mut self, time: u64, record: &[u8]) {
+        if let Some(set) = self.set.filter(|set| self.events.id(record) == Some(set.id))
+            && let (Some(timer), Some(expires)) = (set.timer.of(record), set.expires.of(record))
+            && (self.due.len() < MOST_TIMERS || self.due.contains_key(&timer.cast_unsigned()))
+        {
+            self.due.insert(timer.cast_unsigned(), expires.cast_unsigned());
+        }
+        if let Some(id) = self.events.id(record)
+            && let Some(at) = self.contention.iter().position(|one| *one == Some(id))
+            && let Some(pid) = self.task_of(record)
+        {
+            self.contention(time, pid, at == 0);
+        }
+        if self.fault.is_some()
+            && self.events.id(record) == self.fault
+            && let Some(me) = self.task_of(record)
+        {
+            let mine =
+                |scene: &&mut Scene| scene.window.pid == me && (scene.window.begin..=scene.window.end).contains(&time);
+            self.at(time, time).filter(mine).for_each(|scene| scene.faults += 1);
+        }
+    }
 }
 
 impl Sink for Collect<'_> {
@@ -321,26 +345,7 @@ impl Sink for Collect<'_> {
                 _ => {}
             }
         }
-        if let Some(set) = self.set.filter(|set| self.events.id(record) == Some(set.id))
-            && let (Some(timer), Some(expires)) = (set.timer.of(record), set.expires.of(record))
-            && (self.due.len() < MOST_TIMERS || self.due.contains_key(&timer.cast_unsigned()))
-        {
-            self.due.insert(timer.cast_unsigned(), expires.cast_unsigned());
-        }
-        if let Some(id) = self.events.id(record)
-            && let Some(at) = self.contention.iter().position(|one| *one == Some(id))
-            && let Some(pid) = self.task_of(record)
-        {
-            self.contention(time, pid, at == 0);
-        }
-        if self.fault.is_some()
-            && self.events.id(record) == self.fault
-            && let Some(me) = self.task_of(record)
-        {
-            let mine =
-                |scene: &&mut Scene| scene.window.pid == me && (scene.window.begin..=scene.window.end).contains(&time);
-            self.at(time, time).filter(mine).for_each(|scene| scene.faults += 1);
-        }
+        self.kernel_tells(time, record);
         // A switch is written by who leaves.
         let switches = matches!(happened, Some(Happened::Switch { .. }));
         let running = self.task_of(record).filter(|pid| *pid > 0 && !switches);

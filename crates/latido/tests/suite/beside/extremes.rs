@@ -99,3 +99,27 @@ fn people_are_told_too() {
     }
     assert!(!html.contains("NaN") && !show.contains("NaN") && html.len() < 250_000);
 }
+
+/// A file that says when each sample came gives what its values in order give: limits of quantiles as wide as its bursts make them, and
+/// a tail with its gate.
+#[test]
+fn an_import_with_times_is_judged_by_them() {
+    let world = World::new();
+    let value = |at: u64| 10_000 + at * 7_919 % 101 + if at % 2_000 < 40 { 40_000 + at / 2_000 * 5_000 } else { 0 };
+    let rows: String = (0..20_000).map(|at| format!("{},{}\n", at * 1_000_000, value(at))).collect();
+    let file = world.file("bursts.csv", &format!("at_ns,value_ns\n{rows}"));
+    assert!(world.run(["import", file.to_str().unwrap()]).status.success());
+    let values: String = (0..20_000).map(|at| format!("{}\n", value(at))).collect();
+    let values = world.file("values", &values);
+    let of_values = json(&world.run(["stats", values.to_str().unwrap(), "--unit", "ns", "--json"]), 0);
+    let p99 = of_values["quantiles"].as_array().unwrap().iter().find(|one| one["p"] == 0.99).unwrap();
+    let wide = |one: &Value| one["upper"].as_f64().map(|upper| upper / one["lower"].as_f64().unwrap());
+    assert!(wide(p99).is_none_or(|ratio| ratio > 1.3), "{p99}");
+    let output = world.run(["show", "last"]);
+    let said = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("Limits by binomial ranks of as many samples as come independently"), "{said}");
+    let least = format!("({:.1} to ", p99["lower"].as_f64().unwrap() / 1e3);
+    assert!(said.contains(&least), "{least}: {said}");
+    let tail = shown(&world, "last")["extremes"][0]["tail"].clone();
+    assert!(tail.is_object() && !tail.to_string().contains("not stored"), "{tail}");
+}
