@@ -12,6 +12,7 @@ use latido_report::{
     self as report,
     formats::{FORMATS, json},
     judged::JudgedRun,
+    terminal::Beside,
 };
 use libfuzzer_sys::fuzz_target;
 use std::{
@@ -89,11 +90,17 @@ fn everything(dir: &Path, page: bool) {
         assert_eq!(&again, record);
     }
     let all = [judged];
-    let Ok(found) = outcome::pooled(&all) else { return };
+    let found = outcome::pooled(&all);
     let [JudgedRun { run, judgement, .. }] = &all;
-    let _ = json::document(run, judgement);
-    let _ = report::show(run, judgement, &found, report::terminal::Style { width: 100, color: false });
-    let _ = report::terminal::summary(run, judgement, &found, report::terminal::Style { width: 40, color: true });
+    let _ = json::document(run, judgement, Some(&found));
+    let _ = report::show(run, judgement, &found, true, report::terminal::Style { width: 100, color: false });
+    let _ = report::terminal::summary(
+        run,
+        judgement,
+        &found,
+        Beside::default(),
+        report::terminal::Style { width: 40, color: true },
+    );
     if page {
         for format in FORMATS {
             let _ = outcome::report(&all, &found, format.name);

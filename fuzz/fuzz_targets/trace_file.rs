@@ -5,7 +5,7 @@
 
 use latido_fuzz::story;
 use latido_trace::{
-    explain::{Slice, Window, explain},
+    explain::{Begins, Slice, Window, explain},
     file::Trace,
     pairing::{Definition, Pairing, Segment, Sink, Wait, pair},
     summary::Summary,
@@ -52,10 +52,16 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(made.is_none() || (met.backwards == 0 && met.unread.is_empty()), "{met:?}");
         pair(&trace, buffer, &mut Pairing::of(Definition::TraceCmd), &mut Summary::default());
         // Its longest waits, as the analysis explains them, and all of it.
-        let whole = Window { begin: met.first, end: met.last, pid: 1, cpu: 0, slept: true };
+        let whole = Window { begin: met.first, end: met.last, pid: 1, cpu: 0, begins: Begins::Asleep };
         let worst = sink.0.waits(latido_trace::pairing::Why::Woken, latido_trace::events::Class::Fair);
         let worst = worst.into_iter().flat_map(|series| series.longest());
-        let worst = worst.map(|one| Window { begin: one.begin, end: one.end, pid: one.pid, cpu: one.cpu, slept: true });
+        let worst = worst.map(|one| Window {
+            begin: one.begin,
+            end: one.end,
+            pid: one.pid,
+            cpu: one.cpu,
+            begins: Begins::Asleep,
+        });
         let windows: Vec<Window> = [whole].into_iter().chain(worst.take(5)).collect();
         let (explained, _) = explain(&trace, buffer, &windows);
         for one in &explained {
