@@ -4,7 +4,7 @@ use super::{
     COMPLETION, MISSED, QUANTITIES, TaskProbe,
     distances::{distance, regular_distance},
     program::Ended as Program,
-    slots::{Grid, Job, Jobs, Over, Then},
+    slots::{AT_ONCE_NS, Grid, Job, Jobs, Over, Then},
     threads::{Following, Members, Seen, look, look_for_loop, periodic},
 };
 use crate::{
@@ -319,13 +319,10 @@ impl Slots {
     }
 }
 
-/// Less than this a thread runs that a signal wakes out of a wait to stop it, ns.
-const STOPPED_AT_ONCE_NS: u64 = 50_000;
-
 /// For what a thread waits behind an activation. A deadline thread that gave up its budget waits for the next.
 fn then(one: &Activation, how: Ended) -> Then {
     match how {
-        Ended::Stopped if one.running().is_some_and(|ns| ns < STOPPED_AT_ONCE_NS) => Then::StoppedWaiting,
+        Ended::Stopped if one.running().is_some_and(|ns| ns < AT_ONCE_NS) => Then::StoppedWaiting,
         Ended::Stopped => Then::Stopped,
         _ if one.asked_for_a_clock_time() || one.priority.class() == Class::Deadline => Then::ATime,
         _ => Then::Another,

@@ -11,6 +11,9 @@ const AMONG: u64 = 8;
 const FOLLOW: i64 = 16;
 const MOST: i64 = 1000;
 
+/// A thread that a signal wakes out of its wait, to stop it or to let it go on, does no more than this until it waits again, ns.
+pub(super) const AT_ONCE_NS: u64 = 50_000;
+
 /// Where the slots of a thread are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
@@ -227,8 +230,9 @@ impl Jobs {
     /// woken, is of the oldest slot too.
     fn place(&mut self, job: Job, next: Option<Job>, over: &mut impl FnMut(Over)) {
         let waited = self.waited.replace(job.then);
-        if job.then == Then::StoppedWaiting || waited == Some(Then::StoppedWaiting) {
-            // It waits for the same, before and behind the stop.
+        // It waits for the same behind a stop: it asks for its time again, or does nothing else.
+        let waits_on = job.then == Then::ATime || job.end.saturating_sub(job.woken) < AT_ONCE_NS;
+        if job.then == Then::StoppedWaiting || waited == Some(Then::StoppedWaiting) && waits_on {
             return;
         }
         let goes_on = waited == Some(Then::Stopped) || self.by_time && waited == Some(Then::Another);

@@ -220,6 +220,10 @@ fn a_stopped_job_goes_on() {
     assert_eq!(all[0], done(10_000, 10_000, 13_700));
     let waiting = [asks(10_000, 10_100), stopped(10_500, 10_501, Then::StoppedWaiting), asks(10_700, 10_701)];
     assert_eq!(over(true, &[&waiting[..], &[asks(11_000, 11_100)]].concat(), 11_500)[0], done(10_000, 10_000, 10_100));
+    // What it waited for came meanwhile: that is its next job.
+    let came = Job { then: Then::Another, ..job(11_020, 400_000, true) };
+    let waiting = [asks(10_000, 10_100), stopped(10_500, 10_501, Then::StoppedWaiting), came];
+    assert_eq!(over(false, &waiting, 11_500)[1], done(11_000, 11_020, 400_000));
     // It never goes on: its end is not known.
     assert_eq!(over(true, &[asks(10_000, 10_100), stopped(11_000, 11_300, Then::Stopped)], 11_500).len(), 1);
 }
