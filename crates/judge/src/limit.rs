@@ -2,8 +2,8 @@
 
 use super::{
     deciding::Deciding,
-    period,
     reason::{ForeignBeside, Reason, WithoutJob, Worst},
+    trust::period,
 };
 use crate::statistics::pool;
 use latido_model::{

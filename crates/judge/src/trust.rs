@@ -1,24 +1,36 @@
 //! The trust checks: one table of source, threshold and grade, applied to a record's evidence.
 
-use super::{
+mod by_hand;
+mod checks;
+pub mod load_course;
+pub(crate) mod period;
+mod reported;
+mod run_delay;
+// The worked example of CONTRIBUTING.md: the tests compile it.
+#[cfg(test)]
+mod sample_size;
+mod stamps;
+mod start;
+mod took;
+mod tracing;
+mod watched;
+
+use self::{
     by_hand::by_hand,
     checks::*,
+    load_course::load_course,
+    run_delay::run_delay,
+    stamps::stamps,
+    tracing::{events, from_events, frozen_trace, tracing},
+};
+use crate::span::spans;
+use crate::{
     deciding::Deciding,
     finding::{
         Finding,
         Grade::{self, Contaminated, Invalid, Note},
     },
-    period,
-    run_delay::{self, run_delay},
-    stamps::stamps,
-    start, took,
 };
-use super::{
-    load_course::load_course,
-    reported,
-    tracing::{events, from_events, frozen_trace, tracing},
-};
-use crate::span::spans;
 use latido_model::{
     record::{Record, Source},
     verdict::Verdict,

@@ -393,3 +393,12 @@ fn the_names_are_distinct() {
     let names: std::collections::BTreeSet<_> = CHECKS.iter().map(|check| check.name).collect();
     assert_eq!(names.len(), CHECKS.len());
 }
+
+#[test]
+fn the_worked_example_is_a_trust_check() {
+    let mut record = sample::record();
+    for (count, grade) in [(999, Grade::Note), (1000, Grade::Ok)] {
+        record.series[0].count = count;
+        assert_eq!(sample_size::sample_size(&record, &Deciding::default()).0, grade);
+    }
+}

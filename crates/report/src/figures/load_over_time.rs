@@ -12,7 +12,7 @@ use crate::{
     tree::{Datum, Head, Section, Sheet},
     words,
 };
-use latido_judge::{configuration::Configuration, load_course::course};
+use latido_judge::{configuration::Configuration, trust::load_course::course};
 use latido_model::record::LoadRecord;
 use std::collections::BTreeSet;
 

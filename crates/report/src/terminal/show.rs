@@ -14,10 +14,10 @@ use crate::{
 use latido_judge::{
     configuration::Configurations,
     judgement::{CellJudgement, Judgement},
-    load_course,
     outcome::Outcome,
     reason::Reason,
     title::Titles,
+    trust::load_course,
 };
 use latido_model::{
     quantity::Measurand,

@@ -51,6 +51,8 @@ pub struct Activation {
     asked: u64,
     /// Whether that was a time of a clock, and no span.
     absolute: bool,
+    /// Whether it ended by giving up its budget.
+    gave_up: bool,
 }
 
 impl Known for Activation {
@@ -78,6 +80,11 @@ impl Activation {
     /// Whether it ended by asking for a time of a clock (`TIMER_ABSTIME`), as a periodic thread asks for its next slot.
     pub fn asked_for_a_clock_time(&self) -> bool {
         self.asked > 0 && self.absolute
+    }
+
+    /// Whether it ended by giving up the budget of a deadline thread, in a call that the trace shows.
+    pub fn gave_up_its_budget(&self) -> bool {
+        self.gave_up
     }
 
     /// How long it had a CPU, interrupts included, ns.
@@ -229,7 +236,7 @@ impl<F: FnMut(&Activation, Ended)> Activations<F> {
     fn leaves(&mut self, from: &Switched, time: u64) {
         if self.giving_up.remove(&from.pid) && from.priority.class() == Class::Deadline {
             if let Some(open) = self.open.of(from.pid) {
-                open.comm = from.comm;
+                (open.comm, open.gave_up) = (from.comm, true);
             }
             self.ends(from.pid, time, Ended::Blocked);
             self.resting.insert(from.pid);

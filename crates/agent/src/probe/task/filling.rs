@@ -14,7 +14,7 @@ use crate::{
 use anyhow::{Result, bail};
 use latido_model::{record::Skip, units};
 use latido_trace::{
-    events::{Class, Events},
+    events::Events,
     file::Trace,
     pairing::{Activation, Activations, Begun, Ended, Forks, Met, Unpaired, WaitCalls},
 };
@@ -285,7 +285,14 @@ impl Slots {
     fn take(&mut self, one: &Activation, (whole, how): (bool, Ended), gathered: &mut Gathered) {
         let at_once = one.begun == Begun::AtOnce;
         let then = then(one, how);
-        let job = Job { woken: one.woken, end: one.end, whole, at_once, told: one.asked_for_a_time(), then };
+        let job = Job {
+            woken: one.woken,
+            end: one.end,
+            whole,
+            at_once,
+            told: one.asked_for_a_time() || one.gave_up_its_budget(),
+            then,
+        };
         let mut all = Vec::new();
         self.jobs.take(job, |over| all.push(over));
         all.into_iter().for_each(|over| self.count(over, gathered));
@@ -319,12 +326,12 @@ impl Slots {
     }
 }
 
-/// For what a thread waits behind an activation. A deadline thread that gave up its budget waits for the next.
+/// For what a thread waits behind an activation. A deadline thread that gave up its budget waits for the time of its next.
 fn then(one: &Activation, how: Ended) -> Then {
     match how {
         Ended::Stopped if one.running().is_some_and(|ns| ns < AT_ONCE_NS) => Then::StoppedWaiting,
         Ended::Stopped => Then::Stopped,
-        _ if one.asked_for_a_clock_time() || one.priority.class() == Class::Deadline => Then::ATime,
+        _ if one.asked_for_a_clock_time() || one.gave_up_its_budget() => Then::ATime,
         _ => Then::Another,
     }
 }

@@ -1,6 +1,6 @@
 //! What a watched program's threads have of the kernel. It is the program's own, whatever the cell asks of measuring threads.
 
-use super::finding::Grade::{self, Note, Ok};
+use crate::finding::Grade::{self, Note, Ok};
 use crate::span::{Span, spans};
 use latido_model::record::{Standing, WatchedThread};
 

@@ -1,11 +1,11 @@
 //! The trust check of events that were stamped three times: what t1 is worth, and what did not come together.
 
-use super::{
-    checks::Graded,
+use super::checks::Graded;
+use crate::span::spans;
+use crate::{
     deciding::Deciding,
     finding::Grade::{Note, Ok, Unknown},
 };
-use crate::span::spans;
 use latido_model::record::{HandlerStamp, Record, StampsRecord};
 
 /// Says where the events came from; notes what has no t2, and what the source does not cover.

@@ -1,11 +1,11 @@
 //! `run delay`: how long a real-time thread waited for its CPU, and who of those that were seen explains it.
 
-use super::{
-    checks::{Graded, note_if, ok, throttle_settings, unknown},
+use super::checks::{Graded, note_if, ok, throttle_settings, unknown};
+use crate::span::{Span, spans};
+use crate::{
     deciding::Deciding,
     finding::Grade::{Note, Ok},
 };
-use crate::span::{Span, spans};
 use latido_model::record::{Record, ThreadEvidence};
 
 /// From waking up to running a thread waits for the kernel's own work: at most so long is taken for that, in ns.

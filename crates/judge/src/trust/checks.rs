@@ -1,10 +1,10 @@
 //! The judges of the trust checks: from a record's evidence to a grade and a sentence. The table is in `trust`.
 
-use super::{
+use crate::span::{Span, spans};
+use crate::{
     deciding::Deciding,
     finding::Grade::{self, Invalid, Note, Ok, Unknown},
 };
-use crate::span::{Span, spans};
 use latido_model::{
     cell::Scheduling,
     cpus::CpuSet,

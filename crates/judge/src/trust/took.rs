@@ -1,12 +1,12 @@
 //! The judges of what took time from a measurement: other tasks, the hypervisor, the firmware, the kernel's own budgets.
 
-use super::{
+use super::checks::{Graded, count, note_if, ok, unknown};
+use crate::span::{Span, spans};
+use crate::{
     cause::Cause,
-    checks::{Graded, count, note_if, ok, unknown},
     deciding::Deciding,
     finding::Grade::{Contaminated, Note, Ok},
 };
-use crate::span::{Span, spans};
 use latido_model::record::{Foreign, Record, Second, TaskOwner};
 use std::collections::BTreeMap;
 

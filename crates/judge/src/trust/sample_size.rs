@@ -1,11 +1,11 @@
 //! `sample size`: few samples say little about rare events.
 
-use super::{
-    checks::Graded,
+use super::checks::Graded;
+use crate::{
     deciding::Deciding,
     finding::Grade::{Note, Ok},
+    span::{Span, spans},
 };
-use crate::span::{Span, spans};
 use latido_model::record::Record;
 
 /// Notes a series without enough samples for its 99.9th percentile.

@@ -1,11 +1,11 @@
 //! The trust check of samples that a program told itself: lines that were none, samples that did not arrive, a pipe that was full.
 
-use super::{
-    checks::{self, Graded},
+use super::checks::{self, Graded};
+use crate::span::{Span, spans};
+use crate::{
     deciding::Deciding,
     finding::Grade::{Invalid, Note, Ok, Unknown},
 };
-use crate::span::{Span, spans};
 use latido_model::record::{Record, Reported};
 
 /// One bad line in so many is a remark, more are a doubt.
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use latido_model::{record::Pipe, sample};
 
-    fn found(told: Reported) -> (super::super::finding::Grade, String) {
+    fn found(told: Reported) -> (crate::finding::Grade, String) {
         let mut record = sample::record();
         record.quality.reported = Some(Reported { by: "node.py".into(), ended: true, format: "latido".into(), ..told });
         let (grade, state) = reported(&record, &Deciding::default());

@@ -1,11 +1,8 @@
 //! Whether the period that a person gave for a watched program is the program's own.
 
-use super::{
-    checks::{Graded, ok},
-    deciding::Deciding,
-    finding::Grade::Note,
-};
+use super::checks::{Graded, ok};
 use crate::span::{Span, spans};
+use crate::{deciding::Deciding, finding::Grade::Note};
 use latido_model::{
     record::{Record, Series},
     units::Ns,
@@ -13,7 +10,7 @@ use latido_model::{
 
 /// A period that is not the one that a person gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Other<'a> {
+pub(crate) struct Other<'a> {
     /// The one that the person gave, ns.
     pub asked_ns: u64,
     /// How far apart the kernel woke a thread of the program, ns.
@@ -23,7 +20,7 @@ pub(super) struct Other<'a> {
 }
 
 /// The thread of a watched program that a series is of; `None` where its probe names none.
-pub(super) fn thread(series: &Series) -> Option<&str> {
+pub(crate) fn thread(series: &Series) -> Option<&str> {
     series.labels.get("task").map(String::as_str)
 }
 
@@ -45,7 +42,7 @@ pub(super) fn other(record: &Record) -> Option<Other<'_>> {
 }
 
 /// One that has several jobs in a slot.
-pub(super) fn shorter(record: &Record) -> Option<Other<'_>> {
+pub(crate) fn shorter(record: &Record) -> Option<Other<'_>> {
     others(record).find(|one| one.every_ns < one.asked_ns)
 }
 

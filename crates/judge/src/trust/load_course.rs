@@ -1,12 +1,12 @@
 //! When a load worked beside what was measured: whether its start, its end and its ramps are part of that; and the trust
 //! check that says so.
 
-use super::{
-    checks::Graded,
+use super::checks::Graded;
+use crate::span::spans;
+use crate::{
     deciding::Deciding,
     finding::Grade::{Note, Ok},
 };
-use crate::span::spans;
 use latido_model::{
     record::{LoadRecord, LoadStep, Record},
     units::human,

@@ -1,7 +1,8 @@
 //! The trust check of settings that a person applied with `latido tune apply`.
 
-use super::{checks::Graded, deciding::Deciding, finding::Grade::Note};
+use super::checks::Graded;
 use crate::span::spans;
+use crate::{deciding::Deciding, finding::Grade::Note};
 use latido_model::record::{ByHand, Record};
 
 /// Settings that no cell names and no plan repeats: the figures are theirs too.
