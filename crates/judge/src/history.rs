@@ -3,11 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::numbers::{
-    Kind, Scale,
-    history::{self, History, Outcome, Point},
-};
 use crate::{
+    numbers::{
+        Kind, Scale,
+        history::{self, History, Outcome, Point},
+    },
     observed::{
         Figure, Measure, Metric, Observed, Quantity, Unlike, alike,
         differences::{self, Difference},

@@ -1,6 +1,7 @@
 //! From stored records to judgements: configurations, trust checks, verdicts, comparisons, tails and causes. Pure functions of runs.
 //!
-//! It opens no file and asks no machine; it knows no page, no table, no colour and no format: crate `report` says and draws what it finds.
+//! It opens no file and asks no machine. It puts a finding into words, and knows no page, no table, no colour and no format: crate `report`
+//! draws what it finds.
 #![forbid(unsafe_code)]
 
 mod budget;

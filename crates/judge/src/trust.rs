@@ -23,13 +23,13 @@ use self::{
     stamps::stamps,
     tracing::{events, from_events, frozen_trace, tracing},
 };
-use crate::span::spans;
 use crate::{
     deciding::Deciding,
     finding::{
         Finding,
         Grade::{self, Contaminated, Invalid, Note},
     },
+    span::spans,
 };
 use latido_model::{
     record::{Record, Source},

@@ -1,11 +1,12 @@
 //! What a report is made from.
 
-use crate::study::{NotMeasured, PublishedColumn, StudyPart};
-use crate::words::{self, Said};
-use latido_judge::chains::Chains;
-use latido_judge::late::OfCell;
-use latido_judge::maxima::Maxima;
-use latido_judge::{configuration::Configuration, headline::Ground, judgement::Judgement};
+use crate::{
+    study::{NotMeasured, PublishedColumn, StudyPart},
+    words::{self, Said},
+};
+use latido_judge::{
+    chains::Chains, configuration::Configuration, headline::Ground, judgement::Judgement, late::OfCell, maxima::Maxima,
+};
 use latido_model::{
     cell::Axis,
     plan::{CELLS_MAX, Plan},

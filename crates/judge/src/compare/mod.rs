@@ -7,12 +7,14 @@ mod tests;
 
 pub use rows::Row;
 
-use crate::numbers::compare::{Outcome, outcome};
-use crate::observed::{
-    Metric, Observed, Unlike, alike,
-    differences::{self, Difference},
-    grouping::{self, Groups},
-    unlike::{Despite, permitted},
+use crate::{
+    numbers::compare::{Outcome, outcome},
+    observed::{
+        Metric, Observed, Unlike, alike,
+        differences::{self, Difference},
+        grouping::{self, Groups},
+        unlike::{Despite, permitted},
+    },
 };
 use latido_statistics::two::{Verdict, verdict::LEVEL};
 use serde::{Serialize, Serializer};

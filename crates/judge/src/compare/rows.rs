@@ -1,13 +1,13 @@
 //! The rows of a comparison: a quantity in a place, of an arm against the base, with its verdict in the family.
 
 use super::Asked;
-use crate::observed::{
-    Figure, Measure, Quantity,
-    grouping::Group,
-    taken::{Taken, against, is_continuous, nothing, quantities, taken},
-};
 use crate::{
     numbers::compare::{Arm, Figures},
+    observed::{
+        Figure, Measure, Quantity,
+        grouping::Group,
+        taken::{Taken, against, is_continuous, nothing, quantities, taken},
+    },
     words,
 };
 use latido_statistics::{

@@ -1,8 +1,12 @@
 //! What is compared with what, what is refused, and that verdicts do not depend on order and units.
 
 use super::*;
-use crate::observed::{Wanted, of_run};
-use crate::{judging::of_run as judge, measured::Measured, verdict_wording};
+use crate::{
+    judging::of_run as judge,
+    measured::Measured,
+    observed::{Wanted, of_run},
+    verdict_wording,
+};
 use latido_model::{
     plan::{Against, Expect, Op, Statistic, Than},
     record::{LoadRecord, Rate, Second},

@@ -6,16 +6,14 @@ pub use printed::printed;
 
 use crate::{
     factors::{self, Valued, fit::ORDER},
+    numbers::{
+        Kind,
+        effects::{self, Factorial, Question},
+    },
     observed::{
         Measure, Metric, Observed, Quantity,
         grouping::Group,
         taken::{is_continuous, nothing, quantities, taken},
-    },
-};
-use crate::{
-    numbers::{
-        Kind,
-        effects::{self, Factorial, Question},
     },
     words,
 };

@@ -1,9 +1,9 @@
 //! The effects in the numbers that a study printed: one number a system, so that there are no intervals.
 
 use super::{AllEffects, Quantified, fitted};
-use crate::numbers::Kind;
 use crate::{
     factors::{Valued, split::product},
+    numbers::Kind,
     observed::Metric,
 };
 use latido_model::printed::{PrintedNumber, studies, study};

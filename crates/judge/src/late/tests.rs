@@ -6,25 +6,10 @@ use latido_trace::{
     pairing::Segment,
 };
 
+/// Of a window that these slices fill.
 fn explained(slices: Vec<Slice>) -> Explained {
-    Explained {
-        window: Window {
-            begin: 0,
-            end: slices.last().map_or(100, |last| last.end),
-            pid: 1,
-            cpu: 0,
-            begins: Begins::Asleep,
-        },
-        name: None,
-        slices,
-        segments: Vec::new(),
-        excerpt: Vec::new(),
-        omitted: 0,
-        chain: Chain::default(),
-        awaited: Vec::new(),
-        cpu: 0,
-        faults: None,
-    }
+    let end = slices.last().map_or(100, |last| last.end);
+    super::explained(Window { begin: 0, end, pid: 1, cpu: 0, begins: Begins::Asleep }, slices)
 }
 
 /// Shares are of all time that was lost; the first cause of each sample is counted once.

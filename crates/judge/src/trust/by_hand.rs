@@ -1,8 +1,7 @@
 //! The trust check of settings that a person applied with `latido tune apply`.
 
 use super::checks::Graded;
-use crate::span::spans;
-use crate::{deciding::Deciding, finding::Grade::Note};
+use crate::{deciding::Deciding, finding::Grade::Note, span::spans};
 use latido_model::record::{ByHand, Record};
 
 /// Settings that no cell names and no plan repeats: the figures are theirs too.

@@ -1,9 +1,9 @@
 //! The judges of the trust checks: from a record's evidence to a grade and a sentence. The table is in `trust`.
 
-use crate::span::{Span, spans};
 use crate::{
     deciding::Deciding,
     finding::Grade::{self, Invalid, Note, Ok, Unknown},
+    span::{Span, spans},
 };
 use latido_model::{
     cell::Scheduling,

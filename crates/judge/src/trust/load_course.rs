@@ -2,10 +2,10 @@
 //! check that says so.
 
 use super::checks::Graded;
-use crate::span::spans;
 use crate::{
     deciding::Deciding,
     finding::Grade::{Note, Ok},
+    span::spans,
 };
 use latido_model::{
     record::{LoadRecord, LoadStep, Record},

@@ -1,8 +1,11 @@
 //! Whether the period that a person gave for a watched program is the program's own.
 
 use super::checks::{Graded, ok};
-use crate::span::{Span, spans};
-use crate::{deciding::Deciding, finding::Grade::Note};
+use crate::{
+    deciding::Deciding,
+    finding::Grade::Note,
+    span::{Span, spans},
+};
 use latido_model::{
     record::{Record, Series},
     units::Ns,

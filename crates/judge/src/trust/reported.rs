@@ -1,10 +1,10 @@
 //! The trust check of samples that a program told itself: lines that were none, samples that did not arrive, a pipe that was full.
 
 use super::checks::{self, Graded};
-use crate::span::{Span, spans};
 use crate::{
     deciding::Deciding,
     finding::Grade::{Invalid, Note, Ok, Unknown},
+    span::{Span, spans},
 };
 use latido_model::record::{Record, Reported};
 

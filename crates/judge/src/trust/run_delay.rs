@@ -1,10 +1,10 @@
 //! `run delay`: how long a real-time thread waited for its CPU, and who of those that were seen explains it.
 
 use super::checks::{Graded, note_if, ok, throttle_settings, unknown};
-use crate::span::{Span, spans};
 use crate::{
     deciding::Deciding,
     finding::Grade::{Note, Ok},
+    span::{Span, spans},
 };
 use latido_model::record::{Record, ThreadEvidence};
 

@@ -1,10 +1,10 @@
 //! The trust check of events that were stamped three times: what t1 is worth, and what did not come together.
 
 use super::checks::Graded;
-use crate::span::spans;
 use crate::{
     deciding::Deciding,
     finding::Grade::{Note, Ok, Unknown},
+    span::spans,
 };
 use latido_model::record::{HandlerStamp, Record, StampsRecord};
 

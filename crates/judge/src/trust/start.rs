@@ -1,8 +1,11 @@
 //! Threads that share their slots and did not begin together: what passed before a thread's first slot counts nowhere.
 
 use super::checks::{Graded, ok};
-use crate::span::{Span, spans};
-use crate::{deciding::Deciding, finding::Grade::Note};
+use crate::{
+    deciding::Deciding,
+    finding::Grade::Note,
+    span::{Span, spans},
+};
 use latido_model::record::{Record, Series};
 
 /// The series whose thread began last, how much later than the first one, in ns, and how many slots passed meanwhile; none

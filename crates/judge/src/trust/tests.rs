@@ -1,8 +1,10 @@
 mod tracing;
 
 use super::*;
-use crate::deciding::Stored;
-use crate::finding::Grade::{Ok, Unknown};
+use crate::{
+    deciding::Stored,
+    finding::Grade::{Ok, Unknown},
+};
 use latido_model::{
     cell::{Item, Scheduling},
     machine::{FairBudget, FairServer},
@@ -17,7 +19,7 @@ fn tracer(instance: &str, tracer: &str, events: bool) -> Tracer {
     Tracer { instance: instance.into(), tracer: tracer.into(), events }
 }
 
-fn finding(check: &str, change: impl Fn(&mut Record)) -> Finding {
+pub(super) fn finding(check: &str, change: impl Fn(&mut Record)) -> Finding {
     let mut record = sample::record();
     change(&mut record);
     let largest = [
@@ -291,25 +293,6 @@ fn page_faults_beside_moved_pages_name_them() {
     assert_eq!(
         moved(2, Some(92_312), Some(false)),
         "2 minor, 0 major while measuring; the kernel moved or tried to move 92312 pages of any program meanwhile"
-    );
-}
-
-/// Two causes that explain a failure only together must not claim it each for itself.
-#[test]
-fn causes_share_what_they_explain_together() {
-    let both = |r: &mut Record| {
-        r.quality.steal_ns = Some(10_000_000);
-        let (steal_ns, foreign_ns) = (10_000_000, 40_000);
-        let (start_ns, length_ns) = (3_000_000_000, 1_000_000_000);
-        r.quality.timeline.push(Second { start_ns, length_ns, steal_ns, foreign_ns, ..Second::default() });
-    };
-    assert_eq!(
-        finding("foreign tasks", both).text(),
-        "for 40.0 µs, which together with steal may explain the samples that fail"
-    );
-    assert_eq!(
-        finding("steal", both).text(),
-        "10.0 ms of the measured CPUs' time stolen, which together with foreign tasks may explain the samples that fail (the kernel counts it in ticks of 10 ms)"
     );
 }
 

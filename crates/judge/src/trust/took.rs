@@ -1,11 +1,11 @@
 //! The judges of what took time from a measurement: other tasks, the hypervisor, the firmware, the kernel's own budgets.
 
 use super::checks::{Graded, count, note_if, ok, unknown};
-use crate::span::{Span, spans};
 use crate::{
     cause::Cause,
     deciding::Deciding,
     finding::Grade::{Contaminated, Note, Ok},
+    span::{Span, spans},
 };
 use latido_model::record::{Foreign, Record, Second, TaskOwner};
 use std::collections::BTreeMap;
@@ -135,5 +135,30 @@ pub(super) fn throttle(record: &Record, deciding: &Deciding) -> Graded {
             let told = [spans!["; "], count(perhaps, "sample"), spans![" above the limit could be the fair server"]];
             (Note, [state, told.concat()].concat())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::finding;
+    use latido_model::record::{Record, Second};
+
+    /// Two causes that explain a failure only together must not claim it each for itself.
+    #[test]
+    fn causes_share_what_they_explain_together() {
+        let both = |r: &mut Record| {
+            r.quality.steal_ns = Some(10_000_000);
+            let (steal_ns, foreign_ns) = (10_000_000, 40_000);
+            let (start_ns, length_ns) = (3_000_000_000, 1_000_000_000);
+            r.quality.timeline.push(Second { start_ns, length_ns, steal_ns, foreign_ns, ..Second::default() });
+        };
+        assert_eq!(
+            finding("foreign tasks", both).text(),
+            "for 40.0 µs, which together with steal may explain the samples that fail"
+        );
+        assert_eq!(
+            finding("steal", both).text(),
+            "10.0 ms of the measured CPUs' time stolen, which together with foreign tasks may explain the samples that fail (the kernel counts it in ticks of 10 ms)"
+        );
     }
 }

@@ -1,10 +1,10 @@
 //! The trust checks of the kernel's own tracing: a trace that nobody asked for, and one that `stop_on` froze.
 
 use super::checks::Graded;
-use crate::span::{Span, spans};
 use crate::{
     deciding::Deciding,
     finding::Grade::{Note, Ok, Unknown},
+    span::{Span, spans},
 };
 use latido_model::record::{Freeze, Record, Tracer, Tracing};
 

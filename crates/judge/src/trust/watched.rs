@@ -1,7 +1,9 @@
 //! What a watched program's threads have of the kernel. It is the program's own, whatever the cell asks of measuring threads.
 
-use crate::finding::Grade::{self, Note, Ok};
-use crate::span::{Span, spans};
+use crate::{
+    finding::Grade::{self, Note, Ok},
+    span::{Span, spans},
+};
 use latido_model::record::{Standing, WatchedThread};
 
 /// So many threads are named.

@@ -3,8 +3,10 @@
 use super::{Usage, stored::Reader};
 use crate::store;
 use anyhow::{Result, ensure};
-use latido_judge::compare::Arms;
-use latido_judge::observed::{Observed, coarser};
+use latido_judge::{
+    compare::Arms,
+    observed::{Observed, coarser},
+};
 use std::{path::Path, str::FromStr};
 
 /// `last:10`, or the name of a baseline.

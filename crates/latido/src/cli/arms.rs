@@ -3,9 +3,10 @@
 use super::{Usage, stored::Reader};
 use crate::output::tell;
 use anyhow::Result;
-use latido_judge::compare::{self, Arms};
-use latido_judge::observed::coarser;
-
+use latido_judge::{
+    compare::{self, Arms},
+    observed::coarser,
+};
 /// How arms were named on the command line.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {

@@ -1,7 +1,9 @@
 //! One question to a target's agent and its answer, for the commands that measure nothing.
 
-use crate::machines::{self, Unavailable, session::Session};
-use crate::output;
+use crate::{
+    machines::{self, Unavailable, session::Session},
+    output,
+};
 use anyhow::{Context, Result};
 use latido_model::{
     cell::{LOCAL, RUNNING},

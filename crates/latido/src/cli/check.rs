@@ -1,8 +1,7 @@
 //! `latido check`: is this machine fit to measure, and what to change.
 
 use super::{Usage, ask, known};
-use crate::host::outcome;
-use crate::output::write_out;
+use crate::{host::outcome, output::write_out};
 use anyhow::Result;
 use latido_model::{
     cell::LOCAL,

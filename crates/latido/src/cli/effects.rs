@@ -10,13 +10,13 @@ use crate::{
     output::{tell, write_out},
 };
 use anyhow::{Result, anyhow};
-use latido_judge::observed::{Metric, Observed};
 use latido_judge::{
     effects as of_runs,
     numbers::{
         Observation,
         effects::{self, Question},
     },
+    observed::{Metric, Observed},
 };
 use latido_report::{self as report, numbers::document};
 use std::path::PathBuf;

@@ -1,9 +1,11 @@
 //! `latido list`: what can be named on the command line and in plans.
 
 use super::known;
-use crate::host::outcome;
-use crate::output::{tell, write_out};
-use crate::store;
+use crate::{
+    host::outcome,
+    output::{tell, write_out},
+    store,
+};
 use anyhow::Result;
 use latido_judge::outcome::Outcome;
 use latido_model::{

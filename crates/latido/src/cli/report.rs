@@ -1,9 +1,11 @@
 //! `latido report`: runs as one page, in another format, or their figures as files.
 
 use super::Usage;
-use crate::host::outcome;
-use crate::output::{tell, write_out};
-use crate::store;
+use crate::{
+    host::outcome,
+    output::{tell, write_out},
+    store,
+};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use latido_report::formats::{self, FORMATS};

@@ -1,8 +1,6 @@
 //! `latido show`: a stored run again, computed anew from its records.
 
-use crate::host::outcome;
-use crate::output::write_out;
-use crate::store;
+use crate::{host::outcome, output::write_out, store};
 use anyhow::Result;
 use latido_report::{formats::json, judged::JudgedRun};
 use std::path::PathBuf;

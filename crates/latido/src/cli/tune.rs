@@ -1,8 +1,10 @@
 //! `latido tune`: settings changed by hand, shown and put back.
 
 use super::{Usage, ask::Ask, assemble, known, known::list};
-use crate::output::{self, write_out};
-use crate::stop::StopRequests;
+use crate::{
+    output::{self, write_out},
+    stop::StopRequests,
+};
 use anyhow::{Result, anyhow};
 use latido_model::{
     catalogue::Kind,

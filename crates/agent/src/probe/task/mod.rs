@@ -73,9 +73,9 @@ a slot that is late or missed fails the run. Slots that are unclear or open alon
 Label: task (the thread's name; of the same ones the second, third, ... by their numbers).
 Facts: tid (the thread's number), period_seen (ns, the median distance of its wakings), woken_every (the same where three fifths of the distances lie
 within a twentieth of it), expected and seen (slots elapsed and slots with an activation), extra (activations beyond the first
-of a slot), unfinished (activations that began and did not end in time, or ended with the thread: their slots count as nothing; one that is
-stopped goes on),
-unclear (missed slots that an earlier job may have served), open (slots in time whose job may have ended in the next one), before (wakings before the slots begin), unseen (those of which only
+of a slot), unfinished (activations that began and did not end in time, or ended with the thread: their slots count as nothing; a job
+that a signal stops goes on), unclear (missed slots that an earlier job may have served), open (slots in time whose job may have ended in
+the next one), before (wakings before the slots begin), unseen (those of which only
 the response is known, as the switch to the thread is not in the trace: some machines keep tasks of their own out of it), lost
 and voided (events lost, and what they may have broken), exit_status (of a program that ended by itself, 128 and the signal's
 number).

@@ -137,6 +137,7 @@ fn a_budget_given_up_ends_a_job() {
     let parts: Vec<_> =
         found.iter().map(|(one, _)| (one.begun, one.woken, one.running(), one.preempted, one.end)).collect();
     assert_eq!(parts, [(Begun::Woken, 10, Some(9), 0, 21), (Begun::Replenished, 110, Some(26), 80, 216)]);
+    assert!(found.iter().all(|(one, _)| one.gave_up_its_budget()));
     let fair = heard(&[
         (10, waking(7)),
         (12, switch(0, State::Runnable, 7)),
