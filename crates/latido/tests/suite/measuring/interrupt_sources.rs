@@ -47,6 +47,7 @@ fn left(tracefs: &Path) -> Vec<String> {
 fn a_timers_events_have_three_stamps() {
     let Some(tracefs) = tracefs("three stamps of a timer") else { return };
     let world = World::new();
+    let before = left(&tracefs);
     let words = ["run", "interrupt", "source=timer", "events=300", "rate=499", "--policy", "other", "--warmup", "20ms"];
     let output = world.run(words.into_iter().chain(["--no-report", "--wait"]));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -58,8 +59,11 @@ fn a_timers_events_have_three_stamps() {
     let seen = &record(run)["quality"]["tracing"]["active"];
     let own: Vec<&str> = seen.as_array().unwrap().iter().filter_map(|one| one["instance"].as_str()).collect();
     assert!(own.iter().any(|name| name.starts_with("latido-")), "the run's trace is among them: {seen}");
-    // Another run may record meanwhile.
-    let of_run = |name: &String| own.contains(&name.as_str()) && name.starts_with("latido-");
+    // Other runs record meanwhile too, and may go on. The process that made this run's trace has ended.
+    let ended = |name: &str| name.split('-').nth(1).is_some_and(|pid| !Path::new("/proc").join(pid).exists());
+    let of_run = |name: &String| {
+        name.starts_with("latido-") && own.contains(&name.as_str()) && !before.contains(name) && ended(name)
+    };
     settled("the end of its trace", || match left(&tracefs).iter().find(|name| of_run(name)) {
         Some(name) => Err(format!("{name} is there")),
         None => Ok(()),
