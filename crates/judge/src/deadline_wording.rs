@@ -6,12 +6,13 @@ use latido_model::units::readable;
 
 /// How many findings of kernels a headline has room for; the tables have all.
 const KERNELS: usize = 4;
-/// `6.12-none, 6.12-rt, each: periodic work ...`, kernel by kernel.
+
+/// `6.12-none, 6.12-rt, each: 0 of ...`, kernel by kernel.
 pub(super) fn deadlines(all: &[Deadlines]) -> impl Iterator<Item = Vec<Span>> + '_ {
     let one = |of: &Deadlines| {
         let each = if of.kernels.len() > 1 { ", each: " } else { ": " };
         let whose = if of.kernels.is_empty() { Vec::new() } else { spans![Span::Where(of.kernels.join(", ")), each] };
-        [whose, of.kept.as_ref().map_or_else(|| spans!["too few slots to tell"], periodic)].concat()
+        [whose, of.kept.as_ref().map_or_else(|| spans!["too few periods to tell"], periodic)].concat()
     };
     let more: usize = all.iter().skip(KERNELS).map(|of| of.kernels.len()).sum();
     let more = match more {
@@ -22,42 +23,39 @@ pub(super) fn deadlines(all: &[Deadlines]) -> impl Iterator<Item = Vec<Span>> + 
     all.iter().take(KERNELS).map(one).chain(more)
 }
 
-/// `periodic work of 10 ms with a deadline of 10 ms: missed in none of 26000 slots of 1 ms (a cause that strikes more often
-/// than once in 8.68 s would have been seen with 95 %); of 1 ms with a deadline of 1 ms: missed in 31 of 26000, 29 of them in wakeup, stress-cpu`
+/// `0 of 26000 periods of 1 ms missed a deadline of 10 ms (a cause that strikes more often than once in 8.68 s would have been
+/// seen with 95 %); 31 missed a deadline of 1 ms, 29 of them in wakeup, stress-cpu`
 fn periodic(of: &Periodic) -> Vec<Span> {
-    let work = |deadline_ns: u64| {
-        let (period, deadline) = (round(of.period_ns.max(deadline_ns)), round(deadline_ns));
-        spans!["of ", period, " with a deadline of ", deadline, ": "]
-    };
+    let all = spans![" of ", Span::Count(of.slots), " periods of ", round(of.period_ns)];
     let kept = of.kept_ns.map(|deadline_ns| {
         let rare = of.rarity.map(|rarity| [spans![" ("], rarity.spans(), spans![")"]].concat());
-        let none = spans!["missed in none of ", Span::Count(of.slots), " slots of ", round(of.period_ns)];
-        [work(deadline_ns), none, rare.unwrap_or_default()].concat()
+        let none = spans![" missed a deadline of ", round(deadline_ns)];
+        [spans![Span::Count(0)], all.clone(), none, rare.unwrap_or_default()].concat()
     });
-    let missed = of.missed.as_ref().map(|Missed { deadline_ns, count, unclear, most }| {
-        let slots = spans![" slots of ", round(of.period_ns)];
-        let all = spans!["missed in ", Span::Count(*count), " of ", Span::Count(of.slots)];
-        let all = [all, if of.kept_ns.is_none() { slots } else { Vec::new() }].concat();
-        let most = most.as_ref().map(|(cell, most)| match most == count {
-            true => spans![", all in ", Span::Where(cell.clone())],
-            false => spans![", ", Span::Count(*most), " of them in ", Span::Where(cell.clone())],
-        });
-        let certain = Span::Count(count.saturating_sub(*unclear));
-        let unclear = match unclear {
-            0 => Vec::new(),
-            _ => spans![
-                ", ",
-                certain,
-                " of them for certain: an earlier job may have served the rest, and no event tells"
-            ],
-        };
-        [work(*deadline_ns), all, most.unwrap_or_default(), unclear].concat()
+    let missed = of.missed.as_ref().map(|missed| {
+        let all = if of.kept_ns.is_none() { all.clone() } else { Vec::new() };
+        let head = [spans![Span::Count(missed.count)], all, spans![" missed a deadline of "]].concat();
+        let most = whose(missed).map(|whose| [spans![", "], whose].concat()).unwrap_or_default();
+        [head, vec![round(missed.deadline_ns)], most].concat()
     });
-    [spans!["periodic work "], joined([kept, missed].into_iter().flatten(), "; ")].concat()
+    joined([kept, missed].into_iter().flatten(), "; ")
+}
+
+/// Where most of the missed periods were, and how many of them are certain: `29 of them in wakeup, stress-cpu`.
+pub fn whose(Missed { count, unclear, most, .. }: &Missed) -> Option<Vec<Span>> {
+    let most = most.as_ref().map(|(cell, most)| match most == count {
+        true => spans!["all in ", Span::Where(cell.clone())],
+        false => spans![Span::Count(*most), " of them in ", Span::Where(cell.clone())],
+    });
+    let certain = Span::Count(count.saturating_sub(*unclear));
+    let unclear = (*unclear > 0)
+        .then(|| spans![certain, " of them for certain: an earlier job may have served the rest, and no event tells"]);
+    let parts: Vec<_> = [most, unclear].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| joined(parts, ", "))
 }
 
 /// A round time as short as it can be: `1 ms`.
-fn round(ns: u64) -> Span {
+pub fn round(ns: u64) -> Span {
     let (unit, size) = readable(ns as f64);
     Span::exact(ns as f64 / size, unit)
 }

@@ -13,17 +13,22 @@ use super::{
 use latido_model::{
     record,
     run::{CellState, Run, SeriesSource, StoredCell},
-    verdict::Verdict,
+    verdict::{NO_LIMIT, NOT_MEASURED, Verdict},
 };
 
 /// The word of the verdict for people, who must not read a pass where nothing was judged or a run was cut short.
-pub fn word(run: &Run, judgement: &Judgement) -> String {
+pub fn word(run: &Run, judgement: &Judgement) -> &'static str {
     match judgement.verdict {
-        Verdict::Pass if !is_judged(run) => "MEASURED".into(),
+        Verdict::Pass if !is_judged(run) => NO_LIMIT,
         verdict if is_interrupted(run, verdict, &judgement.cells) => {
-            if run.at_work { "AT WORK" } else { "INTERRUPTED" }.into()
+            if run.at_work {
+                "RUNNING"
+            } else {
+                "INTERRUPTED"
+            }
         }
-        verdict => judgement.headline.outcome(verdict).to_string().to_uppercase(),
+        _ if judgement.headline.is_unmeasured() => NOT_MEASURED,
+        verdict => verdict.word(),
     }
 }
 
@@ -225,7 +230,7 @@ mod tests {
     fn with_nothing_judged_nothing_passes() {
         let fixture = Fixture::new(vec![(probing("gap"), vec![quiet(0)])]);
         assert_eq!(judged(&fixture).exit, 0);
-        insta::assert_snapshot!(said(&fixture), @"MEASURED: gap, idle: worst 24.8 µs of 10000 samples (gap, CPU 0), no limit given: nothing to judge");
+        insta::assert_snapshot!(said(&fixture), @"NO LIMIT SET: gap, idle: worst 24.8 µs of 10000 samples (gap, CPU 0)");
     }
 
     /// What no limit and no expectation looked at is not what passed.
@@ -237,9 +242,9 @@ mod tests {
         let mut fixture = Fixture::new(vec![(free, vec![quiet(0)]), (probing("gap"), gap.clone())]);
         fixture.run.plan.expect.push(expect(Statistic::Mean, 50_000.0, "wakeup.latency.mean < 50us"));
         fixture.run.plan.expect.push(expect(Statistic::Max, 50_000.0, "wakeup.latency.max < 50us"));
-        insta::assert_snapshot!(said(&fixture), @"HOLDS: wakeup.latency.max < 50us holds: wakeup, idle, CPU 0: 24.8 µs");
+        insta::assert_snapshot!(said(&fixture), @"PASS: wakeup.latency.max < 50us holds: wakeup, idle, CPU 0: 24.8 µs");
         let fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (probing("gap"), gap)]);
-        insta::assert_snapshot!(said(&fixture), @"HOLDS: wakeup, idle: worst 24.8 µs of 10000 samples (latency, CPU 0), 75.2 µs inside the limit of 100 µs");
+        insta::assert_snapshot!(said(&fixture), @"PASS: wakeup, idle: worst 24.8 µs of 10000 samples (latency, CPU 0), 75.2 µs inside the limit of 100 µs");
     }
 
     #[test]
@@ -257,14 +262,14 @@ mod tests {
         }
         fixture.run.plan.expect.clear();
         fixture.run.at_work = true;
-        assert!(said(&fixture).starts_with("AT WORK: 0 of 3"), "{}", said(&fixture));
+        assert!(said(&fixture).starts_with("RUNNING: 0 of 3"), "{}", said(&fixture));
         fixture.run.at_work = false;
         insta::assert_snapshot!(said(&fixture), @"INTERRUPTED: 0 of 3 cells measured to the end");
         // What is not real-time is doubtful beyond its early end.
         let mut fixture = Fixture::new(cells());
         fixture.record(1).quality.policy_refused = Some("fifo 80 was refused: EPERM".into());
         fixture.run.cells[2].state = CellState::Pending;
-        assert!(said(&fixture).starts_with("UNDECIDED: "), "{}", said(&fixture));
+        assert!(said(&fixture).starts_with("INCONCLUSIVE: "), "{}", said(&fixture));
     }
 
     /// Two causes share one failure: it is told once, with the figure, and what failed outright is not lost.
@@ -283,7 +288,7 @@ mod tests {
             ..Second::default()
         });
         fixture.run.plan.expect.push(expect(Statistic::Mean, 2_000.0, "wakeup.latency.mean < 2us"));
-        insta::assert_snapshot!(said(&fixture), @"UNDECIDED: wakeup, busy: foreign tasks: for 40.0 µs, which together with steal may explain the samples that fail; 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1); failed outright: expected wakeup.latency.mean < 2us: wakeup, busy, CPU 1: 2.66 µs (and 2 more)");
+        insta::assert_snapshot!(said(&fixture), @"CONTAMINATED: wakeup, busy: foreign tasks: for 40.0 µs, which together with steal may explain the samples that fail; 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1); failed outright: expected wakeup.latency.mean < 2us: wakeup, busy, CPU 1: 2.66 µs (and 2 more)");
     }
 
     #[test]
@@ -291,7 +296,7 @@ mod tests {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
         fixture.run.plan.expect.push(expect(Statistic::Max, 10_000.0, "wakeup.latency.max < 10us"));
         assert_eq!((judged(&fixture).verdict, judged(&fixture).exit), (Verdict::Fail, 2));
-        insta::assert_snapshot!(said(&fixture), @"DOES NOT HOLD: expected wakeup.latency.max < 10us: wakeup, idle, CPU 0: 24.8 µs");
+        insta::assert_snapshot!(said(&fixture), @"FAIL: expected wakeup.latency.max < 10us: wakeup, idle, CPU 0: 24.8 µs");
     }
 
     /// What comes from the laboratory is never told without that word, and with it once.
@@ -300,12 +305,12 @@ mod tests {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (under("busy"), vec![quiet(1)])]);
         fixture.record(1).machine.emulated = Some(sample::emulated());
         assert!(
-            said(&fixture).starts_with("HOLDS: partly emulated (ranks kernels, not hardware); "),
+            said(&fixture).starts_with("PASS: partly emulated (ranks kernels, not hardware); "),
             "{}",
             said(&fixture)
         );
         fixture.record(2).machine.emulated = Some(sample::emulated());
-        insta::assert_snapshot!(said(&fixture), @"HOLDS: emulated (ranks kernels, not hardware); wakeup, busy: worst 24.8 µs of 10000 samples (latency, CPU 0), 75.2 µs inside the limit of 100 µs");
+        insta::assert_snapshot!(said(&fixture), @"PASS: emulated (ranks kernels, not hardware); wakeup, busy: worst 24.8 µs of 10000 samples (latency, CPU 0), 75.2 µs inside the limit of 100 µs");
         // The doubt of a guest of several CPUs has it already.
         for number in 1..=2 {
             let guest = fixture.record(number).machine.emulated.as_mut().unwrap();
@@ -320,8 +325,8 @@ mod tests {
         let with = |kernel: &str| Cell { kernel: kernel.into(), ..cell() };
         let late = vec![with_spike(0, 3_000, 228_000)];
         let mut fixture = Fixture::new(vec![(with("6.12-none"), late), (with("6.12-rt"), vec![quiet(0)])]);
-        insta::assert_snapshot!(said(&fixture), @"DOES NOT HOLD: wakeup, idle, 6.12-none: 1 of 10000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 0)");
+        insta::assert_snapshot!(said(&fixture), @"FAIL: wakeup, idle, 6.12-none: 1 of 10000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 0)");
         fixture.run.plan.expect.push(expect(Statistic::Max, 50_000.0, "wakeup.latency.max < 50us"));
-        insta::assert_snapshot!(said(&fixture), @"DOES NOT HOLD: expected wakeup.latency.max < 50us: wakeup, idle, 6.12-none, CPU 0: 228 µs");
+        insta::assert_snapshot!(said(&fixture), @"FAIL: expected wakeup.latency.max < 50us: wakeup, idle, 6.12-none, CPU 0: 228 µs");
     }
 }

@@ -1,7 +1,6 @@
 //! What a run's verdict rests on: typed, to be phrased once as the headline.
 
 use super::{measured::Decision, outcome::Outcome, reason::Reason, unseen::Rarity};
-use latido_model::verdict::Verdict;
 use serde::Serialize;
 
 /// What decides a run's verdict.
@@ -20,11 +19,6 @@ pub struct Headline {
 }
 
 impl Headline {
-    /// The verdict that it explains in the words of outcomes: where nothing has figures, nothing is undecided.
-    pub fn outcome(&self, verdict: Verdict) -> Outcome {
-        if self.is_unmeasured() { Outcome::NotMeasured } else { verdict.into() }
-    }
-
     /// Whether it is about a study's conclusions alone, and none has figures.
     pub fn is_unmeasured(&self) -> bool {
         let unmeasured = |of: Counted| of.all == of.not_measured + of.not_judged;

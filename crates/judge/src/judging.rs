@@ -374,7 +374,7 @@ mod tests {
         let judgement = judged(&fixture);
         assert_eq!((judgement.verdict, judgement.exit), (Verdict::Pass, 0));
         assert_eq!(judgement.cells[0].reasons, [Reason::Sampled { count: 20, limited: false }]);
-        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, idle: 20 samples: nothing to judge");
+        insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, idle: 20 samples");
         let mut fixture = Fixture::new(vec![(cell(), vec![vec![12_000; 10]])]);
         fixture.record(1).series[0].unit = "ps".into();
         let judgement = judged(&fixture);

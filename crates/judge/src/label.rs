@@ -5,7 +5,7 @@ use super::{
     title::title,
 };
 use latido_model::{
-    cell::{Axis, Cell, Conditions, RUNNING},
+    cell::{Axis, Cell, Conditions, NO_LOAD, RUNNING},
     cpus::CpuSet,
     machine::Machine,
     units::Ns,
@@ -25,7 +25,7 @@ pub trait Labelled {
 pub(super) fn labels<T: Labelled>(all: &[T]) -> Vec<Label> {
     let first = |one: &T| title(&Cell { repeat: 1, ..one.cell().clone() });
     if let [one] = all {
-        return vec![Label { text: first(one), short: one.cell().load.id.clone() }];
+        return vec![Label { text: first(one), short: one.cell().load.shown_load().to_owned() }];
     }
     let cells: Vec<&Cell> = all.iter().map(T::cell).collect();
     let (hosts, differing) = (hosts_are_told(all.iter()), Differing::of(&cells));
@@ -48,7 +48,7 @@ pub(super) fn labels<T: Labelled>(all: &[T]) -> Vec<Label> {
     let under = rows(&|cell| options(cell).join(" "));
     let label = |((name, (row, _)), one): ((Name, &(Vec<String>, String)), &T)| {
         let parts: Vec<&str> = name.columns.iter().filter_map(|k| row.get(*k)).map(String::as_str).collect();
-        let parts = if parts.is_empty() { vec![one.cell().load.id.as_str()] } else { parts };
+        let parts = if parts.is_empty() { vec![one.cell().load.shown_load()] } else { parts };
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let twin = if name.twin > 0 { format!(" #{}", name.twin + 1) } else { String::new() };
         Label { short: (parts.join(", ") + &twin).trim_start().to_owned(), text: name.text }
@@ -169,7 +169,7 @@ fn axes<T: Labelled>(one: &T) -> Vec<String> {
     let cell = one.cell();
     let level = |axis| match axis {
         Axis::Kernel => kernel(cell, one.machine()),
-        axis => cell.level(axis),
+        axis => cell.shown(axis),
     };
     Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe)).map(level).collect()
 }
@@ -195,7 +195,7 @@ fn said_trace(trace: &Option<Vec<String>>) -> String {
 fn alone<T: Labelled>(one: &T) -> String {
     [&one.cell().load.id, &one.machine().hostname, &one.machine().kernel]
         .into_iter()
-        .find(|name| !name.is_empty() && *name != "none")
+        .find(|name| !name.is_empty() && *name != NO_LOAD)
         .cloned()
         .unwrap_or_else(|| "this machine".into())
 }

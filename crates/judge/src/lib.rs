@@ -14,7 +14,7 @@ pub(crate) mod comparison_wording;
 pub mod configuration;
 pub mod copies;
 pub mod crowds;
-mod deadline_wording;
+pub mod deadline_wording;
 mod deadlines;
 pub mod decide;
 pub mod deciding;

@@ -34,18 +34,6 @@ impl Outcome {
     }
 }
 
-impl From<Verdict> for Outcome {
-    /// A run's or a cell's verdict in the same words: what was disturbed decides nothing.
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Pass => Self::Holds,
-            Verdict::Fail => Self::DoesNotHold,
-            Verdict::Inconclusive | Verdict::Contaminated => Self::Undecided,
-            Verdict::Infra | Verdict::Skipped => Self::NotMeasured,
-        }
-    }
-}
-
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -9,7 +9,7 @@ use latido_model::{
 pub fn title(cell: &Cell) -> String {
     let mut text = measured_by(cell);
     if !cell.load.id.is_empty() {
-        text = format!("{text}, {}", cell.load.id);
+        text = format!("{text}, {}", cell.load.shown_load());
     }
     if cell.repeat > 1 {
         text = format!("{text}, repeat {}", cell.repeat);
@@ -75,7 +75,7 @@ impl Titles {
         let named = Cell { probe: Item { name, ..cell.probe.clone() }, ..cell.clone() };
         let level = |axis: &Axis| match axis {
             Axis::Boot => format!("boot {}", cell.boot),
-            axis => cell.level(*axis),
+            axis => cell.shown(*axis),
         };
         std::iter::once(title(&named)).chain(self.axes.iter().map(level)).collect::<Vec<_>>().join(", ")
     }

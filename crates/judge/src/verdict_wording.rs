@@ -34,7 +34,7 @@ impl Reason {
                 let limit = if *limited { " samples, none of which the limit is about" } else { " samples" };
                 spans![Span::Count(*count), limit]
             }
-            Self::Unlimited { worst, count } => [largest(worst, *count), spans![", no limit given"]].concat(),
+            Self::Unlimited { worst, count } => largest(worst, *count),
             Self::Within { worst, count, limit_ns } => {
                 let room = Span::Time(limit_ns.saturating_sub(worst.value_ns));
                 [largest(worst, *count), spans![", ", room, " inside the limit of ", Span::Time(*limit_ns)]].concat()
@@ -298,11 +298,11 @@ fn ground(what: &Ground) -> Vec<Span> {
 /// What the machine can be trusted with, else the worst that was seen.
 fn trusted(seen: &Trusted) -> Vec<Span> {
     let still = |(ns, cell): &(i64, String)| {
-        spans!["a loop that never sleeps stood still for up to ", Span::Time(*ns), " (", Span::Where(cell.clone()), ")"]
+        spans!["longest interruption of a busy CPU: ", Span::Time(*ns), " (", Span::Where(cell.clone()), ")"]
     };
     match (&seen.periodic[..], &seen.worst) {
-        ([], Some(worst)) => [cause(worst), spans![": nothing to judge"]].concat(),
-        ([], None) => spans!["no limit given: nothing to judge"],
+        ([], Some(worst)) => cause(worst),
+        ([], None) => spans!["no figure that a limit could judge"],
         (all, _) => joined(deadlines(all).chain(seen.stopped.as_ref().map(still)), "; "),
     }
 }

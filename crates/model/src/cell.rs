@@ -159,6 +159,11 @@ impl Cell {
         }
     }
 
+    /// The same for people: a machine without a load is idle.
+    pub fn shown(&self, axis: Axis) -> String {
+        if axis == Axis::Load { self.load.shown_load().to_owned() } else { self.level(axis) }
+    }
+
     /// Whether both stand for the same thing on an axis: not its name alone, but what it is.
     pub fn agrees(&self, other: &Self, axis: Axis) -> bool {
         match axis {
@@ -182,6 +187,19 @@ pub struct Level {
     /// The items in force together; none is a valid level.
     #[serde(rename = "use")]
     pub items: Vec<Item>,
+}
+
+/// The load that is nothing, as files name it.
+pub const NO_LOAD: &str = "none";
+
+/// The same for people, on the command line and in plans.
+pub const IDLE: &str = "idle";
+
+impl Level {
+    /// The name of a level of loads for people.
+    pub fn shown_load(&self) -> &str {
+        if self.id == NO_LOAD && self.items.is_empty() { IDLE } else { &self.id }
+    }
 }
 
 /// A probe, load or tuning by name with its options.

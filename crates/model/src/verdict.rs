@@ -3,6 +3,12 @@
 use crate::exit::Exit;
 use serde::{Deserialize, Serialize};
 
+/// The word where nothing was measured.
+pub const NOT_MEASURED: &str = "NOT MEASURED";
+
+/// The word where neither a limit nor an expectation judges what was measured.
+pub const NO_LIMIT: &str = "NO LIMIT SET";
+
 /// The verdict of a cell, an expectation or a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -31,6 +37,17 @@ impl Verdict {
             Self::Inconclusive | Self::Contaminated | Self::Skipped => Exit::Undecided,
         }
         .code()
+    }
+
+    /// The word for people: the stored word, but for what gave no figures.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "PASS",
+            Self::Fail => "FAIL",
+            Self::Inconclusive => "INCONCLUSIVE",
+            Self::Contaminated => "CONTAMINATED",
+            Self::Infra | Self::Skipped => NOT_MEASURED,
+        }
     }
 
     /// Its weight where several speak of one item (a cell, a configuration, an expectation): what failed has failed,

@@ -88,7 +88,7 @@ impl RunPart<'_> {
     /// How its verdict is said: where nothing judges, nothing holds either.
     pub fn said(&self) -> Said {
         match self.judgement.headline.rest {
-            Some(Ground::Unjudged(_)) => Said::MEASURED,
+            Some(Ground::Unjudged(_)) => Said::UNJUDGED,
             None if self.judgement.headline.is_unmeasured() => Said::EMPTY,
             _ => words::verdict(self.judgement.verdict),
         }

@@ -16,6 +16,7 @@ use crate::{
         unlike::{Despite, permitted},
     },
 };
+use latido_model::cell::{IDLE, NO_LOAD};
 use latido_statistics::two::{Verdict, verdict::LEVEL};
 use serde::{Serialize, Serializer};
 
@@ -125,7 +126,7 @@ pub fn by(factor: &str, observed: Vec<Observed>, base: Option<&str>) -> Result<A
         return Err(format!("nothing measured has a `{factor}`: it is an axis, an option of the probe or a label"));
     }
     if let Some(base) = base {
-        let Some(at) = arms.names.iter().position(|name| name == base) else {
+        let Some(at) = arms.names.iter().position(|name| name == base || (base == NO_LOAD && name == IDLE)) else {
             return Err(format!("no {factor} is called `{base}`: there are {}", arms.names.join(", ")));
         };
         // The others stay in the order of the plan.

@@ -176,7 +176,7 @@ fn axes_and_labels_make_arms() {
     let found = of(&by("kind", all, None).unwrap(), &asked()).unwrap();
     let names: Vec<&str> = found.arms.iter().map(|arm| arm.arm.as_str()).collect();
     assert_eq!((names, &found.rows[0].verdict), (vec!["normal", "inherit"], &Verdict::Higher));
-    assert!(by("load", observed(&one, "run"), Some("none")).unwrap_err().contains("there are idle, busy"));
+    assert!(by("load", observed(&one, "run"), Some("nothing")).unwrap_err().contains("there are idle, busy"));
 }
 
 /// Counts are rates; where none was counted on a side there is a difference and no ratio.

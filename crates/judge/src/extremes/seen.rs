@@ -44,19 +44,24 @@ pub fn chance(p: f64) -> String {
     }
 }
 
-/// What stands beside the maxima of measurements of these lengths, ns: `max: a once-a-day cause is missed with P 0.96 in 60 min,
-/// P 0.05 in 3 days`, a line of a terminal. `None` where nothing was measured.
+/// What stands beside the maxima of measurements of these lengths, ns: `max: 60 min show a once-a-day event with a chance of 4 %,
+/// 3 days with 95 %`, a line of a terminal. `None` where nothing was measured.
 pub fn note(lengths_ns: impl Iterator<Item = u64>) -> Option<String> {
     let measured: Vec<u64> = lengths_ns.filter(|ns| *ns > 0).collect();
     let (short, long) = (*measured.iter().min()?, *measured.iter().max()?);
-    let (most, least) = (Seen::of_ns(short)?, Seen::of_ns(long)?);
+    let (least, most) = (Seen::of_ns(short)?, Seen::of_ns(long)?);
     let range = |low: String, high: String| if low == high { low } else { format!("{low} to {high}") };
+    let percent = |missed: f64| match (1.0 - missed) * 100.0 {
+        p if p < 0.5 => "less than 1\u{a0}%".to_owned(),
+        p if p > 99.5 => "more than 99\u{a0}%".to_owned(),
+        p => format!("{p:.0}\u{a0}%"),
+    };
     Some(format!(
-        "max: a once-a-day cause is missed with P\u{a0}{} in {}, P\u{a0}{} in {}",
-        range(chance(most.missed_once_a_day), chance(least.missed_once_a_day)),
+        "max: {} show a once-a-day event with a chance of {}, {} with {:.0}\u{a0}%",
         range(words::lasted(short), words::lasted(long)),
-        chance(1.0 - CONFIDENCE),
-        words::roughly(most.needed_s)
+        range(percent(least.missed_once_a_day), percent(most.missed_once_a_day)),
+        words::roughly(least.needed_s),
+        CONFIDENCE * 100.0
     ))
 }
 
@@ -70,9 +75,15 @@ mod tests {
         let hours = |hours: u64| hours * 3_600_000_000_000;
         let told = |lengths: &[u64]| note(lengths.iter().copied()).map(|text| text.replace('\u{a0}', " "));
         let text = told(&[hours(1)]).unwrap();
-        assert_eq!(text, "max: a once-a-day cause is missed with P 0.96 in 60 min, P 0.05 in 3 days");
-        assert!(told(&[hours(72), 0, hours(8)]).unwrap().contains("P 0.72 to 0.05 in 8.0 h to 3 days,"));
-        assert!(told(&[10_000_000_000]).unwrap().contains("above 0.99 in 10 s"));
+        assert_eq!(text, "max: 60 min show a once-a-day event with a chance of 4 %, 3 days with 95 %");
+        assert!(
+            told(&[hours(72), 0, hours(8)])
+                .unwrap()
+                .contains("8.0 h to 3 days show a once-a-day event with a chance of 28 % to 95 %,")
+        );
+        assert!(
+            told(&[10_000_000_000]).unwrap().contains("10 s show a once-a-day event with a chance of less than 1 %")
+        );
         assert_eq!(told(&[0]), None);
     }
 }

@@ -240,7 +240,7 @@ pub fn columns(cell: &Cell, kernel: &str) -> Vec<(String, String)> {
     let axes = Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe));
     let level = |axis| match axis {
         Axis::Kernel if cell.kernel == RUNNING && !kernel.is_empty() => kernel.to_owned(),
-        axis => cell.level(axis),
+        axis => cell.shown(axis),
     };
     let axes = axes.map(|axis| (axis.name().to_owned(), level(axis)));
     // The files of an import are its repeats.

@@ -14,10 +14,10 @@ use anyhow::Result;
 use latido_judge::planning::budget;
 use latido_model::{
     catalogue::{Kind, List},
-    cell::{LAB, RUNNING},
+    cell::{Conditions, LAB, RUNNING},
     cpus::CpuSet,
     plan::{
-        Plan,
+        Group, Plan,
         around::Around,
         axes::ProbeOption,
         parse::{self, Overrides},
@@ -52,6 +52,9 @@ pub fn plan(args: &Args, earlier: &Around) -> Result<(Plan, Vec<String>)> {
         true => multi_cpu(&mut plan)?,
         false if args.cpus.is_none() => notes.extend(on_the_guests_cpu(&mut plan)),
         false => {}
+    }
+    if args.deadline.is_some() && args.limit.is_none() {
+        plan.groups = std::mem::take(&mut plan.groups).into_iter().flat_map(judged_by_deadline).collect();
     }
     if args.plan_power.is_some() && args.repeat.is_none() {
         plan.groups.iter_mut().for_each(|group| group.repeat = PILOT);
@@ -101,6 +104,16 @@ fn on_the_guests_cpu(plan: &mut Plan) -> Option<String> {
     })
 }
 
+/// A deadline of the command line is the limit of the probes that have one. The other probes of a group make a group without.
+fn judged_by_deadline(group: Group) -> Vec<Group> {
+    let limit = group.probe.iter().find_map(|probe| probe.measurand.deadline);
+    let (judged, others): (Vec<_>, Vec<_>) =
+        group.probe.iter().cloned().partition(|probe| probe.measurand.deadline.is_some());
+    let conditions = Conditions { limit, ..group.conditions.clone() };
+    let judged = Group { probe: judged, conditions, ..group.clone() };
+    [judged, Group { probe: others, ..group }].into_iter().filter(|group| !group.probe.is_empty()).collect()
+}
+
 /// The repeats of a pilot.
 const PILOT: u32 = 3;
 
@@ -114,7 +127,7 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
     if let Some(instead) = foreign::instead(first) {
         return Err(Usage::new(instead).into());
     }
-    let options = probe_options(first, options, args.period.as_deref())?;
+    let options = probe_options(first, options, args)?;
     let fallback_seed = random_seed();
     let mut script = Script::default();
     let subject = subject(first)?;
@@ -241,8 +254,8 @@ fn subject(word: &str) -> Result<Subject<'_>, Usage> {
     Err(Usage::new(format!("there is no probe or plan `{name}`{hint}; {more}")))
 }
 
-/// The options of the probe: after its colon, as words, and `--period`.
-fn probe_options(first: &str, rest: &[String], period: Option<&str>) -> Result<Vec<ProbeOption>, Usage> {
+/// The options of the probe: after its colon, as words, `--period` and `--deadline`.
+fn probe_options(first: &str, rest: &[String], args: &Args) -> Result<Vec<ProbeOption>, Usage> {
     let mut taken: Vec<(String, String)> = Vec::new();
     let mut options = Vec::new();
     let mut take = |word: &str, pairs: Vec<(String, String)>| {
@@ -270,8 +283,10 @@ fn probe_options(first: &str, rest: &[String], period: Option<&str>) -> Result<V
         let word = of_it.as_ref().unwrap_or(word);
         take(word, words::options(word, None).map_err(|message| wrong(word, message))?)?;
     }
-    if let Some(period) = period {
-        take(&format!("--period {period}"), vec![("period".into(), period.into())])?;
+    for (key, value) in [("period", &args.period), ("deadline", &args.deadline)] {
+        if let Some(value) = value {
+            take(&format!("--{key} {value}"), vec![(key.into(), value.clone())])?;
+        }
     }
     match options.iter().find_map(|option| elsewhere(first, option)) {
         Some(message) => Err(Usage::new(message)),

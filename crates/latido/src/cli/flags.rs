@@ -34,9 +34,12 @@ pub struct Args {
     /// How long each cell measures, for example 10m [default: 60s]
     #[arg(short, long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub duration: Option<String>,
-    /// Period of the probe, for example 500us
+    /// Period of the work, for example 1ms [default: the probe's, mostly 1ms]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub period: Option<String>,
+    /// Each period must be done within this time, for example 100us: PASS or FAIL
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    pub deadline: Option<String>,
     /// Policy of the measuring threads: fifo, rr, other, batch, idle, deadline[:runtime=T,deadline=T,period=T] [default: fifo]
     #[arg(long, value_name = "POLICY", allow_hyphen_values = true, value_parser = words::text)]
     pub policy: Option<String>,
@@ -46,13 +49,13 @@ pub struct Args {
     /// Nice value under policy other, -20 to 19
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
     pub nice: Option<String>,
-    /// Budget in each period under policy deadline
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
-    pub runtime: Option<String>,
-    /// Relative deadline under policy deadline [default: the period]
+    /// SCHED_DEADLINE: the budget of each period
+    #[arg(long, alias = "runtime", value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    pub dl_runtime: Option<String>,
+    /// SCHED_DEADLINE: the relative deadline [default: the period]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub dl_deadline: Option<String>,
-    /// Period under policy deadline
+    /// SCHED_DEADLINE: the period
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub dl_period: Option<String>,
     /// A load meanwhile, NAME[:key=value,...]; several act together
@@ -129,7 +132,7 @@ pub struct Args {
     pub print_plan: bool,
     /// Finish an interrupted run; finished cells are kept
     #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "command", "cpus", "duration", "period", "policy", "prio",
-        "nice", "runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "trace", "explain", "warmup", "repeat", "size", "scale", "seed",
+        "nice", "deadline", "dl_runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "trace", "explain", "warmup", "repeat", "size", "scale", "seed",
         "budget", "plan_power", "on", "kernel", "kernel_as", "print_plan"])]
     pub resume: Option<String>,
     /// With --resume: what was measured of an unfinished cell stays a part of it, and only the rest is measured

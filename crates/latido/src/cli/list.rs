@@ -7,12 +7,11 @@ use crate::{
     store,
 };
 use anyhow::Result;
-use latido_judge::outcome::Outcome;
 use latido_model::{
     catalogue::Kind,
     plan::{parse, shipped},
     run::Meta,
-    verdict::Verdict,
+    verdict::{NO_LIMIT, NOT_MEASURED, Verdict},
 };
 use latido_report::terminal::{
     Paint, Style, fit, hang, paint,
@@ -103,9 +102,9 @@ fn table(runs: &[&Meta], now: jiff::Timestamp, style: Style) -> String {
     };
     let verdict = |meta: &Meta| match meta.verdict {
         None => "unfinished".into(),
-        Some(Verdict::Pass) if meta.unjudged => "measured".into(),
-        Some(_) if meta.unmeasured => Outcome::NotMeasured.to_string(),
-        Some(verdict) => Outcome::from(verdict).to_string(),
+        Some(Verdict::Pass) if meta.unjudged => NO_LIMIT.into(),
+        Some(_) if meta.unmeasured => NOT_MEASURED.into(),
+        Some(verdict) => verdict.word().into(),
     };
     let columns = vec![
         column("run", &|meta| meta.id.clone()),

@@ -12,7 +12,7 @@ use latido_model::{
     catalogue::{Kind, List},
     plan::{
         axes::{Axes, ProbeOption},
-        items::nothing,
+        items::{is_nothing, nothing},
         node::Keys,
         parse,
         scheduling::POLICIES,
@@ -102,7 +102,7 @@ impl Script {
             return Ok(());
         }
         if let [only] = words
-            && only == none
+            && is_nothing(list.kind, only)
         {
             self.add(&format!("{flag} {only}"), &format!("{key} = [\"{none}\"]\n"));
             return Ok(());
@@ -111,8 +111,8 @@ impl Script {
         let mut items = Vec::new();
         for word in words {
             let shown = format!("{flag} {word}");
-            if word == none {
-                return Err(Usage::new(format!("{shown}: `{none}` does not go with another {}", list.kind.word())));
+            if is_nothing(list.kind, word) {
+                return Err(Usage::new(format!("{shown}: `{word}` does not go with another {}", list.kind.word())));
             }
             if let Some(instead) = foreign::instead_of(list, word) {
                 return Err(Usage::new(format!("{shown}: {instead}")));
@@ -146,7 +146,7 @@ impl Script {
         for (flag, key, text, implied) in [
             ("--prio", "prio", &args.prio, "fifo"),
             ("--nice", "nice", &args.nice, "other"),
-            ("--runtime", "runtime", &args.runtime, "deadline"),
+            ("--dl-runtime", "runtime", &args.dl_runtime, "deadline"),
             ("--dl-deadline", "deadline", &args.dl_deadline, "deadline"),
             ("--dl-period", "period", &args.dl_period, "deadline"),
         ] {

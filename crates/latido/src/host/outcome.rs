@@ -12,7 +12,7 @@ use crate::{
     store::Draft,
 };
 use anyhow::{Context, Result};
-use latido_judge::{by_trace, configuration::Configurations, judgement::Judgement, outcome::Outcome, planning::power};
+use latido_judge::{by_trace, configuration::Configurations, judgement::Judgement, planning::power};
 use latido_model::{
     record::{Record, Series},
     run::{SeriesData, SeriesSource, Shown, StoredCell, codec},
@@ -94,7 +94,8 @@ pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Sc
     let mut one = judged_here(&draft)?;
     if !interrupted {
         let judgement = &one.judgement;
-        let unmeasured = judgement.headline.outcome(judgement.verdict) == Outcome::NotMeasured;
+        let unmeasured =
+            judgement.headline.is_unmeasured() || matches!(judgement.verdict, Verdict::Infra | Verdict::Skipped);
         one.run.meta = draft.finish(judgement.verdict, unmeasured, &judgement.headline.sentence())?;
     }
     latido_agent::fault::point("host");

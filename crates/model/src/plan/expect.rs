@@ -12,7 +12,7 @@ use super::{
     source::Problem,
 };
 use crate::{
-    cell::{Axis, Cell},
+    cell::{Axis, Cell, IDLE, NO_LOAD},
     quantity::Measurand,
     suggest::nearest,
     written,
@@ -182,10 +182,15 @@ pub fn filter(node: Node, what: &str, probe: &str, groups: &[Group]) -> Result<F
             }
         } else {
             let names: Vec<String> = groups.iter().flat_map(|group| reach::level_names(group, entry.key)).collect();
+            // `idle` is the name of no load, where the plan has no other level of that name.
+            let idle = entry.key == Axis::Load.name() && level == IDLE && !names.iter().any(|name| name == IDLE);
+            let level = if idle { NO_LOAD } else { level };
             if !names.iter().any(|name| is_level(name, level)) {
                 let hint = nearest(level, names.iter().map(String::as_str));
                 return Err(entry.value.problem(format!("no level of {} is called `{level}`{hint}", entry.key)));
             }
+            filter.push((entry.key.to_string(), level.to_string()));
+            continue;
         }
         filter.push((entry.key.to_string(), level.to_string()));
     }

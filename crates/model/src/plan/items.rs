@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     catalogue::{Kind, List},
-    cell::{Item, Level},
+    cell::{IDLE, Item, Level, NO_LOAD},
     registry::Objection,
     suggest::{closest, nearest},
 };
@@ -45,7 +45,12 @@ pub fn probes(node: Node, list: List<'_>) -> Result<Vec<At<Item>>, Problem> {
 
 /// The name of the level that is nothing, per axis.
 pub fn nothing(kind: Kind) -> &'static str {
-    if kind == Kind::Tuning { "default" } else { "none" }
+    if kind == Kind::Tuning { "default" } else { NO_LOAD }
+}
+
+/// Whether a name means the level that is nothing: of loads `idle` does, too.
+pub fn is_nothing(kind: Kind, name: &str) -> bool {
+    name == nothing(kind) || (kind == Kind::Load && name == IDLE)
 }
 
 /// The load or tuning axis: `"name"`, `{ id, use = [items] }`, or short `{ name, option... }`.
@@ -65,11 +70,10 @@ pub fn levels(node: Node, list: List<'_>) -> Result<Vec<At<Level>>, Problem> {
 
 fn level(node: Node, list: List<'_>) -> Result<Vec<Level>, Problem> {
     if let Some(name) = node.as_text() {
-        let items = if name == nothing(list.kind) {
-            Vec::new()
-        } else {
-            variants(node, list)?.into_iter().map(|variant| variant.item).collect()
-        };
+        if is_nothing(list.kind, name) {
+            return Ok(vec![Level { id: nothing(list.kind).into(), items: Vec::new() }]);
+        }
+        let items = variants(node, list)?.into_iter().map(|variant| variant.item).collect();
         return Ok(vec![Level { id: name.into(), items }]);
     }
     let what = format!("a level of {}", list.kind.word());

@@ -75,7 +75,7 @@ impl Out {
 
 fn head(run: &JudgedRun, out: &mut Out) {
     let meta = &run.run.meta;
-    out.push(&format!("### latido, {}: {}\n\n", escape(&meta.plan), escape(&run.word)));
+    out.push(&format!("### latido, {}: {}\n\n", escape(&meta.plan), escape(run.word)));
     out.push(&format!("{}\n\n", escape(&run.judgement.headline.sentence())));
     out.push(&format!("Run {} on {}, kernel and settings in its report.\n\n", escape(&meta.id), escape(&meta.machine)));
 }

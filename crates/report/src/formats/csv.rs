@@ -98,7 +98,12 @@ mod tests {
 
     #[test]
     fn the_summary_is_one_row_per_configuration() {
-        insta::assert_snapshot!(summary(&sections(&sample::configurations(3))).unwrap());
+        insta::assert_snapshot!(summary(&sections(&sample::configurations(3))).unwrap(), @r#"
+        configuration,probe,quantity,labels,unit,count,min,p50,p90,p99,p99.9,p99.99,p99.999,max,mean,sd,limit,above_limit,met,late,missed,elapsed_ns,plain_count,plain_max,p50_lower,p50_upper,p90_lower,p90_upper,p99_lower,p99_upper,p99.9_lower,p99.9_upper,p99.99_lower,p99.99_upper,p99.999_lower,p99.999_upper,missed_once_a_day
+        "6.12.48, none",wakeup,latency,,ns,117660,1100,4091,8503,14759,21103,48511,306431,510346,4883.893736189019,3627.101393995795,100000,9,117660,0,0,117660000000,117660,510346,4075,4107,8455,8535,14575,14799,20815,21103,27631,168319,212863,,0.9993057966262922
+        "6.12.48, full",wakeup,latency,,ns,117853,1100,3571,5895,9431,12175,17631,64255,70139,3885.7470747456578,1614.1157282540687,100000,0,117853,0,0,117853000000,117853,70139,3565,3583,5879,5927,9375,9655,12175,12175,15983,23247,26319,,0.9993057966262922
+        "6.12.48, rt",wakeup,latency,,ns,117601,1341,3317,4847,6487,8511,14207,17551,20278,3466.2213246486,1038.0028591597554,100000,0,117601,0,0,117601000000,117601,20278,3313,3323,4823,4859,6487,6507,8007,8511,13463,15151,15231,,0.9993057966262922
+        "#);
     }
 
     /// Names, labels, heads and cells; numbers stay numbers.

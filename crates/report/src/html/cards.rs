@@ -130,7 +130,7 @@ fn measured(chapter: &Chapter, only: Option<&Configuration>) -> Option<Card> {
     let timed = all.filter(|(section, _)| section.unit == "ns").filter_map(|(a, b)| Some((b.max()?, a, b)));
     let (max, section, series) = timed.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let why = format!(
-        "Largest: {} in {} ({}). No limit was set and nothing was expected of it, so nothing is decided.",
+        "Largest: {} in {} ({}). No limit was set, so nothing passed or failed.",
         section.value(max),
         section.short_title(),
         series.name
@@ -140,7 +140,7 @@ fn measured(chapter: &Chapter, only: Option<&Configuration>) -> Option<Card> {
     Some(Card {
         question: chapter.title(),
         name: only.map_or_else(|| format!("{rows} on {systems}"), |only| only.label.clone()),
-        said: Said::MEASURED,
+        said: Said::UNJUDGED,
         why,
         expected: Vec::new(),
         reasons: Vec::new(),
@@ -188,11 +188,11 @@ fn card<'a>(input: &ReportInput, section: &Section, series: &Curve<'a>) -> Weigh
         (Some(doubt), _) => words::verdict(doubt),
         _ if empty => Said::EMPTY,
         (None, Some(verdict)) => words::verdict(verdict),
-        (None, None) => Said::MEASURED,
+        (None, None) => Said::UNJUDGED,
     };
     let mut why = card_text::deciding(section, series);
     if judged.is_none() && !empty {
-        why.push_str(" No limit was set and nothing was expected of it, so nothing is decided.");
+        why.push_str(" No limit was set, so nothing passed or failed.");
     }
     let limit = series.limit().map_or(String::new(), |l| format!(", limit {}", round_value(l, section.unit)));
     let card = Card {
@@ -258,21 +258,21 @@ mod tests {
     fn a_failed_expectation_fails_the_card_although_the_limit_holds() {
         let all = [sample::of("x", &[5_000, 60_000], Some(100_000))];
         let cards = of(&all, |_| ()).shown;
-        assert_eq!((cards[0].said.word, cards[0].said.tone), ("Does not hold", Tone::Bad));
+        assert_eq!((cards[0].said.word, cards[0].said.tone), ("FAIL", Tone::Bad));
         let (said, text) = &cards[0].expected[0];
         assert_eq!((said.sign, text.as_str()), ("✗", "max < 50us: CPU 2: 60.0\u{a0}µs"));
         assert_eq!(cards[0].expected[1].0.sign, "✓");
     }
 
     #[test]
-    fn measured_is_what_nothing_judges() {
+    fn what_nothing_judges_has_no_limit() {
         let all = [sample::gaps("idle", 1)];
         let cards = of(&all, |_| ()).shown;
-        assert_eq!(cards[0].said.word, "Measured");
-        assert!(cards[0].why.contains("No limit was set and nothing was expected"), "{}", cards[0].why);
+        assert_eq!(cards[0].said.word, "NO LIMIT SET");
+        assert!(cards[0].why.contains("No limit was set, so nothing passed or failed."), "{}", cards[0].why);
         let free = [sample::of("x", &[5_000], None)];
         let card = &of(&free, |_| ()).shown[0];
-        assert_eq!(card.said.word, "Holds");
+        assert_eq!(card.said.word, "PASS");
         assert!(!card.why.contains("No limit"), "{}", card.why);
     }
 
@@ -290,7 +290,7 @@ mod tests {
     fn a_doubted_configuration_of_many_calls_is_one_card() {
         let shown = of(&calls::compute(&[2, 4], 20), |_| ()).shown;
         let [card] = &shown[..] else { panic!("{shown:?}") };
-        assert_eq!((card.name.as_str(), card.said.word, card.said.tone), ("rr 95", "Undecided", Tone::Warn));
+        assert_eq!((card.name.as_str(), card.said.word, card.said.tone), ("rr 95", "CONTAMINATED", Tone::Warn));
         assert_eq!(card.reasons.len(), 1);
     }
 
@@ -301,7 +301,7 @@ mod tests {
         let doubted = all.iter_mut().filter(|one| one.label.starts_with("rr 95"));
         doubted.flat_map(|one| &mut one.quantities).for_each(|pooled| pooled.above_limit = Some(1));
         let shown = of(&all, |_| ()).shown;
-        assert!(shown.len() > 1 && shown.iter().all(|card| card.said.word == "Undecided"), "{shown:?}");
+        assert!(shown.len() > 1 && shown.iter().all(|card| card.said.word == "CONTAMINATED"), "{shown:?}");
         assert!(shown.iter().all(|card| !card.why.contains("No limit was set")), "{shown:?}");
     }
 
@@ -312,7 +312,7 @@ mod tests {
         let [card] = &shown[..] else { panic!("{shown:?}") };
         assert_eq!(
             (card.question.as_str(), card.name.as_str(), card.said.word),
-            ("Mutex calls", "13 rows on 2 systems", "Measured")
+            ("Mutex calls", "13 rows on 2 systems", "NO LIMIT SET")
         );
         assert!(card.why.starts_with("Largest: "), "{}", card.why);
         let mut both = calls::mutex(&["idle"]);

@@ -212,7 +212,7 @@ fn the_gravest_finding_comes_first_and_decides_the_card() {
     let at = |text: &str| html.find(text).unwrap_or_else(|| panic!("no {text}"));
     assert!(at("class=\"invalid\"") < at("class=\"contaminated\""));
     assert!(at("class=\"contaminated\"") < at("class=\"ok\""));
-    assert!(html.contains("</span> Undecided</div>") && html.contains("disturbed by foreign"));
+    assert!(html.contains("</span> CONTAMINATED</div>") && html.contains("disturbed by foreign"));
 }
 
 #[test]
@@ -270,17 +270,17 @@ fn the_top_says_what_was_asked_found_how_sure_and_what_is_missing() {
     assert!(long.contains("</svg>memory…every-cpu-3, other") || long.contains("cpu-3, other</"), "told apart");
 }
 
-/// One outcome is one word, whoever decides it: a limit, an expectation, a study's conclusion.
+/// A verdict is one word everywhere, that of the JSON document; a study's conclusion holds or does not.
 #[test]
 fn outcomes_have_one_vocabulary() {
     for html in [report(&sample::configurations(8)), study_report(&mutex())] {
         let body = &html[..html.find("id=\"data\">").unwrap()];
         for other in
-            ["INCONCLUSIVE", "PASS:", "FAIL:", ">Fails", "> Fails", "> Contaminated", "reproduced", "CONTAMINATED"]
+            ["Does not hold", "Undecided", "UNDECIDED", ">Fails", "> Fails", "> Contaminated", "reproduced", "HOLDS"]
         {
             assert!(!body.contains(other), "{other}");
         }
-        assert!(body.contains(" Does not hold") && body.contains("does not hold"));
+        assert!(body.contains(" FAIL") && body.contains("does not hold"));
     }
 }
 

@@ -30,7 +30,7 @@ pub struct JudgedRun {
     /// What follows from it.
     pub judgement: Judgement,
     /// The verdict's word for people.
-    pub word: String,
+    pub word: &'static str,
     /// Why samples were late, of the cells that asked; empty until [`Self::explain`].
     pub explained: Vec<OfCell>,
     /// The longest of each second, of the cells whose tracer keeps nothing else; empty until [`Self::explain`].
@@ -83,7 +83,7 @@ pub fn input<'a>(all: &'a [JudgedRun], found: &'a Configurations) -> ReportInput
     let part = |one: &'a JudgedRun| RunPart {
         meta: &one.run.meta,
         judgement: &one.judgement,
-        word: &one.word,
+        word: one.word,
         plan_toml: &one.plan_toml,
         commands: &one.commands,
     };

@@ -59,8 +59,8 @@ fn system(cell: &StoredCell, all: &[StoredCell]) -> String {
         Axis::Target | Axis::Tuning => all.iter().any(|other| other.cell.level(*axis) != own.level(*axis)),
         Axis::Boot | Axis::Load | Axis::Scheduling | Axis::Probe => false,
     };
-    let parts: Vec<String> = Axis::ALL.into_iter().filter(told).map(|axis| own.level(axis)).collect();
-    if parts.is_empty() { own.level(Axis::Load) } else { parts.join("/") }
+    let parts: Vec<String> = Axis::ALL.into_iter().filter(told).map(|axis| own.shown(axis)).collect();
+    if parts.is_empty() { own.shown(Axis::Load) } else { parts.join("/") }
 }
 
 /// What must be known of a column's numbers, with those that no figure of ours is.

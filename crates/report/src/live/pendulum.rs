@@ -97,7 +97,31 @@ mod tests {
     fn it_stands_leans_and_lies() {
         let states = [(0, 9_000), (-60_000, 90_000), (1_047_198, 1_047_198)];
         let pictures = states.map(|(angle, max)| picture(&measurand(), &at(angle, max), 80, 7).join("\n"));
-        insta::assert_snapshot!(pictures.join("\n\n"));
+        insta::assert_snapshot!(pictures.join("\n\n"), @r#"
+                    O
+                    |
+                    |
+                    |
+                    |
+                    ^
+        leans +0.00°, at most 0.52° so far; it falls at 60° (drawn 10 times as large)
+
+
+              O
+               \
+                 \\
+                   \
+                    ^
+        leans -3.44°, at most 5.16° so far; it falls at 60° (drawn 10 times as large)
+
+
+
+
+
+
+                    ^---------O
+        it FELL after 2.3 s: the torque was held too long
+        "#);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod statements;
 mod style;
 pub mod table;
 mod tail;
+mod unjudged;
 
 pub use show::show;
 pub use style::{Paint, Style, fit, hang, paint, printable, printable_signals};
@@ -21,7 +22,7 @@ use latido_judge::{
     chains::Chains,
     configuration::Configurations,
     decide::{is_judged, word},
-    headline::Advice,
+    headline::{Advice, Ground},
     judgement::Judgement,
     late::OfCell,
     maxima::Maxima,
@@ -182,7 +183,12 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
         Verdict::Pass if !is_judged(run) => Paint::Plain,
         verdict => words::verdict(verdict).tone.into(),
     };
-    let mut lines = hang(&format!("{}:", word(run, judgement)), tone, &parts.join("; "), style);
+    let word = word(run, judgement);
+    let table = match &judgement.headline.rest {
+        Some(Ground::Unjudged(seen)) if judgement.headline.conclusions.is_none() => unjudged::lines(word, seen, style),
+        _ => None,
+    };
+    let mut lines = table.unwrap_or_else(|| hang(&format!("{word}:"), tone, &parts.join("; "), style));
     lines.extend(judgement.advice.iter().flat_map(|advice| self::advice(advice, style)));
     if run.cells.iter().any(can_be_explained) {
         let command = format!("latido trace explain {}", run.meta.id);

@@ -14,7 +14,6 @@ use crate::{
 use latido_judge::{
     configuration::Configurations,
     judgement::{CellJudgement, Judgement},
-    outcome::Outcome,
     reason::Reason,
     title::Titles,
     trust::load_course,
@@ -24,7 +23,7 @@ use latido_model::{
     record::{Record, Series, Source},
     run::{Run, StoredCell},
     units::human,
-    verdict::Verdict,
+    verdict::{NO_LIMIT, Verdict},
     written,
 };
 
@@ -74,10 +73,10 @@ fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<Stri
     let mut lines = Vec::new();
     let outcome = match judged.reasons.first() {
         // Where nothing judges, nothing holds either.
-        Some(Reason::Unlimited { .. } | Reason::Sampled { .. }) if judged.verdict == Verdict::Pass => "measured".into(),
-        _ => Outcome::from(judged.verdict).to_string(),
+        Some(Reason::Unlimited { .. } | Reason::Sampled { .. }) if judged.verdict == Verdict::Pass => NO_LIMIT,
+        _ => judged.verdict.word(),
     };
-    let mut label = outcome.as_str();
+    let mut label = outcome;
     for reason in &judged.reasons {
         lines.extend(hang(
             &format!("  {label}"),

@@ -48,7 +48,7 @@ fn a_failed_run() {
     fixture.record(1).quality.smi = None;
     fixture.record(2).quality.dma_latency_held = false;
     fixture.record(2).skipped.push(Skip { what: "frequency pinning".into(), why: "no cpufreq here".into() });
-    insta::assert_snapshot!(printed(&fixture), @r#"
+    insta::assert_snapshot!(printed(&fixture), @"
     20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
     note: idle states: not held off: wake-ups may wait for the processor to leave
           them (cell 2)
@@ -59,16 +59,17 @@ fn a_failed_run() {
     configuration  wake-ups   min   p50  mean   p99  p99.9    max  > 100 µs  missed
     idle              20000  2.00  2.62  2.64  3.24   3.25   24.8         0       0
     busy              20000  2.00  2.62  2.65  3.24   3.25  228.0         1       0
-     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
+     max: 10 s show a once-a-day event with a chance of less than 1 %, 3 days with
+     95 %
 
     expected
       holds         wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 µs (and
                     3 more)
       not measured  gap.gap.max < 100us: no series matches
 
-    DOES NOT HOLD: wakeup, busy: 1 of 20000 samples above the limit of 100 µs, worst
-                   228 µs (latency, CPU 1)
-    "#);
+    FAIL: wakeup, busy: 1 of 20000 samples above the limit of 100 µs, worst 228 µs
+          (latency, CPU 1)
+    ");
 }
 
 #[test]
@@ -77,10 +78,10 @@ fn a_pass_says_what_it_supports() {
         let found = configuration::configurations([&fixture.run], fixture);
         verdict(&fixture.run, &of_run(&fixture.run, fixture), &found, Style { width: 400, color: false }).join("\n")
     };
-    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"HOLDS: wakeup, idle: worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit of 100 µs; 0 of 20000 above it: a cause that strikes more often than once in 3.34 s would have been seen with 95 %");
-    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"HOLDS: wakeup, idle: worst 2.00 µs of 20 samples (latency, CPU 0), 98.0 µs inside the limit of 100 µs; 0 of 20 above it: a cause that strikes more often than once in 3.34 s would have been seen with 95 %");
-    insta::assert_snapshot!(told(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])])), @r"
-    MEASURED: gap, idle: worst 24.8 µs of 10000 samples (gap, CPU 0), no limit given: nothing to judge
+    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit of 100 µs; 0 of 20000 above it: a cause that strikes more often than once in 3.34 s would have been seen with 95 %");
+    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"PASS: wakeup, idle: worst 2.00 µs of 20 samples (latency, CPU 0), 98.0 µs inside the limit of 100 µs; 0 of 20 above it: a cause that strikes more often than once in 3.34 s would have been seen with 95 %");
+    insta::assert_snapshot!(told(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])])), @"
+    NO LIMIT SET: gap, idle: worst 24.8 µs of 10000 samples (gap, CPU 0)
     next: $ latido run gap -c 0,1 --load stress-cpu
     ");
 }
@@ -98,7 +99,7 @@ fn doubt_is_in_the_first_line() {
     }
     let text = printed(&fixture);
     assert!(text.starts_with("INVALID: policy: fifo 80 was refused"), "{text}");
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @"
     INVALID: policy: fifo 80 was refused: Operation not permitted
     20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
     note: page faults: 1 minor, 0 major while measuring (cell 1; similar in 2)
@@ -109,30 +110,32 @@ fn doubt_is_in_the_first_line() {
     configuration  wake-ups   min   p50  mean   p99  p99.9    max  > 100 µs  missed
     idle              20000  2.00  2.62  2.64  3.24   3.25   24.8         0       0
     busy              20000  2.00  2.62  2.65  3.24   3.25  228.0         1       0
-     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
+     max: 10 s show a once-a-day event with a chance of less than 1 %, 3 days with
+     95 %
 
     expected
       holds         wakeup.latency.p99.9 < 100us: wakeup, idle, CPU 1: 4.10 µs (and
                     3 more)
       not measured  gap.gap.max < 100us: no series matches
 
-    UNDECIDED: wakeup, busy: policy: fifo 80 was refused: Operation not permitted; 1
-               of 20000 samples above the limit of 100 µs, worst 228 µs (latency,
-               CPU 1) (2 of 2 cells)
-    "#);
+    INCONCLUSIVE: wakeup, busy: policy: fifo 80 was refused: Operation not
+                  permitted; 1 of 20000 samples above the limit of 100 µs, worst 228
+                  µs (latency, CPU 1) (2 of 2 cells)
+    ");
 }
 
 #[test]
 fn what_could_not_be_stored_is_still_seen() {
-    insta::assert_snapshot!(rescue(&[&record()], PLAIN), @r#"
+    insta::assert_snapshot!(rescue(&[&record()], PLAIN), @"
     wakeup, idle
     latency (µs)  samples   min   p50  mean   p99  p99.9   max  late  missed
     CPU 0           10000  2.00  2.62  2.64  3.24   3.25  24.8     0       0
     CPU 1           10000  2.00  2.62  2.64  3.24   3.25  24.8     0       0
-     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
+     max: 10 s show a once-a-day event with a chance of less than 1 %, 3 days with
+     95 %
     CPU 0 to 5.00 µs: 9991, to 8.00 µs: 1, to 10.0 µs: 1, to 50.0 µs: 7
     CPU 1 to 5.00 µs: 9991, to 8.00 µs: 1, to 10.0 µs: 1, to 50.0 µs: 7
-    "#);
+    ");
 }
 
 fn table(fixture: &Fixture, width: usize) -> String {
@@ -157,17 +160,17 @@ fn a_table_of_four_configurations() {
     configuration   wake-ups   min   p50  mean      sd   p99  p99.9  p99.99     max  > 100 µs  late  missed
     idle               20000  2.00  2.62  2.64   0.555  3.24   3.25    22.5    24.8         0     0       0
     stress-ng ramp     20000  2.00  2.62  2.75  16.113  3.24   3.25    24.9  2280.0         1     0       0
-     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
+     max: 10 s show a once-a-day event with a chance of less than 1 %, 3 days with 95 %
 
     Gaps in a busy loop (ns)
     configuration  readings  min  p50  mean  sd  p99  p99.9  p99.99  max
     idle              10000   20   26    26   6   32     32     224  248
-     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
+     max: 10 s show a once-a-day event with a chance of less than 1 %, 3 days with 95 %
 
     compute latency (ns)
     configuration  samples  min  p50  mean  sd  p99  max  late  missed
     idle               100   20   25    26   4   32   32     0       0
-     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
+     max: 10 s show a once-a-day event with a chance of less than 1 %, 3 days with 95 %
     "#);
 }
 
@@ -189,23 +192,26 @@ fn what_measured_nothing_is_left_out_beside_what_did() {
 fn eighty_columns_hold_what_matters() {
     let text = table(&four(), 80);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @"
     Wake-up latency (µs)
     configuration   wake-ups   min   p50  mean  p99.9     max  > 100 µs  missed
     idle               20000  2.00  2.62  2.64   3.25    24.8         0       0
     stress-ng ramp     20000  2.00  2.62  2.75   3.25  2280.0         1       0
-     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
+     max: 10 s show a once-a-day event with a chance of less than 1 %, 3 days with
+     95 %
 
     Gaps in a busy loop (ns)
     configuration  readings  min  p50  mean  sd  p99  p99.9  p99.99  max
     idle              10000   20   26    26   6   32     32     224  248
-     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
+     max: 10 s show a once-a-day event with a chance of less than 1 %, 3 days with
+     95 %
 
     compute latency (ns)
     configuration  samples  min  p50  mean  sd  p99  max  late  missed
     idle               100   20   25    26   4   32   32     0       0
-     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
-    "#);
+     max: 10 s show a once-a-day event with a chance of less than 1 %, 3 days with
+     95 %
+    ");
 }
 
 #[test]
@@ -216,14 +222,14 @@ fn long_names_are_cut_before_figures_are() {
     ]);
     let text = table(&fixture, 60);
     assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @"
     Wake-up latency (µs)
     configuration  wake-ups   p50  p99.9   max  > 100 µs  missed
     a very long…      10000  2.62   3.25  24.8         0       0
     b                 10000  2.62   3.25  24.8         0       0
-     max: a once-a-day cause is missed with P above 0.99 in 10
-     s, P 0.05 in 3 days
-    "#);
+     max: 10 s show a once-a-day event with a chance of less
+     than 1 %, 3 days with 95 %
+    ");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a verdict is called and looks like, in every output the same.
 
 use latido_judge::{finding::Grade, outcome::Outcome};
-use latido_model::verdict::Verdict;
+use latido_model::verdict::{NO_LIMIT, NOT_MEASURED, Verdict};
 
 /// How news is told: the class of a page, the colour of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,23 +41,22 @@ pub struct Said {
 
 impl Said {
     /// What nothing judges.
-    pub const MEASURED: Self = Self { sign: "·", tone: Tone::Plain, word: "Measured" };
+    pub const UNJUDGED: Self = Self { sign: "", tone: Tone::Plain, word: NO_LIMIT };
     /// What has no samples.
-    pub const EMPTY: Self = Self { sign: "?", tone: Tone::Warn, word: "Not measured" };
+    pub const EMPTY: Self = Self { sign: "?", tone: Tone::Warn, word: NOT_MEASURED };
 }
 
-/// How a verdict is said: in the words of [`outcome`], with a capital where it stands alone.
+/// How a verdict is said.
 pub fn verdict(verdict: Verdict) -> Said {
-    let said = |sign, tone, word| Said { sign, tone, word };
-    match verdict {
-        Verdict::Pass => said("✓", Tone::Good, "Holds"),
-        Verdict::Fail => said("✗", Tone::Bad, "Does not hold"),
-        Verdict::Inconclusive => said("?", Tone::Warn, "Undecided"),
-        // What was disturbed decides nothing; its reason says what disturbed it.
-        Verdict::Contaminated => said("!", Tone::Warn, "Undecided"),
-        Verdict::Infra => said("!", Tone::Bad, "Not measured"),
-        Verdict::Skipped => said("!", Tone::Plain, "Not measured"),
-    }
+    let (sign, tone) = match verdict {
+        Verdict::Pass => ("✓", Tone::Good),
+        Verdict::Fail => ("✗", Tone::Bad),
+        Verdict::Inconclusive => ("?", Tone::Warn),
+        Verdict::Contaminated => ("!", Tone::Warn),
+        Verdict::Infra => ("!", Tone::Bad),
+        Verdict::Skipped => ("!", Tone::Plain),
+    };
+    Said { sign, tone, word: verdict.word() }
 }
 
 /// How the outcome of an expectation is said.

@@ -60,12 +60,123 @@ fn written(name: &str, table: &Characterisation) -> String {
 
 #[test]
 fn as_latex() {
-    insta::assert_snapshot!(written("latex", &full()));
+    insta::assert_snapshot!(written("latex", &full()), @r#"
+    % Mutex calls: min / mean / max; second line p99.9 (samples); [1] mean above maximum, as printed, part 1 of 2; needs \usepackage{booktabs}
+    \begin{tabular}{lrrr}
+    \toprule
+    call & unit & idle & busy \\
+    \midrule
+    lock, normal & ns & 40 / 56.0 / 3\,999 & 39 / 225 / 88\,034 \\
+    -- p99.9 & ns & 1\,693 (4\,000) & 73\,919 (4\,000) \\
+    lock, inherit & ns & 117 / 167 / 3\,951 & 123 / 263 / 82\,732 \\
+    -- p99.9 & ns & 2\,425 (4\,000) & 42\,879 (4\,000) \\
+    lock, ceiling & ns & 324 / 443 / 4\,405 & 340 / 542 / 82\,776 \\
+    -- p99.9 & ns & 3\,875 (4\,000) & 56\,383 (4\,000) \\
+    lock, normal, shared & ns & 43 / 61.5 / 4\,039 & 43 / 238 / 80\,077 \\
+    -- p99.9 & ns & 2\,279 (4\,000) & 57\,727 (4\,000) \\
+    trylock, normal & ns & 36 / 52.7 / 3\,366 & 37 / 120 / 75\,195 \\
+    -- p99.9 & ns & 2\,383 (4\,000) & 25\,999 (4\,000) \\
+    trylock, inherit & ns & 113 / 151 / 3\,384 & 112 / 293 / 87\,391 \\
+    -- p99.9 & ns & 198 (4\,000) & 66\,559 (4\,000) \\
+    trylock, ceiling & ns & 305 / 409 / 4\,284 & 307 / 523 / 77\,975 \\
+    -- p99.9 & ns & 1\,809 (4\,000) & 57\,599 (4\,000) \\
+    trylock, normal, shared & ns & 40 / 53.8 / 2\,515 & 38 / 116 / 65\,089 \\
+    -- p99.9 & ns & 70 (4\,000) & 29\,231 (4\,000) \\
+    unlock, normal & ns & 46 / 62.5 / 3\,392 & not measured \\
+    -- p99.9 & ns & 393 (4\,000) & -- \\
+    unlock, inherit & ns & 144 / 190 / 3\,939 & not measured \\
+    -- p99.9 & ns & 1\,624 (4\,000) & -- \\
+    unlock, ceiling & ns & 386 / 508 / 4\,374 & not measured \\
+    -- p99.9 & ns & 655 (4\,000) & -- \\
+    unlock, normal, shared & ns & 52 / 69.7 / 3\,354 & not measured \\
+    -- p99.9 & ns & 2\,215 (4\,000) & -- \\
+    empty & ns & 35 / 41.8 / 1\,357 & 35 / 68.6 / 29\,653 \\
+    -- p99.9 & ns & 619 (4\,000) & 13\,055 (4\,000) \\
+    lock in batches, normal & ns & 5.83 / 6.33 / 7.34 & not measured \\
+    -- p99.9 & ns & too few (300) & -- \\
+    unlock in batches, normal & ns & 6.46 / 7.07 / 10.1 & not measured \\
+    -- p99.9 & ns & too few (300) & -- \\
+    \bottomrule
+    \end{tabular}
+
+    % Mutex calls: min / mean / max; second line p99.9 (samples); [1] mean above maximum, as printed, part 2 of 2; needs \usepackage{booktabs}
+    \begin{tabular}{lrrr}
+    \toprule
+    call & unit & rt \& isolated & stock, published \\
+    \midrule
+    lock, normal & ns & not measured & 156 / 230 / 437\,389 \\
+    -- p99.9 & ns & -- & -- \\
+    lock, inherit & ns & not measured & not published \\
+    -- p99.9 & ns & -- & -- \\
+    lock, ceiling & ns & not measured & not published \\
+    -- p99.9 & ns & -- & -- \\
+    lock, normal, shared & ns & not measured & not published \\
+    -- p99.9 & ns & -- & -- \\
+    trylock, normal & ns & not measured & 156 / 500 / 300 {[}1] \\
+    -- p99.9 & ns & -- & -- \\
+    trylock, inherit & ns & not measured & not published \\
+    -- p99.9 & ns & -- & -- \\
+    trylock, ceiling & ns & not measured & not published \\
+    -- p99.9 & ns & -- & -- \\
+    trylock, normal, shared & ns & not measured & not published \\
+    -- p99.9 & ns & -- & -- \\
+    unlock, normal & ns & not measured & not published \\
+    -- p99.9 & ns & -- & -- \\
+    unlock, inherit & ns & not measured & not published \\
+    -- p99.9 & ns & -- & -- \\
+    unlock, ceiling & ns & not measured & not published \\
+    -- p99.9 & ns & -- & -- \\
+    unlock, normal, shared & ns & not measured & not published \\
+    -- p99.9 & ns & -- & -- \\
+    empty & ns & not measured & not published \\
+    -- p99.9 & ns & -- & -- \\
+    lock in batches, normal & ns & not measured & not published \\
+    -- p99.9 & ns & -- & -- \\
+    unlock in batches, normal & ns & not measured & not published \\
+    -- p99.9 & ns & -- & -- \\
+    \bottomrule
+    \end{tabular}
+    "#);
 }
 
 #[test]
 fn as_markdown() {
-    insta::assert_snapshot!(written("markdown", &full()));
+    insta::assert_snapshot!(written("markdown", &full()), @r#"
+    **Mutex calls: min / mean / max; second line p99.9 (samples); \[1\] mean above maximum, as printed**
+
+    | call | unit | idle | busy | rt &amp; isolated | stock, published |
+    | :-- | --: | --: | --: | --: | --: |
+    | lock, normal | ns | 40 / 56.0 / 3 999 | 39 / 225 / 88 034 | not measured | 156 / 230 / 437 389 |
+    | – p99.9 | ns | 1 693 (4 000) | 73 919 (4 000) | – | – |
+    | lock, inherit | ns | 117 / 167 / 3 951 | 123 / 263 / 82 732 | not measured | not published |
+    | – p99.9 | ns | 2 425 (4 000) | 42 879 (4 000) | – | – |
+    | lock, ceiling | ns | 324 / 443 / 4 405 | 340 / 542 / 82 776 | not measured | not published |
+    | – p99.9 | ns | 3 875 (4 000) | 56 383 (4 000) | – | – |
+    | lock, normal, shared | ns | 43 / 61.5 / 4 039 | 43 / 238 / 80 077 | not measured | not published |
+    | – p99.9 | ns | 2 279 (4 000) | 57 727 (4 000) | – | – |
+    | trylock, normal | ns | 36 / 52.7 / 3 366 | 37 / 120 / 75 195 | not measured | 156 / 500 / 300 \[1\] |
+    | – p99.9 | ns | 2 383 (4 000) | 25 999 (4 000) | – | – |
+    | trylock, inherit | ns | 113 / 151 / 3 384 | 112 / 293 / 87 391 | not measured | not published |
+    | – p99.9 | ns | 198 (4 000) | 66 559 (4 000) | – | – |
+    | trylock, ceiling | ns | 305 / 409 / 4 284 | 307 / 523 / 77 975 | not measured | not published |
+    | – p99.9 | ns | 1 809 (4 000) | 57 599 (4 000) | – | – |
+    | trylock, normal, shared | ns | 40 / 53.8 / 2 515 | 38 / 116 / 65 089 | not measured | not published |
+    | – p99.9 | ns | 70 (4 000) | 29 231 (4 000) | – | – |
+    | unlock, normal | ns | 46 / 62.5 / 3 392 | not measured | not measured | not published |
+    | – p99.9 | ns | 393 (4 000) | – | – | – |
+    | unlock, inherit | ns | 144 / 190 / 3 939 | not measured | not measured | not published |
+    | – p99.9 | ns | 1 624 (4 000) | – | – | – |
+    | unlock, ceiling | ns | 386 / 508 / 4 374 | not measured | not measured | not published |
+    | – p99.9 | ns | 655 (4 000) | – | – | – |
+    | unlock, normal, shared | ns | 52 / 69.7 / 3 354 | not measured | not measured | not published |
+    | – p99.9 | ns | 2 215 (4 000) | – | – | – |
+    | empty | ns | 35 / 41.8 / 1 357 | 35 / 68.6 / 29 653 | not measured | not published |
+    | – p99.9 | ns | 619 (4 000) | 13 055 (4 000) | – | – |
+    | lock in batches, normal | ns | 5.83 / 6.33 / 7.34 | not measured | not measured | not published |
+    | – p99.9 | ns | too few (300) | – | – | – |
+    | unlock in batches, normal | ns | 6.46 / 7.07 / 10.1 | not measured | not measured | not published |
+    | – p99.9 | ns | too few (300) | – | – | – |
+    "#);
 }
 
 #[test]

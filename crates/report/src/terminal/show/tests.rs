@@ -50,13 +50,14 @@ fn everything_of_a_run_is_shown() {
     for (name, value) in latido_model::sample::machine().rows() {
         assert!(rows.contains(name) && value.split_whitespace().all(|word| rows.contains(word)), "{name}: {rows}");
     }
-    insta::assert_snapshot!(format!("{cells}\nrun\n{rest}"), @r#"
+    insta::assert_snapshot!(format!("{cells}\nrun\n{rest}"), @"
     20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
 
     Wake-up latency (µs)
     configuration  wake-ups   min   p50  mean   p99  p99.9   max  > 100 µs  missed
     idle              20000  2.00  2.62  2.64  3.24   3.25  24.8         0       2
-     max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
+     max: 10 s show a once-a-day event with a chance of less than 1 %, 3 days with
+     95 %
 
     NOT MEASURED: wakeup, busy: the agent vanished
 
@@ -75,8 +76,8 @@ fn everything_of_a_run_is_shown() {
      time, and of these repeats: where they differ, another may lie outside.
 
     cell 1: wakeup, idle
-      holds worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the
-            limit of 100 µs
+      PASS worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit
+           of 100 µs
       probe       wakeup:period=1ms
       scheduling  fifo 80
       cpus        0,1
@@ -88,7 +89,8 @@ fn everything_of_a_run_is_shown() {
       latency (µs)  wake-ups   min   p50  mean   p99  p99.9   max  late  missed
       CPU 0            10000  2.00  2.62  2.64  3.24   3.25  24.8     0       0
       CPU 1            10000  2.00  2.62  2.64  3.24   3.25  24.8     1       2
-       max: a once-a-day cause is missed with P above 0.99 in 10 s, P 0.05 in 3 days
+       max: 10 s show a once-a-day event with a chance of less than 1 %, 3 days with
+       95 %
       CPU 0: own 1.20 µs
 
       ?   hypervisor         not measured
@@ -118,7 +120,7 @@ fn everything_of_a_run_is_shown() {
       skipped deadline: pinned threads cannot have it
 
     cell 2: wakeup, busy
-      not measured the agent vanished
+      NOT MEASURED the agent vanished
 
     run
       plan       quick
@@ -128,5 +130,5 @@ fn everything_of_a_run_is_shown() {
       latido     0.1.0
       directory  /nowhere
       command    latido run quick
-    "#);
+    ");
 }
