@@ -16,6 +16,7 @@ pub mod input;
 pub mod judged;
 pub mod live;
 pub mod numbers;
+pub mod paper;
 #[cfg(test)]
 pub mod sample;
 pub mod study;

@@ -18,7 +18,7 @@ use latido_judge::{
     },
 };
 use latido_model::exit::Exit;
-use latido_report::{self as report, numbers::document};
+use latido_report::{self as report, formats, numbers::document, tree::Sheet};
 use std::path::PathBuf;
 
 /// The most runs of an arm, and the most arms: what takes seconds, not hours.
@@ -78,6 +78,12 @@ pub struct Args {
     /// Ratios, or differences where values are zero or below [default: ratio]
     #[arg(long, value_name = "SCALE", value_enum, requires = "values")]
     pub scale: Option<ScaleWord>,
+    /// Print the verdicts as a table for a paper or a program, with the test in a note
+    #[arg(long, value_name = "FORMAT", conflicts_with = "json", value_parser = ["latex", "markdown", "csv"])]
+    pub format: Option<String>,
+    /// For --format latex: set the table in an environment `table`, with a caption and the label tab:compare
+    #[arg(long, requires = "format")]
+    pub float: bool,
     #[command(flatten)]
     pub alike: Alike,
     #[command(flatten)]
@@ -119,9 +125,10 @@ pub fn run(args: &Args) -> Result<u8> {
     }
     let arms = arms(table).map_err(|at| source.wrong(&at))?;
     let found = compare::of(&arms, question, values::kind(args.common.unit))?;
-    match args.common.json {
-        true => write_out(&document(&found)?)?,
-        false => write_out(&report::numbers::compare::text(&found, &source.name, outcome::style()))?,
+    match (&args.format, args.common.json) {
+        (Some(format), _) => write_out(&table_of(&report::numbers::compare::sheet(&found, &source.name), format, args.float)?)?,
+        (None, true) => write_out(&document(&found)?)?,
+        (None, false) => write_out(&report::numbers::compare::text(&found, &source.name, outcome::style()))?,
     };
     Ok(status(found.outcome))
 }
@@ -138,7 +145,20 @@ fn runs(args: &Args) -> Result<u8> {
     let mut reader = args.common.reader(&asked.metric, true)?;
     let named = Named { runs: &args.runs, arms: &args.arm, base: args.base.as_deref() };
     let arms = named.read(args.by.as_deref(), &mut reader)?;
-    told(&arms, &asked, &args.alike, args.common.json)
+    match &args.format {
+        None => told(&arms, &asked, &args.alike, args.common.json),
+        Some(format) => {
+            let found = of_runs::of(&arms, &asked).map_err(|why| anyhow!(why))?;
+            args.alike.write(|| report::compare::figures(&found))?;
+            write_out(&table_of(&report::compare::sheet(&found), format, args.float)?)?;
+            Ok(status(found.outcome))
+        }
+    }
+}
+
+/// The table of a comparison in one of the formats for papers and programs.
+fn table_of(sheet: &Sheet, format: &str, float: bool) -> Result<String> {
+    formats::of_sheet(format, sheet, "compare", float).map_err(|error| Usage::new(format!("{error:#}")).into())
 }
 
 /// Compares arms of stored runs and prints what it finds; the exit status.

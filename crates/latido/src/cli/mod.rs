@@ -25,6 +25,7 @@ mod list;
 mod load;
 mod man;
 mod nights;
+mod paper;
 mod report;
 mod run;
 mod script;
@@ -70,6 +71,8 @@ enum Command {
     List(list::Args),
     Show(show::Args),
     Report(report::Args),
+    Figure(paper::FigureArgs),
+    Cite(paper::CiteArgs),
     Export(export::Args),
     Import(Box<import::Args>),
     Stats(stats::Args),
@@ -105,6 +108,8 @@ impl Cli {
             Command::Trace(_) => Some("trace"),
             Command::Lab(_) => Some("lab"),
             Command::Report(_) => Some("report"),
+            Command::Figure(_) => Some("figure"),
+            Command::Cite(_) => Some("cite"),
             Command::Export(_) => Some("export"),
             Command::Import(_) => Some("import"),
             Command::Stats(_) => Some("stats"),
@@ -132,6 +137,8 @@ impl Cli {
             Command::List(args) => list::run(args),
             Command::Show(args) => show::run(args),
             Command::Report(args) => report::run(args),
+            Command::Figure(args) => paper::figure(&args),
+            Command::Cite(args) => paper::cite(&args),
             Command::Export(args) => export::run(args),
             Command::Import(args) => import::run(*args),
             Command::Stats(args) => stats::run(&args),

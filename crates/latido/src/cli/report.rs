@@ -2,13 +2,17 @@
 
 use super::Usage;
 use crate::{
+    durable,
     host::outcome,
     output::{tell, write_out},
     store,
 };
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
-use latido_report::formats::{self, FORMATS};
+use latido_report::{
+    formats::{self, FORMATS},
+    judged,
+};
 use std::path::{Path, PathBuf};
 
 /// Write the report of one or several runs.
@@ -20,6 +24,13 @@ pub struct Args {
     /// As which format [default: what the ending of -o says, else html]
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(names()))]
     pub format: Option<String>,
+    /// Write these tables alone, each by its name or kind, such as wakeup.latency-summary or quantiles; a wrong name lists them.
+    /// For latex, markdown and csv
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["figures"])]
+    pub table: Vec<String>,
+    /// For --table in LaTeX: set each in an environment `table`, with a caption and the label tab:NAME
+    #[arg(long, requires = "table")]
+    pub float: bool,
     /// Where it goes [default: report.html; the other formats go to stdout]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -45,7 +56,10 @@ fn names() -> Vec<&'static str> {
 /// A run cannot be read or the page cannot be written.
 pub fn run(args: Args) -> Result<u8> {
     let format = formats::of_file(args.output.as_deref(), args.format.as_deref()).map_err(Usage::new)?;
-    let page = format == "html";
+    // Tables alone are no page: without a format they are those of LaTeX.
+    let tables = !args.table.is_empty() && args.format.is_none() && format == "html" && args.output.is_none();
+    let format = if tables { "latex" } else { format };
+    let page = format == "html" && args.table.is_empty();
     let output = args.output.clone().or_else(|| page.then(|| PathBuf::from("report.html")));
     let output = output.filter(|path| page || path != Path::new("-"));
     if output.as_deref() == Some(Path::new("-")) {
@@ -76,6 +90,14 @@ pub fn run(args: Args) -> Result<u8> {
     let found = outcome::pooled(&all);
     if let Some(path) = &output {
         outcome::unless_foreign(path, args.output.is_none())?;
+    }
+    if !args.table.is_empty() {
+        let input = judged::input(&all, &found);
+        let text = formats::single_tables(format, &input, &args.table, args.float)
+            .map_err(|error| Usage::new(format!("{error:#}")))?;
+        let Some(path) = &output else { return write_out(&text) };
+        durable::write_named(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+        return write_out(&format!("{}\n", path.display()));
     }
     let mut written = match &output {
         Some(path) => {

@@ -3,6 +3,7 @@
 use super::name as name_of;
 use crate::{
     figures::{
+        frame::WIDTH,
         ratios::{self, Ratio},
         svg::Drawing,
     },
@@ -26,7 +27,7 @@ fn picture(row: &Row) -> Drawing {
     let ratio = |shift: &Shift| Some(Ratio { name: name(shift), value: shift.ratio?, interval: shift.ratio_band });
     let rows: Vec<Ratio> = row.shift.iter().filter_map(ratio).collect();
     let rows = if rows.is_empty() { Err("No ratios: a quantile is zero or below".into()) } else { Ok(rows) };
-    ratios::picture(&title(row), &format!("{} as a multiple of {}, with 95 % bands", row.arm, row.base), rows)
+    ratios::picture(&title(row), &format!("{} as a multiple of {}, with 95 % bands", row.arm, row.base), WIDTH, rows)
 }
 
 fn shifts(row: &Row) -> Sheet {

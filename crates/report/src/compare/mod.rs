@@ -10,6 +10,7 @@ use crate::{
         Paint, Style, hang, paint,
         table::{self, TextColumn},
     },
+    tree::{Datum, Head, Sheet},
     words,
 };
 use latido_judge::{
@@ -43,6 +44,64 @@ fn title(compared: &Compared) -> String {
     let by = compared.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let margin = compared.margin.map(|margin| format!(", within {} % is the same", words::trimmed(margin * 100.0)));
     format!("{} of each repeat{by}{}", compared.metric, margin.unwrap_or_default())
+}
+
+/// The verdicts as a table, with the test in a note. Medians are texts with their unit: quantities of one comparison have several.
+pub fn sheet(compared: &Compared) -> Sheet {
+    let text = |text: Option<String>| text.map_or(Datum::Absent, Datum::Text);
+    let middle = |figures: &Option<Figures>, row: &Row| {
+        text(figures.as_ref().map(|found| row.measure.text(found.median)))
+    };
+    let line = |row: &Row| {
+        vec![
+            Datum::Text(name(row)),
+            Datum::Text(row.base.clone()),
+            Datum::Text(row.arm.clone()),
+            Datum::Text(repeats(row)),
+            middle(&row.a, row),
+            middle(&row.b, row),
+            text(estimate(row)),
+            text(interval(row)),
+            text(row.p_holm.map(p_text)),
+            Datum::Text(word(&row.verdict).0.to_owned()),
+        ]
+    };
+    let head = ["quantity", "base", "arm", "repeats", "median of base", "median of arm", "ratio", "95 % interval", "p", "verdict"];
+    let notes = std::iter::once(tested(compared))
+        .chain(compared.despite.iter().map(|one| format!("Not alike: {}.", one.detail)))
+        .chain(compared.in_turn.then(|| {
+            "The arms were measured one after the other: a drift of the machine would look like a difference.".into()
+        }));
+    Sheet::plain(capital(&title(compared)), head.map(Head::from).into(), compared.rows.iter().map(line).collect())
+        .leading(3)
+        .notes(notes)
+}
+
+/// Which test decides, as a note below a table.
+fn tested(compared: &Compared) -> String {
+    let deciding = compared.rows.iter().filter(|row| row.decides).count() as u64;
+    let is_welch = |row: &Row| row.comparison.as_ref().is_some_and(|found| found.uneven.is_some());
+    let is_rate = |row: &Row| row.comparison.as_ref().is_some_and(|found| found.repeats == (1, 1));
+    let welch = match compared.rows.iter().any(is_welch) {
+        true => " Where the arms may spread differently, Welch's t test on logarithms decides instead.",
+        false => "",
+    };
+    let rates = match compared.rows.iter().any(is_rate) {
+        true => " With one repeat an arm, counts are compared as rates.",
+        false => "",
+    };
+    format!(
+        "Test: exact two-sided Mann-Whitney test on {} of each repeat, at {} %; p is adjusted after Holm over {} that decide          together.{welch}{rates} Ratio: of the arm to the base, after Hodges and Lehmann, with its 95 % interval. Lower is better          unless the quantity is a rate of success.",
+        compared.metric,
+        words::trimmed(compared.level * 100.0),
+        words::many(deciding, "comparison"),
+    )
+}
+
+/// With a capital first letter, as captions have it.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// In what the arms differ, and what weakens the comparison.

@@ -4,8 +4,8 @@
 use super::{
     Chart,
     axis::{AxisScale, short_count},
-    frame::{Frame, WIDTH, count_scale},
-    svg::{Anchor, Drawing, Pen, Svg, apart, text_width},
+    frame::{Frame, count_scale, is_narrow},
+    svg::{Anchor, Drawing, Pen, Svg, apart, text_width, wrapped},
 };
 use crate::{
     tree::{Curve, Datum, Head, Section, Sheet, percent},
@@ -81,11 +81,15 @@ fn draw(section: &Section) -> Drawing {
     let shown = section.shown();
     let bands = common(shown);
     let names = names(&bands, section.unit);
-    let per_band = (WIDTH - 80.0) / bands.len().max(1) as f64;
+    let per_band = (section.width - 80.0) / bands.len().max(1) as f64;
     let bar = (per_band * 0.84 / shown.len().max(1) as f64).min(64.0);
     let upright = bar < 27.0;
-    let frame = Frame { left: 62.0, right: WIDTH - 18.0, top: if upright { 44.0 } else { 24.0 }, bottom: 274.0 };
-    let mut svg = Svg::new(WIDTH, frame.bottom + 44.0 + LINE * shown.len() as f64);
+    let bottom = if is_narrow(section.width) { 190.0 } else { 274.0 };
+    let frame = Frame { left: 62.0, right: section.width - 18.0, top: if upright { 44.0 } else { 24.0 }, bottom };
+    // Names that are wider than their bands stand upright below them.
+    let widest = names.iter().map(|name| text_width(name, 10.0)).fold(0.0, f64::max);
+    let below = if widest > per_band - 2.0 && is_narrow(section.width) { widest } else { 0.0 };
+    let mut svg = Svg::new(section.width, 0.0);
     let most = bands.iter().flat_map(|b| &b.1).copied().max().unwrap_or(0);
     // Of one system the shares are to be seen, of several the rare samples that tell them apart.
     let y = match shown {
@@ -118,7 +122,10 @@ fn draw(section: &Section) -> Drawing {
             svg.text("small", (middle, frame.bottom - 5.0), Anchor::Middle, "0");
         }
         let class = if text_width(name, 11.0) > per_band - 4.0 { "small" } else { "tick" };
-        svg.text(class, (middle, frame.bottom + 16.0), Anchor::Middle, name);
+        match below {
+            0.0 => svg.text(class, (middle, frame.bottom + 16.0), Anchor::Middle, name),
+            _ => svg.upright("small", (middle + 3.5, frame.bottom + 6.0), Anchor::End, name),
+        }
     }
     for slot in 0..shown.len() {
         svg.open_series(slot);
@@ -150,20 +157,27 @@ fn draw(section: &Section) -> Drawing {
         svg.path("bar", &bars);
         svg.close();
     }
-    svg.text("label", ((frame.left + frame.right) / 2.0, frame.bottom + 36.0), Anchor::Middle, section.quantity);
+    let axis = ((frame.left + frame.right) / 2.0, frame.bottom + below + if below > 0.0 { 22.0 } else { 36.0 });
+    svg.text("label", axis, Anchor::Middle, section.quantity);
     let mut said = Vec::new();
-    let short = apart(&section.names(), 11.0, 560.0);
+    let mut y = axis.1 + 20.0;
+    let short = apart(&section.names(), 11.0, (frame.right - frame.left).min(560.0));
     for (slot, series) in shown.iter().enumerate() {
         let line = line(section, series, slot, &bands, &names);
-        let y = frame.bottom + 56.0 + LINE * slot as f64;
         svg.open_series(slot);
         svg.marker(slot, (frame.left + 6.0, y - 4.0), "");
         svg.close();
         let name = short.get(slot).map_or("", String::as_str);
-        svg.text("tick", (frame.left + 16.0, y), Anchor::Start, &format!("{name}: {line}"));
+        let text = format!("{name}: {line}");
+        let lines = if is_narrow(section.width) { wrapped(&text, 11.0, frame.right - frame.left - 16.0) } else { vec![text] };
+        for line in &lines {
+            svg.text("tick", (frame.left + 16.0, y), Anchor::Start, line);
+            y += LINE;
+        }
         said.push(format!("{}: {line}", series.name));
     }
-    svg.finish(None, &format!("{}: counts per band", section.title()), &format!("{}.", said.join("; ")))
+    svg.height = y - 12.0;
+    svg.finish(None, &format!("{}: counts per band", section.title()), &format!("{}.", said.join("; "))).named()
 }
 
 /// Whether no system has a sample in a band.

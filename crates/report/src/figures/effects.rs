@@ -77,15 +77,15 @@ fn name(effect: &Effect) -> String {
 }
 
 fn draw(section: &Section) -> Drawing {
-    picture(&section.title(), &fitted(section))
+    picture(&section.title(), section.width, &fitted(section))
 }
 
-/// The picture of effects, or of the reason why there are none.
-pub(super) fn picture(of: &str, fitted: &Result<Effects, String>) -> Drawing {
+/// The picture of effects, or of the reason why there are none, of this width in pixels.
+pub(super) fn picture(of: &str, width: f64, fitted: &Result<Effects, String>) -> Drawing {
     let row = |effect: &Effect| Ratio { name: name(effect), value: effect.ratio, interval: effect.interval };
     let rows = fitted.as_ref().map(|effects| effects.contrasts.iter().map(row).collect::<Vec<_>>());
     let rows = rows.map_err(|why| format!("No effects: {why}"));
-    ratios::picture(&format!("{of}: effects of the factors"), "times as large", rows)
+    ratios::picture(&format!("{of}: effects of the factors"), "times as large", width, rows)
 }
 
 fn table(section: &Section) -> Sheet {

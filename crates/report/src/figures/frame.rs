@@ -4,10 +4,18 @@ use super::{
     axis::{AxisScale, count_label, round_up, value_axis},
     svg::{Anchor, Pen, Svg, text_width},
 };
-use crate::{tree::Section, words};
+use crate::{
+    tree::{PAGE, Section},
+    words,
+};
 
-/// The width of every figure.
-pub const WIDTH: f64 = 1080.0;
+/// The width of every figure of a page.
+pub const WIDTH: f64 = PAGE;
+
+/// Whether a figure is a column of a paper: names stand above what they name, and panels below each other.
+pub fn is_narrow(width: f64) -> bool {
+    width < 640.0
+}
 
 /// The plot area in pixels.
 #[derive(Clone, Copy, Debug)]

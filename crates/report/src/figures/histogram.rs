@@ -3,7 +3,7 @@
 use super::{
     Chart,
     axis::{AxisScale, round_up},
-    frame::{FlagReach, Frame, WIDTH, count_scale, inside, limit_name, rows},
+    frame::{FlagReach, Frame, count_scale, inside, is_narrow, limit_name, rows},
     svg::{Anchor, Drawing, Pen, Svg, text_width},
 };
 use crate::{
@@ -76,7 +76,7 @@ fn linear_end(section: &Section) -> f64 {
 
 fn draw(section: &Section, form: XAxis) -> Drawing {
     let shown = section.shown();
-    let (left, right) = (62.0, WIDTH - 30.0);
+    let (left, right) = (62.0, section.width - if is_narrow(section.width) { 16.0 } else { 30.0 });
     let values = shown.iter().flat_map(|s| [s.min(), s.max()]).flatten();
     let x = match form {
         XAxis::Log => AxisScale::log_over(values, left, right),
@@ -96,8 +96,8 @@ fn draw(section: &Section, form: XAxis) -> Drawing {
     let flags = flags(section, &x, left, right);
     let levels = flags.iter().map(|f| f.row + 1).max().unwrap_or(0);
     let top = 8.0 + ROW * levels as f64;
-    let frame = Frame { left, right, top, bottom: top + 270.0 };
-    let mut svg = Svg::new(WIDTH, frame.bottom + 44.0);
+    let frame = Frame { left, right, top, bottom: top + if is_narrow(section.width) { 170.0 } else { 270.0 } };
+    let mut svg = Svg::new(section.width, frame.bottom + 44.0);
     if let Some(limit) = inside(section, &x).first() {
         let at = x.at(*limit);
         svg.rect("over", (at, top), (right - at, frame.bottom - top), "");
@@ -181,7 +181,8 @@ fn flags(section: &Section, x: &AxisScale, left: f64, right: f64) -> Vec<Flag> {
     for (slot, series) in section.shown().iter().enumerate() {
         if let Some(max) = series.max() {
             let mut text = format!("max {}", section.value(max));
-            if section.shown().len() <= NAMED {
+            // In a column of a paper the legend names them.
+            if section.shown().len() <= NAMED && !is_narrow(section.width) {
                 text.push_str(&format!(" · {}", names.get(slot).map_or("", String::as_str)));
             }
             flags.push(Flag::new(Some(slot), x.at(max), text, x.is_over(max), right));

@@ -43,7 +43,7 @@ fn draw(chapter: &Chapter) -> Vec<Drawing> {
 }
 
 fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
-    let grid = Grid::new(rows.len(), if rows.len() > 2 { 150.0 } else { 220.0 });
+    let grid = Grid::new(chapter, rows.len(), if rows.len() > 2 { 150.0 } else { 220.0 });
     let mut svg = grid.svg(rows.len());
     let (last, columns) = (longest(rows), columns(chapter));
     let names = grid.names(&rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>());
@@ -52,7 +52,7 @@ fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
         let frame = grid.frame(panel);
         let scale = range(shown(row).flat_map(|(_, series)| values(series)).map(|v| v as f64));
         let y = line_scale(scale, frame.bottom, frame.top);
-        let bottom = panel + 2 >= rows.len();
+        let bottom = grid.is_last(panel, rows.len());
         let x = instance_axis(&mut svg, &frame, last, if bottom { "instance" } else { "" });
         frame.value_y_axis(&mut svg, &y, section, "", 6);
         grid.name(&mut svg, &frame, name);

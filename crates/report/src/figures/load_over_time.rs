@@ -3,8 +3,8 @@
 use super::{
     Chart,
     axis::{AxisScale, round_up, time_axis},
-    frame::{Frame, WIDTH},
-    over_time::{EDGES, gaps, points, seams},
+    frame::Frame,
+    over_time::{edges, gaps, points, seams},
     svg::{Anchor, Drawing, NAME_SIZE, Svg, apart, fit},
     timeline::{OverTime, Slice, end, filled, grid, usual},
 };
@@ -124,8 +124,8 @@ fn draw(section: &Section) -> Drawing {
     let shown = section.shown();
     let over = (end(shown), usual(shown));
     let columns = grid(over.0, over.1, points(shown.len()));
-    let mut svg = Svg::new(WIDTH, PITCH * shown.len() as f64 + 46.0);
-    let (left, right) = EDGES;
+    let mut svg = Svg::new(section.width, PITCH * shown.len() as f64 + 46.0);
+    let (left, right) = edges(section);
     let x = AxisScale::linear(0.0, over.0, left, right);
     let ticks = time_axis(&x);
     let mut said = Vec::new();
@@ -158,7 +158,7 @@ fn draw(section: &Section) -> Drawing {
         }
         said.push(heading(&series.name, told, all.len()));
     }
-    svg.finish(None, &format!("{}: the load over time", section.title()), &format!("{}.", said.join("; ")))
+    svg.finish(None, &format!("{}: the load over time", section.title()), &format!("{}.", said.join("; "))).named()
 }
 
 /// Shares of the mean, and a line at the mean itself.

@@ -3,7 +3,7 @@
 use super::{
     Overview,
     axis::AxisScale,
-    frame::{Frame, WIDTH},
+    frame::{Frame, is_narrow},
     svg::{Anchor, Drawing, Svg, text_width},
 };
 use crate::{
@@ -76,7 +76,7 @@ fn lines(name: &str, width: f64) -> Vec<String> {
 fn draw(chapter: &Chapter) -> Drawing {
     let rows: Vec<_> = rows(chapter).collect();
     let systems = chapter.systems.len().clamp(1, SHOWN);
-    let (left, right) = (76.0, WIDTH - 10.0);
+    let (left, right) = (76.0, chapter.width() - 10.0);
     // As many groups in a strip as leave bars wide enough, and as evenly spread over the strips as can be.
     let most = (((right - left) / (systems as f64 * NARROWEST + 14.0).max(58.0)) as usize).max(1);
     let strips = rows.len().div_ceil(most).max(1);
@@ -86,8 +86,8 @@ fn draw(chapter: &Chapter) -> Drawing {
     let names = named(&rows.iter().map(|(row, _)| row.name.as_str()).collect::<Vec<_>>(), pitch - 6.0);
     let below = 14.0 * names.iter().map(Vec::len).max().unwrap_or(1) as f64 + 14.0;
     let upright = bar < 34.0;
-    let (above, height) = (if upright { 52.0 } else { 22.0 }, if strips > 1 { 150.0 } else { 210.0 });
-    let mut svg = Svg::new(WIDTH, (above + height + below) * strips as f64);
+    let (above, height) = (if upright { 52.0 } else { 22.0 }, if strips > 1 || is_narrow(chapter.width()) { 150.0 } else { 210.0 });
+    let mut svg = Svg::new(chapter.width(), (above + height + below) * strips as f64);
     let maxima = rows.iter().flat_map(|(row, _)| shown(row)).filter_map(|(_, series)| series.max());
     let low_high = AxisScale::log_over(maxima, 0.0, 1.0);
     for strip in 0..strips {

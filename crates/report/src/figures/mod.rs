@@ -30,7 +30,7 @@ mod thin;
 pub mod timeline;
 
 use crate::tree::{Chapter, SHOWN, Section, Sheet, emulated};
-use svg::{Anchor, Drawing, NAME_SIZE, Svg, apart, number, text_width};
+use svg::{Anchor, Drawing, NAME_SIZE, Svg, apart, number, text_width, wrapped};
 
 pub use over_time::points;
 
@@ -105,13 +105,67 @@ pub struct Overview {
 pub const OVERVIEWS: &[Overview] =
     &[maxima::FIGURE, instances::FIGURE, sizes::FIGURE, moments::FIGURE, pendulum::FIGURE];
 
+/// How a picture of its own is dressed.
+#[derive(Clone, Copy, Debug)]
+pub struct Dress<'d> {
+    /// Whether its title stands in it.
+    pub title: bool,
+    /// Whether its series are named above it.
+    pub legend: bool,
+    /// So many millimetres a pixel of the drawing, where it has a size on paper.
+    pub millimetres: Option<f64>,
+    /// The font, or fonts, the first that is there.
+    pub font: &'d str,
+}
+
 /// A picture of its own: title and legend above, styles inside, light colours.
 pub fn standalone(names: &[&str], drawing: &Drawing) -> String {
+    let dress = Dress { title: true, legend: true, millimetres: None, font: "DejaVu Sans, Arial, sans-serif" };
+    dressed(names, drawing, dress)
+}
+
+/// A picture of its own in this dress.
+pub fn dressed(names: &[&str], drawing: &Drawing, dress: Dress) -> String {
     // A picture without series needs no legend of them.
-    let names = if drawing.body.contains(" data-s=") { names } else { &[] };
+    let names = if dress.legend && drawing.body.contains(" data-s=") { names } else { &[] };
+    let (head, below) = head(names, drawing, dress);
+    let (width, height, below) = (number(drawing.width), drawing.height + below, number(below));
+    let (size, rules, patterns) = match dress.millimetres {
+        None => (format!("width=\"{width}\" height=\"{}\"", number(height)), style::standalone_rules(), String::new()),
+        Some(scale) => (
+            format!("width=\"{:.2}mm\" height=\"{:.2}mm\"", drawing.width * scale, height * scale),
+            style::paper_rules(),
+            style::patterns(),
+        ),
+    };
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {}\" {size} role=\"img\" \
+         font-family=\"{}\"><title>{}</title><desc>{}</desc>\
+         <style>{rules}</style>{}{patterns}<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>{head}\
+         <g transform=\"translate(0 {below})\">{}</g></svg>\n",
+        number(height),
+        svg::escape(dress.font),
+        svg::escape(&drawing.title),
+        svg::escape(&drawing.description),
+        style::symbols(),
+        drawing.body,
+    )
+}
+
+/// Title and legend, and how much room they take.
+fn head(names: &[&str], drawing: &Drawing, dress: Dress) -> (String, f64) {
     let mut head = Svg::new(drawing.width, 0.0);
-    head.text("head", (10.0, 20.0), Anchor::Start, &drawing.title);
-    let (mut x, mut y) = (10.0, 42.0);
+    let mut bottom = 0.0;
+    let paper = dress.millimetres.is_some();
+    if dress.title {
+        let lines = if paper { wrapped(&drawing.title, NAME_SIZE, drawing.width - 20.0) } else { vec![drawing.title.clone()] };
+        for line in &lines {
+            bottom += if bottom == 0.0 { 20.0 } else { 15.0 };
+            head.text("head", (10.0, bottom), Anchor::Start, line);
+        }
+        bottom += 14.0;
+    }
+    let (mut x, mut y) = (10.0, if dress.title { bottom + 8.0 } else { 16.0 });
     let shown = apart(names.get(..SHOWN).unwrap_or(names), NAME_SIZE, drawing.width - 80.0);
     for (slot, name) in shown.iter().enumerate() {
         let width = text_width(name, NAME_SIZE) + 52.0;
@@ -125,20 +179,9 @@ pub fn standalone(names: &[&str], drawing: &Drawing) -> String {
         head.close();
         x += width;
     }
-    let head = head.finish(None, "", "");
-    let (width, height, below) = (number(drawing.width), number(drawing.height + y + 14.0), number(y + 14.0));
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-         height=\"{height}\" role=\"img\" font-family=\"DejaVu Sans, Arial, sans-serif\"><title>{}</title><desc>{}</desc>\
-         <style>{}</style>{}<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>{}<g transform=\"translate(0 {below})\">\
-         {}</g></svg>\n",
-        svg::escape(&drawing.title),
-        svg::escape(&drawing.description),
-        style::standalone_rules(),
-        style::symbols(),
-        head.body,
-        drawing.body,
-    )
+    // On a page each picture has the room of a legend.
+    let below = if paper && shown.is_empty() { bottom } else { y + 14.0 };
+    (head.finish(None, "", "").body, below)
 }
 
 #[cfg(test)]

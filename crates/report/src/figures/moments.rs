@@ -50,7 +50,7 @@ fn draw(chapter: &Chapter) -> Vec<Drawing> {
 }
 
 fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
-    let grid = Grid::new(rows.len(), if rows.len() > 2 { 210.0 } else { 300.0 });
+    let grid = Grid::new(chapter, rows.len(), if rows.len() > 2 { 210.0 } else { 300.0 });
     let mut svg = grid.svg(rows.len());
     let last = longest(rows);
     let most = (ALL_POINTS / (2 * drawn(chapter))).clamp(30, 400);
@@ -67,7 +67,7 @@ fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
         let mean = line_scale(range(all().map(|p| p.1)), above.bottom, above.top);
         // The variance of the first instance is 0 by definition: it says nothing and has no place on a log scale.
         let variance = line_scale(range(all().filter(|p| p.0 > 1).map(|p| p.2)), below.bottom, below.top);
-        let x = instance_axis(&mut svg, &below, last, if panel + 2 >= rows.len() { "instance" } else { "" });
+        let x = instance_axis(&mut svg, &below, last, if grid.is_last(panel, rows.len()) { "instance" } else { "" });
         let ticks: Vec<_> = x.ticks(8).into_iter().map(|v| (x.at(v), String::new())).collect();
         above.x_axis(&mut svg, &ticks, "");
         above.value_y_axis(&mut svg, &mean, section, "", 5);

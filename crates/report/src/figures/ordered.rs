@@ -2,7 +2,7 @@
 
 use super::{
     axis::{AxisScale, count_label},
-    frame::{Frame, WIDTH},
+    frame::{Frame, is_narrow},
     svg::{Anchor, NAME_SIZE, Svg, apart},
 };
 use crate::tree::{CallRow, Chapter, Curve, SHOWN, Section};
@@ -55,8 +55,9 @@ pub fn longest(rows: &[&CallRow]) -> usize {
     rows.iter().flat_map(|row| shown(row)).map(|(_, series)| length(series)).max().unwrap_or(0)
 }
 
-/// A grid of panels, two beside each other where there are more than one.
+/// A grid of panels, two beside each other where there are more than one and room for them.
 pub struct Grid {
+    width: f64,
     across: usize,
     height: f64,
     pitch: f64,
@@ -64,22 +65,28 @@ pub struct Grid {
 
 impl Grid {
     /// For so many panels, each with so many pixels between its name and its axis labels.
-    pub fn new(panels: usize, height: f64) -> Self {
-        Self { across: if panels > 1 { 2 } else { 1 }, height, pitch: height + 58.0 }
+    pub fn new(chapter: &Chapter, panels: usize, height: f64) -> Self {
+        let width = chapter.width();
+        Self { width, across: if panels > 1 && !is_narrow(width) { 2 } else { 1 }, height, pitch: height + 58.0 }
     }
 
     /// An empty picture that holds the panels.
     pub fn svg(&self, panels: usize) -> Svg {
-        Svg::new(WIDTH, self.pitch * panels.div_ceil(self.across).max(1) as f64 + 14.0)
+        Svg::new(self.width, self.pitch * panels.div_ceil(self.across).max(1) as f64 + 14.0)
     }
 
     /// The plot area of a panel; the values' labels are to its left.
     pub fn frame(&self, panel: usize) -> Frame {
         let gap = 18.0;
-        let width = (WIDTH - gap * (self.across as f64 - 1.0)) / self.across as f64;
+        let width = (self.width - gap * (self.across as f64 - 1.0)) / self.across as f64;
         let left = (panel % self.across) as f64 * (width + gap) + 74.0;
         let top = (panel / self.across) as f64 * self.pitch + 24.0;
         Frame { left, right: left + width - 74.0 - 14.0, top, bottom: top + self.height }
+    }
+
+    /// Whether no panel stands below this one of so many.
+    pub fn is_last(&self, panel: usize, panels: usize) -> bool {
+        panel + self.across >= panels
     }
 
     /// The names of the panels, each as it fits over one.

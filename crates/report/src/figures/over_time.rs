@@ -3,7 +3,7 @@
 use super::{
     Chart,
     axis::{AxisScale, time_axis},
-    frame::{Frame, WIDTH},
+    frame::{Frame, is_narrow},
     svg::{Anchor, Drawing, NAME_SIZE, Pen, Svg, apart, text_width},
     timeline::{OverTime, end, timeline, usual},
 };
@@ -44,7 +44,9 @@ const RINGS_WITHOUT_LIMIT: usize = 8;
 const ROWS: usize = 48;
 
 /// Where the time axis begins and ends, in pixels.
-pub const EDGES: (f64, f64) = (76.0, WIDTH - 18.0);
+pub fn edges(section: &Section) -> (f64, f64) {
+    (76.0, section.width - 18.0)
+}
 
 /// How many points a panel has.
 pub fn points(panels: usize) -> usize {
@@ -56,17 +58,17 @@ fn draw(section: &Section) -> Drawing {
     let (end, usual) = (end(shown), usual(shown));
     let lines: Vec<OverTime> = shown.iter().map(|s| timeline(s, end, usual, points(shown.len()))).collect();
     let height = match shown.len() {
-        0..=2 => 180.0,
-        3..=4 => 130.0,
+        0..=2 if !is_narrow(section.width) => 180.0,
+        0..=4 => 130.0,
         _ => 92.0,
     };
     let pitch = height + 26.0;
-    let mut svg = Svg::new(WIDTH, pitch * shown.len() as f64 + 46.0);
-    let (left, right) = EDGES;
+    let mut svg = Svg::new(section.width, pitch * shown.len() as f64 + 46.0);
+    let (left, right) = edges(section);
     let x = AxisScale::linear(0.0, end, left, right);
     let values = || lines.iter().flat_map(|l| &l.columns).flatten().flat_map(|c| [c.mean, c.max]);
     let ticks = time_axis(&x);
-    let names = apart(&section.names(), NAME_SIZE, 700.0);
+    let names = apart(&section.names(), NAME_SIZE, (right - left - 120.0).min(700.0));
     for (slot, ((series, line), name)) in shown.iter().zip(&lines).zip(&names).enumerate() {
         let top = pitch * slot as f64 + 22.0;
         let frame = Frame { left, right, top, bottom: top + height };
@@ -100,7 +102,7 @@ fn draw(section: &Section) -> Drawing {
             Some(format!("{}: largest {} at {at}", s.name, section.value(sample.value as f64)))
         })
         .collect();
-    svg.finish(None, &format!("{} over time", section.title()), &format!("{}.", said.join("; ")))
+    svg.finish(None, &format!("{} over time", section.title()), &format!("{}.", said.join("; "))).named()
 }
 
 /// What must be said of cells that were cut and measured on.

@@ -3,7 +3,7 @@
 use super::{
     Overview,
     axis::{AxisScale, time_axis},
-    frame::{Frame, WIDTH},
+    frame::Frame,
     svg::{Anchor, Drawing, NAME_SIZE, Svg, apart, text_width},
     thin::{Envelope, range},
 };
@@ -99,11 +99,11 @@ impl Motion<'_, '_> {
 
 fn draw(chapter: &Chapter) -> Drawing {
     let motions = motions(chapter);
-    let (left, right) = (92.0, WIDTH - 18.0);
+    let (left, right) = (92.0, chapter.width() - 18.0);
     let names = 16.0 * motions.len() as f64;
     let above = Frame { left, right, top: names + 12.0, bottom: names + 182.0 };
     let below = Frame { left, right, top: above.bottom + 16.0, bottom: above.bottom + 186.0 };
-    let mut svg = Svg::new(WIDTH, below.bottom + 44.0);
+    let mut svg = Svg::new(chapter.width(), below.bottom + 44.0);
     let columns = (ALL_COLUMNS / (2 * motions.len().max(1))).clamp(60, 900);
     let ends = motions.iter().flat_map(|m| points(m.angle.1).chain(points(m.lateness.1)).map(|p| p.0).chain(m.falls()));
     let end = ends.fold(0.0, f64::max);
@@ -141,7 +141,7 @@ fn draw(chapter: &Chapter) -> Drawing {
         format!("{}: {}, largest angle {}, latest {}", m.system, m.outcome(), value(m.angle), value(m.lateness))
     });
     let description = format!("{}.", said.collect::<Vec<_>>().join("; "));
-    svg.finish(None, &format!("{}: angle and lateness over time", chapter.title()), &description)
+    svg.finish(None, &format!("{}: angle and lateness over time", chapter.title()), &description).named()
 }
 
 fn table(chapter: &Chapter) -> Sheet {

@@ -3,7 +3,7 @@
 use super::{
     Chart,
     axis::AxisScale,
-    frame::{Frame, WIDTH, spread},
+    frame::{Frame, is_narrow, spread},
     svg::{Anchor, Drawing, NAME_SIZE, Pen, Svg, apart, text_width},
     thin::seen,
 };
@@ -64,9 +64,12 @@ fn draw(section: &Section) -> Drawing {
     let curves: Vec<_> = shown.iter().map(curve).collect();
     let decades = curves.iter().filter_map(|c| c.last()).map(|p| p.0).fold(2.0, f64::max);
     let names = apart(&section.names(), NAME_SIZE, 215.0);
-    let margin = names.iter().map(|n| text_width(n, NAME_SIZE)).fold(0.0, f64::max) + 34.0;
-    let frame = Frame { left: 76.0, right: WIDTH - margin, top: 12.0, bottom: 292.0 };
-    let mut svg = Svg::new(WIDTH, frame.bottom + 44.0);
+    // In a column of a paper the legend names them.
+    let narrow = is_narrow(section.width);
+    let widest = names.iter().map(|n| text_width(n, NAME_SIZE)).fold(0.0, f64::max);
+    let right = section.width - if narrow { 16.0 } else { widest + 34.0 };
+    let frame = Frame { left: 76.0, right, top: 12.0, bottom: if narrow { 192.0 } else { 292.0 } };
+    let mut svg = Svg::new(section.width, frame.bottom + 44.0);
     let x = AxisScale::linear(0.0, decades, frame.left, frame.right);
     let y = AxisScale::log_over(curves.iter().flatten().map(|p| p.1), frame.bottom, frame.top);
 
@@ -92,13 +95,17 @@ fn draw(section: &Section) -> Drawing {
         let end = (x.at(rarest), y.at(largest));
         let label = labels.next().unwrap_or(end.1);
         let beside = frame.right + 16.0;
-        svg.line("lead", end, (beside - 2.0, label));
+        if !narrow {
+            svg.line("lead", end, (beside - 2.0, label));
+        }
         svg.marker(
             slot,
             end,
             &format!("{}: maximum {}", shown.get(slot).map_or("", |s| &s.name), section.value(largest)),
         );
-        svg.text("name", (beside, label + 4.0), Anchor::Start, name);
+        if !narrow {
+            svg.text("name", (beside, label + 4.0), Anchor::Start, name);
+        }
         svg.close();
     }
     let said = shown.iter().map(|s| {
@@ -106,7 +113,8 @@ fn draw(section: &Section) -> Drawing {
         format!("{}: median {}, 99.9 % below {}", s.name, said("0.5"), said("0.999"))
     });
     let description = said.collect::<Vec<_>>().join("; ");
-    svg.finish(None, &format!("{}: percentiles", section.title()), &format!("{description}."))
+    let drawing = svg.finish(None, &format!("{}: percentiles", section.title()), &format!("{description}."));
+    if narrow { drawing } else { drawing.named() }
 }
 
 fn table(section: &Section) -> Sheet {

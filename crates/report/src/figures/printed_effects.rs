@@ -1,6 +1,6 @@
 //! What the parts of a study's systems do to the maxima that it printed: one number a system, so effects without intervals.
 
-use super::{effects, svg::Drawing};
+use super::{effects, frame::WIDTH, svg::Drawing};
 use crate::{
     study::{PublishedColumn, PublishedRow},
     tree::Sheet,
@@ -54,7 +54,7 @@ fn one(row: &PublishedRow, columns: &[PublishedColumn]) -> Option<PrintedEffects
     let fitted = fit(&factors::of(&values));
     Some(PrintedEffects {
         about: format!("{name}: the printed maxima of {} systems{left}.", values.len()),
-        drawing: effects::picture(&format!("{name}, as printed"), &fitted),
+        drawing: effects::picture(&format!("{name}, as printed"), WIDTH, &fitted),
         table: effects::sheet(&format!("{name}, as printed"), &fitted),
     })
 }

@@ -3,8 +3,8 @@
 use super::{
     Chart,
     axis::AxisScale,
-    frame::{Frame, WIDTH, inside, limit_name},
-    svg::{Anchor, Drawing, Svg, fit},
+    frame::{Frame, inside, is_narrow, limit_name},
+    svg::{Anchor, Drawing, NAME_SIZE, Svg, fit},
 };
 use crate::{
     tables::spread::{maxima, sheet},
@@ -40,12 +40,16 @@ fn draw(section: &Section) -> Drawing {
         .map(|(slot, curve)| (slot, curve, maxima(curve).into_iter().map(|(_, max)| max).collect::<Vec<f64>>()))
         .filter(|(_, _, maxima)| !maxima.is_empty())
         .collect();
-    let frame = Frame { left: 210.0, right: WIDTH - 90.0, top: 8.0, bottom: 8.0 + STRIP * strips.len() as f64 };
+    // In a column of a paper names stand over their strips.
+    let narrow = is_narrow(section.width);
+    let (left, right) = if narrow { (16.0, section.width - 16.0) } else { (210.0, section.width - 90.0) };
+    let (above, strip) = if narrow { (14.0, STRIP + 14.0) } else { (0.0, STRIP) };
+    let frame = Frame { left, right, top: 8.0, bottom: 8.0 + strip * strips.len() as f64 };
     let all = || strips.iter().flat_map(|(_, _, maxima)| maxima).map(|max| max.max(1.0));
     let (low, high) = all().fold((f64::INFINITY, 0.0_f64), |(low, high), max| (low.min(max), high.max(max)));
     // As near as the marks allow: a spread of some percent is one.
     let x = AxisScale::log(low * 0.95, (high * 1.05).max(low * 1.2), frame.left, frame.right);
-    let mut svg = Svg::new(WIDTH, frame.bottom + 46.0);
+    let mut svg = Svg::new(section.width, frame.bottom + 46.0);
     frame.value_x_axis(&mut svg, &x, section, "largest sample of a repeat");
     for limit in inside(section, &x) {
         svg.line("limit", (x.at(limit), frame.top), (x.at(limit), frame.bottom));
@@ -53,13 +57,22 @@ fn draw(section: &Section) -> Drawing {
     }
     let mut said = Vec::new();
     for (at, (slot, curve, maxima)) in strips.iter().enumerate() {
-        let top = frame.top + STRIP * at as f64;
+        let top = frame.top + above + strip * at as f64;
         let step = (STRIP - 2.0 * FREE) / (maxima.len().max(2) - 1) as f64;
         let middle = median(maxima);
-        let name = fit(&curve.name, 12.0, frame.left - 24.0);
+        
         svg.line("frame", (frame.left, top + STRIP), (frame.right, top + STRIP));
         svg.open_series(*slot);
-        svg.text("name", (frame.left - 12.0, top + STRIP / 2.0 + 4.0), Anchor::End, &name);
+        match narrow {
+            true => {
+                let name = fit(&curve.name, NAME_SIZE, frame.right - frame.left - 130.0);
+                svg.text("name", (frame.left + 3.0, top + 1.0), Anchor::Start, &name);
+            }
+            false => {
+                let name = fit(&curve.name, 12.0, frame.left - 24.0);
+                svg.text("name", (frame.left - 12.0, top + STRIP / 2.0 + 4.0), Anchor::End, &name);
+            }
+        }
         svg.line("solid", (x.at(middle), top + 4.0), (x.at(middle), top + STRIP - 4.0));
         for (number, max) in maxima.iter().enumerate() {
             let tip = format!("{}, repeat {} of {}: {}", curve.name, number + 1, maxima.len(), section.value(*max));
@@ -67,10 +80,13 @@ fn draw(section: &Section) -> Drawing {
         }
         svg.close();
         let text = format!("median {}", section.value(middle));
-        svg.text("small", (frame.right + 6.0, top + STRIP / 2.0 + 3.5), Anchor::Start, &text);
+        match narrow {
+            true => svg.text("small", (frame.right - 3.0, top + 1.0), Anchor::End, &text),
+            false => svg.text("small", (frame.right + 6.0, top + STRIP / 2.0 + 3.5), Anchor::Start, &text),
+        }
         said.push(format!("{}: {} repeats, median {}", curve.name, maxima.len(), section.value(middle)));
     }
-    svg.finish(None, &format!("{}: maxima of the repeats", section.title()), &format!("{}.", said.join("; ")))
+    svg.finish(None, &format!("{}: maxima of the repeats", section.title()), &format!("{}.", said.join("; "))).named()
 }
 
 #[cfg(test)]

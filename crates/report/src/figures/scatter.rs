@@ -3,8 +3,8 @@
 use super::{
     Chart,
     axis::{AxisScale, round_up, time_axis},
-    frame::{Frame, WIDTH},
-    svg::{Anchor, Drawing, NAME_SIZE, Pen, Svg, apart, text_width},
+    frame::{Frame, is_narrow},
+    svg::{Anchor, Drawing, NAME_SIZE, Pen, Svg, apart, text_width, wrapped},
     timeline::{end, timeline, usual},
 };
 use crate::{
@@ -88,11 +88,12 @@ fn caption(section: &Section, series: &Curve, high: f64) -> Vec<String> {
 fn draw(section: &Section) -> Drawing {
     let shown = section.shown();
     let (end, usual, high) = (end(shown), usual(shown), scale_end(section));
-    let across = if shown.len() > 1 { 2.0 } else { 1.0 };
-    let (width, height) = ((WIDTH - 24.0 * (across - 1.0)) / across, if shown.len() > 4 { 108.0 } else { 150.0 });
-    let pitch = height + 74.0;
+    let across = if shown.len() > 1 && !is_narrow(section.width) { 2.0 } else { 1.0 };
+    let (width, height) = ((section.width - 24.0 * (across - 1.0)) / across, if shown.len() > 4 { 108.0 } else { 150.0 });
+    // The caption of a column of a paper takes another line.
+    let pitch = height + if is_narrow(section.width) { 88.0 } else { 74.0 };
     let down = (shown.len() as f64 / across).ceil();
-    let mut svg = Svg::new(WIDTH, pitch * down);
+    let mut svg = Svg::new(section.width, pitch * down);
     let most = (ALL_DOTS / shown.len().max(1)).min(MOST_DOTS);
     let names = apart(&section.names(), NAME_SIZE, width - LABELS - 40.0);
     for (slot, (series, name)) in shown.iter().zip(&names).enumerate() {
@@ -121,13 +122,14 @@ fn draw(section: &Section) -> Drawing {
         let told = caption(section, series, high);
         let fits = text_width(&told.join(" · "), 11.5) < width;
         let lines = if fits { vec![told.join(" · ")] } else { told };
-        for (line, below) in lines.iter().zip([33.0, 48.0]) {
-            svg.text("label", (middle, frame.bottom + below), Anchor::Middle, line);
+        let lines = lines.iter().flat_map(|line| wrapped(line, 11.5, width));
+        for (line, below) in lines.zip([33.0, 48.0, 63.0]) {
+            svg.text("label", (middle, frame.bottom + below), Anchor::Middle, &line);
         }
     }
     let said: Vec<_> = shown.iter().map(|s| format!("{}: {}", s.name, caption(section, s, high).join(" · "))).collect();
     let description = format!("Vertical scale to {}. {}.", words::round_value(high, section.unit), said.join("; "));
-    svg.finish(None, &format!("{}: scatter over time", section.title()), &description)
+    svg.finish(None, &format!("{}: scatter over time", section.title()), &description).named()
 }
 
 /// The kept samples on the scale, one dot for those that would cover each other; coarser until there are few enough.

@@ -53,7 +53,7 @@ fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
     let groups: Vec<_> = [small, large].into_iter().filter(|group| !group.is_empty()).collect();
     let systems: Vec<(usize, &String)> = chapter.systems.iter().take(SHOWN).enumerate().collect();
     let panels = systems.len() * groups.len();
-    let grid = Grid::new(panels, 190.0);
+    let grid = Grid::new(chapter, panels, 190.0);
     let mut svg = grid.svg(panels);
     let last = longest(rows);
     let columns = (ALL_COLUMNS / drawn(chapter)).clamp(40, 480);

@@ -74,6 +74,57 @@ pub fn standalone_rules() -> String {
     css
 }
 
+/// The rules of a figure on paper, which may be printed in grey: where a page tells series apart by colour alone, dashes of lines
+/// and patterns of surfaces do.
+pub fn paper_rules() -> String {
+    let mut css = standalone_rules();
+    for (slot, dash) in DASHES.iter().enumerate().filter(|(_, dash)| !dash.is_empty()) {
+        let _ = write!(css, ".s{slot} .fine{{stroke-dasharray:{dash}}}");
+    }
+    for (slot, _) in HATCHES.iter().enumerate() {
+        let _ = write!(
+            css,
+            ".s{slot} .bar,.s{slot} .band{{fill:url(#h{slot});fill-opacity:1;stroke:{};stroke-width:.8;stroke-dasharray:none}}",
+            colour(slot)
+        );
+    }
+    css
+}
+
+/// Patterns of surfaces, in squares of 6 pixels, so that they can be told apart without colour; the first is full.
+const HATCHES: [&str; 8] = [
+    "M0 3h6",
+    "M-1 1l2-2M0 6l6-6M5 7l2-2",
+    "M1 1h1.6v1.6h-1.6zM4 4h1.6v1.6h-1.6z",
+    "M-1 5l2 2M0 0l6 6M5-1l2 2",
+    "M0 1h6M0 4h6",
+    "M1 0v6M4 0v6",
+    "M0 0l6 6M0 6l6-6",
+    "M3 0v6M0 3h6",
+];
+
+/// The colour of a series on white.
+fn colour(slot: usize) -> &'static str {
+    let name = format!("s{slot}");
+    COLOURS.iter().find(|(own, ..)| *own == name).map_or("#000", |(_, light, _)| light)
+}
+
+/// The patterns that [`paper_rules`] names.
+pub fn patterns() -> String {
+    let mut out = String::from("<defs>");
+    for (slot, lines) in HATCHES.iter().enumerate() {
+        let (colour, ground) = (colour(slot), if slot == 0 { colour(slot) } else { "#fff" });
+        let _ = write!(
+            out,
+            "<pattern id=\"h{slot}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
+             <path d=\"M0 0h6v6h-6z\" fill=\"{ground}\"/><path d=\"{lines}\" fill=\"none\" stroke=\"{colour}\" \
+             stroke-width=\"1.1\"/></pattern>"
+        );
+    }
+    out.push_str("</defs>");
+    out
+}
+
 /// The shared symbols: markers, the ring and the triangle.
 pub fn symbols() -> String {
     let mut out = String::from("<defs>");

@@ -76,6 +76,22 @@ pub fn fit(text: &str, size: f64, width: f64) -> String {
     short
 }
 
+/// A text in lines no wider than this, broken between words; a word that is wider stands alone.
+pub fn wrapped(text: &str, size: f64, width: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    // A value and its unit stay together: between them is no plain space.
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if text_width(&format!("{line} {word}"), size) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// Names of one figure, none wider than this; what is too long is shortened by what tells it from the others.
 pub fn apart(names: &[&str], size: f64, width: f64) -> Vec<String> {
     words::apart(names, |text| text_width(text, size) <= width)
@@ -277,6 +293,7 @@ impl Svg {
             width: self.width,
             height: self.height,
             body: self.body,
+            named: false,
         }
     }
 }
@@ -296,9 +313,16 @@ pub struct Drawing {
     pub height: f64,
     /// The elements.
     pub body: String,
+    /// Whether its names of series stand in it: then it needs no legend.
+    pub named: bool,
 }
 
 impl Drawing {
+    /// Its names of series stand in it.
+    pub fn named(self) -> Self {
+        Self { named: true, ..self }
+    }
+
     /// As an element of a page that has the styles and symbols.
     pub fn inline(&self) -> String {
         format!(

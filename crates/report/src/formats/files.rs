@@ -20,6 +20,92 @@ const FORM: usize = 64;
 #[derive(Default)]
 struct Files(Vec<(String, String)>);
 
+/// A figure of a report with all that a file of it needs.
+#[derive(Debug)]
+pub struct Pictured {
+    /// Its name without that of its form: `wakeup.latency-histogram`.
+    pub stem: String,
+    /// What people call it: `histogram`, `figure-4`.
+    pub short: String,
+    /// How to read it.
+    pub caption: String,
+    /// The names of its series, for a legend.
+    pub names: Vec<String>,
+    /// Its forms.
+    pub drawings: Vec<Drawing>,
+    /// The data behind it.
+    pub table: Sheet,
+}
+
+/// What a report has for files of their own.
+enum Part {
+    /// A table: its name, as programs read it, as people do.
+    Table(String, Sheet, Sheet),
+    /// A figure.
+    Figure(Pictured),
+}
+
+/// Every figure of a report, in the order of its files.
+pub fn pictured(report: &Report) -> Vec<Pictured> {
+    let of = |part| if let Part::Figure(figure) = part { Some(figure) } else { None };
+    parts(report).into_iter().filter_map(of).collect()
+}
+
+fn parts(report: &Report) -> Vec<Part> {
+    let mut parts = declared(report);
+    for chapter in report.chapters() {
+        let stem = file_name(chapter.probe, STEM);
+        parts.extend(
+            characterisation(&chapter, report.input)
+                .map(|table| Part::Table(format!("{stem}-table"), table.data(), table.sheet())),
+        );
+        for figure in OVERVIEWS.iter().filter(|figure| (figure.fits)(&chapter)) {
+            parts.push(Part::Figure(Pictured {
+                stem: format!("{stem}-{}", figure.name),
+                short: figure.name.to_owned(),
+                caption: figure.caption(&chapter),
+                names: chapter.systems.clone(),
+                drawings: (figure.draw)(&chapter),
+                table: (figure.table)(&chapter),
+            }));
+        }
+    }
+    for section in &report.sections {
+        let stem = file_name(&section.stem(), STEM);
+        for figure in FIGURES.iter().filter(|figure| (figure.fits)(section)) {
+            parts.push(Part::Figure(Pictured {
+                stem: format!("{stem}-{}", figure.name),
+                short: figure.name.to_owned(),
+                caption: figure.caption(section),
+                names: section.series.iter().map(|series| series.name.clone()).collect(),
+                drawings: (figure.draw)(section),
+                table: (figure.table)(section),
+            }));
+        }
+    }
+    parts
+}
+
+/// What the plan declares.
+fn declared(report: &Report) -> Vec<Part> {
+    let Some(lookup) = Lookup::of(report) else { return Vec::new() };
+    let tables = tables::declared::all(lookup).into_iter();
+    let tables = tables.map(|table| Part::Table(file_name(&table.stem, STEM), table.data(), table.sheet()));
+    let figures = figures::declared::all(lookup).into_iter().map(|figure| {
+        let stem = file_name(&figure.stem, STEM);
+        Part::Figure(Pictured {
+            short: stem.clone(),
+            stem,
+            caption: figure.about,
+            // Its legend is inside.
+            names: Vec::new(),
+            drawings: vec![figure.drawing],
+            table: figure.table,
+        })
+    });
+    tables.chain(figures).collect()
+}
+
 /// Each figure as an SVG file and its data as CSV, and the tables: the name of each file and its text.
 ///
 /// # Errors
@@ -30,43 +116,16 @@ pub fn all(input: &ReportInput) -> Result<Vec<(String, String)>> {
     for format in FORMATS.iter().filter(|format| is_data(format)) {
         files.put("summary", format.ending, (format.report)(&report)?);
     }
-    if let Some(lookup) = Lookup::of(&report) {
-        for table in tables::declared::all(lookup) {
-            let stem = file_name(&table.stem, STEM);
-            files.table(&stem, &table.data(), is_data)?;
-            files.table(&stem, &table.sheet(), |format| !is_data(format))?;
-        }
-        for figure in figures::declared::all(lookup) {
-            // Its legend is inside.
-            files.figure(&file_name(&figure.stem, STEM), &[], &[figure.drawing], &figure.table)?;
-        }
-    }
-    for chapter in report.chapters() {
-        let stem = file_name(chapter.probe, STEM);
-        if let Some(table) = characterisation(&chapter, input) {
-            files.table(&format!("{stem}-table"), &table.data(), is_data)?;
-            files.table(&format!("{stem}-table"), &table.sheet(), |format| !is_data(format))?;
-        }
-        let names: Vec<&str> = chapter.systems.iter().map(String::as_str).collect();
-        for figure in OVERVIEWS.iter().filter(|figure| (figure.fits)(&chapter)) {
-            files.figure(
-                &format!("{stem}-{}", figure.name),
-                &names,
-                &(figure.draw)(&chapter),
-                &(figure.table)(&chapter),
-            )?;
-        }
-    }
-    for section in &report.sections {
-        let stem = file_name(&section.stem(), STEM);
-        let names: Vec<&str> = section.series.iter().map(|series| series.name.as_str()).collect();
-        for figure in FIGURES.iter().filter(|figure| (figure.fits)(section)) {
-            files.figure(
-                &format!("{stem}-{}", figure.name),
-                &names,
-                &(figure.draw)(section),
-                &(figure.table)(section),
-            )?;
+    for part in parts(&report) {
+        match part {
+            Part::Table(stem, data, sheet) => {
+                files.table(&stem, &data, is_data)?;
+                files.table(&stem, &sheet, |format| !is_data(format))?;
+            }
+            Part::Figure(one) => {
+                let names: Vec<&str> = one.names.iter().map(String::as_str).collect();
+                files.figure(&one.stem, &names, &one.drawings, &one.table)?;
+            }
         }
     }
     Ok(files.0)
@@ -121,7 +180,7 @@ fn is_data(format: &Format) -> bool {
 }
 
 /// The end of a file's name that tells the form.
-fn form(drawing: &Drawing) -> String {
+pub fn form(drawing: &Drawing) -> String {
     drawing.variant.as_ref().map_or(String::new(), |variant| format!("-{}", file_name(variant, FORM)))
 }
 

@@ -27,20 +27,34 @@ const MISSING: &str = "--";
 /// not take is several.
 fn table(sheet: &Sheet) -> String {
     let pieces = sheet.pieces(PAGE, MISSING.len());
+    let caption = clean::line(&sheet.caption()).into_owned();
     let part =
         |at: usize| if pieces.len() > 1 { format!(", part {} of {}", at + 1, pieces.len()) } else { String::new() };
-    let tabulars: Vec<String> = pieces.iter().enumerate().map(|(at, piece)| tabular(piece, &part(at))).collect();
+    let told = |at: usize| format!("% {caption}{}; needs \\usepackage{{booktabs}}\n", part(at));
+    let tabulars: Vec<String> = pieces.iter().enumerate().map(|(at, piece)| told(at) + &tabular(piece)).collect();
     // Below the last of them, as a paragraph of the paper.
     let notes = sheet.notes.iter().map(|note| format!("\n\\par\\noindent {}\n", escape(note)));
     tabulars.join("\n") + &notes.collect::<String>()
 }
 
-fn tabular(sheet: &Sheet, part: &str) -> String {
+/// One table that floats, with a caption and this label: `\\ref{tab:...}`.
+pub fn float(sheet: &Sheet, label: &str) -> String {
+    let pieces = sheet.pieces(PAGE, MISSING.len());
+    let tabulars: Vec<String> = pieces.iter().map(tabular).collect();
+    let notes = sheet.notes.iter().map(|note| format!("\\par\\smallskip\n\\parbox{{\\linewidth}}{{\\footnotesize {}}}\n", escape(note)));
+    let label: String = label.chars().map(|c| if c.is_ascii_alphanumeric() || ".-:".contains(c) { c } else { '-' }).collect();
+    format!(
+        "% needs \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{label}}}\n{}{}\\end{{table}}\n",
+        escape(&sheet.caption()),
+        tabulars.join("\\par\\medskip\n"),
+        notes.collect::<String>()
+    )
+}
+
+fn tabular(sheet: &Sheet) -> String {
     let line = |cells: Vec<String>| format!("{} \\\\\n", cells.join(" & "));
     let columns = "r".repeat(sheet.head.len().saturating_sub(1));
-    let caption = clean::line(&sheet.caption()).into_owned();
-    let mut out =
-        format!("% {caption}{part}; needs \\usepackage{{booktabs}}\n\\begin{{tabular}}{{l{columns}}}\n\\toprule\n");
+    let mut out = format!("\\begin{{tabular}}{{l{columns}}}\n\\toprule\n");
     let groups: Vec<&[Head]> = sheet.head.chunk_by(|a, b| !a.group.is_empty() && a.group == b.group).collect();
     if sheet.head.iter().any(|head| !head.group.is_empty()) {
         let over = |heads: &&[Head]| match heads {
@@ -50,9 +64,11 @@ fn tabular(sheet: &Sheet, part: &str) -> String {
             _ => String::new(),
         };
         out.push_str(&line(groups.iter().map(over).collect()));
-        out.push_str(&line(sheet.head.iter().map(|head| escape(&head.name)).collect()));
-    } else {
-        out.push_str(&line(sheet.headings().iter().map(|h| escape(h)).collect()));
+    }
+    out.push_str(&line(sheet.head.iter().map(|head| escape(&head.name)).collect()));
+    let units: Vec<String> = (0..sheet.head.len()).map(|column| unit(sheet, column)).collect();
+    if units.iter().any(|unit| !unit.is_empty()) {
+        out.push_str(&line(units));
     }
     out.push_str("\\midrule\n");
     for row in &sheet.rows {
@@ -62,12 +78,21 @@ fn tabular(sheet: &Sheet, part: &str) -> String {
     out
 }
 
+/// The unit below the head of a column of values: `(\\textmu{}s)`.
+fn unit(sheet: &Sheet, column: usize) -> String {
+    let valued = sheet.rows.iter().filter_map(|row| row.get(column)).any(|cell| cell.number().is_some());
+    match sheet.unit(column).filter(|unit| valued && !unit.name.is_empty()) {
+        Some(unit) => format!("({})", escape(&unit.name)),
+        None => String::new(),
+    }
+}
+
 fn cell((datum, text): (&Datum, String)) -> String {
     if datum.is_missing() { MISSING.into() } else { escape(&text) }
 }
 
 /// Text that TeX sets as it is.
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean::text(text).chars() {
         match c {

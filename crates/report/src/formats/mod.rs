@@ -4,7 +4,7 @@ mod csv;
 mod data;
 pub mod files;
 pub mod json;
-mod latex;
+pub(crate) mod latex;
 pub(crate) mod markdown;
 // The worked example of CONTRIBUTING.md: the tests compile it.
 #[cfg(test)]
@@ -13,10 +13,12 @@ mod org;
 use crate::{
     html,
     input::ReportInput,
+    tables::{self, NamedTable},
     terminal::{self, Style},
-    tree::{Format, Report},
+    tree::{Format, Report, Sheet, TableForm},
 };
 use anyhow::{Result, bail};
+use latido_model::clean;
 use std::path::Path;
 
 /// Every format that a report may be asked for.
@@ -68,7 +70,7 @@ pub fn of_file<'a>(file: Option<&Path>, asked: Option<&'a str>) -> Result<&'a st
         (None, None) => {
             let known: Vec<&str> = FORMATS.iter().map(|format| format.ending).collect();
             let figures = ["svg", "pdf", "png", "eps", "ps"].contains(&ending.as_str());
-            let more = if figures { "; `latido report RUN --figures DIR` writes each figure as SVG" } else { "" };
+            let more = if figures { "; `latido figure NAME RUN -o FILE` writes one figure, `latido report RUN --figures DIR` each as SVG" } else { "" };
             Err(format!(
                 "-o {}: no format of a report ends in `{ending}`: there are {}; `latido report RUN --format NAME` writes one into any file{more}",
                 file.display(),
@@ -85,6 +87,71 @@ pub const TITLE_WITHIN: u64 = 1024;
 pub fn is_page(beginning: &[u8]) -> bool {
     let title = "<title>latido · ".as_bytes();
     beginning.starts_with(b"<!doctype html>") && beginning.windows(title.len()).any(|window| window == title)
+}
+
+/// The tables of a report that are asked for, each by its name or, of every section, by its kind; with `float` those of LaTeX have
+/// a caption and a label.
+///
+/// # Errors
+/// The format writes no single tables or none that floats, a name is that of no table (then which there are), or one cannot be written.
+pub fn single_tables(format: &str, input: &ReportInput, wanted: &[String], float: bool) -> Result<String> {
+    let writes = |format: &&Format| format.table.is_some();
+    let Some(format) = FORMATS.iter().filter(writes).find(|one| one.name == format) else {
+        let able: Vec<&str> = FORMATS.iter().filter(writes).map(|format| format.name).collect();
+        bail!("--table: the format `{format}` has no single tables: write --format with one of {}", able.join(", "));
+    };
+    let report = Report::new(input, FORMATS);
+    let all = named(&report);
+    let mut texts: Vec<String> = Vec::new();
+    for name in wanted {
+        let mut found: Vec<&(String, NamedTable)> = all.iter().filter(|(own, _)| own == name).collect();
+        if found.is_empty() {
+            found = all.iter().filter(|(_, table)| table.kind == *name).collect();
+        }
+        if found.is_empty() {
+            let known: Vec<&str> = all.iter().map(|(own, _)| own.as_str()).collect();
+            bail!("--table {name}: this run has no table of that name: it has {}", known.join(", "));
+        }
+        for (name, table) in found {
+            texts.push(single(format, &table.sheet, name, float)?);
+        }
+    }
+    Ok(clean::text(&texts.join("\n")).into_owned())
+}
+
+/// The tables of a report by what they are asked for: `wakeup.latency-quantiles`; no two have one name.
+fn named(report: &Report) -> Vec<(String, NamedTable)> {
+    let mut all: Vec<(String, NamedTable)> = Vec::new();
+    for table in tables::all(report) {
+        let parts = [table.stem.as_str(), &table.kind].into_iter().filter(|part| !part.is_empty());
+        let first = files::file_name(&parts.collect::<Vec<_>>().join("-"), files::STEM);
+        let numbered = (2..).map(|number| format!("{first}-{number}"));
+        let free = |name: &String| all.iter().all(|(taken, _)| taken != name);
+        let name = std::iter::once(first.clone()).chain(numbered).find(free);
+        all.extend(name.map(|name| (name, table)));
+    }
+    all
+}
+
+/// One table in the format of this name.
+///
+/// # Errors
+/// The format writes no single tables or none that floats, or the table cannot be written.
+pub fn of_sheet(format: &str, sheet: &Sheet, name: &str, float: bool) -> Result<String> {
+    match FORMATS.iter().find(|one| one.name == format) {
+        Some(format) => Ok(clean::text(&single(format, sheet, name, float)?).into_owned()),
+        None => bail!("no format `{format}`"),
+    }
+}
+
+fn single(format: &Format, sheet: &Sheet, name: &str, float: bool) -> Result<String> {
+    match format.table {
+        Some(TableForm::Print(_)) if float && format.name == latex::FORMAT.name => Ok(latex::float(sheet, name)),
+        _ if float => bail!("--float: only tables of LaTeX float: write --format latex, or leave --float away"),
+        Some(TableForm::Print(write)) => Ok(write(sheet)),
+        Some(TableForm::Data(write)) => write(sheet),
+        None => bail!("the format `{}` has no single tables", format.name),
+    }
 }
 
 /// A report in the format of this name.
@@ -161,7 +228,7 @@ mod tests {
         assert_eq!(of("table.html", Some("csv")), Ok("csv"));
         for (file, why) in [
             ("fig.svg", "no format of a report ends in `svg`"),
-            ("fig.pdf", "`latido report RUN --figures DIR` writes each figure as SVG"),
+            ("fig.pdf", "`latido figure NAME RUN -o FILE` writes one figure"),
             ("page.doc", "there are html, txt, tex, md, csv, json"),
             ("10", "./10 is a file of that name"),
         ] {

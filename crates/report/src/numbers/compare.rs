@@ -3,6 +3,7 @@
 use super::{Kind, between, number, p_text};
 use crate::{
     terminal::{Paint, Style, hang, paint, table},
+    tree::{Datum, Head, Sheet},
     words,
 };
 use latido_judge::numbers::compare::{Against, Compared, Figures};
@@ -40,6 +41,46 @@ pub fn text(compared: &Compared, name: &str, style: Style) -> String {
         lines.extend(hang("note:", Paint::Warn, &text, style));
     }
     lines.join("\n") + "\n"
+}
+
+/// The arms and their verdicts as a table, with the test in a note.
+pub fn sheet(compared: &Compared, name: &str) -> Sheet {
+    let text = |value: f64| Datum::Text(compared.unit.text(value));
+    let row = |arm: &Figures| {
+        let against = compared.comparisons.iter().find(|one| one.arm == arm.arm);
+        let of = |told: &dyn Fn(&Against) -> String| against.map_or(Datum::Absent, |one| Datum::Text(told(one)));
+        let amount = |one: &Against, value: f64| match one.comparison.question.scale {
+            Scale::Ratio => number(value),
+            Scale::Difference => compared.unit.text(value),
+        };
+        let interval = |one: &Against| between(one.comparison.estimate.interval, |value| amount(one, value));
+        vec![
+            Datum::Text(arm.arm.clone()),
+            Datum::Count(arm.count),
+            text(arm.min),
+            text(arm.median),
+            text(arm.mean),
+            text(arm.max),
+            of(&|one| amount(one, one.comparison.estimate.value)),
+            of(&|one| interval(one).unwrap_or_else(|| "too few runs".into())),
+            of(&|one| p_text(one.p_holm)),
+            of(&|one| word(&one.verdict).0.to_owned()),
+        ]
+    };
+    let base = compared.comparisons.first().map_or("", |one| one.base.as_str());
+    let ratio = compared.comparisons.iter().any(|one| one.comparison.question.scale == Scale::Ratio);
+    let (over, what) = if ratio { ("ratio", "Ratio: of the arm to") } else { ("difference", "Difference: the arm less") };
+    let head = ["arm", "runs", "min", "median", "mean", "max", over, "95 % interval", "p", "verdict"].map(Head::from).into();
+    let welch = match compared.comparisons.iter().any(|one| one.comparison.uneven.is_some()) {
+        true => " Where the arms may spread differently, Welch's t test decides instead.",
+        false => "",
+    };
+    let note = format!(
+        "Test: exact two-sided Mann-Whitney test on one value a run, at {} %; p is adjusted after Holm over {}.{welch} {what} {base},          after Hodges and Lehmann, with its 95 % interval. Lower is better.",
+        words::trimmed(compared.level * 100.0),
+        words::many(compared.comparisons.len() as u64, "comparison"),
+    );
+    Sheet::plain(format!("Comparison of {name}"), head, compared.arms.iter().map(row).collect()).notes([note])
 }
 
 /// A verdict in a word, with what it means where lower is better.

@@ -15,19 +15,43 @@ pub mod tail;
 use crate::tree::{Report, Sheet, declared::Lookup};
 use characterisation::characterisation;
 
-/// The tables that the plan declares and those of every chapter and of every section, printed one after the other by a format; `None` where there
-/// is none.
-pub fn printed(report: &Report, print: fn(&Sheet) -> String) -> Option<String> {
-    let mut sheets: Vec<Sheet> = Vec::new();
-    sheets.extend(Lookup::of(report).into_iter().flat_map(declared::all).map(|table| table.sheet()));
+/// A table of a report, and what it is of.
+#[derive(Debug)]
+pub struct NamedTable {
+    /// The probe, or the quantity with its labels; empty for a table that the plan declares.
+    pub stem: String,
+    /// What it is, whatever its section: `quantiles`.
+    pub kind: String,
+    /// The table.
+    pub sheet: Sheet,
+}
+
+/// The tables that the plan declares and those of every chapter and of every section, in the order of a report.
+pub fn all(report: &Report) -> Vec<NamedTable> {
+    let mut tables: Vec<NamedTable> = Vec::new();
+    let mut put = |stem: &str, kind: &str, sheet: Option<Sheet>| {
+        tables.extend(sheet.map(|sheet| NamedTable { stem: stem.to_owned(), kind: kind.to_owned(), sheet }));
+    };
+    for table in Lookup::of(report).into_iter().flat_map(declared::all) {
+        put("", &table.stem, Some(table.sheet()));
+    }
     for chapter in report.chapters() {
-        sheets.extend(characterisation(&chapter, report.input).map(|table| table.sheet()));
+        put(chapter.probe, "table", characterisation(&chapter, report.input).map(|table| table.sheet()));
         for one in chapter.sections {
+            let stem = one.stem();
             // What is pooled comes second.
-            sheets.extend(spread::sheet(one));
-            sheets.push(summary::sheet(one));
-            sheets.extend([quantiles::sheet(one), limit::sheet(one), tail::sheet(one)].into_iter().flatten());
+            put(&stem, "repeats", spread::sheet(one));
+            put(&stem, "summary", Some(summary::sheet(one)));
+            put(&stem, "quantiles", quantiles::sheet(one));
+            put(&stem, "above-limit", limit::sheet(one));
+            put(&stem, "tail", tail::sheet(one));
         }
     }
-    (!sheets.is_empty()).then(|| sheets.iter().map(print).collect::<Vec<_>>().join("\n"))
+    tables
+}
+
+/// All tables, printed one after the other by a format; `None` where there is none.
+pub fn printed(report: &Report, print: fn(&Sheet) -> String) -> Option<String> {
+    let tables = all(report);
+    (!tables.is_empty()).then(|| tables.iter().map(|table| print(&table.sheet)).collect::<Vec<_>>().join("\n"))
 }

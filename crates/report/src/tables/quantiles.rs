@@ -11,6 +11,9 @@ use latido_model::{
 };
 use latido_statistics::quantile::ranks_among;
 
+/// What stands for a limit that so few samples do not have.
+const TOO_SMALL: &str = "n too small";
+
 /// The confidence of the limits.
 const CONFIDENCE: f64 = 0.95;
 
@@ -26,12 +29,12 @@ pub fn estimate(pooled: &Pooled, key: &str) -> Option<Estimate> {
         let at = |rank: Option<u64>| at_rank_of_bins(&bins.bins, rank?);
         let lower = at(ranks.lower).map(|bin| bin.0 as f64);
         let upper = at(ranks.upper).and_then(|bin| bin.1).map(|high| high as f64);
-        return Some(Estimate { value, lower, upper, without: "n too small" });
+        return Some(Estimate { value, lower, upper, without: TOO_SMALL });
     }
     let overflow = summary.count.saturating_sub(pooled.histogram.total()).saturating_sub(pooled.negative);
     let exact = Exact { count: summary.count, min: summary.min, max: summary.max, overflow, ..Exact::default() };
     let at = |rank: Option<u64>| at_rank(&exact, &pooled.histogram, rank?).map(|v| v as f64);
-    Some(Estimate { value, lower: at(ranks.lower), upper: at(ranks.upper), without: "n too small" })
+    Some(Estimate { value, lower: at(ranks.lower), upper: at(ranks.upper), without: TOO_SMALL })
 }
 
 /// The table of a section; `None` where nothing was measured.
@@ -47,6 +50,8 @@ pub fn sheet(section: &Section) -> Option<Sheet> {
         name.into_iter().chain(keys().map(cell)).collect::<Vec<Datum>>()
     };
     let rows: Vec<Vec<Datum>> = section.series.iter().map(row).collect();
+    let unbounded = |cell: &Datum| matches!(cell, Datum::Estimate(one) if one.lower.is_none() || one.upper.is_none());
+    let unbounded = rows.iter().flatten().any(unbounded);
     let typical: Vec<f64> =
         section.series.iter().flat_map(|series| [series.quantile("0.5"), series.quantile("0.99")]).flatten().collect();
     let head = ["configuration".into(), crate::words::plural(section.noun())];
@@ -61,5 +66,7 @@ pub fn sheet(section: &Section) -> Option<Sheet> {
     };
     section
         .has_samples()
-        .then(|| Sheet::new(title, head, rows, section.unit, &typical).leading(2).notes([note.to_owned()]))
+        .then(|| Sheet::new(title, head, rows, section.unit, &typical).leading(2).notes([note.to_owned()]).notes(unbounded.then(|| {
+            format!("{TOO_SMALL}: with so few samples no sample is a 95 % limit of this quantile; more samples have one.")
+        })))
 }

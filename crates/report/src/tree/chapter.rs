@@ -1,6 +1,6 @@
 //! Chapters: all that one probe measured, as rows of calls and columns of systems.
 
-use super::section::{Curve, Section};
+use super::section::{Curve, PAGE, Section};
 use latido_judge::{configuration::Configuration, differing::Differing, label};
 use latido_model::cell::Cell;
 
@@ -59,6 +59,11 @@ impl<'s, 'a> Chapter<'s, 'a> {
     /// Whether it has so many sections that their details are folded below the table.
     pub fn is_folded(&self) -> bool {
         self.sections.len() > 2
+    }
+
+    /// How wide its figures are, in pixels.
+    pub fn width(&self) -> f64 {
+        self.sections.first().map_or(PAGE, |section| section.width)
     }
 
     /// The section of a row.

@@ -10,7 +10,7 @@ mod sheet;
 pub use chapter::{CallRow, Chapter, chapters};
 pub use estimate::Estimate;
 pub use extremes::{Named, emulated, worth};
-pub use section::{Curve, Kept, SHOWN, Section, sections};
+pub use section::{Curve, Kept, PAGE, SHOWN, Section, sections};
 pub use sheet::{Datum, Head, Sheet, percent};
 
 use crate::input::ReportInput;
@@ -58,6 +58,12 @@ impl<'a> Report<'a> {
     /// The tree of what was measured.
     pub fn new(input: &'a ReportInput<'a>, formats: &'static [Format]) -> Self {
         Self { input, sections: sections(input.configurations), formats }
+    }
+
+    /// The same report, with figures of this width in pixels.
+    pub fn wide(mut self, width: f64) -> Self {
+        self.sections.iter_mut().for_each(|section| section.width = width);
+        self
     }
 
     /// Its chapters.

@@ -12,6 +12,9 @@ use std::{cell::OnceCell, collections::BTreeMap};
 /// How many series a figure can tell apart; tables show all.
 pub const SHOWN: usize = 8;
 
+/// How wide figures of a page are, in pixels.
+pub const PAGE: f64 = 1080.0;
+
 /// All that was measured of one quantity: what its series share besides is told by the labels.
 #[derive(Debug)]
 pub struct Section<'a> {
@@ -27,6 +30,8 @@ pub struct Section<'a> {
     pub labels: &'a BTreeMap<String, String>,
     /// One per configuration.
     pub series: Vec<Curve<'a>>,
+    /// How wide its figures are, in pixels: a page's, or those of a column of a paper.
+    pub width: f64,
     pub(super) extremes: OnceCell<Vec<Named>>,
 }
 
@@ -73,7 +78,7 @@ pub fn sections(configurations: &[Configuration]) -> Vec<Section<'_>> {
                 None => {
                     let declared = configuration.measurand.quantity(quantity);
                     let (series, extremes) = (vec![series], OnceCell::new());
-                    sections.push(Section { probe, quantity, declared, unit, labels, series, extremes });
+                    sections.push(Section { probe, quantity, declared, unit, labels, series, width: PAGE, extremes });
                 }
             }
         }

@@ -15,7 +15,7 @@ use super::svg::Drawing;
 use crate::{
     tables::declared::{scaled, statistic_name},
     tree::{
-        Datum, Head, Sheet,
+        Datum, Head, PAGE, Sheet,
         declared::{Entry, Figured, Lookup, about_repeats, heading},
     },
     words,
@@ -90,6 +90,7 @@ fn stem(figure: &Figure, at: usize) -> String {
 
 fn one(lookup: Lookup, figure: &Figure, stem: String) -> DeclaredFigure {
     let panels = panels(lookup, figure);
+    let width = lookup.sections.first().map_or(PAGE, |section| section.width);
     let title = heading("Figure", figure.number.as_deref(), &figure.title);
     let entries: Vec<&Entry> = panels.iter().flat_map(|p| &p.curves).flat_map(|c| &c.along).collect();
     let repeats = about_repeats(&entries, figure.over).filter(|_| counts(figure));
@@ -112,7 +113,7 @@ fn one(lookup: Lookup, figure: &Figure, stem: String) -> DeclaredFigure {
         note: figure.note.clone(),
         table: table(figure, &panels, &title),
         captions: if figure.captions.is_empty() { Vec::new() } else { captions.collect() },
-        drawing: Panels::of(figure, &panels).draw(&title, |svg, frame, panel| match &figure.kind {
+        drawing: Panels::of(figure, &panels, width).draw(&title, |svg, frame, panel| match &figure.kind {
             Kind::Bands(edges) => bands::draw(svg, frame, panel, figure, edges),
             Kind::Histogram => histogram::draw(svg, frame, panel, &panels),
             Kind::Instances => instances::draw(svg, frame, panel, &panels, figure),

@@ -4,7 +4,7 @@ use super::{Drawn, Panel, beside, caption};
 use crate::{
     figures::{
         axis::{AxisScale, value_axis},
-        frame::{Frame, WIDTH},
+        frame::{Frame, is_narrow},
         svg::{Anchor, Drawing, NAME_SIZE, Svg, apart, fit, text_width},
     },
     tables::declared::{alone, printed_alone, times},
@@ -19,6 +19,7 @@ const LINE: f64 = 15.0;
 pub struct Panels<'p, 'r, 'a> {
     figure: &'p Figure,
     panels: &'p [Panel<'r, 'a>],
+    width: f64,
     /// How many stand beside each other.
     across: usize,
     /// How high the plot of each row of panels is: low where nothing was measured.
@@ -28,9 +29,9 @@ pub struct Panels<'p, 'r, 'a> {
 }
 
 impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
-    /// The panels of a figure.
-    pub fn of(figure: &'p Figure, panels: &'p [Panel<'r, 'a>]) -> Self {
-        let across = if panels.len() > 1 { 2 } else { 1 };
+    /// The panels of a figure of this width in pixels.
+    pub fn of(figure: &'p Figure, panels: &'p [Panel<'r, 'a>], width: f64) -> Self {
+        let across = if panels.len() > 1 && !is_narrow(width) { 2 } else { 1 };
         let full = match (&figure.kind, panels.len()) {
             (Kind::Moments, 1) => 300.0,
             (Kind::Moments, _) => 230.0,
@@ -41,16 +42,17 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
             if row.iter().any(|panel| is_drawn(panel, figure)) { full } else { 40.0 }
         };
         let heights = panels.chunks(across).map(height).collect();
-        Self { figure, panels, across, heights, captions: panels.iter().map(|panel| captions(panel, figure)).collect() }
+        let captions = panels.iter().map(|panel| captions(panel, figure)).collect();
+        Self { figure, panels, width, across, heights, captions }
     }
 
     /// The picture; `plot` draws what is in a panel.
     pub fn draw(&self, title: &str, plot: impl Fn(&mut Svg, &Frame, &Panel)) -> Drawing {
-        let mut svg = Svg::new(WIDTH, 0.0);
+        let mut svg = Svg::new(self.width, 0.0);
         let mut top = self.legend(&mut svg);
         let mut said = Vec::new();
         let names: Vec<&str> = self.panels.iter().map(|panel| panel.name.as_str()).collect();
-        let names = apart(&names, NAME_SIZE, WIDTH / self.across as f64 - 92.0);
+        let names = apart(&names, NAME_SIZE, self.width / self.across as f64 - 92.0);
         for ((row, panels), height) in self.panels.chunks(self.across).enumerate().zip(&self.heights) {
             let some = panels.iter().any(|panel| is_drawn(panel, self.figure));
             let below = if some { self.room_below() } else { 8.0 };
@@ -60,7 +62,7 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
             let above = if named { 24.0 } else { 8.0 } + if some { self.room_above() } else { 0.0 };
             let above = above + if silent { 14.0 } else { 0.0 };
             for (k, panel) in panels.iter().enumerate() {
-                let width = WIDTH / self.across as f64;
+                let width = self.width / self.across as f64;
                 let left = width * k as f64 + 74.0;
                 let frame =
                     Frame { left, right: left + width - 74.0 - 18.0, top: top + above, bottom: top + above + height };
@@ -93,7 +95,7 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
             top += above + height + below + LINE * lines as f64 + 12.0;
         }
         svg.height = top + 4.0;
-        svg.finish(None, title, &said.join("; "))
+        svg.finish(None, title, &said.join("; ")).named()
     }
 
     /// Numbers stand upright over narrow bars.
@@ -121,9 +123,9 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
         for (i, curve) in several.iter().flat_map(|first| &first.curves).enumerate() {
             let measured = self.panels.iter().filter_map(|panel| panel.curves.get(i)).any(Drawn::is_measured);
             let name = if measured { curve.name.clone() } else { format!("{} ({NOT_MEASURED})", curve.name) };
-            let name = fit(&name, 12.0, WIDTH - 80.0);
+            let name = fit(&name, 12.0, self.width - 80.0);
             let width = text_width(&name, 12.0) + 52.0;
-            if x + width > WIDTH && x > 10.0 {
+            if x + width > self.width && x > 10.0 {
                 (x, y) = (10.0, y + 20.0);
             }
             svg.open_series(curve.slot);
@@ -134,7 +136,7 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
             x += width;
         }
         if published {
-            if x + text_width(beside::PUBLISHED, 11.0) + 52.0 > WIDTH {
+            if x + text_width(beside::PUBLISHED, 11.0) + 52.0 > self.width {
                 (x, y) = (10.0, y + 20.0);
             }
             beside::legend(svg, (x, y));

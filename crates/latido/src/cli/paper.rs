@@ -1,0 +1,306 @@
+//! `latido figure` and `latido cite`: what a paper takes from a run.
+
+use super::Usage;
+use crate::{
+    durable,
+    host::outcome,
+    output::{tell, write_out},
+    store,
+};
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use latido_report::{
+    judged::{self, JudgedRun},
+    paper::{self, Figures, Markup, Picture, WIDTHS},
+};
+use std::path::{Path, PathBuf};
+
+const FIGURE_NOTES: &str = "\
+The figure is laid out for the width: its text is 6 points high or more on paper. Dashes, markers and patterns tell its
+series apart, so that it may be printed in grey. The caption is the paper's: latido prints one to start from on stderr.
+
+PDF and PNG hold letters of a font of this machine. latido takes the first that it finds of DejaVu Sans, Liberation Sans,
+Arial, Helvetica, Nimbus Sans, Noto Sans and FreeSans, else any other; --font names one. A PDF contains the letters that it
+shows; an SVG only names the font.
+
+Examples:
+  latido figure                                       the figures of the newest run
+  latido figure histogram -o histogram.pdf            one column of a paper, 84 mm wide
+  latido figure percentiles last -o p.svg --width 178mm --title
+  latido figure wakeup.latency-histogram-linear-x last -o talk.png --width 250mm --dpi 200";
+
+/// Write one figure of a run as PDF, SVG or PNG, as wide as a column of a paper
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = FIGURE_NOTES)]
+pub struct FigureArgs {
+    /// Which figure; none lists those of the run
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// A run: an id, an unambiguous prefix, a path, or `last`
+    #[arg(value_name = "RUN", default_value = "last", hide_default_value = true)]
+    pub run: String,
+    /// The file, which ends in .pdf, .svg or .png [default: SVG to stdout]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How wide it is: 84mm, 8.4cm, 3.3in, 239pt
+    #[arg(long, value_name = "LENGTH", default_value = "84mm", value_parser = millimetres)]
+    pub width: f64,
+    /// Write the figure's title above it
+    #[arg(long)]
+    pub title: bool,
+    /// The font of its texts [default: the first that latido finds]
+    #[arg(long, value_name = "NAME")]
+    pub font: Option<String>,
+    /// PNG: dots an inch
+    #[arg(long, value_name = "N", default_value = "300", value_parser = clap::value_parser!(u16).range(36..=1200))]
+    pub dpi: u16,
+    /// Where runs are kept
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+}
+
+/// Write a paragraph on methods of a run, and a BibTeX entry for latido
+#[derive(clap::Args, Clone, Debug)]
+pub struct CiteArgs {
+    /// A run: an id, an unambiguous prefix, a path, or `last`
+    #[arg(value_name = "RUN", default_value = "last", hide_default_value = true)]
+    pub run: String,
+    /// How the paragraph is written
+    #[arg(long, value_name = "FORMAT", value_enum, default_value = "text")]
+    pub format: CiteFormat,
+    /// Where runs are kept
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+}
+
+/// How the paragraph of `latido cite` is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CiteFormat {
+    /// As it is
+    Text,
+    /// For LaTeX: special characters escaped, latido cited by \cite
+    Latex,
+}
+
+/// Carries out `latido cite`.
+///
+/// # Errors
+/// The run is not there or cannot be read.
+pub fn cite(args: &CiteArgs) -> Result<u8> {
+    let root = store::root(args.store.as_deref())?;
+    let all = [outcome::judged(&store::find(&root, &args.run)?)?];
+    let found = outcome::pooled(&all);
+    let [one] = &all;
+    let markup = if args.format == CiteFormat::Latex { Markup::Latex } else { Markup::Plain };
+    write_out(&paper::citation(one, &found, markup))
+}
+
+/// Carries out `latido figure`.
+///
+/// # Errors
+/// The run or the figure is not there, no font is there for it, or the file cannot be written.
+pub fn figure(args: &FigureArgs) -> Result<u8> {
+    let kind = args.output.as_deref().map_or(Ok(Kind::Svg), Kind::of)?;
+    let root = store::root(args.store.as_deref())?;
+    let (dir, name) = wanted(args, &root)?;
+    let all = outcome::together(vec![outcome::judged(&dir)?]);
+    let found = outcome::pooled(&all);
+    let figures = Figures::of(&judged::input(&all, &found), args.width);
+    let Some(name) = name else {
+        if args.output.is_some() {
+            return Err(Usage::new(format!("-o names a file, but no figure is named: {}", names(&figures))).into());
+        }
+        return write_out(&list(&figures, &all));
+    };
+    let picture = figures.named(&name).map_err(Usage::new)?;
+    let bytes = kind.bytes(picture, args)?;
+    let Some(path) = &args.output else { return write_out(&String::from_utf8(bytes)?) };
+    durable::write_named(path, &bytes).with_context(|| format!("cannot write the figure {}", path.display()))?;
+    tell(&format!("caption: {}", picture.caption()));
+    write_out(&format!("{}\n", path.display()))
+}
+
+/// The run, and the figure of it: a single word may be either.
+fn wanted(args: &FigureArgs, root: &Path) -> Result<(PathBuf, Option<String>)> {
+    let Some(name) = &args.name else { return Ok((store::find(root, &args.run)?, None)) };
+    if args.run == "last" {
+        // No figure is called as a run is.
+        if let Ok(dir) = store::find(root, name) {
+            return Ok((dir, None));
+        }
+    }
+    Ok((store::find(root, &args.run)?, Some(name.clone())))
+}
+
+fn names(figures: &Figures) -> String {
+    let names: Vec<String> = figures.list().into_iter().map(|(name, _)| name).collect();
+    if names.is_empty() { "this run has no figures".into() } else { format!("write one of {}", names.join(", ")) }
+}
+
+fn list(figures: &Figures, all: &[JudgedRun]) -> String {
+    let listed = figures.list();
+    let run = all.first().map_or("", |one| one.run.meta.id.as_str());
+    if listed.is_empty() {
+        return format!("The run {run} has no figures: nothing was measured.\n");
+    }
+    let widest = listed.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let lines: String = listed.iter().map(|(name, title)| format!("  {name:widest$}  {title}\n")).collect();
+    format!(
+        "Figures of the run {run}; the last part of a name suffices where one figure has it:\n{lines}\
+         `latido figure NAME {run} -o FILE.pdf` writes one.\n"
+    )
+}
+
+/// A length in millimetres: `84mm`, `8.4cm`, `3.3in`, `239pt`.
+fn millimetres(text: &str) -> Result<f64, String> {
+    // A point is that of TeX, 72.27 to the inch.
+    let units = [("mm", 1.0), ("cm", 10.0), ("in", 25.4), ("pt", 25.4 / 72.27)];
+    let read = units.iter().find_map(|(unit, factor)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * factor));
+    let length = read.ok_or_else(|| "write a number with mm, cm, in or pt behind it, for example 84mm".to_owned())?;
+    let (least, most) = WIDTHS;
+    match (least..=most).contains(&length) {
+        true => Ok(length),
+        false => Err(format!("a figure is {least} mm to {most} mm wide: below that there is no room for its labels")),
+    }
+}
+
+/// The kinds of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Svg,
+    Pdf,
+    Png,
+}
+
+impl Kind {
+    fn of(path: &Path) -> Result<Self, Usage> {
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        match ending.as_deref() {
+            Some("svg") => Ok(Self::Svg),
+            Some("pdf") => Ok(Self::Pdf),
+            Some("png") => Ok(Self::Png),
+            _ => Err(Usage::new(format!(
+                "-o {}: the ending of the file says what latido writes: name one that ends in .pdf, .svg or .png",
+                path.display()
+            ))),
+        }
+    }
+
+    fn bytes(self, picture: Picture, args: &FigureArgs) -> Result<Vec<u8>> {
+        // Programs that show an SVG look for a font by themselves.
+        let named = |font: &Option<String>| font.clone().map_or(FALLBACK.into(), |font| format!("{font}, {FALLBACK}"));
+        match self {
+            Self::Svg => Ok(picture.svg(args.title, &named(&args.font)).into_bytes()),
+            Self::Pdf | Self::Png => converted(self, picture, args),
+        }
+    }
+}
+
+/// The fonts that an SVG names.
+const FALLBACK: &str = "DejaVu Sans, Liberation Sans, Arial, Helvetica, sans-serif";
+
+#[cfg(not(feature = "pictures"))]
+fn converted(_: Kind, _: Picture, _: &FigureArgs) -> Result<Vec<u8>> {
+    anyhow::bail!(
+        "this latido writes figures as SVG alone: it was built without the feature `pictures`. Name a file that ends in .svg, \
+         or build latido with `cargo build --release`"
+    )
+}
+
+#[cfg(feature = "pictures")]
+fn converted(kind: Kind, picture: Picture, args: &FigureArgs) -> Result<Vec<u8>> {
+    convert::converted(kind, picture, args)
+}
+
+/// From SVG to PDF and PNG, with the fonts of this machine.
+#[cfg(feature = "pictures")]
+mod convert {
+    use super::{FigureArgs, Kind, Picture};
+    use anyhow::{Context, Result, anyhow, bail};
+    use resvg::{tiny_skia, usvg};
+    use std::sync::Arc;
+
+    /// Fonts without serifs that are as wide as latido reckons them or narrower.
+    const FONTS: [&str; 7] =
+        ["DejaVu Sans", "Liberation Sans", "Arial", "Helvetica", "Nimbus Sans", "Noto Sans", "FreeSans"];
+
+    /// Pixels of CSS to the inch: an SVG's millimetres are so many.
+    const CSS_DPI: f32 = 96.0;
+
+    pub fn converted(kind: Kind, picture: Picture, args: &FigureArgs) -> Result<Vec<u8>> {
+        let mut fonts = usvg::fontdb::Database::new();
+        fonts.load_system_fonts();
+        let font = font(&fonts, args.font.as_deref())?;
+        fonts.set_sans_serif_family(&font);
+        let svg = picture.svg(args.title, &font);
+        let options =
+            usvg::Options { dpi: CSS_DPI, font_family: font, fontdb: Arc::new(fonts), ..usvg::Options::default() };
+        let tree = usvg::Tree::from_str(&svg, &options).context("latido cannot read the figure that it drew as SVG")?;
+        match kind {
+            Kind::Png => png(&tree, args.dpi),
+            _ => {
+                let page = svg2pdf::PageOptions { dpi: CSS_DPI };
+                let made = svg2pdf::to_pdf(&tree, svg2pdf::ConversionOptions::default(), page);
+                made.map_err(|error| anyhow!("latido cannot make PDF of the figure: {error}; write .svg instead"))
+            }
+        }
+    }
+
+    /// The name of a font that this machine has.
+    fn font(fonts: &usvg::fontdb::Database, asked: Option<&str>) -> Result<String> {
+        let family = |face: &usvg::fontdb::FaceInfo| face.families.first().map(|(name, _)| name.clone());
+        let has = |name: &str| {
+            let own = |face: &&usvg::fontdb::FaceInfo| face.families.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+            fonts.faces().find(own).and_then(family)
+        };
+        if let Some(name) = asked {
+            return has(name).with_context(|| {
+                format!("--font {name}: this machine has no font of that name (`fc-list : family` lists those that it has)")
+            });
+        }
+        match FONTS.iter().find_map(|name| has(name)).or_else(|| fonts.faces().find_map(family)) {
+            Some(name) => Ok(name),
+            None => bail!(
+                "this machine has no fonts, and PDF and PNG need one: install one (`apt install fonts-dejavu-core`), or write \
+                 the figure as .svg, which needs none"
+            ),
+        }
+    }
+
+    fn png(tree: &usvg::Tree, dpi: u16) -> Result<Vec<u8>> {
+        let scale = f32::from(dpi) / CSS_DPI;
+        let size = tree.size().to_int_size().scale_by(scale).context("the picture has no size")?;
+        let mut pixels = tiny_skia::Pixmap::new(size.width(), size.height())
+            .with_context(|| format!("a picture of {} by {} pixels is too large: lower --dpi", size.width(), size.height()))?;
+        resvg::render(tree, tiny_skia::Transform::from_scale(scale, scale), &mut pixels.as_mut());
+        Ok(with_size(&pixels.encode_png().context("latido cannot make PNG of the figure")?, dpi))
+    }
+
+    /// With a chunk that says how large a pixel is (PNG, third edition, 11.3.4.3), behind that of the header.
+    fn with_size(png: &[u8], dpi: u16) -> Vec<u8> {
+        // Signature, and length, name, content and checksum of the header.
+        const HEADER: usize = 8 + 4 + 4 + 13 + 4;
+        let metre = ((f64::from(dpi) / 0.0254).round() as u32).to_be_bytes();
+        let content = [b"pHYs".as_slice(), &metre, &metre, &[1]].concat();
+        let mut sum = flate2::Crc::new();
+        sum.update(&content);
+        let (header, rest) = png.split_at(HEADER.min(png.len()));
+        [header, &9_u32.to_be_bytes(), &content, &sum.sum().to_be_bytes(), rest].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_has_a_unit() {
+        assert_eq!(millimetres("84mm"), Ok(84.0));
+        assert_eq!(millimetres("8.4cm"), Ok(84.0));
+        assert!((millimetres("3.5in").unwrap() - 88.9).abs() < 1e-9);
+        assert!((millimetres("239pt").unwrap() - 84.0).abs() < 0.01);
+        for (wrong, why) in [("84", "mm, cm, in or pt"), ("wide", "for example 84mm"), ("1mm", "50 mm to 420 mm"), ("NaNmm", "50 mm")] {
+            assert!(millimetres(wrong).unwrap_err().contains(why), "{wrong}");
+        }
+    }
+}

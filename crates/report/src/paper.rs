@@ -1,0 +1,265 @@
+//! What a paper takes from a run: one figure as wide as its column, and a paragraph on methods with the entry for a bibliography.
+
+use crate::{
+    figures::{Dress, dressed, svg::Drawing},
+    formats::{
+        FORMATS,
+        files::{self, Pictured},
+        latex,
+    },
+    input::ReportInput,
+    judged::JudgedRun,
+    tree::Report,
+    words::{self, many},
+};
+use latido_judge::{configuration::Configurations, finding::Grade, judgement::Judgement};
+use latido_model::{
+    cell::{Cell, Level},
+    machine::Machine,
+    written,
+};
+
+/// Millimetres of paper for a pixel of a drawing: the smallest text, 10 pixels, is 6.2 points high, that of axes 6.8.
+const SCALE: f64 = 0.62 * 25.4 / 72.0;
+
+/// The narrowest and the widest figure, in millimetres: the narrowest has room for an axis, the widest is a page of A3.
+pub const WIDTHS: (f64, f64) = (50.0, 420.0);
+
+/// The figures of a run as a column of this width has them.
+#[derive(Debug)]
+pub struct Figures {
+    all: Vec<(String, Pictured)>,
+}
+
+/// One picture of a figure.
+#[derive(Clone, Copy, Debug)]
+pub struct Picture<'f> {
+    figure: &'f Pictured,
+    drawing: &'f Drawing,
+}
+
+impl Figures {
+    /// Those of a report, drawn for so many millimetres.
+    pub fn of(input: &ReportInput, millimetres: f64) -> Self {
+        let report = Report::new(input, FORMATS).wide(millimetres / SCALE);
+        let mut all: Vec<(String, Pictured)> = Vec::new();
+        for figure in files::pictured(&report) {
+            let free = |name: &String| all.iter().all(|(taken, _)| taken != name);
+            let numbered = (2..).map(|number| format!("{}-{number}", figure.stem));
+            let name = std::iter::once(figure.stem.clone()).chain(numbered).find(free);
+            all.extend(name.map(|name| (name, figure)));
+        }
+        Self { all }
+    }
+
+    /// The name and the title of each picture.
+    pub fn list(&self) -> Vec<(String, &str)> {
+        self.each().map(|(name, picture)| (name, picture.drawing.title.as_str())).collect()
+    }
+
+    fn each(&self) -> impl Iterator<Item = (String, Picture<'_>)> {
+        self.all.iter().flat_map(|(name, figure)| {
+            let of = move |drawing| (format!("{name}{}", files::form(drawing)), Picture { figure, drawing });
+            figure.drawings.iter().map(of)
+        })
+    }
+
+    /// The picture of this name: its whole name, or as much of it as one figure has alone, then its first form.
+    ///
+    /// # Errors
+    /// No figure has it, or several do: which there are.
+    pub fn named(&self, name: &str) -> Result<Picture<'_>, String> {
+        if let Some((_, picture)) = self.each().find(|(own, _)| own == name) {
+            return Ok(picture);
+        }
+        let fits = |(own, figure): &&(String, Pictured)| own == name || figure.short == name;
+        let found: Vec<&(String, Pictured)> = self.all.iter().filter(fits).collect();
+        let names = |all: Vec<String>| all.join(", ");
+        match found.as_slice() {
+            [(_, figure)] => {
+                let drawing = figure.drawings.first();
+                drawing.map(|drawing| Picture { figure, drawing }).ok_or_else(|| format!("{name}: this figure is empty"))
+            }
+            [] if self.all.is_empty() => Err(format!("{name}: this run has no figures, as nothing was measured")),
+            [] => Err(format!(
+                "{name}: this run has no figure of that name; it has {}",
+                names(self.each().map(|(own, _)| own).collect())
+            )),
+            several => Err(format!(
+                "{name}: this run has {} figures of that name; write one of {}",
+                several.len(),
+                names(several.iter().map(|(own, _)| own.clone()).collect())
+            )),
+        }
+    }
+}
+
+impl Picture<'_> {
+    /// The picture as SVG, as wide as it was asked for, with texts in this font.
+    pub fn svg(&self, title: bool, font: &str) -> String {
+        let names: Vec<&str> = self.figure.names.iter().map(String::as_str).collect();
+        let legend = !self.drawing.named && names.len() > 1;
+        dressed(&names, self.drawing, Dress { title, legend, millimetres: Some(SCALE), font })
+    }
+
+    /// What a caption may say: what it shows, and how to read it.
+    pub fn caption(&self) -> String {
+        format!("{}. {}", self.drawing.title, self.figure.caption)
+    }
+}
+
+/// How a citation is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Markup {
+    /// As it is.
+    Plain,
+    /// For LaTeX to set.
+    Latex,
+}
+
+/// The paragraph on methods of a run, and an entry of BibTeX for latido.
+pub fn citation(one: &JudgedRun, found: &Configurations, markup: Markup) -> String {
+    let text = methods(one, found);
+    let text = match markup {
+        Markup::Plain => text,
+        // The first mention of the program is where it is cited.
+        Markup::Latex => latex::escape(&text).replacen("latido ", "latido~\\cite{latido} ", 1),
+    };
+    format!("{text}\n\n{}", bibtex(&one.run.meta.latido, &one.run.meta.started))
+}
+
+/// The entry: a version is what a reader needs; the year is that of the measurement.
+fn bibtex(version: &str, started: &str) -> String {
+    let year = started.get(..4).filter(|year| year.bytes().all(|byte| byte.is_ascii_digit())).unwrap_or_default();
+    format!(
+        "@misc{{latido,\n  author = {{{{the latido authors}}}},\n  title = {{latido: a laboratory for real-time Linux}},\n  \
+         howpublished = {{Computer program}},\n  note = {{Version {version}}},\n  year = {{{year}}}\n}}\n"
+    )
+}
+
+fn methods(one: &JudgedRun, found: &Configurations) -> String {
+    let meta = &one.run.meta;
+    let all = &found.all;
+    let cells = || all.iter().map(|configuration| &configuration.cell);
+    let mut said = vec![format!("We measured with latido {} (run {}, begun {}).", meta.latido, meta.id, meta.started)];
+    said.extend(apart(all.iter().map(|one| machine(&one.machine))));
+    let commands: Vec<String> = one.commands.iter().map(|words| written::shell(words)).collect();
+    said.push(format!("The command was: {}.", commands.join("; ")));
+    said.push(format!("The seed was {}.", one.run.plan.seed));
+    said.push(format!("The measuring threads: {}.", apart(cells().map(threads)).join("; ")));
+    let counts: Vec<usize> = all.iter().map(|one| one.repeats.len()).collect();
+    said.push(match (counts.iter().min(), counts.iter().max()) {
+        (Some(least), Some(most)) if least == most => {
+            format!("Each of {} was measured {}.", many(all.len() as u64, "condition"), times(*most))
+        }
+        (Some(least), Some(most)) => {
+            format!("Each of {} was measured {least} to {most} times.", many(all.len() as u64, "condition"))
+        }
+        _ => "Nothing was measured.".into(),
+    });
+    said.push(format!("Load: {}.", apart(cells().map(|cell| level(&cell.load, cell.load.shown_load()))).join("; ")));
+    let achieved = words::pooled(all.iter().flat_map(|one| one.loads()));
+    if !achieved.is_empty() {
+        said.push(format!("The loads did: {achieved}."));
+    }
+    said.push(format!("Settings that latido changed: {}.", apart(cells().map(|cell| level(&cell.tuning, &cell.tuning.id))).join("; ")));
+    said.push(trust(&one.judgement));
+    said.join(" ")
+}
+
+/// Each text once, in the order of first appearance.
+fn apart(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut known: Vec<String> = Vec::new();
+    for one in all {
+        if !known.contains(&one) {
+            known.push(one);
+        }
+    }
+    known
+}
+
+fn times(count: usize) -> String {
+    if count == 1 { "once".into() } else { format!("{count} times") }
+}
+
+/// `The machine was vm: ..., Linux 6.12 with the preemption model full.`
+fn machine(machine: &Machine) -> String {
+    let name = if machine.hostname.is_empty() { "without a known name" } else { &machine.hostname };
+    let online = machine.cpu.online.as_ref().map(|set| many(set.len() as u64, "CPU"));
+    let memory = machine.memory.total_kib.map(|kib| format!("{} GiB of memory", words::plain(kib as f64 / 1_048_576.0)));
+    let model = machine.cpu.model.clone().unwrap_or_else(|| "an unknown CPU".into());
+    let parts = [machine.board.clone(), Some(model), online, machine.architecture.clone(), memory, machine.distribution.clone()];
+    let hardware = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let kernel = if machine.kernel.is_empty() { "an unknown release" } else { &machine.kernel };
+    let preemption = machine.preemption.as_ref().map_or("unknown".into(), |preemption| preemption.model.to_string());
+    let below = machine.hypervisor.as_ref().map(|layer| format!(", under the hypervisor {layer}"));
+    let emulated = machine.emulated.as_ref().map(|_| "; a processor in emulation ran it, whose times are no times of a machine");
+    format!(
+        "The machine was {name} ({hardware}{}), with Linux {kernel} and the preemption model {preemption}{}.",
+        below.unwrap_or_default(),
+        emulated.unwrap_or_default()
+    )
+}
+
+/// `wakeup (period=1ms), fifo 80, CPUs 0-1, 5 s after 1 s of warm-up`.
+fn threads(cell: &Cell) -> String {
+    let conditions = &cell.conditions;
+    let cpus = conditions.cpus.as_ref().map(|set| format!(", on CPUs {set}")).unwrap_or_default();
+    let limit = conditions.limit.map(|limit| format!(", with a limit of {limit}")).unwrap_or_default();
+    format!(
+        "probe {}, scheduling {}{cpus}, for {} after a warm-up of {}{limit}",
+        written::short(&cell.probe),
+        cell.scheduling,
+        conditions.duration,
+        conditions.warmup
+    )
+}
+
+/// A level by its items, and by its name where it has none.
+fn level(level: &Level, name: &str) -> String {
+    let items: Vec<String> = level.items.iter().map(written::short).collect();
+    if items.is_empty() { name.to_owned() } else { items.join(" with ") }
+}
+
+/// What the trust checks found: the alarms and the notes in full, the rest by number and name.
+fn trust(judgement: &Judgement) -> String {
+    let findings = || judgement.cells.iter().flat_map(|cell| &cell.findings);
+    let worst = |check: &str| findings().filter(|one| one.check == check).map(|one| one.grade).max_by_key(|grade| weight(*grade));
+    let checks = apart(findings().map(|one| one.check.clone()));
+    let of = |grade: Grade| checks.iter().filter(|check| worst(check) == Some(grade)).cloned().collect::<Vec<String>>();
+    let sentences = |grade: Grade| {
+        let of = |check: &String| findings().find(|one| one.check == *check && one.grade == grade).map(|one| one.sentence());
+        checks.iter().filter(|check| worst(check) == Some(grade)).filter_map(of).collect::<Vec<_>>().join("; ")
+    };
+    if checks.is_empty() {
+        return "latido made no trust checks of it.".into();
+    }
+    let mut said = vec![format!("Of latido's {}, {} found nothing", many(checks.len() as u64, "trust check"), of(Grade::Ok).len())];
+    let parts = [
+        (Grade::Note, "noted"),
+        (Grade::Contaminated, "found the deciding samples contaminated"),
+        (Grade::Invalid, "found that the measurement is not what was asked for"),
+    ];
+    for (grade, what) in parts {
+        let number = of(grade).len();
+        if number > 0 {
+            said.push(format!("{number} {what} ({})", sentences(grade)));
+        }
+    }
+    let unknown = of(Grade::Unknown);
+    if !unknown.is_empty() {
+        said.push(format!("{} could not be made here ({})", unknown.len(), unknown.join(", ")));
+    }
+    said.join(", ") + "."
+}
+
+/// How much a grade weighs.
+fn weight(grade: Grade) -> u8 {
+    match grade {
+        Grade::Ok => 1,
+        Grade::Unknown => 0,
+        Grade::Note => 2,
+        Grade::Contaminated => 3,
+        Grade::Invalid => 4,
+    }
+}
