@@ -1,7 +1,7 @@
 //! What a paper takes from a run: one figure as wide as its column, and a paragraph on methods with the entry for a bibliography.
 
 use crate::{
-    figures::{Dress, dressed, svg::Drawing},
+    figures::{Dress, dressed, frame::NARROW, svg::Drawing},
     formats::{
         FORMATS,
         files::{self, Pictured},
@@ -16,6 +16,7 @@ use latido_judge::{configuration::Configurations, finding::Grade, judgement::Jud
 use latido_model::{
     cell::{Cell, Level},
     machine::Machine,
+    units::Ns,
     written,
 };
 
@@ -23,7 +24,10 @@ use latido_model::{
 const SCALE: f64 = 0.62 * 25.4 / 72.0;
 
 /// The narrowest and the widest figure, in millimetres: the narrowest has room for an axis, the widest is a page of A3.
-pub const WIDTHS: (f64, f64) = (50.0, 420.0);
+pub const WIDTHS: (f64, f64) = (60.0, 420.0);
+
+/// From this width in millimetres on, panels stand two abreast and names beside what they name.
+pub const ABREAST: f64 = NARROW * SCALE;
 
 /// The figures of a run as a column of this width has them.
 #[derive(Debug)]
@@ -78,7 +82,9 @@ impl Figures {
         match found.as_slice() {
             [(_, figure)] => {
                 let drawing = figure.drawings.first();
-                drawing.map(|drawing| Picture { figure, drawing }).ok_or_else(|| format!("{name}: this figure is empty"))
+                drawing
+                    .map(|drawing| Picture { figure, drawing })
+                    .ok_or_else(|| format!("{name}: this figure is empty"))
             }
             [] if self.all.is_empty() => Err(format!("{name}: this run has no figures, as nothing was measured")),
             [] => Err(format!(
@@ -100,6 +106,11 @@ impl Picture<'_> {
         let names: Vec<&str> = self.figure.names.iter().map(String::as_str).collect();
         let legend = !self.drawing.named && names.len() > 1;
         dressed(&names, self.drawing, Dress { title, legend, millimetres: Some(SCALE), font })
+    }
+
+    /// How high it is without title and legend, in millimetres.
+    pub fn height(&self) -> f64 {
+        self.drawing.height * SCALE
     }
 
     /// What a caption may say: what it shows, and how to read it.
@@ -141,30 +152,56 @@ fn methods(one: &JudgedRun, found: &Configurations) -> String {
     let meta = &one.run.meta;
     let all = &found.all;
     let cells = || all.iter().map(|configuration| &configuration.cell);
-    let mut said = vec![format!("We measured with latido {} (run {}, begun {}).", meta.latido, meta.id, meta.started)];
+    let mut said =
+        vec![format!("We measured with latido {} (run {}, begun {}).", meta.latido, meta.id, second(&meta.started))];
     said.extend(apart(all.iter().map(|one| machine(&one.machine))));
-    let commands: Vec<String> = one.commands.iter().map(|words| written::shell(words)).collect();
+    let commands: Vec<String> = one.commands.iter().map(|words| command(words)).collect();
     said.push(format!("The command was: {}.", commands.join("; ")));
     said.push(format!("The seed was {}.", one.run.plan.seed));
     said.push(format!("The measuring threads: {}.", apart(cells().map(threads)).join("; ")));
-    let counts: Vec<usize> = all.iter().map(|one| one.repeats.len()).collect();
-    said.push(match (counts.iter().min(), counts.iter().max()) {
-        (Some(least), Some(most)) if least == most => {
-            format!("Each of {} was measured {}.", many(all.len() as u64, "condition"), times(*most))
-        }
-        (Some(least), Some(most)) => {
-            format!("Each of {} was measured {least} to {most} times.", many(all.len() as u64, "condition"))
-        }
-        _ => "Nothing was measured.".into(),
-    });
+    said.push(repeated(found));
     said.push(format!("Load: {}.", apart(cells().map(|cell| level(&cell.load, cell.load.shown_load()))).join("; ")));
-    let achieved = words::pooled(all.iter().flat_map(|one| one.loads()));
-    if !achieved.is_empty() {
-        said.push(format!("The loads did: {achieved}."));
+    let loads = || all.iter().flat_map(|one| one.loads());
+    if loads().any(|load| !load.argv.is_empty()) {
+        said.push(format!("The loads did: {}.", words::pooled(loads())));
     }
-    said.push(format!("Settings that latido changed: {}.", apart(cells().map(|cell| level(&cell.tuning, &cell.tuning.id))).join("; ")));
+    said.push(format!(
+        "Settings that latido changed: {}.",
+        apart(cells().map(|cell| level(&cell.tuning, &cell.tuning.id))).join("; ")
+    ));
     said.push(trust(&one.judgement));
     said.join(" ")
+}
+
+/// How often each condition was measured.
+fn repeated(found: &Configurations) -> String {
+    let counts: Vec<usize> = found.all.iter().map(|one| one.repeats.len()).collect();
+    let (Some(least), Some(most)) = (counts.iter().min(), counts.iter().max()) else {
+        return "latido measured nothing.".into();
+    };
+    let what =
+        if counts.len() == 1 { "the one condition".into() } else { format!("each of {} conditions", counts.len()) };
+    match least == most {
+        true => format!("latido measured {what} {}.", if *most == 1 { "once".into() } else { format!("{most} times") }),
+        false => format!("latido measured {what} {least} to {most} times."),
+    }
+}
+
+/// A command as a reader types it: the program without the place where it lay.
+fn command(words: &[String]) -> String {
+    let mut words = words.to_vec();
+    if let Some(program) = words.first_mut() {
+        *program = program.rsplit('/').next().unwrap_or_default().to_owned();
+    }
+    written::shell(&words)
+}
+
+/// A moment without its fraction of a second.
+fn second(moment: &str) -> String {
+    match moment.split_once('.') {
+        Some((whole, _)) => format!("{whole}Z"),
+        None => moment.to_owned(),
+    }
 }
 
 /// Each text once, in the order of first appearance.
@@ -178,22 +215,27 @@ fn apart(all: impl Iterator<Item = String>) -> Vec<String> {
     known
 }
 
-fn times(count: usize) -> String {
-    if count == 1 { "once".into() } else { format!("{count} times") }
-}
-
 /// `The machine was vm: ..., Linux 6.12 with the preemption model full.`
 fn machine(machine: &Machine) -> String {
     let name = if machine.hostname.is_empty() { "without a known name" } else { &machine.hostname };
     let online = machine.cpu.online.as_ref().map(|set| many(set.len() as u64, "CPU"));
-    let memory = machine.memory.total_kib.map(|kib| format!("{} GiB of memory", words::plain(kib as f64 / 1_048_576.0)));
+    let memory =
+        machine.memory.total_kib.map(|kib| format!("{} GiB of memory", words::plain(kib as f64 / 1_048_576.0)));
     let model = machine.cpu.model.clone().unwrap_or_else(|| "an unknown CPU".into());
-    let parts = [machine.board.clone(), Some(model), online, machine.architecture.clone(), memory, machine.distribution.clone()];
+    let parts = [
+        machine.board.clone(),
+        Some(model),
+        online,
+        machine.architecture.clone(),
+        memory,
+        machine.distribution.clone(),
+    ];
     let hardware = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let kernel = if machine.kernel.is_empty() { "an unknown release" } else { &machine.kernel };
     let preemption = machine.preemption.as_ref().map_or("unknown".into(), |preemption| preemption.model.to_string());
     let below = machine.hypervisor.as_ref().map(|layer| format!(", under the hypervisor {layer}"));
-    let emulated = machine.emulated.as_ref().map(|_| "; a processor in emulation ran it, whose times are no times of a machine");
+    let emulated =
+        machine.emulated.as_ref().map(|_| "; a processor in emulation ran it, whose times are no times of a machine");
     format!(
         "The machine was {name} ({hardware}{}), with Linux {kernel} and the preemption model {preemption}{}.",
         below.unwrap_or_default(),
@@ -204,14 +246,19 @@ fn machine(machine: &Machine) -> String {
 /// `wakeup (period=1ms), fifo 80, CPUs 0-1, 5 s after 1 s of warm-up`.
 fn threads(cell: &Cell) -> String {
     let conditions = &cell.conditions;
-    let cpus = conditions.cpus.as_ref().map(|set| format!(", on CPUs {set}")).unwrap_or_default();
-    let limit = conditions.limit.map(|limit| format!(", with a limit of {limit}")).unwrap_or_default();
+    let cpus = conditions
+        .cpus
+        .as_ref()
+        .map(|set| format!(", on {} {set}", if set.len() == 1 { "CPU" } else { "CPUs" }))
+        .unwrap_or_default();
+    let time = |ns: Ns| words::round_value(ns.0 as f64, "ns");
+    let limit = conditions.limit.map(|limit| format!(", with a limit of {}", time(limit))).unwrap_or_default();
     format!(
         "probe {}, scheduling {}{cpus}, for {} after a warm-up of {}{limit}",
         written::short(&cell.probe),
         cell.scheduling,
-        conditions.duration,
-        conditions.warmup
+        time(conditions.duration),
+        time(conditions.warmup)
     )
 }
 
@@ -224,17 +271,24 @@ fn level(level: &Level, name: &str) -> String {
 /// What the trust checks found: the alarms and the notes in full, the rest by number and name.
 fn trust(judgement: &Judgement) -> String {
     let findings = || judgement.cells.iter().flat_map(|cell| &cell.findings);
-    let worst = |check: &str| findings().filter(|one| one.check == check).map(|one| one.grade).max_by_key(|grade| weight(*grade));
+    let worst = |check: &str| {
+        findings().filter(|one| one.check == check).map(|one| one.grade).max_by_key(|grade| weight(*grade))
+    };
     let checks = apart(findings().map(|one| one.check.clone()));
     let of = |grade: Grade| checks.iter().filter(|check| worst(check) == Some(grade)).cloned().collect::<Vec<String>>();
     let sentences = |grade: Grade| {
-        let of = |check: &String| findings().find(|one| one.check == *check && one.grade == grade).map(|one| one.sentence());
+        let of =
+            |check: &String| findings().find(|one| one.check == *check && one.grade == grade).map(|one| one.sentence());
         checks.iter().filter(|check| worst(check) == Some(grade)).filter_map(of).collect::<Vec<_>>().join("; ")
     };
     if checks.is_empty() {
         return "latido made no trust checks of it.".into();
     }
-    let mut said = vec![format!("Of latido's {}, {} found nothing", many(checks.len() as u64, "trust check"), of(Grade::Ok).len())];
+    let mut said = vec![format!(
+        "Of latido's {}, {} found nothing",
+        many(checks.len() as u64, "trust check"),
+        of(Grade::Ok).len()
+    )];
     let parts = [
         (Grade::Note, "noted"),
         (Grade::Contaminated, "found the deciding samples contaminated"),
@@ -248,7 +302,7 @@ fn trust(judgement: &Judgement) -> String {
     }
     let unknown = of(Grade::Unknown);
     if !unknown.is_empty() {
-        said.push(format!("{} could not be made here ({})", unknown.len(), unknown.join(", ")));
+        said.push(format!("{} found no way to measure here ({})", unknown.len(), unknown.join(", ")));
     }
     said.join(", ") + "."
 }
@@ -261,5 +315,152 @@ fn weight(grade: Grade) -> u8 {
         Grade::Note => 2,
         Grade::Contaminated => 3,
         Grade::Invalid => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        figures::{style, svg::text_width},
+        formats,
+        sample::{self, SampleRun, calls},
+    };
+    use latido_judge::configuration::Configuration;
+
+    /// How large the texts of a class are, in pixels.
+    fn sizes() -> Vec<(String, f64)> {
+        let rules = style::paper_rules();
+        let of = |rule: &str| {
+            let (class, size) = (rule.split_once('{')?.0, rule.split_once("font-size:")?.1.split_once("px")?.0);
+            Some((class.trim_start_matches('.').to_owned(), size.parse().ok()?))
+        };
+        rules.replace('}', "\n").lines().filter_map(of).collect()
+    }
+
+    /// Begin and end of each text that lies across, with the text.
+    fn texts(svg: &str) -> Vec<(f64, f64, String)> {
+        let sizes = sizes();
+        let one = |text: &str| {
+            let (tag, rest) = text.split_once('>')?;
+            let value = |name: &str| tag.split_once(&format!("{name}=\""))?.1.split('"').next();
+            let words = rest.split('<').next()?.replace("&gt;", ">").replace("&lt;", "<");
+            let size = sizes.iter().find(|(class, _)| Some(class.as_str()) == value("class"))?.1;
+            let (x, width) = (value(" x")?.parse::<f64>().ok()?, text_width(&words, size));
+            let from = match value("text-anchor") {
+                Some("middle") => x - width / 2.0,
+                Some("end") => x - width,
+                _ => x,
+            };
+            (!tag.contains("rotate")).then_some((from, from + width, words))
+        };
+        svg.split("<text ").skip(1).filter_map(|text| one(&format!(" {text}"))).collect()
+    }
+
+    fn each(all: &[Configuration], millimetres: f64, see: impl Fn(&str, &str)) -> usize {
+        let judged = SampleRun::of(all);
+        let figures = Figures::of(&judged.input(all), millimetres);
+        for (name, picture) in figures.each() {
+            see(&name, &picture.svg(false, "DejaVu Sans"));
+        }
+        figures.list().len()
+    }
+
+    /// On paper no text is lower than 6 points, and every text lies within the figure, however narrow that is.
+    #[test]
+    fn texts_are_readable_and_inside_at_the_width_of_a_column() {
+        assert!(
+            sizes().len() > 5 && sizes().iter().all(|(_, size)| size * SCALE / 25.4 * 72.0 >= 6.0),
+            "{:?}",
+            sizes()
+        );
+        let runs = [
+            sample::configurations(1),
+            sample::configurations(5),
+            calls::mutex(&["idle", "busy"]),
+            calls::pendulum(),
+            calls::compute(&[2, 64], 200),
+        ];
+        for all in &runs {
+            for millimetres in [60.0, 84.0, 140.0, 178.0] {
+                let seen = each(all, millimetres, |name, svg| {
+                    assert!(svg.contains(&format!("width=\"{millimetres:.2}mm\"")), "{name}: {svg:.200}");
+                    let right = millimetres / SCALE + 3.0;
+                    assert!(!texts(svg).is_empty(), "{name}");
+                    for (from, to, text) in texts(svg) {
+                        assert!(from > -3.0 && to < right, "{name}, {millimetres} mm: `{text}` from {from} to {to}");
+                    }
+                });
+                assert!(seen > 0);
+            }
+        }
+    }
+
+    /// A legend names the curves of a narrow figure, and each has a dash, a marker or a pattern of its own.
+    #[test]
+    fn curves_are_told_apart_without_colour() {
+        let all = sample::configurations(3);
+        each(&all, 84.0, |name, svg| {
+            if name.ends_with("percentiles") {
+                assert_eq!(svg.matches("class=\"name\"").count(), 3, "{name}");
+            }
+            for (slot, rule) in [(1, "stroke-dasharray:8 3"), (2, "stroke-dasharray:3 1.6")] {
+                assert!(svg.contains(&format!(".s{slot}{{")) && svg.contains(rule), "{name}");
+                assert!(svg.contains(&format!(".s{slot} .bar")) && svg.contains(&format!("id=\"h{slot}\"")), "{name}");
+            }
+            assert!(!svg.contains(".s0 .bar") && !svg.contains("var("), "{name}");
+        });
+    }
+
+    #[test]
+    fn a_figure_is_found_by_the_part_of_its_name_that_it_has_alone() {
+        let all = sample::configurations(2);
+        let judged = SampleRun::of(&all);
+        let figures = Figures::of(&judged.input(&all), 84.0);
+        let title = |name: &str| figures.named(name).map(|picture| picture.drawing.variant.clone());
+        assert_eq!(title("histogram"), Ok(Some("log x".into())));
+        assert_eq!(title("wakeup.latency-histogram-linear-x"), Ok(Some("linear x".into())));
+        let error = title("nothing").unwrap_err();
+        assert!(error.contains("no figure of that name; it has ") && error.contains("wakeup.latency-bands"), "{error}");
+        let calls = calls::mutex(&["idle"]);
+        let judged = SampleRun::of(&calls);
+        let several = Figures::of(&judged.input(&calls), 84.0).named("histogram").map(|_| ()).unwrap_err();
+        assert!(several.contains("figures of that name; write one of mutex.lock"), "{several}");
+    }
+
+    /// A table that is asked for has its unit, its caption and its label; what is not asked for is left out.
+    #[test]
+    fn tables_are_had_one_by_one() {
+        let all = sample::configurations(2);
+        let judged = SampleRun::of(&all);
+        let input = judged.input(&all);
+        let table = |format: &str, name: &str, float| formats::single_tables(format, &input, &[name.to_owned()], float);
+        let float = table("latex", "wakeup.latency-quantiles", true).unwrap();
+        for words in [
+            "\\begin{table}",
+            "\\caption{Wake-up latency, quantiles",
+            "\\label{tab:wakeup.latency-quantiles}",
+            "(\\textmu{}s)",
+            "n too small: the number of samples",
+        ] {
+            assert!(float.contains(words), "{words}: {float}");
+        }
+        assert!(!float.contains("once a day"), "{float}");
+        assert!(!table("latex", "summary", false).unwrap().contains("\\begin{table}"));
+        assert!(table("csv", "summary", false).unwrap().starts_with("configuration,"));
+        let wrong = table("latex", "sumary", false).unwrap_err().to_string();
+        assert!(wrong.contains("it has wakeup.latency-summary, wakeup.latency-quantiles"), "{wrong}");
+        assert!(table("html", "summary", false).unwrap_err().to_string().contains("latex, markdown, csv"));
+        assert!(table("csv", "summary", true).unwrap_err().to_string().contains("--format latex"));
+    }
+
+    #[test]
+    fn moments_and_commands_are_as_a_reader_wants_them() {
+        assert_eq!(second("2026-11-28T13:57:26.572231123Z"), "2026-11-28T13:57:26Z");
+        assert_eq!(command(&["./target/debug/latido".into(), "run".into(), "a b".into()]), "latido run 'a b'");
+        let entry = bibtex("0.1.0", "2026-11-28T13:57:26Z");
+        assert!(
+            entry.starts_with("@misc{latido,\n  author = {{the latido authors}}") && entry.contains("year = {2026}")
+        );
     }
 }

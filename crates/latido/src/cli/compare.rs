@@ -126,7 +126,13 @@ pub fn run(args: &Args) -> Result<u8> {
     let arms = arms(table).map_err(|at| source.wrong(&at))?;
     let found = compare::of(&arms, question, values::kind(args.common.unit))?;
     match (&args.format, args.common.json) {
-        (Some(format), _) => write_out(&table_of(&report::numbers::compare::sheet(&found, &source.name), format, args.float)?)?,
+        (Some(format), _) => {
+            let sheet = |data| match data {
+                true => report::numbers::compare::data(&found, &source.name),
+                false => report::numbers::compare::sheet(&found, &source.name),
+            };
+            write_out(&table_of(&sheet(format == "csv"), format, args.float)?)?
+        }
         (None, true) => write_out(&document(&found)?)?,
         (None, false) => write_out(&report::numbers::compare::text(&found, &source.name, outcome::style()))?,
     };
@@ -150,7 +156,8 @@ fn runs(args: &Args) -> Result<u8> {
         Some(format) => {
             let found = of_runs::of(&arms, &asked).map_err(|why| anyhow!(why))?;
             args.alike.write(|| report::compare::figures(&found))?;
-            write_out(&table_of(&report::compare::sheet(&found), format, args.float)?)?;
+            let sheet = if format == "csv" { report::compare::data(&found) } else { report::compare::sheet(&found) };
+            write_out(&table_of(&sheet, format, args.float)?)?;
             Ok(status(found.outcome))
         }
     }

@@ -15,6 +15,9 @@ use latido_report::{
 };
 use std::path::{Path, PathBuf};
 
+/// The height of the text of a page of A4, in millimetres.
+const PAGE: f64 = 240.0;
+
 const FIGURE_NOTES: &str = "\
 The figure is laid out for the width: its text is 6 points high or more on paper. Dashes, markers and patterns tell its
 series apart, so that it may be printed in grey. The caption is the paper's: latido prints one to start from on stderr.
@@ -117,6 +120,13 @@ pub fn figure(args: &FigureArgs) -> Result<u8> {
     let Some(path) = &args.output else { return write_out(&String::from_utf8(bytes)?) };
     durable::write_named(path, &bytes).with_context(|| format!("cannot write the figure {}", path.display()))?;
     tell(&format!("caption: {}", picture.caption()));
+    if picture.height() > PAGE {
+        let (height, least) = (picture.height().round(), paper::ABREAST.ceil());
+        tell(&format!(
+            "note: the figure is {height} mm high, more than the text of a page: from --width {least}mm on latido sets its panels \
+             two abreast"
+        ));
+    }
     write_out(&format!("{}\n", path.display()))
 }
 
@@ -155,7 +165,8 @@ fn list(figures: &Figures, all: &[JudgedRun]) -> String {
 fn millimetres(text: &str) -> Result<f64, String> {
     // A point is that of TeX, 72.27 to the inch.
     let units = [("mm", 1.0), ("cm", 10.0), ("in", 25.4), ("pt", 25.4 / 72.27)];
-    let read = units.iter().find_map(|(unit, factor)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * factor));
+    let read =
+        units.iter().find_map(|(unit, factor)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * factor));
     let length = read.ok_or_else(|| "write a number with mm, cm, in or pt behind it, for example 84mm".to_owned())?;
     let (least, most) = WIDTHS;
     match (least..=most).contains(&length) {
@@ -250,12 +261,15 @@ mod convert {
     fn font(fonts: &usvg::fontdb::Database, asked: Option<&str>) -> Result<String> {
         let family = |face: &usvg::fontdb::FaceInfo| face.families.first().map(|(name, _)| name.clone());
         let has = |name: &str| {
-            let own = |face: &&usvg::fontdb::FaceInfo| face.families.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+            let own =
+                |face: &&usvg::fontdb::FaceInfo| face.families.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
             fonts.faces().find(own).and_then(family)
         };
         if let Some(name) = asked {
             return has(name).with_context(|| {
-                format!("--font {name}: this machine has no font of that name (`fc-list : family` lists those that it has)")
+                format!(
+                    "--font {name}: this machine has no font of that name (`fc-list : family` lists those that it has)"
+                )
             });
         }
         match FONTS.iter().find_map(|name| has(name)).or_else(|| fonts.faces().find_map(family)) {
@@ -270,8 +284,10 @@ mod convert {
     fn png(tree: &usvg::Tree, dpi: u16) -> Result<Vec<u8>> {
         let scale = f32::from(dpi) / CSS_DPI;
         let size = tree.size().to_int_size().scale_by(scale).context("the picture has no size")?;
-        let mut pixels = tiny_skia::Pixmap::new(size.width(), size.height())
-            .with_context(|| format!("a picture of {} by {} pixels is too large: lower --dpi", size.width(), size.height()))?;
+        let mut pixels = tiny_skia::Pixmap::new(size.width(), size.height()).with_context(|| {
+            format!("a picture of {} by {} pixels is too large: lower --dpi", size.width(), size.height())
+        })?;
+        pixels.fill(tiny_skia::Color::WHITE);
         resvg::render(tree, tiny_skia::Transform::from_scale(scale, scale), &mut pixels.as_mut());
         Ok(with_size(&pixels.encode_png().context("latido cannot make PNG of the figure")?, dpi))
     }
@@ -299,7 +315,9 @@ mod tests {
         assert_eq!(millimetres("8.4cm"), Ok(84.0));
         assert!((millimetres("3.5in").unwrap() - 88.9).abs() < 1e-9);
         assert!((millimetres("239pt").unwrap() - 84.0).abs() < 0.01);
-        for (wrong, why) in [("84", "mm, cm, in or pt"), ("wide", "for example 84mm"), ("1mm", "50 mm to 420 mm"), ("NaNmm", "50 mm")] {
+        for (wrong, why) in
+            [("84", "mm, cm, in or pt"), ("wide", "for example 84mm"), ("1mm", "60 mm to 420 mm"), ("NaNmm", "60 mm")]
+        {
             assert!(millimetres(wrong).unwrap_err().contains(why), "{wrong}");
         }
     }

@@ -49,9 +49,8 @@ fn title(compared: &Compared) -> String {
 /// The verdicts as a table, with the test in a note. Medians are texts with their unit: quantities of one comparison have several.
 pub fn sheet(compared: &Compared) -> Sheet {
     let text = |text: Option<String>| text.map_or(Datum::Absent, Datum::Text);
-    let middle = |figures: &Option<Figures>, row: &Row| {
-        text(figures.as_ref().map(|found| row.measure.text(found.median)))
-    };
+    let middle =
+        |figures: &Option<Figures>, row: &Row| text(figures.as_ref().map(|found| row.measure.text(found.median)));
     let line = |row: &Row| {
         vec![
             Datum::Text(name(row)),
@@ -61,12 +60,23 @@ pub fn sheet(compared: &Compared) -> Sheet {
             middle(&row.a, row),
             middle(&row.b, row),
             text(estimate(row)),
-            text(interval(row)),
+            Datum::Text(interval(row).unwrap_or_else(|| "too few repeats".into())),
             text(row.p_holm.map(p_text)),
             Datum::Text(word(&row.verdict).0.to_owned()),
         ]
     };
-    let head = ["quantity", "base", "arm", "repeats", "median of base", "median of arm", "ratio", "95 % interval", "p", "verdict"];
+    let head = [
+        "quantity",
+        "base",
+        "arm",
+        "repeats",
+        "median of base",
+        "median of arm",
+        "ratio",
+        "95 % interval",
+        "p",
+        "verdict",
+    ];
     let notes = std::iter::once(tested(compared))
         .chain(compared.despite.iter().map(|one| format!("Not alike: {}.", one.detail)))
         .chain(compared.in_turn.then(|| {
@@ -77,21 +87,78 @@ pub fn sheet(compared: &Compared) -> Sheet {
         .notes(notes)
 }
 
+/// The same for programs: numbers in the unit beside them, and the test of each row.
+pub fn data(compared: &Compared) -> Sheet {
+    let text = |text: &str| Datum::Text(text.to_owned());
+    let line = |row: &Row| {
+        let found = row.comparison.as_ref();
+        let interval = found.and_then(|found| found.estimate.interval);
+        let count = |figures: &Option<Figures>| Datum::Count(figures.as_ref().map_or(0, |found| found.count));
+        vec![
+            Datum::Text(name(row)),
+            text(&row.base),
+            text(&row.arm),
+            text(row.measure.name()),
+            count(&row.a),
+            count(&row.b),
+            Datum::value(row.a.as_ref().map(|found| found.median)),
+            Datum::value(row.b.as_ref().map(|found| found.median)),
+            text(if found.is_some_and(|found| found.question.scale == Scale::Difference) {
+                "difference"
+            } else {
+                "ratio"
+            }),
+            Datum::value(found.map(|found| found.estimate.value)),
+            Datum::value(interval.map(|limits| limits.0)),
+            Datum::value(interval.map(|limits| limits.1)),
+            text(test(row)),
+            Datum::value(row.p_holm),
+            text(word(&row.verdict).0),
+            text(if row.decides { "yes" } else { "no" }),
+        ]
+    };
+    let head = [
+        "quantity",
+        "base",
+        "arm",
+        "unit",
+        "repeats_base",
+        "repeats_arm",
+        "median_base",
+        "median_arm",
+        "scale",
+        "estimate",
+        "lower95",
+        "upper95",
+        "test",
+        "p_holm",
+        "verdict",
+        "decides",
+    ];
+    Sheet::plain(capital(&title(compared)), head.map(Head::from).into(), compared.rows.iter().map(line).collect())
+}
+
+/// The test that decides a row.
+fn test(row: &Row) -> &'static str {
+    match (&row.measure, row.comparison.as_ref()) {
+        (_, None) => "none",
+        (_, Some(found)) if found.uneven.is_some() => "Welch",
+        _ => "Mann-Whitney",
+    }
+}
+
 /// Which test decides, as a note below a table.
 fn tested(compared: &Compared) -> String {
     let deciding = compared.rows.iter().filter(|row| row.decides).count() as u64;
-    let is_welch = |row: &Row| row.comparison.as_ref().is_some_and(|found| found.uneven.is_some());
-    let is_rate = |row: &Row| row.comparison.as_ref().is_some_and(|found| found.repeats == (1, 1));
-    let welch = match compared.rows.iter().any(is_welch) {
-        true => " Where the arms may spread differently, Welch's t test on logarithms decides instead.",
+    let welch = match compared.rows.iter().any(|row| test(row) == "Welch") {
+        true => " Where the arms may spread differently, Welch's t test decides instead.",
         false => "",
     };
-    let rates = match compared.rows.iter().any(is_rate) {
-        true => " With one repeat an arm, counts are compared as rates.",
-        false => "",
-    };
+    let better = if compared.metric.higher_is_worse() { "Lower" } else { "Higher" };
     format!(
-        "Test: exact two-sided Mann-Whitney test on {} of each repeat, at {} %; p is adjusted after Holm over {} that decide          together.{welch}{rates} Ratio: of the arm to the base, after Hodges and Lehmann, with its 95 % interval. Lower is better          unless the quantity is a rate of success.",
+        "Test: exact two-sided Mann-Whitney test on {} of each repeat, at {} %; p is adjusted after Holm over {} that decide \
+         together.{welch} The ratio of the arm to the base is that of Hodges and Lehmann, with its 95 % interval. {better} is \
+         better.",
         compared.metric,
         words::trimmed(compared.level * 100.0),
         words::many(deciding, "comparison"),

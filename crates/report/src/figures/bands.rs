@@ -169,7 +169,11 @@ fn draw(section: &Section) -> Drawing {
         svg.close();
         let name = short.get(slot).map_or("", String::as_str);
         let text = format!("{name}: {line}");
-        let lines = if is_narrow(section.width) { wrapped(&text, 11.0, frame.right - frame.left - 16.0) } else { vec![text] };
+        let lines = if is_narrow(section.width) {
+            wrapped(&at_commas(&text), 11.0, frame.right - frame.left - 16.0)
+        } else {
+            vec![text]
+        };
         for line in &lines {
             svg.text("tick", (frame.left + 16.0, y), Anchor::Start, line);
             y += LINE;
@@ -178,6 +182,11 @@ fn draw(section: &Section) -> Drawing {
     }
     svg.height = y - 12.0;
     svg.finish(None, &format!("{}: counts per band", section.title()), &format!("{}.", said.join("; "))).named()
+}
+
+/// A text that is broken behind commas and colons alone: a number and its unit stay together.
+fn at_commas(text: &str) -> String {
+    text.replace(' ', "\u{a0}").replace(",\u{a0}", ", ").replace(":\u{a0}", ": ")
 }
 
 /// Whether no system has a sample in a band.

@@ -12,9 +12,12 @@ use crate::{
 /// The width of every figure of a page.
 pub const WIDTH: f64 = PAGE;
 
+/// A figure that is less wide, in pixels, is a column of a paper.
+pub const NARROW: f64 = 640.0;
+
 /// Whether a figure is a column of a paper: names stand above what they name, and panels below each other.
 pub fn is_narrow(width: f64) -> bool {
-    width < 640.0
+    width < NARROW
 }
 
 /// The plot area in pixels.

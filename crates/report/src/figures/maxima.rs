@@ -86,7 +86,8 @@ fn draw(chapter: &Chapter) -> Drawing {
     let names = named(&rows.iter().map(|(row, _)| row.name.as_str()).collect::<Vec<_>>(), pitch - 6.0);
     let below = 14.0 * names.iter().map(Vec::len).max().unwrap_or(1) as f64 + 14.0;
     let upright = bar < 34.0;
-    let (above, height) = (if upright { 52.0 } else { 22.0 }, if strips > 1 || is_narrow(chapter.width()) { 150.0 } else { 210.0 });
+    let (above, height) =
+        (if upright { 52.0 } else { 22.0 }, if strips > 1 || is_narrow(chapter.width()) { 150.0 } else { 210.0 });
     let mut svg = Svg::new(chapter.width(), (above + height + below) * strips as f64);
     let maxima = rows.iter().flat_map(|(row, _)| shown(row)).filter_map(|(_, series)| series.max());
     let low_high = AxisScale::log_over(maxima, 0.0, 1.0);

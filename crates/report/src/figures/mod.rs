@@ -158,7 +158,8 @@ fn head(names: &[&str], drawing: &Drawing, dress: Dress) -> (String, f64) {
     let mut bottom = 0.0;
     let paper = dress.millimetres.is_some();
     if dress.title {
-        let lines = if paper { wrapped(&drawing.title, NAME_SIZE, drawing.width - 20.0) } else { vec![drawing.title.clone()] };
+        let lines =
+            if paper { wrapped(&drawing.title, NAME_SIZE, drawing.width - 20.0) } else { vec![drawing.title.clone()] };
         for line in &lines {
             bottom += if bottom == 0.0 { 20.0 } else { 15.0 };
             head.text("head", (10.0, bottom), Anchor::Start, line);
@@ -180,7 +181,7 @@ fn head(names: &[&str], drawing: &Drawing, dress: Dress) -> (String, f64) {
         x += width;
     }
     // On a page each picture has the room of a legend.
-    let below = if paper && shown.is_empty() { bottom } else { y + 14.0 };
+    let below = if paper && shown.is_empty() { f64::max(bottom, 6.0) } else { y + 14.0 };
     (head.finish(None, "", "").body, below)
 }
 

@@ -60,7 +60,7 @@ fn draw(section: &Section) -> Drawing {
         let top = frame.top + above + strip * at as f64;
         let step = (STRIP - 2.0 * FREE) / (maxima.len().max(2) - 1) as f64;
         let middle = median(maxima);
-        
+
         svg.line("frame", (frame.left, top + STRIP), (frame.right, top + STRIP));
         svg.open_series(*slot);
         match narrow {

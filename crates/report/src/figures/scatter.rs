@@ -89,7 +89,8 @@ fn draw(section: &Section) -> Drawing {
     let shown = section.shown();
     let (end, usual, high) = (end(shown), usual(shown), scale_end(section));
     let across = if shown.len() > 1 && !is_narrow(section.width) { 2.0 } else { 1.0 };
-    let (width, height) = ((section.width - 24.0 * (across - 1.0)) / across, if shown.len() > 4 { 108.0 } else { 150.0 });
+    let (width, height) =
+        ((section.width - 24.0 * (across - 1.0)) / across, if shown.len() > 4 { 108.0 } else { 150.0 });
     // The caption of a column of a paper takes another line.
     let pitch = height + if is_narrow(section.width) { 88.0 } else { 74.0 };
     let down = (shown.len() as f64 / across).ceil();

@@ -81,7 +81,8 @@ pub fn paper_rules() -> String {
     for (slot, dash) in DASHES.iter().enumerate().filter(|(_, dash)| !dash.is_empty()) {
         let _ = write!(css, ".s{slot} .fine{{stroke-dasharray:{dash}}}");
     }
-    for (slot, _) in HATCHES.iter().enumerate() {
+    // The first is full as it is.
+    for (slot, _) in HATCHES.iter().enumerate().skip(1) {
         let _ = write!(
             css,
             ".s{slot} .bar,.s{slot} .band{{fill:url(#h{slot});fill-opacity:1;stroke:{};stroke-width:.8;stroke-dasharray:none}}",
@@ -91,9 +92,9 @@ pub fn paper_rules() -> String {
     css
 }
 
-/// Patterns of surfaces, in squares of 6 pixels, so that they can be told apart without colour; the first is full.
+/// Patterns of surfaces, in squares of 6 pixels, so that they can be told apart without colour; the first series has none.
 const HATCHES: [&str; 8] = [
-    "M0 3h6",
+    "",
     "M-1 1l2-2M0 6l6-6M5 7l2-2",
     "M1 1h1.6v1.6h-1.6zM4 4h1.6v1.6h-1.6z",
     "M-1 5l2 2M0 0l6 6M5-1l2 2",
@@ -112,12 +113,12 @@ fn colour(slot: usize) -> &'static str {
 /// The patterns that [`paper_rules`] names.
 pub fn patterns() -> String {
     let mut out = String::from("<defs>");
-    for (slot, lines) in HATCHES.iter().enumerate() {
-        let (colour, ground) = (colour(slot), if slot == 0 { colour(slot) } else { "#fff" });
+    for (slot, lines) in HATCHES.iter().enumerate().skip(1) {
+        let colour = colour(slot);
         let _ = write!(
             out,
             "<pattern id=\"h{slot}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
-             <path d=\"M0 0h6v6h-6z\" fill=\"{ground}\"/><path d=\"{lines}\" fill=\"none\" stroke=\"{colour}\" \
+             <path d=\"M0 0h6v6h-6z\" fill=\"#fff\"/><path d=\"{lines}\" fill=\"none\" stroke=\"{colour}\" \
              stroke-width=\"1.1\"/></pattern>"
         );
     }

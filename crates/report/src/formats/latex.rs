@@ -41,8 +41,12 @@ fn table(sheet: &Sheet) -> String {
 pub fn float(sheet: &Sheet, label: &str) -> String {
     let pieces = sheet.pieces(PAGE, MISSING.len());
     let tabulars: Vec<String> = pieces.iter().map(tabular).collect();
-    let notes = sheet.notes.iter().map(|note| format!("\\par\\smallskip\n\\parbox{{\\linewidth}}{{\\footnotesize {}}}\n", escape(note)));
-    let label: String = label.chars().map(|c| if c.is_ascii_alphanumeric() || ".-:".contains(c) { c } else { '-' }).collect();
+    let notes = sheet
+        .notes
+        .iter()
+        .map(|note| format!("\\par\\smallskip\n\\parbox{{\\linewidth}}{{\\footnotesize {}}}\n", escape(note)));
+    let label: String =
+        label.chars().map(|c| if c.is_ascii_alphanumeric() || ".-:".contains(c) { c } else { '-' }).collect();
     format!(
         "% needs \\usepackage{{booktabs}}\n\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{label}}}\n{}{}\\end{{table}}\n",
         escape(&sheet.caption()),
@@ -156,6 +160,7 @@ mod tests {
         \begin{tabular}{lrrrrrrr}
         \toprule
         configuration & wake-ups & min & p50 & mean & sd & p99 & p99.9 \\
+         &  & (\textmu{}s) & (\textmu{}s) & (\textmu{}s) & (\textmu{}s) & (\textmu{}s) & (\textmu{}s) \\
         \midrule
         6.12.48, none & 117\,660 & 1.10 & 4.09 & 4.88 & 3.63 & 14.8 & 21.1 \\
         6.12.48, full & 117\,853 & 1.10 & 3.57 & 3.89 & 1.61 & 9.43 & 12.2 \\
@@ -167,6 +172,7 @@ mod tests {
         \begin{tabular}{lrrrrrr}
         \toprule
         configuration & p99.99 & p99.999 & max & \textgreater{} 100 \textmu{}s & late & missed \\
+         & (\textmu{}s) & (\textmu{}s) & (\textmu{}s) &  &  &  \\
         \midrule
         6.12.48, none & 48.5 & 306 & 510 & 9 & 0 & 0 \\
         6.12.48, full & 17.6 & 64.3 & 70.1 & 0 & 0 & 0 \\
@@ -180,6 +186,7 @@ mod tests {
         \begin{tabular}{lrrrr}
         \toprule
         configuration & wake-ups & p50 & p90 & p99 \\
+         &  & (\textmu{}s) & (\textmu{}s) & (\textmu{}s) \\
         \midrule
         6.12.48, none & 117\,660 & 4.09 (4.08 to 4.11) & 8.50 (8.46 to 8.54) & 14.8 (14.6 to 14.8) \\
         6.12.48, full & 117\,853 & 3.57 (3.56 to 3.58) & 5.89 (5.88 to 5.93) & 9.43 (9.38 to 9.65) \\
@@ -191,6 +198,7 @@ mod tests {
         \begin{tabular}{lrrrr}
         \toprule
         configuration & wake-ups & p99.9 & p99.99 & p99.999 \\
+         &  & (\textmu{}s) & (\textmu{}s) & (\textmu{}s) \\
         \midrule
         6.12.48, none & 117\,660 & 21.1 (20.8 to 21.1) & 48.5 (27.6 to 168) & 306 (213 to n too small) \\
         6.12.48, full & 117\,853 & 12.2 (12.2 to 12.2) & 17.6 (16.0 to 23.2) & 64.3 (26.3 to n too small) \\
@@ -199,6 +207,8 @@ mod tests {
         \end{tabular}
 
         \par\noindent Limits by binomial ranks of as many samples as come independently, by blocks of time, and of these repeats: where they differ, another may lie outside.
+
+        \par\noindent n too small: the number of samples is too small for a 95 \% limit of this quantile; a longer measurement has one.
 
         % Wake-up latency, how often above 100 µs, with 95 % limits; needs \usepackage{booktabs}
         \begin{tabular}{lrrrrrr}
@@ -218,6 +228,7 @@ mod tests {
         \begin{tabular}{lrrrrrr}
         \toprule
         configuration & repeat & CPU & k & u & shape & gate \\
+         &  &  &  & (\textmu{}s) &  &  \\
         \midrule
         6.12.48, none & 1 & 2 & 1\,174 & 1.54 & 0.207 (0.164 to 0.256) & shut \\
         6.12.48, none & 1 & 3 & 1\,179 & 1.39 & 0.147 (0.111 to 0.191) & shut \\

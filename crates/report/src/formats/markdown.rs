@@ -107,6 +107,8 @@ mod tests {
 
         Limits by binomial ranks of as many samples as come independently, by blocks of time, and of these repeats: where they differ, another may lie outside.
 
+        n too small: the number of samples is too small for a 95 % limit of this quantile; a longer measurement has one.
+
         **Wake-up latency, how often above 100 µs, with 95 % limits**
 
         | configuration | repeat | CPU | wake-ups | above | share | an hour |

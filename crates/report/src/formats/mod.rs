@@ -70,7 +70,11 @@ pub fn of_file<'a>(file: Option<&Path>, asked: Option<&'a str>) -> Result<&'a st
         (None, None) => {
             let known: Vec<&str> = FORMATS.iter().map(|format| format.ending).collect();
             let figures = ["svg", "pdf", "png", "eps", "ps"].contains(&ending.as_str());
-            let more = if figures { "; `latido figure NAME RUN -o FILE` writes one figure, `latido report RUN --figures DIR` each as SVG" } else { "" };
+            let more = if figures {
+                "; `latido figure NAME RUN -o FILE` writes one figure, `latido report RUN --figures DIR` each as SVG"
+            } else {
+                ""
+            };
             Err(format!(
                 "-o {}: no format of a report ends in `{ending}`: there are {}; `latido report RUN --format NAME` writes one into any file{more}",
                 file.display(),

@@ -69,18 +69,53 @@ pub fn sheet(compared: &Compared, name: &str) -> Sheet {
     };
     let base = compared.comparisons.first().map_or("", |one| one.base.as_str());
     let ratio = compared.comparisons.iter().any(|one| one.comparison.question.scale == Scale::Ratio);
-    let (over, what) = if ratio { ("ratio", "Ratio: of the arm to") } else { ("difference", "Difference: the arm less") };
-    let head = ["arm", "runs", "min", "median", "mean", "max", over, "95 % interval", "p", "verdict"].map(Head::from).into();
+    let (over, what) =
+        if ratio { ("ratio", "Ratio: of the arm to") } else { ("difference", "Difference: the arm less") };
+    let head =
+        ["arm", "runs", "min", "median", "mean", "max", over, "95 % interval", "p", "verdict"].map(Head::from).into();
     let welch = match compared.comparisons.iter().any(|one| one.comparison.uneven.is_some()) {
         true => " Where the arms may spread differently, Welch's t test decides instead.",
         false => "",
     };
     let note = format!(
-        "Test: exact two-sided Mann-Whitney test on one value a run, at {} %; p is adjusted after Holm over {}.{welch} {what} {base},          after Hodges and Lehmann, with its 95 % interval. Lower is better.",
+        "Test: exact two-sided Mann-Whitney test on one value a run, at {} %; p is adjusted after Holm over {}.{welch} {what} {base}, \
+         after Hodges and Lehmann, with its 95 % interval. Lower is better.",
         words::trimmed(compared.level * 100.0),
         words::many(compared.comparisons.len() as u64, "comparison"),
     );
     Sheet::plain(format!("Comparison of {name}"), head, compared.arms.iter().map(row).collect()).notes([note])
+}
+
+/// The same for programs: numbers in the unit of the values, and the test of each row.
+pub fn data(compared: &Compared, name: &str) -> Sheet {
+    let row = |arm: &Figures| {
+        let against = compared.comparisons.iter().find(|one| one.arm == arm.arm);
+        let interval = against.and_then(|one| one.comparison.estimate.interval);
+        let text = |told: Option<&str>| told.map_or(Datum::Absent, |told| Datum::Text(told.to_owned()));
+        let test = |one: &Against| if one.comparison.uneven.is_some() { "Welch" } else { "Mann-Whitney" };
+        let scale = |one: &Against| match one.comparison.question.scale {
+            Scale::Ratio => "ratio",
+            Scale::Difference => "difference",
+        };
+        let figures = [arm.min, arm.median, arm.mean, arm.max].map(Datum::Value);
+        let mut row = vec![Datum::Text(arm.arm.clone()), Datum::Count(arm.count)];
+        row.extend(figures);
+        row.extend([
+            text(against.map(scale)),
+            Datum::value(against.map(|one| one.comparison.estimate.value)),
+            Datum::value(interval.map(|limits| limits.0)),
+            Datum::value(interval.map(|limits| limits.1)),
+            text(against.map(test)),
+            Datum::value(against.map(|one| one.p_holm)),
+            text(against.map(|one| word(&one.verdict).0)),
+        ]);
+        row
+    };
+    let head = [
+        "arm", "runs", "min", "median", "mean", "max", "scale", "estimate", "lower95", "upper95", "test", "p_holm",
+        "verdict",
+    ];
+    Sheet::plain(format!("Comparison of {name}"), head.map(Head::from).into(), compared.arms.iter().map(row).collect())
 }
 
 /// A verdict in a word, with what it means where lower is better.

@@ -67,6 +67,6 @@ pub fn sheet(section: &Section) -> Option<Sheet> {
     section
         .has_samples()
         .then(|| Sheet::new(title, head, rows, section.unit, &typical).leading(2).notes([note.to_owned()]).notes(unbounded.then(|| {
-            format!("{TOO_SMALL}: with so few samples no sample is a 95 % limit of this quantile; more samples have one.")
+            format!("{TOO_SMALL}: the number of samples is too small for a 95 % limit of this quantile; a longer measurement has one.")
         })))
 }

@@ -74,6 +74,8 @@ fn everything_of_a_run_is_shown() {
     idle              20000  22.5 (17.7 to n too small)        -
      Limits by binomial ranks of as many samples as come independently, by blocks of
      time, and of these repeats: where they differ, another may lie outside.
+     n too small: the number of samples is too small for a 95 % limit of this
+     quantile; a longer measurement has one.
 
     cell 1: wakeup, idle
       PASS worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit
