@@ -3,7 +3,7 @@
 use super::{
     Chart,
     axis::{AxisScale, round_up, time_axis},
-    frame::{Frame, is_narrow},
+    frame::{Frame, WIDTH, is_narrow},
     svg::{Anchor, Drawing, NAME_SIZE, Pen, Svg, apart, text_width, wrapped},
     timeline::{end, timeline, usual},
 };
@@ -91,8 +91,9 @@ fn draw(section: &Section) -> Drawing {
     let across = if shown.len() > 1 && !is_narrow(section.width) { 2.0 } else { 1.0 };
     let (width, height) =
         ((section.width - 24.0 * (across - 1.0)) / across, if shown.len() > 4 { 108.0 } else { 150.0 });
-    // The caption of a column of a paper takes another line.
-    let pitch = height + if is_narrow(section.width) { 88.0 } else { 74.0 };
+    // Where a panel is less wide than a page has it the caption takes more lines.
+    let tight = section.width < WIDTH;
+    let pitch = height + if tight { 100.0 } else { 74.0 };
     let down = (shown.len() as f64 / across).ceil();
     let mut svg = Svg::new(section.width, pitch * down);
     let most = (ALL_DOTS / shown.len().max(1)).min(MOST_DOTS);
@@ -123,8 +124,10 @@ fn draw(section: &Section) -> Drawing {
         let told = caption(section, series, high);
         let fits = text_width(&told.join(" · "), 11.5) < width;
         let lines = if fits { vec![told.join(" · ")] } else { told };
-        let lines = lines.iter().flat_map(|line| wrapped(line, 11.5, width));
-        for (line, below) in lines.zip([33.0, 48.0, 63.0]) {
+        let lines = lines
+            .iter()
+            .flat_map(|line| wrapped(line, 11.5, if tight { frame.right - frame.left + 24.0 } else { width }));
+        for (line, below) in lines.zip([33.0, 48.0, 62.0, 76.0]) {
             svg.text("label", (middle, frame.bottom + below), Anchor::Middle, &line);
         }
     }

@@ -1,8 +1,9 @@
-//! The tail, the limit and what was seen of runs that latido made itself, end to end with samples whose distribution is known.
+//! The tail, the limit and what was seen of runs that latido made itself, end to end with samples whose distribution is known;
+//! and what a paper takes from such a run.
 
-use crate::common;
+use crate::common::{self, Need};
 
-use common::{World, json};
+use common::{World, json, skip, stderr};
 use serde_json::Value;
 use std::{fs, io::Write, process::Stdio};
 
@@ -123,4 +124,73 @@ fn an_import_with_times_is_judged_by_them() {
     assert!(said.contains(&least), "{least}: {said}");
     let tail = shown(&world, "last")["extremes"][0]["tail"].clone();
     assert!(tail.is_object() && !tail.to_string().contains("not stored"), "{tail}");
+}
+
+/// The width of a page of PDF in points.
+fn media_box(pdf: &[u8]) -> f64 {
+    let text = String::from_utf8_lossy(pdf);
+    assert!(text.starts_with("%PDF-") && text.trim_end().ends_with("%%EOF"), "{text:.40}");
+    let numbers = text.split("/MediaBox").nth(1).and_then(|rest| rest.split_once('[')).unwrap().1;
+    let numbers: Vec<f64> = numbers.split(']').next().unwrap().split_whitespace().flat_map(str::parse).collect();
+    numbers[2] - numbers[0]
+}
+
+/// Each command of the page on papers runs: a figure is as wide as it was asked for in every format, a table has its caption, and
+/// the paragraph on methods says what was measured.
+#[test]
+fn a_paper_takes_figures_tables_and_methods() {
+    let world = World::new();
+    let plan = "schema = 1\nname = \"paper\"\n[[group]]\nprobe = [{ name = \"null\", samples = 2000, value = \"100us\", \
+                dist = \"lognormal\" }, { name = \"null\", samples = 2000, value = \"150us\", dist = \"lognormal\" }]\n\
+                scheduling = [{ policy = \"other\" }]\nlimit = \"1s\"\nrepeat = 5\n";
+    world.file("paper.toml", plan);
+    let output = world.run(["run", "./paper.toml", "--seed", "3", "--no-report", "-q"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = include_str!("../../../../../docs/export.md");
+    let page = text.split("\n## Papers\n").nth(1).unwrap().split("\n```").nth(1).unwrap();
+    let commands: Vec<&str> = page.lines().skip(1).map(|line| line.split('#').next().unwrap().trim()).collect();
+    assert!(commands.len() > 7, "{commands:?}");
+    let mut said = String::new();
+    for command in commands {
+        let words = command.replace("wakeup.latency-", "null.latency-").replace("--by load", "--by value");
+        let output = world.run(words.split(' ').skip(1));
+        let told = stderr(&output);
+        if !cfg!(feature = "pictures") && told.contains("without the feature `pictures`") {
+            skip(command, Need::Build, "it was built without `pictures`");
+        } else if told.contains("this machine has no fonts") {
+            skip(command, Need::Program, "no font is installed");
+        } else {
+            let known = output.status.success() || (command.contains("compare") && output.status.code() == Some(2));
+            assert!(known, "{command}: {told}");
+        }
+        said.push_str(&String::from_utf8_lossy(&output.stdout));
+    }
+    for words in [
+        "null.latency-histogram-log-x",
+        "\\label{tab:null.latency-quantiles}",
+        "Mann-Whitney",
+        "The seed was 3.",
+        "\\cite{latido}",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let svg = fs::read_to_string(world.path("percentiles.svg")).unwrap();
+    assert!(svg.contains(" width=\"178.00mm\"") && svg.contains("null"), "{svg:.300}");
+    assert!(fs::read_to_string(world.path("tables.tex")).unwrap().contains("\\begin{tabular}"));
+    if let Ok(pdf) = fs::read(world.path("histogram.pdf")) {
+        assert!((media_box(&pdf) / 72.0 * 25.4 - 84.0).abs() < 0.1, "{}", media_box(&pdf));
+        let png = fs::read(world.path("over-time.png")).unwrap();
+        let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+        assert!(number(16).abs_diff((84.0 / 25.4 * 600.0) as u32) <= 2, "{} pixels", number(16));
+        assert_eq!((&png[37..41], number(41)), (b"pHYs".as_slice(), 23_622), "600 dots an inch");
+    }
+    for (words, why) in [
+        (&["figure", "nothing", "last"][..], "this run has no figure of that name; it has null.latency-"),
+        (&["figure", "histogram", "-o", "figure.eps"], "ends in .pdf, .svg or .png"),
+        (&["figure", "histogram", "--width", "84"], "for example 84mm"),
+        (&["report", "last", "--table", "nothing"], "it has null.latency-repeats"),
+    ] {
+        let output = world.run(words.iter().copied());
+        assert_eq!((output.status.code(), stderr(&output).contains(why)), (Some(64), true), "{}", stderr(&output));
+    }
 }
