@@ -21,7 +21,7 @@ use latido_model::{
 };
 
 /// Millimetres of paper for a pixel of a drawing: the smallest text, 10 pixels, is 6.2 points high, that of axes 6.8.
-const SCALE: f64 = 0.62 * 25.4 / 72.0;
+pub const SCALE: f64 = 0.62 * 25.4 / 72.0;
 
 /// The narrowest and the widest figure, in millimetres: the narrowest has room for an axis, the widest is a page of A3.
 pub const WIDTHS: (f64, f64) = (60.0, 420.0);
@@ -321,41 +321,8 @@ fn weight(grade: Grade) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        figures::{style, svg::text_width},
-        formats,
-        sample::{self, SampleRun, calls},
-    };
+    use crate::sample::{self, SampleRun, calls};
     use latido_judge::configuration::Configuration;
-
-    /// How large the texts of a class are, in pixels.
-    fn sizes() -> Vec<(String, f64)> {
-        let rules = style::paper_rules();
-        let of = |rule: &str| {
-            let (class, size) = (rule.split_once('{')?.0, rule.split_once("font-size:")?.1.split_once("px")?.0);
-            Some((class.trim_start_matches('.').to_owned(), size.parse().ok()?))
-        };
-        rules.replace('}', "\n").lines().filter_map(of).collect()
-    }
-
-    /// Begin and end of each text that lies across, with the text.
-    fn texts(svg: &str) -> Vec<(f64, f64, String)> {
-        let sizes = sizes();
-        let one = |text: &str| {
-            let (tag, rest) = text.split_once('>')?;
-            let value = |name: &str| tag.split_once(&format!("{name}=\""))?.1.split('"').next();
-            let words = rest.split('<').next()?.replace("&gt;", ">").replace("&lt;", "<");
-            let size = sizes.iter().find(|(class, _)| Some(class.as_str()) == value("class"))?.1;
-            let (x, width) = (value(" x")?.parse::<f64>().ok()?, text_width(&words, size));
-            let from = match value("text-anchor") {
-                Some("middle") => x - width / 2.0,
-                Some("end") => x - width,
-                _ => x,
-            };
-            (!tag.contains("rotate")).then_some((from, from + width, words))
-        };
-        svg.split("<text ").skip(1).filter_map(|text| one(&format!(" {text}"))).collect()
-    }
 
     fn each(all: &[Configuration], millimetres: f64, see: impl Fn(&str, &str)) -> usize {
         let judged = SampleRun::of(all);
@@ -364,36 +331,6 @@ mod tests {
             see(&name, &picture.svg(false, "DejaVu Sans"));
         }
         figures.list().len()
-    }
-
-    /// On paper no text is lower than 6 points, and every text lies within the figure, however narrow that is.
-    #[test]
-    fn texts_are_readable_and_inside_at_the_width_of_a_column() {
-        assert!(
-            sizes().len() > 5 && sizes().iter().all(|(_, size)| size * SCALE / 25.4 * 72.0 >= 6.0),
-            "{:?}",
-            sizes()
-        );
-        let runs = [
-            sample::configurations(1),
-            sample::configurations(5),
-            calls::mutex(&["idle", "busy"]),
-            calls::pendulum(),
-            calls::compute(&[2, 64], 200),
-        ];
-        for all in &runs {
-            for millimetres in [60.0, 84.0, 140.0, 178.0] {
-                let seen = each(all, millimetres, |name, svg| {
-                    assert!(svg.contains(&format!("width=\"{millimetres:.2}mm\"")), "{name}: {svg:.200}");
-                    let right = millimetres / SCALE + 3.0;
-                    assert!(!texts(svg).is_empty(), "{name}");
-                    for (from, to, text) in texts(svg) {
-                        assert!(from > -3.0 && to < right, "{name}, {millimetres} mm: `{text}` from {from} to {to}");
-                    }
-                });
-                assert!(seen > 0);
-            }
-        }
     }
 
     /// A legend names the curves of a narrow figure, and each has a dash, a marker or a pattern of its own.
@@ -426,32 +363,6 @@ mod tests {
         let judged = SampleRun::of(&calls);
         let several = Figures::of(&judged.input(&calls), 84.0).named("histogram").map(|_| ()).unwrap_err();
         assert!(several.contains("figures of that name; write one of mutex.lock"), "{several}");
-    }
-
-    /// A table that is asked for has its unit, its caption and its label; what is not asked for is left out.
-    #[test]
-    fn tables_are_had_one_by_one() {
-        let all = sample::configurations(2);
-        let judged = SampleRun::of(&all);
-        let input = judged.input(&all);
-        let table = |format: &str, name: &str, float| formats::single_tables(format, &input, &[name.to_owned()], float);
-        let float = table("latex", "wakeup.latency-quantiles", true).unwrap();
-        for words in [
-            "\\begin{table}",
-            "\\caption{Wake-up latency, quantiles",
-            "\\label{tab:wakeup.latency-quantiles}",
-            "(\\textmu{}s)",
-            "n too small: the number of samples",
-        ] {
-            assert!(float.contains(words), "{words}: {float}");
-        }
-        assert!(!float.contains("once a day"), "{float}");
-        assert!(!table("latex", "summary", false).unwrap().contains("\\begin{table}"));
-        assert!(table("csv", "summary", false).unwrap().starts_with("configuration,"));
-        let wrong = table("latex", "sumary", false).unwrap_err().to_string();
-        assert!(wrong.contains("it has wakeup.latency-summary, wakeup.latency-quantiles"), "{wrong}");
-        assert!(table("html", "summary", false).unwrap_err().to_string().contains("latex, markdown, csv"));
-        assert!(table("csv", "summary", true).unwrap_err().to_string().contains("--format latex"));
     }
 
     #[test]

@@ -159,29 +159,36 @@ fn draw(section: &Section) -> Drawing {
     }
     let axis = ((frame.left + frame.right) / 2.0, frame.bottom + below + if below > 0.0 { 22.0 } else { 36.0 });
     svg.text("label", axis, Anchor::Middle, section.quantity);
+    let (bottom, said) = systems(&mut svg, section, &bands, &names, (&frame, axis.1 + 20.0));
+    svg.height = bottom - 12.0;
+    svg.finish(None, &format!("{}: counts per band", section.title()), &format!("{}.", said.join("; "))).named()
+}
+
+/// The two figures of each system in lines below the plot; where they end, and each as a sentence.
+fn systems(
+    svg: &mut Svg,
+    section: &Section,
+    bands: &[(Option<i64>, Vec<u64>)],
+    names: &[String],
+    (frame, mut y): (&Frame, f64),
+) -> (f64, Vec<String>) {
     let mut said = Vec::new();
-    let mut y = axis.1 + 20.0;
-    let short = apart(&section.names(), 11.0, (frame.right - frame.left).min(560.0));
-    for (slot, series) in shown.iter().enumerate() {
-        let line = line(section, series, slot, &bands, &names);
+    let width = frame.right - frame.left;
+    let short = apart(&section.names(), 11.0, width.min(560.0));
+    for (slot, series) in section.shown().iter().enumerate() {
+        let line = line(section, series, slot, bands, names);
         svg.open_series(slot);
         svg.marker(slot, (frame.left + 6.0, y - 4.0), "");
         svg.close();
-        let name = short.get(slot).map_or("", String::as_str);
-        let text = format!("{name}: {line}");
-        let lines = if is_narrow(section.width) {
-            wrapped(&at_commas(&text), 11.0, frame.right - frame.left - 16.0)
-        } else {
-            vec![text]
-        };
+        let text = format!("{}: {line}", short.get(slot).map_or("", String::as_str));
+        let lines = if is_narrow(section.width) { wrapped(&at_commas(&text), 11.0, width - 16.0) } else { vec![text] };
         for line in &lines {
             svg.text("tick", (frame.left + 16.0, y), Anchor::Start, line);
             y += LINE;
         }
         said.push(format!("{}: {line}", series.name));
     }
-    svg.height = y - 12.0;
-    svg.finish(None, &format!("{}: counts per band", section.title()), &format!("{}.", said.join("; "))).named()
+    (y, said)
 }
 
 /// A text that is broken behind commas and colons alone: a number and its unit stay together.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{
+    paper,
     sample::{self, calls},
     tree::{chapters, sections},
 };
@@ -124,6 +125,76 @@ fn hostile_names_stay_text_in_every_figure() {
     for drawing in drawings {
         for svg in [drawing.inline(), standalone(&[hostile], &drawing)] {
             assert!(!svg.contains("<script") && !svg.contains("<img") && !svg.contains("<q>"), "{svg}");
+        }
+    }
+}
+
+/// How large the texts of a class are, in pixels.
+fn sizes() -> Vec<(String, f64)> {
+    let rules = style::paper_rules();
+    let of = |rule: &str| {
+        let (class, size) = (rule.split_once('{')?.0, rule.split_once("font-size:")?.1.split_once("px")?.0);
+        Some((class.trim_start_matches('.').to_owned(), size.parse().ok()?))
+    };
+    rules.replace('}', "\n").lines().filter_map(of).collect()
+}
+
+/// Begin and end of each text that lies across, with the text.
+fn texts(svg: &str) -> Vec<(f64, f64, String)> {
+    let sizes = sizes();
+    let one = |text: &str| {
+        let (tag, rest) = text.split_once('>')?;
+        let value = |name: &str| tag.split_once(&format!("{name}=\""))?.1.split('"').next();
+        let words = rest.split('<').next()?.replace("&gt;", ">").replace("&lt;", "<");
+        let size = sizes.iter().find(|(class, _)| Some(class.as_str()) == value("class"))?.1;
+        let (x, width) = (value(" x")?.parse::<f64>().ok()?, text_width(&words, size));
+        let from = match value("text-anchor") {
+            Some("middle") => x - width / 2.0,
+            Some("end") => x - width,
+            _ => x,
+        };
+        (!tag.contains("rotate")).then_some((from, from + width, words))
+    };
+    svg.split("<text ").skip(1).filter_map(|text| one(&format!(" {text}"))).collect()
+}
+
+/// Shows each picture of these configurations as a column of this width has it; how many there are.
+fn drawn(all: &[latido_judge::configuration::Configuration], millimetres: f64, see: impl Fn(&str, &str)) -> usize {
+    let judged = sample::SampleRun::of(all);
+    let figures = paper::Figures::of(&judged.input(all), millimetres);
+    let names = figures.list();
+    for (name, _) in &names {
+        see(name, &figures.named(name).unwrap().svg(false, "DejaVu Sans"));
+    }
+    names.len()
+}
+
+/// On paper no text is lower than 6 points, and every text lies within the figure, however narrow that is.
+#[test]
+fn texts_are_readable_and_inside_at_the_width_of_a_column() {
+    assert!(
+        sizes().len() > 5 && sizes().iter().all(|(_, size)| size * paper::SCALE / 25.4 * 72.0 >= 6.0),
+        "{:?}",
+        sizes()
+    );
+    let runs = [
+        sample::configurations(1),
+        sample::configurations(5),
+        calls::mutex(&["idle", "busy"]),
+        calls::pendulum(),
+        calls::compute(&[2, 64], 200),
+    ];
+    for all in &runs {
+        for millimetres in [60.0, 84.0, 140.0, 178.0] {
+            let seen = drawn(all, millimetres, |name, svg| {
+                assert!(svg.contains(&format!("width=\"{millimetres:.2}mm\"")), "{name}: {svg:.200}");
+                let right = millimetres / paper::SCALE + 3.0;
+                assert!(!texts(svg).is_empty(), "{name}");
+                for (from, to, text) in texts(svg) {
+                    assert!(from > -3.0 && to < right, "{name}, {millimetres} mm: `{text}` from {from} to {to}");
+                }
+            });
+            assert!(seen > 0);
         }
     }
 }

@@ -240,4 +240,30 @@ mod tests {
             assert!(error.starts_with(&format!("-o {file}: ")) && error.contains(why), "{file}: {error}");
         }
     }
+
+    /// A table that is asked for has its unit, its caption and its label; what is not asked for is left out.
+    #[test]
+    fn tables_are_had_one_by_one() {
+        let all = sample::configurations(2);
+        let judged = SampleRun::of(&all);
+        let input = judged.input(&all);
+        let table = |format: &str, name: &str, float| single_tables(format, &input, &[name.to_owned()], float);
+        let float = table("latex", "wakeup.latency-quantiles", true).unwrap();
+        for words in [
+            "\\begin{table}",
+            "\\caption{Wake-up latency, quantiles",
+            "\\label{tab:wakeup.latency-quantiles}",
+            "(\\textmu{}s)",
+            "n too small: the number of samples",
+        ] {
+            assert!(float.contains(words), "{words}: {float}");
+        }
+        assert!(!float.contains("once a day"), "{float}");
+        assert!(!table("latex", "summary", false).unwrap().contains("\\begin{table}"));
+        assert!(table("csv", "summary", false).unwrap().starts_with("configuration,"));
+        let wrong = table("latex", "sumary", false).unwrap_err().to_string();
+        assert!(wrong.contains("it has wakeup.latency-summary, wakeup.latency-quantiles"), "{wrong}");
+        assert!(table("html", "summary", false).unwrap_err().to_string().contains("latex, markdown, csv"));
+        assert!(table("csv", "summary", true).unwrap_err().to_string().contains("--format latex"));
+    }
 }
