@@ -283,10 +283,10 @@ mod convert {
 
     fn png(tree: &usvg::Tree, dpi: u16) -> Result<Vec<u8>> {
         let scale = f32::from(dpi) / CSS_DPI;
-        let size = tree.size().to_int_size().scale_by(scale).context("the picture has no size")?;
-        let mut pixels = tiny_skia::Pixmap::new(size.width(), size.height()).with_context(|| {
-            format!("a picture of {} by {} pixels is too large: lower --dpi", size.width(), size.height())
-        })?;
+        let (width, height) = (tree.size().width() * scale, tree.size().height() * scale);
+        let (width, height) = (width.round().max(1.0) as u32, height.round().max(1.0) as u32);
+        let mut pixels = tiny_skia::Pixmap::new(width, height)
+            .with_context(|| format!("a picture of {width} by {height} pixels is too large: lower --dpi"))?;
         pixels.fill(tiny_skia::Color::WHITE);
         resvg::render(tree, tiny_skia::Transform::from_scale(scale, scale), &mut pixels.as_mut());
         Ok(with_size(&pixels.encode_png().context("latido cannot make PNG of the figure")?, dpi))

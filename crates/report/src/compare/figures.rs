@@ -64,6 +64,20 @@ mod tests {
         sample::{Fixture, cell},
     };
 
+    /// A table for a paper names its test, and one for programs has numbers with their unit.
+    fn tables_are_whole(found: &Compared) {
+        let table = super::super::sheet(found);
+        let latex = crate::formats::of_sheet("latex", &table, "compare", true).unwrap();
+        for words in ["\\label{tab:compare}", "Mann-Whitney test on the max of each repeat, at 5 \\%", " higher \\\\"] {
+            assert!(latex.contains(words), "{words}: {latex}");
+        }
+        let data = crate::formats::of_sheet("csv", &super::super::data(found), "compare", false).unwrap();
+        assert!(
+            data.starts_with("quantity,base,arm,unit,") && data.contains(",a,b,ns,6,6,53500,93500,ratio,"),
+            "{data}"
+        );
+    }
+
     /// The shift function is a picture with a mark for each quantile of which there is a ratio, and its data.
     #[test]
     fn shifts_are_drawn() {
@@ -78,6 +92,7 @@ mod tests {
         let arms = Arms { names, observed: vec![arm(50), arm(90)], factor: None };
         let asked = Asked { metric: Metric::default(), margin: None, despite: Vec::new(), load_margin: 0.25 };
         let found = of(&arms, &asked).unwrap();
+        tables_are_whole(&found);
         let figures = figures(&found);
         let [(name, picture, table)] = figures.as_slice() else { panic!("{figures:?}") };
         let row = &found.rows[0];

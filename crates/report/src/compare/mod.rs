@@ -51,11 +51,13 @@ pub fn sheet(compared: &Compared) -> Sheet {
     let text = |text: Option<String>| text.map_or(Datum::Absent, Datum::Text);
     let middle =
         |figures: &Option<Figures>, row: &Row| text(figures.as_ref().map(|found| row.measure.text(found.median)));
+    // Two arms name their columns; of more each row says which it is of.
+    let many = compared.arms.len() > 2;
+    let arms = |at: usize| compared.arms.get(at).map_or("", |arm| arm.arm.as_str());
     let line = |row: &Row| {
-        vec![
-            Datum::Text(name(row)),
-            Datum::Text(row.base.clone()),
-            Datum::Text(row.arm.clone()),
+        let mut line = vec![Datum::Text(name(row))];
+        line.extend(many.then(|| Datum::Text(row.arm.clone())));
+        line.extend([
             Datum::Text(repeats(row)),
             middle(&row.a, row),
             middle(&row.b, row),
@@ -63,27 +65,20 @@ pub fn sheet(compared: &Compared) -> Sheet {
             Datum::Text(interval(row).unwrap_or_else(|| "too few repeats".into())),
             text(row.p_holm.map(p_text)),
             Datum::Text(word(&row.verdict).0.to_owned()),
-        ]
+        ]);
+        line
     };
-    let head = [
-        "quantity",
-        "base",
-        "arm",
-        "repeats",
-        "median of base",
-        "median of arm",
-        "ratio",
-        "95 % interval",
-        "p",
-        "verdict",
-    ];
+    let of_arm = if many { "arm" } else { arms(1) };
+    let mut head = vec![Head::from("median of repeats")];
+    head.extend(many.then(|| Head::from("arm")));
+    head.extend(["repeats", arms(0), of_arm, "ratio", "95 % interval", "p", "verdict"].map(Head::from));
     let notes = std::iter::once(tested(compared))
         .chain(compared.despite.iter().map(|one| format!("Not alike: {}.", one.detail)))
         .chain(compared.in_turn.then(|| {
             "The arms were measured one after the other: a drift of the machine would look like a difference.".into()
         }));
-    Sheet::plain(capital(&title(compared)), head.map(Head::from).into(), compared.rows.iter().map(line).collect())
-        .leading(3)
+    Sheet::plain(capital(&title(compared)), head, compared.rows.iter().map(line).collect())
+        .leading(if many { 2 } else { 1 })
         .notes(notes)
 }
 
@@ -155,13 +150,15 @@ fn tested(compared: &Compared) -> String {
         false => "",
     };
     let better = if compared.metric.higher_is_worse() { "Lower" } else { "Higher" };
+    let family = match deciding {
+        0 | 1 => String::new(),
+        many => format!(", adjusted after Holm over {many} comparisons, which decide together"),
+    };
     format!(
-        "Test: exact two-sided Mann-Whitney test on {} of each repeat, at {} %; p is adjusted after Holm over {} that decide \
-         together.{welch} The ratio of the arm to the base is that of Hodges and Lehmann, with its 95 % interval. {better} is \
-         better.",
+        "Test: exact two-sided Mann-Whitney test on the {} of each repeat, at {} %; p is that of the test{family}.{welch} \
+         The ratio of the arm to the base is that of Hodges and Lehmann, with its 95 % interval. {better} is better.",
         compared.metric,
         words::trimmed(compared.level * 100.0),
-        words::many(deciding, "comparison"),
     )
 }
 

@@ -77,17 +77,21 @@ pub fn sheet(compared: &Compared, name: &str) -> Sheet {
         true => " Where the arms may spread differently, Welch's t test decides instead.",
         false => "",
     };
+    let family = match compared.comparisons.len() {
+        0 | 1 => String::new(),
+        many => format!(", adjusted after Holm over {many} comparisons"),
+    };
     let note = format!(
-        "Test: exact two-sided Mann-Whitney test on one value a run, at {} %; p is adjusted after Holm over {}.{welch} {what} {base}, \
+        "Test: exact two-sided Mann-Whitney test on one value a run, at {} %; p is that of the test{family}.{welch} {what} {base}, \
          after Hodges and Lehmann, with its 95 % interval. Lower is better.",
         words::trimmed(compared.level * 100.0),
-        words::many(compared.comparisons.len() as u64, "comparison"),
     );
     Sheet::plain(format!("Comparison of {name}"), head, compared.arms.iter().map(row).collect()).notes([note])
 }
 
 /// The same for programs: numbers in the unit of the values, and the test of each row.
 pub fn data(compared: &Compared, name: &str) -> Sheet {
+    let unit = if matches!(compared.unit, Kind::Ns) { "ns" } else { "" };
     let row = |arm: &Figures| {
         let against = compared.comparisons.iter().find(|one| one.arm == arm.arm);
         let interval = against.and_then(|one| one.comparison.estimate.interval);
@@ -108,12 +112,13 @@ pub fn data(compared: &Compared, name: &str) -> Sheet {
             text(against.map(test)),
             Datum::value(against.map(|one| one.p_holm)),
             text(against.map(|one| word(&one.verdict).0)),
+            Datum::Text(unit.into()),
         ]);
         row
     };
     let head = [
         "arm", "runs", "min", "median", "mean", "max", "scale", "estimate", "lower95", "upper95", "test", "p_holm",
-        "verdict",
+        "verdict", "unit",
     ];
     Sheet::plain(format!("Comparison of {name}"), head.map(Head::from).into(), compared.arms.iter().map(row).collect())
 }

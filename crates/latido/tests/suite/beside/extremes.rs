@@ -175,7 +175,7 @@ fn a_paper_takes_figures_tables_and_methods() {
         assert!(said.contains(words), "{words}: {said}");
     }
     let svg = fs::read_to_string(world.path("percentiles.svg")).unwrap();
-    assert!(svg.contains(" width=\"178.00mm\"") && svg.contains("null"), "{svg:.300}");
+    assert!(svg.contains(" width=\"178.00mm\"") && svg.contains("Null latency"), "{svg:.300}");
     assert!(fs::read_to_string(world.path("tables.tex")).unwrap().contains("\\begin{tabular}"));
     if let Ok(pdf) = fs::read(world.path("histogram.pdf")) {
         assert!((media_box(&pdf) / 72.0 * 25.4 - 84.0).abs() < 0.1, "{}", media_box(&pdf));
