@@ -2,7 +2,7 @@
 
 use super::{
     axis::AxisScale,
-    frame::{Frame, is_narrow},
+    frame::{Frame, WIDTH},
     svg::{Anchor, Drawing, NAME_SIZE, Svg, fit, text_width},
 };
 use crate::words;
@@ -27,8 +27,8 @@ pub fn picture(title: &str, axis: &str, width: f64, rows: Result<Vec<Ratio>, Str
         Ok(rows) => rows,
         Err(why) => return nothing(title, &why, width),
     };
-    // In a column of a paper names and numbers stand over their rows.
-    let narrow = is_narrow(width);
+    // Names and numbers take the width of a page: on less they stand over their rows.
+    let narrow = width < WIDTH;
     let (left, right) = if narrow { (16.0, width - 16.0) } else { (420.0, width - 200.0) };
     let row = if narrow { ROW + 12.0 } else { ROW };
     let frame = Frame { left, right, top: 8.0, bottom: 8.0 + row * rows.len() as f64 };

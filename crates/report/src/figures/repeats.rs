@@ -3,7 +3,7 @@
 use super::{
     Chart,
     axis::AxisScale,
-    frame::{Frame, inside, is_narrow, limit_name},
+    frame::{Frame, WIDTH, inside, limit_name},
     svg::{Anchor, Drawing, NAME_SIZE, Svg, fit},
 };
 use crate::{
@@ -40,8 +40,8 @@ fn draw(section: &Section) -> Drawing {
         .map(|(slot, curve)| (slot, curve, maxima(curve).into_iter().map(|(_, max)| max).collect::<Vec<f64>>()))
         .filter(|(_, _, maxima)| !maxima.is_empty())
         .collect();
-    // In a column of a paper names stand over their strips.
-    let narrow = is_narrow(section.width);
+    // Names and medians take the width of a page: on less they stand over their strips.
+    let narrow = section.width < WIDTH;
     let (left, right) = if narrow { (16.0, section.width - 16.0) } else { (210.0, section.width - 90.0) };
     let (above, strip) = if narrow { (14.0, STRIP + 14.0) } else { (0.0, STRIP) };
     let frame = Frame { left, right, top: 8.0, bottom: 8.0 + strip * strips.len() as f64 };

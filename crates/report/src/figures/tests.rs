@@ -169,6 +169,20 @@ fn drawn(all: &[latido_judge::configuration::Configuration], millimetres: f64, s
     names.len()
 }
 
+/// Two kernels under two loads, three repeats each: a factorial.
+fn factorial() -> Vec<latido_judge::configuration::Configuration> {
+    let one = |(kernel, load, times): (&str, &str, i64)| {
+        let once = |number: i64| sample::of(load, &[1_000, (100 + number) * times * 1_000], Some(300_000));
+        let mut first = once(0);
+        first.repeats.extend((1..3).flat_map(|number| once(number).repeats));
+        first.repeats.iter_mut().zip(1..).for_each(|(repeat, number)| repeat.repeat = number);
+        first.cell.kernel = kernel.into();
+        (first.label, first.short) = (format!("{kernel}, {load}"), format!("{kernel}, {load}"));
+        first
+    };
+    [("stock", "idle", 4), ("stock", "busy", 12), ("rt", "idle", 2), ("rt", "busy", 6)].map(one).into()
+}
+
 /// On paper no text is lower than 6 points, and every text lies within the figure, however narrow that is.
 #[test]
 fn texts_are_readable_and_inside_at_the_width_of_a_column() {
@@ -183,6 +197,7 @@ fn texts_are_readable_and_inside_at_the_width_of_a_column() {
         calls::mutex(&["idle", "busy"]),
         calls::pendulum(),
         calls::compute(&[2, 64], 200),
+        factorial(),
     ];
     for all in &runs {
         for millimetres in [60.0, 84.0, 140.0, 178.0] {

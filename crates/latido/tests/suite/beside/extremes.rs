@@ -185,10 +185,10 @@ fn a_paper_takes_figures_tables_and_methods() {
         assert_eq!((&png[37..41], number(41)), (b"pHYs".as_slice(), 23_622), "600 dots an inch");
     }
     for (words, why) in [
-        (&["figure", "nothing", "last"][..], "this run has no figure of that name; it has null.latency-"),
+        (&["figure", "nothing", "last"][..], "this run has no figure of that name; it has null-maxima, null.latency-"),
         (&["figure", "histogram", "-o", "figure.eps"], "ends in .pdf, .svg or .png"),
         (&["figure", "histogram", "--width", "84"], "for example 84mm"),
-        (&["report", "last", "--table", "nothing"], "it has null.latency-repeats"),
+        (&["report", "last", "--table", "nothing"], "it has null-table, null.latency-repeats"),
     ] {
         let output = world.run(words.iter().copied());
         assert_eq!((output.status.code(), stderr(&output).contains(why)), (Some(64), true), "{}", stderr(&output));
