@@ -106,13 +106,16 @@ fn table(runs: &[&Meta], now: jiff::Timestamp, style: Style) -> String {
         Some(_) if meta.unmeasured => NOT_MEASURED.into(),
         Some(verdict) => verdict.word().into(),
     };
-    let columns = vec![
+    let mut columns = vec![
         column("run", &|meta| meta.id.clone()),
         TextColumn { left: false, ..column("age", &|meta| age(&meta.started, now)) },
         TextColumn::counts("cells", runs.iter().map(|meta| Some(meta.cells as u64))),
         column("verdict", &verdict),
         column("what decided", &|meta| meta.headline.clone().unwrap_or_default()),
     ];
+    if runs.iter().any(|meta| meta.label.is_some()) {
+        columns.insert(1, column("label", &|meta| meta.label.clone().unwrap_or_default()));
+    }
     // The sentence at the end of a line gives way, not the name at its beginning, which other commands take.
     let lines = table::render(columns, Style { width: usize::MAX, color: false });
     let mut text = String::new();

@@ -22,7 +22,7 @@ fn null_options() -> String {
 fn plan(line: &[&str]) -> Result<Plan, String> {
     let words = ["latido", "run"].iter().chain(line);
     let cli = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
-    let Command::Run(args) = cli.command else { panic!("{line:?}") };
+    let Some(Command::Run(args)) = cli.command else { panic!("{line:?}") };
     match assemble::plan(&args, &Around::default()) {
         Ok((plan, _)) => Ok(plan),
         Err(error) => {

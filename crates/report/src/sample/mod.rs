@@ -330,6 +330,7 @@ impl SampleRun {
             headline: Some(judgement.headline.sentence()),
             unjudged: false,
             unmeasured: false,
+            label: None,
         };
         Self { meta, judgement }
     }
