@@ -237,7 +237,7 @@ pub fn explain(error: clap::Error) -> u8 {
     let text = error.render();
     if error.use_stderr() {
         // Without clap's colours: between them it quotes what was typed.
-        output::tell(text.to_string().trim_end());
+        output::tell(&more_by_topic(text.to_string().trim_end()));
         return Exit::Usage.code();
     }
     // What goes to a file or a pipe has no colours: there they would be cleaned into litter.
@@ -245,6 +245,15 @@ pub fn explain(error: clap::Error) -> u8 {
     // Nobody is left to tell when this fails.
     let _ = output::write_out(&text);
     Exit::Done.code()
+}
+
+/// The same last line as under latido's own errors: it names the command that was typed.
+fn more_by_topic(text: &str) -> String {
+    let command = std::env::args().nth(1).filter(|word| Cli::command().find_subcommand(word).is_some());
+    match command {
+        Some(command) => text.replace("try '--help'", &format!("try 'latido help {command}'")),
+        None => text.replace("try '--help'", "try 'latido --help'"),
+    }
 }
 
 fn in_our_words(error: &clap::Error) -> Option<Usage> {

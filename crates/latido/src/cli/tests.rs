@@ -169,9 +169,9 @@ fn flags_that_spoil_a_plan_file_are_to_blame_themselves() {
     let path = dir.path().join("mine.toml");
     std::fs::write(&path, "schema = 1\nname = \"mine\"\n[[group]]\nprobe = [\"gap\"]\n").unwrap();
     let path = path.to_str().unwrap();
-    let deadline = ["--policy", "deadline", "--runtime", "100us", "--dl-period", "1ms"];
+    let deadline = ["--policy", "deadline", "--dl-runtime", "100us", "--dl-period", "1ms"];
     let answer = plan(&[&[path][..], &deadline].concat()).unwrap_err();
-    let flags = "usage: --policy deadline --runtime 100us --dl-period 1ms: probe `gap` with scheduling deadline";
+    let flags = "usage: --policy deadline --dl-runtime 100us --dl-period 1ms: probe `gap` with scheduling deadline";
     assert!(answer.starts_with(flags), "{answer}");
     let answer = plan(&[path, "iteratons=5"]).unwrap_err();
     let meant = "no probe of the plan has an option `iteratons` (did you mean `iterations`?)";

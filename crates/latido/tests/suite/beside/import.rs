@@ -25,7 +25,7 @@ fn an_import_is_a_run_with_its_file_beside() {
     let out = world.run(["import", &file, "--limit", "800us"]);
     assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
     let shown = text(&out);
-    assert!(shown.contains("HOLDS: imported, nothing checked"), "{shown}");
+    assert!(shown.contains("PASS: imported, nothing checked"), "{shown}");
     assert!(shown.contains("743 to 744") && shown.contains("12.0 to 13.0"), "{shown}");
     let run = world.runs().remove(0);
     let kept = run.join("cells/001/source/cyclictest-2.4-h-2threads.hist");
