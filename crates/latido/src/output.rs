@@ -50,6 +50,16 @@ pub fn tell(line: &str) {
     drawn.show();
 }
 
+/// How wide the terminal is that shows errors; nothing where none does.
+#[expect(clippy::disallowed_methods, reason = "nothing is written")]
+pub fn width_of_errors() -> Option<usize> {
+    if !io::stderr().is_terminal() {
+        return None;
+    }
+    let size = rustix::termios::tcgetwinsize(io::stderr()).ok();
+    Some(size.map(|size| usize::from(size.ws_col)).filter(|width| *width >= 40).unwrap_or(80))
+}
+
 /// Has a panic told as any other error is (its message may quote what was read), and ends the process with it. A build for tests
 /// would unwind and go on with one thread less.
 pub fn tell_panics() {

@@ -57,6 +57,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use latido_model::{catalogue::Kind, exit::Exit};
+use latido_report::terminal::{Paint, Style, hang};
 use latido_sys::identity;
 use std::fmt;
 
@@ -289,6 +290,21 @@ fn documents(help: &str, key: &str) -> bool {
 /// Beside a refusal that root does not expect.
 const BEHIND_SUDO: &str = "; behind sudo files are reached as the user who called it, and with `env -u SUDO_UID latido` as root, whose store is another one (--store DIR)";
 
+/// An error as a person reads it on a terminal: what is too long for one line goes on below, each part on lines of its own. A
+/// program that reads it gets one line.
+fn laid_out(text: &str, terminal: Option<usize>) -> String {
+    let Some(width) = terminal.filter(|_| text.chars().count() > LONG && !text.contains('\n')) else {
+        return format!("error: {text}");
+    };
+    let style = Style { width: width.min(LONG), color: false };
+    let mut parts = text.split("; ");
+    let first = hang("error:", Paint::Plain, parts.next().unwrap_or_default(), style);
+    first.into_iter().chain(parts.flat_map(|part| hang("  ", Paint::Plain, part, style))).collect::<Vec<_>>().join("\n")
+}
+
+/// A line of an error is no longer, where the terminal is no narrower.
+const LONG: usize = 100;
+
 /// Says on stderr what went wrong; the exit status. A reader of stdout that went away is no error.
 pub fn complain(error: &anyhow::Error) -> u8 {
     if output::is_broken_pipe(error) {
@@ -301,6 +317,6 @@ pub fn complain(error: &anyhow::Error) -> u8 {
         None => String::new(),
     };
     let whose = if durable::is_denied(error) && identity::is_taken_on() { BEHIND_SUDO } else { "" };
-    output::tell(&format!("error: {error:#}{whose}{more}"));
+    output::tell(&(laid_out(&format!("{error:#}{whose}"), output::width_of_errors()) + &more));
     if usage { Exit::Usage } else { Exit::Error }.code()
 }

@@ -96,7 +96,7 @@ fn one_run_a_side_is_undecided() {
     let (code, _, err) = latido(&world, &["compare", &a, &a]);
     assert!(code == 64 && err.contains("its own rival"), "{err}");
     let (code, _, err) = latido(&world, &["compare", &a]);
-    assert!(code == 64 && err.contains("it takes two arms"), "{err}");
+    assert!(code == 64 && err.contains("has one configuration"), "{err}");
     let longer = run(&world, &["samples=70", "--seed", "3"]);
     let (code, _, err) = latido(&world, &["compare", &a, &longer]);
     assert!(code == 1 && err.contains("a repeat has 50 samples in a, 70 samples in b"), "{err}");
