@@ -2,6 +2,7 @@
 
 pub mod axis;
 mod bands;
+mod cpus;
 pub mod declared;
 mod effects;
 pub mod frame;
@@ -77,6 +78,7 @@ pub const FIGURES: &[Chart] = &[
     repeats::FIGURE,
     effects::FIGURE,
     histogram::FIGURE,
+    cpus::FIGURE,
     percentiles::FIGURE,
     bands::FIGURE,
     over_time::FIGURE,

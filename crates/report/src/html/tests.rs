@@ -138,7 +138,7 @@ fn every_report_is_whole_offline_and_small() {
     for (name, configurations) in samples() {
         let html = report(&configurations);
         std::fs::write(dir.join(name).with_extension("html"), &html).unwrap();
-        let most = if configurations.iter().flat_map(|c| &c.quantities).count() > 20 { 800_000 } else { 250_000 };
+        let most = if configurations.iter().flat_map(|c| &c.quantities).count() > 20 { 800_000 } else { 320_000 };
         assert!(html.len() < most, "{name}: {} bytes", html.len());
         for external in ["http://", "https://", "url(", "@import", "src="] {
             assert!(!html.contains(external), "{name} is offline: no {external}");
