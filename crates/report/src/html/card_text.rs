@@ -76,8 +76,7 @@ fn sentence(rarity: &Rarity) -> String {
     unbroken(&rarity.spans()).replace("95 %", "95\u{a0}%")
 }
 
-/// `2 600 wake-ups`: on how many samples the figures rest.
-pub fn samples(section: &Section, series: &Curve) -> String {
+fn samples(section: &Section, series: &Curve) -> String {
     let missed = series.pooled.slots.map_or(0, |s| s.missed);
     let n = series.pooled.summary.count;
     match missed {

@@ -157,12 +157,7 @@ fn measured(chapter: &Chapter, only: Option<&Configuration>) -> Option<Card> {
     let all = all.filter(|(_, series)| only.is_none_or(|only| std::ptr::eq(only, series.configuration)));
     let timed = all.filter(|(section, _)| section.unit == "ns").filter_map(|(a, b)| Some((b.max()?, a, b)));
     let (max, section, series) = timed.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let why = format!(
-        "Largest: {} in {} ({}).",
-        section.value(max),
-        section.short_title(),
-        series.name
-    );
+    let why = format!("Largest: {} in {} ({}).", section.value(max), section.short_title(), series.name);
     let rows = words::many(chapter.rows.len() as u64, "row");
     let systems = words::many(chapter.systems.len() as u64, "system");
     Some(Card {
@@ -227,7 +222,7 @@ fn card<'a>(input: &ReportInput, section: &Section, series: &Curve<'a>) -> Weigh
         name: series.full_name.clone(),
         said,
         numbers: card_text::numbers(section, series),
-        basis: card_text::samples(section, series),
+        basis: words::many(series.pooled.summary.count, section.noun()),
         why,
         expected: expected.into_iter().map(|(verdict, text)| (words::verdict(verdict), text)).collect(),
         reasons: reasons(&cells).into_iter().chain(emulated([series].into_iter())).collect(),
@@ -311,12 +306,13 @@ mod tests {
         assert_eq!(of(&all, |_| ()).shared.len(), 1);
         let all = [sample::of("x", &[5_000, 160_000], Some(100_000))];
         let card = &of(&all, |_| ()).shown[0];
-        let told: Vec<_> = card.numbers.iter().map(|one| (one.label.as_str(), one.value.as_str(), one.is_over)).collect();
+        let told: Vec<_> =
+            card.numbers.iter().map(|one| (one.label.as_str(), one.value.as_str(), one.is_over)).collect();
         let above = ("above 100\u{a0}µs", "1", true);
         assert_eq!(told, [("worst", "160\u{a0}µs", true), ("p99.9", "too few", false), above, ("missed", "0", false)]);
         assert_eq!(card.basis, "2 wake-ups");
         let mut twice = all.into_iter().chain([sample::of("y", &[5_000], None)]).collect::<Vec<_>>();
-        twice.iter_mut().for_each(|one| one.machine.emulated = Some("QEMU".into()));
+        twice.iter_mut().for_each(|one| one.machine.emulated = Some(latido_model::sample::emulated()));
         let cards = of(&twice, |_| ());
         assert!(cards.shown.iter().all(|card| card.reasons.is_empty()), "{cards:?}");
         assert!(cards.shared[0].ends_with("(2 of 2 configurations)"), "{:?}", cards.shared);

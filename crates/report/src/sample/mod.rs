@@ -347,6 +347,13 @@ impl SampleRun {
         Self { meta, judgement }
     }
 
+    /// The same as another run.
+    #[cfg(test)]
+    pub fn named(configurations: &[Configuration], id: &str) -> Self {
+        let one = Self::of(configurations);
+        Self { meta: Meta { id: id.into(), ..one.meta }, ..one }
+    }
+
     /// What a report of them is made from.
     pub fn input<'a>(&'a self, configurations: &'a [Configuration]) -> ReportInput<'a> {
         let part = RunPart {
