@@ -216,9 +216,9 @@ fn lead(chapters: &[Chapter], views: &mut [ChapterView]) -> Option<Lead> {
     };
     let view = views.iter_mut().flat_map(|view| &mut view.sections).find(|view| view.index == index)?;
     let at = view.figures.iter().position(|picture| picture.name == histogram::FIGURE.name)?;
-    let (picture, legend) = (view.figures.remove(at), view.legend.clone());
-    let narrow = histogram::narrow(section).inline();
-    Some(Lead { of: "s", index, title: view.title.clone(), legend, picture: Picture { narrow, ..picture } })
+    let (mut picture, legend) = (view.figures.remove(at), view.legend.clone());
+    picture.narrow(&histogram::FIGURE, section);
+    Some(Lead { of: "s", index, title: view.title.clone(), legend, picture })
 }
 
 fn style_of(declared: &DeclaredView) -> &'static str {

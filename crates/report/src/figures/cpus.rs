@@ -20,7 +20,7 @@ pub const FIGURE: Chart = Chart {
     title: "Each CPU",
     fits: |section| section.shown().iter().any(|series| cpus(series).len() > 1),
     about,
-    draw,
+    draw: |section| wide(section, WIDTH),
     table,
 };
 
@@ -92,7 +92,8 @@ fn about(section: &Section) -> String {
     format!("Histograms on log scales, all repeats of a CPU together; markers are maxima. {}{cut}", told.join(" "))
 }
 
-fn draw(section: &Section) -> Vec<Drawing> {
+/// A drawing in this width for each series with several CPUs, that with the largest sample first.
+pub(super) fn wide(section: &Section, width: f64) -> Vec<Drawing> {
     let all = several(section);
     let most = all.iter().map(|(_, cpus)| cpus.len()).max().unwrap_or(1);
     let forms = (ALL / most).max(1);
@@ -101,8 +102,11 @@ fn draw(section: &Section) -> Vec<Drawing> {
     let many = all.len() > 1;
     let drawn = all.into_iter().take(forms).map(|(series, cpus)| {
         let variant = many.then_some(series.name.as_str());
-        let svg =
-            if cpus.len() > SHOWN { multiples(section, &cpus, &values) } else { overlay(section, &cpus, &values) };
+        let svg = if cpus.len() > SHOWN {
+            multiples(section, &cpus, &values, width)
+        } else {
+            overlay(section, &cpus, &values, width)
+        };
         let each: Vec<String> =
             cpus.iter().take(MOST).map(|one| format!("CPU {}: largest {}", one.cpu, section.value(one.max))).collect();
         svg.finish(
@@ -113,7 +117,7 @@ fn draw(section: &Section) -> Vec<Drawing> {
     });
     let drawn: Vec<Drawing> = drawn.collect();
     if drawn.is_empty() {
-        vec![overlay(section, &[], &[]).finish(None, &section.title(), "No samples.")]
+        vec![overlay(section, &[], &[], width).finish(None, &section.title(), "No samples.")]
     } else {
         drawn
     }
@@ -137,8 +141,8 @@ fn curve(svg: &mut Svg, class: &str, one: &OfCpu, x: &AxisScale, y: &AxisScale, 
 }
 
 /// All CPUs in one frame, their names and maxima above it.
-fn overlay(section: &Section, cpus: &[OfCpu], values: &[f64]) -> Svg {
-    let (left, right) = (62.0, WIDTH - 30.0);
+fn overlay(section: &Section, cpus: &[OfCpu], values: &[f64], width: f64) -> Svg {
+    let (left, right) = (62.0, width - 30.0);
     let names: Vec<String> =
         cpus.iter().map(|one| format!("CPU {} · max {}", one.cpu, section.value(one.max))).collect();
     let (mut at, mut places) = ((left, 14.0), Vec::new());
@@ -154,7 +158,7 @@ fn overlay(section: &Section, cpus: &[OfCpu], values: &[f64]) -> Svg {
     let frame = Frame { left, right, top, bottom: top + 220.0 };
     let x = AxisScale::log_over(values.iter().copied(), left, right);
     let y = count_scale(highest(cpus), frame.bottom, frame.top);
-    let mut svg = Svg::new(WIDTH, frame.bottom + 44.0);
+    let mut svg = Svg::new(width, frame.bottom + 44.0);
     frame.value_x_axis(&mut svg, &x, section, &format!("{} (20 bins per decade)", section.quantity));
     frame.count_y_axis(&mut svg, &y, &format!("{} per bin", words::plural(section.noun())));
     for limit in inside(section, &x) {
@@ -174,17 +178,18 @@ fn overlay(section: &Section, cpus: &[OfCpu], values: &[f64]) -> Svg {
 }
 
 /// A small picture for each CPU, all on the same scales; the worst is framed in the first colour.
-fn multiples(section: &Section, cpus: &[OfCpu], values: &[f64]) -> Svg {
+fn multiples(section: &Section, cpus: &[OfCpu], values: &[f64], width: f64) -> Svg {
     let mut shown: Vec<&OfCpu> = cpus.iter().collect();
     shown.sort_by(|a, b| b.max.total_cmp(&a.max).then(a.cpu.cmp(&b.cpu)));
     shown.truncate(MOST);
     shown.sort_by_key(|one| one.cpu);
     let worst = worst(cpus).map(|one| one.cpu);
     let columns = if shown.len() > 24 { 8 } else { 6 };
-    let (wide, high) = (WIDTH / columns as f64, if shown.len() > 64 { 74.0 } else { 92.0 });
+    let columns = if width < WIDTH { columns / 2 } else { columns };
+    let (wide, high) = (width / columns as f64, if shown.len() > 64 { 74.0 } else { 92.0 });
     let rows = shown.len().div_ceil(columns);
     let most = highest(cpus);
-    let mut svg = Svg::new(WIDTH, high * rows as f64 + 24.0);
+    let mut svg = Svg::new(width, high * rows as f64 + 24.0);
     let mut ends = None;
     for (i, one) in shown.into_iter().enumerate() {
         let (left, top) = (wide * (i % columns) as f64 + 4.0, high * (i / columns) as f64 + 18.0);
@@ -248,7 +253,7 @@ mod tests {
     fn two_cpus_are_laid_over_each_other() {
         let all = sample::configurations(1);
         let sections = sections(&all);
-        let drawn = draw(&sections[0]);
+        let drawn = wide(&sections[0], WIDTH);
         let [one] = &drawn[..] else { panic!("{} drawings", drawn.len()) };
         assert!((FIGURE.fits)(&sections[0]) && one.body.contains("CPU 2 · max") && one.body.contains("CPU 3 · max"));
         assert_eq!(one.body.matches("class=\"curve\"").count(), 4, "each has its curve and its key");
@@ -265,7 +270,7 @@ mod tests {
     fn many_cpus_are_small_multiples() {
         let all = [sample::on_cpus("idle", 100)];
         let sections = sections(&all);
-        let drawing = &draw(&sections[0])[0];
+        let drawing = &wide(&sections[0], WIDTH)[0];
         assert_eq!(drawing.body.matches("class=\"frame\"").count(), 100);
         assert_eq!(drawing.body.matches("class=\"solid\"").count(), 1);
         assert!(about(&sections[0]).contains("CPU 99 has the largest wake-up"), "{}", about(&sections[0]));
@@ -279,7 +284,7 @@ mod tests {
     fn of_too_many_cpus_the_worst_are_drawn() {
         let all = [sample::on_cpus("idle", 200)];
         let sections = sections(&all);
-        let drawing = &draw(&sections[0])[0];
+        let drawing = &wide(&sections[0], WIDTH)[0];
         assert_eq!(drawing.body.matches("class=\"frame\"").count(), MOST);
         assert!(drawing.body.contains(">CPU 199<") && !drawing.body.contains(">CPU 0<"));
         assert!(about(&sections[0]).ends_with("The 128 CPUs with the largest maxima are drawn."));

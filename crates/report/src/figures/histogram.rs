@@ -23,12 +23,10 @@ pub const FIGURE: Chart = Chart {
             section.noun()
         )
     },
-    draw: |section| vec![draw(section, XAxis::Log, WIDTH), draw(section, XAxis::Linear, WIDTH)],
+    draw: |section| wide(section, WIDTH),
     table,
 };
 
-/// The width of the form for narrow screens, in pixels.
-const NARROW: f64 = 520.0;
 const LINEAR_BINS: usize = 100;
 const ROW: f64 = 17.0;
 /// With more series than this, flags have the marker only: names would cover each other.
@@ -50,9 +48,9 @@ pub(super) fn log_edge(bin: usize) -> f64 {
     10f64.powf(bin as f64 / OUTLINE_BINS)
 }
 
-/// The form for narrow screens.
-pub fn narrow(section: &Section) -> Drawing {
-    draw(section, XAxis::Log, NARROW)
+/// Both forms in this width.
+pub(super) fn wide(section: &Section, width: f64) -> Vec<Drawing> {
+    vec![draw(section, XAxis::Log, width), draw(section, XAxis::Linear, width)]
 }
 
 /// Counts of the bins; what lies beyond the last is left out.

@@ -86,6 +86,18 @@ pub const FIGURES: &[Chart] = &[
     scatter::FIGURE,
 ];
 
+/// The forms of a figure for narrow screens, where it has some: as many as it has for others.
+pub fn narrow(figure: &Chart, section: &Section) -> Vec<Drawing> {
+    let draw: fn(&Section, f64) -> Vec<Drawing> = match figure.name {
+        name if name == histogram::FIGURE.name => histogram::wide,
+        name if name == cpus::FIGURE.name => cpus::wide,
+        name if name == percentiles::FIGURE.name => percentiles::wide,
+        name if name == over_time::FIGURE.name => over_time::wide,
+        _ => return Vec::new(),
+    };
+    draw(section, frame::NARROW)
+}
+
 /// A figure over all that a probe measured.
 #[derive(Debug)]
 pub struct Overview {

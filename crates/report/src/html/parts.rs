@@ -1,7 +1,7 @@
 //! The pieces of a section: tables, the same to be copied, figures with their forms, the legend.
 
 use crate::{
-    figures::{Chart, Overview, histogram, printed_effects::PrintedEffects, stages, svg::Drawing},
+    figures::{self, Chart, Overview, printed_effects::PrintedEffects, stages, svg::Drawing},
     tree::{Chapter, Curve, Datum, Format, Section, Sheet, TableForm},
     words,
 };
@@ -108,10 +108,8 @@ pub struct Picture {
     pub name: &'static str,
     pub title: &'static str,
     pub about: String,
-    /// Name of the form (empty when there is one only) and the drawing.
-    pub forms: Vec<(String, String)>,
-    /// The form for narrow screens; empty where there is none.
-    pub narrow: String,
+    /// Name of the form (empty when there is one only), the drawing, and that for narrow screens (empty where there is none).
+    pub forms: Vec<(String, String, String)>,
     pub table: SheetView,
 }
 
@@ -131,9 +129,19 @@ impl Picture {
         let (about, table) = (figure.caption(section), (figure.table)(section));
         let drawings = (figure.draw)(section);
         let shown = drawings.get(..forms).unwrap_or(&drawings);
-        let is_histogram = figure.name == histogram::FIGURE.name && forms > 1;
-        let narrow = if is_histogram { histogram::narrow(section).inline() } else { String::new() };
-        Self { narrow, ..Self::new(figure.name, figure.title, about, shown, &table) }
+        let mut picture = Self::new(figure.name, figure.title, about, shown, &table);
+        // What is folded away is not drawn twice.
+        if forms > 1 {
+            picture.narrow(figure, section);
+        }
+        picture
+    }
+
+    /// Draws its forms for narrow screens, too.
+    pub fn narrow(&mut self, figure: &Chart, section: &Section) {
+        for (form, drawing) in self.forms.iter_mut().zip(figures::narrow(figure, section)) {
+            form.2 = drawing.inline();
+        }
     }
 
     /// Draws a figure of a chapter.
@@ -155,8 +163,9 @@ impl Picture {
     }
 
     fn new(name: &'static str, title: &'static str, about: String, drawings: &[Drawing], table: &Sheet) -> Self {
-        let forms = drawings.iter().map(|d| (d.variant.clone().unwrap_or_default(), d.inline())).collect();
-        Self { name, title, about, forms, narrow: String::new(), table: SheetView::of(table) }
+        let form = |d: &Drawing| (d.variant.clone().unwrap_or_default(), d.inline(), String::new());
+        let forms = drawings.iter().map(form).collect();
+        Self { name, title, about, forms, table: SheetView::of(table) }
     }
 }
 
