@@ -196,8 +196,9 @@ fn title(input: &ReportInput) -> String {
     }
 }
 
-/// Takes the figure that opens the page from its place below: the histogram of the section with the gravest news, or of
-/// calls too many for one histogram the figure over all of them.
+/// Takes the figure that opens the page from its place below: of the section with the gravest news the maxima of the repeats,
+/// which come before all that is pooled, or the histogram of what was measured once; of calls too many for one histogram
+/// the figure over all of them.
 fn lead(chapters: &[Chapter], views: &mut [ChapterView]) -> Option<Lead> {
     let above = |series: &Curve| series.pooled.above_limit.map_or(0, |above| above.saturating_add(1));
     let news = |section: &Section| section.series.iter().map(above).max().unwrap_or(0);
@@ -215,9 +216,15 @@ fn lead(chapters: &[Chapter], views: &mut [ChapterView]) -> Option<Lead> {
         return Some(Lead { of: "c", index: view.index, title: view.title.clone(), legend, picture });
     };
     let view = views.iter_mut().flat_map(|view| &mut view.sections).find(|view| view.index == index)?;
-    let at = view.figures.iter().position(|picture| picture.name == histogram::FIGURE.name)?;
-    let (mut picture, legend) = (view.figures.remove(at), view.legend.clone());
-    picture.narrow(&histogram::FIGURE, section);
+    let (mut picture, figure) = match view.repeats.take() {
+        Some(picture) => (picture, &repeats::FIGURE),
+        None => {
+            let at = view.figures.iter().position(|picture| picture.name == histogram::FIGURE.name)?;
+            (view.figures.remove(at), &histogram::FIGURE)
+        }
+    };
+    let legend = view.legend.clone();
+    picture.narrow(figure, section);
     Some(Lead { of: "s", index, title: view.title.clone(), legend, picture })
 }
 
@@ -294,6 +301,7 @@ fn view(index: usize, section: &Section, chapter: &Chapter, report: &Report) -> 
         legend: parts::legend(section),
         hidden: section.series.len().saturating_sub(SHOWN),
         repeats: first.first().map(|figure| draw(figure)),
+        is_pooled: !first.is_empty(),
         figures: figures.into_iter().map(draw).collect(),
         more: more.into_iter().map(draw).collect(),
         samples: SheetView::of(&samples::sheet(section)),

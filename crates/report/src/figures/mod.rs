@@ -89,6 +89,7 @@ pub const FIGURES: &[Chart] = &[
 /// The forms of a figure for narrow screens, where it has some: as many as it has for others.
 pub fn narrow(figure: &Chart, section: &Section) -> Vec<Drawing> {
     let draw: fn(&Section, f64) -> Vec<Drawing> = match figure.name {
+        name if name == repeats::FIGURE.name => repeats::wide,
         name if name == histogram::FIGURE.name => histogram::wide,
         name if name == cpus::FIGURE.name => cpus::wide,
         name if name == percentiles::FIGURE.name => percentiles::wide,

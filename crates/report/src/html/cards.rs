@@ -123,7 +123,7 @@ fn shared(cards: &mut [Card]) -> Vec<String> {
         card.reasons.retain(|text| often(text) == 1);
     }
     if cards.iter().any(|card| card.said == Said::UNJUDGED) {
-        told.push("No limit was set, so nothing passed or failed.".into());
+        told.push("Where no limit is set, nothing passes or fails.".into());
     }
     told
 }
@@ -293,7 +293,7 @@ mod tests {
         let all = [sample::gaps("idle", 1)];
         let cards = of(&all, |_| ());
         assert_eq!(cards.shown[0].said.word, "NO LIMIT SET");
-        assert_eq!(cards.shared, ["No limit was set, so nothing passed or failed."]);
+        assert_eq!(cards.shared, ["Where no limit is set, nothing passes or fails."]);
         let free = [sample::of("x", &[5_000], None)];
         let cards = of(&free, |_| ());
         assert_eq!((cards.shown[0].said.word, cards.shared.len()), ("PASS", 0));

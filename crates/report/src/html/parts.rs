@@ -29,8 +29,10 @@ pub struct SectionView {
     pub ranges: Vec<String>,
     pub legend: Vec<LegendEntry>,
     pub hidden: usize,
-    /// The spread between repeats, which comes before all that is pooled.
+    /// The spread between repeats, which comes before all that is pooled, unless it opens the page.
     pub repeats: Option<Picture>,
+    /// Whether what follows pools repeats.
+    pub is_pooled: bool,
     /// The figures that matter most, but for the one that opens the page.
     pub figures: Vec<Picture>,
     /// The others, folded.

@@ -295,6 +295,18 @@ fn the_first_screen_has_its_order() {
     assert_eq!(html.matches("id=\"s0-histogram\"").count(), 1, "it is not drawn again below");
 }
 
+/// Repeats come before what is pooled: then their maxima are the one figure, with the histogram below.
+#[test]
+fn of_repeats_the_spread_opens_the_page() {
+    let mut all = vec![sample::of("idle", &[5_000, 9_000], Some(100_000))];
+    all[0].repeats.extend(sample::of("idle", &[5_000, 60_000], Some(100_000)).repeats);
+    all[0].pool();
+    let html = report(&all);
+    let at = |text: &str| html.find(text).unwrap_or_else(|| panic!("no {text}"));
+    assert!(at("id=\"s0-repeats\"") < at("What stands in the way") && at("id=\"s0-histogram\"") > at("id=\"s0\""));
+    assert!(html.contains("Summary of all repeats pooled") && html.matches("id=\"s0-repeats\"").count() == 1);
+}
+
 /// What spoils a measurement is seen at once; the other checks are behind their counts.
 #[test]
 fn trust_checks_in_order_are_folded() {
@@ -311,7 +323,7 @@ fn what_repeats_other_figures_is_folded_and_nothing_is_said_on_each_card() {
     let all = [sample::gaps("idle", 1), sample::gaps("busy", 2)];
     let html = report(&all);
     let body = &html[..html.find("id=\"data\">").unwrap()];
-    assert_eq!(body.matches("No limit was set, so nothing passed or failed.").count(), 1);
+    assert_eq!(body.matches("Where no limit is set, nothing passes or fails.").count(), 1);
     let html = report(&sample::configurations(2));
     let more = html.find("<details class=\"more\"><summary>More figures: ").unwrap();
     let end = more + html[more..].find("</section>").unwrap();
