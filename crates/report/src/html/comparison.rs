@@ -7,6 +7,7 @@ use crate::{
     words::{self, Said, round_value},
 };
 use latido_judge::{configuration::Configuration, repeat::Pooled};
+use std::collections::BTreeSet;
 
 /// The comparison that opens a report of several runs.
 pub struct Comparison {
@@ -18,7 +19,7 @@ pub struct Comparison {
     pub groups: Vec<Group>,
     /// How many groups are left to the tables below.
     pub more: usize,
-    /// The command that judges the difference.
+    /// The command that judges the difference; empty where there is none of so many runs.
     pub judged_by: String,
 }
 
@@ -70,15 +71,25 @@ impl Comparison {
         let mut groups: Vec<Group> = report.sections.iter().flat_map(|section| groups(section, input)).collect();
         let more = groups.len().saturating_sub(MOST);
         groups.truncate(MOST);
-        let ids: Vec<&str> = input.runs.iter().map(|run| run.meta.id.as_str()).collect();
         Some(Self {
             runs: input.runs.iter().enumerate().map(|(at, run)| column(at, run, input)).collect(),
             has_ratio: input.runs.len() == 2,
             groups,
             more,
-            judged_by: format!("latido compare {}", ids.join(" ")),
+            judged_by: judged_by(input),
         })
     }
+}
+
+/// `latido compare A B`; other loads are no longer alike, and the command must name them.
+fn judged_by(input: &ReportInput) -> String {
+    let [one, two] = &input.runs[..] else { return String::new() };
+    let loads = |run: &RunPart| {
+        let own = input.configurations.iter().filter(|configuration| is_of(configuration, run));
+        own.map(|configuration| configuration.cell.load.id.clone()).collect::<BTreeSet<String>>()
+    };
+    let despite = if loads(one) == loads(two) { "" } else { " --despite load" };
+    format!("latido compare {} {}{despite}", one.meta.id, two.meta.id)
 }
 
 /// `A` to `Z`, then `27`.
@@ -199,6 +210,7 @@ mod tests {
         let told = |at: usize| lines[0].cells[at].as_ref().unwrap().value.replace('\u{a0}', " ");
         assert_eq!((lines[0].label.as_str(), told(0).as_str(), told(1).as_str()), ("worst", "20.0 µs", "60.0 µs"));
         assert_eq!((lines[0].ratio.as_str(), found.runs[1].letter.as_str()), ("3.00", "B"));
+        assert!(found.judged_by.ends_with("20261122T200000Z-sample-b"), "{}", found.judged_by);
         let html = formats::render("html", &input).unwrap();
         let at = |text: &str| html.find(text).unwrap_or_else(|| panic!("no {text}"));
         assert!(at("id=\"comparison\"") < at("class=\"cards") && html.contains("2 runs side by side</h1>"));
