@@ -9,6 +9,9 @@ use crate::{tree::Section, words};
 /// The width of every figure.
 pub const WIDTH: f64 = 1080.0;
 
+/// The width of the forms for narrow screens.
+pub const NARROW: f64 = 520.0;
+
 /// The plot area in pixels.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {

@@ -94,7 +94,8 @@ fn people_are_told_too() {
     assert!(!brief.contains("shape "), "only where it is asked for: {brief}");
     let page = said(&["report", &id, "-o", "page.html"]);
     let html = fs::read_to_string(world.path("page.html")).unwrap();
-    for wanted in ["<h3>Tail</h3>", "once a day", "under the causes observed", "show a once-a-day event with a chance"]
+    for wanted in
+        ["<summary>Tail</summary>", "once a day", "under the causes observed", "show a once-a-day event with a chance"]
     {
         assert!(html.contains(wanted), "{wanted}: {page}");
     }
