@@ -84,7 +84,7 @@ expected
              against 6 µs; one repeat left out
   undecided  the other: 7 µs; undecided: chance
 
-HOLDS: the one holds: 5 µs
+PASS: the one holds: 5 µs
 """
 STUDIED = """Time by workers; median over 3 repeats
              unit  full  full
@@ -100,7 +100,7 @@ WANTED = [
     "stock                  9      21.72",
     "holds: the one: 5 µs against 6 µs",
     "undecided: the other: 7 µs",
-    "HOLDS",
+    "PASS",
 ]
 
 

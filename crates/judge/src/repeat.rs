@@ -10,6 +10,7 @@ use latido_model::{
     plan::expect::NS,
     record::{Block, Class, Evidence, LoadRecord, Point, Record, Sample, Series, Slots, Summary},
     run::{SeriesData, SeriesSource, StoredCell, packed::Packed},
+    summary::Counted,
     units::Ns,
 };
 use std::{borrow::Cow, collections::BTreeMap};
@@ -93,6 +94,8 @@ pub struct Track {
     pub summary: Summary,
     /// Its distribution as woken.
     pub plain: Summary,
+    /// The outline of its decisive distribution, see [`outline`].
+    pub outline: Outline,
     /// Its blocks.
     pub blocks: Vec<Block>,
     /// Its largest samples, in descending order.
@@ -101,6 +104,27 @@ pub struct Track {
     pub samples: Vec<Point>,
     /// The probe's own facts of it, as [`Series::facts`].
     pub facts: BTreeMap<String, i64>,
+}
+
+/// Counts by the number of their bin, ascending.
+pub type Outline = Vec<(u16, u64)>;
+
+/// How many bins of an [`Outline`] make a decade; bin 0 holds 1 of the stored unit and less.
+pub const OUTLINE_BINS: f64 = 20.0;
+
+/// A distribution in bins coarse enough that hundreds of threads can keep theirs.
+pub fn outline<'a, C: Counted + 'a>(parts: impl IntoIterator<Item = &'a C>) -> Outline {
+    let mut rows = BTreeMap::<u16, u64>::new();
+    for (end, count) in parts.into_iter().flat_map(Counted::steps) {
+        let own = rows.entry(outline_bin(Packed::middle(end) as f64)).or_default();
+        *own = own.saturating_add(count);
+    }
+    rows.into_iter().collect()
+}
+
+/// The bin of a value in an [`Outline`].
+pub fn outline_bin(value: f64) -> u16 {
+    (value.max(1.0).log10() * OUTLINE_BINS + 1e-9).floor() as u16
 }
 
 impl Track {
@@ -214,6 +238,7 @@ impl<'a> Gathered<'a> {
             cpu: series.cpu,
             summary: series.decisive(),
             plain: series.plain(),
+            outline: outline(std::iter::once(&data.histogram).chain(&data.missed)),
             blocks: data.blocks,
             largest: data.largest,
             samples: data.samples,

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cli;
+pub mod config;
 mod durable;
 pub mod host;
 pub mod import;

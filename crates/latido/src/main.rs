@@ -1,10 +1,6 @@
 //! The `latido` command: read the words, carry them out, say how it ended.
 
-use clap::Parser;
-use latido::{
-    cli::{self, Cli},
-    host, output,
-};
+use latido::{cli, host, output};
 use latido_agent::role;
 use latido_sys::signal;
 use std::process::ExitCode;
@@ -17,7 +13,7 @@ fn main() -> ExitCode {
     let status = match role::role() {
         // Started by latido itself in every cell: the memory and the milliseconds of the command line are not wanted.
         Some(role) => role.run().unwrap_or_else(|error| cli::complain(&error)),
-        None => match Cli::try_parse() {
+        None => match cli::parsed() {
             Ok(cli) => cli.run().unwrap_or_else(|error| cli::complain(&error)),
             Err(error) => cli::explain(error),
         },

@@ -7,6 +7,7 @@ use latido_report::terminal::{printable, printable_signals};
 use std::{
     fmt::Write as _,
     io::{self, IsTerminal, Write},
+    sync::OnceLock,
 };
 
 /// Whether the reader of our output went away.
@@ -23,7 +24,7 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
 /// It cannot be written.
 #[expect(clippy::disallowed_methods, reason = "asks what it is, and writes nothing")]
 pub fn write_out(text: &str) -> Result<u8> {
-    put(&printable(text, io::stdout().is_terminal() && wants_colour()))
+    put(&printable(text, is_coloured(io::stdout().is_terminal())))
 }
 
 /// Writes our own signals to LAVA to stdout: they alone may look like signals.
@@ -47,6 +48,16 @@ pub fn tell(line: &str) {
     let mut drawn = Drawn::default();
     drawn.line(line);
     drawn.show();
+}
+
+/// How wide the terminal is that shows errors; nothing where none does.
+#[expect(clippy::disallowed_methods, reason = "nothing is written")]
+pub fn width_of_errors() -> Option<usize> {
+    if !io::stderr().is_terminal() {
+        return None;
+    }
+    let size = rustix::termios::tcgetwinsize(io::stderr()).ok();
+    Some(size.map(|size| usize::from(size.ws_col)).filter(|width| *width >= 40).unwrap_or(80))
 }
 
 /// Has a panic told as any other error is (its message may quote what was read), and ends the process with it. A build for tests
@@ -104,7 +115,35 @@ impl Drawn {
 /// Whether what goes to stderr is coloured.
 #[expect(clippy::disallowed_methods, reason = "nothing is written")]
 pub fn errors_have_colours() -> bool {
-    io::stderr().is_terminal() && wants_colour()
+    is_coloured(io::stderr().is_terminal())
+}
+
+/// When text has colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Colour {
+    /// On a terminal that can show them, unless `NO_COLOR` is set
+    #[default]
+    Auto,
+    /// Always, into files and pipes too
+    Always,
+    /// Never
+    Never,
+}
+
+static COLOUR: OnceLock<Colour> = OnceLock::new();
+
+/// Says once when text has colours; before, and for whoever says nothing, a terminal decides.
+pub fn set_colour(when: Colour) {
+    let _ = COLOUR.set(when);
+}
+
+/// Whether text on this output has colours.
+pub fn is_coloured(is_terminal: bool) -> bool {
+    match COLOUR.get().copied().unwrap_or_default() {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto => is_terminal && wants_colour(),
+    }
 }
 
 /// Whether a terminal knows how to move the cursor.
@@ -113,6 +152,6 @@ pub fn can_move() -> bool {
 }
 
 /// Whether colours are wanted on a terminal: `NO_COLOR` is unset or empty (no-color.org), and it can show them.
-pub fn wants_colour() -> bool {
+fn wants_colour() -> bool {
     can_move() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -294,6 +294,7 @@ impl Fixture {
             headline: None,
             unjudged: false,
             unmeasured: false,
+            label: None,
         };
         let plan = Plan { name: "quick".into(), seed: 42, order: Order::AsWritten, ..Plan::default() };
         let run = Run {

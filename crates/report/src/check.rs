@@ -3,6 +3,7 @@
 pub mod process;
 #[cfg(test)]
 mod tests;
+pub mod timing;
 
 use crate::terminal::Style;
 use latido_model::{
@@ -12,6 +13,7 @@ use latido_model::{
 };
 use serde::Serialize;
 use std::fmt::Write as _;
+use timing::Timing;
 
 /// The version of the JSON document.
 const SCHEMA: u32 = 1;
@@ -55,8 +57,9 @@ pub fn json(subject: Examined<'_>, points: &[Point]) -> String {
 }
 
 /// A table for people.
-pub fn table(machine: &Machine, points: &[Point], style: Style) -> String {
-    headline(machine, points, style.color) + &list(points, style) + &together(points)
+pub fn table(machine: &Machine, points: &[Point], timing: Option<Timing>, style: Style) -> String {
+    let next = timing.map(|timing| timing.next()).unwrap_or_default();
+    headline(machine, points, style.color) + &next + &list(points, style) + &together(points)
 }
 
 /// All tunings and all boot parameters once more, each in one line to copy.

@@ -3,6 +3,7 @@
 mod card_text;
 mod cards;
 mod chapter;
+mod comparison;
 mod declared;
 mod environment;
 mod parts;
@@ -15,40 +16,47 @@ pub mod traced;
 mod trust;
 
 use crate::{
-    figures::{Chart, FIGURES, printed_effects, range_bar, repeats, style},
-    input::RunPart,
+    figures::{Chart, FIGURES, histogram, printed_effects, range_bar, repeats, style},
+    input::{ReportInput, RunPart},
     study::{NotMeasured, StudyPart},
     tables::{self, limit, quantiles, samples, slots, summary, tail},
-    tree::{Chapter, Report, SHOWN, Section},
+    tree::{Chapter, Curve, Report, SHOWN, Section},
     words,
 };
 use anyhow::{Context, Result};
 use askama::Template;
 use cards::{Card, Cards};
 use chapter::ChapterView;
+use comparison::Comparison;
 use declared::DeclaredView;
 use environment::Environment;
 use latido_judge::span::unbroken;
-use parts::{Picture, SectionView, SheetView};
+use parts::{Lead, Picture, SectionView, SheetView};
 use settings::{Beside, SettingView};
 use spikes::SpikesView;
 use statements::Statement;
 use top::Top;
-use trust::FindingGroup;
+use trust::Trust;
 
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Page<'a> {
-    title: &'a str,
+    title: String,
     css: String,
     symbols: String,
     script: &'static str,
     headlines: Vec<HeadlineView<'a>>,
     runs: Vec<RunView<'a>>,
     problems: Vec<String>,
+    /// The hosts and the plans of several runs, each once.
+    hosts: String,
+    plans: String,
+    comparison: Option<Comparison>,
     cards: Vec<Card>,
     rest: Vec<Card>,
-    trust: Vec<FindingGroup>,
+    shared: Vec<String>,
+    lead: Option<Lead>,
+    trust: Trust,
     top: Top,
     expectations: Vec<Statement<'a>>,
     conclusions: Vec<Statement<'a>>,
@@ -109,17 +117,23 @@ const SCRIPT: &str = include_str!("../templates/report.js");
 /// The longest name of a row, in letters; the whole of it is its title.
 const NAME: usize = 30;
 
+/// The figures that say in another way what others show.
+const FOLDED: [&str; 3] = ["bands", "load-over-time", "scatter"];
+
 /// The whole report as the text of one file.
 ///
 /// # Errors
 /// The template or the embedded data cannot be written; no input is known that causes it.
 pub fn render(report: &Report) -> Result<String> {
     let (input, chapters) = (report.input, report.chapters());
-    let Cards { shown, rest } = cards::cards(input, &chapters);
+    let Cards { shown, rest, shared } = cards::cards(input, &chapters);
     let (expectations, conclusions) = (statements::expectations(report), statements::conclusions(report));
     let declared = DeclaredView::of(report);
+    let each = chapters.iter().enumerate();
+    let mut views: Vec<ChapterView> = each.map(|(i, chapter)| chapter_view(i, chapter, report)).collect();
+    let lead = lead(&chapters, &mut views);
     let page = Page {
-        title: &input.title,
+        title: title(input),
         css: format!(
             "{}{STYLE}{}{}{}",
             style::page_variables(),
@@ -132,14 +146,19 @@ pub fn render(report: &Report) -> Result<String> {
         headlines: input.runs.iter().map(headline).collect(),
         runs: input.runs.iter().map(run).collect(),
         problems: trust::problems(input),
+        hosts: each_once(input.runs.iter().map(|run| run.meta.machine.as_str())),
+        plans: each_once(input.runs.iter().map(|run| run.meta.plan.as_str())),
+        comparison: Comparison::of(report),
         cards: shown,
         rest,
-        trust: trust::groups(input),
+        shared,
+        lead,
+        trust: Trust::of(input),
         top: Top::of(report, &conclusions, &expectations),
         expectations,
         conclusions,
         declared,
-        chapters: chapters.iter().enumerate().map(|(i, chapter)| chapter_view(i, chapter, report)).collect(),
+        chapters: views,
         study: input.study.as_ref(),
         sized: input.study.as_ref().and_then(|study| study.sized.as_deref()),
         scaled: input.study.as_ref().and_then(|study| study.scaled).map(words::share_of_size).unwrap_or_default(),
@@ -156,6 +175,57 @@ pub fn render(report: &Report) -> Result<String> {
         data: report.in_format("json")?.unwrap_or_default().replace('<', "\\u003c"),
     };
     page.render().context("writing the report")
+}
+
+/// Names in the order in which they first appear: `vm, board`.
+fn each_once<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut found: Vec<&str> = Vec::new();
+    for name in names {
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found.join(", ")
+}
+
+/// `wakeup`, `wakeup: 2 runs side by side`.
+fn title(input: &ReportInput) -> String {
+    match input.runs.len() {
+        0 | 1 => input.title.clone(),
+        n => format!("{}: {n} runs side by side", input.title),
+    }
+}
+
+/// Takes the figure that opens the page from its place below: of the section with the gravest news the maxima of the repeats,
+/// which come before all that is pooled, or the histogram of what was measured once; of calls too many for one histogram
+/// the figure over all of them.
+fn lead(chapters: &[Chapter], views: &mut [ChapterView]) -> Option<Lead> {
+    let above = |series: &Curve| series.pooled.above_limit.map_or(0, |above| above.saturating_add(1));
+    let news = |section: &Section| section.series.iter().map(above).max().unwrap_or(0);
+    let each =
+        chapters.iter().flat_map(|chapter| chapter.sections.iter().zip(chapter.first..).map(move |one| (chapter, one)));
+    // Of folded sections only one that a limit judges speaks for the page.
+    let speaks = |(chapter, (section, _)): &(&Chapter, (&Section, usize))| {
+        section.has_samples() && (!chapter.is_folded() || news(section) > 0)
+    };
+    let gravest =
+        each.filter(speaks).map(|(_, one)| one).max_by_key(|(section, at)| (news(section), std::cmp::Reverse(*at)));
+    let Some((section, index)) = gravest else {
+        let view = views.iter_mut().find(|view| !view.overviews.is_empty())?;
+        let (picture, legend) = (view.overviews.remove(0), view.legend.clone());
+        return Some(Lead { of: "c", index: view.index, title: view.title.clone(), legend, picture });
+    };
+    let view = views.iter_mut().flat_map(|view| &mut view.sections).find(|view| view.index == index)?;
+    let (mut picture, figure) = match view.repeats.take() {
+        Some(picture) => (picture, &repeats::FIGURE),
+        None => {
+            let at = view.figures.iter().position(|picture| picture.name == histogram::FIGURE.name)?;
+            (view.figures.remove(at), &histogram::FIGURE)
+        }
+    };
+    let legend = view.legend.clone();
+    picture.narrow(figure, section);
+    Some(Lead { of: "s", index, title: view.title.clone(), legend, picture })
 }
 
 fn style_of(declared: &DeclaredView) -> &'static str {
@@ -210,7 +280,8 @@ fn view(index: usize, section: &Section, chapter: &Chapter, report: &Report) -> 
         range_bar::draw(section, series, slot(row)).map(|d| d.inline().replace("class=\"figure\"", "class=\"range\""))
     });
     let fitting = FIGURES.iter().filter(|figure| (figure.fits)(section));
-    let (first, figures): (Vec<_>, Vec<_>) = fitting.partition(|figure| figure.name == repeats::FIGURE.name);
+    let (first, figures): (Vec<&Chart>, Vec<&Chart>) = fitting.partition(|figure| figure.name == repeats::FIGURE.name);
+    let (more, figures): (Vec<&Chart>, Vec<&Chart>) = figures.into_iter().partition(|one| FOLDED.contains(&one.name));
     let draw = |figure: &Chart| Picture::of(section, figure, forms);
     SectionView {
         index,
@@ -222,6 +293,7 @@ fn view(index: usize, section: &Section, chapter: &Chapter, report: &Report) -> 
         unit: sheet.units.as_ref().map(words::Units::about).unwrap_or_default(),
         unsupported: summary::unsupported(section),
         names: words::apart(&names, |text| text.chars().count() <= NAME),
+        max_at: sheet.head.iter().position(|head| head.name == "max").unwrap_or(0),
         summary: SheetView::of(&sheet),
         copies: parts::copies(&sheet, report.formats),
         range_heading: range_bar::heading(section),
@@ -229,7 +301,9 @@ fn view(index: usize, section: &Section, chapter: &Chapter, report: &Report) -> 
         legend: parts::legend(section),
         hidden: section.series.len().saturating_sub(SHOWN),
         repeats: first.first().map(|figure| draw(figure)),
+        is_pooled: !first.is_empty(),
         figures: figures.into_iter().map(draw).collect(),
+        more: more.into_iter().map(draw).collect(),
         samples: SheetView::of(&samples::sheet(section)),
         quantiles: quantiles::sheet(section).as_ref().map(SheetView::of),
         tail: tail::sheet(section).as_ref().map(SheetView::of),

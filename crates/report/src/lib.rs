@@ -28,4 +28,4 @@ pub mod words;
 
 pub use formats::{FORMATS, render};
 pub use input::{ReportInput, RunPart};
-pub use terminal::show;
+pub use terminal::{brief, show};

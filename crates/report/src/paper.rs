@@ -1,7 +1,7 @@
 //! What a paper takes from a run: one figure as wide as its column, and a paragraph on methods with the entry for a bibliography.
 
 use crate::{
-    figures::{Dress, dressed, frame::NARROW, svg::Drawing},
+    figures::{Dress, dressed, frame::COLUMN, svg::Drawing},
     formats::{
         FORMATS,
         files::{self, Pictured},
@@ -27,7 +27,7 @@ pub const SCALE: f64 = 0.62 * 25.4 / 72.0;
 pub const WIDTHS: (f64, f64) = (60.0, 420.0);
 
 /// From this width in millimetres on, panels stand two abreast and names beside what they name.
-pub const ABREAST: f64 = NARROW * SCALE;
+pub const ABREAST: f64 = COLUMN * SCALE;
 
 /// The figures of a run as a column of this width has them.
 #[derive(Debug)]

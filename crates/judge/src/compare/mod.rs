@@ -87,6 +87,20 @@ fn as_text<S: Serializer>(metric: &Metric, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_str(metric)
 }
 
+/// The axes and options that have several levels within one probe: what can be compared in a run by itself.
+pub fn varied(observed: &[Observed]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for one in observed {
+        let of_probe = || observed.iter().filter(|other| other.cell.probe.name == one.cell.probe.name);
+        for (name, value) in one.columns() {
+            if !names.contains(&name) && of_probe().any(|other| other.column(&name) != value) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
 /// The levels of an axis, an option of the probe or a label as arms, in the order of the plan; `base` comes first.
 ///
 /// # Errors

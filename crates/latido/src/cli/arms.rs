@@ -24,12 +24,31 @@ impl Named<'_> {
     /// # Errors
     /// A run cannot be read, or there are no two arms.
     pub fn read(self, by: Option<&str>, reader: &mut Reader) -> Result<Arms> {
-        let mut arms = match by {
-            Some(factor) => self.levels(factor, reader)?,
-            None => self.each(reader)?,
+        let mut arms = match (by, self.runs, self.arms) {
+            (Some(factor), ..) => self.levels(factor, reader)?,
+            (None, [], []) => self.within("last", reader)?,
+            (None, [run], []) if !run.contains(',') => self.within(run, reader)?,
+            _ => self.each(reader)?,
         };
         coarser::level(reader.statistic(), arms.observed.iter_mut().flatten());
         Ok(arms)
+    }
+
+    /// The levels of the one axis or option that a run varies.
+    fn within(self, run: &str, reader: &mut Reader) -> Result<Arms> {
+        let observed = reader.run(run)?.unwrap_or_default();
+        let wrong = |text: String| anyhow::Error::from(Usage::new(text));
+        match compare::varied(&observed).as_slice() {
+            [] => Err(wrong(format!(
+                "{run} has one configuration: name two runs, or measure two with `latido run --vary load=idle,stress-cpu`"
+            ))),
+            [factor] => compare::by(factor, observed, self.base).map_err(|why| wrong(format!("--by {factor}: {why}"))),
+            many => Err(wrong(format!(
+                "{run} varies {}: choose one with --by, for example --by {}",
+                many.join(", "),
+                many.first().map_or("", String::as_str)
+            ))),
+        }
     }
 
     /// The levels of a factor in all runs together.
@@ -37,11 +56,10 @@ impl Named<'_> {
         if !self.arms.is_empty() {
             return Err(Usage::new("--arm and --by both make the arms: give one of them").into());
         }
-        if self.runs.is_empty() {
-            return Err(Usage::new(format!("--by {factor}: name the runs whose levels are compared")).into());
-        }
+        let last = ["last".to_owned()];
+        let runs = if self.runs.is_empty() { &last } else { self.runs };
         let mut observed = Vec::new();
-        for name in self.runs.iter().flat_map(|runs| runs.split(',')) {
+        for name in runs.iter().flat_map(|runs| runs.split(',')) {
             match reader.run(name)? {
                 Some(repeats) => observed.extend(repeats),
                 None => tell(&format!("note: `{name}` names a run that is named before; it is taken once")),
@@ -69,8 +87,8 @@ impl Named<'_> {
             return Err(Usage::new(format!("two arms are called `{twice}`")).into());
         }
         if words.len() < 2 {
-            let message = "it takes two arms to compare: `latido compare RUN RUN`, with commas for several runs of an arm; \
-                       --by AXIS for the levels within a run";
+            let message = "name two sides: `latido compare RUN RUN`, with commas for several runs of one side; \
+                       --by AXIS compares the levels within a run";
             return Err(Usage::new(message).into());
         }
         if let Some(base) = self.base {

@@ -7,6 +7,7 @@ use super::{
     foreign,
     known::{CATALOGUE, list},
     script::{ARGV, Script, blame},
+    vary::Vary,
     words,
 };
 use crate::lab::board::MULTI_CPU;
@@ -17,7 +18,7 @@ use latido_model::{
     cell::{Conditions, LAB, RUNNING},
     cpus::CpuSet,
     plan::{
-        Group, Plan,
+        Group, Plan, Probed,
         around::Around,
         axes::ProbeOption,
         parse::{self, Overrides},
@@ -53,8 +54,10 @@ pub fn plan(args: &Args, earlier: &Around) -> Result<(Plan, Vec<String>)> {
         false if args.cpus.is_none() => notes.extend(on_the_guests_cpu(&mut plan)),
         false => {}
     }
-    if args.deadline.is_some() && args.limit.is_none() {
-        plan.groups = std::mem::take(&mut plan.groups).into_iter().flat_map(judged_by_deadline).collect();
+    if let (Some(deadline), None) = (&args.deadline, &args.limit) {
+        let limit: Ns = deadline.parse().map_err(|error| Usage::new(format!("--deadline {deadline}: {error}")))?;
+        let groups = std::mem::take(&mut plan.groups);
+        plan.groups = groups.into_iter().flat_map(|group| judged_by_deadline(group, limit)).collect();
     }
     if args.plan_power.is_some() && args.repeat.is_none() {
         plan.groups.iter_mut().for_each(|group| group.repeat = PILOT);
@@ -105,11 +108,10 @@ fn on_the_guests_cpu(plan: &mut Plan) -> Option<String> {
 }
 
 /// A deadline of the command line is the limit of the probes that have one. The other probes of a group make a group without.
-fn judged_by_deadline(group: Group) -> Vec<Group> {
-    let limit = group.probe.iter().find_map(|probe| probe.measurand.deadline);
-    let (judged, others): (Vec<_>, Vec<_>) =
-        group.probe.iter().cloned().partition(|probe| probe.measurand.deadline.is_some());
-    let conditions = Conditions { limit, ..group.conditions.clone() };
+fn judged_by_deadline(group: Group, limit: Ns) -> Vec<Group> {
+    let has_one = |probe: &Probed| probe.item.options.contains_key("deadline");
+    let (judged, others): (Vec<_>, Vec<_>) = group.probe.iter().cloned().partition(has_one);
+    let conditions = Conditions { limit: Some(limit), ..group.conditions.clone() };
     let judged = Group { probe: judged, conditions, ..group.clone() };
     [judged, Group { probe: others, ..group }].into_iter().filter(|group| !group.probe.is_empty()).collect()
 }
@@ -148,7 +150,11 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             script.probe(first, name, &options, &args.command);
             script.flags(args)?;
             let seed = args.seed.unwrap_or(fallback_seed);
-            let plan = parse::from_axes(name, script.axes()?, seed, &Place::word(first), CATALOGUE).map_err(blame)?;
+            let mut axes = script.axes()?;
+            for values in varied(args)? {
+                axes.vary(&values, CATALOGUE).map_err(blame).and_then(|known| unknown_option(known, name, &values))?;
+            }
+            let plan = parse::from_axes(name, axes, seed, &Place::word(first), CATALOGUE).map_err(blame)?;
             Ok((plan, Vec::new()))
         }
         Subject::Shipped { name, text } => {
@@ -156,6 +162,7 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             let over = Overrides {
                 axes: script.axes()?,
                 options,
+                vary: varied(args)?,
                 size: size(args),
                 preferred_size: (args.on.as_deref() == Some(LAB)).then(|| LABORATORY.to_owned()),
                 seed: args.seed,
@@ -170,6 +177,7 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             let over = Overrides {
                 axes: script.axes()?,
                 options,
+                vary: varied(args)?,
                 size: size(args),
                 preferred_size: (args.on.as_deref() == Some(LAB)).then(|| LABORATORY.to_owned()),
                 seed: args.seed,
@@ -180,6 +188,29 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             let text = parse::load(path)?;
             parse::read(&path.display().to_string(), &text, &over, CATALOGUE).map_err(blame)
         }
+    }
+}
+
+/// The options that `--vary` gives several values.
+fn varied(args: &Args) -> Result<Vec<Vec<ProbeOption>>, Usage> {
+    Ok(Vary::all(args)?.iter().filter_map(Vary::options).collect())
+}
+
+/// Refuses an option that the probe does not have.
+fn unknown_option(known: bool, probe: &str, values: &[ProbeOption]) -> Result<()> {
+    let Some(ProbeOption { key, place, .. }) = values.first().filter(|_| !known) else { return Ok(()) };
+    let options = list(Kind::Probe).options(probe);
+    let hint =
+        nearest(key, options.iter().map(String::as_str).chain(["load", "tune", "policy", "prio", "kernel", "on"]));
+    let text = format!("{}: `{key}` is no axis, and the probe `{probe}` has no such option{hint}", place.shown());
+    Err(Usage::new(text).into())
+}
+
+/// Whether a probe is to be run, and not a plan.
+pub fn is_of_probe(args: &Args) -> bool {
+    match args.words.first() {
+        Some(first) if !words::is_option(first) => matches!(subject(first), Ok(Subject::Probe(_))),
+        _ => true,
     }
 }
 

@@ -1,8 +1,10 @@
 //! `latido baseline`: names for stored runs that later ones are compared with.
 
+use super::completions;
 use crate::{output::write_out, store};
 use anyhow::Result;
 use clap::Subcommand;
+use clap_complete::ArgValueCompleter;
 use latido_model::exit::Exit;
 use std::path::PathBuf;
 
@@ -34,7 +36,7 @@ enum What {
         #[arg(value_name = "NAME")]
         name: String,
         /// A stored run, or the beginning of its name
-        #[arg(value_name = "RUN")]
+        #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs))]
         run: String,
     },
     /// List the baselines

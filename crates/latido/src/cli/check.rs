@@ -8,6 +8,7 @@ use latido_model::{
     check::Fitness,
     cpus::CpuSet,
     protocol::{Inspect, Inspected},
+    units::Ns,
 };
 use latido_report::check as page;
 use std::path::PathBuf;
@@ -23,6 +24,12 @@ pub struct Args {
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,
+    /// The period of your loop, for example 1ms
+    #[arg(long, value_name = "TIME", value_parser = known::span, conflicts_with = "pid")]
+    pub period: Option<Ns>,
+    /// The time within which each period must be done, for example 100us [default: the period]
+    #[arg(long, value_name = "TIME", value_parser = known::span, conflicts_with = "pid")]
+    pub deadline: Option<Ns>,
     /// The CPUs to be measured, for example 2-3 [default: the isolated ones]
     #[arg(short, long, value_name = "LIST", conflicts_with = "pid")]
     pub cpus: Option<CpuSet>,
@@ -46,13 +53,17 @@ pub fn run(args: Args) -> Result<u8> {
     }
     let sysroot = args.sysroot.as_ref().map(std::path::absolute).transpose()?;
     let what = Inspect { cpus: args.cpus.clone(), process: args.pid.clone(), sysroot };
-    let Inspected { machine, process, points } = ask::inspect(args.on.as_deref().unwrap_or(LOCAL), what)?;
+    let Inspected { machine, process, mut points } = ask::inspect(args.on.as_deref().unwrap_or(LOCAL), what)?;
+    let timing = page::timing::Timing::of(args.period, args.deadline).map_err(Usage::new)?;
+    if let Some(timing) = timing.filter(|_| process.is_none()) {
+        points.insert(0, timing.point(&machine, &points));
+    }
     let style = outcome::style();
     let text = match (&process, args.json) {
         (Some(process), true) => page::json(page::Examined::Process(process), &points),
         (Some(process), false) => page::process::table(process, &points, style),
         (None, true) => page::json(page::Examined::Machine(&machine), &points),
-        (None, false) => page::table(&machine, &points, style),
+        (None, false) => page::table(&machine, &points, timing, style),
     };
     let exit = Fitness::of(&points).exit_code();
     write_out(&text)?;

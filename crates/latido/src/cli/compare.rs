@@ -4,12 +4,14 @@ use super::{
     Usage,
     arms::Named,
     common::{Alike, Common},
+    completions,
     values::{self, AtLine, Source, Table, TimeUnit},
     words,
 };
 use crate::{host::outcome, output::write_out};
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
+use clap_complete::ArgValueCompleter;
 use latido_judge::{
     compare::{self as of_runs, Arms, Asked},
     numbers::{
@@ -33,6 +35,7 @@ delta, shift of the quantiles) stands beside it. Counts are rates. Lower is bett
 where they are not alike (options of the probe, clock, load, CPUs, length) they are refused, unless --despite names it.
 
 Examples:
+  latido compare                                            the configurations of the last run, as of `run --vary`
   latido compare 20261121T2000 20261122T2000                two runs, each with repeats (run --repeat 10)
   latido compare --arm stock=RUN,RUN --arm rt=RUN,RUN       two runs a side
   latido compare last --by tuning --margin 5%               within one run; less than 5 % apart is the same
@@ -50,10 +53,10 @@ Exit status: 0 none is higher, 2 an arm is higher (worse), 3 undecided; 2 goes b
 
 /// Compare runs, or values: lower, higher, equivalent or undecided.
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = NOTES, override_usage = "latido compare RUN RUN... [OPTIONS]\n       latido compare RUN... --by AXIS [OPTIONS]\n       latido compare --values FILE [OPTIONS]")]
+#[command(after_help = NOTES, override_usage = "latido compare [RUN] [OPTIONS]\n       latido compare RUN RUN... [OPTIONS]\n       latido compare RUN... --by AXIS [OPTIONS]\n       latido compare --values FILE [OPTIONS]")]
 pub struct Args {
-    /// Stored runs, each an arm; RUN,RUN is one arm of several
-    #[arg(value_name = "RUN", conflicts_with = "values")]
+    /// Stored runs, each an arm; RUN,RUN is one arm of several. One run is compared within itself [default: last]
+    #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), conflicts_with = "values")]
     pub runs: Vec<String>,
     /// An arm with a name: NAME=RUN,RUN
     #[arg(long, value_name = "NAME=RUN", conflicts_with = "values")]

@@ -1,24 +1,100 @@
-//! `latido completions`: what a shell needs to complete latido's words.
+//! `latido completions`: what a shell needs to complete latido's words, and the words that it may complete.
 
-use super::Cli;
-use crate::output::write_out;
-use anyhow::Result;
+use super::{Cli, help, known};
+use crate::{lab::kernel, output::write_out, store};
+use anyhow::{Context, Result};
 use clap::CommandFactory;
+use clap_complete::{
+    CompletionCandidate,
+    env::{EnvCompleter, Shells},
+};
+use latido_model::{
+    catalogue::Kind,
+    plan::{scheduling::POLICIES, shipped},
+};
+use std::ffi::OsStr;
 
 /// Print the completion script of a shell.
 #[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "\
+Examples:
+  source <(latido completions bash)                                      in ~/.bashrc
+  source <(latido completions zsh)                                       in ~/.zshrc
+  latido completions fish > ~/.config/fish/completions/latido.fish
+
+The shell asks latido for the words while you type: probes, plans, loads, tunings, stored runs, kernels, topics.")]
 pub struct Args {
-    /// The shell
-    pub shell: clap_complete::Shell,
+    /// The shell: bash, zsh, fish, elvish or powershell
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(["bash", "zsh", "fish", "elvish", "powershell"]))]
+    pub shell: String,
 }
+
+/// The variable by which a shell asks for words.
+const ASKED: &str = "COMPLETE";
 
 /// Carries out `latido completions`.
 ///
 /// # Errors
 /// The script cannot be written.
 pub fn run(args: Args) -> Result<u8> {
-    // Into memory first: the generator panics when its output fails.
+    let shells = Shells::builtins();
+    let shell: &dyn EnvCompleter = shells.completer(&args.shell).with_context(|| format!("no shell {}", args.shell))?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "latido", &mut script);
+    shell.write_registration(ASKED, "latido", "latido", "latido", &mut script)?;
     write_out(&String::from_utf8_lossy(&script))
+}
+
+/// Answers a shell that asks for words, and ends the process; of any other call it does nothing.
+pub fn answer() {
+    if std::env::var_os(ASKED).is_some() {
+        clap_complete::CompleteEnv::with_factory(Cli::command).var(ASKED).complete();
+    }
+}
+
+/// Those of some names that begin as the word does.
+fn beginning<T: Into<String>>(word: &OsStr, names: impl IntoIterator<Item = T>) -> Vec<CompletionCandidate> {
+    let word = word.to_string_lossy();
+    let names = names.into_iter().map(Into::into).filter(|name: &String| name.starts_with(&*word));
+    names.map(CompletionCandidate::new).collect()
+}
+
+fn names(kind: Kind) -> Vec<&'static str> {
+    known::list(kind).entries().iter().map(|entry| entry.name).collect()
+}
+
+/// Probes and plans.
+pub fn subjects(word: &OsStr) -> Vec<CompletionCandidate> {
+    beginning(word, names(Kind::Probe).into_iter().chain(shipped::PLANS.iter().map(|(name, _)| *name)))
+}
+
+/// Loads.
+pub fn loads(word: &OsStr) -> Vec<CompletionCandidate> {
+    beginning(word, names(Kind::Load).into_iter().chain(["idle"]))
+}
+
+/// Tunings.
+pub fn tunings(word: &OsStr) -> Vec<CompletionCandidate> {
+    beginning(word, names(Kind::Tuning))
+}
+
+/// Policies.
+pub fn policies(word: &OsStr) -> Vec<CompletionCandidate> {
+    beginning(word, POLICIES.iter().map(|(name, _)| *name))
+}
+
+/// Stored runs, the newest first, and their labels.
+pub fn runs(word: &OsStr) -> Vec<CompletionCandidate> {
+    let listing = store::root(None).and_then(|root| store::list_runs(&root));
+    let metas = listing.map(|listing| listing.runs).unwrap_or_default().into_iter().map(|(_, meta)| meta);
+    beginning(word, metas.flat_map(|meta| meta.label.into_iter().chain([meta.id])).chain(["last".to_owned()]))
+}
+
+/// Kernels of the laboratory.
+pub fn kernels(word: &OsStr) -> Vec<CompletionCandidate> {
+    beginning(word, kernel::SHIPPED.iter().map(|(name, _)| *name))
+}
+
+/// Topics of `latido help`.
+pub fn topics(word: &OsStr) -> Vec<CompletionCandidate> {
+    beginning(word, help::topics())
 }

@@ -3,6 +3,7 @@
 use super::{
     Usage,
     common::Common,
+    completions,
     values::{self, AtLine, Source, Table},
 };
 use crate::{
@@ -10,6 +11,7 @@ use crate::{
     output::{tell, write_out},
 };
 use anyhow::{Result, anyhow};
+use clap_complete::ArgValueCompleter;
 use latido_judge::{
     effects as of_runs,
     numbers::{
@@ -49,7 +51,7 @@ Exit status: 0 answered, 1 error, 64 usage.";
 #[command(after_help = NOTES, override_usage = "latido effects RUN... [OPTIONS]\n       latido effects --published STUDY [OPTIONS]\n       latido effects --values FILE [OPTIONS]")]
 pub struct Args {
     /// Stored runs
-    #[arg(value_name = "RUN", conflicts_with = "values")]
+    #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), conflicts_with = "values")]
     pub runs: Vec<String>,
     /// The numbers that a study printed, as scheduling-latency
     #[arg(long, value_name = "STUDY", conflicts_with_all = ["values", "runs"])]

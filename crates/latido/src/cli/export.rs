@@ -1,6 +1,6 @@
 //! `latido export`: runs as other tools read them.
 
-use super::Usage;
+use super::{Usage, completions};
 use crate::{
     host::{
         exports::{self, Wanted},
@@ -10,6 +10,7 @@ use crate::{
     store,
 };
 use anyhow::Result;
+use clap_complete::ArgValueCompleter;
 use latido_model::exit::Exit;
 use latido_report::{
     export::{self, EXPORTS, Options},
@@ -37,7 +38,7 @@ pub struct Args {
     #[arg(value_name = "FORMAT")]
     pub format: Option<String>,
     /// Runs: ids, unambiguous prefixes, paths, or `last`
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs))]
     pub runs: Vec<String>,
     /// Where it goes [default: stdout]; a directory for parquet
     #[arg(short, long, value_name = "FILE")]

@@ -1,14 +1,17 @@
 //! The flags of `latido run`.
 
-use super::{known, words};
+use super::{completions, known, words};
+use clap_complete::ArgValueCompleter;
 use latido_model::units::Ns;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
+  latido run quick --deadline 100us            a first answer in a minute: PASS or FAIL
   latido run                                   wakeup, 1 ms, FIFO 80, all allowed CPUs, 60 s
   latido run quick                             the shipped plan `quick`: about a minute
-  latido run wakeup period=250us --load stress-cpu --limit 100us
+  latido run wakeup --period 250us --load stress-cpu --limit 100us
+  latido run --vary load=idle,stress-cpu --repeat 10   two configurations in turn, for `latido compare`
   latido run plans/mine.toml --repeat 3
   latido run scheduling-latency --scale 0.01   a published study at a hundredth of its size
   latido run execution-times --budget 2h       with as many repeats as fit into two hours
@@ -21,131 +24,157 @@ Loads and tunings are NAME[:key=value,...]; a piece without `=` extends the valu
 With a plan, a flag replaces the plan's own axis or value in every group.
 Exit status: 0 within limits, 1 error, 2 a limit failed, 3 inconclusive, 64 usage, 130 interrupted.";
 
+/// The groups of the options.
+const WHAT: &str = "What and how long";
+const LOAD: &str = "Load and tuning";
+const JUDGING: &str = "Judging and explaining";
+const OUTPUT: &str = "Output";
+const PLANS: &str = "Plans and laboratory";
+
+const SHORT: &str = "\
+Examples:
+  latido run quick --deadline 100us                    a first answer in a minute: PASS or FAIL
+  latido run wakeup --period 1ms --deadline 100us --load stress-cpu -d 10m
+  latido run --vary load=idle,stress-cpu --repeat 10   two configurations in turn, then `latido compare`
+  latido run task --period 1ms --explain -- ./my-program
+
+`latido run --help` shows every option and more examples.";
+
 /// Measure, store, print the table and the verdict.
 #[derive(clap::Args, Clone, Debug, Default)]
-#[command(after_help = EXAMPLES, override_usage = "latido run [NAME] [KEY=VALUE]... [OPTIONS]\n       latido run task [KEY=VALUE]... [OPTIONS] -- CMD...")]
+#[command(after_help = SHORT, after_long_help = EXAMPLES, override_usage = "latido run [NAME] [KEY=VALUE]... [OPTIONS]\n       latido run task [KEY=VALUE]... [OPTIONS] -- CMD...")]
 pub struct Args {
     /// Probe or plan, then options of the probe (key=value)
-    #[arg(value_name = "NAME] [KEY=VALUE")]
+    #[arg(value_name = "NAME] [KEY=VALUE", add = ArgValueCompleter::new(completions::subjects))]
     pub words: Vec<String>,
     /// CPUs to measure, for example 2-5 [default: the probe's, mostly all usable]
-    #[arg(short, long, value_name = "LIST", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(short, long, value_name = "LIST", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT)]
     pub cpus: Option<String>,
     /// How long each cell measures, for example 10m [default: 60s]
-    #[arg(short, long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(short, long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT)]
     pub duration: Option<String>,
     /// Period of the work, for example 1ms [default: the probe's, mostly 1ms]
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT)]
     pub period: Option<String>,
     /// Each period must be done within this time, for example 100us: PASS or FAIL
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = JUDGING)]
     pub deadline: Option<String>,
     /// Policy of the measuring threads: fifo, rr, other, batch, idle, deadline[:runtime=T,deadline=T,period=T] [default: fifo]
-    #[arg(long, value_name = "POLICY", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(long, value_name = "POLICY", add = ArgValueCompleter::new(completions::policies), allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT)]
     pub policy: Option<String>,
     /// Priority under fifo or rr, 1 to 99 [default: 80]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT)]
     pub prio: Option<String>,
     /// Nice value under policy other, -20 to 19
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT, hide_short_help = true)]
     pub nice: Option<String>,
     /// SCHED_DEADLINE: the budget of each period
-    #[arg(long, alias = "runtime", value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(long, alias = "runtime", value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT, hide_short_help = true)]
     pub dl_runtime: Option<String>,
     /// SCHED_DEADLINE: the relative deadline [default: the period]
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT, hide_short_help = true)]
     pub dl_deadline: Option<String>,
     /// SCHED_DEADLINE: the period
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT, hide_short_help = true)]
     pub dl_period: Option<String>,
     /// A load meanwhile, NAME[:key=value,...]; several act together
-    #[arg(long, value_name = "LOAD")]
+    #[arg(long, value_name = "LOAD", add = ArgValueCompleter::new(completions::loads), help_heading = LOAD)]
     pub load: Vec<String>,
     /// A setting changed meanwhile, NAME[:key=value,...]; several act together
-    #[arg(long, value_name = "TUNING")]
+    #[arg(long, value_name = "TUNING", add = ArgValueCompleter::new(completions::tunings), help_heading = LOAD)]
     pub tune: Vec<String>,
+    /// Measure several configurations in turn: levels of load, tune, policy, prio, kernel, or values of an option, for example
+    /// load=idle,stress-cpu; `latido compare` then compares them
+    #[arg(long, value_name = "AXIS=A,B", help_heading = LOAD)]
+    pub vary: Vec<String>,
     /// Fail when a sample is above this, for example 100us
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(long, visible_alias = "threshold", value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = JUDGING)]
     pub limit: Option<String>,
     /// End the cell at the first sample above this, and freeze the kernel's trace (tracing_on=0) where one is written
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = JUDGING, hide_short_help = true)]
     pub stop_on: Option<String>,
     /// End loads and cell above this temperature in degrees Celsius [default: with loads, 5 below the critical one]
-    #[arg(long, value_name = "DEGREES", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(long, value_name = "DEGREES", allow_hyphen_values = true, value_parser = words::text, help_heading = LOAD, hide_short_help = true)]
     pub max_temp: Option<String>,
     /// Record a kernel trace meanwhile: the usual events, or these, EVENT[,EVENT...]; it lies beside the record
-    #[arg(long, value_name = "EVENTS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(long, value_name = "EVENTS", num_args = 0..=1, require_equals = true, default_missing_value = "", help_heading = JUDGING, hide_short_help = true)]
     pub trace: Option<String>,
     /// Say why the N largest samples were late, and all above the limit: by a trace of which their surroundings are kept
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20",
-        value_parser = clap::value_parser!(u32).range(1..=1000))]
+        value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = JUDGING)]
     pub explain: Option<u32>,
     /// How long to run before samples count [default: 1s, or a tenth of a short duration]
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT, hide_short_help = true)]
     pub warmup: Option<String>,
     /// How often to repeat everything; in the laboratory each is a member of a sweep, a boot of its own [default: 1]
-    #[arg(long, visible_alias = "sweep", value_name = "N", allow_hyphen_values = true, value_parser = words::text)]
+    #[arg(long, visible_alias = "sweep", value_name = "N", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT)]
     pub repeat: Option<String>,
     /// A size that the plan has beside its own ([[size]]), for example laboratory
-    #[arg(long, value_name = "NAME", value_parser = words::text)]
+    #[arg(long, value_name = "NAME", value_parser = words::text, help_heading = PLANS, hide_short_help = true)]
     pub size: Option<String>,
     /// Shorten every measurement to this part, for example 0.01: durations and numbers of samples
-    #[arg(long, value_name = "PART", allow_hyphen_values = true, value_parser = words::part)]
+    #[arg(long, value_name = "PART", allow_hyphen_values = true, value_parser = words::part, help_heading = PLANS, hide_short_help = true)]
     pub scale: Option<f64>,
     /// Fit repeats and sizes into this time, and say what that costs in certainty, for example 2h
-    #[arg(long, value_name = "TIME", value_parser = known::span)]
+    #[arg(long, value_name = "TIME", value_parser = known::span, help_heading = PLANS, hide_short_help = true)]
     pub budget: Option<Ns>,
     /// A pilot of 3 repeats: say how many it takes to find differences of this ratio [default: 2]
     #[arg(long, value_name = "RATIO", num_args = 0..=1, require_equals = true, default_missing_value = "2",
-        value_parser = words::ratio, conflicts_with = "json")]
+        value_parser = words::ratio, conflicts_with = "json", help_heading = PLANS, hide_short_help = true)]
     pub plan_power: Option<f64>,
     /// Seed of the order and of all that is random [default: random, recorded]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::seed)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::seed, help_heading = PLANS, hide_short_help = true)]
     pub seed: Option<u64>,
-    #[arg(long, value_name = "TARGET", help = known::targets(), value_parser = known::target)]
+    #[arg(long, value_name = "TARGET", help = known::targets(), value_parser = known::target, help_heading = WHAT)]
     pub on: Option<String>,
     /// A kernel to boot in the laboratory (--on lab), of `latido lab kernels` or path/to/vmlinuz[:BOOT PARAMETERS]; several are
     /// compared
-    #[arg(long, value_name = "KERNEL", value_parser = words::text)]
+    #[arg(long, value_name = "KERNEL", add = ArgValueCompleter::new(completions::kernels), value_parser = words::text, help_heading = PLANS, hide_short_help = true)]
     pub kernel: Vec<String>,
     /// Take the running kernel for this one of the plan's, whatever it says of itself: kernel=rt
-    #[arg(long = "as", value_name = "kernel=NAME", value_parser = words::text)]
+    #[arg(long = "as", value_name = "kernel=NAME", value_parser = words::text, help_heading = PLANS, hide_short_help = true)]
     pub kernel_as: Option<String>,
     /// Give the guests of the laboratory two CPUs and the host's time: shows that something works; no latency of it is one
-    #[arg(long)]
+    #[arg(long, help_heading = PLANS, hide_short_help = true)]
     pub multi_cpu: bool,
     /// Wait for another latido that is at work there, as long as it takes or this long
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "200d",
-        value_parser = known::span)]
+        value_parser = known::span, help_heading = WHAT, hide_short_help = true)]
     pub wait: Option<Ns>,
     /// Where runs are kept [default: $LATIDO_STORE, else $XDG_DATA_HOME/latido]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT, hide_short_help = true)]
     pub store: Option<PathBuf>,
     /// Print one JSON document and nothing else
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
+    /// A name for the run, which `show`, `compare` and all others find it by; `prune` keeps it
+    #[arg(long, value_name = "TEXT", value_parser = words::label, help_heading = OUTPUT, hide_short_help = true)]
+    pub label: Option<String>,
+    /// Print everything about each cell at the end, as `latido show --full`
+    #[arg(short, long, conflicts_with = "json", help_heading = OUTPUT, hide_short_help = true)]
+    pub verbose: bool,
     /// No live view, only the result
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = OUTPUT)]
     pub quiet: bool,
     /// Print the plan as TOML and measure nothing
-    #[arg(long)]
+    #[arg(long, help_heading = PLANS, hide_short_help = true)]
     pub print_plan: bool,
     /// Finish an interrupted run; finished cells are kept
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["words", "command", "cpus", "duration", "period", "policy", "prio",
-        "nice", "deadline", "dl_runtime", "dl_deadline", "dl_period", "load", "tune", "limit", "stop_on", "max_temp", "trace", "explain", "warmup", "repeat", "size", "scale", "seed",
-        "budget", "plan_power", "on", "kernel", "kernel_as", "print_plan"])]
+    #[arg(long, value_name = "RUN", add = ArgValueCompleter::new(completions::runs), conflicts_with_all = ["words", "command", "cpus", "duration", "period", "policy", "prio",
+        "nice", "deadline", "dl_runtime", "dl_deadline", "dl_period", "load", "tune", "vary", "limit", "stop_on", "max_temp", "trace", "explain", "warmup", "repeat", "size", "scale", "seed",
+        "budget", "plan_power", "on", "kernel", "kernel_as", "print_plan"], help_heading = PLANS, hide_short_help = true)]
     pub resume: Option<String>,
     /// With --resume: what was measured of an unfinished cell stays a part of it, and only the rest is measured
-    #[arg(long)]
+    #[arg(long, help_heading = PLANS, hide_short_help = true)]
     pub keep_checkpoints: bool,
     /// Where the report goes; its ending says the format [default: report.html]
-    #[arg(short, long, value_name = "FILE", conflicts_with = "no_report")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "no_report", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
     /// Write the run in formats of other tools as it ends; FILE - is stdout, and the table then goes to stderr
-    #[arg(long, value_name = "FORMAT=FILE,...", conflicts_with = "json")]
+    #[arg(long, value_name = "FORMAT=FILE,...", conflicts_with = "json", help_heading = OUTPUT, hide_short_help = true)]
     pub export: Option<String>,
     /// Write no report
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub no_report: bool,
     /// A program of yours with its arguments, started when the recording is on: with `task`
     #[arg(value_name = "CMD", last = true)]

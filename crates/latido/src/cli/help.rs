@@ -2,19 +2,30 @@
 
 mod exit_status;
 
-use super::{Cli, Usage, foreign, known, list};
-use crate::output::write_out;
+use super::{Cli, Usage, completions, foreign, known, list, wrap};
+use crate::{host::outcome, output::write_out};
 use anyhow::Result;
 use clap::{CommandFactory, ValueEnum};
+use clap_complete::ArgValueCompleter;
 use latido_model::{
     catalogue::Kind,
     plan::{around::Around, extent::Extent, parse, shipped},
     suggest::nearest,
 };
 
+/// Files and environment variables; the manual pages have the same.
+pub const FILES: &str = include_str!("help/files.txt");
+
+/// The entries of a text below a heading: `  NAME   what it is`.
+pub fn entries(text: &'static str, heading: &str) -> Vec<(&'static str, &'static str)> {
+    let below = text.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| !line.trim().is_empty());
+    below.filter_map(|line| line.trim().split_once("  ")).map(|(name, what)| (name, what.trim())).collect()
+}
+
 /// Texts that belong to no command and no item.
 const TOPICS: &[(&str, &str)] = &[
     ("exit-status", exit_status::TEXT),
+    ("files", FILES),
     ("lab", include_str!("help/lab.txt")),
     ("plans", include_str!("help/plans.txt")),
     ("words", include_str!("help/words.txt")),
@@ -23,8 +34,8 @@ const TOPICS: &[(&str, &str)] = &[
 /// Explain a command, probe, load, tuning or topic.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
-    /// A command, probe, load, tuning or plan, or one of probes, loads, tunings, plans, words, exit-status
-    #[arg(value_name = "TOPIC")]
+    /// A command, probe, load, tuning or plan, or one of probes, loads, tunings, plans, words, files, exit-status
+    #[arg(value_name = "TOPIC", add = ArgValueCompleter::new(completions::topics))]
     pub topic: Option<String>,
 }
 
@@ -33,13 +44,14 @@ pub struct Args {
 /// # Errors
 /// There is no such topic.
 pub fn run(args: Args) -> Result<u8> {
-    let mut command = Cli::command();
+    let mut command = wrap::command(Cli::command());
     command.build();
     let Some(topic) = args.topic else { return write_out(&command.render_long_help().to_string()) };
     let mut texts = Vec::new();
     if let Some(command) = command.find_subcommand_mut(&topic) {
         texts.push(command.render_long_help().to_string());
     }
+    let of_clap = texts.len();
     for kind in Kind::ALL {
         texts.extend(item(kind, &topic));
     }
@@ -54,23 +66,31 @@ pub fn run(args: Args) -> Result<u8> {
     texts.extend(foreign::page(&topic));
     texts.extend(TOPICS.iter().filter(|(name, _)| *name == topic).map(|(_, text)| exit_status::filled(text)));
     if texts.is_empty() {
-        let items =
-            Kind::ALL.into_iter().flat_map(|kind| known::list(kind).entries()).map(|entry| entry.name.to_string());
-        let commands = command.get_subcommands().map(|command| command.get_name().to_string());
-        let plans = shipped::PLANS.iter().map(|(name, _)| (*name).to_string());
-        let lists = ["probes", "loads", "tunings"].map(String::from);
-        let all: Vec<String> = commands
-            .chain(items)
-            .chain(plans)
-            .chain(lists)
-            .chain(TOPICS.iter().map(|(name, _)| name.to_string()))
-            .chain(foreign::TOOLS.iter().map(|tool| tool.name.to_string()))
-            .collect();
+        let all = topics();
         let hint = nearest(&topic, all.iter().map(String::as_str));
         let more = "`latido --help` shows the commands, `latido list` the rest";
         return Err(Usage::new(format!("there is no help on `{topic}`{hint}; {more}")).into());
     }
-    write_out(&texts.join("\n"))
+    let width = outcome::style().width;
+    let own = texts.split_off(of_clap);
+    write_out(&texts.into_iter().chain(own.iter().map(|text| wrap::page(text, width))).collect::<Vec<_>>().join("\n"))
+}
+
+/// Everything that has a page.
+pub fn topics() -> Vec<String> {
+    let command = Cli::command();
+    let items = Kind::ALL.into_iter().flat_map(|kind| known::list(kind).entries()).map(|entry| entry.name.to_string());
+    let commands = command.get_subcommands().filter(|command| !command.is_hide_set());
+    let plans = shipped::PLANS.iter().map(|(name, _)| (*name).to_string());
+    let lists = ["probes", "loads", "tunings"].map(String::from);
+    commands
+        .map(|command| command.get_name().to_string())
+        .chain(items)
+        .chain(plans)
+        .chain(lists)
+        .chain(TOPICS.iter().map(|(name, _)| name.to_string()))
+        .chain(foreign::TOOLS.iter().map(|tool| tool.name.to_string()))
+        .collect()
 }
 
 /// A shipped plan: what it is for, its extent, and how to see all of it.

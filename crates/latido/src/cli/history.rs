@@ -4,11 +4,12 @@ use super::{
     against::Against,
     common::{Alike, Common},
     compare::{DIFFERENCES, ScaleWord},
-    nights,
+    completions, nights,
     values::{self, AtLine, Source},
 };
 use crate::{host::outcome, output::write_out};
 use anyhow::{Result, anyhow, ensure};
+use clap_complete::ArgValueCompleter;
 use latido_judge::{
     compare,
     history::{self as of_runs, Asked},
@@ -51,7 +52,7 @@ values to tell (below ten), or newest nights that stand out. With --against 2: t
 #[command(after_help = NOTES, override_usage = "latido history RUN...|DIR [OPTIONS]\n       latido history --values FILE [OPTIONS]")]
 pub struct Args {
     /// Stored runs in order of time, or a directory that holds them
-    #[arg(value_name = "RUN|DIR", conflicts_with = "values")]
+    #[arg(value_name = "RUN|DIR", add = ArgValueCompleter::new(completions::runs), conflicts_with = "values")]
     pub runs: Vec<String>,
     /// The runs of this plan in DIR
     #[arg(long, value_name = "PLAN", conflicts_with = "values")]

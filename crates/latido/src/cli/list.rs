@@ -106,13 +106,16 @@ fn table(runs: &[&Meta], now: jiff::Timestamp, style: Style) -> String {
         Some(_) if meta.unmeasured => NOT_MEASURED.into(),
         Some(verdict) => verdict.word().into(),
     };
-    let columns = vec![
+    let mut columns = vec![
         column("run", &|meta| meta.id.clone()),
         TextColumn { left: false, ..column("age", &|meta| age(&meta.started, now)) },
         TextColumn::counts("cells", runs.iter().map(|meta| Some(meta.cells as u64))),
         column("verdict", &verdict),
         column("what decided", &|meta| meta.headline.clone().unwrap_or_default()),
     ];
+    if runs.iter().any(|meta| meta.label.is_some()) {
+        columns.insert(1, column("label", &|meta| meta.label.clone().unwrap_or_default()));
+    }
     // The sentence at the end of a line gives way, not the name at its beginning, which other commands take.
     let lines = table::render(columns, Style { width: usize::MAX, color: false });
     let mut text = String::new();
@@ -165,6 +168,52 @@ fn plan(name: &str, text: &str) -> Line {
     Line { name: name.into(), about, main_option: None }
 }
 
+/// The groups of the lists, by what people look for. A name that stands in none comes behind them all.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("latency of this machine", &["wakeup", "gap", "sleep", "switch", "mutex", "priority", "compute", "pendulum"]),
+    ("your own program", &["task"]),
+    ("what the kernel did, by its events (root, tracefs)", &["scheduling", "syscall", "interrupt"]),
+    ("the kernel's own tracers (root, tracefs)", &["irqsoff", "wakeup-tracer", "timerlat", "osnoise", "hwlat"]),
+    (
+        "processor and memory",
+        &["stress-cpu", "spin", "stress-ng", "sleepers", "tee", "memory", "video", "cpu-memory-video"],
+    ),
+    ("files and disks", &["disk", "tree", "archive", "compile", "compound-2008"]),
+    ("network", &["udp-flood", "udp-sink", "iperf3"]),
+    ("scheduler and interrupts", &["messaging", "rt-interference", "interrupts", "irqs-off"]),
+    ("a CPU for your task alone", &["isolate", "irqs", "smt", "workqueues", "timers", "rcu", "vm-stat", "cache"]),
+    ("scheduler", &["throttle", "preempt", "irq-priority", "watchdog"]),
+    ("power", &["cstates", "frequency", "resume-latency"]),
+    ("memory management", &["numa-balancing", "compaction", "thp", "ksm"]),
+    ("comparisons on this machine", &["quick", "isolation", "balance"]),
+    (
+        "published studies",
+        &["scheduling-latency", "embedded-properties", "execution-times", "interrupt-determinism", "ftrace-latencies"],
+    ),
+    (
+        "kernels in the laboratory",
+        &[
+            "three-kernels",
+            "lab-scheduling-latency",
+            "lab-embedded-properties",
+            "lab-execution-times",
+            "lab-interrupt-determinism",
+            "lab-ftrace-latencies",
+            "lab-preemption-rcu",
+        ],
+    ),
+];
+
+/// The lines of a list in their groups, each with its heading.
+fn grouped(lines: &[Line]) -> Vec<(&'static str, Vec<&Line>)> {
+    let of = |names: &[&str]| lines.iter().filter(|line| names.contains(&line.name.as_str())).collect::<Vec<_>>();
+    let mut all: Vec<(&str, Vec<&Line>)> = GROUPS.iter().map(|(title, names)| (*title, of(names))).collect();
+    let known = |line: &&Line| GROUPS.iter().any(|(_, names)| names.contains(&line.name.as_str()));
+    all.push(("other", lines.iter().filter(|line| !known(line)).collect()));
+    all.retain(|(_, lines)| !lines.is_empty());
+    all
+}
+
 fn text(lists: &[(&str, Vec<Line>)], style: Style) -> String {
     let width = lists.iter().flat_map(|(_, lines)| lines).map(|line| line.name.len()).max().unwrap_or(0);
     let mut out = Vec::new();
@@ -173,8 +222,11 @@ fn text(lists: &[(&str, Vec<Line>)], style: Style) -> String {
             out.push(String::new());
         }
         out.push(paint(title, Paint::Bold, style));
-        for Line { name, about, .. } in lines {
-            out.extend(hang(&format!("  {name:width$} "), Paint::Plain, about, style));
+        for (group, lines) in grouped(lines) {
+            out.push(paint(&format!("  {group}"), Paint::Dim, style));
+            for Line { name, about, .. } in lines {
+                out.extend(hang(&format!("    {name:width$} "), Paint::Plain, about, style));
+            }
         }
         if lines.is_empty() {
             out.push("  (none)".into());
@@ -198,6 +250,20 @@ fn json(lists: &[(&str, Vec<Line>)]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A group names what there is, and each once; few items have no group.
+    #[test]
+    fn groups_name_what_there_is() {
+        let kinds = [What::Probes, What::Loads, What::Tunings, What::Plans];
+        let all: Vec<Line> = kinds.into_iter().flat_map(|what| lines(what).1).collect();
+        let named: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        for name in &named {
+            assert_eq!(named.iter().filter(|other| *other == name).count(), 1, "{name}");
+            assert!(all.iter().any(|line| line.name == *name), "{name}");
+        }
+        let others: usize = kinds.into_iter().filter_map(|what| Some(grouped(&lines(what).1).pop()?.1.len())).sum();
+        assert!(others < all.len() / 4, "{others} of {}", all.len());
+    }
 
     #[test]
     fn runs_are_aligned_and_only_the_sentence_is_cut() {
@@ -226,13 +292,13 @@ mod tests {
         ];
         let now = "2026-11-23T20:00:00Z".parse().unwrap();
         let text = table(&runs.iter().collect::<Vec<_>>(), now, Style { width: 80, color: false });
-        insta::assert_snapshot!(text, @r#"
-        run                             age  cells  verdict        what decided
-        20261121T200000Z-quick-k3f9     2 d      4  does not hold  wakeup, busy: 1 of 2~
+        insta::assert_snapshot!(text, @"
+        run                             age  cells  verdict       what decided
+        20261121T200000Z-quick-k3f9     2 d      4  FAIL          wakeup, busy: 1 of 20~
         20261123T195900Z-my-plan-0a1b  60 s     12  unfinished
-        20261123T195800Z-quick-7dk2    90 s      4  measured
-        20261123T195900Z-study-9x2m    60 s     40  not measured
-        "#);
+        20261123T195800Z-quick-7dk2    90 s      4  NO LIMIT SET
+        20261123T195900Z-study-9x2m    60 s     40  NOT MEASURED
+        ");
     }
 
     #[test]

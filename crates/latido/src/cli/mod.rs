@@ -26,6 +26,7 @@ mod load;
 mod man;
 mod nights;
 mod paper;
+mod prune;
 mod report;
 mod run;
 mod script;
@@ -41,28 +42,54 @@ mod trace_explain;
 mod trace_record;
 mod tune;
 pub mod values;
+mod vary;
 pub mod words;
+mod wrap;
 
-use crate::{durable, host::outcome, output, person};
+use crate::{
+    durable,
+    host::outcome,
+    output::{self, Colour},
+    person,
+};
 use anyhow::Result;
 use clap::{
-    Parser, Subcommand,
+    CommandFactory, Parser, Subcommand,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use latido_model::{catalogue::Kind, exit::Exit};
+use latido_report::terminal::{Paint, Style, hang};
 use latido_sys::identity;
 use std::fmt;
 
 /// Will this machine keep its deadlines, and what decides it?
 #[derive(Parser, Debug)]
-#[command(name = "latido", version, about, disable_help_subcommand = true, arg_required_else_help = true)]
+#[command(name = "latido", version = VERSION, about, disable_help_subcommand = true)]
 #[command(
-    after_help = "`latido help TOPIC` explains a command, a probe, a load, a tuning, a plan, exit-status, plans, words.\n`latido completions SHELL` and `latido man` write what a shell and man(1) want."
+    after_help = "`latido help TOPIC` explains a command, a probe, a load, a tuning, a plan, exit-status, files, plans, words.\n`latido completions SHELL` and `latido man` write what a shell and man(1) want."
 )]
 pub struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+    /// When text has colours [default: auto]
+    #[arg(long, global = true, value_name = "WHEN", hide_short_help = true)]
+    color: Option<Colour>,
 }
+
+/// The version, and the commit that it was built from.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("LATIDO_COMMIT"));
+
+/// What `latido` alone prints: where to begin.
+const START: &str = "\
+latido measures whether this machine keeps your deadlines, and finds what decides it.
+
+  new here?            sudo latido run quick --deadline 100us      a minute: PASS or FAIL, idle and under load
+  used cyclictest?     latido help cyclictest                      its options in latido's words
+  your own program?    sudo latido run task --period 1ms --explain -- ./my-program
+  another board?       latido run quick --deadline 100us --on ssh:root@BOARD
+  a report?            latido report                               of the last run, as report.html
+  everything else:     latido --help
+";
 
 #[derive(Subcommand, Debug)]
 enum Command {
@@ -79,6 +106,7 @@ enum Command {
     Compare(compare::Args),
     History(history::Args),
     Baseline(baseline::Args),
+    Prune(prune::Args),
     Effects(effects::Args),
     Load(load::Args),
     Station(station::Args),
@@ -100,7 +128,9 @@ impl Cli {
     /// # Errors
     /// What ended it; [`Usage`] where the command line is to blame.
     pub fn run(self) -> Result<u8> {
-        let topic = match &self.command {
+        self.color.into_iter().for_each(output::set_colour);
+        let Some(command) = self.command else { return output::write_out(START) };
+        let topic = match &command {
             Command::Run(_) => Some("run"),
             Command::Load(_) => Some("load"),
             Command::Station(_) => Some("station"),
@@ -116,22 +146,25 @@ impl Cli {
             Command::Compare(_) => Some("compare"),
             Command::History(_) => Some("history"),
             Command::Baseline(_) => Some("baseline"),
+            Command::Prune(_) => Some("prune"),
             Command::Effects(_) => Some("effects"),
             _ => None,
         };
-        let told = self.carry_out();
+        let told = command.carry_out();
         match (told, topic) {
             (Err(error), Some(topic)) if error.is::<Usage>() => Err(error.downcast::<Usage>()?.see(topic).into()),
             (told, _) => told,
         }
     }
+}
 
+impl Command {
     fn carry_out(self) -> Result<u8> {
         // Before there is a second thread. What runs on the machine under test is root's.
-        if !matches!(self.command, Command::Load(_) | Command::Agent(_)) {
+        if !matches!(self, Self::Load(_) | Self::Agent(_)) {
             person::take_on()?;
         }
-        match self.command {
+        match self {
             Command::Check(args) => check::run(args),
             Command::Run(args) => run::run(*args),
             Command::List(args) => list::run(args),
@@ -145,6 +178,7 @@ impl Cli {
             Command::Compare(args) => compare::run(&args),
             Command::History(args) => history::run(&args),
             Command::Baseline(args) => baseline::run(args),
+            Command::Prune(args) => prune::run(args),
             Command::Effects(args) => effects::run(&args),
             Command::Load(args) => load::run(args),
             Command::Station(args) => station::run(args),
@@ -186,19 +220,32 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// Reads the words of the command line; a shell that completes words gets its answer, and the process ends.
+///
+/// # Errors
+/// A word is wrong, or help was asked for.
+pub fn parsed() -> Result<Cli, clap::Error> {
+    completions::answer();
+    Cli::try_parse()
+}
+
 /// Says on stderr what clap has to say (on stdout for `--help` and `--version`), in our own words where clap's would
 /// mislead; the exit status.
 pub fn explain(error: clap::Error) -> u8 {
     if let Some(usage) = in_our_words(&error) {
         return complain(&usage.into());
     }
-    let mut error = error;
+    // Only who reads the help pays for texts that fit the terminal.
+    let mut error = match error.kind() {
+        ErrorKind::DisplayHelp => wrap::command(Cli::command()).try_get_matches().err().unwrap_or(error),
+        _ => error,
+    };
     // "to pass '-x' as a value, use '-- -x'": nothing here takes such a value.
     error.remove(ContextKind::Suggested);
     let text = error.render();
     if error.use_stderr() {
         // Without clap's colours: between them it quotes what was typed.
-        output::tell(text.to_string().trim_end());
+        output::tell(&more_by_topic(text.to_string().trim_end()));
         return Exit::Usage.code();
     }
     // What goes to a file or a pipe has no colours: there they would be cleaned into litter.
@@ -206,6 +253,15 @@ pub fn explain(error: clap::Error) -> u8 {
     // Nobody is left to tell when this fails.
     let _ = output::write_out(&text);
     Exit::Done.code()
+}
+
+/// The same last line as under latido's own errors: it names the command that was typed.
+fn more_by_topic(text: &str) -> String {
+    let command = std::env::args().nth(1).filter(|word| Cli::command().find_subcommand(word).is_some());
+    match command {
+        Some(command) => text.replace("try '--help'", &format!("try 'latido help {command}'")),
+        None => text.replace("try '--help'", "try 'latido --help'"),
+    }
 }
 
 fn in_our_words(error: &clap::Error) -> Option<Usage> {
@@ -241,6 +297,21 @@ fn documents(help: &str, key: &str) -> bool {
 /// Beside a refusal that root does not expect.
 const BEHIND_SUDO: &str = "; behind sudo files are reached as the user who called it, and with `env -u SUDO_UID latido` as root, whose store is another one (--store DIR)";
 
+/// An error as a person reads it on a terminal: what is too long for one line goes on below, each part on lines of its own. A
+/// program that reads it gets one line.
+fn laid_out(text: &str, terminal: Option<usize>) -> String {
+    let Some(width) = terminal.filter(|_| text.chars().count() > LONG && !text.contains('\n')) else {
+        return format!("error: {text}");
+    };
+    let style = Style { width: width.min(LONG), color: false };
+    let mut parts = text.split("; ");
+    let first = hang("error:", Paint::Plain, parts.next().unwrap_or_default(), style);
+    first.into_iter().chain(parts.flat_map(|part| hang("  ", Paint::Plain, part, style))).collect::<Vec<_>>().join("\n")
+}
+
+/// A line of an error is no longer, where the terminal is no narrower.
+const LONG: usize = 100;
+
 /// Says on stderr what went wrong; the exit status. A reader of stdout that went away is no error.
 pub fn complain(error: &anyhow::Error) -> u8 {
     if output::is_broken_pipe(error) {
@@ -253,6 +324,6 @@ pub fn complain(error: &anyhow::Error) -> u8 {
         None => String::new(),
     };
     let whose = if durable::is_denied(error) && identity::is_taken_on() { BEHIND_SUDO } else { "" };
-    output::tell(&format!("error: {error:#}{whose}{more}"));
+    output::tell(&(laid_out(&format!("{error:#}{whose}"), output::width_of_errors()) + &more));
     if usage { Exit::Usage } else { Exit::Error }.code()
 }

@@ -1,6 +1,6 @@
 //! `latido report`: runs as one page, in another format, or their figures as files.
 
-use super::Usage;
+use super::{Usage, completions};
 use crate::{
     durable,
     host::outcome,
@@ -9,6 +9,7 @@ use crate::{
 };
 use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
+use clap_complete::ArgValueCompleter;
 use latido_report::{
     formats::{self, FORMATS},
     judged,
@@ -18,8 +19,8 @@ use std::path::{Path, PathBuf};
 /// Write the report of one or several runs.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
-    /// Runs: ids, unambiguous prefixes, paths, or `last`
-    #[arg(value_name = "RUN", required = true)]
+    /// Runs: ids, unambiguous prefixes, or paths
+    #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), default_value = "last")]
     pub runs: Vec<String>,
     /// As which format [default: what the ending of -o says, else html]
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(names()))]

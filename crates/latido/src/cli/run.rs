@@ -2,6 +2,7 @@
 
 use super::{Usage, assemble, flags::Args};
 use crate::{
+    config,
     host::{
         self,
         exports::{self, Wanted},
@@ -20,6 +21,7 @@ use std::path::Path;
 /// # Errors
 /// A usage error, a wrong plan, or whatever ends the run.
 pub fn run(args: Args) -> Result<u8> {
+    let args = with_configuration(args)?;
     let how = How {
         store: args.store.clone(),
         json: args.json,
@@ -32,6 +34,8 @@ pub fn run(args: Args) -> Result<u8> {
         wait: args.wait,
         resume: args.resume.clone(),
         keep_checkpoints: args.keep_checkpoints,
+        label: args.label.clone(),
+        verbose: args.verbose,
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
     };
     if how.output.as_deref().is_some_and(|path| path == Path::new("-")) {
@@ -61,6 +65,16 @@ pub fn run(args: Args) -> Result<u8> {
         return write_out(&print::plan_after(&plan, &earlier));
     }
     host::run(&plan, &how)
+}
+
+/// The flags, and for a probe what the person's configuration says where they are silent. A plan has conditions that its author chose.
+fn with_configuration(args: Args) -> Result<Args> {
+    if args.resume.is_some() || !assemble::is_of_probe(&args) {
+        return Ok(args);
+    }
+    let config = config::read()?;
+    let limit = if args.deadline.is_some() { args.limit } else { args.limit.or(config.limit) };
+    Ok(Args { limit, cpus: args.cpus.or(config.cpus), ..args })
 }
 
 /// What `--export` asks for.

@@ -5,6 +5,7 @@ use super::{
     flags::Args,
     foreign,
     known::{CATALOGUE, list},
+    vary::Vary,
     words::{self, asked},
 };
 use anyhow::Result;
@@ -61,6 +62,9 @@ impl Script {
         self.level(list(Kind::Load), "load", "--load", &args.load)?;
         self.level(list(Kind::Tuning), "tuning", "--tune", &args.tune)?;
         self.scheduling(args)?;
+        for one in Vary::all(args)? {
+            one.write(self, args)?;
+        }
         if let Some(target) = &args.on {
             self.add(&format!("--on {target}"), &format!("target = [{}]\n", quote(target)));
         }

@@ -22,7 +22,7 @@ fn null_options() -> String {
 fn plan(line: &[&str]) -> Result<Plan, String> {
     let words = ["latido", "run"].iter().chain(line);
     let cli = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
-    let Command::Run(args) = cli.command else { panic!("{line:?}") };
+    let Some(Command::Run(args)) = cli.command else { panic!("{line:?}") };
     match assemble::plan(&args, &Around::default()) {
         Ok((plan, _)) => Ok(plan),
         Err(error) => {
@@ -169,9 +169,9 @@ fn flags_that_spoil_a_plan_file_are_to_blame_themselves() {
     let path = dir.path().join("mine.toml");
     std::fs::write(&path, "schema = 1\nname = \"mine\"\n[[group]]\nprobe = [\"gap\"]\n").unwrap();
     let path = path.to_str().unwrap();
-    let deadline = ["--policy", "deadline", "--runtime", "100us", "--dl-period", "1ms"];
+    let deadline = ["--policy", "deadline", "--dl-runtime", "100us", "--dl-period", "1ms"];
     let answer = plan(&[&[path][..], &deadline].concat()).unwrap_err();
-    let flags = "usage: --policy deadline --runtime 100us --dl-period 1ms: probe `gap` with scheduling deadline";
+    let flags = "usage: --policy deadline --dl-runtime 100us --dl-period 1ms: probe `gap` with scheduling deadline";
     assert!(answer.starts_with(flags), "{answer}");
     let answer = plan(&[path, "iteratons=5"]).unwrap_err();
     let meant = "no probe of the plan has an option `iteratons` (did you mean `iterations`?)";
@@ -271,4 +271,44 @@ fn what_to_write_in_place_of_a_foreign_flag_can_be_typed() {
         }
     }
     assert!(tried > 40, "{tried}");
+}
+
+/// The deadline that somebody types judges the probes that have one, and leaves the others without a limit.
+#[test]
+fn a_deadline_judges_what_has_one() {
+    let plan = plan(&["quick", "--deadline", "100us", "--period", "1ms"]).unwrap();
+    let limits: Vec<(String, Option<String>)> = plan
+        .groups
+        .iter()
+        .flat_map(|group| group.probe.iter().map(|probe| (probe.item.name.clone(), group.conditions.limit)))
+        .map(|(name, limit)| (name, limit.map(|limit| limit.to_string())))
+        .collect();
+    assert_eq!(limits, [("wakeup".into(), Some("100us".into())), ("gap".into(), None)]);
+    let wakeup = &plan.groups[0].probe[0].item.options;
+    assert_eq!((wakeup["deadline"].as_str(), wakeup["period"].as_str()), (Some("100us"), Some("1ms")));
+    let wrong = self::plan(&["gap", "--deadline", "100us"]).unwrap_err();
+    assert!(wrong.contains("deadline"), "{wrong}");
+}
+
+/// Several levels of an axis or values of an option, in a probe and in a plan.
+#[test]
+fn what_varies_is_an_axis_or_an_option() {
+    let count = |line: &[&str]| plan(line).unwrap().groups.iter().filter_map(|group| group.cells()).sum::<usize>();
+    assert_eq!(count(&["null", "--vary", "load=idle,spin", "--vary", "prio=50,80"]), 4);
+    assert_eq!(count(&["wakeup", "--vary", "period=1ms,500us", "--repeat", "3"]), 6);
+    let plan = plan(&["quick", "--vary", "period=1ms,500us"]).unwrap();
+    assert_eq!(plan.groups[0].probe.len(), 3, "the gap has no period: {:?}", plan.groups[0].probe);
+    let wrong = self::plan(&["quick", "--vary", "perod=1ms,500us"]).unwrap_err();
+    assert!(wrong.contains("did you mean `period`?"), "{wrong}");
+}
+
+/// On a terminal no line of an error is longer than it; through a pipe an error is one line.
+#[test]
+fn a_long_error_is_laid_out_on_a_terminal() {
+    let text = format!("the store {} is a file, not a directory; name another with --store DIR", "/x".repeat(30));
+    assert_eq!(super::laid_out(&text, None), format!("error: {text}"));
+    let told = super::laid_out(&text, Some(80));
+    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+    assert!(told.ends_with("\n   name another with --store DIR"), "{told}");
+    assert_eq!(super::laid_out("short; do this", Some(80)), "error: short; do this");
 }

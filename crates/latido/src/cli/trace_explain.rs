@@ -1,11 +1,13 @@
 //! `latido trace explain`: why the largest samples of a stored run were late.
 
+use super::completions;
 use crate::{
     host::outcome,
     output::{tell, write_out},
     store,
 };
 use anyhow::{Result, bail};
+use clap_complete::ArgValueCompleter;
 use latido_judge::late::{Spikes, of_cell};
 use latido_model::explain;
 use latido_report::{numbers::document, terminal::spikes};
@@ -29,7 +31,7 @@ Exit status: 0 answered, 1 error, 64 usage.";
 #[command(after_help = NOTES)]
 pub struct Args {
     /// A run, an unambiguous prefix of it, a path, or `last`
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs))]
     pub run: String,
     /// Where runs are kept
     #[arg(long, value_name = "DIR")]

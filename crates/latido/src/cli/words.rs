@@ -79,6 +79,18 @@ pub fn text(text: &str) -> Result<String, String> {
     if flag { Err("this is the next option; the value before it is missing".into()) } else { Ok(text.into()) }
 }
 
+/// The value of `--label`.
+///
+/// # Errors
+/// It is no name.
+pub fn label(text: &str) -> Result<String, String> {
+    let sound = text.trim() == text && (1..=100).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+    match sound && !text.contains(['/', ',']) && text != "last" {
+        true => Ok(text.into()),
+        false => Err("a label is 1 to 100 visible characters without `/` and `,`, and not `last`".into()),
+    }
+}
+
 /// The value of `--seed`: what a plan can hold as its seed too.
 ///
 /// # Errors

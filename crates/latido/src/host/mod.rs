@@ -117,7 +117,10 @@ pub fn run(plan: &Plan, how: &How) -> Result<u8> {
     let toml = plan::print::plan(plan);
     let command = how.command.clone();
     let contents = contents(plan, &cells, &known, &places(plan, &cells));
-    let draft = Draft::create(&root, New { plan: &plan.name, toml: &toml, contents, command, machine })?;
+    let draft = Draft::create(
+        &root,
+        New { plan: &plan.name, toml: &toml, contents, command, machine, label: how.label.clone() },
+    )?;
     latido_agent::fault::point("host");
     let todo = (1..=cells.len()).collect();
     carry_out(draft, &cells, todo, &known, tools)

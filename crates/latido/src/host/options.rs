@@ -29,6 +29,10 @@ pub struct How {
     pub resume: Option<String>,
     /// Whether what was measured of an unfinished cell counts when a run is resumed, and only the rest is measured.
     pub keep_checkpoints: bool,
+    /// What the person calls the run.
+    pub label: Option<String>,
+    /// Print all of each cell at the end, as `latido show --full`.
+    pub verbose: bool,
     /// The command line as typed, for the report's "run it again".
     pub command: Vec<String>,
 }

@@ -119,7 +119,10 @@ pub(super) fn present(mut one: JudgedRun, how: &How, screen: &mut Screen) -> Res
         true => json::document(&one.run, &one.judgement, None)?,
         false => {
             let beside = Beside { explained: &one.explained, maxima: &one.maxima, chains: &one.chains };
-            terminal::summary(&one.run, &one.judgement, &found, beside, style())
+            match how.verbose {
+                true => terminal::show(&one.run, &one.judgement, &found, (false, beside), style()),
+                false => terminal::summary(&one.run, &one.judgement, &found, beside, style()),
+            }
         }
     };
     let pilot = how.plan_power.map(|ratio| {
@@ -236,7 +239,7 @@ pub fn write_files(files: Vec<(String, String)>, dir: &Path) -> Result<Vec<PathB
 pub fn style() -> Style {
     let sizes = [rustix::termios::tcgetwinsize(stdout()), rustix::termios::tcgetwinsize(stderr())];
     let width = sizes.into_iter().flatten().map(|size| usize::from(size.ws_col)).find(|width| *width > 0);
-    let color = stdout().is_terminal() && output::wants_colour();
+    let color = output::is_coloured(stdout().is_terminal());
     Style { width: width.unwrap_or(100).clamp(40, 240), color }
 }
 

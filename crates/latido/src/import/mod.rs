@@ -207,7 +207,7 @@ fn begin(root: &Path, wanted: &Wanted) -> Result<Draft> {
                 name = \"import\"\n";
     let contents = Contents { plan, measurands: Vec::new(), cells: Vec::new() };
     let machine = String::new();
-    Draft::create(root, New { plan: PLAN, toml, contents, command: wanted.command.clone(), machine })
+    Draft::create(root, New { plan: PLAN, toml, contents, command: wanted.command.clone(), machine, label: None })
 }
 
 /// Writes the cell of a file; the name of the machine that it is of.

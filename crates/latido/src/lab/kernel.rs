@@ -61,7 +61,7 @@ pub enum Source<'a> {
 }
 
 /// The kernels that come with latido.
-const SHIPPED: &[(&str, &str)] = &[
+pub(crate) const SHIPPED: &[(&str, &str)] = &[
     ("6.12-none", include_str!("../../../../kernels/6.12-none.toml")),
     ("6.12-voluntary", include_str!("../../../../kernels/6.12-voluntary.toml")),
     ("6.12-lazy", include_str!("../../../../kernels/6.12-lazy.toml")),

@@ -20,4 +20,4 @@ pub use read::{Listing, list_runs, list_runs_in, read};
 pub use root::{find, root};
 pub use stored::{distribution, distribution_and_largest, series_data};
 pub use traces::{Source, trace};
-pub use write::{Contents, Draft, New, Todo, check_name, is_done, is_kept};
+pub use write::{Contents, Draft, New, Todo, check_name, is_done, is_kept, remove};

@@ -1,7 +1,7 @@
 //! Where runs live, what they are called, and how a person's word finds one.
 
 use super::runs::{self, ids, runs_dir};
-use crate::{durable, person::Person};
+use crate::{config, durable, person::Person};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use latido_model::suggest::closest;
@@ -10,14 +10,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The store: the flag, then `$LATIDO_STORE`, then `$XDG_DATA_HOME/latido`, then `~/.local/share/latido`, where `~` is
+/// The store: the flag, then `$LATIDO_STORE`, the configuration, then `$XDG_DATA_HOME/latido`, then `~/.local/share/latido`, where `~` is
 /// the home of the person behind sudo.
 ///
 /// # Errors
 /// None of them is set, or what is set is a file.
 pub fn root(flag: Option<&Path>) -> Result<PathBuf> {
     let home = Person::behind_sudo().and_then(Person::home);
-    let root = root_from(flag, |name| std::env::var_os(name), home)?;
+    let env = |name: &str| std::env::var_os(name);
+    let named = flag.is_some() || env("LATIDO_STORE").is_some_and(|value| !value.is_empty());
+    let configured = if named { None } else { config::read()?.store };
+    let root = root_from(flag.or(configured.as_deref()), env, home)?;
     match root.ancestors().find(|path| path.exists()) {
         Some(path) if path == root && !path.is_dir() => {
             bail!("the store {} is a file, not a directory; name another with --store DIR", root.display())
@@ -122,6 +125,9 @@ pub fn find(root: &Path, name: &str) -> Result<PathBuf> {
         [one] => Ok(dir(one)),
         [] if is_run(path) => Ok(path.to_path_buf()),
         [] => {
+            if let Some(id) = runs::labelled(root, name)? {
+                return Ok(dir(&id));
+            }
             let near = closest(name, ids.iter().map(String::as_str));
             let hint = near.map(|id| format!(" (did you mean `{id}`?)")).unwrap_or_default();
             bail!("there is no run `{name}` in {}{hint}; `latido list runs` shows them all", root.display())

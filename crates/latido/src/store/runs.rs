@@ -75,6 +75,13 @@ pub(super) fn newest(root: &Path) -> Result<Option<String>> {
     Ok(ids.into_iter().filter(|id| stamp(id).as_ref() == Some(&last)).max_by_key(started))
 }
 
+/// The newest run with this label.
+pub(super) fn labelled(root: &Path, label: &str) -> Result<Option<String>> {
+    let is_it =
+        |id: &&String| files::meta(&runs_dir(root).join(id)).is_ok_and(|meta| meta.label.as_deref() == Some(label));
+    Ok(in_order(root)?.iter().rev().find(is_it).cloned())
+}
+
 /// The place of each run that is noted; without the file, of none.
 fn noted(root: &Path) -> HashMap<String, usize> {
     let bytes = files::bytes(&place(root), MAX_ORDER).unwrap_or_default();

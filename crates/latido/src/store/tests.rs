@@ -27,7 +27,14 @@ fn contents() -> Contents {
 }
 
 fn new() -> New<'static> {
-    New { plan: "quick", toml: TOML, contents: contents(), command: vec!["latido".into()], machine: "here".into() }
+    New {
+        plan: "quick",
+        toml: TOML,
+        contents: contents(),
+        command: vec!["latido".into()],
+        machine: "here".into(),
+        label: None,
+    }
 }
 
 /// Takes a run up again with the cells that it has.

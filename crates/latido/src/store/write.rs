@@ -36,6 +36,8 @@ pub struct New<'a> {
     pub command: Vec<String>,
     /// Name of the machine measured.
     pub machine: String,
+    /// What a person calls it.
+    pub label: Option<String>,
 }
 
 /// A cell that is still to be measured.
@@ -121,6 +123,7 @@ impl Draft {
             latido: env!("CARGO_PKG_VERSION").into(),
             command: new.command,
             machine: new.machine,
+            label: new.label,
             started: now.to_string(),
             finished: None,
             cells: new.contents.cells.len(),
@@ -352,6 +355,15 @@ impl Draft {
         }
         bail!("{}: too many abandoned attempts at cell {number}", abandoned.display())
     }
+}
+
+/// Removes a run that nobody writes.
+///
+/// # Errors
+/// Another process writes it, or the store cannot be written.
+pub fn remove(dir: &Path) -> Result<()> {
+    let _lock = lock(dir)?;
+    durable::remove(dir)
 }
 
 /// Whether a cell need not be measured again when the run is resumed.

@@ -169,6 +169,24 @@ impl Axes {
         Ok(known)
     }
 
+    /// Puts as many probes in the place of each that has this option as it has values; says whether any has.
+    pub fn vary(&mut self, values: &[ProbeOption], catalogue: &dyn Catalogue) -> Result<bool, Problem> {
+        let mut known = false;
+        let mut all = Vec::new();
+        for probe in self.probe.take().into_iter().flatten() {
+            for value in values {
+                let mut one = Self { probe: Some(vec![probe.clone()]), ..Self::default() };
+                known |= one.set(value, catalogue)?;
+                all.extend(one.probe.into_iter().flatten());
+            }
+        }
+        // A probe without the option came once for each value.
+        let mut seen = HashSet::new();
+        all.retain(|probe| seen.insert(written::item(&probe.it)));
+        self.probe = (!all.is_empty()).then_some(all);
+        Ok(known)
+    }
+
     /// The options that the probes have, for "did you mean".
     pub fn probe_options(&self, catalogue: &dyn Catalogue) -> Vec<String> {
         let list = catalogue.list(Kind::Probe);

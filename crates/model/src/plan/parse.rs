@@ -50,6 +50,8 @@ pub struct Overrides {
     pub axes: Axes,
     /// In every probe that has the option.
     pub options: Vec<ProbeOption>,
+    /// Options for every probe that has them, with several values each.
+    pub vary: Vec<Vec<ProbeOption>>,
     /// The size asked for, by its name.
     pub size: Option<(String, Place)>,
     /// The size that the plan gets where it has it and the command line names none.
@@ -67,7 +69,8 @@ pub struct Overrides {
 impl Overrides {
     /// Everything typed that changes the plan.
     fn place(&self) -> Option<Place> {
-        let options = self.options.iter().map(|option| option.place.shown());
+        let varied = self.vary.iter().filter_map(|values| values.first());
+        let options = self.options.iter().chain(varied).map(|option| option.place.shown());
         let words: Vec<&str> = self.flags.iter().map(String::as_str).chain(options).collect();
         (!words.is_empty()).then(|| Place::word(&words.join(" ")))
     }
@@ -264,12 +267,13 @@ fn override_with(
     for (axes, _) in &mut axes {
         *axes = axes.overlaid(&over.axes);
     }
-    for option in &over.options {
+    let singles = over.options.iter().map(std::slice::from_ref);
+    for values in singles.chain(over.vary.iter().map(Vec::as_slice)) {
         let mut known = false;
         for (axes, _) in &mut axes {
-            known |= axes.set(option, catalogue)?;
+            known |= axes.vary(values, catalogue)?;
         }
-        if !known {
+        if let (false, Some(option)) = (known, values.first()) {
             let known: Vec<String> = axes.iter().flat_map(|(axes, _)| axes.probe_options(catalogue)).collect();
             let hint = nearest(&option.key, known.iter().map(String::as_str));
             return Err(option.place.problem(format!("no probe of the plan has an option `{}`{hint}", option.key)));

@@ -114,6 +114,7 @@ pub fn meta(meta: &Meta) -> Result<()> {
         latido,
         command,
         machine,
+        label,
         started,
         finished,
         cells: _,
@@ -122,7 +123,8 @@ pub fn meta(meta: &Meta) -> Result<()> {
         unjudged: _,
         unmeasured: _,
     } = meta;
-    let texts = [id, plan, latido, machine, started].into_iter().chain(command).chain(finished).chain(headline);
+    let texts =
+        [id, plan, latido, machine, started].into_iter().chain(command).chain(finished).chain(headline).chain(label);
     let bytes: usize = texts.map(String::len).sum();
     ensure!(bytes <= MOST_META, "its description of itself has {bytes} bytes, more than the {MOST_META} that are read");
     Ok(())

@@ -99,6 +99,9 @@ pub struct Meta {
     pub command: Vec<String>,
     /// Name of the machine measured.
     pub machine: String,
+    /// What a person calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// RFC 3339.
     pub started: String,
     /// RFC 3339; absent while it runs or when it was cut off.

@@ -19,7 +19,7 @@ fn desktop() -> (Machine, Vec<Point>) {
 #[test]
 fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     let (machine, points) = desktop();
-    insta::assert_snapshot!(table(&machine, &points, PLAIN), @r#"
+    insta::assert_snapshot!(table(&machine, &points, None, PLAIN), @r#"
     desk, Linux 6.12.9-amd64, x86_64, 4 CPUs
     NOT fit for real-time measurement: real-time permission
     1 UNFIT, 3 warnings, 1 unknown, 11 pieces of advice, 15 ok
@@ -154,7 +154,8 @@ fn json_is_one_document_with_the_points_and_the_verdict() {
 #[test]
 fn colour_adds_only_escape_sequences() {
     let (machine, points) = desktop();
-    let (plain, coloured) = (table(&machine, &points, PLAIN), table(&machine, &points, Style { color: true, ..PLAIN }));
+    let (plain, coloured) =
+        (table(&machine, &points, None, PLAIN), table(&machine, &points, None, Style { color: true, ..PLAIN }));
     assert!(coloured.contains("\x1b["));
     let mut stripped = String::new();
     for (index, piece) in coloured.split("\x1b[").enumerate() {

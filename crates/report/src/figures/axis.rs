@@ -128,14 +128,16 @@ fn power_of_ten_below(v: f64) -> f64 {
     10f64.powf(v.max(1e-9).log10().floor())
 }
 
-/// The ticks of a value axis, at most so many, with their labels, all in one unit: `0.5 µs`, `20 µs`, `1 000 µs`.
+/// The ticks of a value axis, at most so many, with their labels. A log scale spans units, and each tick has that which suits
+/// it: `500 ns`, `20 µs`, `10 ms`; those of a linear one share that of its end.
 pub fn value_axis(scale: &AxisScale, most: usize, unit: &str) -> Vec<(f64, String)> {
-    // Tenths of the larger unit read better than thousands of the smaller.
-    let middle = if scale.kind == Spacing::Log { scale.middle() * 3.0 } else { scale.middle() };
-    let unit = Unit::at(middle, unit);
+    let shared = (scale.kind == Spacing::Linear).then(|| Unit::at(scale.middle(), unit));
     let label = |v: f64| match v {
         0.0 => "0".into(),
-        v => format!("{} {}", short_number(v / unit.per), unit.name),
+        v => {
+            let unit = shared.clone().unwrap_or_else(|| Unit::at(v, unit));
+            format!("{} {}", short_number(v / unit.per), unit.name)
+        }
     };
     scale.ticks(most).into_iter().map(|v| (scale.at(v), label(v))).collect()
 }
@@ -255,9 +257,10 @@ mod tests {
             let scale = AxisScale::log(low, high, 0.0, 100.0);
             value_axis(&scale, 4, unit).into_iter().map(|(_, label)| label).collect::<Vec<_>>()
         };
-        assert_eq!(labels(100.0, 1e5, "ns"), ["0.1 µs", "1 µs", "10 µs", "100 µs"]);
-        assert_eq!(labels(1e5, 1e7, "ps"), ["0.1 µs", "1 µs", "10 µs"]);
-        assert_eq!(labels(10.0, 1e6, "urad"), ["0.1 mrad", "10 mrad", "1000 mrad"]);
+        assert_eq!(labels(100.0, 1e5, "ns"), ["100 ns", "1 µs", "10 µs", "100 µs"]);
+        assert_eq!(labels(1e5, 1e7, "ps"), ["100 ns", "1 µs", "10 µs"]);
+        assert_eq!(labels(1e4, 1e7, "ns"), ["10 µs", "100 µs", "1 ms", "10 ms"]);
+        assert_eq!(labels(10.0, 1e6, "urad"), ["100 µrad", "10 mrad", "1 rad"]);
         assert_eq!([0.5, 2e4, 1e5, 2.5e6, -1e7].map(short_number), ["0.5", "20\u{202f}000", "10⁵", "2.5·10⁶", "−10⁷"]);
         assert_eq!([1.0, 2e4, 5e6].map(count_label), ["1", "20 k", "5 M"]);
         assert_eq!([7, 1_234, 39_000, 999_700].map(short_count), ["7", "1.2k", "39k", "1.0M"]);

@@ -13,12 +13,15 @@ use crate::{
 pub const WIDTH: f64 = PAGE;
 
 /// A figure that is less wide, in pixels, is a column of a paper.
-pub const NARROW: f64 = 640.0;
+pub const COLUMN: f64 = 640.0;
 
 /// Whether a figure is a column of a paper: names stand above what they name, and panels below each other.
 pub fn is_narrow(width: f64) -> bool {
-    width < NARROW
+    width < COLUMN
 }
+
+/// The width of the forms for narrow screens.
+pub const NARROW: f64 = 520.0;
 
 /// The plot area in pixels.
 #[derive(Clone, Copy, Debug)]

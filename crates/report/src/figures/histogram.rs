@@ -3,13 +3,14 @@
 use super::{
     Chart,
     axis::{AxisScale, round_up},
-    frame::{FlagReach, Frame, count_scale, inside, is_narrow, limit_name, rows},
+    frame::{FlagReach, Frame, WIDTH, count_scale, inside, is_narrow, limit_name, rows},
     svg::{Anchor, Drawing, Pen, Svg, text_width},
 };
 use crate::{
     tree::{Curve, Datum, Head, Section, Sheet},
     words,
 };
+use latido_judge::repeat::{OUTLINE_BINS, outline_bin};
 
 /// The list entry.
 pub const FIGURE: Chart = Chart {
@@ -22,11 +23,10 @@ pub const FIGURE: Chart = Chart {
             section.noun()
         )
     },
-    draw: |section| vec![draw(section, XAxis::Log), draw(section, XAxis::Linear)],
+    draw: |section| wide(section, section.width),
     table,
 };
 
-const PER_DECADE: f64 = 20.0;
 const LINEAR_BINS: usize = 100;
 const ROW: f64 = 17.0;
 /// With more series than this, flags have the marker only: names would cover each other.
@@ -40,11 +40,17 @@ enum XAxis {
 
 /// A bin's number: 20 to the decade, 0 for 1 ns and below.
 fn log_bin(v: f64) -> usize {
-    ((v.max(1.0).log10() * PER_DECADE) + 1e-9).floor().max(0.0) as usize
+    usize::from(outline_bin(v))
 }
 
-fn log_edge(bin: usize) -> f64 {
-    10f64.powf(bin as f64 / PER_DECADE)
+/// Where a bin of a logarithmic axis begins.
+pub(super) fn log_edge(bin: usize) -> f64 {
+    10f64.powf(bin as f64 / OUTLINE_BINS)
+}
+
+/// Both forms in this width.
+pub(super) fn wide(section: &Section, width: f64) -> Vec<Drawing> {
+    vec![draw(section, XAxis::Log, width), draw(section, XAxis::Linear, width)]
 }
 
 /// Counts of the bins; what lies beyond the last is left out.
@@ -74,9 +80,9 @@ fn linear_end(section: &Section) -> f64 {
     if end > 0.0 { round_up(end).min((end / round_up(end / 8.0)).ceil() * round_up(end / 8.0)) } else { 10_000.0 }
 }
 
-fn draw(section: &Section, form: XAxis) -> Drawing {
+fn draw(section: &Section, form: XAxis, width: f64) -> Drawing {
     let shown = section.shown();
-    let (left, right) = (62.0, section.width - if is_narrow(section.width) { 16.0 } else { 30.0 });
+    let (left, right) = (62.0, width - if is_narrow(section.width) { 16.0 } else { 30.0 });
     let values = shown.iter().flat_map(|s| [s.min(), s.max()]).flatten();
     let x = match form {
         XAxis::Log => AxisScale::log_over(values, left, right),
@@ -96,16 +102,21 @@ fn draw(section: &Section, form: XAxis) -> Drawing {
     let flags = flags(section, &x, left, right);
     let levels = flags.iter().map(|f| f.row + 1).max().unwrap_or(0);
     let top = 8.0 + ROW * levels as f64;
-    let frame = Frame { left, right, top, bottom: top + if is_narrow(section.width) { 170.0 } else { 270.0 } };
-    let mut svg = Svg::new(section.width, frame.bottom + 44.0);
+    let height = match () {
+        () if is_narrow(section.width) => 170.0,
+        () if width < WIDTH => 210.0,
+        () => 270.0,
+    };
+    let frame = Frame { left, right, top, bottom: top + height };
+    let mut svg = Svg::new(width, frame.bottom + 44.0);
     if let Some(limit) = inside(section, &x).first() {
         let at = x.at(*limit);
         svg.rect("over", (at, top), (right - at, frame.bottom - top), "");
     }
     let most = counts.iter().flatten().copied().max().unwrap_or(0);
     let y = count_scale(most, frame.bottom, frame.top);
-    let width = if form == XAxis::Log { "20 bins per decade" } else { "100 bins" };
-    frame.value_x_axis(&mut svg, &x, section, &format!("{} ({width})", section.quantity));
+    let bins = if form == XAxis::Log { "20 bins per decade" } else { "100 bins" };
+    frame.value_x_axis(&mut svg, &x, section, &format!("{} ({bins})", section.quantity));
     frame.count_y_axis(&mut svg, &y, &format!("{} per bin", words::plural(section.noun())));
     if most == 0 {
         frame.nothing(&mut svg, "no samples");
@@ -113,7 +124,7 @@ fn draw(section: &Section, form: XAxis) -> Drawing {
     for (slot, counts) in counts.iter().enumerate() {
         svg.open_series(slot);
         let class = if shown.len() > NAMED { "curve" } else { "outline" };
-        outline(&mut svg, class, &frame, counts, |bin| x.at(edge(bin)), |n| y.at(n));
+        outline(&mut svg, class, frame.bottom, counts, |bin| x.at(edge(bin)), |n| y.at(n));
         svg.close();
     }
     for flag in &flags {
@@ -130,11 +141,11 @@ fn draw(section: &Section, form: XAxis) -> Drawing {
     svg.finish(Some(variant), &format!("{}: histogram", section.title()), &format!("{}.{beyond}", maxima.join("; ")))
 }
 
-/// The stepped outline of a histogram and a faint area under it; runs of empty bins are left out.
-fn outline(
+/// The stepped outline of a histogram, on its ground; runs of empty bins are left out.
+pub(super) fn outline(
     svg: &mut Svg,
     class: &str,
-    frame: &Frame,
+    ground: f64,
     counts: &[u64],
     x: impl Fn(usize) -> f64,
     y: impl Fn(f64) -> f64,
@@ -143,13 +154,13 @@ fn outline(
     for (bin, n) in counts.iter().enumerate() {
         if *n == 0 {
             if open {
-                line.line(x(bin), frame.bottom);
+                line.line(x(bin), ground);
             }
             open = false;
             continue;
         }
         if !open {
-            line.go(x(bin), frame.bottom);
+            line.go(x(bin), ground);
             open = true;
         }
         let height = y(*n as f64).round();
@@ -157,7 +168,7 @@ fn outline(
         line.line(x(bin + 1), height);
     }
     if open {
-        line.line(x(counts.len()), frame.bottom);
+        line.line(x(counts.len()), ground);
     }
     svg.path(class, &line);
 }
@@ -174,7 +185,7 @@ struct Flag {
 
 fn flags(section: &Section, x: &AxisScale, left: f64, right: f64) -> Vec<Flag> {
     let mut flags: Vec<Flag> = Vec::new();
-    let names = super::svg::apart(&section.names(), 12.0, (right - left) / 2.0 - 120.0);
+    let names = super::svg::apart(&section.names(), 12.0, ((right - left) / 2.0 - 120.0).max(90.0));
     for limit in inside(section, x) {
         flags.push(Flag::new(None, x.at(limit), limit_name(section, limit), false, right));
     }

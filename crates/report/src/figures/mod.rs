@@ -2,6 +2,7 @@
 
 pub mod axis;
 mod bands;
+mod cpus;
 pub mod declared;
 mod effects;
 pub mod frame;
@@ -77,12 +78,26 @@ pub const FIGURES: &[Chart] = &[
     repeats::FIGURE,
     effects::FIGURE,
     histogram::FIGURE,
+    cpus::FIGURE,
     percentiles::FIGURE,
     bands::FIGURE,
     over_time::FIGURE,
     load_over_time::FIGURE,
     scatter::FIGURE,
 ];
+
+/// The forms of a figure for narrow screens, where it has some: as many as it has for others.
+pub fn narrow(figure: &Chart, section: &Section) -> Vec<Drawing> {
+    let draw: fn(&Section, f64) -> Vec<Drawing> = match figure.name {
+        name if name == repeats::FIGURE.name => repeats::wide,
+        name if name == histogram::FIGURE.name => histogram::wide,
+        name if name == cpus::FIGURE.name => cpus::wide,
+        name if name == percentiles::FIGURE.name => percentiles::wide,
+        name if name == over_time::FIGURE.name => over_time::wide,
+        _ => return Vec::new(),
+    };
+    draw(section, frame::NARROW)
+}
 
 /// A figure over all that a probe measured.
 #[derive(Debug)]

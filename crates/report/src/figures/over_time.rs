@@ -3,7 +3,7 @@
 use super::{
     Chart,
     axis::{AxisScale, time_axis},
-    frame::{Frame, is_narrow},
+    frame::{Frame, WIDTH, is_narrow},
     svg::{Anchor, Drawing, NAME_SIZE, Pen, Svg, apart, text_width},
     timeline::{OverTime, end, timeline, usual},
 };
@@ -28,7 +28,7 @@ pub const FIGURE: Chart = Chart {
             parts(section)
         )
     },
-    draw: |section| vec![draw(section)],
+    draw: |section| wide(section, section.width),
     table,
 };
 
@@ -53,22 +53,28 @@ pub fn points(panels: usize) -> usize {
     (ALL_POINTS / panels.max(1)).clamp(120, MOST_POINTS)
 }
 
-fn draw(section: &Section) -> Drawing {
+/// The figure in this width.
+pub(super) fn wide(section: &Section, width: f64) -> Vec<Drawing> {
+    vec![draw(section, width)]
+}
+
+fn draw(section: &Section, width: f64) -> Drawing {
     let shown = section.shown();
     let (end, usual) = (end(shown), usual(shown));
-    let lines: Vec<OverTime> = shown.iter().map(|s| timeline(s, end, usual, points(shown.len()))).collect();
+    let lines: Vec<OverTime> =
+        shown.iter().map(|s| timeline(s, end, usual, (points(shown.len()) as f64 * width / WIDTH) as usize)).collect();
     let height = match shown.len() {
         0..=2 if !is_narrow(section.width) => 180.0,
         0..=4 => 130.0,
         _ => 92.0,
     };
     let pitch = height + 26.0;
-    let mut svg = Svg::new(section.width, pitch * shown.len() as f64 + 46.0);
-    let (left, right) = edges(section);
+    let mut svg = Svg::new(width, pitch * shown.len() as f64 + 46.0);
+    let (left, right) = (edges(section).0, edges(section).1 - section.width + width);
     let x = AxisScale::linear(0.0, end, left, right);
     let values = || lines.iter().flat_map(|l| &l.columns).flatten().flat_map(|c| [c.mean, c.max]);
     let ticks = time_axis(&x);
-    let names = apart(&section.names(), NAME_SIZE, (right - left - 120.0).min(700.0));
+    let names = apart(&section.names(), NAME_SIZE, (right - left - 120.0).min(width * 0.62));
     for (slot, ((series, line), name)) in shown.iter().zip(&lines).zip(&names).enumerate() {
         let top = pitch * slot as f64 + 22.0;
         let frame = Frame { left, right, top, bottom: top + height };
@@ -225,7 +231,7 @@ mod tests {
         track.blocks[12].length_ns = 130_000_000;
         all[0].repeats[0].quantities[0].tracks.truncate(1);
         let sections = sections(&all);
-        let svg = draw(&sections[0]).inline();
+        let svg = draw(&sections[0], WIDTH).inline();
         assert!(!svg.contains("hatch") && !svg.contains("no sample"), "{svg}");
         assert_eq!(svg.split("class=\"area\" d=\"").nth(1).unwrap().split('"').next().unwrap().matches('m').count(), 1);
     }
@@ -238,7 +244,7 @@ mod tests {
         own.tracks[0].blocks.truncate(10);
         own.tracks[0].blocks[4] = Block { start_ns: 4_000_000_000, length_ns: 1_000_000_000, ..Block::default() };
         let sections = sections(&all);
-        let svg = draw(&sections[0]).inline();
+        let svg = draw(&sections[0], WIDTH).inline();
         assert!(svg.contains("class=\"hatch\"") && svg.contains(">no sample<"), "{svg}");
     }
 
@@ -247,7 +253,7 @@ mod tests {
     fn parts_of_a_cell_are_told_apart() {
         let mut all = sample::configurations(1);
         let about = |all: &[latido_judge::configuration::Configuration]| (FIGURE.about)(&sections(all)[0]);
-        assert!(!about(&all).contains("Upright") && !draw(&sections(&all)[0]).inline().contains("part 2"));
+        assert!(!about(&all).contains("Upright") && !draw(&sections(&all)[0], WIDTH).inline().contains("part 2"));
         all[0].repeats[0].parts =
             vec!["part 1 of 2: 20.0 s, interrupted".into(), "part 2 of 2: 40.0 s, complete".into()];
         all[0].repeats[0].seams = vec![20_000_000_000];
@@ -256,7 +262,7 @@ mod tests {
             "{}",
             about(&all)
         );
-        assert_eq!(draw(&sections(&all)[0]).inline().matches(">part 2<").count(), 1);
+        assert_eq!(draw(&sections(&all)[0], WIDTH).inline().matches(">part 2<").count(), 1);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub const FIGURE: Chart = Chart {
     title: "Percentiles",
     fits: |section| section.has_samples(),
     about: |_| "Read up from a percentile to the value it stays under. Curves end at their maximum.".into(),
-    draw: |section| vec![draw(section)],
+    draw: |section| wide(section, section.width),
     table,
 };
 
@@ -59,17 +59,22 @@ fn percent(decades: usize) -> String {
     }
 }
 
-fn draw(section: &Section) -> Drawing {
+/// The figure in this width.
+pub(super) fn wide(section: &Section, width: f64) -> Vec<Drawing> {
+    vec![draw(section, width)]
+}
+
+fn draw(section: &Section, width: f64) -> Drawing {
     let shown = section.shown();
     let curves: Vec<_> = shown.iter().map(curve).collect();
     let decades = curves.iter().filter_map(|c| c.last()).map(|p| p.0).fold(2.0, f64::max);
-    let names = apart(&section.names(), NAME_SIZE, 215.0);
     // In a column of a paper the legend names them.
     let narrow = is_narrow(section.width);
+    let names = apart(&section.names(), NAME_SIZE, width / 5.0);
     let widest = names.iter().map(|n| text_width(n, NAME_SIZE)).fold(0.0, f64::max);
-    let right = section.width - if narrow { 16.0 } else { widest + 34.0 };
+    let right = width - if narrow { 16.0 } else { widest + 34.0 };
     let frame = Frame { left: 76.0, right, top: 12.0, bottom: if narrow { 192.0 } else { 292.0 } };
-    let mut svg = Svg::new(section.width, frame.bottom + 44.0);
+    let mut svg = Svg::new(width, frame.bottom + 44.0);
     let x = AxisScale::linear(0.0, decades, frame.left, frame.right);
     let y = AxisScale::log_over(curves.iter().flatten().map(|p| p.1), frame.bottom, frame.top);
 

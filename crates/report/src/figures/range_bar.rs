@@ -18,11 +18,16 @@ pub fn scale(section: &Section) -> AxisScale {
     AxisScale::log_over(values, 3.0, WIDTH - 5.0)
 }
 
-/// `1–10 000 µs, log`: the heading over the bars.
+/// `1 µs–10 ms, log`: the heading over the bars.
 pub fn heading(section: &Section) -> String {
     let scale = scale(section);
-    let unit = Unit::at(scale.middle(), section.unit);
-    format!("{}–{} {}, log", short_number(scale.low / unit.per), short_number(scale.high / unit.per), unit.name)
+    let end = |v: f64| {
+        let unit = Unit::at(v, section.unit);
+        (short_number(v / unit.per), unit.name)
+    };
+    let (low, high) = (end(scale.low), end(scale.high));
+    let first = if low.1 == high.1 { low.0 } else { format!("{} {}", low.0, low.1) };
+    format!("{first}–{} {}, log", high.0, high.1)
 }
 
 /// The bar: line from minimum to maximum, box from the median to p99.99 or the rarest quantile known, dot at the maximum.

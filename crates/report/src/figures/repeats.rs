@@ -22,7 +22,7 @@ pub const FIGURE: Chart = Chart {
          line is their median. What follows pools all repeats."
             .into()
     },
-    draw: |section| vec![draw(section)],
+    draw: |section| wide(section, section.width),
     table: |section| {
         sheet(section).unwrap_or_else(|| Sheet::plain(section.title(), vec![Head::from("configuration")], Vec::new()))
     },
@@ -32,7 +32,12 @@ pub const FIGURE: Chart = Chart {
 const STRIP: f64 = 44.0;
 const FREE: f64 = 9.0;
 
-fn draw(section: &Section) -> Drawing {
+/// The figure in this width.
+pub(super) fn wide(section: &Section, width: f64) -> Vec<Drawing> {
+    vec![draw(section, width)]
+}
+
+fn draw(section: &Section, width: f64) -> Drawing {
     let strips: Vec<(usize, &Curve, Vec<f64>)> = section
         .shown()
         .iter()
@@ -40,16 +45,19 @@ fn draw(section: &Section) -> Drawing {
         .map(|(slot, curve)| (slot, curve, maxima(curve).into_iter().map(|(_, max)| max).collect::<Vec<f64>>()))
         .filter(|(_, _, maxima)| !maxima.is_empty())
         .collect();
-    // Names and medians take the width of a page: on less they stand over their strips.
+    // On paper names and medians stand over their strips.
     let narrow = section.width < WIDTH;
-    let (left, right) = if narrow { (16.0, section.width - 16.0) } else { (210.0, section.width - 90.0) };
+    let (left, right) = match narrow {
+        true => (16.0, width - 16.0),
+        false => (if width < WIDTH { 110.0 } else { 210.0 }, width - 90.0),
+    };
     let (above, strip) = if narrow { (14.0, STRIP + 14.0) } else { (0.0, STRIP) };
     let frame = Frame { left, right, top: 8.0, bottom: 8.0 + strip * strips.len() as f64 };
     let all = || strips.iter().flat_map(|(_, _, maxima)| maxima).map(|max| max.max(1.0));
     let (low, high) = all().fold((f64::INFINITY, 0.0_f64), |(low, high), max| (low.min(max), high.max(max)));
     // As near as the marks allow: a spread of some percent is one.
     let x = AxisScale::log(low * 0.95, (high * 1.05).max(low * 1.2), frame.left, frame.right);
-    let mut svg = Svg::new(section.width, frame.bottom + 46.0);
+    let mut svg = Svg::new(width, frame.bottom + 46.0);
     frame.value_x_axis(&mut svg, &x, section, "largest sample of a repeat");
     for limit in inside(section, &x) {
         svg.line("limit", (x.at(limit), frame.top), (x.at(limit), frame.bottom));
@@ -112,7 +120,7 @@ mod tests {
         let all = [repeated("a", [9_000, 4_000, 5_000]), sample::of("once", &[1_000, 2_000], None)];
         let sections = sections(&all);
         assert!((FIGURE.fits)(&sections[0]));
-        let drawing = draw(&sections[0]);
+        let drawing = draw(&sections[0], WIDTH);
         assert_eq!(drawing.body.matches("<use href=\"#m0\"").count(), 3);
         assert!(drawing.description.contains("a: 3 repeats, median 5.00"), "{}", drawing.description);
         let table = (FIGURE.table)(&sections[0]);

@@ -279,6 +279,11 @@ impl Svg {
         self.add(format_args!("<g class=\"s{slot}\" data-s=\"{slot}\">"));
     }
 
+    /// Opens a group in the colour of a series that no legend of the page switches.
+    pub fn open_colour(&mut self, slot: usize) {
+        self.add(format_args!("<g class=\"s{slot}\">"));
+    }
+
     /// Closes the group.
     pub fn close(&mut self) {
         self.body.push_str("</g>");

@@ -21,6 +21,7 @@ fn check(configurations: &[latido_judge::configuration::Configuration]) -> Resul
     for section in &sections {
         for figure in FIGURES {
             sound(figure.name, &(figure.draw)(section), &(figure.table)(section))?;
+            sound(figure.name, &narrow(figure, section), &(figure.table)(section))?;
         }
     }
     for chapter in chapters(&sections) {

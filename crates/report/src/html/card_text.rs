@@ -9,6 +9,36 @@ use latido_judge::{span::unbroken, unseen::Rarity};
 /// From this share on "one in" says too little: a half and a third would read alike.
 const OFTEN: f64 = 0.02;
 
+/// A figure of a card.
+#[derive(Debug)]
+pub struct Number {
+    /// `worst`.
+    pub label: String,
+    /// `1.59 ms`.
+    pub value: String,
+    /// Whether it breaks the limit.
+    pub is_over: bool,
+}
+
+/// The figures of a card, the worst first: p99.9, how many were above the limit, how many slots were missed.
+pub fn numbers(section: &Section, series: &Curve) -> Vec<Number> {
+    let Some(max) = series.max() else { return Vec::new() };
+    let number = |label: &str, value: String, is_over| Number { label: label.into(), value, is_over };
+    let over = |v: f64| series.limit().is_some_and(|limit| v > limit);
+    let mut all = vec![number("worst", section.value(max), over(max))];
+    let rare = series.quantile("0.999");
+    let rare_text = rare.map_or_else(|| "too few".into(), |v| section.value(v));
+    all.push(number("p99.9", rare_text, rare.is_some_and(over)));
+    if let (Some(limit), Some(above)) = (series.limit(), series.pooled.above_limit) {
+        let label = format!("above {}", round_value(limit, section.unit).replace(' ', "\u{a0}"));
+        all.push(number(&label, words::count(above), above > 0));
+    }
+    if let Some(slots) = series.pooled.slots {
+        all.push(number("missed", words::count(slots.missed), slots.missed > 0));
+    }
+    all
+}
+
 /// What can be said of one series against its limit, in one or two sentences.
 pub fn deciding(section: &Section, series: &Curve) -> String {
     let n = series.pooled.summary.count;

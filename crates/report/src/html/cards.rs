@@ -1,6 +1,6 @@
 //! The verdict cards: one per configuration and judged quantity, with the sentence that decides.
 
-use super::card_text;
+use super::card_text::{self, Number};
 use crate::{
     input::ReportInput,
     tree::{Chapter, Curve, Section, emulated},
@@ -21,8 +21,12 @@ pub struct Card {
     pub question: String,
     /// The configuration.
     pub name: String,
-    /// Its verdict: `Holds`.
+    /// Its verdict: `PASS`.
     pub said: Said,
+    /// Its figures, the largest sample first.
+    pub numbers: Vec<Number>,
+    /// On what they rest: `2 600 wake-ups`.
+    pub basis: String,
     /// The sentence that decides.
     pub why: String,
     /// What became of each expectation of it, and the text, the gravest first.
@@ -32,11 +36,14 @@ pub struct Card {
 }
 
 /// The cards and, where there are more than one takes in at a glance, the table of the others.
+#[derive(Debug)]
 pub struct Cards {
     /// The gravest, or all in the order of tables.
     pub shown: Vec<Card>,
     /// The others, the gravest first.
     pub rest: Vec<Card>,
+    /// What holds of several of those shown, said once, each with of how many.
+    pub shared: Vec<String>,
 }
 
 /// A card on its way to its place.
@@ -97,7 +104,28 @@ pub fn cards(input: &ReportInput, chapters: &[Chapter]) -> Cards {
     }
     let mut shown: Vec<Card> = all.into_iter().map(|one| one.card).collect();
     let rest = shown.split_off(shown.len().min(MOST));
-    Cards { shown, rest }
+    let shared = shared(&mut shown);
+    Cards { shown, rest, shared }
+}
+
+/// Takes the sentences that several cards have from all of them, and that nothing was judged.
+fn shared(cards: &mut [Card]) -> Vec<String> {
+    let all: Vec<String> = cards.iter().flat_map(|card| card.reasons.clone()).collect();
+    let often = |text: &String| all.iter().filter(|other| *other == text).count();
+    let mut told: Vec<String> = Vec::new();
+    for text in all.iter().filter(|text| often(text) > 1) {
+        let line = format!("{text} ({} of {} configurations)", often(text), cards.len());
+        if !told.contains(&line) {
+            told.push(line);
+        }
+    }
+    for card in cards.iter_mut() {
+        card.reasons.retain(|text| often(text) == 1);
+    }
+    if cards.iter().any(|card| card.said == Said::UNJUDGED) {
+        told.push("Where no limit is set, nothing passes or fails.".into());
+    }
+    told
 }
 
 /// The cards of a chapter with many calls: those that a limit or an expectation judges, one for each configuration that
@@ -129,18 +157,15 @@ fn measured(chapter: &Chapter, only: Option<&Configuration>) -> Option<Card> {
     let all = all.filter(|(_, series)| only.is_none_or(|only| std::ptr::eq(only, series.configuration)));
     let timed = all.filter(|(section, _)| section.unit == "ns").filter_map(|(a, b)| Some((b.max()?, a, b)));
     let (max, section, series) = timed.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let why = format!(
-        "Largest: {} in {} ({}). No limit was set, so nothing passed or failed.",
-        section.value(max),
-        section.short_title(),
-        series.name
-    );
+    let why = format!("Largest: {} in {} ({}).", section.value(max), section.short_title(), series.name);
     let rows = words::many(chapter.rows.len() as u64, "row");
     let systems = words::many(chapter.systems.len() as u64, "system");
     Some(Card {
         question: chapter.title(),
         name: only.map_or_else(|| format!("{rows} on {systems}"), |only| only.label.clone()),
         said: Said::UNJUDGED,
+        numbers: vec![Number { label: "worst".into(), value: section.value(max), is_over: false }],
+        basis: format!("{} ({})", section.short_title(), series.name),
         why,
         expected: Vec::new(),
         reasons: Vec::new(),
@@ -190,15 +215,14 @@ fn card<'a>(input: &ReportInput, section: &Section, series: &Curve<'a>) -> Weigh
         (None, Some(verdict)) => words::verdict(verdict),
         (None, None) => Said::UNJUDGED,
     };
-    let mut why = card_text::deciding(section, series);
-    if judged.is_none() && !empty {
-        why.push_str(" No limit was set, so nothing passed or failed.");
-    }
+    let why = card_text::deciding(section, series);
     let limit = series.limit().map_or(String::new(), |l| format!(", limit {}", round_value(l, section.unit)));
     let card = Card {
         question: format!("{}{limit}", section.title()),
         name: series.full_name.clone(),
         said,
+        numbers: card_text::numbers(section, series),
+        basis: words::many(series.pooled.summary.count, section.noun()),
         why,
         expected: expected.into_iter().map(|(verdict, text)| (words::verdict(verdict), text)).collect(),
         reasons: reasons(&cells).into_iter().chain(emulated([series].into_iter())).collect(),
@@ -267,13 +291,31 @@ mod tests {
     #[test]
     fn what_nothing_judges_has_no_limit() {
         let all = [sample::gaps("idle", 1)];
-        let cards = of(&all, |_| ()).shown;
-        assert_eq!(cards[0].said.word, "NO LIMIT SET");
-        assert!(cards[0].why.contains("No limit was set, so nothing passed or failed."), "{}", cards[0].why);
+        let cards = of(&all, |_| ());
+        assert_eq!(cards.shown[0].said.word, "NO LIMIT SET");
+        assert_eq!(cards.shared, ["Where no limit is set, nothing passes or fails."]);
         let free = [sample::of("x", &[5_000], None)];
-        let card = &of(&free, |_| ()).shown[0];
-        assert_eq!(card.said.word, "PASS");
-        assert!(!card.why.contains("No limit"), "{}", card.why);
+        let cards = of(&free, |_| ());
+        assert_eq!((cards.shown[0].said.word, cards.shared.len()), ("PASS", 0));
+    }
+
+    /// A card's figures are large, and what would stand on each of several cards is said once.
+    #[test]
+    fn cards_have_figures_and_share_their_sentences() {
+        let all = [sample::gaps("idle", 1), sample::gaps("busy", 2)];
+        assert_eq!(of(&all, |_| ()).shared.len(), 1);
+        let all = [sample::of("x", &[5_000, 160_000], Some(100_000))];
+        let card = &of(&all, |_| ()).shown[0];
+        let told: Vec<_> =
+            card.numbers.iter().map(|one| (one.label.as_str(), one.value.as_str(), one.is_over)).collect();
+        let above = ("above 100\u{a0}µs", "1", true);
+        assert_eq!(told, [("worst", "160\u{a0}µs", true), ("p99.9", "too few", false), above, ("missed", "0", false)]);
+        assert_eq!(card.basis, "2 wake-ups");
+        let mut twice = all.into_iter().chain([sample::of("y", &[5_000], None)]).collect::<Vec<_>>();
+        twice.iter_mut().for_each(|one| one.machine.emulated = Some(latido_model::sample::emulated()));
+        let cards = of(&twice, |_| ());
+        assert!(cards.shown.iter().all(|card| card.reasons.is_empty()), "{cards:?}");
+        assert!(cards.shared[0].ends_with("(2 of 2 configurations)"), "{:?}", cards.shared);
     }
 
     #[test]
@@ -302,7 +344,6 @@ mod tests {
         doubted.flat_map(|one| &mut one.quantities).for_each(|pooled| pooled.above_limit = Some(1));
         let shown = of(&all, |_| ()).shown;
         assert!(shown.len() > 1 && shown.iter().all(|card| card.said.word == "CONTAMINATED"), "{shown:?}");
-        assert!(shown.iter().all(|card| !card.why.contains("No limit was set")), "{shown:?}");
     }
 
     /// Sixteen calls that nobody judged are one card, not sixteen.

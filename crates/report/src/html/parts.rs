@@ -1,7 +1,7 @@
 //! The pieces of a section: tables, the same to be copied, figures with their forms, the legend.
 
 use crate::{
-    figures::{Chart, Overview, printed_effects::PrintedEffects, stages, svg::Drawing},
+    figures::{self, Chart, Overview, printed_effects::PrintedEffects, stages, svg::Drawing},
     tree::{Chapter, Curve, Datum, Format, Section, Sheet, TableForm},
     words,
 };
@@ -22,14 +22,21 @@ pub struct SectionView {
     /// The rows' names, each as it fits; the table has them whole.
     pub names: Vec<String>,
     pub summary: SheetView,
+    /// Which column of it has the maxima; narrow screens show that one first.
+    pub max_at: usize,
     pub copies: Vec<Copy>,
     pub range_heading: String,
     pub ranges: Vec<String>,
     pub legend: Vec<LegendEntry>,
     pub hidden: usize,
-    /// The spread between repeats, which comes before all that is pooled.
+    /// The spread between repeats, which comes before all that is pooled, unless it opens the page.
     pub repeats: Option<Picture>,
+    /// Whether what follows pools repeats.
+    pub is_pooled: bool,
+    /// The figures that matter most, but for the one that opens the page.
     pub figures: Vec<Picture>,
+    /// The others, folded.
+    pub more: Vec<Picture>,
     pub samples: SheetView,
     pub quantiles: Option<SheetView>,
     pub tail: Option<SheetView>,
@@ -103,9 +110,19 @@ pub struct Picture {
     pub name: &'static str,
     pub title: &'static str,
     pub about: String,
-    /// Name of the form (empty when there is one only) and the drawing.
-    pub forms: Vec<(String, String)>,
+    /// Name of the form (empty when there is one only), the drawing, and that for narrow screens (empty where there is none).
+    pub forms: Vec<(String, String, String)>,
     pub table: SheetView,
+}
+
+/// The figure that opens the page, with the section or chapter that it is of.
+pub struct Lead {
+    /// `s` of a section, `c` of a chapter.
+    pub of: &'static str,
+    pub index: usize,
+    pub title: String,
+    pub legend: Vec<LegendEntry>,
+    pub picture: Picture,
 }
 
 impl Picture {
@@ -113,7 +130,20 @@ impl Picture {
     pub fn of(section: &Section, figure: &Chart, forms: usize) -> Self {
         let (about, table) = (figure.caption(section), (figure.table)(section));
         let drawings = (figure.draw)(section);
-        Self::new(figure.name, figure.title, about, drawings.get(..forms).unwrap_or(&drawings), &table)
+        let shown = drawings.get(..forms).unwrap_or(&drawings);
+        let mut picture = Self::new(figure.name, figure.title, about, shown, &table);
+        // What is folded away is not drawn twice.
+        if forms > 1 {
+            picture.narrow(figure, section);
+        }
+        picture
+    }
+
+    /// Draws its forms for narrow screens, too.
+    pub fn narrow(&mut self, figure: &Chart, section: &Section) {
+        for (form, drawing) in self.forms.iter_mut().zip(figures::narrow(figure, section)) {
+            form.2 = drawing.inline();
+        }
     }
 
     /// Draws a figure of a chapter.
@@ -135,12 +165,14 @@ impl Picture {
     }
 
     fn new(name: &'static str, title: &'static str, about: String, drawings: &[Drawing], table: &Sheet) -> Self {
-        let forms = drawings.iter().map(|d| (d.variant.clone().unwrap_or_default(), d.inline())).collect();
+        let form = |d: &Drawing| (d.variant.clone().unwrap_or_default(), d.inline(), String::new());
+        let forms = drawings.iter().map(form).collect();
         Self { name, title, about, forms, table: SheetView::of(table) }
     }
 }
 
 /// An entry of the legend, which also switches its series.
+#[derive(Clone)]
 pub struct LegendEntry {
     pub slot: usize,
     pub name: String,

@@ -1,4 +1,4 @@
-//! The top of the page in plain words: what was asked, what was found, how sure that is, and what is missing.
+//! The top of the page in plain words: the question, what was found, how sure that is, and what is missing.
 
 use super::{
     stand_ins,
@@ -11,15 +11,15 @@ use crate::{
 };
 use latido_judge::{finding::Grade, span::unbroken, statistics::seen::rarest_seen, unseen::Rarity};
 
-/// The four answers, each of a sentence or a few.
+/// The question in a line, and what is said of the answer.
 pub struct Top {
     /// What was asked.
     pub asked: String,
-    /// What was found.
+    /// What became of the statements; empty where the cards say all.
     pub found: String,
     /// How sure that is.
     pub sure: String,
-    /// What is missing, and what stands in for it.
+    /// What is missing, and what stands in for it; empty where nothing is.
     pub missing: String,
 }
 
@@ -34,7 +34,7 @@ impl Top {
         let input = report.input;
         Self {
             asked: asked(report, conclusions, expectations),
-            found: found(report, conclusions, expectations),
+            found: found(conclusions, expectations),
             sure: sure(report, conclusions.iter().chain(expectations)),
             missing: missing(input),
         }
@@ -61,33 +61,48 @@ fn asked(report: &Report, conclusions: &[Statement], expectations: &[Statement])
     let mut told = Vec::new();
     match conclusions {
         [] => (),
-        [one] => told.push(format!("Whether a conclusion of the study holds{place}: {}.", one.text)),
-        _ => told.push(format!("Whether the {} conclusions of the study hold{place}.", conclusions.len())),
+        [one] => told.push(format!("Does this conclusion of the study hold{place}: {}?", one.text)),
+        _ => told.push(format!("Do the {} conclusions of the study hold{place}?", conclusions.len())),
     }
     match expectations {
         [] => (),
-        [one] => told.push(format!("Whether this holds{place}: {}.", one.text)),
-        _ => told.push(format!("Whether {} expectations hold{place}.", expectations.len())),
+        [one] => told.push(format!("Does this hold{place}: {}?", one.text)),
+        _ => told.push(format!("Do {} expectations hold{place}?", expectations.len())),
     }
-    for section in &report.sections {
-        for limit in section.limits() {
-            let limit = round_value(limit, section.unit);
-            let text = format!("Whether every {} stays within {limit}{place}.", section.noun());
-            if !told.contains(&text) {
-                told.push(text);
-            }
-        }
-    }
+    told.extend(limits(report).into_iter().map(
+        |(limit, nouns)| match nouns.get(..NAMED).filter(|_| nouns.len() > NAMED) {
+            Some(_) => format!("Do the samples of {} kinds stay within {limit}{place}?", nouns.len()),
+            None => format!("Does every {} stay within {limit}{place}?", nouns.join(" and every ")),
+        },
+    ));
     if told.is_empty() {
         let mut titles: Vec<String> = report.chapters().iter().map(|chapter| chapter.title()).collect();
         titles.dedup();
-        let what = if titles.is_empty() { "nothing that was measured".into() } else { titles.join(", ") };
-        told.push(format!("What is measured{place}, without a limit and without an expectation: {what}."));
+        told.push(match titles.is_empty() {
+            true => format!("What was measured{place}? Nothing."),
+            false => format!("Which values were measured{place}, without a limit? {}.", titles.join("; ")),
+        });
     }
     told.join(" ")
 }
 
-fn found(report: &Report, conclusions: &[Statement], expectations: &[Statement]) -> String {
+/// Each limit as it is named, with what it judges.
+fn limits<'a>(report: &Report<'a>) -> Vec<(String, Vec<&'a str>)> {
+    let mut all: Vec<(String, Vec<&str>)> = Vec::new();
+    for section in &report.sections {
+        for limit in section.limits() {
+            let (limit, noun) = (round_value(limit, section.unit), section.noun());
+            match all.iter_mut().find(|(known, _)| *known == limit) {
+                Some((_, nouns)) if nouns.contains(&noun) => (),
+                Some((_, nouns)) => nouns.push(noun),
+                None => all.push((limit, vec![noun])),
+            }
+        }
+    }
+    all
+}
+
+fn found(conclusions: &[Statement], expectations: &[Statement]) -> String {
     let mut told = Vec::new();
     for (statements, what) in [(conclusions, "conclusions"), (expectations, "expectations")] {
         let counts = counted(statements.iter().map(|one| &one.said));
@@ -97,33 +112,7 @@ fn found(report: &Report, conclusions: &[Statement], expectations: &[Statement])
             _ => told.push(format!("Of {} {what} {counts}.", statements.len())),
         }
     }
-    let all: Vec<_> = limited(report).filter(|(_, one)| one.pooled.summary.count > 0).collect();
-    let over = |(_, one): &&(&Section, &Curve)| one.pooled.above_limit.is_some_and(|above| above > 0);
-    let late: Vec<_> = all.iter().filter(over).collect();
-    match (all.len(), late.len()) {
-        (0, _) => (),
-        (_, 0) => told.push(format!("No sample was above the limit{}.", worst(all.iter().copied()))),
-        (all, some) => {
-            let share = if all == some { "Everywhere".into() } else { format!("In {some} of {all} configurations") };
-            told.push(format!("{share} samples were above the limit{}.", worst(late.into_iter().copied())));
-        }
-    }
-    if told.is_empty() {
-        let timed = series(report).filter(|(section, _)| section.unit == "ns");
-        told.push(match worst(timed).strip_prefix("; ") {
-            Some(text) => format!("{}.", capital(text)),
-            None => "Nothing was measured.".into(),
-        });
-    }
     told.join(" ")
-}
-
-/// `; the largest was 987 ms (none, other)`: of one of these series.
-fn worst<'r, 'a: 'r>(all: impl Iterator<Item = (&'r Section<'a>, &'r Curve<'a>)>) -> String {
-    let largest = all.filter_map(|(section, one)| Some((one.max()?, section, one))).max_by(|a, b| a.0.total_cmp(&b.0));
-    largest.map_or(String::new(), |(max, section, one)| {
-        format!("; the largest {} was {} ({})", section.noun(), section.value(max), one.full_name)
-    })
 }
 
 fn capital(text: &str) -> String {
@@ -211,5 +200,5 @@ fn missing(input: &ReportInput) -> String {
     let kernel = input.study.as_ref().and_then(|_| stand_ins::kernel(input.configurations.iter()));
     told.extend(kernel.map(|text| format!("{}.", capital(&text))));
     told.extend(stand_ins::of_all(input.configurations.iter()).iter().map(|text| format!("{}.", capital(text))));
-    if told.is_empty() { "Nothing that the plan asks for.".into() } else { told.join(" ") }
+    told.join(" ")
 }

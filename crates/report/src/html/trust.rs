@@ -37,8 +37,34 @@ fn class(grade: Grade) -> &'static str {
     }
 }
 
+/// The groups: those that spoil a measurement, which a page shows, and the others, which it folds behind one line.
+pub struct Trust {
+    /// Contaminated and invalid.
+    pub grave: Vec<FindingGroup>,
+    /// Notes, what was not measured, what is in order.
+    pub folded: Vec<FindingGroup>,
+    /// `6 notes, 4 not measured, 19 in order`.
+    pub told: String,
+}
+
+impl Trust {
+    /// Those of a report.
+    pub fn of(input: &ReportInput) -> Self {
+        let grave = |group: &FindingGroup| ["contaminated", "invalid"].contains(&group.class);
+        let (grave, folded): (Vec<_>, Vec<_>) = groups(input).into_iter().partition(grave);
+        let count = |class: &str| folded.iter().filter(|group| group.class == class).count();
+        let told = [
+            (count("note"), if count("note") == 1 { "note" } else { "notes" }),
+            (count("unknown"), "not measured"),
+            (count("ok"), "in order"),
+        ];
+        let told = told.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+        Self { told: told.collect::<Vec<_>>().join(", "), grave, folded }
+    }
+}
+
 /// One group per check and level.
-pub fn groups(input: &ReportInput) -> Vec<FindingGroup> {
+fn groups(input: &ReportInput) -> Vec<FindingGroup> {
     let mut found: Vec<(&Finding, Vec<(String, String)>)> = Vec::new();
     for configuration in input.configurations {
         for cell in cards::of_members(input, &configuration.members()) {

@@ -25,7 +25,7 @@ pub struct JudgedRun {
     pub run: Run,
     /// The plan's text, as stored.
     pub plan_toml: String,
-    /// The command lines that ran it: several where runs of several kernels were put together.
+    /// The command lines that run it again, see [`again`]: several where runs of several kernels were put together.
     pub commands: Vec<Vec<String>>,
     /// What follows from it.
     pub judgement: Judgement,
@@ -46,7 +46,7 @@ impl JudgedRun {
     pub fn new(run: Run, plan_toml: String, source: &dyn SeriesSource) -> Self {
         let judgement = judging::of_run(&run, source);
         let word = decide::word(&run, &judgement);
-        let commands = vec![run.meta.command.clone()];
+        let commands = vec![again(&run.meta.command, run.plan.seed)];
         Self {
             run,
             plan_toml,
@@ -71,6 +71,20 @@ impl JudgedRun {
         self.maxima = maxima::of_run(&self.run, read);
         self.chains = chains::of_run(&self.run, read);
     }
+}
+
+/// The command line that runs a run again: with its seed, and `latido` for the path of the program of that day.
+fn again(command: &[String], seed: u64) -> Vec<String> {
+    let Some((program, words)) = command.split_first() else { return Vec::new() };
+    let name = program.rsplit('/').next().unwrap_or(program);
+    // What follows `--` is another program's.
+    let own = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let (own, others) = words.split_at(own);
+    let runs = own.iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "run" || word == "lab");
+    let given = |word: &String| ["--seed", "--resume"].iter().any(|flag| word.split('=').next() == Some(flag));
+    let seed = (runs && !own.iter().any(given)).then(|| ["--seed".to_owned(), seed.to_string()]);
+    let words = own.iter().cloned().chain(seed.into_iter().flatten()).chain(others.iter().cloned());
+    std::iter::once(name.to_owned()).chain(words).collect()
 }
 
 /// Pools the cells of runs.
@@ -101,5 +115,22 @@ pub fn input<'a>(all: &'a [JudgedRun], found: &'a Configurations) -> ReportInput
         maxima: all.iter().flat_map(|one| &one.maxima).collect(),
         chains: all.iter().flat_map(|one| &one.chains).collect(),
         declared: Declared::of(all.iter().map(|one| &one.run)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::again;
+
+    /// The same command does the same tomorrow: it names no file of that day and has the seed.
+    #[test]
+    fn a_command_has_its_seed_and_no_path() {
+        let said = |line: &str| again(&line.split(' ').map(String::from).collect::<Vec<_>>(), 41).join(" ");
+        assert_eq!(said("target/release/latido run quick"), "latido run quick --seed 41");
+        assert_eq!(said("latido run quick --seed=7"), "latido run quick --seed=7");
+        assert_eq!(said("/usr/bin/latido run quick --seed 7"), "latido run quick --seed 7");
+        assert_eq!(said("./latido -q run task -- ./loop --seed 3"), "latido -q run task --seed 41 -- ./loop --seed 3");
+        assert_eq!(said("latido import old.hist"), "latido import old.hist");
+        assert_eq!(again(&[], 41), Vec::<String>::new());
     }
 }

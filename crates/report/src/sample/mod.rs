@@ -192,6 +192,19 @@ fn synthetic(index: usize, seconds: u64, cpus: u32) -> Configuration {
     configuration
 }
 
+/// A configuration on so many CPUs, each with 50 samples; a CPU is the slower the larger its number is.
+#[cfg(test)]
+pub fn on_cpus(label: &str, cpus: u32) -> Configuration {
+    let mut recorder = SampleRecorder::new(None);
+    for cpu in 0..cpus {
+        recorder.track(cpu, 1);
+        for i in 0..50u64 {
+            recorder.add(2_000 + i as i64 * 100 + i64::from(cpu) * 10, i * PERIOD, 1);
+        }
+    }
+    configuration(label, 1, None, recorder)
+}
+
 /// The same machine measured with the busy loop: values from tens of nanoseconds to a millisecond, no slots, no limit.
 pub fn gaps(label: &str, number: usize) -> Configuration {
     let mut random = ChaCha8Rng::seed_from_u64(99 + number as u64);
@@ -330,8 +343,16 @@ impl SampleRun {
             headline: Some(judgement.headline.sentence()),
             unjudged: false,
             unmeasured: false,
+            label: None,
         };
         Self { meta, judgement }
+    }
+
+    /// The same as another run.
+    #[cfg(test)]
+    pub fn named(configurations: &[Configuration], id: &str) -> Self {
+        let one = Self::of(configurations);
+        Self { meta: Meta { id: id.into(), ..one.meta }, ..one }
     }
 
     /// What a report of them is made from.

@@ -1,7 +1,7 @@
 //! From made-up samples to what a record and its files would have of them.
 
 use hdrhistogram::Histogram;
-use latido_judge::repeat::{Pooled, RepeatQuantity, Track};
+use latido_judge::repeat::{Pooled, RepeatQuantity, Track, outline_bin};
 use latido_model::{
     record::{BAND_EDGES, Band, Block, Class, QUANTILES, Sample, Slots, Summary},
     run::packed::Packed,
@@ -42,6 +42,7 @@ impl SampleRecorder {
             cpu: Some(cpu),
             summary: Summary { bands: bands.clone(), ..Summary::default() },
             plain: Summary { bands, ..Summary::default() },
+            outline: Vec::new(),
             blocks,
             largest: Vec::new(),
             samples: Vec::new(),
@@ -66,6 +67,11 @@ impl SampleRecorder {
         keep(&mut block.largest, &sample, 4);
         if track.largest.len() < 4_096 || track.largest.last().is_some_and(|s| s.value < value) {
             keep(&mut track.largest, &sample, 4_096);
+        }
+        let bin = outline_bin(value as f64);
+        match track.outline.binary_search_by_key(&bin, |(bin, _)| *bin) {
+            Ok(at) => track.outline[at].1 += times,
+            Err(at) => track.outline.insert(at, (bin, times)),
         }
         for own in [&mut track.summary, &mut track.plain] {
             own.count += times;

@@ -9,7 +9,7 @@ pub mod table;
 mod tail;
 mod unjudged;
 
-pub use show::show;
+pub use show::{brief, show};
 pub use style::{Paint, Style, fit, hang, paint, printable, printable_signals};
 
 use crate::{
@@ -190,6 +190,9 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
     };
     let mut lines = table.unwrap_or_else(|| hang(&format!("{word}:"), tone, &parts.join("; "), style));
     lines.extend(judgement.advice.iter().flat_map(|advice| self::advice(advice, style)));
+    if run.meta.command.iter().any(|word| word.starts_with("--vary")) {
+        lines.extend(comparison(run, style));
+    }
     if run.cells.iter().any(can_be_explained) {
         let command = format!("latido trace explain {}", run.meta.id);
         lines.push(format!("{} $ {command}", paint("why: ", Paint::Dim, style)));
@@ -199,6 +202,20 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
     }
     lines
 }
+
+/// How the configurations of a run that varies something are compared.
+fn comparison(run: &Run, style: Style) -> Vec<String> {
+    let fewest = run.plan.groups.iter().map(|group| group.repeat).min().unwrap_or(1);
+    if fewest < FEWEST_REPEATS {
+        let text =
+            format!("add --repeat 10 to the command: a comparison takes {FEWEST_REPEATS} repeats per side or more");
+        return hang("compare:", Paint::Dim, &text, style);
+    }
+    vec![format!("{} $ latido compare {}", paint("compare:", Paint::Dim, style), run.meta.id)]
+}
+
+/// With fewer repeats per side no exact test at 5 % finds a difference.
+const FEWEST_REPEATS: u32 = 4;
 
 /// Whether the late samples of a cell can be explained: its trace was kept, and they are times of one thread.
 fn can_be_explained(cell: &StoredCell) -> bool {

@@ -63,7 +63,7 @@ pub(super) fn notes(run: &Run, judgement: &Judgement, style: Style) -> Vec<Strin
     let closing = tries.into_iter().map(|(notes, gaps)| {
         let parts = [(notes, also.is_empty()), (gaps, unknown.is_empty())];
         let told: Vec<String> = parts.into_iter().filter(|(_, empty)| !empty).map(|(text, _)| text).collect();
-        hang("note:", Paint::Dim, &format!("{} (see `latido show`)", told.join("; ")), style)
+        hang("note:", Paint::Dim, &format!("{} (see `latido show --full`)", told.join("; ")), style)
     });
     if !also.is_empty() || !unknown.is_empty() {
         lines.extend(closing.min_by_key(|text| text.len().saturating_sub(LINES)).unwrap_or_default());
@@ -126,7 +126,7 @@ mod tests {
         note: outcome: interrupted after 10.0 s
         note: steal: 10.0 ms of the measured CPUs' time stolen
         note: also page faults, preemptions, throttle settings, idle states,
-              housekeeping; 4 not measured (see `latido show`)
+              housekeeping; 4 not measured (see `latido show --full`)
         "#);
     }
 }

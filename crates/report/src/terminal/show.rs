@@ -3,11 +3,11 @@
 use super::{
     Beside, declared_tables, result,
     style::{Paint, Style, hang, paint},
-    table, tail,
+    summary, table, tail,
 };
 use crate::{
     input::Declared,
-    tables::summary,
+    tables,
     tree::{declared::Lookup, sections},
     words,
 };
@@ -27,9 +27,22 @@ use latido_model::{
     written,
 };
 
+/// The summary on one screen, and how to see the rest.
+pub fn brief(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> String {
+    let more = format!("latido show --full {}", run.meta.id);
+    summary(run, judgement, found, Beside::default(), style)
+        + &format!("{} $ {more}\n", paint("more:", Paint::Dim, style))
+}
+
 /// The summary, then each cell with its threads, loads, tunings and trust checks, then the machine.
 /// Before these, how far each quantile may be off; with `tails` also how far the tail of each series of each repeat reaches.
-pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, tails: bool, style: Style) -> String {
+pub fn show(
+    run: &Run,
+    judgement: &Judgement,
+    found: &Configurations,
+    (tails, beside): (bool, Beside<'_>),
+    style: Style,
+) -> String {
     let mut lines: Vec<String> = Vec::new();
     let sections = sections(&found.all);
     for section in &sections {
@@ -66,7 +79,7 @@ pub fn show(run: &Run, judgement: &Judgement, found: &Configurations, tails: boo
     lines.push(paint("run", Paint::Bold, style));
     lines.extend(pairs(&facts, style));
     // No notes above: each cell tells all of its own.
-    result(run, judgement, found, (Vec::new(), Beside::default()), style) + &lines.join("\n") + "\n"
+    result(run, judgement, found, (Vec::new(), beside), style) + &lines.join("\n") + "\n"
 }
 
 fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<String> {
@@ -212,7 +225,7 @@ fn quantity(series: &[&Series], watched_ns: Option<u64>, measurand: &Measurand, 
         _ => thread(one),
     };
     let named: Vec<(String, &Series)> = series.iter().map(|one| (thread(one), *one)).collect();
-    let sheet = summary::threads(&first.quantity.replace('_', " "), noun, &first.unit, &named, watched_ns);
+    let sheet = tables::summary::threads(&first.quantity.replace('_', " "), noun, &first.unit, &named, watched_ns);
     let mut lines = table::untitled(&sheet, style);
     for one in series.iter().filter(|one| !one.facts.is_empty()) {
         let counted = |name: &str| one.facts.contains_key(name);

@@ -53,7 +53,7 @@ fn a_failed_run() {
     note: idle states: not held off: wake-ups may wait for the processor to leave
           them (cell 2)
     note: also frequency pinning (skipped); not measured: smi, hypervisor (see
-          `latido show`)
+          `latido show --full`)
 
     Wake-up latency (µs)
     configuration  wake-ups   min   p50  mean   p99  p99.9    max  > 100 µs  missed
@@ -104,7 +104,7 @@ fn doubt_is_in_the_first_line() {
     20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
     note: page faults: 1 minor, 0 major while measuring (cell 1; similar in 2)
     note: housekeeping: every CPU is measured: latido itself runs on them too
-    note: not measured: hypervisor (see `latido show`)
+    note: not measured: hypervisor (see `latido show --full`)
 
     Wake-up latency (µs)
     configuration  wake-ups   min   p50  mean   p99  p99.9    max  > 100 µs  missed

@@ -57,10 +57,10 @@ fn table(rows: &[Row], style: Style) -> Vec<String> {
     let text = |cell: &dyn Fn(&Row) -> String| rows.iter().map(cell).collect::<Vec<_>>();
     let right = |name: &str, cells| TextColumn { left: false, ..TextColumn::text(name, cells) };
     let mut columns = vec![
+        right("period", text(&|row| plain(&[round(row.of.period_ns)]))),
         right("deadline", text(&|row| plain(&[round(row.deadline_ns)]))),
         right("missed", text(&|row| row.missed.map_or(0, |missed| missed.count).to_string())),
-        right("of periods", text(&|row| row.of.slots.to_string())),
-        right("of", text(&|row| plain(&[round(row.of.period_ns)]))),
+        right("of", text(&|row| row.of.slots.to_string())),
     ];
     if rows.iter().any(|row| !row.kernels.is_empty()) {
         columns.insert(0, TextColumn::text("kernel", text(&|row| row.kernels.clone())));

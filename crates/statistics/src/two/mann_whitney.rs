@@ -1,6 +1,6 @@
 //! The exact test of Mann & Whitney (Annals of Mathematical Statistics 18, 1947).
 
-use super::{DRAWS, P, by_draws, midranks};
+use super::{DRAWS, P, by_draws};
 use crate::{Refusal, refusal::check};
 use serde::Serialize;
 
@@ -95,4 +95,22 @@ pub fn smallest_p(n: u64, m: u64) -> f64 {
 /// How many repeats a side it takes to reach a level at all.
 pub fn repeats_needed(level: f64) -> Option<u64> {
     (1..=1000).find(|n| smallest_p(*n, *n) <= level * (1.0 + 1e-12))
+}
+
+/// The rank (from 1) of each value; equal values have the mean of their ranks.
+pub fn midranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<(f64, usize)> = values.iter().copied().zip(0..).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut ranks = vec![0.0; values.len()];
+    let mut before = 0;
+    for group in order.chunk_by(|a, b| a.0 == b.0) {
+        let rank = before as f64 + (group.len() as f64 + 1.0) / 2.0;
+        for (_, at) in group {
+            if let Some(place) = ranks.get_mut(*at) {
+                *place = rank;
+            }
+        }
+        before += group.len();
+    }
+    ranks
 }

@@ -5,18 +5,16 @@
 
 pub mod anderson_darling;
 pub mod hodges_lehmann;
-mod holm;
 pub mod mann_whitney;
 pub mod permutation;
 pub mod power;
-mod ranks;
 pub mod rates;
 pub mod shift;
 pub mod uneven;
 pub mod verdict;
 
-pub use holm::holm;
-pub use ranks::midranks;
+pub use mann_whitney::midranks;
+pub use verdict::holm;
 pub use verdict::{Comparison, Question, Scale, Verdict, compare};
 
 use serde::Serialize;

@@ -86,7 +86,7 @@ fn show_prints_the_rates() {
     under(&world, "4s", "messaging:1,pairs=2");
     // Long lines are broken somewhere.
     let show = || {
-        let text = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+        let text = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let shown = show();

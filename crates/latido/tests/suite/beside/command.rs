@@ -63,8 +63,8 @@ fn what_is_told_is_what_is_recorded() {
     let told = &record["quality"]["reported"];
     assert_eq!((&told["by"], &told["lines"], &told["ended"]), (&"source.sh".into(), &12.into(), &true.into()));
     assert_eq!(record["outcome"]["kind"], "complete");
-    let shown = common::text(&world.run(["show", "last"]));
-    assert!(shown.contains("reported by source.sh, none"), "{shown}");
+    let shown = common::text(&world.run(["show", "--full", "last"]));
+    assert!(shown.contains("reported by source.sh, idle"), "{shown}");
 }
 
 /// A program that counts no slots has none, whatever its period: what period and times imply is a fact.

@@ -1,7 +1,9 @@
 //! The binary's manners: exit statuses, which stream says what, pipes that close.
 
+use crate::common::{self, World};
+
 use assert_cmd::Command;
-use std::process::Stdio;
+use std::{fs, process::Stdio};
 
 /// With a state directory of its own: whoever is at work on the machine, or in the test beside, is not met.
 fn latido(line: &[&str]) -> (i32, String, String) {
@@ -15,8 +17,7 @@ fn latido(line: &[&str]) -> (i32, String, String) {
 #[test]
 fn wrong_command_lines_exit_64_and_say_so_on_stderr() {
     for line in [
-        &[][..],
-        &["no-such-command"],
+        &["no-such-command"][..],
         &["run", "-p", "1"],
         &["run", "no-such-probe"],
         &["run", "null", "--prio", "100"],
@@ -24,7 +25,6 @@ fn wrong_command_lines_exit_64_and_say_so_on_stderr() {
         &["run", "null", "-d", "1s", "-d", "2s"],
         &["help", "no-such-topic"],
         &["load", "no-such-load"],
-        &["report"],
         &["completions", "no-such-shell"],
     ] {
         let (status, out, err) = latido(line);
@@ -122,9 +122,9 @@ fn complaints_name_the_remedy() {
             "latido run has no -p; for that of cyclictest write --prio N; the default is FIFO 80; for that of rtla write period=TIME",
         ),
         (
-            &["run", "wakeup", "--deadline", "1ms"],
+            &["run", "wakeup", "--align", "free"],
             64,
-            "`deadline` is an option of the probe `wakeup`: write deadline=VALUE behind its name",
+            "`align` is an option of the probe `wakeup`: write align=VALUE behind its name",
         ),
         (&["run", "null", "-d", "-5s"], 64, "a span of time is not negative"),
         (&["run", "null", "--seed", "abc"], 64, "a seed is a whole number from 0 to 9223372036854775807"),
@@ -202,7 +202,9 @@ fn help_knows_plans_lists_and_the_statuses_of_check() {
         (&["check", "--help"], "0 fit to measure, 2 unfit, 3 cannot tell"),
     ] {
         let (status, out, err) = latido(line);
-        assert!(status == 0 && out.contains(told), "{line:?}: {out}{err}");
+        // Help fits the terminal: its lines may break anywhere.
+        let joined = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(status == 0 && joined.contains(told), "{line:?}: {out}{err}");
     }
 }
 
@@ -220,4 +222,74 @@ fn a_run_named_twice_is_reported_once() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{err}");
     assert_eq!(err, "note: `last` names a run that is named before; it is taken once\n");
+}
+
+/// Somebody who types the name alone learns where to begin.
+#[test]
+fn the_name_alone_says_where_to_begin() {
+    let (status, out, err) = latido(&[]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    for words in ["latido run quick --deadline 100us", "latido help cyclictest", "run task", "ssh:", "latido report"] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
+    assert!(out.lines().count() <= 9, "{out}");
+}
+
+/// Two configurations in one command, in turn, and what differs is what is asked.
+#[test]
+fn configurations_in_turn_are_compared() {
+    let world = World::new();
+    let words =
+        ["run", "null", "samples=50", "--vary", "value=10us,30us", "--repeat", "5", "--seed", "1", "-q", "--no-report"];
+    let output = world.run(words.into_iter().chain(["--wait"]));
+    assert_eq!(output.status.code(), Some(0), "{}", common::stderr(&output));
+    let out = common::text(&output);
+    assert!(out.contains("compare: $ latido compare "), "{out}");
+    let output = world.run(["compare"]);
+    let out = common::text(&output);
+    assert_eq!(output.status.code(), Some(2), "{out}{}", common::stderr(&output));
+    assert!(out.contains("by value") && out.contains("higher"), "{out}");
+    world.run(["run", "null", "samples=5", "-q", "--no-report", "--wait"]);
+    let output = world.run(["compare"]);
+    let err = common::stderr(&output);
+    assert!(output.status.code() == Some(64) && err.contains("--vary load=idle,stress-cpu"), "{err}");
+}
+
+/// A label finds a run and keeps it; the others go by their age.
+#[test]
+fn labels_find_and_keep_runs() {
+    let world = World::new();
+    for label in [&["--label", "golden"][..], &[]] {
+        let words = ["run", "null", "samples=5", "-q", "--no-report", "--wait"];
+        let output = world.run(words.into_iter().chain(label.iter().copied()));
+        assert_eq!(output.status.code(), Some(0), "{}", common::stderr(&output));
+    }
+    assert!(common::text(&world.run(["list", "runs"])).contains("golden"));
+    assert!(common::text(&world.run(["show", "golden"])).contains("more: $ latido show --full"));
+    let would = common::text(&world.run(["prune", "--keep", "1ns", "--dry-run"]));
+    assert_eq!((would.lines().count(), world.runs().len()), (1, 2), "{would}");
+    let gone = common::text(&world.run(["prune", "--keep", "1ns"]));
+    assert_eq!((gone, world.runs().len()), (would, 1));
+    assert!(common::text(&world.run(["show", "golden"])).contains("NO LIMIT SET"));
+    let output = world.run(["prune", "--keep", "90d"]);
+    assert!(common::stderr(&output).contains("0 of 1 runs removed"), "{}", common::stderr(&output));
+}
+
+/// What a person sets once stands in for flags that are silent, and a wrong line is named.
+#[test]
+fn the_configuration_stands_in_for_flags() {
+    let world = World::new();
+    fs::create_dir_all(world.path("config/latido")).unwrap();
+    let path = world.file("config/latido/config.toml", "limit = \"1us\"\n");
+    let run = |more: &[&'static str]| {
+        let words = ["run", "null", "samples=5", "-q", "--no-report", "--wait"];
+        world.run(words.into_iter().chain(more.iter().copied()))
+    };
+    let output = run(&[]);
+    assert_eq!(output.status.code(), Some(2), "{}", common::text(&output));
+    assert_eq!(run(&["--limit", "1s"]).status.code(), Some(0), "the flag goes before it");
+    fs::write(&path, "limits = \"1us\"\n").unwrap();
+    let output = run(&[]);
+    let err = common::stderr(&output);
+    assert!(output.status.code() == Some(1) && err.contains("config.toml:1: unknown field `limits`"), "{err}");
 }

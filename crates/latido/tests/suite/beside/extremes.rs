@@ -91,11 +91,12 @@ fn people_are_told_too() {
     ] {
         assert!(show.replace('\u{a0}', " ").contains(wanted), "{wanted}: {show}");
     }
-    let brief = said(&["show", &id]);
+    let brief = said(&["show", "--full", &id]);
     assert!(!brief.contains("shape "), "only where it is asked for: {brief}");
     let page = said(&["report", &id, "-o", "page.html"]);
     let html = fs::read_to_string(world.path("page.html")).unwrap();
-    for wanted in ["<h3>Tail</h3>", "once a day", "under the causes observed", "show a once-a-day event with a chance"]
+    for wanted in
+        ["<summary>Tail</summary>", "once a day", "under the causes observed", "show a once-a-day event with a chance"]
     {
         assert!(html.contains(wanted), "{wanted}: {page}");
     }
@@ -117,7 +118,7 @@ fn an_import_with_times_is_judged_by_them() {
     let p99 = of_values["quantiles"].as_array().unwrap().iter().find(|one| one["p"] == 0.99).unwrap();
     let wide = |one: &Value| one["upper"].as_f64().map(|upper| upper / one["lower"].as_f64().unwrap());
     assert!(wide(p99).is_none_or(|ratio| ratio > 1.3), "{p99}");
-    let output = world.run(["show", "last"]);
+    let output = world.run(["show", "--full", "last"]);
     let said = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("Limits by binomial ranks of as many samples as come independently"), "{said}");
     let least = format!("({:.1} to ", p99["lower"].as_f64().unwrap() / 1e3);

@@ -85,7 +85,7 @@ fn a_full_disk_prints_what_was_measured_and_breaks_nothing() {
     let said = stderr(&output);
     let runs = world.runs();
     let whole = common::records(&runs[0]);
-    let listed = world.run(["show", "last"]);
+    let listed = world.run(["show", "--full", "last"]);
     let unmounted = Command::new("umount").arg(store).status().unwrap();
     assert!(unmounted.success());
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -156,6 +156,6 @@ fn a_symlinked_store_is_used_as_it_is() {
     common::json(&output, 0);
     let runs = fs::read_dir(elsewhere.join("runs")).unwrap().flatten();
     assert_eq!(runs.filter(|e| e.path().join("run.json").exists()).count(), 1);
-    let shown = world.run(["show", "last"]);
+    let shown = world.run(["show", "--full", "last"]);
     assert_eq!(shown.status.code(), Some(0), "{}", stderr(&shown));
 }

@@ -72,7 +72,7 @@ fn a_file_of_many_series_is_refused() {
     };
     record["series"] = (0..26_000).map(next).collect();
     fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();
-    let text = said(&world, &["show", run.to_str().unwrap()]);
+    let text = said(&world, &["show", "--full", run.to_str().unwrap()]);
     let quantity = first["quantity"].as_str().unwrap();
     let told = format!("is named twice: by {quantity} of thread 0 and by {quantity} of thread 1");
     assert!(text.contains(&told) && text.contains("cells/001/record.json"), "{text}");
@@ -95,7 +95,7 @@ fn more_distributions_than_are_kept_are_refused() {
     };
     record["series"] = (0..10_000).map(next).collect();
     fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();
-    let text = said(&world, &["show", run.to_str().unwrap()]);
+    let text = said(&world, &["show", "--full", run.to_str().unwrap()]);
     assert!(text.contains("more than the 256 distributions"), "{text}");
 }
 
@@ -117,14 +117,14 @@ fn json_that_is_larger_in_memory_is_refused() {
         (list("{\"a\":0}", 20 << 20), "novelty"),
     ] {
         fs::write(&path, beside(&bomb)).unwrap();
-        let text = said(&world, &["show", run.to_str().unwrap()]);
+        let text = said(&world, &["show", "--full", run.to_str().unwrap()]);
         assert!(text.contains(told) && text.contains("cells/001/record.json"), "{told}: {text}");
     }
     // What must be read value by value, since keys of a cell are to be left out of it, is bounded by its bytes.
     let newer = sound.replacen("\"probe\"", "\"colour\":1,\"probe\"", 1);
     let bomb = list("{\"a\":0}", 20 << 20);
     fs::write(&path, newer.trim_start().replacen('{', &format!("{{\"novelty\":{bomb},"), 1)).unwrap();
-    let text = said(&world, &["show", run.to_str().unwrap()]);
+    let text = said(&world, &["show", "--full", run.to_str().unwrap()]);
     assert!(text.contains("cells/001/record.json"), "{text}");
 }
 
@@ -161,7 +161,7 @@ fn files_that_unpack_to_much_are_refused() {
     ] {
         let sound = fs::read(name(key)).unwrap();
         fs::write(name(key), bytes).unwrap();
-        let text = said(&world, &["show", run.to_str().unwrap()]);
+        let text = said(&world, &["show", "--full", run.to_str().unwrap()]);
         assert!(text.contains(told), "{key}: {text}");
         fs::write(name(key), sound).unwrap();
     }
@@ -184,7 +184,7 @@ fn runs_of_too_many_cells_and_words_are_refused() {
         1,
     );
     fs::write(run.join("run.json"), text).unwrap();
-    let told = said(&world, &["show", dir]);
+    let told = said(&world, &["show", "--full", dir]);
     assert!(told.contains("cells, more than the 20000 that are read"), "{told}");
 
     fs::write(run.join("run.json"), sound.to_string()).unwrap();
@@ -195,7 +195,7 @@ fn runs_of_too_many_cells_and_words_are_refused() {
         fs::create_dir(&cell).unwrap();
         fs::hard_link(&large, cell.join("record.json")).unwrap();
     }
-    let told = said(&world, &["show", dir]);
+    let told = said(&world, &["show", "--full", dir]);
     assert!(told.contains("more than the 1073741824 that are read of a run"), "{told}");
 
     let mut long = sound.clone();
@@ -213,7 +213,7 @@ fn runs_of_too_many_cells_and_words_are_refused() {
     fs::remove_file(run.join("plan.toml")).unwrap();
     fs::rename(world.path("fifo"), run.join("plan.toml")).unwrap();
     (2..1_000).for_each(|number| fs::remove_dir_all(run.join(format!("cells/{number:03}"))).unwrap());
-    said(&world, &["show", dir]);
+    said(&world, &["show", "--full", dir]);
 }
 
 /// Numbers that contradict each other, or whose sum no integer holds, are read and shown; nothing panics.
@@ -237,7 +237,7 @@ fn numbers_that_cannot_be_are_read() {
         record.pointer_mut(above).unwrap()[key] = value;
         fs::write(&path, serde_json::to_vec(&record).unwrap()).unwrap();
         let page = world.path("page.html");
-        for words in [&["show"][..], &["report", "-o", page.to_str().unwrap(), "--figures", "figures"]] {
+        for words in [&["show", "--full"][..], &["report", "-o", page.to_str().unwrap(), "--figures", "figures"]] {
             let text = said(&world, &[words, &[run.to_str().unwrap()]].concat());
             assert!(!text.contains("panicked"), "{place}: {words:?}: {text}");
         }

@@ -78,7 +78,7 @@ fn what_only_root_may_read_is_not_shown() {
     behind.script(&format!("cd $STORE/runs/*/ && rm plan.toml && ln -s {} plan.toml", secret.display()));
     behind.script(&format!("ln -s {} $HOME/plan.toml", secret.display()));
     for words in [
-        &["show", "last"][..],
+        &["show", "--full", "last"][..],
         &["show", "last", "--json"],
         &["report", "last", "-o", "page.html"],
         &["report", "last", "--format", "json"],

@@ -25,7 +25,7 @@ fn an_import_is_a_run_with_its_file_beside() {
     let out = world.run(["import", &file, "--limit", "800us"]);
     assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
     let shown = text(&out);
-    assert!(shown.contains("HOLDS: imported, nothing checked"), "{shown}");
+    assert!(shown.contains("PASS: imported, nothing checked"), "{shown}");
     assert!(shown.contains("743 to 744") && shown.contains("12.0 to 13.0"), "{shown}");
     let run = world.runs().remove(0);
     let kept = run.join("cells/001/source/cyclictest-2.4-h-2threads.hist");
@@ -42,7 +42,9 @@ fn an_import_is_a_run_with_its_file_beside() {
     let buckets = fs::read_to_string(run.join("cells/001/buckets-1.csv")).unwrap();
     assert!(buckets.starts_with("low,high,count\n17000,17999,1\n18000,18999,6\n"), "{buckets}");
     assert!(buckets.ends_with("120000,743999,2\n"), "{buckets}");
-    for line in [&["show", "last"][..], &["report", "last", "-o", "r.html"], &["stats", "last"], &["list", "runs"]] {
+    for line in
+        [&["show", "--full", "last"][..], &["report", "last", "-o", "r.html"], &["stats", "last"], &["list", "runs"]]
+    {
         let out = world.run(line.iter().copied());
         let fine = line[0] == "stats" || out.status.code() == Some(0);
         assert!(fine, "{line:?}: {}{}", text(&out), stderr(&out));
@@ -93,7 +95,8 @@ fn samples_that_nobody_counted_are_not_none() {
         assert_eq!(out.status.code(), Some(status), "{file}: {said}{}", stderr(&out));
         assert!(told.iter().all(|told| said.contains(told)), "{file}: {told:?} in {said}");
         assert!(!said.contains(" 0 samples") && !said.contains("of 0 "), "{file}: {said}");
-        for line in [&["show", "last"][..], &["report", "last", "-o", "r.html"], &["export", "junit", "last"]] {
+        for line in [&["show", "--full", "last"][..], &["report", "last", "-o", "r.html"], &["export", "junit", "last"]]
+        {
             let out = world.run(line.iter().copied());
             // What is shown again is judged again.
             let expected = if line[0] == "show" { status } else { 0 };
@@ -165,7 +168,7 @@ fn hostile_names_stay_names() {
     world.file(name, &hostile);
     let out = world.run(["import", name, "--label", "who=<i>zzz</i>\x1b[1m"]);
     assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
-    for line in [&["show", "last"][..], &["show", "last", "--json"], &["list", "runs"]] {
+    for line in [&["show", "--full", "last"][..], &["show", "last", "--json"], &["list", "runs"]] {
         let out = world.run(line.iter().copied());
         assert!(!out.stdout.contains(&0x1b), "{line:?}");
     }

@@ -106,7 +106,7 @@ fn each_becomes_a_run_with_its_tools_figures() {
         let bounds = &series["bounds"]["max"];
         let low = bounds[0].as_f64().unwrap_or(max);
         assert!((low..=max).contains(&printed), "{what}: {printed} in {low} to {max}");
-        let shown = world.run(["show", "last"]);
+        let shown = world.run(["show", "--full", "last"]);
         let told = String::from_utf8_lossy(&shown.stdout);
         assert!(told.contains("imported, nothing checked"), "{what}: {told}");
         for line in [&["report", "last", "-o", "r.html"][..], &["export", "markdown-summary", "last"]] {

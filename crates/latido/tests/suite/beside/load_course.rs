@@ -43,7 +43,7 @@ fn start_and_end_of_a_load_are_no_part_of_what_is_measured() {
     // On a crowded machine latido hears its first count late, and says so.
     let words = if at("worked_ns") < 0 { "before the first sample" } else { "at work only" };
     assert!(told["text"].as_str().unwrap().contains(words), "{told}");
-    let show = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+    let show = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     assert!(show.contains("in time"), "{show}");
     world.run(["report", "last", "--figures", "figures"]);
     let figure = std::fs::read_to_string(world.path("figures/wakeup.latency-load-over-time.svg")).unwrap();

@@ -60,7 +60,7 @@ fn many_tasks_on_a_cpu_count_their_slots_each() {
         assert_eq!((met + late + missed, met + late), (400, count));
         assert_eq!((one["thread"].as_u64(), one["cpu"].as_u64()), (Some(number as u64), Some(0)));
     }
-    let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+    let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     assert!(shown.contains("CPU 0, thread 4"), "each goes by its number: {shown}");
 }
 

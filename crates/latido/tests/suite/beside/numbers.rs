@@ -247,7 +247,6 @@ fn absurd_values_are_refused_at_their_line() {
         (COMPARE, "a,1\n\"b,1\n", 1, "stdin:2: a quote is opened and not closed"),
         (COMPARE, &pairs, 1, "stdin: 49 arms whose pairs have 117600 values together, more than 20000"),
         (COMPARE, &crowd, 1, "stdin:1002: the arm `a` has more than 1000 values"),
-        (&["compare"], "", 64, "it takes two arms to compare"),
         (&["compare", "--values", "-", "--margin", "5"], "", 64, "has a percent sign: 5%"),
         (&["compare", "--values", "-", "--margin", "0%"], "", 64, "a margin is above zero"),
         (&["compare", "--values", "-", "--times", "0"], "", 64, "a factor is above zero"),

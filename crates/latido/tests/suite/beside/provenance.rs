@@ -27,7 +27,7 @@ fn the_whole_kernel_configuration_is_kept_once_under_its_hash() {
     assert!(unpacked.status.success() && KernelConfig::hash(&unpacked.stdout) == hash);
     let text = String::from_utf8(unpacked.stdout).unwrap();
     assert!(text.lines().filter(|line| line.starts_with("CONFIG_")).count() > 100, "{} bytes", text.len());
-    let shown = world.run(["show", "last"]);
+    let shown = world.run(["show", "--full", "last"]);
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.split_whitespace().any(|word| word.trim_end_matches(')') == hash), "{shown}");
 }
@@ -38,7 +38,7 @@ fn mitigations_and_limits_are_recorded_and_printed() {
     let document = json(&world.run(["run", "null", "samples=1000", "--no-report", "--json"]), 0);
     let machine = &document["records"][0]["machine"];
     let weaknesses = Path::new("/sys/devices/system/cpu/vulnerabilities");
-    let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+    let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     match fs::read_dir(weaknesses) {
         Err(_) => skip("weaknesses of the processor", Need::Kernel, "this kernel does not list them"),
         Ok(files) => {

@@ -31,6 +31,14 @@ const COMMANDS: &[(&str, How)] = &[
     ),
     ("scripts/test", How::There("scripts/test", "it is the suite that this test is a part of")),
     ("latido check", How::Real),
+    ("latido check --period 1ms --deadline 100us", How::Real),
+    ("latido run quick --deadline 100us", How::Short("", "", "-d 300ms")),
+    (
+        "latido run --vary load=idle,stress-cpu --repeat 10 -d 5s",
+        How::Short("--repeat 10 -d 5s", "--repeat 4 -d 200ms", ""),
+    ),
+    // Where another program kept a CPU busy, a cell ends late: cells of unlike length are compared on demand alone.
+    ("latido compare", How::Short("", "", "--despite length")),
     ("latido run", How::Short("", "", "-d 300ms")),
     (
         "latido run wakeup period=250us -c 1 --prio 95 -d 10m --load stress-ng:cpu=4,vm=2 --limit 100us",

@@ -83,7 +83,7 @@ fn skipped_cells_are_no_failure_and_no_pass() {
     assert_eq!(cell_states(&world), [4, 12, 0]);
 
     // Each reason once, with the number of its cells, and the conclusions in the study's words.
-    let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+    let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     assert!(
         shown.contains("skipped: 4 cells: kernel `rt`: the target `local` has the running kernel alone"),
         "{shown}"
@@ -108,7 +108,7 @@ fn a_conclusion_that_needs_a_skipped_cell_is_not_measured() {
         "{}",
         words[1].1
     );
-    let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+    let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     assert!(shown.contains("not measured  Real time lowers the maximum"), "{shown}");
 }
 
@@ -121,12 +121,12 @@ fn a_conclusion_that_does_not_hold_is_a_failure() {
     let once = words(&json(&world.run(["run", "./study.toml", "--json"]), 3));
     assert_eq!(once[1].0, "inconclusive");
     assert!(once[1].1.contains("one run a side cannot reach 5 % for one of 2 comparisons; 5 needed"), "{}", once[1].1);
-    let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+    let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     assert!(shown.contains("undecided  Rest takes no time"), "{shown}");
     let repeated = words(&json(&world.run(["run", "./study.toml", "--repeat", "5", "--json"]), 2));
     assert_eq!(repeated[1].0, "fail", "{}", repeated[1].1);
     assert!(repeated[1].1.contains("5 repeats a side"), "{}", repeated[1].1);
-    let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+    let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     assert!(shown.contains("does not hold  Rest takes no time"), "{shown}");
 }
 
@@ -293,7 +293,7 @@ fn declared_tables_and_figures_are_in_every_form_of_the_report() {
     {
         assert!(page.contains(text), "no `{text}` in the page");
     }
-    for arguments in [&["report", "last", "--format", "text"][..], &["show", "last"]] {
+    for arguments in [&["report", "last", "--format", "text"][..], &["show", "--full", "last"]] {
         let text = said(arguments);
         assert!(text.contains("Table 6. Sleeps") && text.contains("1 069.3 / 1 226.5"), "{text}");
         assert!(text.lines().any(|line| line.starts_with("sleep relative") && line.contains("not measured")), "{text}");

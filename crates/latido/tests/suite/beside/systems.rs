@@ -96,7 +96,7 @@ fn one_run_a_side_is_undecided() {
     let (code, _, err) = latido(&world, &["compare", &a, &a]);
     assert!(code == 64 && err.contains("its own rival"), "{err}");
     let (code, _, err) = latido(&world, &["compare", &a]);
-    assert!(code == 64 && err.contains("it takes two arms"), "{err}");
+    assert!(code == 64 && err.contains("has one configuration"), "{err}");
     let longer = run(&world, &["samples=70", "--seed", "3"]);
     let (code, _, err) = latido(&world, &["compare", &a, &longer]);
     assert!(code == 1 && err.contains("a repeat has 50 samples in a, 70 samples in b"), "{err}");
@@ -123,7 +123,7 @@ fn factors_within_a_run_make_arms() {
     let (code, found) = document(&world, &["compare", "last", "--by", "value", "--metric", "p50"]);
     let rows = found["rows"].as_array().unwrap();
     let places: Vec<&Value> = rows.iter().map(|row| &row["place"]).collect();
-    assert_eq!((code, places), (2, vec![&Value::from("none"), &Value::from("waits")]));
+    assert_eq!((code, places), (2, vec![&Value::from("idle"), &Value::from("waits")]));
     for row in rows {
         assert_eq!((&row["base"], &row["arm"], &row["verdict"]), (&"10us".into(), &"20us".into(), &"higher".into()));
         let (p, holm) = (row["mann_whitney"]["p"].as_f64().unwrap(), row["p_holm"].as_f64().unwrap());

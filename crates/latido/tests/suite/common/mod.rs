@@ -76,6 +76,7 @@ impl World {
             .current_dir(self.dir.path())
             .env("LATIDO_STORE", self.store())
             .env("LATIDO_STATE", self.state())
+            .env("XDG_CONFIG_HOME", self.path("config"))
             .env("NO_COLOR", "1")
             .env_remove("LATIDO_FAULT")
             // A suite behind sudo is root's own all the same.

@@ -4,8 +4,9 @@
 #
 # OUT_DIR/RUN/                 one directory per run
 #   status.txt                 the exit status of each command below
-#   show.txt                   show, no terminal (COLUMNS=100)
-#   show-tty100.txt            show on a terminal of 100 columns, NO_COLOR=1
+#   show.txt                   show --full, no terminal (COLUMNS=100)
+#   brief.txt                  show on a terminal of 100 columns, NO_COLOR=1
+#   show-tty100.txt            show --full on a terminal of 100 columns, NO_COLOR=1
 #   show-colour.txt            the same in colours
 #   show.json                  show --json
 #   report.html, report.txt    report -o report.html --figures figures; the text of the page (htmltext.py)
@@ -52,9 +53,10 @@ page() {
 
 for path in runs/*/runs/*/; do
   path=${path%/}; id=${path##*/}; dir=$out/$id; mkdir -p "$dir"
-  call "$dir" show.txt "$bin" show "$path"
-  call "$dir" show-tty100.txt env NO_COLOR=1 "$here/tty100.py" "$bin" show "$path"
-  call "$dir" show-colour.txt "$here/tty100.py" "$bin" show "$path"
+  call "$dir" show.txt "$bin" show --full "$path"
+  call "$dir" show-tty100.txt env NO_COLOR=1 "$here/tty100.py" "$bin" show --full "$path"
+  call "$dir" show-colour.txt "$here/tty100.py" "$bin" show --full "$path"
+  call "$dir" brief.txt env NO_COLOR=1 "$here/tty100.py" "$bin" show "$path"
   call "$dir" show.json "$bin" show "$path" --json
   page "$dir" report figures "$path"
   if grep -q '^\[source\]' "$path/plan.toml"; then page "$dir" report-published published-figures "$path" --published; fi

@@ -72,7 +72,7 @@ fn a_machine_that_is_not_booted_has_its_first_boot_alone() {
     }
     let cells: Vec<Value> = planned.iter().map(|one| one["cell"].clone()).collect();
     assert_eq!(blocks(&cells), [("local".into(), 1), ("local".into(), 2)]);
-    let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+    let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     assert!(shown.contains(&format!("skipped: 4 cells: {reason}")), "{shown}");
 }
 

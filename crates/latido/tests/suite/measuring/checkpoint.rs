@@ -93,7 +93,7 @@ fn a_cut_cell_is_measured_on_where_that_is_wanted() {
         told.iter().map(|(part, record)| (*part, count(record))).collect::<Vec<_>>(),
         [(1, count(&one)), (2, count(&two))]
     );
-    let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+    let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     for text in
         ["part 1 of 2:", "cut, known from its last checkpoint", "part 2 of 2:", "the figures are pooled from the parts"]

@@ -174,7 +174,7 @@ fn a_sink_counts_one_sender() {
     let count = |name: &str| achieved[name].as_i64().unwrap_or(0);
     assert!(count("received_packets") > 0 && count("stranger_packets") > 0, "{achieved}");
     assert_eq!(count("received_bytes"), 3 * count("received_packets"), "a stranger's are longer: {achieved}");
-    let shown = fs::read_dir(world.store()).is_ok().then(|| world.run(["show", "last"])).unwrap();
+    let shown = fs::read_dir(world.store()).is_ok().then(|| world.run(["show", "--full", "last"])).unwrap();
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(shown.contains("packets of strangers"), "{shown}");
 }

@@ -105,7 +105,7 @@ fn a_run_of_a_stranger_is_shown_without_its_controls() {
     fs::write(run.join("plan.toml"), format!("# {HOSTILE}\n")).unwrap();
     let dir = run.to_str().unwrap();
 
-    let shown = world.run(["show", dir]);
+    let shown = world.run(["show", "--full", dir]);
     harmless("show", &shown);
     let text = String::from_utf8(shown.stdout).unwrap();
     assert!(text.contains("\\u001b]0;owned\\u0007") && text.contains("\\u202e"), "it is written out: {text}");
@@ -134,14 +134,14 @@ fn a_run_of_a_stranger_is_shown_without_its_controls() {
         [("infra.json", format!("{{\"schema\":2,\"reason\":{HOSTILE:?}}}")), ("record.json", HOSTILE.into())]
     {
         fs::write(run.join("cells/001").join(name), text).unwrap();
-        harmless(name, &world.run(["show", dir]));
+        harmless(name, &world.run(["show", "--full", dir]));
         harmless(name, &world.run(["show", dir, "--json"]));
     }
     fs::create_dir(run.join("cells").join(HOSTILE)).unwrap();
-    harmless("a directory", &world.run(["show", dir]));
+    harmless("a directory", &world.run(["show", "--full", dir]));
     fs::write(run.join("run.json"), HOSTILE).unwrap();
     harmless("no run.json", &world.run(["list", "runs"]));
-    harmless("no run.json", &world.run(["show", dir]));
+    harmless("no run.json", &world.run(["show", "--full", dir]));
 }
 
 /// What is typed, what a plan says and what a target is called come back in errors.
@@ -153,8 +153,8 @@ fn errors_repeat_no_control() {
     let named = format!("name-{HOSTILE}");
     let flag = format!("--{HOSTILE}");
     for words in [
-        vec!["show", HOSTILE],
-        vec!["show", &flag],
+        vec!["show", "--full", HOSTILE],
+        vec!["show", "--full", &flag],
         vec![HOSTILE],
         vec!["run", &named],
         vec!["run", "null", "--load", HOSTILE],
@@ -207,7 +207,7 @@ fn a_task_of_a_hostile_name_is_named_without_its_controls() {
     harmless("run", &output);
     let page = fs::read(world.path("report.html")).unwrap();
     assert_eq!(hidden(&page), Vec::<String>::new(), "the page");
-    let shown = world.run(["show", "last"]);
+    let shown = world.run(["show", "--full", "last"]);
     harmless("show", &shown);
     let shown = world.run(["show", "last", "--json"]);
     harmless("show --json", &shown);

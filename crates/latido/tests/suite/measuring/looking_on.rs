@@ -184,7 +184,7 @@ fn waits_are_those_that_trace_cmd_s_text_tells() {
         assert_eq!(sum(own), waits.iter().sum::<u64>(), "{class}");
     }
     // Nothing measured: nothing is said of measuring threads.
-    let shown = world.run(["show", "last"]);
+    let shown = world.run(["show", "--full", "last"]);
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(!shown.contains("page faults"), "{shown}");
 }

@@ -59,7 +59,7 @@ fn a_period_that_is_not_the_program_s_is_named() {
     let slots = document["records"][0]["series"].as_array().unwrap().iter().find(|one| one["quantity"] == "completion");
     let every = slots.unwrap()["facts"]["woken_every"].as_u64().unwrap();
     assert!((19_000_000..21_000_000).contains(&every), "{every}");
-    let shown = String::from_utf8(world.run(["show", "last"]).stdout).unwrap();
+    let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     let told = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("and its slots are those of 25.0 ms: where"), "{told}");
     // latido asked the kernel for the policy that the program has, and says it.

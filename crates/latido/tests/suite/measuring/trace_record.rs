@@ -215,7 +215,7 @@ fn a_cell_carries_its_trace() {
     if thread::available_parallelism().map_or(1, usize::from) > 1 {
         assert_eq!(trace["caused"]["own_events"], 0, "{trace}");
     }
-    let show = world.run(["show", "last"]);
+    let show = world.run(["show", "--full", "last"]);
     let text = String::from_utf8_lossy(&show.stdout).into_owned();
     assert!(text.contains("trace.dat: ") && text.contains("of latido itself on CPU 0"), "{text}");
     let plan = common::text(&world.run(["run", "wakeup", "--trace=sched_switch,irq", "--print-plan"]));

@@ -42,7 +42,7 @@ fn everything_of_a_run_is_shown() {
     record.skipped.push(Skip { what: "deadline".into(), why: "pinned threads cannot have it".into() });
     let found = configuration::configurations([&fixture.run], &fixture);
     let judgement = judging::of_run(&fixture.run, &fixture);
-    let text = show(&fixture.run, &judgement, &found, false, Style { width: 80, color: false });
+    let text = show(&fixture.run, &judgement, &found, (false, Beside::default()), Style { width: 80, color: false });
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     // The rows of the machine are the snapshot's own business: that each is there is enough.
     let (cells, rest) = text.split_once("\nmachine\n").unwrap();

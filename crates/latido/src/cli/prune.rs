@@ -1,0 +1,91 @@
+//! `latido prune`: remove the runs of a store that are older than a time.
+
+use super::known;
+use crate::{
+    output::{tell, write_out},
+    store,
+};
+use anyhow::Result;
+use jiff::Timestamp;
+use latido_model::{exit::Exit, run::Meta, units::Ns};
+use std::path::PathBuf;
+
+const NOTES: &str = "\
+latido keeps every run that has a label (`latido run --label`), every baseline and every run that still measures, however old.
+
+Examples:
+  latido prune --keep 90d --dry-run    which runs would go
+  latido prune --keep 90d              remove the runs that began more than 90 days ago
+
+Exit status: 0 done, 1 error, 64 usage.";
+
+/// Remove stored runs that are older than a time.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = NOTES)]
+pub struct Args {
+    /// Keep what began within this time, for example 90d
+    #[arg(long, value_name = "TIME", value_parser = known::span)]
+    pub keep: Ns,
+    /// Remove nothing, and print what would go
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where runs are kept
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+}
+
+/// Carries out `latido prune`.
+///
+/// # Errors
+/// The store cannot be read, or a run cannot be removed.
+pub fn run(args: Args) -> Result<u8> {
+    let root = store::root(args.store.as_deref())?;
+    let kept: Vec<String> = store::baselines::all(&root)?.into_iter().map(|(_, id)| id).collect();
+    let listing = store::list_runs(&root)?;
+    for problem in &listing.problems {
+        tell(&format!("warning: {problem}; it stays"));
+    }
+    let now = Timestamp::now();
+    let old: Vec<_> =
+        listing.runs.iter().filter(|(_, meta)| is_old(meta, now, args.keep) && !kept.contains(&meta.id)).collect();
+    let mut gone = 0;
+    for (dir, meta) in &old {
+        if !args.dry_run
+            && let Err(error) = store::remove(dir)
+        {
+            tell(&format!("note: {} stays: {error:#}", meta.id));
+            continue;
+        }
+        gone += 1;
+        write_out(&format!("{}\n", meta.id))?;
+    }
+    let verb = if args.dry_run { "would be removed" } else { "removed" };
+    tell(&format!("{gone} of {} runs {verb}", listing.runs.len()));
+    Ok(if gone == old.len() { Exit::Done } else { Exit::Error }.code())
+}
+
+/// Whether a run began longer ago than that, and nobody gave it a label.
+fn is_old(meta: &Meta, now: Timestamp, keep: Ns) -> bool {
+    let Ok(started) = meta.started.parse::<Timestamp>() else { return false };
+    let age_ns = now.duration_since(started).as_nanos();
+    meta.label.is_none() && age_ns > i128::from(keep.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_and_clocks_that_went_back_keep_a_run() {
+        let now: Timestamp = "2026-11-28T00:00:00Z".parse().unwrap();
+        let old = |started: &str, label: Option<&str>| {
+            let meta = Meta { started: started.into(), label: label.map(str::to_owned), ..Meta::default() };
+            is_old(&meta, now, "90d".parse().unwrap())
+        };
+        assert!(old("2026-08-01T00:00:00Z", None));
+        assert!(!old("2026-08-01T00:00:00Z", Some("golden")));
+        assert!(!old("2026-11-01T00:00:00Z", None));
+        assert!(!old("2027-11-01T00:00:00Z", None), "begun in the future");
+        assert!(!old("yesterday", None), "who cannot tell removes nothing");
+    }
+}

@@ -1,0 +1,195 @@
+//! `--vary AXIS=A,B`: several levels of an axis, or several values of an option of the probe, that latido measures in turn.
+
+use super::{Usage, flags::Args, known::list, script::Script, words};
+use latido_model::{
+    catalogue::Kind,
+    plan::{
+        axes::ProbeOption,
+        items::{is_nothing, nothing},
+        scheduling::POLICIES,
+        source::Place,
+    },
+    written::{bare, quote, value},
+};
+use toml::Value;
+
+/// What varies, and the levels that it takes.
+#[derive(Debug)]
+pub struct Vary {
+    key: String,
+    values: Vec<String>,
+    shown: String,
+}
+
+/// Keys that are flags of `run` and neither an axis nor an option.
+const FIXED: [&str; 8] = ["cpus", "duration", "limit", "warmup", "repeat", "seed", "stop-on", "trace"];
+
+impl Vary {
+    /// Each `--vary` of the command line.
+    ///
+    /// # Errors
+    /// One is not of the form AXIS=A,B, or another flag names the axis too.
+    pub fn all(args: &Args) -> Result<Vec<Self>, Usage> {
+        let all: Vec<Self> = args.vary.iter().map(|text| Self::read(text)).collect::<Result<_, _>>()?;
+        for (at, one) in all.iter().enumerate() {
+            let twice = all.iter().take(at).any(|other| other.axis() == one.axis());
+            if twice || one.is_given(args) {
+                return Err(Usage::new(format!(
+                    "{}: another flag names `{}` too: leave one of them out",
+                    one.shown, one.key
+                )));
+            }
+        }
+        Ok(all)
+    }
+
+    fn read(text: &str) -> Result<Self, Usage> {
+        let shown = format!("--vary {text}");
+        let form = "write AXIS=A,B, for example --vary load=idle,stress-cpu";
+        let Some((key, values)) = text.split_once('=').filter(|(key, _)| words::is_key(key)) else {
+            return Err(Usage::new(format!("{shown}: {form}")));
+        };
+        if FIXED.contains(&key) {
+            return Err(Usage::new(format!(
+                "{shown}: `{key}` is the same for a whole run: measure two runs and name both to `latido compare`"
+            )));
+        }
+        let values = split(key, values);
+        if values.len() < 2 || values.iter().any(String::is_empty) {
+            return Err(Usage::new(format!("{shown}: it takes two values or more; {form}")));
+        }
+        Ok(Self { key: key.to_owned(), values, shown })
+    }
+
+    /// The axis of the plan; an option of the probe by its own name.
+    fn axis(&self) -> &str {
+        match self.key.as_str() {
+            "tune" => "tuning",
+            "policy" | "prio" | "nice" => "scheduling",
+            "on" => "target",
+            other => other,
+        }
+    }
+
+    fn is_given(&self, args: &Args) -> bool {
+        match self.key.as_str() {
+            "prio" | "nice" => args.prio.is_some() || args.nice.is_some(),
+            "period" => args.period.is_some(),
+            "deadline" => args.deadline.is_some(),
+            _ => match self.axis() {
+                "load" => !args.load.is_empty(),
+                "tuning" => !args.tune.is_empty(),
+                "scheduling" => args.policy.is_some() || args.prio.is_some() || args.nice.is_some(),
+                "kernel" => !args.kernel.is_empty(),
+                "target" => args.on.is_some(),
+                _ => false,
+            },
+        }
+    }
+
+    /// The values of an option of the probe; none of an axis.
+    pub fn options(&self) -> Option<Vec<ProbeOption>> {
+        let is_axis = ["load", "tuning", "scheduling", "kernel", "target"].contains(&self.axis());
+        let option =
+            |word: &String| ProbeOption { key: self.key.clone(), word: word.clone(), place: Place::word(&self.shown) };
+        (!is_axis).then(|| self.values.iter().map(option).collect())
+    }
+
+    /// Writes the levels of an axis.
+    ///
+    /// # Errors
+    /// A level that is none.
+    pub fn write(&self, script: &mut Script, args: &Args) -> Result<(), Usage> {
+        let levels: Vec<String> = match self.axis() {
+            "load" => self.values.iter().map(|word| self.level(Kind::Load, word)).collect::<Result<_, _>>()?,
+            "tuning" => self.values.iter().map(|word| self.level(Kind::Tuning, word)).collect::<Result<_, _>>()?,
+            "scheduling" => self.values.iter().map(|word| self.scheduling(word, args)).collect::<Result<_, _>>()?,
+            "kernel" | "target" => self.values.iter().map(|name| quote(name)).collect(),
+            _ => return Ok(()),
+        };
+        script.add(&self.shown, &format!("{} = [{}]\n", self.axis(), levels.join(", ")));
+        Ok(())
+    }
+
+    /// A level of loads or tunings: `idle`, `stress-cpu`, `stress-cpu+memory`.
+    fn level(&self, kind: Kind, word: &str) -> Result<String, Usage> {
+        if is_nothing(kind, word) {
+            return Ok(quote(nothing(kind)));
+        }
+        let (mut ids, mut items) = (Vec::new(), Vec::new());
+        for part in word.split('+') {
+            let asked = words::asked(list(kind), part).map_err(|why| Usage::new(format!("{}: {why}", self.shown)))?;
+            ids.push(asked.id);
+            items.push(asked.toml);
+        }
+        Ok(format!("{{ id = {}, use = [{}] }}", quote(&ids.join(" + ")), items.join(", ")))
+    }
+
+    /// A policy with its parameters, or a priority or nice value of the policy that the other flags name.
+    fn scheduling(&self, word: &str, args: &Args) -> Result<String, Usage> {
+        let number = |text: &str| text.parse().map_or_else(|_| quote(text), |number| value(&Value::Integer(number)));
+        let policy = |implied: &str| quote(args.policy.as_deref().unwrap_or(implied));
+        Ok(match self.key.as_str() {
+            "prio" => format!("{{ policy = {}, prio = {} }}", policy("fifo"), number(word)),
+            "nice" => format!("{{ policy = {}, nice = {} }}", policy("other"), number(word)),
+            _ => {
+                let main = |name: &str| POLICIES.iter().find(|(policy, _)| *policy == name)?.1.first().copied();
+                let split = words::split(word, main).map_err(|why| Usage::new(format!("{}: {why}", self.shown)))?;
+                let options = split.options.iter().map(|(key, text)| format!(", {} = {}", bare(key), number(text)));
+                format!("{{ policy = {}{} }}", quote(&split.name), options.collect::<String>())
+            }
+        })
+    }
+}
+
+/// The values between commas. Of loads, tunings and policies a piece that is the name of none goes on with the value before it,
+/// as in `stress-ng:cpu=2,vm=1`.
+fn split(key: &str, values: &str) -> Vec<String> {
+    let begins = |piece: &str| {
+        let names: Vec<&str> = piece.split('+').map(|part| part.split(':').next().unwrap_or_default()).collect();
+        let of = |kind: Kind| names.iter().all(|name| is_nothing(kind, name) || list(kind).entry(name).is_some());
+        match key {
+            "load" => of(Kind::Load),
+            "tune" | "tuning" => of(Kind::Tuning),
+            "policy" | "scheduling" => names.iter().all(|name| POLICIES.iter().any(|(policy, _)| policy == name)),
+            _ => true,
+        }
+    };
+    // A name that is none stays a value where nothing could go on: its error names it.
+    let goes_on = |all: &[String], piece: &str| all.last().is_some_and(|last| last.contains(':')) && !begins(piece);
+    let mut all: Vec<String> = Vec::new();
+    for piece in values.split(',') {
+        match goes_on(&all, piece) {
+            true => all.iter_mut().next_back().into_iter().for_each(|last| {
+                last.push(',');
+                last.push_str(piece);
+            }),
+            false => all.push(piece.to_owned()),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_separate_levels_and_go_on_with_options() {
+        assert_eq!(split("load", "idle,stress-cpu"), ["idle", "stress-cpu"]);
+        assert_eq!(split("load", "stress-ng:cpu=2,vm=1,none"), ["stress-ng:cpu=2,vm=1", "none"]);
+        assert_eq!(split("load", "idle,stres-cpu"), ["idle", "stres-cpu"], "a misspelt name is a level");
+        assert_eq!(split("policy", "fifo:80,other"), ["fifo:80", "other"]);
+        assert_eq!(split("period", "1ms,250us"), ["1ms", "250us"]);
+    }
+
+    #[test]
+    fn what_cannot_vary_says_why() {
+        let said = |text: &str| Vary::read(text).unwrap_err().to_string();
+        assert!(said("load").contains("write AXIS=A,B"), "{}", said("load"));
+        assert!(said("load=idle").contains("two values or more"), "{}", said("load=idle"));
+        assert!(said("cpus=1,2").contains("the same for a whole run"), "{}", said("cpus=1,2"));
+        let twice = Args { vary: vec!["load=idle,memory".into()], load: vec!["memory".into()], ..Args::default() };
+        assert!(Vary::all(&twice).unwrap_err().to_string().contains("another flag names `load` too"));
+    }
+}

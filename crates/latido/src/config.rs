@@ -1,0 +1,95 @@
+//! `config.toml`: what a person sets once for every command. A flag and an environment variable go before it.
+
+use crate::{person::Person, store};
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::{
+    ffi::OsString,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+/// The largest file that is read.
+const BYTES_MAX: u64 = 64 << 10;
+
+/// What the file may say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where runs are kept.
+    pub store: Option<PathBuf>,
+    /// The limit of a probe that is run without one, for example `100us`.
+    pub limit: Option<String>,
+    /// The CPUs of a probe that is run without them, for example `2-3`.
+    pub cpus: Option<String>,
+}
+
+/// The person's file; where there is none, nothing is set.
+///
+/// # Errors
+/// The file cannot be read, or it holds something that latido does not know.
+pub fn read() -> Result<Config> {
+    let home = Person::behind_sudo().and_then(Person::home);
+    match place(|name| std::env::var_os(name), home) {
+        Some(path) => read_from(&path),
+        None => Ok(Config::default()),
+    }
+}
+
+/// `$XDG_CONFIG_HOME/latido/config.toml`, else `~/.config/latido/config.toml`, where `~` is the home of the person behind sudo.
+fn place(env: impl Fn(&str) -> Option<OsString>, sudo_home: Option<PathBuf>) -> Option<PathBuf> {
+    let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = sudo_home.or_else(|| set("HOME")).map(|home| home.join(".config"));
+    // A relative XDG_CONFIG_HOME is invalid and ignored (XDG Base Directory Specification).
+    let base = set("XDG_CONFIG_HOME").filter(|path| path.is_absolute()).or(home)?;
+    Some(base.join("latido/config.toml"))
+}
+
+fn read_from(path: &Path) -> Result<Config> {
+    if let Err(error) = std::fs::metadata(path)
+        && matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
+    {
+        return Ok(Config::default());
+    }
+    let bytes = store::bytes(path, BYTES_MAX)?;
+    let text = String::from_utf8(bytes).with_context(|| format!("{}: this is not text (UTF-8)", path.display()))?;
+    toml::from_str(&text).map_err(|error| {
+        let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
+        let place = line.map(|line| format!(":{line}")).unwrap_or_default();
+        let message = error.message().replace('\n', " ");
+        anyhow::anyhow!("{}{place}: {message}; correct or remove the line", path.display())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_lies_where_configuration_lies() {
+        let place = |env: &[(&str, &str)], sudo: Option<&str>| {
+            let found =
+                place(|name| env.iter().find(|(n, _)| *n == name).map(|(_, v)| v.into()), sudo.map(PathBuf::from));
+            found.map(|path| path.display().to_string()).unwrap_or_default()
+        };
+        assert_eq!(place(&[("XDG_CONFIG_HOME", "/x"), ("HOME", "/h")], None), "/x/latido/config.toml");
+        assert_eq!(place(&[("XDG_CONFIG_HOME", "x"), ("HOME", "/h")], None), "/h/.config/latido/config.toml");
+        assert_eq!(place(&[("HOME", "/root")], Some("/home/ana")), "/home/ana/.config/latido/config.toml");
+        assert_eq!(place(&[], None), "");
+    }
+
+    #[test]
+    fn a_wrong_line_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        assert_eq!(read_from(&path).unwrap(), Config::default(), "there need not be one");
+        std::fs::write(&path, "limit = \"100us\"\nstore = \"/srv/latido\"\n").unwrap();
+        let found = read_from(&path).unwrap();
+        assert_eq!((found.limit.as_deref(), found.store.as_deref()), (Some("100us"), Some(Path::new("/srv/latido"))));
+        std::fs::write(&path, "limit = \"100us\"\nlimmit = 3\n").unwrap();
+        let error = read_from(&path).unwrap_err().to_string();
+        assert!(error.contains("config.toml:2: unknown field `limmit`"), "{error}");
+        std::fs::write(&path, [0xff, 0xfe]).unwrap();
+        assert!(read_from(&path).unwrap_err().to_string().contains("not text"));
+    }
+}

@@ -1,0 +1,129 @@
+//! A loop's period and deadline beside what `latido check` found: what of it can delay the loop for longer than that, and the two
+//! commands that measure it.
+
+use latido_model::{
+    check::{Point, Severity},
+    machine::{Layer, Machine, Model},
+    units::Ns,
+};
+
+/// The point's name.
+pub const NAME: &str = "your deadline";
+
+/// A longer deadline outlasts what a kernel without preemption does for other tasks, in most cases.
+const LONG: Ns = Ns::from_millis(10);
+
+/// What a person's loop must keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    period: Ns,
+    deadline: Ns,
+}
+
+impl Timing {
+    /// Of what was typed; a period without a deadline is its own deadline, and the other way round.
+    ///
+    /// # Errors
+    /// One of them is 0.
+    pub fn of(period: Option<Ns>, deadline: Option<Ns>) -> Result<Option<Self>, String> {
+        let Some(any) = period.or(deadline) else { return Ok(None) };
+        let (period, deadline) = (period.unwrap_or(any), deadline.unwrap_or(any));
+        for (flag, value) in [("--period", period), ("--deadline", deadline)] {
+            if value.0 == 0 {
+                return Err(format!("{flag} must be above 0"));
+            }
+        }
+        Ok(Some(Self { period, deadline }))
+    }
+
+    /// What stands against it, as a point of the list.
+    pub fn point(self, machine: &Machine, points: &[Point]) -> Point {
+        let mut against: Vec<(Severity, String)> = Vec::new();
+        let timers = points.iter().find(|point| point.check == "high-resolution timers");
+        if timers.is_some_and(|point| point.severity == Severity::Unfit) && self.deadline < LONG {
+            against.push((Severity::Unfit, "timers wait for the next tick, up to 10 ms".into()));
+        }
+        if let Some((name, us)) =
+            machine.idle.deepest().filter(|(_, us)| us.saturating_mul(1_000) > self.deadline.0 / 2)
+        {
+            let text =
+                format!("a CPU needs {us} µs to leave the idle state {name} (latido keeps it awake while it measures)");
+            against.push((Severity::Warning, text));
+        }
+        let weak = |model: Model| matches!(model, Model::None | Model::Voluntary | Model::NoneOrVoluntary);
+        if let Some(preemption) = machine.preemption.as_ref().filter(|one| weak(one.model) && self.deadline < LONG) {
+            let text =
+                format!("with the preemption model {} kernel code of other tasks takes milliseconds", preemption.model);
+            against.push((Severity::Warning, text));
+        }
+        if let Some(Layer::Present(name)) = &machine.hypervisor {
+            against.push((
+                Severity::Warning,
+                format!("the host of this virtual machine ({name}) may stop it at any time"),
+            ));
+        }
+        let severity = against.iter().map(|(severity, _)| *severity).max().unwrap_or(Severity::Ok);
+        let reasons: Vec<&str> = against.iter().map(|(_, text)| text.as_str()).collect();
+        let state = match reasons.is_empty() {
+            true => format!("{self}: nothing here rules it out; a measurement decides"),
+            false => format!("{self}: {}", reasons.join("; ")),
+        };
+        Point {
+            check: NAME.into(),
+            severity,
+            state,
+            why: "Each of these can delay a loop by more than this deadline.".into(),
+            remedies: Vec::new(),
+            decides: false,
+            rules_out: None,
+        }
+    }
+
+    /// Under the headline: what to type for an answer.
+    pub fn next(self) -> String {
+        let commands: String = self.commands().iter().map(|command| format!("        $ {command}\n")).collect();
+        format!("\n{self}: a minute of measuring, then a night under your own load, ends in PASS or FAIL:\n{commands}")
+    }
+
+    fn commands(self) -> [String; 2] {
+        let timing = format!("--period {} --deadline {}", self.period, self.deadline);
+        [format!("sudo latido run quick {timing}"), format!("sudo latido run wakeup {timing} --load stress-cpu -d 8h")]
+    }
+}
+
+impl std::fmt::Display for Timing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a period of {} with a deadline of {}", self.period, self.deadline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_model::machine::{Idle, IdleState};
+
+    fn timing(period: u64, deadline: u64) -> Timing {
+        Timing::of(Some(Ns::from_micros(period)), Some(Ns::from_micros(deadline))).unwrap().unwrap()
+    }
+
+    #[test]
+    fn what_delays_longer_than_the_deadline_is_named() {
+        let deep = IdleState { name: "C6".into(), exit_latency_us: Some(133), disabled: None };
+        let machine = Machine { idle: Idle { states: vec![deep], ..Idle::default() }, ..Machine::default() };
+        let point = timing(1_000, 100).point(&machine, &[]);
+        assert_eq!(point.severity, Severity::Warning);
+        assert!(point.state.contains("133 µs to leave the idle state C6"), "{}", point.state);
+        let point = timing(10_000, 10_000).point(&machine, &[]);
+        assert_eq!((point.severity, point.state.contains("nothing here rules it out")), (Severity::Ok, true));
+        let timers = Point { check: "high-resolution timers".into(), severity: Severity::Unfit, ..point };
+        assert_eq!(timing(1_000, 1_000).point(&Machine::default(), &[timers]).severity, Severity::Unfit);
+    }
+
+    #[test]
+    fn a_period_alone_is_its_deadline() {
+        assert_eq!(Timing::of(None, None), Ok(None));
+        let one = Timing::of(Some(Ns::from_millis(1)), None).unwrap().unwrap();
+        assert!(one.next().contains("--period 1ms --deadline 1ms"), "{}", one.next());
+        assert!(Timing::of(Some(Ns(0)), None).unwrap_err().contains("--period must be above 0"));
+    }
+}
