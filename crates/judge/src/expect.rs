@@ -5,11 +5,9 @@ mod compare;
 mod comparison_tests;
 mod figure;
 mod pairing;
-pub mod pilot;
 pub mod planned;
 mod repeats;
 mod settle;
-mod side;
 #[cfg(test)]
 mod tests;
 

@@ -1,11 +1,11 @@
 //! `config.toml`: what a person sets once for every command. A flag and an environment variable go before it.
 
-use crate::{person::Person, store};
-use anyhow::{Context, Result};
+use crate::person::Person;
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::{
     ffi::OsString,
-    io::ErrorKind,
+    io::ErrorKind::{NotADirectory, NotFound, PermissionDenied},
     path::{Path, PathBuf},
 };
 
@@ -46,12 +46,16 @@ fn place(env: impl Fn(&str) -> Option<OsString>, sudo_home: Option<PathBuf>) -> 
 }
 
 fn read_from(path: &Path) -> Result<Config> {
-    if let Err(error) = std::fs::metadata(path)
-        && matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
-    {
-        return Ok(Config::default());
-    }
-    let bytes = store::bytes(path, BYTES_MAX)?;
+    let what = match std::fs::metadata(path) {
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory | PermissionDenied) => {
+            return Ok(Config::default());
+        }
+        what => what.with_context(|| format!("reading {}", path.display()))?,
+    };
+    // Opening what is no file may wait for ever.
+    ensure!(what.is_file(), "{}: not a file; remove it", path.display());
+    ensure!(what.len() <= BYTES_MAX, "{}: more than {BYTES_MAX} bytes, which no configuration has", path.display());
+    let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
     let text = String::from_utf8(bytes).with_context(|| format!("{}: this is not text (UTF-8)", path.display()))?;
     toml::from_str(&text).map_err(|error| {
         let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);

@@ -2,9 +2,9 @@
 
 use super::{
     Found,
+    pairing::{Member, Side},
     pairing::{Pairing, Tells, configuration},
     repeats,
-    side::{Member, Side},
 };
 use crate::{judgement::CellJudgement, names::Names};
 use latido_model::{

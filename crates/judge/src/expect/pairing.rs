@@ -1,6 +1,6 @@
 //! Which configurations a comparison sets against each other, measured or still to come.
 
-use super::side::Side;
+use crate::judgement::CellJudgement;
 use latido_model::{
     cell::{Axis, Cell},
     plan::{
@@ -8,8 +8,30 @@ use latido_model::{
         expect::{CPU, QUANTITY, is_level, is_of_series, level_of, option_of, picked, quantity_of, reads, without},
     },
     quantity::Measurand,
+    record::{Record, Series},
+    run::StoredCell,
 };
 use std::collections::BTreeMap;
+
+/// One side: all threads and repeats of a configuration.
+pub(super) struct Side<M> {
+    /// What the other side must have too.
+    pub(super) pair: String,
+    /// Everything that tells it from others.
+    pub(super) own: String,
+    /// How it differs, in words: `isolated`.
+    pub(super) name: String,
+    pub(super) members: Vec<M>,
+}
+
+/// A series of a side, with its cell.
+#[derive(Clone, Copy)]
+pub(super) struct Member<'a> {
+    pub(super) cell: &'a StoredCell,
+    pub(super) judged: &'a CellJudgement,
+    pub(super) record: &'a Record,
+    pub(super) series: &'a Series,
+}
 
 /// The axes on which two sides can differ: boots are repeats, and probes are compared with their options.
 fn system_axes() -> impl Iterator<Item = Axis> {

@@ -1,10 +1,11 @@
 //! What a plan will compare, before anything of it is measured.
 
 use super::{
-    is_lost,
+    is_lost, look,
+    pairing::Side,
     pairing::{Pairing, Tells},
-    side::Side,
 };
+use crate::judgement::CellJudgement;
 use latido_model::{
     cell::Cell,
     plan::{
@@ -12,6 +13,7 @@ use latido_model::{
         expect::{CPU, quantity_of},
     },
     quantity::Measurand,
+    run::{Run, SeriesSource},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,4 +75,29 @@ fn combinations(labels: &[(String, Vec<String>)]) -> Vec<BTreeMap<String, String
         };
         known.iter().flat_map(|one| values.iter().map(move |value| with(one, value))).collect()
     })
+}
+
+/// A comparison of a run with one figure a repeat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pilot {
+    /// The claim or the expectation, and where.
+    pub what: String,
+    /// The repeats that count, of the side that it is about and of the other.
+    pub arms: [Vec<f64>; 2],
+    /// The difference that the plan calls none, where it says so.
+    pub margin: Option<f64>,
+}
+
+/// Everything that the plan of a run compares and that has figures on both sides.
+pub fn pilots(run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> Vec<Pilot> {
+    let mut all = Vec::new();
+    for expect in &run.plan.expect {
+        let Against::Than(than) = &expect.against else { continue };
+        let sentence = expect.claim.as_ref().unwrap_or(&expect.text);
+        for open in look(expect, run, cells, source).open {
+            let what = format!("{sentence}: {}", open.place);
+            all.push(Pilot { what, arms: open.arms, margin: than.margin });
+        }
+    }
+    all
 }

@@ -2,8 +2,8 @@
 
 use super::{
     Found, doubt, figure, is_foreign_above,
+    pairing::{Member, Side},
     settle::Open,
-    side::{Member, Side},
 };
 use crate::{
     copies,

@@ -2,7 +2,7 @@
 
 use super::budget::POWER;
 use crate::{
-    expect::pilot::{Pilot, pilots},
+    expect::planned::{Pilot, pilots},
     judgement::CellJudgement,
 };
 use latido_model::{

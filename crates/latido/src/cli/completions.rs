@@ -1,6 +1,6 @@
 //! `latido completions`: what a shell needs to complete latido's words, and the words that it may complete.
 
-use super::{Cli, help, known};
+use super::{Cli, known};
 use crate::{lab::kernel, output::write_out, store};
 use anyhow::{Context, Result};
 use clap::CommandFactory;
@@ -52,7 +52,7 @@ pub fn answer() {
 }
 
 /// Those of some names that begin as the word does.
-fn beginning<T: Into<String>>(word: &OsStr, names: impl IntoIterator<Item = T>) -> Vec<CompletionCandidate> {
+pub fn beginning<T: Into<String>>(word: &OsStr, names: impl IntoIterator<Item = T>) -> Vec<CompletionCandidate> {
     let word = word.to_string_lossy();
     let names = names.into_iter().map(Into::into).filter(|name: &String| name.starts_with(&*word));
     names.map(CompletionCandidate::new).collect()
@@ -92,9 +92,4 @@ pub fn runs(word: &OsStr) -> Vec<CompletionCandidate> {
 /// Kernels of the laboratory.
 pub fn kernels(word: &OsStr) -> Vec<CompletionCandidate> {
     beginning(word, kernel::SHIPPED.iter().map(|(name, _)| *name))
-}
-
-/// Topics of `latido help`.
-pub fn topics(word: &OsStr) -> Vec<CompletionCandidate> {
-    beginning(word, help::topics())
 }

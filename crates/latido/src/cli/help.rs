@@ -6,12 +6,13 @@ use super::{Cli, Usage, completions, foreign, known, list, wrap};
 use crate::{host::outcome, output::write_out};
 use anyhow::Result;
 use clap::{CommandFactory, ValueEnum};
-use clap_complete::ArgValueCompleter;
+use clap_complete::{ArgValueCompleter, CompletionCandidate};
 use latido_model::{
     catalogue::Kind,
     plan::{around::Around, extent::Extent, parse, shipped},
     suggest::nearest,
 };
+use std::ffi::OsStr;
 
 /// Files and environment variables; the manual pages have the same.
 pub const FILES: &str = include_str!("help/files.txt");
@@ -35,7 +36,7 @@ const TOPICS: &[(&str, &str)] = &[
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
     /// A command, probe, load, tuning or plan, or one of probes, loads, tunings, plans, words, files, exit-status
-    #[arg(value_name = "TOPIC", add = ArgValueCompleter::new(completions::topics))]
+    #[arg(value_name = "TOPIC", add = ArgValueCompleter::new(complete))]
     pub topic: Option<String>,
 }
 
@@ -76,8 +77,12 @@ pub fn run(args: Args) -> Result<u8> {
     write_out(&texts.into_iter().chain(own.iter().map(|text| wrap::page(text, width))).collect::<Vec<_>>().join("\n"))
 }
 
+fn complete(word: &OsStr) -> Vec<CompletionCandidate> {
+    completions::beginning(word, topics())
+}
+
 /// Everything that has a page.
-pub fn topics() -> Vec<String> {
+fn topics() -> Vec<String> {
     let command = Cli::command();
     let items = Kind::ALL.into_iter().flat_map(|kind| known::list(kind).entries()).map(|entry| entry.name.to_string());
     let commands = command.get_subcommands().filter(|command| !command.is_hide_set());

@@ -63,7 +63,8 @@ impl Script {
         self.level(list(Kind::Tuning), "tuning", "--tune", &args.tune)?;
         self.scheduling(args)?;
         for one in Vary::all(args)? {
-            one.write(self, args)?;
+            let (shown, line) = one.line(args)?;
+            self.add(shown, &line);
         }
         if let Some(target) = &args.on {
             self.add(&format!("--on {target}"), &format!("target = [{}]\n", quote(target)));

@@ -1,6 +1,6 @@
 //! `--vary AXIS=A,B`: several levels of an axis, or several values of an option of the probe, that latido measures in turn.
 
-use super::{Usage, flags::Args, known::list, script::Script, words};
+use super::{Usage, flags::Args, known::list, words};
 use latido_model::{
     catalogue::Kind,
     plan::{
@@ -95,20 +95,19 @@ impl Vary {
         (!is_axis).then(|| self.values.iter().map(option).collect())
     }
 
-    /// Writes the levels of an axis.
+    /// The words that it was made from, and the levels of an axis as a line of a plan; an empty one of an option.
     ///
     /// # Errors
     /// A level that is none.
-    pub fn write(&self, script: &mut Script, args: &Args) -> Result<(), Usage> {
+    pub fn line(&self, args: &Args) -> Result<(&str, String), Usage> {
         let levels: Vec<String> = match self.axis() {
             "load" => self.values.iter().map(|word| self.level(Kind::Load, word)).collect::<Result<_, _>>()?,
             "tuning" => self.values.iter().map(|word| self.level(Kind::Tuning, word)).collect::<Result<_, _>>()?,
             "scheduling" => self.values.iter().map(|word| self.scheduling(word, args)).collect::<Result<_, _>>()?,
             "kernel" | "target" => self.values.iter().map(|name| quote(name)).collect(),
-            _ => return Ok(()),
+            _ => return Ok((&self.shown, String::new())),
         };
-        script.add(&self.shown, &format!("{} = [{}]\n", self.axis(), levels.join(", ")));
-        Ok(())
+        Ok((&self.shown, format!("{} = [{}]\n", self.axis(), levels.join(", "))))
     }
 
     /// A level of loads or tunings: `idle`, `stress-cpu`, `stress-cpu+memory`.

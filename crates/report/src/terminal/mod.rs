@@ -205,8 +205,8 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
 
 /// How the configurations of a run that varies something are compared.
 fn comparison(run: &Run, style: Style) -> Vec<String> {
-    let fewest = run.plan.groups.iter().map(|group| group.repeat).min().unwrap_or(1);
-    if fewest < FEWEST_REPEATS {
+    let repeats = run.cells.iter().map(|cell| cell.cell.repeat.saturating_mul(cell.cell.boot)).max().unwrap_or(1);
+    if repeats < FEWEST_REPEATS {
         let text =
             format!("add --repeat 10 to the command: a comparison takes {FEWEST_REPEATS} repeats per side or more");
         return hang("compare:", Paint::Dim, &text, style);

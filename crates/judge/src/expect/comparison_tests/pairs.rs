@@ -47,7 +47,7 @@ fn planned_comparisons_are_those_that_are_made() {
     of_kinds.sort_unstable();
     assert_eq!(of_kinds, [(4, 4), (10, 10), (10, 10), (10, 10)]);
     let cells = fixture.run.cells.iter().map(|cell| of_cell(cell, &fixture)).collect::<Vec<_>>();
-    let pilots = pilot::pilots(&fixture.run, &cells, &fixture);
+    let pilots = planned::pilots(&fixture.run, &cells, &fixture);
     let arms: Vec<_> = pilots.iter().map(|one| (one.arms[0].len() as u64, one.arms[1].len() as u64)).collect();
     assert_eq!(arms, all.iter().map(|one| one.repeats).collect::<Vec<_>>());
     // What a scale takes away is not compared.
