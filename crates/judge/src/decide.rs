@@ -145,18 +145,22 @@ fn ground(
     if verdict == Verdict::Pass {
         let limited = decisive.filter(|(cell, _)| cell.cell.conditions.limit.is_some());
         return match (limited, closest) {
-            (Some(found), _) => Ground::Cell { cause: told(found), alike: None, failed: None },
+            (Some(found), _) => Ground::Cell { cause: told(found), alike: None, failed: None, failing: 0 },
             (None, Some(one)) => Ground::Expectation { expected: expected(one), alike: None, failed: None },
             (None, None) => Ground::Unjudged(trusted(run, cells, &names, source, decisive.map(told))),
         };
     }
-    let others = cells.iter().filter(|judged| judged.verdict == verdict).count();
-    let alike = (others > 1).then_some((others, cells.len()));
+    let count = |verdict| cells.iter().filter(|judged| judged.verdict == verdict).count();
+    let others = count(verdict);
+    // Beside cells with a limit those without one are not judged.
+    let limited = run.cells.iter().filter(|cell| cell.cell.conditions.limit.is_some()).count();
+    let alike = (others > 1).then_some((others, if limited < others { cells.len() } else { limited }));
+    let failing = if verdict == Verdict::Fail { 0 } else { count(Verdict::Fail) };
     let one = expectations.iter().find(|one| one.verdict == verdict).map(expected);
     match (decisive, one) {
         (_, Some(expected)) if verdict == Verdict::Fail => Ground::Expectation { expected, alike, failed: None },
         (None, Some(expected)) => Ground::Expectation { expected, alike: None, failed },
-        (Some(found), _) => Ground::Cell { cause: told(found), alike, failed },
+        (Some(found), _) => Ground::Cell { cause: told(found), alike, failed, failing },
         _ if run.damaged => Ground::NoPlan(run.problems.first().cloned().unwrap_or_default()),
         _ => Ground::NoCells,
     }

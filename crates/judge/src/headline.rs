@@ -65,6 +65,8 @@ pub enum Ground {
         alike: Option<(usize, usize)>,
         /// An expectation that failed outright beside it.
         failed: Option<Expected>,
+        /// How many cells failed outright beside it.
+        failing: usize,
     },
     /// An expectation.
     Expectation {

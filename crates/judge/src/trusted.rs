@@ -78,7 +78,9 @@ pub(super) fn advice(run: &Run, cells: &[CellJudgement], trusted: &Trusted) -> O
     real().filter_map(hypervisor).for_each(&mut add);
     let loaded = measured.iter().map(|(cell, _)| &cell.cell).find(|cell| !cell.load.items.is_empty());
     // What each kernel keeps.
-    let kept_ns = trusted.periodic.iter().filter_map(|one| one.kept.as_ref()?.kept_ns).max();
+    let kept = trusted.periodic.iter().filter_map(|one| one.kept.as_ref());
+    // A limit beyond the period would ask for nothing.
+    let kept_ns = kept.filter_map(|one| Some(one.kept_ns?.min(one.period_ns))).max();
     let next = next(cell, loaded, kept_ns);
     Some(Advice { in_the_way, next })
 }

@@ -285,7 +285,9 @@ fn ground(what: &Ground) -> Vec<Span> {
             let failed = failed.as_ref().map(|one| [spans!["; failed: "], expected(one)].concat());
             [far, so_far.unwrap_or_default(), failed.unwrap_or_default()].concat()
         }
-        Ground::Cell { cause, alike, failed } => [self::cause(cause), of_all(*alike), outright(failed)].concat(),
+        Ground::Cell { cause, alike, failed, failing } => {
+            [self::cause(cause), of_all(*alike), outright(failed), also_failing(*failing)].concat()
+        }
         Ground::Expectation { expected, alike, failed } => {
             [self::expected(expected), of_all(*alike), outright(failed)].concat()
         }
@@ -309,6 +311,15 @@ fn trusted(seen: &Trusted) -> Vec<Span> {
 
 fn of_all(alike: Option<(usize, usize)>) -> Vec<Span> {
     alike.map(|(some, all)| spans![format!(" ({some} of {all} cells)")]).unwrap_or_default()
+}
+
+/// `; 4 cells failed`, where the verdict rests on another.
+fn also_failing(cells: usize) -> Vec<Span> {
+    match cells {
+        0 => Vec::new(),
+        1 => spans!["; 1 cell failed for certain"],
+        many => spans![format!("; {many} cells failed for certain")],
+    }
 }
 
 fn outright(failed: &Option<Expected>) -> Vec<Span> {

@@ -1,7 +1,8 @@
 //! `config.toml`: what a person sets once for every command. A flag and an environment variable go before it.
 
 use crate::person::Person;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
+use latido_model::{cpus::CpuSet, units::Ns};
 use serde::Deserialize;
 use std::{
     ffi::OsString,
@@ -57,12 +58,16 @@ fn read_from(path: &Path) -> Result<Config> {
     ensure!(what.len() <= BYTES_MAX, "{}: more than {BYTES_MAX} bytes, which no configuration has", path.display());
     let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
     let text = String::from_utf8(bytes).with_context(|| format!("{}: this is not text (UTF-8)", path.display()))?;
-    toml::from_str(&text).map_err(|error| {
+    let config: Config = toml::from_str(&text).map_err(|error| {
         let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
         let place = line.map(|line| format!(":{line}")).unwrap_or_default();
         let message = error.message().replace('\n', " ");
-        anyhow::anyhow!("{}{place}: {message}; correct or remove the line", path.display())
-    })
+        anyhow!("{}{place}: {message}; correct or remove the line", path.display())
+    })?;
+    let place = |key: &str| format!("{}: {key}", path.display());
+    config.limit.as_deref().map(str::parse::<Ns>).transpose().with_context(|| place("limit"))?;
+    config.cpus.as_deref().map(str::parse::<CpuSet>).transpose().map_err(|why| anyhow!("{}: {why}", place("cpus")))?;
+    Ok(config)
 }
 
 #[cfg(test)]
@@ -93,6 +98,8 @@ mod tests {
         std::fs::write(&path, "limit = \"100us\"\nlimmit = 3\n").unwrap();
         let error = read_from(&path).unwrap_err().to_string();
         assert!(error.contains("config.toml:2: unknown field `limmit`"), "{error}");
+        std::fs::write(&path, "limit = \"100\"\n").unwrap();
+        assert!(format!("{:#}", read_from(&path).unwrap_err()).contains("config.toml: limit: "));
         std::fs::write(&path, [0xff, 0xfe]).unwrap();
         assert!(read_from(&path).unwrap_err().to_string().contains("not text"));
     }

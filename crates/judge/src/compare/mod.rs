@@ -165,7 +165,12 @@ pub fn of(arms: &Arms, asked: &Asked) -> Result<Compared, String> {
     let foreign = grouping::is_foreign(&arms.observed);
     let each = complete.iter().filter(|_| !foreign);
     let each = each.flat_map(|group| alike::unlike(group, &arms.names, factor, asked.load_margin));
-    let despite = permitted(unlike.into_iter().chain(each), &asked.despite)?;
+    // Within one run the load was asked for alike: what it then did differs by chance, or follows from what is compared.
+    let mut runs = arms.observed.iter().flatten().map(|one| one.run.as_str());
+    let first = runs.next();
+    let own = runs.all(|run| Some(run) == first).then_some(Unlike::Load);
+    let permissions: Vec<Unlike> = asked.despite.iter().copied().chain(own).collect();
+    let despite = permitted(unlike.into_iter().chain(each), &permissions)?;
     let rows = rows::of(&complete, &arms.names, asked)?;
     let taken: Vec<Vec<&Observed>> = (0..arms.names.len())
         .map(|arm| complete.iter().filter_map(|group| group.arms.get(arm)).flatten().copied().collect())

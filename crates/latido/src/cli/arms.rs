@@ -54,7 +54,7 @@ impl Named<'_> {
     /// The levels of a factor in all runs together.
     fn levels(self, factor: &str, reader: &mut Reader) -> Result<Arms> {
         if !self.arms.is_empty() {
-            return Err(Usage::new("--arm and --by both make the arms: give one of them").into());
+            return Err(Usage::new("--side and --by both name the sides: give one of them").into());
         }
         let last = ["last".to_owned()];
         let runs = if self.runs.is_empty() { &last } else { self.runs };
@@ -68,13 +68,13 @@ impl Named<'_> {
         compare::by(factor, observed, self.base).map_err(|why| Usage::new(format!("--by {factor}: {why}")).into())
     }
 
-    /// Each argument one, of several runs with commas; `--arm` gives them names.
+    /// Each argument one, of several runs with commas; `--side` gives them names.
     fn each(self, reader: &mut Reader) -> Result<Arms> {
         let mut words: Vec<(String, &str)> = Vec::new();
         for text in self.arms {
             let Some((name, runs)) = text.split_once('=').filter(|(name, runs)| !name.is_empty() && !runs.is_empty())
             else {
-                return Err(Usage::new(format!("--arm {text}: write NAME=RUN,RUN")).into());
+                return Err(Usage::new(format!("--side {text}: write NAME=RUN,RUN")).into());
             };
             words.push((name.to_owned(), runs));
         }
@@ -84,7 +84,7 @@ impl Named<'_> {
         if let Some((twice, _)) =
             (1..).zip(&words).find_map(|(next, one)| words.iter().skip(next).find(|other| other.0 == one.0))
         {
-            return Err(Usage::new(format!("two arms are called `{twice}`")).into());
+            return Err(Usage::new(format!("two sides are called `{twice}`")).into());
         }
         if words.len() < 2 {
             let message = "name two sides: `latido compare RUN RUN`, with commas for several runs of one side; \
@@ -93,7 +93,7 @@ impl Named<'_> {
         }
         if let Some(base) = self.base {
             let Some(at) = words.iter().position(|(name, _)| name == base) else {
-                return Err(Usage::new(format!("--base {base}: no arm is called so")).into());
+                return Err(Usage::new(format!("--base {base}: no side is called so")).into());
             };
             if let Some(first) = words.get_mut(..=at) {
                 first.rotate_right(1);
@@ -123,5 +123,5 @@ fn letter(at: usize) -> String {
     u8::try_from(at)
         .ok()
         .filter(|at| *at < 26)
-        .map_or_else(|| format!("arm {}", at + 1), |at| char::from(b'a' + at).into())
+        .map_or_else(|| format!("side {}", at + 1), |at| char::from(b'a' + at).into())
 }

@@ -27,21 +27,21 @@ use std::path::PathBuf;
 const MOST: (usize, usize) = (1_000, 50);
 
 const NOTES: &str = "\
-Each RUN is an arm, several runs of one with commas between; the first is the base, and each other is compared with it. With
---by the levels of an axis (kernel, tuning, load, scheduling, target), of an option of the probe or of a label are the arms,
-in all runs together. The unit is the repeat: the exact Mann-Whitney test on the figure of each (--metric, the maximum where
-none is named) decides, at 5 % for all comparisons together (Holm). Everything else (ratio with its 95 % interval, Cliff's
-delta, shift of the quantiles) stands beside it. Counts are rates. Lower is better. What the arms differ in comes first;
-where they are not alike (options of the probe, clock, load, CPUs, length) they are refused, unless --despite names it.
+Each argument is one side of the comparison; join several runs of one side with commas. The first side is the base, and latido compares
+every other side with it. With --by AXIS the sides are the values of that axis (kernel, tuning, load, scheduling, target), of an
+option of the probe or of a label, within the runs given. One figure per repeat decides (--metric; the maximum by default), by the
+exact Mann-Whitney test at 5 % for all comparisons together (Holm). latido prints the ratio with its 95 % interval, Cliff's delta
+and the shift of the quantiles too; they decide nothing. Lower is better. latido prints first what the sides differ in, and refuses
+sides that are not alike (options of the probe, clock, load, CPUs, length), unless --despite names what may differ.
 
 Examples:
   latido compare                                            the configurations of the last run, as of `run --vary`
   latido compare 20261121T2000 20261122T2000                two runs, each with repeats (run --repeat 10)
-  latido compare --arm stock=RUN,RUN --arm rt=RUN,RUN       two runs a side
+  latido compare --side stock=RUN,RUN --side rt=RUN,RUN     two runs per side
   latido compare last --by tuning --margin 5%               within one run; less than 5 % apart is the same
   latido compare RUN RUN --metric wakeup.latency.p99.9      that alone decides, for continuous integration
 
-With --values FILE has a line `arm,value` for each run: its maximum, its p99, whatever is compared; - is stdin. The first line
+With --values FILE has a line `side,value` for each run: its maximum, its p99, whatever is compared; - is stdin. The first line
 may name the columns. docs/statistics.md says how each figure is computed, and what the keys of --json are.
 
 Examples:
@@ -49,22 +49,22 @@ Examples:
   latido compare --values maxima.csv --times 0.5          is b lower than half of a?
   latido compare --values misses.csv --scale difference   where zeros occur
 
-Exit status: 0 none is higher, 2 an arm is higher (worse), 3 undecided; 2 goes before 3. 1 error, 64 usage.";
+Exit status: 0 none is higher, 2 a side is higher (worse), 3 undecided; 2 goes before 3. 1 error, 64 usage.";
 
 /// Compare runs, or values: lower, higher, equivalent or undecided.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = NOTES, override_usage = "latido compare [RUN] [OPTIONS]\n       latido compare RUN RUN... [OPTIONS]\n       latido compare RUN... --by AXIS [OPTIONS]\n       latido compare --values FILE [OPTIONS]")]
 pub struct Args {
-    /// Stored runs, each an arm; RUN,RUN is one arm of several. One run is compared within itself [default: last]
+    /// Stored runs, each a side; RUN,RUN is one side of several. One run is compared within itself [default: last]
     #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), conflicts_with = "values")]
     pub runs: Vec<String>,
-    /// An arm with a name: NAME=RUN,RUN
-    #[arg(long, value_name = "NAME=RUN", conflicts_with = "values")]
+    /// A side with a name: NAME=RUN,RUN
+    #[arg(long = "side", alias = "arm", value_name = "NAME=RUN", conflicts_with = "values")]
     pub arm: Vec<String>,
-    /// Which arm or level is the base [default: the first]
+    /// Which side or level is the base [default: the first]
     #[arg(long, value_name = "NAME", conflicts_with = "values")]
     pub base: Option<String>,
-    /// Lines `arm,value`, one a run; - is stdin
+    /// Lines `side,value`, one per run; - is stdin
     #[arg(long, value_name = "FILE")]
     pub values: Option<PathBuf>,
     /// How far apart is the same: 5% of a ratio, an amount of a difference
@@ -74,7 +74,7 @@ pub struct Args {
     #[arg(long, value_name = "FACTOR", allow_hyphen_values = true, value_parser = words::text, conflicts_with = "by",
         requires = "values")]
     pub times: Option<String>,
-    /// Of runs: the axis, option or label whose levels are the arms. Of values: compare with the base and so much more;
+    /// Of runs: the axis, option or label whose levels are the sides. Of values: compare with the base and so much more;
     /// differences, not ratios
     #[arg(long, value_name = "AXIS|AMOUNT", allow_hyphen_values = true, value_parser = words::text)]
     pub by: Option<String>,
@@ -206,13 +206,13 @@ fn arms(table: Table) -> Result<Vec<Arm>, AtLine> {
         match arms.get_mut(at) {
             Some(arm) if arm.values.len() >= most_runs => {
                 return Err(wrong(format!(
-                    "the arm `{name}` has more than {most_runs} values: a value is one run; `latido stats` takes samples"
+                    "the side `{name}` has more than {most_runs} values: a value is one run; `latido stats` takes samples"
                 )));
             }
             Some(arm) => arm.values.push(row.value),
             None if at >= most_arms => {
                 return Err(wrong(format!(
-                    "more than {most_arms} arms: is the first column the arm, the second the value?"
+                    "more than {most_arms} sides: is the first column the side, the second the value?"
                 )));
             }
             None => arms.push(Arm { name, values: vec![row.value] }),
@@ -220,7 +220,7 @@ fn arms(table: Table) -> Result<Vec<Arm>, AtLine> {
     }
     match arms.as_slice() {
         [arm] => {
-            Err(AtLine { line: 0, what: format!("all values are of the arm `{}`: it takes two to compare", arm.name) })
+            Err(AtLine { line: 0, what: format!("all values are of the side `{}`: it takes two to compare", arm.name) })
         }
         _ => bounded(arms),
     }
@@ -239,7 +239,7 @@ fn bounded(arms: Vec<Arm>) -> Result<Vec<Arm>, AtLine> {
         pairs.map(|(one, other)| one.values.len() + other.values.len()).filter(|many| *many > FEW).sum();
     if paired > MOST_PAIRED {
         let what = format!(
-            "{} arms whose pairs have {paired} values together, more than {MOST_PAIRED}: compare fewer arms at a time",
+            "{} sides whose pairs have {paired} values together, more than {MOST_PAIRED}: compare fewer sides at a time",
             arms.len()
         );
         return Err(AtLine { line: 0, what });

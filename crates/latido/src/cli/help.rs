@@ -32,6 +32,52 @@ const TOPICS: &[(&str, &str)] = &[
     ("words", include_str!("help/words.txt")),
 ];
 
+/// Words that people look for, and where latido has it.
+const POINTERS: &[(&[&str], &str)] = &[
+    (
+        &["deadline", "deadlines", "period", "start"],
+        "`latido run quick --deadline 100us` measures for a minute and ends in PASS or FAIL. `latido check --period 1ms --deadline 100us` \
+         says what can delay such a loop. For a night: `latido run wakeup --period 1ms --deadline 100us --load stress-cpu -d 8h`.",
+    ),
+    (
+        &["latency", "jitter", "timer", "wakeups"],
+        "`latido run wakeup` measures scheduling latency: how late a periodic thread runs after its timer, as cyclictest does. \
+         `latido run gap` measures how long other work interrupts a busy CPU, as oslat does.",
+    ),
+    (
+        &["dropout", "dropouts", "xrun", "overrun", "late"],
+        "`latido run task --period 5ms --explain -- ./my-program` says what made the late and missed periods of your program so. \
+         `latido check --pid NAME` looks at a program that runs.",
+    ),
+    (
+        &["ci", "junit", "nightly", "regression"],
+        "`latido run wakeup --limit 100us --export junit=results.xml --label NIGHT` is a whole job. `latido history DIR --against last:10` tests the \
+         newest run, `latido compare RUN RUN` two of them, `latido prune --keep 90d` removes old ones.",
+    ),
+    (
+        &["percentile", "percentiles", "quantile", "quantiles", "statistics"],
+        "Tables have percentiles; `latido show --full` adds their 95 % limits. `latido stats FILE` computes the same of any numbers.",
+    ),
+    (
+        &["paper", "latex", "pdf", "citation"],
+        "`latido figure` writes one figure as wide as a column, `latido report --format latex --table NAME` a table, and `latido cite` the \
+         paragraph on methods.",
+    ),
+    (
+        &["isolcpus", "isolation"],
+        "`latido help isolate` keeps a CPU for the measured task alone; `latido help boot` requires isolcpus.",
+    ),
+    (
+        &["breaktrace", "threshold"],
+        "`latido run wakeup --stop-on 100us` ends at the first later sample; `--explain` says why samples were late.",
+    ),
+    (
+        &["environment", "config", "configuration"],
+        "`latido help files` lists files, environment variables and the configuration.",
+    ),
+    (&["syntax"], "`latido help words` explains the words of the command line."),
+];
+
 /// Explain a command, probe, load, tuning or topic.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
@@ -65,6 +111,10 @@ pub fn run(args: Args) -> Result<u8> {
         texts.push(list::page(what));
     }
     texts.extend(foreign::page(&topic));
+    if texts.is_empty() {
+        let pointers = POINTERS.iter().filter(|(words, _)| words.contains(&topic.as_str()));
+        texts.extend(pointers.map(|(_, text)| (*text).to_owned()));
+    }
     texts.extend(TOPICS.iter().filter(|(name, _)| *name == topic).map(|(_, text)| exit_status::filled(text)));
     if texts.is_empty() {
         let all = topics();

@@ -81,14 +81,15 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("LATIDO_COMMIT"));
 
 /// What `latido` alone prints: where to begin.
 const START: &str = "\
-latido measures whether this machine keeps your deadlines, and finds what decides it.
+Does this machine keep your deadlines, and what decides it?
 
-  new here?            sudo latido run quick --deadline 100us      a minute: PASS or FAIL, idle and under load
-  used cyclictest?     latido help cyclictest                      its options in latido's words
-  your own program?    sudo latido run task --period 1ms --explain -- ./my-program
-  another board?       latido run quick --deadline 100us --on ssh:root@BOARD
-  a report?            latido report                               of the last run, as report.html
-  everything else:     latido --help
+  new here?          sudo latido run quick --deadline 100us
+                     a minute: PASS or FAIL, idle and under load
+  used cyclictest?   latido help cyclictest
+  your own program?  sudo latido run task --period 1ms --explain -- ./my-program
+  another board?     latido run quick --deadline 100us --on ssh:root@BOARD
+  a report?          latido report            of the last run, as report.html
+  everything else:   latido --help
 ";
 
 #[derive(Subcommand, Debug)]
@@ -269,6 +270,9 @@ fn in_our_words(error: &clap::Error) -> Option<Usage> {
         Some(ContextValue::String(word)) => Some(word.as_str()),
         _ => None,
     };
+    if let (ErrorKind::InvalidSubcommand, Some(name)) = (error.kind(), word(ContextKind::InvalidSubcommand)) {
+        return foreign::instead(name).map(Usage::new);
+    }
     let (ErrorKind::UnknownArgument, Some(flag)) = (error.kind(), word(ContextKind::InvalidArg)) else { return None };
     // The flags belong to commands that measure; of others clap says what is wrong.
     let typed: Vec<String> = std::env::args().skip(1).take(2).collect();

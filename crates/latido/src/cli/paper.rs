@@ -1,6 +1,6 @@
 //! `latido figure` and `latido cite`: what a paper takes from a run.
 
-use super::Usage;
+use super::{Usage, completions};
 use crate::{
     durable,
     host::outcome,
@@ -9,6 +9,7 @@ use crate::{
 };
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use clap_complete::ArgValueCompleter;
 use latido_report::{
     judged::{self, JudgedRun},
     paper::{self, Figures, Markup, Picture, WIDTHS},
@@ -40,7 +41,7 @@ pub struct FigureArgs {
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
     /// A run: an id, an unambiguous prefix, a path, or `last`
-    #[arg(value_name = "RUN", default_value = "last", hide_default_value = true)]
+    #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), default_value = "last", hide_default_value = true)]
     pub run: String,
     /// The file, which ends in .pdf, .svg or .png [default: SVG to stdout]
     #[arg(short, long, value_name = "FILE")]
@@ -66,7 +67,7 @@ pub struct FigureArgs {
 #[derive(clap::Args, Clone, Debug)]
 pub struct CiteArgs {
     /// A run: an id, an unambiguous prefix, a path, or `last`
-    #[arg(value_name = "RUN", default_value = "last", hide_default_value = true)]
+    #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), default_value = "last", hide_default_value = true)]
     pub run: String,
     /// How the paragraph is written
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "text")]

@@ -1,6 +1,5 @@
 //! `latido prune`: remove the runs of a store that are older than a time.
 
-use super::known;
 use crate::{
     output::{tell, write_out},
     store,
@@ -11,7 +10,8 @@ use latido_model::{exit::Exit, run::Meta, units::Ns};
 use std::path::PathBuf;
 
 const NOTES: &str = "\
-latido keeps every run that has a label (`latido run --label`), every baseline and every run that still measures, however old.
+latido keeps every run that has a label (`latido run --label`) unless --labelled is there, every baseline and every run that still
+measures, however old.
 
 Examples:
   latido prune --keep 90d --dry-run    which runs would go
@@ -24,8 +24,11 @@ Exit status: 0 done, 1 error, 64 usage.";
 #[command(after_help = NOTES)]
 pub struct Args {
     /// Keep what began within this time, for example 90d
-    #[arg(long, value_name = "TIME", value_parser = known::span)]
+    #[arg(long, value_name = "TIME", value_parser = days)]
     pub keep: Ns,
+    /// Remove old runs that have a label, too
+    #[arg(long)]
+    pub labelled: bool,
     /// Remove nothing, and print what would go
     #[arg(long)]
     pub dry_run: bool,
@@ -46,8 +49,9 @@ pub fn run(args: Args) -> Result<u8> {
         tell(&format!("warning: {problem}; it stays"));
     }
     let now = Timestamp::now();
-    let old: Vec<_> =
-        listing.runs.iter().filter(|(_, meta)| is_old(meta, now, args.keep) && !kept.contains(&meta.id)).collect();
+    let old: Vec<_> = listing.runs.iter().filter(|(_, meta)| is_old(meta, now, args.keep)).collect();
+    let (old, spared): (Vec<_>, Vec<_>) =
+        old.into_iter().partition(|(_, meta)| !kept.contains(&meta.id) && (args.labelled || meta.label.is_none()));
     let mut gone = 0;
     for (dir, meta) in &old {
         if !args.dry_run
@@ -60,15 +64,28 @@ pub fn run(args: Args) -> Result<u8> {
         write_out(&format!("{}\n", meta.id))?;
     }
     let verb = if args.dry_run { "would be removed" } else { "removed" };
-    tell(&format!("{gone} of {} runs {verb}", listing.runs.len()));
+    let spared = match spared.len() {
+        0 => String::new(),
+        1 => "; 1 older one stays for its label or as a baseline".into(),
+        some => format!("; {some} older ones stay for their label or as a baseline"),
+    };
+    tell(&format!("{gone} of {} runs {verb}{spared}", listing.runs.len()));
     Ok(if gone == old.len() { Exit::Done } else { Exit::Error }.code())
 }
 
-/// Whether a run began longer ago than that, and nobody gave it a label.
+/// The value of `--keep`: whoever forgets the unit means days.
+fn days(text: &str) -> Result<Ns, String> {
+    match text.parse::<u32>() {
+        Ok(_) => Err(format!("`{text}` has no unit: write {text}d for days")),
+        Err(_) => text.parse::<Ns>().map_err(|error| error.to_string()),
+    }
+}
+
+/// Whether a run began longer ago than that.
 fn is_old(meta: &Meta, now: Timestamp, keep: Ns) -> bool {
     let Ok(started) = meta.started.parse::<Timestamp>() else { return false };
     let age_ns = now.duration_since(started).as_nanos();
-    meta.label.is_none() && age_ns > i128::from(keep.0)
+    age_ns > i128::from(keep.0)
 }
 
 #[cfg(test)]
@@ -76,16 +93,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_and_clocks_that_went_back_keep_a_run() {
+    fn clocks_that_went_back_keep_a_run() {
         let now: Timestamp = "2026-11-28T00:00:00Z".parse().unwrap();
-        let old = |started: &str, label: Option<&str>| {
-            let meta = Meta { started: started.into(), label: label.map(str::to_owned), ..Meta::default() };
+        let old = |started: &str| {
+            let meta = Meta { started: started.into(), ..Meta::default() };
             is_old(&meta, now, "90d".parse().unwrap())
         };
-        assert!(old("2026-08-01T00:00:00Z", None));
-        assert!(!old("2026-08-01T00:00:00Z", Some("golden")));
-        assert!(!old("2026-11-01T00:00:00Z", None));
-        assert!(!old("2027-11-01T00:00:00Z", None), "begun in the future");
-        assert!(!old("yesterday", None), "who cannot tell removes nothing");
+        assert!(old("2026-08-01T00:00:00Z"));
+        assert!(!old("2026-11-01T00:00:00Z"));
+        assert!(!old("2027-11-01T00:00:00Z"), "begun in the future");
+        assert!(!old("yesterday"), "who cannot tell removes nothing");
+        assert!(days("90").unwrap_err().contains("write 90d"));
     }
 }

@@ -31,7 +31,7 @@ Exit status: 0 answered, 1 error, 64 usage.";
 #[command(after_help = NOTES)]
 pub struct Args {
     /// A run, an unambiguous prefix of it, a path, or `last`
-    #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs))]
+    #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), default_value = "last")]
     pub run: String,
     /// Where runs are kept
     #[arg(long, value_name = "DIR")]

@@ -60,7 +60,7 @@ impl Block {
         let indent = line.len() - line.trim_start().len();
         let words = line.trim();
         // `  key    what it means` goes on below its second column.
-        let gap = words.find("  ").filter(|_| indent > 0);
+        let gap = words.find("  ").filter(|_| indent > 0 && !words.contains(" = "));
         let (head, hang, words) = match gap {
             Some(at) => {
                 let (key, rest) = words.split_at(at);
@@ -79,7 +79,7 @@ impl Block {
     fn takes(&self, line: &str) -> bool {
         let indent = line.len() - line.trim_start().len();
         let is_entry = self.head.trim_start() != "";
-        let plain = !line.trim().contains("  ");
+        let plain = !line.trim().contains("  ") && !line.trim().starts_with('#') && !line.contains(" = ");
         !line.trim().is_empty()
             && plain
             && indent == self.hang
@@ -93,6 +93,11 @@ impl Block {
     }
 
     fn write(&self, out: &mut String, width: usize) {
+        // A line of a file would mean something else in two.
+        if self.hang > 0 && (self.words.contains(" = ") || self.words.starts_with('#')) {
+            out.push_str(&format!("{}{}\n", self.head, self.words));
+            return;
+        }
         // Where the second column leaves no room, the words begin on the next line.
         let (mut line, hang) = match self.hang + 20 > width && !self.head.trim().is_empty() {
             true => (format!("{}\n{:8}", self.head.trim_end(), ""), 8),

@@ -139,7 +139,9 @@ pub(super) fn present(mut one: JudgedRun, how: &How, screen: &mut Screen) -> Res
         }
         _ => write_out(&text),
     };
-    if let Some(path) = report_path(how) {
+    // What measured nothing takes the place of no report that somebody may want.
+    let empty = one.judgement.verdict == Verdict::Infra && how.output.is_none();
+    if let Some(path) = report_path(how).filter(|_| !empty) {
         let usual = how.output.is_none();
         match unless_foreign(&path, usual).and_then(|()| write_report(&all, &found, report_format(how), &path)) {
             Ok(()) => screen.say(&format!("report: {}", path.display())),

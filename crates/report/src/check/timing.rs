@@ -10,6 +10,9 @@ use latido_model::{
 /// The point's name.
 pub const NAME: &str = "your deadline";
 
+/// The period that `latido run wakeup` has where none is given.
+const USUAL: Ns = Ns::from_millis(1);
+
 /// A longer deadline outlasts what a kernel without preemption does for other tasks, in most cases.
 const LONG: Ns = Ns::from_millis(10);
 
@@ -21,13 +24,13 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Of what was typed; a period without a deadline is its own deadline, and the other way round.
+    /// Of what was typed; a period without a deadline is its own deadline, and a deadline without a period is one of the usual period.
     ///
     /// # Errors
     /// One of them is 0.
     pub fn of(period: Option<Ns>, deadline: Option<Ns>) -> Result<Option<Self>, String> {
         let Some(any) = period.or(deadline) else { return Ok(None) };
-        let (period, deadline) = (period.unwrap_or(any), deadline.unwrap_or(any));
+        let (period, deadline) = (period.unwrap_or(any.max(USUAL)), deadline.unwrap_or(any));
         for (flag, value) in [("--period", period), ("--deadline", deadline)] {
             if value.0 == 0 {
                 return Err(format!("{flag} must be above 0"));
@@ -124,6 +127,8 @@ mod tests {
         assert_eq!(Timing::of(None, None), Ok(None));
         let one = Timing::of(Some(Ns::from_millis(1)), None).unwrap().unwrap();
         assert!(one.next().contains("--period 1ms --deadline 1ms"), "{}", one.next());
+        let one = Timing::of(None, Some(Ns::from_micros(100))).unwrap().unwrap();
+        assert!(one.next().contains("--period 1ms --deadline 100us"), "{}", one.next());
         assert!(Timing::of(Some(Ns(0)), None).unwrap_err().contains("--period must be above 0"));
     }
 }

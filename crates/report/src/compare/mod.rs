@@ -29,6 +29,11 @@ pub fn text(compared: &Compared, style: Style) -> String {
     lines.extend(differing(compared, style));
     lines.push(String::new());
     lines.extend(verdicts(compared, style));
+    if compared.rows.iter().any(|row| estimate(row).is_some()) {
+        let note =
+            "ratio: the middle of the ratios of all pairs of repeats (Hodges and Lehmann), not that of the medians";
+        lines.extend(hang("", Paint::Dim, note, style));
+    }
     lines.extend(reasons(compared, style));
     let deciding = compared.rows.iter().filter(|row| row.decides && !row.shift.is_empty());
     for row in deciding {
@@ -68,14 +73,14 @@ pub fn sheet(compared: &Compared) -> Sheet {
         ]);
         line
     };
-    let of_arm = if many { "arm" } else { arms(1) };
+    let of_arm = if many { "side" } else { arms(1) };
     let mut head = vec![Head::from("median of repeats")];
-    head.extend(many.then(|| Head::from("arm")));
+    head.extend(many.then(|| Head::from("side")));
     head.extend(["repeats", arms(0), of_arm, "ratio", "95 % interval", "p", "verdict"].map(Head::from));
     let notes = std::iter::once(tested(compared))
         .chain(compared.despite.iter().map(|one| format!("Not alike: {}.", one.detail)))
         .chain(compared.in_turn.then(|| {
-            "The arms were measured one after the other: a drift of the machine would look like a difference.".into()
+            "The sides were measured one after the other: a drift of the machine would look like a difference.".into()
         }));
     Sheet::plain(capital(&title(compared)), head, compared.rows.iter().map(line).collect())
         .leading(if many { 2 } else { 1 })
@@ -146,7 +151,7 @@ fn test(row: &Row) -> &'static str {
 fn tested(compared: &Compared) -> String {
     let deciding = compared.rows.iter().filter(|row| row.decides).count() as u64;
     let welch = match compared.rows.iter().any(|row| test(row) == "Welch") {
-        true => " Where the arms may spread differently, Welch's t test decides instead.",
+        true => " Where the sides may spread differently, Welch's t test decides instead.",
         false => "",
     };
     let better = if compared.metric.higher_is_worse() { "Lower" } else { "Higher" };
@@ -156,7 +161,7 @@ fn tested(compared: &Compared) -> String {
     };
     format!(
         "Test: exact two-sided Mann-Whitney test on the {} of each repeat, at {} %; p is that of the test{family}.{welch} \
-         The ratio of the arm to the base is that of Hodges and Lehmann, with its 95 % interval. {better} is better.",
+         The ratio of the side to the base is that of Hodges and Lehmann, with its 95 % interval. {better} is better.",
         compared.metric,
         words::trimmed(compared.level * 100.0),
     )
@@ -195,7 +200,7 @@ fn differing(compared: &Compared, style: Style) -> Vec<String> {
         lines.extend(hang("left out:", Paint::Warn, one, style));
     }
     if compared.in_turn {
-        let text = "the arms were measured one after the other: a drift of the machine would look like a difference; \
+        let text = "the sides were measured one after the other: a drift of the machine would look like a difference; \
                     in one interleaved run --by has none";
         lines.extend(hang("note:", Paint::Warn, text, style));
     }
@@ -217,14 +222,14 @@ fn verdicts(compared: &Compared, style: Style) -> Vec<String> {
     let p = if rows.len() > 1 { "p (Holm)" } else { "p" };
     let mut columns = vec![TextColumn { left: true, ..column("median of repeats", &name) }];
     if many {
-        columns.push(TextColumn { left: true, ..column("arm", &|row| row.arm.clone()) });
+        columns.push(TextColumn { left: true, ..column("side", &|row| row.arm.clone()) });
     }
     let (base, arm) =
         (compared.arms.first().map_or("", |arm| &arm.arm), compared.arms.get(1).map_or("", |arm| &arm.arm));
     columns.extend([
         column("repeats", &repeats).spare(2),
         column(base, &|row| middle(&row.a, row)).spare(1),
-        column(if many { "arm" } else { arm }, &|row| middle(&row.b, row)).spare(1),
+        column(if many { "side" } else { arm }, &|row| middle(&row.b, row)).spare(1),
         column(if many { "times base" } else { "ratio" }, &|row| estimate(row).unwrap_or_else(|| "-".into())),
         column("95 % interval", &|row| interval(row).unwrap_or_else(|| "-".into())),
         column(p, &|row| row.p_holm.map_or_else(|| "-".into(), p_text)),
@@ -273,7 +278,7 @@ fn last_word(compared: &Compared, style: Style) -> Vec<String> {
         Outcome::Worse => ("worse:", Paint::Bad, format!("{worse}: {}", bad.join("; "))),
         Outcome::Undecided => {
             let all = words::many(deciding().count() as u64, "comparison");
-            ("undecided:", Paint::Warn, format!("{} of {all}, and none is {worse}", words::count(open)))
+            ("undecided:", Paint::Warn, format!("{} of {all}; none is shown to be {worse}", words::count(open)))
         }
         Outcome::NotWorse => ("not worse:", Paint::Good, format!("nothing that decides is {worse}")),
     };

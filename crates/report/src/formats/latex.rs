@@ -100,6 +100,8 @@ pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean::text(text).chars() {
         match c {
+            // Two dashes would be set as one longer.
+            '-' if out.ends_with('-') => out.push_str("{-}"),
             '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
             // Behind the end of a row these would be an argument of that.
             '[' | '*' => out.extend(['{', c, '}']),

@@ -113,7 +113,10 @@ fn column(at: usize, run: &RunPart, input: &ReportInput) -> Column {
             true => when,
             false => format!("{}, {when}", run.meta.machine),
         },
-        id: run.meta.id.clone(),
+        id: match &run.meta.label {
+            Some(label) => format!("{label} ({})", run.meta.id),
+            None => run.meta.id.clone(),
+        },
     }
 }
 

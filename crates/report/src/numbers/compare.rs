@@ -20,7 +20,7 @@ pub fn text(compared: &Compared, name: &str, style: Style) -> String {
     };
     lines.extend(table::render(
         vec![
-            TextColumn { left: true, ..column("arm", &|arm| arm.arm.clone()) },
+            TextColumn { left: true, ..column("side", &|arm| arm.arm.clone()) },
             column("runs", &|arm| arm.count.to_string()),
             column("min", &|arm| compared.unit.text(arm.min)),
             column("median", &|arm| compared.unit.text(arm.median)),
@@ -36,7 +36,7 @@ pub fn text(compared: &Compared, name: &str, style: Style) -> String {
     if let Some(alike) = compared.neighbours {
         let text = format!(
             "values that follow each other are alike (correlation {alike:.2}): they are not independent, so that p is too small. \
-             Measure the arms in turn, run by run, and compare those"
+             Measure the sides in turn, run by run, and compare those"
         );
         lines.extend(hang("note:", Paint::Warn, &text, style));
     }
@@ -70,11 +70,11 @@ pub fn sheet(compared: &Compared, name: &str) -> Sheet {
     let base = compared.comparisons.first().map_or("", |one| one.base.as_str());
     let ratio = compared.comparisons.iter().any(|one| one.comparison.question.scale == Scale::Ratio);
     let (over, what) =
-        if ratio { ("ratio", "Ratio: of the arm to") } else { ("difference", "Difference: the arm less") };
+        if ratio { ("ratio", "Ratio: of the side to") } else { ("difference", "Difference: the side less") };
     let head =
-        ["arm", "runs", "min", "median", "mean", "max", over, "95 % interval", "p", "verdict"].map(Head::from).into();
+        ["side", "runs", "min", "median", "mean", "max", over, "95 % interval", "p", "verdict"].map(Head::from).into();
     let welch = match compared.comparisons.iter().any(|one| one.comparison.uneven.is_some()) {
-        true => " Where the arms may spread differently, Welch's t test decides instead.",
+        true => " Where the sides may spread differently, Welch's t test decides instead.",
         false => "",
     };
     let family = match compared.comparisons.len() {
@@ -155,7 +155,7 @@ fn against_base(against: &Against, unit: Kind, family: usize, style: Style) -> V
         None => (format!("{ranks}{adjusted}"), String::new()),
         Some(one) => (
             format!(
-                "Welch's t {:.2}, as the arms may spread differently ({:.1} degrees of freedom); p {}{adjusted}",
+                "Welch's t {:.2}, as the sides may spread differently ({:.1} degrees of freedom); p {}{adjusted}",
                 one.t,
                 one.freedom,
                 p_text(one.p)

@@ -318,7 +318,7 @@ impl SampleRun {
             headline: Headline {
                 conclusions: None,
                 ours: None,
-                rest: Some(Ground::Cell { cause, alike: None, failed: None }),
+                rest: Some(Ground::Cell { cause, alike: None, failed: None, failing: 0 }),
                 imported: false,
                 emulated: None,
             },

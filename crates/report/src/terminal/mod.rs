@@ -23,7 +23,7 @@ use latido_judge::{
     configuration::Configurations,
     decide::{is_judged, word},
     headline::{Advice, Ground},
-    judgement::Judgement,
+    judgement::{CellJudgement, Judgement},
     late::OfCell,
     maxima::Maxima,
     repeat::Pooled,
@@ -199,6 +199,9 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
     } else if run.cells.iter().any(has_late_jobs) {
         let text = "the same command with --explain says what made the late and missed periods so";
         lines.extend(hang("why:", Paint::Dim, text, style));
+    } else if run.cells.iter().zip(&judgement.cells).any(|(cell, judged)| failed_unexplained(cell, judged)) {
+        let text = "the same command with --explain says what made the late samples so (it needs root)";
+        lines.extend(hang("why:", Paint::Dim, text, style));
     }
     lines
 }
@@ -229,6 +232,14 @@ fn has_late_jobs(cell: &StoredCell) -> bool {
     let late =
         |record: &Record| record.series.iter().filter_map(|one| one.slots).any(|slots| slots.late + slots.missed > 0);
     watched && cell.record().is_some_and(late)
+}
+
+/// Whether a cell of this machine failed, and latido can say why where it is asked to.
+fn failed_unexplained(cell: &StoredCell, judged: &CellJudgement) -> bool {
+    let conditions = &cell.cell.conditions;
+    let untold =
+        conditions.explain.is_none() && conditions.trace.is_none() && explainable(&cell.cell.probe.name).is_some();
+    judged.verdict == Verdict::Fail && untold && cell.record().is_some_and(|record| record.source.is_none())
 }
 
 /// What stands in the way, and the command to try next, which is never broken.

@@ -25,8 +25,13 @@ pub fn lines(word: &str, seen: &Trusted, style: Style) -> Option<Vec<String>> {
     if rows.is_empty() {
         return None;
     }
-    let kept = seen.periodic.iter().filter_map(|one| one.kept.as_ref()?.kept_ns).max();
-    let example = Ns(kept.unwrap_or(10_000_000));
+    // A limit beyond the period would ask for nothing.
+    let useful = seen
+        .periodic
+        .iter()
+        .filter_map(|one| one.kept.as_ref())
+        .map(|of| of.period_ns.min(of.kept_ns.unwrap_or(u64::MAX)));
+    let example = Ns(useful.max().unwrap_or(1_000_000));
     let text = format!("add a limit to the command, for example --limit {example}, for PASS or FAIL");
     let mut lines = hang(&format!("{word}:"), Paint::Plain, &text, style);
     lines.extend(table(&rows, style).into_iter().map(|line| format!("  {line}")));

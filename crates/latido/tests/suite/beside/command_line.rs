@@ -192,6 +192,9 @@ fn help_knows_plans_lists_and_the_statuses_of_check() {
         (&["help", "quick"][..], "plan `quick`: Wake-ups and gaps"),
         (&["help", "quick"], "4 cells, about 61 s in all"),
         (&["help", "quick"], "latido run quick --print-plan"),
+        (&["help", "quantiles"], "latido show --full"),
+        (&["help", "deadline"], "latido run quick --deadline 100us"),
+        (&["help", "xrun"], "latido run task --period 5ms --explain"),
         (&["help", "probes"], "wakeup"),
         (&["help", "loads"], "stress-cpu"),
         (&["help", "tunings"], "cstates"),
@@ -270,6 +273,7 @@ fn labels_find_and_keep_runs() {
     let gone = common::text(&world.run(["prune", "--keep", "1ns"]));
     assert_eq!((gone, world.runs().len()), (would, 1));
     assert!(common::text(&world.run(["show", "golden"])).contains("NO LIMIT SET"));
+    assert!(common::stderr(&world.run(["prune", "--keep", "1ns"])).contains("; 1 older one stays for its label"));
     let output = world.run(["prune", "--keep", "90d"]);
     assert!(common::stderr(&output).contains("0 of 1 runs removed"), "{}", common::stderr(&output));
 }

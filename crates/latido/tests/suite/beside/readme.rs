@@ -108,6 +108,9 @@ const COMMANDS: &[(&str, How)] = &[
     ("latido export parquet last -o night", How::Real),
     // Where another program kept a CPU busy, a cell ends late: cells of unlike length are compared on demand alone.
     ("latido compare last --by load", How::Short("", "", "--despite length")),
+    ("latido figure", How::Real),
+    ("latido cite", How::Real),
+    ("latido prune --keep 90d --dry-run", How::Real),
     ("latido help wakeup", How::Real),
     (
         "latido run --tune throttle:off,server=as-is --tune frequency",

@@ -74,7 +74,7 @@ fn two_runs_of_ten_repeats_are_compared() {
     assert!(code == 0 && out.contains("equivalent"), "{out}");
 
     // Two runs a side, with names; and what --metric names alone decides.
-    let arms = ["--arm", &format!("quick={fast},{again}"), "--arm", &format!("slow={slow}"), "--despite", "probe"];
+    let arms = ["--side", &format!("quick={fast},{again}"), "--side", &format!("slow={slow}"), "--despite", "probe"];
     let (code, found) = document(&world, &[&["compare"], arms.as_slice()].concat());
     assert_eq!((code, &found["rows"][0]["repeats"]), (2, &serde_json::json!([20, 10])));
     let (code, out, _) = latido(&world, &[&["compare", "--base", "slow"], arms.as_slice()].concat());
