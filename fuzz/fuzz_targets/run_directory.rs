@@ -93,7 +93,13 @@ fn everything(dir: &Path, page: bool) {
     let found = outcome::pooled(&all);
     let [JudgedRun { run, judgement, .. }] = &all;
     let _ = json::document(run, judgement, Some(&found));
-    let _ = report::show(run, judgement, &found, true, report::terminal::Style { width: 100, color: false });
+    let _ = report::show(
+        run,
+        judgement,
+        &found,
+        (true, report::terminal::Beside::default()),
+        report::terminal::Style { width: 100, color: false },
+    );
     let _ = report::terminal::summary(
         run,
         judgement,

@@ -32,7 +32,9 @@ fuzz_target!(|bytes: &[u8]| {
     let (whole, seen) = told([bytes]);
     let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
     assert_eq!((whole.len(), seen.lines), (ends, ends as u64));
-    assert!(seen.unknown <= seen.lines && seen.cut <= seen.unknown && seen.first_unknown.is_some() == (seen.unknown > 0));
+    assert!(
+        seen.unknown <= seen.lines && seen.cut <= seen.unknown && seen.first_unknown.is_some() == (seen.unknown > 0)
+    );
     let size = usize::from(bytes.first().copied().unwrap_or_default()) + 1;
     assert_eq!(told(bytes.chunks(size)), (whole.clone(), seen));
     let (begin, _) = told([&bytes[..bytes.len() - bytes.len().min(size)]]);
