@@ -88,7 +88,7 @@ fuzz_target!(|bytes: &[u8]| {
     let style = Style { width: 80, color: true };
     let cpus = "0-1".parse().ok();
     let _ = page::json(page::Examined::Machine(&machine), &check::points(&root, &machine, None));
-    let _ = page::table(&machine, &check::points(&root, &machine, cpus.as_ref()), style);
+    let _ = page::table(&machine, &check::points(&root, &machine, cpus.as_ref()), None, style);
     for path in written {
         let _ = fs::remove_file(path);
     }
