@@ -51,8 +51,9 @@ const POINTERS: &[(&[&str], &str)] = &[
     ),
     (
         &["ci", "junit", "nightly", "regression"],
-        "`latido run wakeup --limit 100us --export junit=results.xml --label NIGHT` is a whole job. `latido history DIR --against last:10` tests the \
-         newest run, `latido compare RUN RUN` two of them, `latido prune --keep 90d` removes old ones.",
+        "`latido run wakeup --limit 100us --repeat 5 --export junit=results.xml --label NIGHT` is a whole job; five repeats are the fewest \
+         that two nights are compared by. `latido history DIR --against last:10` tests the newest run, `latido compare NIGHT NIGHT` two of \
+         them, `latido prune --keep 90d --labelled` removes old ones.",
     ),
     (
         &["percentile", "percentiles", "quantile", "quantiles", "statistics"],
