@@ -132,7 +132,7 @@ pub enum Colour {
 
 static COLOUR: OnceLock<Colour> = OnceLock::new();
 
-/// Says once when text has colours; before, and for whoever says nothing, a terminal decides.
+/// Sets once when text has colours. Until then a terminal decides.
 pub fn set_colour(when: Colour) {
     let _ = COLOUR.set(when);
 }

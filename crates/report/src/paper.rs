@@ -68,12 +68,17 @@ impl Figures {
         })
     }
 
-    /// The picture of this name: its whole name, or as much of it as one figure has alone, then its first form.
+    /// The picture of this name: its whole name, or its last part where one picture has it. Of several forms of one figure the first.
     ///
     /// # Errors
     /// No figure has it, or several do: which there are.
     pub fn named(&self, name: &str) -> Result<Picture<'_>, String> {
         if let Some((_, picture)) = self.each().find(|(own, _)| own == name) {
+            return Ok(picture);
+        }
+        let ending = format!("-{name}");
+        let mut ending_so = self.each().filter(|(own, _)| own.ends_with(&ending));
+        if let (Some((_, picture)), None) = (ending_so.next(), ending_so.next()) {
             return Ok(picture);
         }
         let fits = |(own, figure): &&(String, Pictured)| own == name || figure.short == name;
@@ -361,6 +366,7 @@ mod tests {
         assert!(error.contains("no figure of that name; it has ") && error.contains("wakeup.latency-bands"), "{error}");
         let calls = calls::mutex(&["idle"]);
         let judged = SampleRun::of(&calls);
+        assert!(figures.named("histogram-log-x").is_ok(), "the last part of a name");
         let several = Figures::of(&judged.input(&calls), 84.0).named("histogram").map(|_| ()).unwrap_err();
         assert!(several.contains("figures of that name; write one of mutex.lock"), "{several}");
     }

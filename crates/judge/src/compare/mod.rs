@@ -19,6 +19,7 @@ use crate::{
 use latido_model::cell::{IDLE, NO_LOAD};
 use latido_statistics::two::{Verdict, verdict::LEVEL};
 use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 
 /// The repeats that are set against others.
 #[derive(Debug)]
@@ -89,11 +90,12 @@ fn as_text<S: Serializer>(metric: &Metric, serializer: S) -> Result<S::Ok, S::Er
 
 /// The axes and options that have several levels within one probe: what can be compared in a run by itself.
 pub fn varied(observed: &[Observed]) -> Vec<String> {
+    let mut firsts: BTreeMap<(&str, String), String> = BTreeMap::new();
     let mut names: Vec<String> = Vec::new();
     for one in observed {
-        let of_probe = || observed.iter().filter(|other| other.cell.probe.name == one.cell.probe.name);
         for (name, value) in one.columns() {
-            if !names.contains(&name) && of_probe().any(|other| other.column(&name) != value) {
+            let first = firsts.entry((&one.cell.probe.name, name.clone())).or_insert_with(|| value.clone());
+            if *first != value && !names.contains(&name) {
                 names.push(name);
             }
         }

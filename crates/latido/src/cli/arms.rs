@@ -5,7 +5,7 @@ use crate::output::tell;
 use anyhow::Result;
 use latido_judge::{
     compare::{self, Arms},
-    observed::coarser,
+    observed::{Observed, coarser},
 };
 /// How arms were named on the command line.
 #[derive(Clone, Copy, Debug)]
@@ -100,8 +100,8 @@ impl Named<'_> {
             }
         }
         let mut arms = Arms { names: Vec::new(), observed: Vec::new(), factor: None };
-        for (name, runs) in words {
-            let mut observed = Vec::new();
+        for (mut name, runs) in words {
+            let mut observed: Vec<Observed> = Vec::new();
             for run in runs.split(',') {
                 let Some(repeats) = reader.run(run)? else {
                     return Err(Usage::new(format!(
@@ -110,6 +110,12 @@ impl Named<'_> {
                     .into());
                 };
                 observed.extend(repeats);
+            }
+            // A letter says less than the label by which the person named the run.
+            let is_label = |run: &str| !run.contains('/') && run != "last" && !runs.contains(',');
+            let labelled = observed.first().is_some_and(|one| is_label(runs) && !one.run.starts_with(runs));
+            if labelled && name.len() == 1 && !arms.names.iter().any(|known| known == runs) {
+                name = runs.to_owned();
             }
             arms.names.push(name);
             arms.observed.push(observed);

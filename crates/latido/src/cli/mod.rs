@@ -301,8 +301,8 @@ fn documents(help: &str, key: &str) -> bool {
 /// Beside a refusal that root does not expect.
 const BEHIND_SUDO: &str = "; behind sudo files are reached as the user who called it, and with `env -u SUDO_UID latido` as root, whose store is another one (--store DIR)";
 
-/// An error as a person reads it on a terminal: what is too long for one line goes on below, each part on lines of its own. A
-/// program that reads it gets one line.
+/// An error as a person reads it on a terminal: latido breaks a long one into parts, each on lines by itself. A program
+/// that reads it gets one line.
 fn laid_out(text: &str, terminal: Option<usize>) -> String {
     let Some(width) = terminal.filter(|_| text.chars().count() > LONG && !text.contains('\n')) else {
         return format!("error: {text}");

@@ -73,7 +73,7 @@ pub fn run(args: Args) -> Result<u8> {
     Ok(if gone == old.len() { Exit::Done } else { Exit::Error }.code())
 }
 
-/// The value of `--keep`: whoever forgets the unit means days.
+/// The value of `--keep`: a person who forgets the unit means days.
 fn days(text: &str) -> Result<Ns, String> {
     match text.parse::<u32>() {
         Ok(_) => Err(format!("`{text}` has no unit: write {text}d for days")),

@@ -6,7 +6,7 @@ use super::{
     foreign,
     known::{CATALOGUE, list},
     vary::Vary,
-    words::{self, asked},
+    words::{self, asked, number},
 };
 use anyhow::Result;
 use latido_model::{
@@ -16,7 +16,6 @@ use latido_model::{
         items::{is_nothing, nothing},
         node::Keys,
         parse,
-        scheduling::POLICIES,
         source::{Problem, Source},
     },
     written::{bare, quote, value},
@@ -137,13 +136,12 @@ impl Script {
     }
 
     fn scheduling(&mut self, args: &Args) -> Result<(), Usage> {
-        let main = |name: &str| POLICIES.iter().find(|(policy, _)| *policy == name)?.1.first().copied();
         let mut parts: Vec<(String, String, String)> = Vec::new();
         let mut policy = None;
         let mut taken = Vec::new();
         if let Some(word) = &args.policy {
             let shown = format!("--policy {word}");
-            let split = words::split(word, main).map_err(|message| Usage::new(format!("{shown}: {message}")))?;
+            let split = words::policy(word).map_err(|message| Usage::new(format!("{shown}: {message}")))?;
             taken.clone_from(&split.options);
             parts.extend(split.options.into_iter().map(|(key, text)| (shown.clone(), key, text)));
             policy = Some((shown, split.name));
@@ -198,11 +196,6 @@ impl Script {
         let document = parse::document("the command line", &source)?;
         read(Keys::document(&source, document.get_ref())).map_err(blame)
     }
-}
-
-/// A whole number as such, anything else as a string, so that the reader can say what it wants instead.
-fn number(text: &str) -> String {
-    text.parse().map_or_else(|_| quote(text), |number| value(&Value::Integer(number)))
 }
 
 /// What was typed wrongly is a usage error; what is wrong in a file is not.

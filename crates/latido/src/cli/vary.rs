@@ -9,9 +9,8 @@ use latido_model::{
         scheduling::POLICIES,
         source::Place,
     },
-    written::{bare, quote, value},
+    written::{bare, quote},
 };
-use toml::Value;
 
 /// What varies, and the levels that it takes.
 #[derive(Debug)]
@@ -126,15 +125,14 @@ impl Vary {
 
     /// A policy with its parameters, or a priority or nice value of the policy that the other flags name.
     fn scheduling(&self, word: &str, args: &Args) -> Result<String, Usage> {
-        let number = |text: &str| text.parse().map_or_else(|_| quote(text), |number| value(&Value::Integer(number)));
         let policy = |implied: &str| quote(args.policy.as_deref().unwrap_or(implied));
         Ok(match self.key.as_str() {
-            "prio" => format!("{{ policy = {}, prio = {} }}", policy("fifo"), number(word)),
-            "nice" => format!("{{ policy = {}, nice = {} }}", policy("other"), number(word)),
+            "prio" => format!("{{ policy = {}, prio = {} }}", policy("fifo"), words::number(word)),
+            "nice" => format!("{{ policy = {}, nice = {} }}", policy("other"), words::number(word)),
             _ => {
-                let main = |name: &str| POLICIES.iter().find(|(policy, _)| *policy == name)?.1.first().copied();
-                let split = words::split(word, main).map_err(|why| Usage::new(format!("{}: {why}", self.shown)))?;
-                let options = split.options.iter().map(|(key, text)| format!(", {} = {}", bare(key), number(text)));
+                let split = words::policy(word).map_err(|why| Usage::new(format!("{}: {why}", self.shown)))?;
+                let options =
+                    split.options.iter().map(|(key, text)| format!(", {} = {}", bare(key), words::number(text)));
                 format!("{{ policy = {}{} }}", quote(&split.name), options.collect::<String>())
             }
         })

@@ -2,7 +2,7 @@
 
 use latido_model::{
     catalogue::List,
-    plan::ramp,
+    plan::{ramp, scheduling::POLICIES},
     written::{bare, quote, value},
 };
 use toml::Value;
@@ -77,6 +77,19 @@ pub fn unused(options: &[(String, String)], key: &str) -> Result<(), String> {
 pub fn text(text: &str) -> Result<String, String> {
     let flag = text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_alphabetic()) && text.starts_with('-');
     if flag { Err("this is the next option; the value before it is missing".into()) } else { Ok(text.into()) }
+}
+
+/// Reads the word of a policy: `fifo:80`.
+///
+/// # Errors
+/// As [`split`].
+pub fn policy(word: &str) -> Result<Word, String> {
+    split(word, |name| POLICIES.iter().find(|(policy, _)| *policy == name)?.1.first().copied())
+}
+
+/// A whole number as a plan writes it, anything else as a string, so that the reader of the plan can say what it wants instead.
+pub fn number(text: &str) -> String {
+    text.parse().map_or_else(|_| quote(text), |number| value(&Value::Integer(number)))
 }
 
 /// The value of `--label`.

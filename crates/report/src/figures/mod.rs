@@ -120,7 +120,7 @@ pub struct Overview {
 pub const OVERVIEWS: &[Overview] =
     &[maxima::FIGURE, instances::FIGURE, sizes::FIGURE, moments::FIGURE, pendulum::FIGURE];
 
-/// How a picture of its own is dressed.
+/// What a picture in a file by itself has around the drawing.
 #[derive(Clone, Copy, Debug)]
 pub struct Dress<'d> {
     /// Whether its title stands in it.
@@ -139,7 +139,7 @@ pub fn standalone(names: &[&str], drawing: &Drawing) -> String {
     dressed(names, drawing, dress)
 }
 
-/// A picture of its own in this dress.
+/// A picture in a file by itself, in this dress.
 pub fn dressed(names: &[&str], drawing: &Drawing, dress: Dress) -> String {
     // A picture without series needs no legend of them.
     let names = if dress.legend && drawing.body.contains(" data-s=") { names } else { &[] };

@@ -93,7 +93,7 @@ pub fn is_page(beginning: &[u8]) -> bool {
     beginning.starts_with(b"<!doctype html>") && beginning.windows(title.len()).any(|window| window == title)
 }
 
-/// The tables of a report that are asked for, each by its name or, of every section, by its kind; with `float` those of LaTeX have
+/// The tables of a report that the person named, each by its name or, of every section, by its kind; with `float` those of LaTeX have
 /// a caption and a label.
 ///
 /// # Errors

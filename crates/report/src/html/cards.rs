@@ -299,7 +299,7 @@ mod tests {
         assert_eq!((cards.shown[0].said.word, cards.shared.len()), ("PASS", 0));
     }
 
-    /// A card's figures are large, and what would stand on each of several cards is said once.
+    /// A card's figures are large. The page has once what would stand on each of several cards.
     #[test]
     fn cards_have_figures_and_share_their_sentences() {
         let all = [sample::gaps("idle", 1), sample::gaps("busy", 2)];

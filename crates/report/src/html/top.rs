@@ -11,7 +11,7 @@ use crate::{
 };
 use latido_judge::{finding::Grade, span::unbroken, statistics::seen::rarest_seen, unseen::Rarity};
 
-/// The question in a line, and what is said of the answer.
+/// The question in a line, and what limits the answer.
 pub struct Top {
     /// What was asked.
     pub asked: String,

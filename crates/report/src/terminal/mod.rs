@@ -35,6 +35,7 @@ use latido_model::{
     run::{Run, StoredCell},
     verdict::Verdict,
 };
+use latido_statistics::two::{mann_whitney::repeats_needed, verdict::LEVEL};
 use notes::{alarms, notes};
 
 /// The result of a run as it is printed at its end.
@@ -209,16 +210,13 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
 /// How the configurations of a run that varies something are compared.
 fn comparison(run: &Run, style: Style) -> Vec<String> {
     let repeats = run.cells.iter().map(|cell| cell.cell.repeat.saturating_mul(cell.cell.boot)).max().unwrap_or(1);
-    if repeats < FEWEST_REPEATS {
-        let text =
-            format!("add --repeat 10 to the command: a comparison takes {FEWEST_REPEATS} repeats per side or more");
+    let fewest = repeats_needed(LEVEL).unwrap_or(u64::MAX);
+    if u64::from(repeats) < fewest {
+        let text = format!("add --repeat 10 to the command: a comparison takes {fewest} repeats per side or more");
         return hang("compare:", Paint::Dim, &text, style);
     }
     vec![format!("{} $ latido compare {}", paint("compare:", Paint::Dim, style), run.meta.id)]
 }
-
-/// With fewer repeats per side no exact test at 5 % finds a difference.
-const FEWEST_REPEATS: u32 = 4;
 
 /// Whether the late samples of a cell can be explained: its trace was kept, and they are times of one thread.
 fn can_be_explained(cell: &StoredCell) -> bool {

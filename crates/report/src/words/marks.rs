@@ -46,7 +46,7 @@ impl Said {
     pub const EMPTY: Self = Self { sign: "?", tone: Tone::Warn, word: NOT_MEASURED };
 }
 
-/// How a verdict is said.
+/// Sign, colour and word of a verdict.
 pub fn verdict(verdict: Verdict) -> Said {
     let (sign, tone) = match verdict {
         Verdict::Pass => ("✓", Tone::Good),

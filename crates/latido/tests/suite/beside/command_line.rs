@@ -9,6 +9,8 @@ use std::{fs, process::Stdio};
 fn latido(line: &[&str]) -> (i32, String, String) {
     let state = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_latido"));
+    // Neither the store nor the configuration of the person who runs the tests, and no report beside the source.
+    command.env("LATIDO_STORE", state.path().join("store")).env("XDG_CONFIG_HOME", state.path()).current_dir(&state);
     let output = command.args(line).env("LATIDO_STATE", state.path()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
@@ -237,7 +239,7 @@ fn the_name_alone_says_where_to_begin() {
     assert!(out.lines().count() <= 9, "{out}");
 }
 
-/// Two configurations in one command, in turn, and what differs is what is asked.
+/// latido measures two configurations in turn, and compares them by what differs.
 #[test]
 fn configurations_in_turn_are_compared() {
     let world = World::new();
@@ -268,6 +270,9 @@ fn labels_find_and_keep_runs() {
     }
     assert!(common::text(&world.run(["list", "runs"])).contains("golden"));
     assert!(common::text(&world.run(["show", "golden"])).contains("more: $ latido show --full"));
+    let output = world.run(["compare", "golden", "last", "--despite", "probe"]);
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(out.contains("\ngolden: 1 cell of "), "a side goes by its label: {out}");
     let would = common::text(&world.run(["prune", "--keep", "1ns", "--dry-run"]));
     assert_eq!((would.lines().count(), world.runs().len()), (1, 2), "{would}");
     let gone = common::text(&world.run(["prune", "--keep", "1ns"]));

@@ -6,8 +6,11 @@ use std::fmt::Write;
 
 /// Runs a command line with this on stdin: exit status, stdout, stderr.
 fn latido(line: &[&str], input: impl Into<Vec<u8>>) -> (i32, String, String) {
+    // Neither the store nor the configuration of the person who runs the tests.
+    let place = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_latido"));
-    let output = command.args(line).env("NO_COLOR", "1").write_stdin(input).output().unwrap();
+    command.env("LATIDO_STORE", place.path()).env("XDG_CONFIG_HOME", place.path()).env("NO_COLOR", "1");
+    let output = command.args(line).write_stdin(input).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
