@@ -24,6 +24,7 @@ pub mod tables;
 pub mod terminal;
 pub mod traced;
 pub mod tree;
+pub mod unique;
 pub mod words;
 
 pub use formats::{FORMATS, render};

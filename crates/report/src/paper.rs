@@ -10,6 +10,7 @@ use crate::{
     input::ReportInput,
     judged::JudgedRun,
     tree::Report,
+    unique::Names,
     words::{self, many},
 };
 use latido_judge::{configuration::Configurations, finding::Grade, judgement::Judgement};
@@ -46,14 +47,9 @@ impl Figures {
     /// Those of a report, drawn for so many millimetres.
     pub fn of(input: &ReportInput, millimetres: f64) -> Self {
         let report = Report::new(input, FORMATS).wide(millimetres / SCALE);
-        let mut all: Vec<(String, Pictured)> = Vec::new();
-        for figure in files::pictured(&report) {
-            let free = |name: &String| all.iter().all(|(taken, _)| taken != name);
-            let numbered = (2..).map(|number| format!("{}-{number}", figure.stem));
-            let name = std::iter::once(figure.stem.clone()).chain(numbered).find(free);
-            all.extend(name.map(|name| (name, figure)));
-        }
-        Self { all }
+        let mut names = Names::default();
+        let named = |figure: Pictured| (names.unique(figure.stem.clone()), figure);
+        Self { all: files::pictured(&report).into_iter().map(named).collect() }
     }
 
     /// The name and the title of each picture.

@@ -16,6 +16,7 @@ use crate::{
     tables::{self, NamedTable},
     terminal::{self, Style},
     tree::{Format, Report, Sheet, TableForm},
+    unique::Names,
 };
 use anyhow::{Result, bail};
 use latido_model::clean;
@@ -125,16 +126,13 @@ pub fn single_tables(format: &str, input: &ReportInput, wanted: &[String], float
 
 /// The tables of a report by what they are asked for: `wakeup.latency-quantiles`; no two have one name.
 fn named(report: &Report) -> Vec<(String, NamedTable)> {
-    let mut all: Vec<(String, NamedTable)> = Vec::new();
-    for table in tables::all(report) {
+    let mut names = Names::default();
+    let named = |table: NamedTable| {
         let parts = [table.stem.as_str(), &table.kind].into_iter().filter(|part| !part.is_empty());
         let first = files::file_name(&parts.collect::<Vec<_>>().join("-"), files::STEM);
-        let numbered = (2..).map(|number| format!("{first}-{number}"));
-        let free = |name: &String| all.iter().all(|(taken, _)| taken != name);
-        let name = std::iter::once(first.clone()).chain(numbered).find(free);
-        all.extend(name.map(|name| (name, table)));
-    }
-    all
+        (names.unique(first), table)
+    };
+    tables::all(report).into_iter().map(named).collect()
 }
 
 /// One table in the format of this name.
