@@ -3,7 +3,7 @@
 use crate::late::{self, Spikes, TraceSource, Worst};
 use latido_model::{
     record::{Evidence, TaskOwner},
-    run::{SeriesSource, Shown, StoredCell},
+    run::{SeriesSource, Shown, ShownBeside, StoredCell},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,10 +34,17 @@ fn shown_by(spikes: &Spikes, evidence: &Evidence, limit_ns: u64, has_loads: bool
         let others = ran(one, &[Whose::Foreign, Whose::Unknown]).saturating_add(stolen_ns(one, evidence));
         one.ns.saturating_sub(others) > limit_ns
     };
+    let foreign = |one: &&Worst| one.ns.saturating_sub(ran(one, &[Whose::Foreign])) <= limit_ns;
+    let beside = known.iter().copied().filter(own).map(|one| one.ns).max().map(|own_ns| ShownBeside {
+        foreign: known.iter().copied().filter(|one| foreign(one)).count() as u64,
+        of: known.len() as u64,
+        own_ns,
+    });
     let all_known = !known.is_empty() && spikes.asked.above_limit == Some(known.len() as u64);
     Shown {
-        own_failure: known.iter().any(own),
-        foreign: all_known && known.iter().all(|one| one.ns.saturating_sub(ran(one, &[Whose::Foreign])) <= limit_ns),
+        own_failure: beside.is_some(),
+        foreign: all_known && known.iter().copied().all(|one| foreign(&one)),
+        beside: beside.filter(|beside| beside.foreign > 0),
         program: program(&known, evidence, has_loads),
     }
 }
@@ -216,6 +223,23 @@ mod tests {
         // One of several late samples was a program's: the failure stands, and the program is named all the same.
         let (verdict, text) = judged(Shown { own_failure: true, program, ..Shown::default() });
         assert_eq!((verdict, text), (Verdict::Fail, had.into()));
+    }
+
+    /// A program made one of two late samples, the kernel the other: the failure stands, and its sentence says so.
+    #[test]
+    fn a_failure_that_stands_counts_what_programs_made() {
+        let mut both = spikes(&[("planted-8", 5_300_000)]);
+        both.spikes.extend(spikes(&[("migration/1-99", 5_300_000)]).spikes);
+        both.asked.above_limit = Some(2);
+        let shown = shown_by(&both, &evidence(0), 5_000_000, false);
+        let beside = ShownBeside { foreign: 1, of: 2, own_ns: 5_350_000 };
+        assert_eq!((shown.own_failure, shown.foreign, shown.beside), (true, false, Some(beside)));
+        let samples = [with_spike(0, 4_000, 150_000), vec![150_000]].concat();
+        let fixture = Fixture::new(vec![(cell(), vec![samples])]);
+        let judged = of_cell(&fixture.run.cells[0], &Traced(&fixture, shown));
+        let told =
+            judged.reasons.iter().map(crate::reason::Reason::sentence).collect::<String>().replace('\u{a0}', " ");
+        assert!(told.contains("other programs made 1 of 2 of the late samples that the trace explains"), "{told}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::{
 use latido_model::{
     record,
     run::{CellState, Run, SeriesSource, StoredCell},
-    verdict::{NO_LIMIT, NOT_MEASURED, Verdict},
+    verdict::{INTERRUPTED, NO_LIMIT, NOT_MEASURED, RUNNING, Verdict},
 };
 
 /// The word of the verdict for people, who must not read a pass where nothing was judged or a run was cut short.
@@ -22,9 +22,9 @@ pub fn word(run: &Run, judgement: &Judgement) -> &'static str {
         Verdict::Pass if !is_judged(run) => NO_LIMIT,
         verdict if is_interrupted(run, verdict, &judgement.cells) => {
             if run.at_work {
-                "RUNNING"
+                RUNNING
             } else {
-                "INTERRUPTED"
+                INTERRUPTED
             }
         }
         _ if judgement.headline.is_unmeasured() => NOT_MEASURED,

@@ -4,7 +4,7 @@ use super::{budget::Budget, cause::Cause, reason::ForeignBeside};
 use latido_model::{
     machine::FairServer,
     record::{Class, Record, Sample},
-    run::Shown,
+    run::{Shown, ShownBeside},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,9 +90,17 @@ impl Deciding {
     /// Of a failure that stands: how many deciding samples are excused all the same, and the largest that is not. Who quotes the
     /// worst sample of the machine must not quote another program's.
     pub fn foreign_beside(&self) -> Option<ForeignBeside> {
+        if let Some(ShownBeside { foreign, of, own_ns }) = self.shown.beside {
+            return Some(ForeignBeside {
+                foreign,
+                of,
+                own_ns: i64::try_from(own_ns).unwrap_or(i64::MAX),
+                traced: true,
+            });
+        }
         let of = self.count as u64;
         let own = self.own.filter(|_| !self.excused && self.foreign > 0);
-        own.map(|own_ns| ForeignBeside { foreign: self.foreign, of, own_ns })
+        own.map(|own_ns| ForeignBeside { foreign: self.foreign, of, own_ns, traced: false })
     }
 
     /// Takes what a trace shows. Where the failure is the machine's own, nothing excuses it; where programs made all of it, they do, also

@@ -105,10 +105,11 @@ fn name_of<S: Serializer>(measure: &Measure, serializer: S) -> Result<S::Ok, S::
 pub fn of(runs: &[Vec<Observed>], asked: &Asked) -> Result<Histories, String> {
     let names: Vec<String> =
         runs.iter().map(|run| run.first().map(|one| one.run.clone()).unwrap_or_default()).collect();
-    let Groups { all, unlike } = grouping::groups(&names, runs, None);
-    let each = all.iter().flat_map(|group| alike::unlike(group, &names, None, asked.load_margin));
+    let Groups { mut all, unlike } = grouping::groups(&names, runs, None);
+    let each = all.iter().flat_map(|group| alike::unlike(group, &names, None));
     let despite = permitted(unlike.into_iter().chain(each), &asked.despite)?;
-    let (mut series, mut left_out) = (Vec::new(), Vec::new());
+    let Unusual { mut left_out, newest } = Unusual::taken_from(&mut all, &names, asked);
+    let mut series = Vec::new();
     for group in &all {
         for quantity in quantities(group, &asked.metric) {
             series.extend(one(group, &names, quantity, asked, &mut left_out)?);
@@ -119,9 +120,38 @@ pub fn of(runs: &[Vec<Observed>], asked: &Asked) -> Result<Histories, String> {
     }
     settle(&mut series);
     left_out.dedup();
-    let outcome = outcome(&series);
+    let outcome = match outcome(&series) {
+        Outcome::NotWorse if newest => Outcome::Undecided,
+        outcome => outcome,
+    };
     let despite = despite.into_iter().map(|one| one.detail).collect();
     Ok(Histories { metric: asked.metric.clone(), runs: names, despite, left_out, series, outcome })
+}
+
+/// What was taken from the places of a history because a load did more or less there than is usual: a night of another load says nothing of
+/// the system.
+struct Unusual {
+    /// Which, in words.
+    left_out: Vec<String>,
+    /// Whether the newest run is among them.
+    newest: bool,
+}
+
+impl Unusual {
+    fn taken_from(places: &mut [Group], names: &[String], asked: &Asked) -> Self {
+        let mut taken = Self { left_out: Vec::new(), newest: false };
+        if asked.despite.contains(&Unlike::Load) {
+            return taken;
+        }
+        for group in places {
+            for (run, why) in alike::unusual_rates(group, names, asked.load_margin) {
+                taken.left_out.push(format!("{why}; --despite load takes it all the same"));
+                taken.newest |= run + 1 == names.len();
+                group.arms.get_mut(run).into_iter().for_each(Vec::clear);
+            }
+        }
+        taken
+    }
 }
 
 /// One quantity in one place.

@@ -106,10 +106,11 @@ pub(super) fn against(
     // Samples are weighed of all quantities together, and the delays of missed slots are not stored: neither is mixed up here.
     let beside = deciding.foreign_beside();
     // Where a trace was recorded it shows who made which sample late: what other evidence may excuse is no count beside that.
-    let told = record.quality.trace.is_none() && others.is_empty();
-    let foreign = beside.filter(|beside| told && above.is_none_or(|above| beside.foreign < above));
-    let foreign = foreign
-        .map(|beside| ForeignBeside { own_ns: if at_ns.is_some() { beside.own_ns } else { value_ns }, ..beside });
+    let is_shown = |beside: &ForeignBeside| beside.traced || record.quality.trace.is_none();
+    let told = |beside: &ForeignBeside| others.is_empty() && is_shown(beside);
+    let foreign = beside.filter(|beside| told(beside) && above.is_none_or(|above| beside.foreign < above));
+    let own_ns = |beside: &ForeignBeside| if at_ns.is_some() || beside.traced { beside.own_ns } else { value_ns };
+    let foreign = foreign.map(|beside| ForeignBeside { own_ns: own_ns(&beside), ..beside });
     (verdict, Reason::Above { above, count: Some(count), limit_ns, worst, also, foreign, named, without_job })
 }
 

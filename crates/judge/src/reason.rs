@@ -136,6 +136,8 @@ pub struct ForeignBeside {
     pub of: u64,
     /// The largest that is not foreign, ns.
     pub own_ns: i64,
+    /// Whether a trace shows it; else it is what may have been, by what was counted second by second.
+    pub traced: bool,
 }
 
 /// Slots of a watched program in which no job began.

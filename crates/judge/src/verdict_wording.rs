@@ -104,8 +104,19 @@ impl Reason {
 /// late samples that latido kept 3 may be foreign, the worst of the others 674 µs`. What took as long as their excess came in their seconds;
 /// that it made them late nobody saw.
 fn beside_failure(beside: ForeignBeside, above: Option<u64>) -> Vec<Span> {
-    let ForeignBeside { foreign, of, own_ns } = beside;
+    let ForeignBeside { foreign, of, own_ns, traced } = beside;
     let many = match above == Some(of) {
+        _ if traced => {
+            let by = " of the late samples that the trace explains, the worst of the others ";
+            return spans![
+                "; other programs made ",
+                Span::Count(foreign),
+                " of ",
+                Span::Count(of),
+                by,
+                Span::Time(own_ns)
+            ];
+        }
         true => spans!["; ", Span::Count(foreign), " of them may be foreign"],
         false => {
             let kept = " late samples that latido kept ";
@@ -368,12 +379,17 @@ mod tests {
     /// Slots that a late sample missed are above the limit, and latido keeps no sample of them: they are not among those counted.
     #[test]
     fn foreign_samples_are_counted_among_those_that_were_kept() {
-        let beside = ForeignBeside { foreign: 32, of: 34, own_ns: 674_000 };
+        let beside = ForeignBeside { foreign: 32, of: 34, own_ns: 674_000, traced: false };
         let told = |above| plain(&beside_failure(beside, above));
         assert_eq!(told(Some(34)), "; 32 of them may be foreign, the worst of the others 674 µs");
         assert_eq!(
             told(Some(100)),
             "; of the 34 late samples that latido kept 32 may be foreign, the worst of the others 674 µs"
+        );
+        let traced = plain(&beside_failure(ForeignBeside { traced: true, ..beside }, Some(34)));
+        assert_eq!(
+            traced,
+            "; other programs made 32 of 34 of the late samples that the trace explains, the worst of the others 674 µs"
         );
     }
 }

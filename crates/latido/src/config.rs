@@ -30,9 +30,10 @@ pub struct Config {
 /// # Errors
 /// The file cannot be read, or it holds something that latido does not know.
 pub fn read() -> Result<Config> {
-    let home = Person::behind_sudo().and_then(Person::home);
-    match place(|name| std::env::var_os(name), home) {
-        Some(path) => read_from(&path),
+    let sudo_home = Person::behind_sudo().and_then(Person::home);
+    let home = sudo_home.clone().or_else(|| std::env::var_os("HOME").map(PathBuf::from));
+    match place(|name| std::env::var_os(name), sudo_home) {
+        Some(path) => read_from(&path, home.as_deref()),
         None => Ok(Config::default()),
     }
 }
@@ -46,7 +47,17 @@ fn place(env: impl Fn(&str) -> Option<OsString>, sudo_home: Option<PathBuf>) -> 
     Some(base.join("latido/config.toml"))
 }
 
-fn read_from(path: &Path) -> Result<Config> {
+/// The store that the file names: the same from whatever directory latido is called.
+fn absolute(store: &Path, home: Option<&Path>) -> Result<PathBuf> {
+    let place = match (store.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => store.to_path_buf(),
+    };
+    ensure!(place.is_absolute(), "`{}`: write a path that begins with / or ~/", store.display());
+    Ok(place)
+}
+
+fn read_from(path: &Path, home: Option<&Path>) -> Result<Config> {
     let what = match std::fs::metadata(path) {
         Err(error) if matches!(error.kind(), NotFound | NotADirectory | PermissionDenied) => {
             return Ok(Config::default());
@@ -58,14 +69,16 @@ fn read_from(path: &Path) -> Result<Config> {
     ensure!(what.len() <= BYTES_MAX, "{}: more than {BYTES_MAX} bytes, which no configuration has", path.display());
     let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
     let text = String::from_utf8(bytes).with_context(|| format!("{}: this is not text (UTF-8)", path.display()))?;
-    let config: Config = toml::from_str(&text).map_err(|error| {
+    let mut config: Config = toml::from_str(&text).map_err(|error| {
         let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
         let place = line.map(|line| format!(":{line}")).unwrap_or_default();
         let message = error.message().replace('\n', " ");
         anyhow!("{}{place}: {message}; correct or remove the line", path.display())
     })?;
     let place = |key: &str| format!("{}: {key}", path.display());
-    config.limit.as_deref().map(str::parse::<Ns>).transpose().with_context(|| place("limit"))?;
+    let limit = config.limit.as_deref().map(str::parse::<Ns>).transpose().with_context(|| place("limit"))?;
+    ensure!(limit.is_none_or(|limit| limit.0 > 0), "{}: it must be longer than 0", place("limit"));
+    config.store = config.store.map(|store| absolute(&store, home)).transpose().with_context(|| place("store"))?;
     config.cpus.as_deref().map(str::parse::<CpuSet>).transpose().map_err(|why| anyhow!("{}: {why}", place("cpus")))?;
     Ok(config)
 }
@@ -91,16 +104,25 @@ mod tests {
     fn a_wrong_line_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.toml");
-        assert_eq!(read_from(&path).unwrap(), Config::default(), "there need not be one");
+        assert_eq!(read_from(&path, None).unwrap(), Config::default(), "there need not be one");
         std::fs::write(&path, "limit = \"100us\"\nstore = \"/srv/latido\"\n").unwrap();
-        let found = read_from(&path).unwrap();
+        let found = read_from(&path, None).unwrap();
         assert_eq!((found.limit.as_deref(), found.store.as_deref()), (Some("100us"), Some(Path::new("/srv/latido"))));
         std::fs::write(&path, "limit = \"100us\"\nlimmit = 3\n").unwrap();
-        let error = read_from(&path).unwrap_err().to_string();
+        let error = read_from(&path, None).unwrap_err().to_string();
         assert!(error.contains("config.toml:2: unknown field `limmit`"), "{error}");
         std::fs::write(&path, "limit = \"100\"\n").unwrap();
-        assert!(format!("{:#}", read_from(&path).unwrap_err()).contains("config.toml: limit: "));
+        assert!(format!("{:#}", read_from(&path, None).unwrap_err()).contains("config.toml: limit: "));
+        std::fs::write(&path, "limit = \"0us\"\n").unwrap();
+        assert!(read_from(&path, None).unwrap_err().to_string().contains("config.toml: limit: it must be longer"));
+        std::fs::write(&path, "store = \"~/runs\"\n").unwrap();
+        let store = read_from(&path, Some(Path::new("/home/ana"))).unwrap().store;
+        assert_eq!(store.as_deref(), Some(Path::new("/home/ana/runs")));
+        for store in ["", "runs"] {
+            std::fs::write(&path, format!("store = \"{store}\"\n")).unwrap();
+            assert!(format!("{:#}", read_from(&path, None).unwrap_err()).contains("config.toml: store: "));
+        }
         std::fs::write(&path, [0xff, 0xfe]).unwrap();
-        assert!(read_from(&path).unwrap_err().to_string().contains("not text"));
+        assert!(read_from(&path, None).unwrap_err().to_string().contains("not text"));
     }
 }

@@ -6,6 +6,12 @@ use serde::{Deserialize, Serialize};
 /// The word where nothing was measured.
 pub const NOT_MEASURED: &str = "NOT MEASURED";
 
+/// The word where latido measures the run at this moment.
+pub const RUNNING: &str = "RUNNING";
+
+/// The word where a run ended before it was measured.
+pub const INTERRUPTED: &str = "INTERRUPTED";
+
 /// The word where neither a limit nor an expectation judges what was measured.
 pub const NO_LIMIT: &str = "NO LIMIT SET";
 

@@ -12,7 +12,7 @@ use crate::{
     observed::{
         Metric, Observed, Unlike, alike,
         differences::{self, Difference},
-        grouping::{self, Groups},
+        grouping::{self, Group, Groups},
         unlike::{Despite, permitted},
     },
 };
@@ -67,6 +67,8 @@ pub struct Compared {
     pub in_turn: bool,
     /// Places that not all arms have.
     pub unmatched: Vec<String>,
+    /// In what the arms of further places are unlike, which keeps them from being compared.
+    pub left_out: Vec<Despite>,
     /// Each quantity in each place, of each arm against the base.
     pub rows: Vec<Row>,
     /// What the deciding rows say together.
@@ -164,15 +166,13 @@ pub fn of(arms: &Arms, asked: &Asked) -> Result<Compared, String> {
     let complete: Vec<_> =
         all.iter().filter(|group| group.arms.iter().filter(|arm| !arm.is_empty()).count() > 1).collect();
     let unmatched = all.iter().filter_map(|group| missing(group, &arms.names)).collect();
-    let foreign = grouping::is_foreign(&arms.observed);
-    let each = complete.iter().filter(|_| !foreign);
-    let each = each.flat_map(|group| alike::unlike(group, &arms.names, factor, asked.load_margin));
     // Within one run the load was asked for alike: what it then did differs by chance, or follows from what is compared.
     let mut runs = arms.observed.iter().flatten().map(|one| one.run.as_str());
     let first = runs.next();
     let own = runs.all(|run| Some(run) == first).then_some(Unlike::Load);
     let permissions: Vec<Unlike> = asked.despite.iter().copied().chain(own).collect();
-    let despite = permitted(unlike.into_iter().chain(each), &permissions)?;
+    let Sorted { complete, found, left_out } = sorted(complete, arms, asked, &permissions);
+    let despite = permitted(unlike.into_iter().chain(found), &permissions)?;
     let rows = rows::of(&complete, &arms.names, asked)?;
     let taken: Vec<Vec<&Observed>> = (0..arms.names.len())
         .map(|arm| complete.iter().filter_map(|group| group.arms.get(arm)).flatten().copied().collect())
@@ -194,8 +194,45 @@ pub fn of(arms: &Arms, asked: &Asked) -> Result<Compared, String> {
         in_turn: in_turn(&arms.observed),
         unmatched,
         rows,
-        outcome: outcome(deciding.iter()),
+        outcome: match outcome(deciding.iter()) {
+            // What was left out may be worse.
+            Outcome::NotWorse if !left_out.is_empty() => Outcome::Undecided,
+            outcome => outcome,
+        },
+        left_out,
     })
+}
+
+/// Places by whether their arms are alike.
+struct Sorted<'g, 'a> {
+    /// Those that are compared.
+    complete: Vec<&'g Group<'a>>,
+    /// In what the arms of those are unlike.
+    found: Vec<(Unlike, String)>,
+    /// In what the arms of the others are unlike.
+    left_out: Vec<Despite>,
+}
+
+/// Leaves out the places in which something is unlike that nobody permitted. Where no place would be left all of them stay, and so the reasons.
+fn sorted<'g, 'a>(places: Vec<&'g Group<'a>>, arms: &Arms, asked: &Asked, permissions: &[Unlike]) -> Sorted<'g, 'a> {
+    let factor = arms.factor.as_deref();
+    let foreign = grouping::is_foreign(&arms.observed);
+    let unlike = |group: &Group| {
+        let mut found = alike::unlike(group, &arms.names, factor);
+        if factor != Some("load") {
+            found.extend(alike::rates_apart(group, &arms.names, asked.load_margin));
+        }
+        found
+    };
+    let each = places.into_iter().map(|group| (group, if foreign { Vec::new() } else { unlike(group) }));
+    let permitted =
+        |(_, found): &(&Group, Vec<(Unlike, String)>)| found.iter().all(|(what, _)| permissions.contains(what));
+    let (taken, left): (Vec<_>, Vec<_>) = each.partition(permitted);
+    let (taken, left) = if taken.is_empty() { (left, taken) } else { (taken, left) };
+    let left_out = left.into_iter().flat_map(|(_, found)| found).filter(|(what, _)| !permissions.contains(what));
+    let left_out = left_out.map(|(what, detail)| Despite { what, detail }).collect();
+    let (complete, found): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
+    Sorted { complete, found: found.into_iter().flatten().collect(), left_out }
 }
 
 /// A place that some arm lacks: `wakeup (busy): not in b`.

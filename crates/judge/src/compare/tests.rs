@@ -146,6 +146,33 @@ fn what_is_not_alike_is_refused_by_name() {
     }
 }
 
+/// Where the load of one place did more in one run, that place alone is left out: the others are compared, and nothing is called not worse.
+#[test]
+fn a_place_of_another_rate_is_left_out() {
+    let of_rate = |idle: &[i64], rate: f64| {
+        let mut one = fixture(&[(cell(), idle), (under("busy"), &LOW)]);
+        for number in LOW.len() + 1..=2 * LOW.len() {
+            let rate = Rate { mean: rate, slowest: None, fastest: None, over_ns: 1, whole_life: false };
+            let rates = [("work".to_owned(), rate)].into();
+            one.record(number).load = vec![LoadRecord { rates, alive: true, ..LoadRecord::default() }];
+        }
+        one
+    };
+    let base = of_rate(&HIGH, 10.0);
+    let found = of(&arms(&base, &of_rate(&LOW, 14.0)), &asked()).unwrap();
+    assert_eq!((verdicts(&found), found.outcome), (vec!["idle: Lower".to_owned()], Outcome::Undecided));
+    let why = &found.left_out[0].detail;
+    assert!(
+        why.starts_with("wakeup (busy): ") && why.ends_with("work is 10 /s in a, 14 /s in b: more than 25 % apart"),
+        "{why}"
+    );
+    let found = of(&arms(&of_rate(&LOW, 14.0), &base), &asked()).unwrap();
+    assert_eq!((found.rows.len(), found.outcome), (1, Outcome::Worse), "what is worse is worse whatever is left out");
+    let despite = Asked { despite: vec![Unlike::Load], ..asked() };
+    let found = of(&arms(&base, &of_rate(&LOW, 14.0)), &despite).unwrap();
+    assert_eq!((found.rows.len(), found.left_out.len(), found.despite.len()), (2, 0, 1));
+}
+
 /// Kernel, settings and firmware may differ: that is what is compared, and it is told first.
 #[test]
 fn systems_may_differ_and_that_is_told() {

@@ -99,7 +99,10 @@ fn a_burst_excuses_no_more_than_its_length_and_nothing_that_the_load_may_have_do
 fn what_is_excused_is_told_beside_a_failure() {
     let spikes = [at(3, 5_000_000, Class::Unknown), at(7, 200_000, Class::Unknown), at(5, 2_000, Class::Unknown)];
     let beside = |timeline| weigh(timeline, &spikes, 100).foreign_beside();
-    assert_eq!(beside(vec![second(3, 0, 10_000_000)]), Some(ForeignBeside { foreign: 1, of: 2, own_ns: 200_000 }));
+    assert_eq!(
+        beside(vec![second(3, 0, 10_000_000)]),
+        Some(ForeignBeside { foreign: 1, of: 2, own_ns: 200_000, traced: false })
+    );
     assert_eq!(beside(vec![]), None);
     assert_eq!(beside(vec![second(3, 0, 10_000_000), second(7, 0, 10_000_000)]), None, "the whole failure is foreign");
 }

@@ -44,8 +44,8 @@ pub fn chance(p: f64) -> String {
     }
 }
 
-/// What stands beside the maxima of measurements of these lengths, ns: `max: 60 min show a once-a-day event with a chance of 4 %,
-/// 3 days with 95 %`, a line of a terminal. `None` where nothing was measured.
+/// What stands beside the maxima of measurements of these lengths, ns: `A once-a-day event shows in 60 min with a chance of
+/// 4 %, in 3 days with 95 %`. `None` where nothing was measured.
 pub fn note(lengths_ns: impl Iterator<Item = u64>) -> Option<String> {
     let measured: Vec<u64> = lengths_ns.filter(|ns| *ns > 0).collect();
     let (short, long) = (*measured.iter().min()?, *measured.iter().max()?);
@@ -57,7 +57,7 @@ pub fn note(lengths_ns: impl Iterator<Item = u64>) -> Option<String> {
         p => format!("{p:.0}\u{a0}%"),
     };
     Some(format!(
-        "max: {} show a once-a-day event with a chance of {}, {} with {:.0}\u{a0}%",
+        "A once-a-day event shows in {} with a chance of {}, in {} with {:.0}\u{a0}%",
         range(words::lasted(short), words::lasted(long)),
         range(percent(least.missed_once_a_day), percent(most.missed_once_a_day)),
         words::roughly(least.needed_s),
@@ -75,15 +75,10 @@ mod tests {
         let hours = |hours: u64| hours * 3_600_000_000_000;
         let told = |lengths: &[u64]| note(lengths.iter().copied()).map(|text| text.replace('\u{a0}', " "));
         let text = told(&[hours(1)]).unwrap();
-        assert_eq!(text, "max: 60 min show a once-a-day event with a chance of 4 %, 3 days with 95 %");
-        assert!(
-            told(&[hours(72), 0, hours(8)])
-                .unwrap()
-                .contains("8.0 h to 3 days show a once-a-day event with a chance of 28 % to 95 %,")
-        );
-        assert!(
-            told(&[10_000_000_000]).unwrap().contains("10 s show a once-a-day event with a chance of less than 1 %")
-        );
+        assert_eq!(text, "A once-a-day event shows in 60 min with a chance of 4 %, in 3 days with 95 %");
+        let text = told(&[hours(72), 0, hours(8)]).unwrap();
+        assert!(text.contains("shows in 8.0 h to 3 days with a chance of 28 % to 95 %, in "), "{text}");
+        assert!(told(&[10_000_000_000]).unwrap().contains("shows in 10 s with a chance of less than 1 %, "));
         assert_eq!(told(&[0]), None);
     }
 }

@@ -75,3 +75,31 @@ fn too_few_nights_decide_nothing() {
     let error = of(&nights, &asked("gap.gap.max")).unwrap_err();
     assert!(error.contains("gap.gap was not measured") && error.contains("wakeup.latency"), "{error}");
 }
+
+/// A night whose load did half of the usual is left out of that load's series alone; where it is the newest, nothing says that it is
+/// not worse.
+#[test]
+fn a_night_of_another_rate_is_left_out() {
+    let nights = |slow: usize| -> Vec<Vec<Observed>> {
+        let mut all: Vec<_> = (0..14).map(|n| night(n, 50 + n as i64 % 3, 100 + n as i64 % 4)).collect();
+        for (number, one) in all.iter_mut().enumerate().flat_map(|(n, night)| night.iter_mut().map(move |one| (n, one)))
+        {
+            let rate = if number == slow { 5.0 } else { 10.0 + number as f64 / 10.0 };
+            one.rates = if one.cell.load.items.is_empty() { [].into() } else { [("work".to_owned(), rate)].into() };
+        }
+        all
+    };
+    let found = of(&nights(3), &asked("max")).unwrap();
+    assert_eq!(found.series.iter().map(|one| one.points.len()).collect::<Vec<_>>(), [14, 13]);
+    assert_eq!(
+        found.left_out,
+        [
+            "night 3: wakeup (busy): work is 5 /s, usually 10.6 /s: more than 25 % apart; --despite load takes it all the same"
+        ]
+    );
+    assert_eq!(found.outcome, Outcome::NotWorse);
+    assert_eq!(of(&nights(13), &asked("max")).unwrap().outcome, Outcome::Undecided);
+    let despite = Asked { despite: vec![Unlike::Load], ..asked("max") };
+    let found = of(&nights(13), &despite).unwrap();
+    assert_eq!((found.left_out.len(), found.series[1].points.len(), found.outcome), (0, 14, Outcome::NotWorse));
+}

@@ -17,6 +17,7 @@ use latido_trace::{
     file::{Buffer, Trace},
 };
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Where the trace of a cell comes from.
 pub trait TraceSource {
@@ -242,6 +243,25 @@ fn class(cell: &Cell) -> Class {
 }
 
 impl Spikes {
+    /// The cause that made most of more late samples than any other: `26 of the 26 late samples that latido explained: its own execution`.
+    /// `None` where none is explained.
+    pub fn in_short(&self) -> Option<String> {
+        let limit = self.asked.limit_ns.unwrap_or(u64::MAX);
+        let harmed = |one: &Worst| one.also + u64::from(one.missed || one.ns > limit);
+        let late = self.spikes.iter().any(|one| harmed(one) > 0);
+        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+        for one in &self.spikes {
+            let samples = if late { harmed(one) } else { 1 };
+            *kinds.entry(jobs::decisive(one, self.asked.limit_ns)).or_default() += samples;
+        }
+        let all: u64 = kinds.values().sum();
+        let (cause, most) =
+            kinds.into_iter().max_by_key(|(_, samples)| *samples).filter(|(_, samples)| *samples > 0)?;
+        let kind = if late { "late" } else { "longest" };
+        let (most, all) = (words::count(most), words::count(all));
+        Some(format!("{most} of the {all} {kind} samples that latido explained: {cause}"))
+    }
+
     /// What one must know of them, a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();

@@ -12,11 +12,10 @@ use crate::{statistics::middle, words};
 const LENGTH: f64 = 0.1;
 
 /// In what the arms of a place are unlike beside what tells places apart: load, clock, length. `factor` is what makes the
-/// arms, and `rate` how far the rates of their loads may be apart, .25 for 25 %.
-pub fn unlike(group: &Group, names: &[String], factor: Option<&str>, rate: f64) -> Vec<(Unlike, String)> {
+/// arms.
+pub fn unlike(group: &Group, names: &[String], factor: Option<&str>) -> Vec<(Unlike, String)> {
     let mut found = Vec::new();
-    let place = group.place_text();
-    let place = if place.is_empty() { group.probe.clone() } else { format!("{} ({place})", group.probe) };
+    let place = named(group);
     let mut differing = |unlike: Unlike, what: &str, of: &dyn Fn(&Observed) -> String| {
         let mut arms: Vec<(String, Vec<&str>)> = Vec::new();
         for (name, arm) in names.iter().zip(&group.arms) {
@@ -36,10 +35,11 @@ pub fn unlike(group: &Group, names: &[String], factor: Option<&str>, rate: f64) 
             found.push((unlike, format!("{place}: {what} is {}", told(&arms))));
         }
     };
-    differing(Unlike::Clock, "the clock", &|one| one.clock.clone());
+    if factor != Some("clock") {
+        differing(Unlike::Clock, "the clock", &|one| one.clock.clone());
+    }
     if factor != Some("load") {
         differing(Unlike::Load, "the load", &|one| items(&one.cell.load));
-        found.extend(rates(group, names, rate).into_iter().map(|text| (Unlike::Load, format!("{place}: {text}"))));
     }
     let lengths: Vec<Option<f64>> = group.arms.iter().map(|arm| middle(arm.iter().map(|one| length(one)))).collect();
     found.extend(apart(&lengths, names, LENGTH).map(|(short, long)| {
@@ -77,25 +77,57 @@ fn said(group: &Group, length: f64) -> String {
     text.replace(['\u{a0}', '\u{202f}'], " ")
 }
 
-/// The loads whose rates are too far apart.
-fn rates(group: &Group, names: &[String], margin: f64) -> Vec<String> {
+/// `wakeup (busy)`.
+fn named(group: &Group) -> String {
+    match group.place_text() {
+        place if place.is_empty() => group.probe.clone(),
+        place => format!("{} ({place})", group.probe),
+    }
+}
+
+/// What the loads of a place count, each with the middle rate of every arm.
+fn rates<'a>(group: &Group<'a>) -> Vec<(&'a String, Vec<Option<f64>>)> {
     let mut counts: Vec<&String> = group.arms.iter().flatten().flat_map(|one| one.rates.keys()).collect();
     counts.sort();
     counts.dedup();
-    let of = |count: &String| {
-        let each = group.arms.iter().map(|arm| middle(arm.iter().filter_map(|one| one.rates.get(count).copied())));
-        let (less, more) = apart(&each.collect::<Vec<_>>(), names, margin)?;
-        let per_second = |rate| words::per_second(rate).replace('\u{a0}', " ");
-        Some(format!(
-            "{count} is {} in {}, {} in {}: more than {} % apart",
-            per_second(less.0),
-            less.1,
-            per_second(more.0),
-            more.1,
-            words::trimmed(margin * 100.0)
+    let of_arm =
+        |count: &String, arm: &Vec<&Observed>| middle(arm.iter().filter_map(|one| one.rates.get(count).copied()));
+    counts.into_iter().map(|count| (count, group.arms.iter().map(|arm| of_arm(count, arm)).collect())).collect()
+}
+
+fn per_second(rate: f64) -> String {
+    words::per_second(rate).replace('\u{a0}', " ")
+}
+
+/// The loads of a place whose rates in two arms are further apart than a margin, .25 for 25 %.
+pub fn rates_apart(group: &Group, names: &[String], margin: f64) -> Vec<(Unlike, String)> {
+    let (place, most) = (named(group), words::trimmed(margin * 100.0));
+    let of = |(count, each): (&String, Vec<Option<f64>>)| {
+        let ((less, slow), (more, fast)) = apart(&each, names, margin)?;
+        let (less, more) = (per_second(less), per_second(more));
+        Some((
+            Unlike::Load,
+            format!("{place}: {count} is {less} in {slow}, {more} in {fast}: more than {most} % apart"),
         ))
     };
-    counts.into_iter().filter_map(of).collect()
+    rates(group).into_iter().filter_map(of).collect()
+}
+
+/// The arms of a place in which a load did more or less than is usual in all of them, by more than a margin; each with its number.
+pub fn unusual_rates(group: &Group, names: &[String], margin: f64) -> Vec<(usize, String)> {
+    let (place, most) = (named(group), words::trimmed(margin * 100.0));
+    let mut found = Vec::new();
+    for (count, each) in rates(group) {
+        let Some(usual) = middle(each.iter().copied().flatten()) else { continue };
+        for (arm, (rate, name)) in each.iter().zip(names).enumerate() {
+            let Some(rate) = rate.filter(|rate| *rate > usual * (1.0 + margin) || rate * (1.0 + margin) < usual) else {
+                continue;
+            };
+            let (rate, usual) = (per_second(rate), per_second(usual));
+            found.push((arm, format!("{name}: {place}: {count} is {rate}, usually {usual}: more than {most} % apart")));
+        }
+    }
+    found
 }
 
 /// A number with the arm that it is of.

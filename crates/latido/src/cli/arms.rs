@@ -40,7 +40,8 @@ impl Named<'_> {
         let wrong = |text: String| anyhow::Error::from(Usage::new(text));
         match compare::varied(&observed).as_slice() {
             [] => Err(wrong(format!(
-                "{run} has one configuration: name two runs, or measure two with `latido run --vary load=idle,stress-cpu`"
+                "{run} has one configuration that was measured: name two runs, or measure two with \
+                 `latido run --vary load=idle,stress-cpu`"
             ))),
             [factor] => compare::by(factor, observed, self.base).map_err(|why| wrong(format!("--by {factor}: {why}"))),
             many => Err(wrong(format!(

@@ -36,7 +36,7 @@ enum What {
         #[arg(value_name = "NAME")]
         name: String,
         /// A stored run, or the beginning of its name
-        #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs))]
+        #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), default_value = "last")]
         run: String,
     },
     /// List the baselines

@@ -1,13 +1,14 @@
 //! Options that comparisons, histories and effects share: which figure of which runs, or which values.
 
 use super::{
-    Usage,
+    Usage, completions,
     stored::{self, Reader},
     values::{self, TimeUnit},
 };
 use crate::{host::outcome, output::tell};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
+use clap_complete::ArgValueCompleter;
 use latido_judge::observed::{Metric, Unlike};
 use latido_report::{figures::svg::Drawing, formats::files, tree::Sheet};
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ const LOAD_MARGIN: f64 = 0.25;
 #[derive(clap::Args, Clone, Debug)]
 pub struct Common {
     /// Which figure of each repeat: max, p99.9, missed, ..., or PROBE.QUANTITY.STATISTIC: then that quantity alone decides
-    #[arg(long, value_name = "METRIC", conflicts_with = "values")]
+    #[arg(long, value_name = "METRIC", add = ArgValueCompleter::new(completions::metrics), conflicts_with = "values")]
     metric: Option<String>,
     /// Where runs are kept
     #[arg(long, value_name = "DIR", conflicts_with = "values")]

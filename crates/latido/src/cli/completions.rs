@@ -12,6 +12,7 @@ use latido_model::{
     catalogue::Kind,
     plan::{scheduling::POLICIES, shipped},
 };
+use latido_report::{export::EXPORTS, figures::FIGURES};
 use std::ffi::OsStr;
 
 /// Print the completion script of a shell.
@@ -87,6 +88,21 @@ pub fn runs(word: &OsStr) -> Vec<CompletionCandidate> {
     let listing = store::root(None).and_then(|root| store::list_runs(&root));
     let metas = listing.map(|listing| listing.runs).unwrap_or_default().into_iter().map(|(_, meta)| meta);
     beginning(word, metas.flat_map(|meta| meta.label.into_iter().chain([meta.id])).chain(["last".to_owned()]))
+}
+
+/// Formats of `latido export`.
+pub fn exports(word: &OsStr) -> Vec<CompletionCandidate> {
+    beginning(word, EXPORTS.iter().map(|one| one.name))
+}
+
+/// Figures of a report.
+pub fn figures(word: &OsStr) -> Vec<CompletionCandidate> {
+    beginning(word, FIGURES.iter().map(|one| one.name))
+}
+
+/// Figures of a repeat that comparisons take.
+pub fn metrics(word: &OsStr) -> Vec<CompletionCandidate> {
+    beginning(word, ["min", "mean", "sd", "max", "p50", "p90", "p99", "p99.9", "p99.99", "missed", "above100us"])
 }
 
 /// Kernels of the laboratory.

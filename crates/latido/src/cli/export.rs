@@ -35,7 +35,7 @@ What maps to what is in docs/export.md, many machines are in docs/warehouse.md."
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// As which format; none lists them
-    #[arg(value_name = "FORMAT")]
+    #[arg(value_name = "FORMAT", add = ArgValueCompleter::new(completions::exports))]
     pub format: Option<String>,
     /// Runs: ids, unambiguous prefixes, paths, or `last`
     #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs))]
@@ -86,6 +86,7 @@ pub fn run(args: Args) -> Result<u8> {
         cell: args.cell,
         bins: usize::try_from(args.bins)?,
     };
+    outcome::warn_of_losses(&runs, &outcome::pooled(&runs));
     exports::write(&runs, &wanted, options)?;
     if wanted.to_stdout() { Ok(Exit::Done.code()) } else { write_out(&format!("{}\n", wanted.path.display())) }
 }

@@ -11,7 +11,7 @@ use latido_model::{
     catalogue::Kind,
     plan::{parse, shipped},
     run::Meta,
-    verdict::{NO_LIMIT, NOT_MEASURED, Verdict},
+    verdict::{INTERRUPTED, NO_LIMIT, NOT_MEASURED, RUNNING, Verdict},
 };
 use latido_report::terminal::{
     Paint, Style, fit, hang, paint,
@@ -19,7 +19,7 @@ use latido_report::terminal::{
 };
 use std::{
     io::{self, IsTerminal},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 /// List probes, loads, tunings, plans or runs.
@@ -76,7 +76,12 @@ fn runs(args: &Args) -> Result<u8> {
         tell(&format!("warning: {problem}"));
     }
     if args.json {
-        let runs: Vec<_> = listing.runs.iter().map(|(_, meta)| meta).collect();
+        let stated = |(dir, meta): &(PathBuf, Meta)| -> Result<serde_json::Value> {
+            let mut run = serde_json::to_value(meta)?;
+            run.as_object_mut().map(|run| run.insert("state".into(), state(dir, meta).into()));
+            Ok(run)
+        };
+        let runs: Vec<_> = listing.runs.iter().map(stated).collect::<Result<_>>()?;
         let document = serde_json::json!({ "schema": 1, "runs": runs, "problems": listing.problems });
         return write_out(&(serde_json::to_string_pretty(&document)? + "\n"));
     }
@@ -85,7 +90,7 @@ fn runs(args: &Args) -> Result<u8> {
         let place = root.display();
         return write_out(&format!("no runs yet in {place}{missing}: `latido run quick` makes one\n"));
     }
-    let runs: Vec<&Meta> = listing.runs.iter().map(|(_, meta)| meta).collect();
+    let runs: Vec<(&Meta, String)> = listing.runs.iter().map(|(dir, meta)| (meta, state(dir, meta))).collect();
     write_out(&table(&runs, jiff::Timestamp::now(), style()))
 }
 
@@ -96,24 +101,29 @@ fn style() -> Style {
     if io::stdout().is_terminal() { style } else { Style { width: usize::MAX, ..style } }
 }
 
-fn table(runs: &[&Meta], now: jiff::Timestamp, style: Style) -> String {
-    let column = |name: &str, cell: &dyn Fn(&Meta) -> String| {
-        TextColumn::text(name, runs.iter().map(|meta| cell(meta)).collect())
-    };
-    let verdict = |meta: &Meta| match meta.verdict {
-        None => "unfinished".into(),
+/// The word of a run's verdict, or that latido measures it, or that it did not end.
+fn state(dir: &Path, meta: &Meta) -> String {
+    match meta.verdict {
+        None if store::is_at_work(dir) => RUNNING.into(),
+        None => INTERRUPTED.into(),
         Some(Verdict::Pass) if meta.unjudged => NO_LIMIT.into(),
         Some(_) if meta.unmeasured => NOT_MEASURED.into(),
         Some(verdict) => verdict.word().into(),
+    }
+}
+
+fn table(runs: &[(&Meta, String)], now: jiff::Timestamp, style: Style) -> String {
+    let column = |name: &str, cell: &dyn Fn(&Meta) -> String| {
+        TextColumn::text(name, runs.iter().map(|(meta, _)| cell(meta)).collect())
     };
     let mut columns = vec![
         column("run", &|meta| meta.id.clone()),
         TextColumn { left: false, ..column("age", &|meta| age(&meta.started, now)) },
-        TextColumn::counts("cells", runs.iter().map(|meta| Some(meta.cells as u64))),
-        column("verdict", &verdict),
+        TextColumn::counts("cells", runs.iter().map(|(meta, _)| Some(meta.cells as u64))),
+        TextColumn::text("verdict", runs.iter().map(|(_, state)| state.clone()).collect()),
         column("what decided", &|meta| meta.headline.clone().unwrap_or_default()),
     ];
-    if runs.iter().any(|meta| meta.label.is_some()) {
+    if runs.iter().any(|(meta, _)| meta.label.is_some()) {
         columns.insert(1, column("label", &|meta| meta.label.clone().unwrap_or_default()));
     }
     // The sentence at the end of a line gives way, not the name at its beginning, which other commands take.
@@ -291,11 +301,13 @@ mod tests {
             },
         ];
         let now = "2026-11-23T20:00:00Z".parse().unwrap();
-        let text = table(&runs.iter().collect::<Vec<_>>(), now, Style { width: 80, color: false });
+        let nowhere = Path::new("/nonexistent");
+        let runs: Vec<_> = runs.iter().map(|meta| (meta, state(nowhere, meta))).collect();
+        let text = table(&runs, now, Style { width: 80, color: false });
         insta::assert_snapshot!(text, @"
         run                             age  cells  verdict       what decided
         20261121T200000Z-quick-k3f9     2 d      4  FAIL          wakeup, busy: 1 of 20~
-        20261123T195900Z-my-plan-0a1b  60 s     12  unfinished
+        20261123T195900Z-my-plan-0a1b  60 s     12  INTERRUPTED
         20261123T195800Z-quick-7dk2    90 s      4  NO LIMIT SET
         20261123T195900Z-study-9x2m    60 s     40  NOT MEASURED
         ");

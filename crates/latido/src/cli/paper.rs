@@ -38,7 +38,7 @@ Examples:
 #[command(after_help = FIGURE_NOTES)]
 pub struct FigureArgs {
     /// Which figure; none lists those of the run
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = ArgValueCompleter::new(completions::figures))]
     pub name: Option<String>,
     /// A run: an id, an unambiguous prefix, a path, or `last`
     #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), default_value = "last", hide_default_value = true)]
@@ -94,6 +94,7 @@ pub fn cite(args: &CiteArgs) -> Result<u8> {
     let root = store::root(args.store.as_deref())?;
     let all = [outcome::judged(&store::find(&root, &args.run)?)?];
     let found = outcome::pooled(&all);
+    outcome::warn_of_losses(&all, &found);
     let [one] = &all;
     let markup = if args.format == CiteFormat::Latex { Markup::Latex } else { Markup::Plain };
     write_out(&paper::citation(one, &found, markup))
@@ -109,6 +110,7 @@ pub fn figure(args: &FigureArgs) -> Result<u8> {
     let (dir, name) = wanted(args, &root)?;
     let all = outcome::together(vec![outcome::judged(&dir)?]);
     let found = outcome::pooled(&all);
+    outcome::warn_of_losses(&all, &found);
     let figures = Figures::of(&judged::input(&all, &found), args.width);
     let Some(name) = name else {
         if args.output.is_some() {

@@ -73,11 +73,16 @@ pub fn run(args: Args) -> Result<u8> {
     Ok(if gone == old.len() { Exit::Done } else { Exit::Error }.code())
 }
 
-/// The value of `--keep`: a person who forgets the unit means days.
+/// The value of `--keep`: a person who forgets the unit means days. Of days there may be more than anything is measured for.
 fn days(text: &str) -> Result<Ns, String> {
-    match text.parse::<u32>() {
-        Ok(_) => Err(format!("`{text}` has no unit: write {text}d for days")),
-        Err(_) => text.parse::<Ns>().map_err(|error| error.to_string()),
+    const DAY_NS: u64 = 86_400_000_000_000;
+    match (text.parse::<u32>(), text.strip_suffix('d').map(str::parse::<u64>)) {
+        (Ok(_), _) => Err(format!("`{text}` has no unit: write {text}d for days")),
+        (_, Some(Ok(days))) => {
+            let ns = days.checked_mul(DAY_NS).ok_or_else(|| format!("`{text}` is longer than 500 years"))?;
+            Ok(Ns(ns))
+        }
+        _ => text.parse::<Ns>().map_err(|error| error.to_string()),
     }
 }
 
@@ -104,5 +109,7 @@ mod tests {
         assert!(!old("2027-11-01T00:00:00Z"), "begun in the future");
         assert!(!old("yesterday"), "who cannot tell removes nothing");
         assert!(days("90").unwrap_err().contains("write 90d"));
+        assert_eq!(days("365d").map(|keep| keep.0), Ok(365 * 86_400_000_000_000));
+        assert!(days("999999999d").is_err() && days("1.5d").is_ok());
     }
 }

@@ -89,6 +89,10 @@ pub fn run(args: Args) -> Result<u8> {
     }
     let all = outcome::together(all);
     let found = outcome::pooled(&all);
+    // The others say it themselves.
+    if !args.table.is_empty() || !["html", "text", "json"].contains(&format) {
+        outcome::warn_of_losses(&all, &found);
+    }
     if let Some(path) = &output {
         outcome::unless_foreign(path, args.output.is_none())?;
     }

@@ -60,8 +60,11 @@ impl Script {
     pub fn flags(&mut self, args: &Args) -> Result<(), Usage> {
         self.level(list(Kind::Load), "load", "--load", &args.load)?;
         self.level(list(Kind::Tuning), "tuning", "--tune", &args.tune)?;
-        self.scheduling(args)?;
-        for one in Vary::all(args)? {
+        let varied = Vary::all(args)?;
+        if !varied.iter().any(Vary::is_scheduling) {
+            self.scheduling(args)?;
+        }
+        for one in varied {
             let (shown, line) = one.line(args)?;
             self.add(shown, &line);
         }

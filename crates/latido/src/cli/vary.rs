@@ -31,12 +31,11 @@ impl Vary {
     pub fn all(args: &Args) -> Result<Vec<Self>, Usage> {
         let all: Vec<Self> = args.vary.iter().map(|text| Self::read(text)).collect::<Result<_, _>>()?;
         for (at, one) in all.iter().enumerate() {
-            let twice = all.iter().take(at).any(|other| other.axis() == one.axis());
-            if twice || one.is_given(args) {
-                return Err(Usage::new(format!(
-                    "{}: another flag names `{}` too: leave one of them out",
-                    one.shown, one.key
-                )));
+            if let Some(other) = all.iter().take(at).find(|other| other.axis() == one.axis()) {
+                return Err(Usage::new(one.beside(other)));
+            }
+            if let Some(flag) = one.is_given(args) {
+                return Err(Usage::new(format!("{}: {flag}", one.shown)));
             }
         }
         Ok(all)
@@ -70,19 +69,48 @@ impl Vary {
         }
     }
 
-    fn is_given(&self, args: &Args) -> bool {
-        match self.key.as_str() {
-            "prio" | "nice" => args.prio.is_some() || args.nice.is_some(),
+    /// Whether it varies the policy, the priority or the nice value: what the flags say of these is part of its levels.
+    pub fn is_scheduling(&self) -> bool {
+        self.axis() == "scheduling"
+    }
+
+    /// What is wrong with another `--vary` of the same axis.
+    fn beside(&self, other: &Self) -> String {
+        match self.is_scheduling() && self.key != other.key {
+            true => format!(
+                "{} and {}: policy, prio and nice are one axis; write --vary policy=fifo:10,fifo:90,other",
+                other.shown, self.shown
+            ),
+            false => format!("{} and {}: both vary `{}`; put the values into one", other.shown, self.shown, self.key),
+        }
+    }
+
+    /// What is wrong where another flag, or a word `key=value`, gives a value of the axis too.
+    fn is_given(&self, args: &Args) -> Option<String> {
+        let key = self.key.as_str();
+        let flag = match key {
+            "prio" | "nice" => {
+                let several = |word: &String| words::policy(word).is_ok_and(|split| !split.options.is_empty());
+                args.prio.is_some() || args.nice.is_some() || args.policy.as_ref().is_some_and(several)
+            }
+            "policy" if args.prio.is_some() || args.nice.is_some() => {
+                return Some("write the priority in each policy, for example --vary policy=fifo:50,rr:50".into());
+            }
             "period" => args.period.is_some(),
             "deadline" => args.deadline.is_some(),
             _ => match self.axis() {
                 "load" => !args.load.is_empty(),
                 "tuning" => !args.tune.is_empty(),
-                "scheduling" => args.policy.is_some() || args.prio.is_some() || args.nice.is_some(),
+                "scheduling" => args.policy.is_some(),
                 "kernel" => !args.kernel.is_empty(),
                 "target" => args.on.is_some(),
                 _ => false,
             },
+        };
+        let word = args.words.iter().find(|word| word.split_once('=').is_some_and(|(name, _)| name == key));
+        match word {
+            Some(word) => Some(format!("`{word}` names `{key}` too: leave one of them out")),
+            None => flag.then(|| format!("another flag names `{key}` too: leave one of them out")),
         }
     }
 
@@ -186,7 +214,21 @@ mod tests {
         assert!(said("load").contains("write AXIS=A,B"), "{}", said("load"));
         assert!(said("load=idle").contains("two values or more"), "{}", said("load=idle"));
         assert!(said("cpus=1,2").contains("the same for a whole run"), "{}", said("cpus=1,2"));
-        let twice = Args { vary: vec!["load=idle,memory".into()], load: vec!["memory".into()], ..Args::default() };
-        assert!(Vary::all(&twice).unwrap_err().to_string().contains("another flag names `load` too"));
+        let all = |vary: &[&str], rest: Args| {
+            let args = Args { vary: vary.iter().map(|&text| text.into()).collect(), ..rest };
+            Vary::all(&args).map_err(|usage| usage.to_string())
+        };
+        let refused = |vary: &[&str], rest: Args| all(vary, rest).unwrap_err();
+        let loaded = || Args { load: vec!["memory".into()], ..Args::default() };
+        assert!(refused(&["load=idle,memory"], loaded()).contains("another flag names `load` too"));
+        let worded = || Args { words: vec!["wakeup".into(), "period=3ms".into()], ..Args::default() };
+        assert!(refused(&["period=1ms,2ms"], worded()).contains("`period=3ms` names `period` too"));
+        assert!(
+            refused(&["policy=fifo,rr"], Args { prio: Some("50".into()), ..Args::default() })
+                .contains("policy=fifo:50")
+        );
+        assert!(refused(&["policy=fifo,rr", "prio=10,90"], Args::default()).contains("are one axis"));
+        assert!(refused(&["load=idle,memory", "load=idle,disk"], Args::default()).contains("both vary `load`"));
+        assert!(all(&["prio=10,90"], Args { policy: Some("rr".into()), ..Args::default() }).is_ok());
     }
 }

@@ -2,6 +2,7 @@
 
 use latido_model::{
     catalogue::List,
+    clean,
     plan::{ramp, scheduling::POLICIES},
     written::{bare, quote, value},
 };
@@ -97,11 +98,20 @@ pub fn number(text: &str) -> String {
 /// # Errors
 /// It is no name.
 pub fn label(text: &str) -> Result<String, String> {
-    let sound = text.trim() == text && (1..=100).contains(&text.chars().count()) && !text.chars().any(char::is_control);
-    match sound && !text.contains(['/', ',']) && text != "last" {
-        true => Ok(text.into()),
-        false => Err("a label is 1 to 100 visible characters without `/` and `,`, and not `last`".into()),
+    let sound = text.trim() == text && (1..=100).contains(&text.chars().count()) && !text.chars().any(clean::is_hidden);
+    if !sound || text.contains(['/', ',']) || ["last", ".", ".."].contains(&text) {
+        return Err("a label is 1 to 100 visible characters without `/` and `,`, and not `last`, `.` or `..`".into());
     }
+    if begins_a_run(text) {
+        return Err("a label that reads as the beginning of a run's id would find that run instead: add a word".into());
+    }
+    Ok(text.into())
+}
+
+/// Whether a text is the beginning of a run's id, `20261128T165909Z-quick-0a1b`, as `2026` is.
+fn begins_a_run(text: &str) -> bool {
+    let fits = |(c, form): (char, char)| if form == '0' { c.is_ascii_digit() } else { c == form };
+    text.chars().zip("00000000T000000Z-".chars()).all(fits)
 }
 
 /// The value of `--seed`: what a plan can hold as its seed too.

@@ -89,6 +89,13 @@ pub fn pooled(all: &[JudgedRun]) -> Configurations {
     judged::pooled(all, &store::series_data)
 }
 
+/// Warns of what was lost of runs: of tables, figures and files that have no room for it.
+pub fn warn_of_losses(all: &[JudgedRun], found: &Configurations) {
+    for problem in all.iter().flat_map(|one| &one.run.problems).chain(&found.problems) {
+        tell(&format!("warning: {problem}"));
+    }
+}
+
 /// Reads the run back, judges it, notes the verdict, prints, and writes the report. Returns the exit status.
 pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Screen) -> Result<u8> {
     let mut one = judged_here(&draft)?;

@@ -100,9 +100,9 @@ pub fn read(dir: &Path) -> Result<Run> {
     Ok(Run { dir: dir.to_path_buf(), meta, plan, cells, problems, damaged, at_work })
 }
 
-/// Whether a process holds the run's lock to write it. Asking takes the lock for no longer than the call lasts, and shared, so that
+/// Whether a process measures the run whose `run.json` lies in this directory: its lock is held. Asking takes the lock for no longer than the call lasts, and shared, so that
 /// two who ask are not in each other's way.
-fn is_at_work(dir: &Path) -> bool {
+pub fn is_at_work(dir: &Path) -> bool {
     let Ok(file) = File::open(dir) else { return false };
     matches!(flock(&file, FlockOperation::NonBlockingLockShared), Err(rustix::io::Errno::WOULDBLOCK))
 }

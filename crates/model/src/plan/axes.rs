@@ -174,9 +174,16 @@ impl Axes {
         let mut known = false;
         let mut all = Vec::new();
         for probe in self.probe.take().into_iter().flatten() {
+            let mut own = HashSet::new();
             for value in values {
                 let mut one = Self { probe: Some(vec![probe.clone()]), ..Self::default() };
-                known |= one.set(value, catalogue)?;
+                let has = one.set(value, catalogue)?;
+                let set = one.probe.iter().flatten().filter_map(|probe| probe.it.options.get(&value.key));
+                let set: Vec<String> = set.map(meaning).collect();
+                if has && !own.insert(set) {
+                    return Err(value.place.problem(format!("`{}` is the same as a value before it", value.word)));
+                }
+                known |= has;
                 all.extend(one.probe.into_iter().flatten());
             }
         }
@@ -244,6 +251,15 @@ impl Axes {
         }
         for (probe, place) in group.probe.iter().zip(&places) {
             let name = &probe.item.name;
+            if let Some(period) =
+                probe.measurand.period.filter(|period| *period > duration && !counts_slots(&probe.item))
+            {
+                return Err(place.problem(format!(
+                    "a measurement of {duration} ends before the first period of {period} does: measure for several periods, for \
+                     example -d {}",
+                    Ns(period.0.saturating_mul(100))
+                )));
+            }
             if probe.measurand.looks_on && (group.scheduling.len() > 1 || chosen && group.looks_on()) {
                 return Err(place.problem(format!(
                     "the probe `{name}` only looks on, and what it looks at keeps its own policy: leave the scheduling away"
@@ -258,6 +274,17 @@ impl Axes {
         }
         Ok(group)
     }
+}
+
+/// Whether a number of slots ends the measurement, and no duration.
+fn counts_slots(item: &Item) -> bool {
+    item.options.get("cycles").and_then(Value::as_integer).is_some_and(|cycles| cycles > 0)
+}
+
+/// What a value means: a time is the same however it is written.
+fn meaning(value: &Value) -> String {
+    let time = value.as_str().and_then(|text| text.parse::<Ns>().ok());
+    time.map_or_else(|| written::value(value), |time| time.to_string())
 }
 
 /// The warm-up where nothing is said of it: a second, or a tenth of a short duration.

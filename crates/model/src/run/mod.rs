@@ -242,8 +242,21 @@ pub struct Shown {
     pub own_failure: bool,
     /// Whether it shows all of them, and each had kept the limit without the programs that are no load of the cell.
     pub foreign: bool,
+    /// Where the machine fails by itself: how many of the samples that it explains other programs made late.
+    pub beside: Option<ShownBeside>,
     /// The program, `name-number`, that had the CPU for most of a sample more often than any other program, and in how many samples.
     pub program: Option<(String, u64)>,
+}
+
+/// Samples that a trace explains, beside a failure that is the machine's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownBeside {
+    /// How many had kept the limit without other programs.
+    pub foreign: u64,
+    /// Of how many.
+    pub of: u64,
+    /// The largest of those that had not, ns.
+    pub own_ns: u64,
 }
 
 impl<F: Fn(&StoredCell, &Series) -> Result<SeriesData>> SeriesSource for F {

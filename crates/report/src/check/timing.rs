@@ -13,6 +13,15 @@ pub const NAME: &str = "your deadline";
 /// The period that `latido run wakeup` has where none is given.
 const USUAL: Ns = Ns::from_millis(1);
 
+/// The shortest period of which anything can be measured.
+const SHORTEST: Ns = Ns::from_micros(1);
+
+/// The longest period of which `latido run quick` measures jobs enough: its cells take some 10 s.
+const QUICK: Ns = Ns::from_millis(100);
+
+/// So many jobs are measured where a minute has not enough.
+const JOBS: u64 = 100;
+
 /// A longer deadline outlasts what a kernel without preemption does for other tasks, in most cases.
 const LONG: Ns = Ns::from_millis(10);
 
@@ -27,7 +36,7 @@ impl Timing {
     /// Of what was typed; a period without a deadline is its own deadline, and a deadline without a period is one of the usual period.
     ///
     /// # Errors
-    /// One of them is 0.
+    /// One of them is 0, or the period is too short for any program.
     pub fn of(period: Option<Ns>, deadline: Option<Ns>) -> Result<Option<Self>, String> {
         let Some(any) = period.or(deadline) else { return Ok(None) };
         let (period, deadline) = (period.unwrap_or(any.max(USUAL)), deadline.unwrap_or(any));
@@ -35,6 +44,11 @@ impl Timing {
             if value.0 == 0 {
                 return Err(format!("{flag} must be above 0"));
             }
+        }
+        if period < SHORTEST {
+            return Err(format!(
+                "--period {period}: write {SHORTEST} or longer; a reading of the clock takes that long"
+            ));
         }
         Ok(Some(Self { period, deadline }))
     }
@@ -84,13 +98,18 @@ impl Timing {
 
     /// Under the headline: what to type for an answer.
     pub fn next(self) -> String {
-        let commands: String = self.commands().iter().map(|command| format!("        $ {command}\n")).collect();
-        format!("\n{self}: a minute of measuring, then a night under your own load, ends in PASS or FAIL:\n{commands}")
-    }
-
-    fn commands(self) -> [String; 2] {
         let timing = format!("--period {} --deadline {}", self.period, self.deadline);
-        [format!("sudo latido run quick {timing}"), format!("sudo latido run wakeup {timing} --load stress-cpu -d 8h")]
+        if self.period > QUICK {
+            let jobs = Ns(self.period.0.saturating_mul(JOBS));
+            let command = format!("sudo latido run wakeup {timing} --vary load=idle,stress-cpu -d {jobs}");
+            return format!(
+                "\n{self}: {JOBS} periods idle and {JOBS} under load end in PASS or FAIL:\n        $ {command}\n"
+            );
+        }
+        format!(
+            "\n{self}: a minute of measuring, then a night under your own load, ends in PASS or FAIL:\n        \
+             $ sudo latido run quick {timing}\n        $ sudo latido run wakeup {timing} --load stress-cpu -d 8h\n"
+        )
     }
 }
 
@@ -129,6 +148,9 @@ mod tests {
         assert!(one.next().contains("--period 1ms --deadline 1ms"), "{}", one.next());
         let one = Timing::of(None, Some(Ns::from_micros(100))).unwrap().unwrap();
         assert!(one.next().contains("--period 1ms --deadline 100us"), "{}", one.next());
+        let one = Timing::of(Some(Ns::from_secs(3_600)), None).unwrap().unwrap();
+        assert!(one.next().contains("--period 1h --deadline 1h --vary load=idle,stress-cpu -d 100h"), "{}", one.next());
+        assert!(Timing::of(Some(Ns(1)), None).unwrap_err().contains("write 1us or longer"));
         assert!(Timing::of(Some(Ns(0)), None).unwrap_err().contains("--period must be above 0"));
     }
 }

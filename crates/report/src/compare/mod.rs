@@ -16,7 +16,7 @@ use crate::{
 use latido_judge::{
     compare::{ArmView, Compared, Row},
     numbers::compare::{Figures, Outcome},
-    observed::Measure,
+    observed::{Measure, unlike::Despite},
 };
 use latido_model::plan::Statistic;
 use latido_statistics::two::{Scale, Verdict, shift::Shift};
@@ -79,6 +79,8 @@ pub fn sheet(compared: &Compared) -> Sheet {
     head.extend(["repeats", arms(0), of_arm, "ratio", "95 % interval", "p", "verdict"].map(Head::from));
     let notes = std::iter::once(tested(compared))
         .chain(compared.despite.iter().map(|one| format!("Not alike: {}.", one.detail)))
+        .chain(compared.left_out.iter().map(|one| format!("Left out: {}.", one.detail)))
+        .chain(repeats_left_out(compared).into_iter().map(|one| format!("Left out: {one}.")))
         .chain(compared.in_turn.then(|| {
             "The sides were measured one after the other: a drift of the machine would look like a difference.".into()
         }));
@@ -194,9 +196,10 @@ fn differing(compared: &Compared, style: Style) -> Vec<String> {
     for one in &compared.unmatched {
         lines.extend(hang("left out:", Paint::Dim, one, style));
     }
-    // Each arm is set against several, and has the same quantities at several places.
-    let mut told = BTreeSet::new();
-    for one in compared.rows.iter().flat_map(|row| &row.left_out).filter(|one| told.insert(*one)) {
+    for one in &compared.left_out {
+        lines.extend(hang("left out:", Paint::Warn, &with_the_way(one), style));
+    }
+    for one in repeats_left_out(compared) {
         lines.extend(hang("left out:", Paint::Warn, one, style));
     }
     if compared.in_turn {
@@ -205,6 +208,17 @@ fn differing(compared: &Compared, style: Style) -> Vec<String> {
         lines.extend(hang("note:", Paint::Warn, text, style));
     }
     lines
+}
+
+/// Why a place is left out, and the option that compares it all the same.
+fn with_the_way(one: &Despite) -> String {
+    format!("{}; --despite {} compares it all the same", one.detail, one.what)
+}
+
+/// Which repeats are left out, and why, each once: each side is set against several, and has the same quantities at several places.
+fn repeats_left_out(compared: &Compared) -> Vec<&String> {
+    let mut told = BTreeSet::new();
+    compared.rows.iter().flat_map(|row| &row.left_out).filter(|one| told.insert(*one)).collect()
 }
 
 /// The table of verdicts.
@@ -278,7 +292,11 @@ fn last_word(compared: &Compared, style: Style) -> Vec<String> {
         Outcome::Worse => ("worse:", Paint::Bad, format!("{worse}: {}", bad.join("; "))),
         Outcome::Undecided => {
             let all = words::many(deciding().count() as u64, "comparison");
-            ("undecided:", Paint::Warn, format!("{} of {all}; none is shown to be {worse}", words::count(open)))
+            let mut text = format!("{} of {all}; none is shown to be {worse}", words::count(open));
+            if !compared.left_out.is_empty() {
+                text += ", and what was left out may be";
+            }
+            ("undecided:", Paint::Warn, text)
         }
         Outcome::NotWorse => ("not worse:", Paint::Good, format!("nothing that decides is {worse}")),
     };

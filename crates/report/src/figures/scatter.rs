@@ -18,16 +18,31 @@ pub const FIGURE: Chart = Chart {
     title: "Scatter",
     fits: |section| section.is_over_time() && section.labels.is_empty() && !section.is_ordered(),
     about: |section| {
+        let high = scale_end(section);
+        let usual = usual(section.shown());
+        let means = |series: &Curve| {
+            let over_time = timeline(series, end(section.shown()), usual, COLUMNS);
+            over_time.columns.iter().flatten().any(|slice| slice.mean <= high)
+        };
+        let means = if section.shown().iter().any(means) { "; dashed: block means" } else { "" };
+        let limits = section.limits();
+        let limit = match limits.iter().filter(|limit| **limit <= high).count() {
+            0 if limits.is_empty() => "",
+            0 => "; the limit is above the scale",
+            _ => "; red dashes: the limit",
+        };
         format!(
-            "Dots: the largest samples, smaller ones are not drawn; dashed: block means; red dashes: the limit. One linear \
-             scale for all, from 0 to {}; triangles at its upper edge are the largest above it.",
-            words::round_value(scale_end(section), section.unit)
+            "Dots: the largest samples, smaller ones are not drawn{means}{limit}. One linear scale for all, from 0 to {}; \
+             triangles at its upper edge are the largest above it.",
+            words::round_value(high, section.unit)
         )
     },
     draw: |section| vec![draw(section)],
     table,
 };
 
+/// Most block means of a panel.
+const COLUMNS: usize = 120;
 /// Most dots of all panels together, so that the file stays small.
 const ALL_DOTS: usize = 1_800;
 const MOST_DOTS: usize = 900;
@@ -113,7 +128,7 @@ fn draw(section: &Section) -> Drawing {
         svg.marker(slot, (left + 6.0, top - 10.0), "");
         svg.text("name", (left + 16.0, top - 6.0), Anchor::Start, name);
         svg.path("dots", &dots(series, &x, &y, most));
-        let line = timeline(series, end, usual, 120);
+        let line = timeline(series, end, usual, COLUMNS);
         svg.path("mean over-dots", &line.steps(&x, |c| (c.mean <= high).then(|| y.at(c.mean))));
         svg.close();
         triangles(&mut svg, section, series, &x, &y);

@@ -121,11 +121,21 @@ pub fn escape(text: &str) -> String {
             '‡' => out.push_str("\\textdaggerdbl{}"),
             '§' => out.push_str("\\S{}"),
             '¶' => out.push_str("\\P{}"),
+            '≥' => out.push_str("$\\geq$"),
+            '≤' => out.push_str("$\\leq$"),
+            '→' => out.push_str("$\\rightarrow$"),
+            '±' => out.push_str("$\\pm$"),
             c if c.is_control() => out.push(' '),
-            c => out.push(c),
+            c if is_set(c) => out.push(c),
+            c => out.push_str(&format!("U+{:04X}", u32::from(c))),
         }
     }
     out
+}
+
+/// Whether LaTeX sets a letter as it stands, whatever its engine: ASCII, and the Latin letters and signs of its usual fonts.
+fn is_set(c: char) -> bool {
+    c.is_ascii() || matches!(c, '\u{a1}'..='\u{17f}' | '‘' | '’' | '“' | '”' | '…')
 }
 
 #[cfg(test)]
@@ -160,7 +170,7 @@ mod tests {
         // The tables of limits and tails are as these.
         let text = summary(&sample::configurations(3));
         let first = text.split("% Wake-up latency, how often").next().unwrap();
-        insta::assert_snapshot!(first.trim_end(), @r#"
+        insta::assert_snapshot!(first.trim_end(), @r"
         % Wake-up latency in µs, part 1 of 2; needs \usepackage{booktabs}
         \begin{tabular}{lrrrrrrr}
         \toprule
@@ -185,7 +195,7 @@ mod tests {
         \bottomrule
         \end{tabular}
 
-        \par\noindent max: 60~s show a once-a-day event with a chance of less than 1~\%, 3~days with 95~\%
+        \par\noindent A once-a-day event shows in 60~s with a chance of less than 1~\%, in 3~days with 95~\%
 
         % Wake-up latency, quantiles with 95 % limits in µs, part 1 of 2; needs \usepackage{booktabs}
         \begin{tabular}{lrrrr}
@@ -214,7 +224,7 @@ mod tests {
         \par\noindent Limits by binomial ranks of as many samples as come independently, by blocks of time, and of these repeats: where they differ, another may lie outside.
 
         \par\noindent n too small: the number of samples is too small for a 95 \% limit of this quantile; a longer measurement has one.
-        "#);
+        ");
     }
 
     /// Any table that a page does not take is split, in equal numbers of columns, each part with its rows' names and the

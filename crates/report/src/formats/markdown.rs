@@ -95,7 +95,7 @@ mod tests {
         | 6.12.48, full | 117 853 | 1.10 | 3.57 | 3.89 | 1.61 | 9.43 | 12.2 | 17.6 | 64.3 | 70.1 | 0 | 0 | 0 |
         | 6.12.48, rt | 117 601 | 1.34 | 3.32 | 3.47 | 1.04 | 6.49 | 8.51 | 14.2 | 17.6 | 20.3 | 0 | 0 | 0 |
 
-        max: 60 s show a once-a-day event with a chance of less than 1 %, 3 days with 95 %
+        A once-a-day event shows in 60 s with a chance of less than 1 %, in 3 days with 95 %
 
         **Wake-up latency, quantiles with 95 % limits in µs**
 
@@ -139,7 +139,7 @@ mod tests {
 
         No levels of 6.12.48, full, repeat 1, CPU 3: blocks with many exceedances come together (p 0.003); the excesses do not follow the fitted distribution (p \< 0.001); the shape changes with the threshold (p \< 0.001); two causes describe the excesses better (p \< 0.001); the largest lie further out than the rest allows (p \< 0.001).
 
-        max: 60 s show a once-a-day event with a chance of less than 1 %, 3 days with 95 %
+        A once-a-day event shows in 60 s with a chance of less than 1 %, in 3 days with 95 %
         ");
     }
 

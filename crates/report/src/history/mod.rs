@@ -65,7 +65,11 @@ fn last_word(histories: &Histories, style: Style) -> Vec<String> {
             let what = if drifts { "values rise steadily" } else { "the newest change is one for the worse" };
             ("worse:", Paint::Bad, format!("{what}: {}", of(Outcome::Worse)))
         }
-        Outcome::Undecided => ("undecided:", Paint::Warn, of(Outcome::Undecided)),
+        Outcome::Undecided => {
+            let open = of(Outcome::Undecided);
+            let text = if open.is_empty() { "the newest run is left out, and may be worse".into() } else { open };
+            ("undecided:", Paint::Warn, text)
+        }
         Outcome::NotWorse if deciding.iter().all(|one| one.found.changes.is_empty()) => {
             ("not worse:", Paint::Good, format!("no change of level was found{}", reach(histories)))
         }

@@ -17,6 +17,8 @@ pub struct Top {
     pub asked: String,
     /// What became of the statements; empty where the cards say all.
     pub found: String,
+    /// What made most of the late samples so, of each cell that a trace explains.
+    pub why: Vec<String>,
     /// How sure that is.
     pub sure: String,
     /// What is missing, and what stands in for it; empty where nothing is.
@@ -35,6 +37,7 @@ impl Top {
         Self {
             asked: asked(report, conclusions, expectations),
             found: found(conclusions, expectations),
+            why: input.explained.iter().filter_map(|one| one.found.as_ref().ok()?.in_short()).collect(),
             sure: sure(report, conclusions.iter().chain(expectations)),
             missing: missing(input),
         }

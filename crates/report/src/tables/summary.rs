@@ -153,7 +153,8 @@ fn write(title: String, first: &str, noun: &str, unit: &str, rows: &[Summarised]
     if slots {
         head.extend(by_thread.then(|| Head::from("met").spare(7)));
         let late = Head::from("late").alarm();
-        head.extend([if by_thread { late } else { late.spare(7) }, Head::from("missed").alarm()]);
+        // The column of the limit says nearly the same.
+        head.extend([if by_thread || !limited { late } else { late.spare(7) }, Head::from("missed").alarm()]);
     }
     let overflow = rows.iter().any(|row| row.overflow > 0);
     head.extend(overflow.then(|| Head::from("> 60 s").alarm()));

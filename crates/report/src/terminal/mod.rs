@@ -105,15 +105,21 @@ fn result(
         lines.extend(statements::lines(judgement, style));
         lines.push(String::new());
     }
-    lines.extend(verdict(run, judgement, found, style));
+    let why: Vec<String> = beside.explained.iter().filter_map(|one| one.found.as_ref().ok()?.in_short()).collect();
+    lines.extend(verdict(run, judgement, (found, &why), style));
     lines.join("\n") + "\n"
 }
 
 /// The summary tables, one for each quantity.
 fn quantities(sections: &[Section], style: Style) -> Vec<String> {
     let alike = |a: &Section, b: &Section| (a.probe, a.quantity, a.unit) == (b.probe, b.quantity, b.unit);
-    let tables = sections.chunk_by(alike).filter_map(of_quantity);
-    tables.map(|sheet| table::titled(&sheet, style)).collect::<Vec<_>>().join(&String::new())
+    let mut tables: Vec<Sheet> = sections.chunk_by(alike).filter_map(of_quantity).collect();
+    // What holds for several tables stands once, under the last of them.
+    let mut below = std::collections::BTreeSet::new();
+    for sheet in tables.iter_mut().rev() {
+        sheet.notes.retain(|note| below.insert(note.clone()));
+    }
+    tables.iter().map(|sheet| table::titled(sheet, style)).collect::<Vec<_>>().join(&String::new())
 }
 
 /// The tables that the plan declares, in pieces as wide as the terminal.
@@ -169,7 +175,7 @@ fn title(run: &Run) -> String {
 }
 
 /// The last word: the verdict, the number that decides, and how much it supports.
-fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> Vec<String> {
+fn verdict(run: &Run, judgement: &Judgement, (found, why): (&Configurations, &[String]), style: Style) -> Vec<String> {
     let mut parts = vec![judgement.headline.sentence()];
     if judgement.verdict == Verdict::Pass {
         parts.extend(support(found));
@@ -192,8 +198,9 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
     let mut lines = table.unwrap_or_else(|| hang(&format!("{word}:"), tone, &parts.join("; "), style));
     lines.extend(judgement.advice.iter().flat_map(|advice| self::advice(advice, style)));
     if run.meta.command.iter().any(|word| word.starts_with("--vary")) {
-        lines.extend(comparison(run, style));
+        lines.extend(comparison(run, found, style));
     }
+    lines.extend(why.iter().flat_map(|why| hang("why:", tone, why, style)));
     if run.cells.iter().any(can_be_explained) {
         let command = format!("latido trace explain {}", run.meta.id);
         lines.push(format!("{} $ {command}", paint("why: ", Paint::Dim, style)));
@@ -208,7 +215,11 @@ fn verdict(run: &Run, judgement: &Judgement, found: &Configurations, style: Styl
 }
 
 /// How the configurations of a run that varies something are compared.
-fn comparison(run: &Run, style: Style) -> Vec<String> {
+fn comparison(run: &Run, found: &Configurations, style: Style) -> Vec<String> {
+    let probes = || found.all.iter().map(|one| one.cell.probe.name.as_str());
+    if probes().all(|probe| probes().filter(|other| *other == probe).count() < 2) {
+        return hang("compare:", Paint::Dim, "nothing, since one configuration was measured", style);
+    }
     let repeats = run.cells.iter().map(|cell| cell.cell.repeat.saturating_mul(cell.cell.boot)).max().unwrap_or(1);
     let fewest = repeats_needed(LEVEL).unwrap_or(u64::MAX);
     if u64::from(repeats) < fewest {

@@ -56,7 +56,7 @@ fn everything_of_a_run_is_shown() {
     Wake-up latency (µs)
     configuration  wake-ups   min   p50  mean   p99  p99.9   max  > 100 µs  missed
     idle              20000  2.00  2.62  2.64  3.24   3.25  24.8         0       2
-     max: 10 s show a once-a-day event with a chance of less than 1 %, 3 days with
+     A once-a-day event shows in 10 s with a chance of less than 1 %, in 3 days with
      95 %
 
     NOT MEASURED: wakeup, busy: the agent vanished
@@ -91,8 +91,8 @@ fn everything_of_a_run_is_shown() {
       latency (µs)  wake-ups   min   p50  mean   p99  p99.9   max  late  missed
       CPU 0            10000  2.00  2.62  2.64  3.24   3.25  24.8     0       0
       CPU 1            10000  2.00  2.62  2.64  3.24   3.25  24.8     1       2
-       max: 10 s show a once-a-day event with a chance of less than 1 %, 3 days with
-       95 %
+       A once-a-day event shows in 10 s with a chance of less than 1 %, in 3 days
+       with 95 %
       CPU 0: own 1.20 µs
 
       ?   hypervisor         not measured
