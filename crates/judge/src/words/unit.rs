@@ -53,6 +53,16 @@ impl Unit {
         Self { name: latido_model::clean::line(name).into_owned(), per: 1.0 }
     }
 
+    /// The stored unit of what it shows: `ns` of times, whatever they are read in.
+    pub fn base(&self) -> &str {
+        let sizes = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+        let Some((_, size)) = sizes.into_iter().find(|(name, _)| *name == self.name) else {
+            return if self.per == 1.0 { &self.name } else { "stored unit" };
+        };
+        let stored = sizes.into_iter().find(|(_, one)| (one * self.per / size - 1.0).abs() < 1e-9);
+        stored.map_or("stored unit", |(name, _)| name)
+    }
+
     /// The largest unit of the stored one's kind of which a magnitude has as many as it takes.
     fn of(stored: &str, magnitude: f64, times: TimeUnits) -> Self {
         match (in_ns(stored), stored) {

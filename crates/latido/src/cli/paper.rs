@@ -217,7 +217,7 @@ const FALLBACK: &str = "DejaVu Sans, Liberation Sans, Arial, Helvetica, sans-ser
 fn converted(_: Kind, _: Picture, _: &FigureArgs) -> Result<Vec<u8>> {
     anyhow::bail!(
         "this latido writes figures as SVG alone: it was built without the feature `pictures`. Name a file that ends in .svg, \
-         or build latido with `cargo build --release`"
+         or build latido with `cargo build --release --features full`"
     )
 }
 

@@ -48,9 +48,14 @@ pub fn nothing(kind: Kind) -> &'static str {
     if kind == Kind::Tuning { "default" } else { NO_LOAD }
 }
 
-/// Whether a name means the level that is nothing: of loads `idle` does, too.
+/// Whether a name means the level that is nothing: of loads `idle` does, too, and of tunings `none`.
 pub fn is_nothing(kind: Kind, name: &str) -> bool {
-    name == nothing(kind) || (kind == Kind::Load && name == IDLE)
+    let other = match kind {
+        Kind::Load => IDLE,
+        Kind::Tuning => NO_LOAD,
+        Kind::Probe => return false,
+    };
+    name == nothing(kind) || name == other
 }
 
 /// The load or tuning axis: `"name"`, `{ id, use = [items] }`, or short `{ name, option... }`.

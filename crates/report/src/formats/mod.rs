@@ -15,7 +15,7 @@ use crate::{
     input::ReportInput,
     tables::{self, NamedTable},
     terminal::{self, Style},
-    tree::{Format, Report, Sheet, TableForm},
+    tree::{Datum, Format, Report, Sheet, TableForm},
     unique::Names,
 };
 use anyhow::{Result, bail};
@@ -151,9 +151,22 @@ fn single(format: &Format, sheet: &Sheet, name: &str, float: bool) -> Result<Str
         Some(TableForm::Print(_)) if float && format.name == latex::FORMAT.name => Ok(latex::float(sheet, name)),
         _ if float => bail!("--float: only tables of LaTeX float: write --format latex, or leave --float away"),
         Some(TableForm::Print(write)) => Ok(write(sheet)),
-        Some(TableForm::Data(write)) => write(sheet),
+        Some(TableForm::Data(write)) => write(&with_units(sheet)),
         None => bail!("the format `{}` has no single tables", format.name),
     }
+}
+
+/// The table with the stored unit in the head of each column of values: nothing else in a file of data tells it.
+fn with_units(sheet: &Sheet) -> Sheet {
+    let mut sheet = sheet.clone();
+    for (at, head) in sheet.head.iter_mut().enumerate() {
+        let unit = sheet.units.as_ref().and_then(|units| units.of(at));
+        let values = |row: &Vec<Datum>| matches!(row.get(at), Some(Datum::Value(_) | Datum::Between(..)));
+        if let Some(unit) = unit.filter(|_| sheet.rows.iter().any(values)) {
+            head.name = format!("{} ({})", head.name, unit.base());
+        }
+    }
+    sheet
 }
 
 /// A report in the format of this name.
@@ -259,6 +272,8 @@ mod tests {
         assert!(!float.contains("once a day"), "{float}");
         assert!(!table("latex", "summary", false).unwrap().contains("\\begin{table}"));
         assert!(table("csv", "summary", false).unwrap().starts_with("configuration,"));
+        let head = table("csv", "summary", false).unwrap().lines().next().unwrap_or_default().to_owned();
+        assert!(head.contains(",min (ns),") && head.contains(",max (ns)"), "{head}");
         let wrong = table("latex", "sumary", false).unwrap_err().to_string();
         assert!(wrong.contains("it has wakeup.latency-summary, wakeup.latency-quantiles"), "{wrong}");
         assert!(table("html", "summary", false).unwrap_err().to_string().contains("latex, markdown, csv"));

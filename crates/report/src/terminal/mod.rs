@@ -14,13 +14,14 @@ pub use style::{Paint, Style, fit, hang, paint, printable, printable_signals};
 
 use crate::{
     figures::stages,
+    input::ReportInput,
     tables::{declared, maxima, spread, summary::of_quantity},
     tree::{Datum, Report, Section, Sheet, declared::Lookup, sections},
     words,
 };
 use latido_judge::{
     chains::Chains,
-    configuration::Configurations,
+    configuration::{Configuration, Configurations},
     decide::{is_judged, word},
     headline::{Advice, Ground},
     judgement::{CellJudgement, Judgement},
@@ -135,12 +136,25 @@ fn declared_tables(lookup: Option<Lookup>, style: Style) -> Vec<String> {
     sheets.flat_map(|sheet| [table::titled(&sheet, style), vec![String::new()]].concat()).collect()
 }
 
+/// That a row has the repeats of several runs, where one has.
+fn pooled_runs(input: &ReportInput) -> Option<String> {
+    let several = |one: &Configuration| {
+        one.repeats.iter().any(|repeat| Some(&repeat.run) != one.repeats.first().map(|first| &first.run))
+    };
+    let ids: Vec<&str> = input.runs.iter().map(|part| part.meta.id.as_str()).collect();
+    input.configurations.iter().any(several).then(|| {
+        let runs = words::many(ids.len() as u64, "run");
+        format!("each row pools the repeats of {runs}; `latido compare {}` sets them against each other", ids.join(" "))
+    })
+}
+
 /// A report as text: what was judged, then the tables.
 pub fn report(report: &Report, style: Style) -> String {
     let mut lines = vec![paint(&report.input.title, Paint::Bold, style), String::new()];
     for problem in &report.input.problems {
         lines.extend(hang("warning:", Paint::Warn, problem, style));
     }
+    lines.extend(pooled_runs(report.input).iter().flat_map(|text| hang("note:", Paint::Warn, text, style)));
     lines.extend(declared_tables(Lookup::of(report), style));
     for sheet in report.sections.iter().filter_map(spread::sheet) {
         lines.extend(table::titled(&sheet, style));

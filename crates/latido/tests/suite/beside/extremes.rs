@@ -193,3 +193,17 @@ fn a_paper_takes_figures_tables_and_methods() {
         assert_eq!((output.status.code(), stderr(&output).contains(why)), (Some(64), true), "{}", stderr(&output));
     }
 }
+
+/// A series that is lost is named on stderr by each command whose output has no room for that.
+#[test]
+fn a_lost_series_is_named_by_tables_figures_and_files() {
+    let world = World::new();
+    let output = world.run(["run", "null", "samples=500", "-d", "1s", "--policy", "other", "--no-report", "-q"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let [run] = world.runs().try_into().unwrap();
+    fs::remove_file(run.join("cells/001/histogram-0.hdr")).unwrap();
+    for command in ["report --table summary", "report --format csv", "figure", "cite", "export prometheus last"] {
+        let output = world.run(command.split(' '));
+        assert!(stderr(&output).contains("warning: left out: latency of thread 0"), "{command}: {}", stderr(&output));
+    }
+}

@@ -26,8 +26,8 @@ enum How {
 /// The commands, each as it stands in the README.
 const COMMANDS: &[(&str, How)] = &[
     (
-        "cargo run --release -- run quick",
-        How::Short("cargo run --release -- run quick", "latido run quick", "-d 300ms"),
+        "cargo run --profile try -- run quick",
+        How::Short("cargo run --profile try -- run quick", "latido run quick", "-d 300ms"),
     ),
     ("scripts/test", How::There("scripts/test", "it is the suite that this test is a part of")),
     ("latido check", How::Real),
@@ -130,7 +130,7 @@ const COMMANDS: &[(&str, How)] = &[
     ("latido run execution-times --scale 0.1", How::Planned("it takes minutes; tests/studies.rs runs it smaller")),
     ("latido report last --published", How::Real),
     (
-        "RUSTFLAGS=-Ctarget-feature=+crt-static cargo build --profile dist --no-default-features --target x86_64-unknown-linux-gnu",
+        "RUSTFLAGS=-Ctarget-feature=+crt-static cargo build --profile dist --target x86_64-unknown-linux-gnu",
         How::There("Cargo.toml", "scripts/test builds it so"),
     ),
 ];

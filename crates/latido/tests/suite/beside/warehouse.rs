@@ -7,7 +7,11 @@ mod generator;
 
 use common::{World, reader, skip};
 use generator::{Farm, Written};
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 /// Runs a program of Python in a directory; what it printed.
 fn python(python: &Path, dir: &Path, program: &str, words: &[&str]) -> String {
@@ -20,6 +24,15 @@ fn export(world: &World, words: &[&str]) -> String {
     let output = world.run(["export", "parquet"].iter().chain(words).copied());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// A Python that reads what this latido exports; none where it was built without Parquet.
+fn warehouse(modules: &str, what: &str) -> Option<PathBuf> {
+    if !cfg!(feature = "parquet") {
+        skip(what, Need::Build, "it was built without `parquet`");
+        return None;
+    }
+    reader(modules, what)
 }
 
 /// Two runs of samples that are known.
@@ -76,7 +89,7 @@ print(seen)
 /// The tables hold what is stored, exactly, as two readers of others see it.
 #[test]
 fn tables_come_back_exactly() {
-    let Some(with) = reader("duckdb, pandas, hdrh.histogram", "the export parquet") else { return };
+    let Some(with) = warehouse("duckdb, pandas, hdrh.histogram", "the export parquet") else { return };
     let world = World::new();
     measured(&world);
     let runs: Vec<String> = world.runs().iter().map(|run| run.display().to_string()).collect();
@@ -89,7 +102,7 @@ fn tables_come_back_exactly() {
 /// Bins that another tool has counted go through as they stand: those above the last are open, and the width is told.
 #[test]
 fn bins_of_an_import_come_back_exactly() {
-    let Some(with) = reader("duckdb", "the export parquet of an import") else { return };
+    let Some(with) = warehouse("duckdb", "the export parquet of an import") else { return };
     let world = World::new();
     let text = "# Histogram\n000018 000006\n000020 000011\n# Min Latencies: 00018\n# Avg Latencies: 00040\n\
                 # Max Latencies: 00256\n# Histogram Overflows: 00003\n";
@@ -129,7 +142,7 @@ fn statements() -> String {
 /// The page over a farm of twenty machines and ten days, and one day of this machine's own runs, packed as it says.
 #[test]
 fn the_page_s_statements_answer() {
-    let Some(with) = reader("duckdb", "docs/warehouse.md") else { return };
+    let Some(with) = warehouse("duckdb", "docs/warehouse.md") else { return };
     let world = World::new();
     let farm = Farm { machines: 20, days: 10, runs: 2, samples: 2_000, whole: 2 };
     let Written { series, buckets } = farm.write(&world.path("packed")).unwrap();

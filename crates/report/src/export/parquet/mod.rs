@@ -34,6 +34,5 @@ const WRITER: Writer = Writer::Directory(|exported| {
 });
 
 #[cfg(not(feature = "parquet"))]
-const WRITER: Writer = Writer::Absent(
-    "this build of latido has no Parquet: build one with the feature `parquet`, which `cargo build --release` has",
-);
+const WRITER: Writer =
+    Writer::Absent("this build of latido has no Parquet: build one with `cargo build --release --features full`");
