@@ -37,7 +37,7 @@ Options:
 The module takes length and mode when it is loaded and at no other time, so they must be those that it was loaded with:
   modprobe preemptirq_delay_test delay=500 test_mode=irq
 Another length or mode is refused with the command. Debian's kernels do not have the module; in the laboratory the
-kernel built-full-trace-delay has, with one of the boards irqs-off and preempt-off (docs/lab-kernels.md), for 500us each.
+kernel built-full-trace-delay has, with one of the boards irqs-off and preempt-off (docs/lab.md), for 500us each.
 On which CPU it spins is up to the kernel, or to the module's cpu_affinity=N.
 
 The record's `achieved` holds disabled (how many times), disabled_ns (as many times the length: the module spins until its

@@ -51,7 +51,7 @@ Options:
 `between` sends from the first device to the other one, which is put into a network namespace of its own, so that packets
 really leave and arrive and both devices raise interrupts, as those on the loopback never do. It stands in for a network:
 both ends are one machine's work. veth raises no interrupts either: what comes from netns is softirq work of the sender's
-CPU. A station elsewhere is `latido station flood` (docs/stations.md), and both ends' counts are kept.
+CPU. A station elsewhere is `latido station flood` (docs/targets.md), and both ends' counts are kept.
 
 Of a station elsewhere only packets with a word that nobody can guess are counted; what others send to that port is counted as
 stranger_packets.

@@ -27,7 +27,7 @@ use std::{
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "A station sends UDP packets to the one address that it is told and to nothing else, and always ends: by \
-                  --for, by --count, or with Ctrl-C. docs/stations.md has the commands for three machines."
+                  --for, by --count, or with Ctrl-C. docs/targets.md has the commands for three machines."
 )]
 pub struct Args {
     #[command(subcommand)]

@@ -61,8 +61,8 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_each_sentence() {
-        let found = rows(&document("README.md"), "| exit status |");
+    fn the_page_of_questions_has_each_sentence() {
+        let found = rows(&document("docs/questions.md"), "| exit status |");
         assert_eq!(found.len(), Exit::ALL.len());
         for (exit, (code, row)) in Exit::ALL.into_iter().zip(found) {
             assert!(code == exit.code() && row.starts_with(exit.sentence()), "{code}: {row}");

@@ -1,5 +1,6 @@
-//! Every command of the README's fenced blocks runs: for real, cut short where it would take minutes; what needs a second
-//! machine, root's settings or the whole suite is parsed and planned, and the list says why.
+//! Every command of the README's fenced blocks, and of the section of docs/how-to.md that has all commands, runs: for real, cut short
+//! where it would take minutes. The list says why a command that needs a second machine, root's settings or the whole suite is only
+//! parsed and planned.
 
 use crate::common::{self, Need};
 
@@ -23,13 +24,23 @@ enum How {
     There(&'static str, &'static str),
 }
 
-/// The commands, each as it stands in the README.
+/// The commands, each as it stands on the pages.
 const COMMANDS: &[(&str, How)] = &[
+    (
+        "cargo install --path crates/latido",
+        How::There("crates/latido/Cargo.toml", "it builds what this test runs, and installs it"),
+    ),
+    (
+        "RUSTFLAGS=-Ctarget-feature=+crt-static cargo build --profile dist --target x86_64-unknown-linux-gnu",
+        How::There("Cargo.toml", "scripts/test builds it so"),
+    ),
     (
         "cargo run --profile try -- run quick",
         How::Short("cargo run --profile try -- run quick", "latido run quick", "-d 300ms"),
     ),
+    ("latido run quick --deadline 100us", How::Short("", "", "-d 300ms")),
     ("scripts/test", How::There("scripts/test", "it is the suite that this test is a part of")),
+    // From here on those of docs/how-to.md.
     ("latido check", How::Real),
     ("latido check --period 1ms --deadline 100us", How::Real),
     ("latido run quick --deadline 100us", How::Short("", "", "-d 300ms")),
@@ -129,10 +140,6 @@ const COMMANDS: &[(&str, How)] = &[
     ("latido run embedded-properties --scale 0.01", How::Planned("it takes minutes; tests/studies.rs runs it smaller")),
     ("latido run execution-times --scale 0.1", How::Planned("it takes minutes; tests/studies.rs runs it smaller")),
     ("latido report last --published", How::Real),
-    (
-        "RUSTFLAGS=-Ctarget-feature=+crt-static cargo build --profile dist --target x86_64-unknown-linux-gnu",
-        How::There("Cargo.toml", "scripts/test builds it so"),
-    ),
 ];
 
 fn root() -> PathBuf {
@@ -197,10 +204,19 @@ impl Shell {
     }
 }
 
-/// The list and the README name the same commands in the same order.
+/// The README, and the section of docs/how-to.md that has all commands.
+fn pages() -> String {
+    let read = |name: &str| fs::read_to_string(root().join(name)).unwrap();
+    let (readme, tasks) = (read("README.md"), read("docs/how-to.md"));
+    let (_, section) = tasks.split_once("\n## Every command on one page\n").unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    format!("{readme}\n{section}")
+}
+
+/// The list and the pages name the same commands in the same order.
 #[test]
 fn every_command_of_the_readme_has_its_way() {
-    let text = fs::read_to_string(root().join("README.md")).unwrap();
+    let text = pages();
     let known: Vec<&str> = COMMANDS.iter().map(|(command, _)| *command).collect();
     assert_eq!(fenced(&text), known);
     assert_eq!(fenced("\n```sh\na 'b; # c';  d   # e\n\nf\n```\ng\n```sh\nh\n```"), ["a 'b; # c'", "d", "f", "h"]);
