@@ -1,6 +1,6 @@
 //! The arms of a comparison of stored runs: runs as they are named, or the levels of an axis within some.
 
-use super::{Usage, stored::Reader};
+use super::{Usage, stored::Reader, words};
 use crate::output::tell;
 use anyhow::Result;
 use latido_judge::{
@@ -24,7 +24,7 @@ impl Named<'_> {
     /// # Errors
     /// A run cannot be read, or there are no two arms.
     pub fn read(self, by: Option<&str>, reader: &mut Reader) -> Result<Arms> {
-        let mut arms = match (by, self.runs, self.arms) {
+        let mut arms = match (by.map(words::axis), self.runs, self.arms) {
             (Some(factor), ..) => self.levels(factor, reader)?,
             (None, [], []) => self.within("last", reader)?,
             (None, [run], []) if !run.contains(',') => self.within(run, reader)?,

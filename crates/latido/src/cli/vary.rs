@@ -61,12 +61,7 @@ impl Vary {
 
     /// The axis of the plan; an option of the probe by its own name.
     fn axis(&self) -> &str {
-        match self.key.as_str() {
-            "tune" => "tuning",
-            "policy" | "prio" | "nice" => "scheduling",
-            "on" => "target",
-            other => other,
-        }
+        words::axis(&self.key)
     }
 
     /// Whether it varies the policy, the priority or the nice value: what the flags say of these is part of its levels.

@@ -93,6 +93,16 @@ pub fn number(text: &str) -> String {
     text.parse().map_or_else(|_| quote(text), |number| value(&Value::Integer(number)))
 }
 
+/// The axis that a flag of `run` sets, by the flag's name; any other word is what it is.
+pub fn axis(name: &str) -> &str {
+    match name {
+        "tune" => "tuning",
+        "policy" | "prio" | "nice" => "scheduling",
+        "on" => "target",
+        other => other,
+    }
+}
+
 /// The value of `--label`.
 ///
 /// # Errors

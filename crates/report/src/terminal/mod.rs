@@ -30,6 +30,7 @@ use latido_judge::{
     repeat::Pooled,
 };
 use latido_model::{
+    cell::LAB,
     explain::explainable,
     quantity::Measurand,
     record::{Record, TRACE},
@@ -221,9 +222,13 @@ fn verdict(run: &Run, judgement: &Judgement, (found, why): (&Configurations, &[S
     } else if run.cells.iter().any(has_late_jobs) {
         let text = "the same command with --explain says what made the late and missed periods so";
         lines.extend(hang("why:", Paint::Dim, text, style));
-    } else if run.cells.iter().zip(&judgement.cells).any(|(cell, judged)| failed_unexplained(cell, judged)) {
-        let text = "the same command with --explain says what made the late samples so (it needs root)";
-        lines.extend(hang("why:", Paint::Dim, text, style));
+    } else if let Some((cell, _)) =
+        run.cells.iter().zip(&judgement.cells).find(|(cell, judged)| failed_unexplained(cell, judged))
+    {
+        // A guest of the laboratory is its own root.
+        let root = if cell.cell.target == LAB { "" } else { " (it needs root)" };
+        let text = format!("the same command with --explain says what made the late samples so{root}");
+        lines.extend(hang("why:", Paint::Dim, &text, style));
     }
     lines
 }
