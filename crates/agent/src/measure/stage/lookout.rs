@@ -18,6 +18,7 @@ use latido_model::{
     record::{self, Anchors, Outcome, Record, ThreadEvidence},
     units::Ns,
 };
+use latido_rt::recorder::RecorderPhase;
 use latido_sys::clock::Clock;
 pub use pace::LOOK;
 use pace::{Checkpoints, Look, Looks};
@@ -81,6 +82,10 @@ impl Lookout {
         let shown = self.progress.threads.iter_mut().zip(&mut self.noted);
         for (series, (thread, noted)) in series.iter_mut().flatten().zip(shown).filter(|_| told) {
             let glance = series.reader.glance();
+            // What a warm-up recorded will be forgotten, and its times have no beginning yet.
+            if glance.phase == RecorderPhase::WarmUp {
+                continue;
+            }
             (thread.count, thread.now, thread.max) = (glance.count, glance.last, glance.max);
             (thread.missed, thread.kept) = (glance.missed, series.reader.latest());
             if glance.noted != *noted

@@ -306,3 +306,20 @@ fn without_stress_ng_the_built_in_load_stands_in_and_says_so() {
     assert!(load["cpu_ns"].as_u64().unwrap() > 0, "it worked");
     world.nothing_left("of the built-in load");
 }
+
+/// The live screen shows spikes of the measurement alone, each by its time since the first slot: those of a warm-up have no such time.
+#[test]
+fn the_live_screen_times_spikes_from_the_first_slot() {
+    if std::process::Command::new("script").arg("--version").output().is_err() {
+        return common::skip("the live screen", Need::Program, "script is not installed");
+    }
+    let world = World::new();
+    let line = format!("{} run wakeup -d 1s --warmup=300ms --policy other --no-report", env!("CARGO_BIN_EXE_latido"));
+    let mut command = std::process::Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm").stdin(Stdio::null());
+    command.env("LATIDO_STATE", world.state()).env("LATIDO_STORE", world.store()).current_dir(world.dir.path());
+    let text = String::from_utf8_lossy(&command.output().unwrap().stdout).into_owned();
+    let times: Vec<&str> = text.split("last spike ").skip(1).filter_map(|rest| rest.split(" at ").nth(1)).collect();
+    assert!(!times.is_empty(), "{text}");
+    assert!(times.iter().all(|time| time.starts_with("0:0")), "{text}");
+}
