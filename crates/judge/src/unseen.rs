@@ -146,7 +146,9 @@ impl Rarity {
                 [head, rest].concat()
             }
             Self::Members { all: 1, .. } => {
-                spans!["one guest follows one trajectory, which supports no confidence: the members of a sweep do"]
+                spans![
+                    "one guest shows one course of events, and no chance can be named; `--repeat 20` measures others"
+                ]
             }
             Self::Members { seen, all } => {
                 let (lower, upper) = exceedance(seen, all).unwrap_or((0.0, 1.0));
@@ -253,7 +255,7 @@ mod tests {
     fn in_the_laboratory_members_are_counted_and_no_time() {
         let cell = sample::cell();
         let member = Watch::none(&cell, true, 3_600 * SECOND);
-        insta::assert_snapshot!(said(&[member], SECOND), @"one guest follows one trajectory, which supports no confidence: the members of a sweep do");
+        insta::assert_snapshot!(said(&[member], SECOND), @"one guest shows one course of events, and no chance can be named; `--repeat 20` measures others");
         insta::assert_snapshot!(said(&[member; 20], SECOND), @"in none of 20 members of the sweep: with 95 % confidence in fewer than 14 % of such members");
         let mut some = [member; 20];
         some[0].seen = 40;

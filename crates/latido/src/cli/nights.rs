@@ -23,6 +23,9 @@ pub fn read(runs: &[String], plan: Option<&str>, reader: &mut Reader) -> Result<
                 }
             }
         }
+        [dir] if plan.is_some() && !Path::new(dir).exists() => {
+            return Err(Usage::new(format!("there is no directory {dir}")).into());
+        }
         _ if plan.is_some() => {
             return Err(Usage::new("--plan picks the runs of a directory: these are named").into());
         }

@@ -163,7 +163,7 @@ fn tested(compared: &Compared) -> String {
     };
     format!(
         "Test: exact two-sided Mann-Whitney test on the {} of each repeat, at {} %; p is that of the test{family}.{welch} \
-         The ratio of the side to the base is that of Hodges and Lehmann, with its 95 % interval. {better} is better.",
+         The ratio is the middle of the ratios of all pairs of repeats (Hodges and Lehmann), not that of the medians, with its 95 % interval. {better} is better.",
         compared.metric,
         words::trimmed(compared.level * 100.0),
     )
