@@ -60,7 +60,10 @@ impl<'a> Slotted<'a> {
             |series: &&Series| source.series(self.cell, series).map_or(0, |data| crowd_ns(&data.largest, series.count));
         let crowd_ns = self.series.iter().map(crowd).max().unwrap_or(0);
         let is_emulated = self.record.machine.emulated.is_some();
-        Watch { crowd_ns, ..Watch::none(&self.cell.cell, is_emulated, self.record.watched_ns()) }
+        Watch {
+            crowd_ns,
+            ..Watch::none(&self.cell.cell, is_emulated, self.record.watched_ns(self.cell.measurand.period))
+        }
     }
 
     /// How many of its slots would have missed a deadline. One that passed without being run for has missed whatever is

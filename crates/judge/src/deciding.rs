@@ -115,6 +115,11 @@ impl Deciding {
         self.shown = shown;
     }
 
+    /// Takes that a watched program ran for longer than the limit in a job: whatever else ran meanwhile, that job is late by itself.
+    pub fn heed_own_work(&mut self) {
+        self.excused = false;
+    }
+
     /// The program that the trace names, and in how many of the samples.
     pub fn program(&self) -> Option<(&str, u64)> {
         self.shown.program.as_ref().map(|(name, samples)| (name.as_str(), *samples))

@@ -183,7 +183,7 @@ impl Repeat {
             repeat: record.cell.repeat,
             evidence: record.quality.clone(),
             elapsed_ns: record.elapsed_ns,
-            watched_ns: record.watched_ns(),
+            watched_ns: record.watched_ns(cell.measurand.period),
             loads: record.load.clone(),
             quantities,
             parts: parts::told(cell),

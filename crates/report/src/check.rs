@@ -5,7 +5,7 @@ pub mod process;
 mod tests;
 pub mod timing;
 
-use crate::terminal::Style;
+use crate::terminal::{self, Paint, Style};
 use latido_model::{
     check::{Fitness, Grade, Point, Process, Purpose, Remedy, Severity},
     clean,
@@ -227,15 +227,13 @@ fn mark(severity: Severity) -> &'static str {
 }
 
 fn paint(severity: Severity, text: &str, colour: bool) -> String {
-    let code = match severity {
-        _ if !colour => return text.to_owned(),
-        Severity::Ok => "32",
-        Severity::Advice => "36",
-        Severity::Unknown => "35",
-        Severity::Warning => "33",
-        Severity::Unfit => "1;31",
+    let tone = match severity {
+        Severity::Ok => Paint::Good,
+        Severity::Advice | Severity::Unknown => Paint::Dim,
+        Severity::Warning => Paint::Warn,
+        Severity::Unfit => Paint::Bad,
     };
-    format!("\x1b[{code}m{text}\x1b[0m")
+    terminal::paint(text, tone, Style { color: colour, width: usize::MAX })
 }
 
 /// Appends words from the current column, which is `indent`, and breaks lines between them.

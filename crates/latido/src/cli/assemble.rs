@@ -30,6 +30,7 @@ use latido_model::{
 };
 use std::{
     hash::{BuildHasher, Hasher},
+    os::unix::fs::PermissionsExt,
     path::Path,
 };
 
@@ -173,6 +174,11 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             parse::read(&format!("plans/{name}.toml"), text, &over, CATALOGUE).map_err(blame)
         }
         Subject::File(path) => {
+            if is_program(path) {
+                let text =
+                    format!("{first} is a program, not a plan: `latido run task --period 1ms -- {first}` watches it");
+                return Err(Usage::new(text).into());
+            }
             script.flags(args)?;
             let over = Overrides {
                 axes: script.axes()?,
@@ -189,6 +195,12 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
             parse::read(&path.display().to_string(), &text, &over, CATALOGUE).map_err(blame)
         }
     }
+}
+
+/// Whether a file is a program: somebody may execute it, and its name is not that of a plan.
+fn is_program(path: &Path) -> bool {
+    let executable = |meta: std::fs::Metadata| meta.is_file() && meta.permissions().mode() & 0o111 != 0;
+    path.extension().is_none_or(|ending| ending != "toml") && std::fs::metadata(path).is_ok_and(executable)
 }
 
 /// The options that `--vary` gives several values.

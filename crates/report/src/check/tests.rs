@@ -157,6 +157,7 @@ fn colour_adds_only_escape_sequences() {
     let (plain, coloured) =
         (table(&machine, &points, None, PLAIN), table(&machine, &points, None, Style { color: true, ..PLAIN }));
     assert!(coloured.contains("\x1b["));
+    assert_eq!(crate::terminal::printable(&coloured, true), coloured, "the terminal shows each colour");
     let mut stripped = String::new();
     for (index, piece) in coloured.split("\x1b[").enumerate() {
         stripped.push_str(if index == 0 { piece } else { piece.split_once('m').unwrap().1 });

@@ -156,9 +156,9 @@ fn only_levels_change() {
 fn small_arms_and_zeros_say_what_they_are() {
     let said = compare(&[1.0, 2.0, 3.0], &[10.0, 20.0, 30.0], Question::RATIO).unwrap();
     let Verdict::Undecided { reason } = said.verdict(said.mann_whitney.p.p, 1) else { panic!() };
-    assert_eq!(reason, "3 repeats a side cannot reach 5 %; it takes 4");
+    assert_eq!(reason, "3 repeats per side cannot reach 5 %; it takes 4 per side");
     let Verdict::Undecided { reason } = said.verdict(1.0, 24) else { panic!() };
-    assert_eq!(reason, "3 repeats a side cannot reach 5 % for one of 24 verdicts; it takes 7");
+    assert_eq!(reason, "3 repeats per side cannot reach 5 % for one of 24 verdicts; it takes 7 per side");
     let count = |count| rates::Count { count, exposure: 2.0 };
     let rates = rates::compare_rates(&[count(0), count(0)], &[count(4), count(6)], Question::RATIO).unwrap();
     assert_eq!((rates.question.scale, rates.estimate.value), (two::Scale::Difference, 2.5));

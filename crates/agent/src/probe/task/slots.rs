@@ -11,6 +11,11 @@ const AMONG: u64 = 8;
 const FOLLOW: i64 = 16;
 const MOST: i64 = 1000;
 
+/// A waking later than this part of the period is not on time.
+const ON_TIME: u64 = 50;
+/// So many jobs that begin at once in a row are looked at together.
+const AT_ONCE_MOST: usize = 1000;
+
 /// A thread that a signal wakes out of its wait, to stop it or to let it go on, does no more than this until it waits again, ns.
 pub(super) const AT_ONCE_NS: u64 = 50_000;
 
@@ -190,12 +195,25 @@ struct Current {
     stopped: bool,
 }
 
+/// Whether a waking for a time goes on with the job that there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GoesOn {
+    /// It is a slot's.
+    No,
+    /// Nobody can tell.
+    Open,
+    /// The jobs behind it that began at once are those of all slots that had come.
+    Yes,
+}
+
 /// The jobs of a periodic thread, slot by slot. A slot whose job did not end while it was watched is none of them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Jobs {
     grid: Grid,
-    /// The last activation: the next one tells how late it was.
-    held: Option<Job>,
+    /// The last activation, and those behind it that began at once: they and the next one tell of which slot it is.
+    held: Vec<Job>,
+    /// Whether the thread asks for times that have passed where no slot waits for a job, too.
+    asks_idly: bool,
     current: Option<Current>,
     /// Whether the thread asks for the time of each slot: then a waking out of another wait goes on with the job that there is.
     by_time: bool,
@@ -212,7 +230,8 @@ pub(super) struct Jobs {
 impl Jobs {
     /// With these slots; `by_time` where the thread asks for the time of each.
     pub fn of(grid: Grid, by_time: bool) -> Self {
-        Self { grid, held: None, current: None, by_time, waited: None, extra: 0, before: 0, untold_until: 0 }
+        let (held, asks_idly, current, waited) = (Vec::new(), false, None, None);
+        Self { grid, held, asks_idly, current, by_time, waited, extra: 0, before: 0, untold_until: 0 }
     }
 
     /// Takes an activation.
@@ -221,21 +240,56 @@ impl Jobs {
             self.before += 1;
             return;
         }
-        if let Some(before) = self.held.replace(job) {
-            self.place(before, Some(job), &mut over);
+        if job.at_once && (1..AT_ONCE_MOST).contains(&self.held.len()) {
+            self.held.push(job);
+            return;
+        }
+        let before = std::mem::replace(&mut self.held, vec![job]);
+        self.place_all(&before, Some(job), &mut over);
+    }
+
+    /// Finds the slots of a waking and of those behind it that began at once.
+    fn place_all(&mut self, all: &[Job], following: Option<Job>, over: &mut impl FnMut(Over)) {
+        let mut goes_on = self.goes_on(all);
+        for (at, job) in all.iter().enumerate() {
+            self.place(*job, all.get(at + 1).copied().or(following), goes_on, over);
+            goes_on = GoesOn::No;
+        }
+    }
+
+    /// Whether a waking is none of a slot's. A thread that sleeps for some time within a job, and then asks for the slots that passed
+    /// meanwhile, begins a job at once for each of them: no slot is left for the waking. On time it is its slot's, and the thread asks
+    /// for nothing with the surplus.
+    fn goes_on(&mut self, all: &[Job]) -> GoesOn {
+        let (Some((waking, behind)), Some(due)) = (all.split_first(), self.grid.next) else { return GoesOn::No };
+        let Some(last) = behind.last().filter(|last| self.by_time && !waking.at_once && last.woken >= due) else {
+            return GoesOn::No;
+        };
+        let passed = (last.woken - due) / self.grid.period + 1;
+        if (behind.len() as u64) < passed {
+            return GoesOn::No;
+        }
+        let on_time = waking.woken <= due.saturating_add(self.grid.period / ON_TIME);
+        self.asks_idly |= on_time;
+        match (on_time, self.asks_idly) {
+            (true, _) => GoesOn::No,
+            (false, true) => GoesOn::Open,
+            (false, false) => GoesOn::Yes,
         }
     }
 
     /// Finds the slot of an activation. Where the next one began at once, its time had passed: this one, however late it was
     /// woken, is of the oldest slot too.
-    fn place(&mut self, job: Job, next: Option<Job>, over: &mut impl FnMut(Over)) {
+    fn place(&mut self, job: Job, next: Option<Job>, by_those_behind: GoesOn, over: &mut impl FnMut(Over)) {
         let waited = self.waited.replace(job.then);
         // It waits for the same behind a stop: it asks for its time again, or does nothing else.
         let waits_on = job.then == Then::ATime || job.end.saturating_sub(job.woken) < AT_ONCE_NS;
         if job.then == Then::StoppedWaiting || waited == Some(Then::StoppedWaiting) && waits_on {
             return;
         }
-        let goes_on = waited == Some(Then::Stopped) || self.by_time && waited == Some(Then::Another);
+        let goes_on = waited == Some(Then::Stopped)
+            || self.by_time && waited == Some(Then::Another)
+            || by_those_behind == GoesOn::Yes;
         let slot = match () {
             () if goes_on && !job.at_once => Slot::Further,
             () if job.at_once || next.is_some_and(|next| next.at_once) => self.grid.catch_up(job.woken),
@@ -246,6 +300,7 @@ impl Jobs {
                 // Where nothing tells for what the thread had waited, a waking that comes late may be of the job before.
                 let late = job.woken > due.saturating_add(self.grid.period / EARLY);
                 let may_go_on = !self.by_time && !job.at_once && waited == Some(Then::Another) && late;
+                let may_go_on = may_go_on || by_those_behind == GoesOn::Open;
                 self.flush(over, may_go_on.then_some(job.end));
                 self.begin(job, due, missed, over);
             }
@@ -278,9 +333,8 @@ impl Jobs {
 
     /// Nothing follows, and until then something was waited for.
     pub fn finish(&mut self, until: u64, mut over: impl FnMut(Over)) {
-        if let Some(last) = self.held.take() {
-            self.place(last, None, &mut over);
-        }
+        let last = std::mem::take(&mut self.held);
+        self.place_all(&last, None, &mut over);
         self.flush(&mut over, None);
         let untold = self.untold_until;
         self.grid.rest(until).for_each(|due| over(Over::Missed { due, came: until, unclear: due < untold }));

@@ -1,6 +1,6 @@
 //! Which threads are the program's, and what is to be known of each before its series are filled.
 
-use super::slots::Grid;
+use super::{distances::regular_distance, slots::Grid};
 use crate::measure::Interval;
 use latido_trace::{
     events::{Class, Comm, Happened},
@@ -96,13 +96,16 @@ impl Seen {
 
 /// Of which threads a period is, and which it passes over. It is that of the real-time and deadline threads; where a program has none,
 /// of all. Helpers (of a virtual machine, of a runtime, children) have none: those that wake in less than a quarter of the slots, nowhere
-/// in six of eight in a row, where another thread does. A real-time thread that asks for times of a clock is no helper, but late.
+/// in six of eight in a row, where another thread does. A real-time thread that asks for times of a clock is no helper, but late, unless
+/// these lie apart as those of a longer period do.
 pub(super) fn periodic(period: u64, interval: Interval, threads: &[(&i32, &Seen)]) -> (BTreeSet<i32>, BTreeSet<i32>) {
     let slots = interval.ended_ns.saturating_sub(interval.first_slot_ns) / period.max(1);
     let urgent = threads.iter().any(|(_, thread)| thread.urgent);
     let of_class = threads.iter().copied().filter(|(_, thread)| thread.urgent == urgent);
     let is_regular = |thread: &Seen| Grid::is_regular(period, &thread.wakings);
-    let asks = |thread: &Seen| thread.at_a_time.len() * 2 > thread.wakings.len();
+    let asks = |thread: &Seen| {
+        thread.at_a_time.len() * 2 > thread.wakings.len() && regular_distance(&thread.wakings).is_none()
+    };
     let is_helper = |thread: &Seen| thread.count < slots / 4 && !is_regular(thread) && !(thread.urgent && asks(thread));
     let (helpers, own): (Vec<(&i32, &Seen)>, Vec<_>) = of_class.partition(|(_, thread)| is_helper(thread));
     let pids = |threads: Vec<(&i32, &Seen)>| threads.into_iter().map(|(pid, _)| *pid).collect();
@@ -168,10 +171,14 @@ mod tests {
         assert_eq!(of(&[(&1, &works), (&4, &overloaded)]), sets(&[1, 4], &[]));
         // Where none is regular, all may be meant.
         assert_eq!(of(&[(&2, &helper), (&3, &rare)]), sets(&[2, 3], &[]));
-        // Real-time threads that ask for a time are never passed over, and ordinary ones beside them have no slots.
+        // Real-time threads that ask for a time are not passed over, and ordinary ones beside them have no slots.
         let urgent = Seen { urgent: true, ..helper.clone() };
         let asks = Seen { at_a_time: helper.wakings.clone(), ..urgent.clone() };
         let quick = Seen { urgent: true, ..works.clone() };
         assert_eq!(of(&[(&1, &quick), (&2, &urgent), (&3, &works), (&4, &asks)]), sets(&[1, 4], &[2]));
+        // Where these times are those of a longer period, the thread has that one.
+        let slow = thread((0..1000).step_by(20));
+        let slow = Seen { at_a_time: slow.wakings.clone(), urgent: true, ..slow };
+        assert_eq!(of(&[(&1, &quick), (&5, &slow)]), sets(&[1], &[5]));
     }
 }

@@ -27,7 +27,7 @@ enum How {
 /// The commands, each as it stands on the pages.
 const COMMANDS: &[(&str, How)] = &[
     (
-        "cargo install --path crates/latido",
+        "cargo install --locked --path crates/latido",
         How::There("crates/latido/Cargo.toml", "it builds what this test runs, and installs it"),
     ),
     (

@@ -227,3 +227,49 @@ fn a_stopped_job_goes_on() {
     // It never goes on: its end is not known.
     assert_eq!(over(true, &[asks(10_000, 10_100), stopped(11_000, 11_300, Then::Stopped)], 11_500).len(), 1);
 }
+
+/// Jobs that sleep for some time of their own, by the call that also waits for slots: the job of slot 20 sleeps until `until`, and then
+/// asks for the slots that passed, which return at once.
+fn sleeping(until: u64, behind: u64, idly: bool) -> (Vec<Over>, u64) {
+    let wakings: Vec<u64> = (10..30).map(|slot| slot * 1_000).collect();
+    let told = |woken, end, at_once| Job { at_once, told: true, then: Then::ATime, ..job(woken, end, true) };
+    let (mut jobs, mut over) = (Jobs::of(Grid::of(1_000, &wakings), true), Vec::new());
+    for slot in 10..30 {
+        let due = slot * 1_000;
+        if !(21..=20 + behind).contains(&slot) {
+            jobs.take(told(due, due + 100, false), |one| over.push(one));
+            if idly {
+                jobs.take(told(due + 101, due + 110, true), |one| over.push(one));
+            }
+        }
+        if slot == 20 {
+            jobs.take(told(until, until + 20, false), |one| over.push(one));
+            for at in 0..behind {
+                jobs.take(told(until + 21 + 10 * at, until + 30 + 10 * at, true), |one| over.push(one));
+            }
+        }
+    }
+    jobs.finish(30_000, |one| over.push(one));
+    let missed = over.iter().filter(|one| matches!(one, Over::Missed { .. })).count() as u64;
+    (over, missed)
+}
+
+/// A sleep within a job is part of that job, however long it is; the slots that passed meanwhile have the jobs that began at once.
+#[test]
+fn a_sleep_within_a_job_is_part_of_it() {
+    for (until, behind) in [(21_050, 1), (21_200, 1), (21_800, 1), (22_500, 2), (24_300, 4)] {
+        let (over, missed) = sleeping(until, behind, false);
+        assert_eq!((over.len(), missed), (20, 0), "{until}: {over:?}");
+        assert_eq!(over[10], Over::Done { due: 20_000, began: 20_000, end: until + 20, or_end: None }, "{until}");
+        for at in 0..behind {
+            let began = until + 21 + 10 * at;
+            let done = Over::Done { due: (21 + at) * 1_000, began, end: began + 9, or_end: None };
+            assert_eq!(over[(11 + at) as usize], done, "{until}");
+        }
+    }
+    // Where the thread asks for times that have passed in each job, nobody can tell.
+    let (over, missed) = sleeping(21_200, 1, true);
+    assert_eq!((over.len(), missed), (20, 0), "{over:?}");
+    assert!(matches!(over[10], Over::Done { due: 20_000, or_end: Some(_), .. }), "{:?}", over[10]);
+    assert!(over[..10].iter().all(|one| matches!(one, Over::Done { or_end: None, .. })), "{over:?}");
+}
