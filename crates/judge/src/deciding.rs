@@ -3,7 +3,7 @@
 use super::{budget::Budget, cause::Cause, reason::ForeignBeside};
 use latido_model::{
     machine::FairServer,
-    record::{Class, Record, Sample},
+    record::{Class, Record, Sample, Series},
     run::{Shown, ShownBeside},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +49,8 @@ impl Deciding {
     ///
     /// A failure stands unless *every* sample above the limit is plausibly foreign: a machine that fails by itself fails
     /// also while it is disturbed. Stolen and foreign time of a second excuses as far as its own length goes. What is
-    /// part of the system under test excuses nothing: it is named.
+    /// part of the system under test excuses nothing: it is named. Nor does anything excuse a watched thread that had the CPU for longer
+    /// than the limit in one of its jobs: that job is late by itself.
     pub fn new(record: &Record, limit: Option<f64>, series: &[Stored<'_>]) -> Self {
         let worst = series.iter().filter_map(|s| s.largest.first()).max_by_key(|s| s.value).cloned();
         let Some(limit) = limit else { return Self { worst, ..Self::default() } };
@@ -66,7 +67,7 @@ impl Deciding {
         let mut named = BTreeMap::new();
         let mut perhaps_server = 0;
         let (mut foreign, mut own) = (0, None);
-        let mut excused = whole && !above.is_empty();
+        let mut excused = whole && !above.is_empty() && !ran_too_long(record, limit);
         for (stored, sample) in &above {
             let excess = (sample.value as f64 - limit).ceil() as u64;
             let cpu = stored.cpu;
@@ -115,11 +116,6 @@ impl Deciding {
         self.shown = shown;
     }
 
-    /// Takes that a watched program ran for longer than the limit in a job: whatever else ran meanwhile, that job is late by itself.
-    pub fn heed_own_work(&mut self) {
-        self.excused = false;
-    }
-
     /// The program that the trace names, and in how many of the samples.
     pub fn program(&self) -> Option<(&str, u64)> {
         self.shown.program.as_ref().map(|(name, samples)| (name.as_str(), *samples))
@@ -159,6 +155,17 @@ impl Deciding {
     pub fn caused_by(&self, cause: Cause) -> u64 {
         self.named.get(&cause).copied().unwrap_or(0)
     }
+}
+
+/// Whether a job of a watched program had the CPU for longer than the limit. Where threads have slots, those that have none are not
+/// judged, and their runs say nothing.
+fn ran_too_long(record: &Record, limit: f64) -> bool {
+    let has_slots = |labels: Option<&BTreeMap<String, String>>| {
+        record.series.iter().any(|one| one.slots.is_some() && labels.is_none_or(|labels| one.labels == *labels))
+    };
+    let is_judged = |run: &&Series| has_slots(Some(&run.labels)) || !has_slots(None);
+    let runs = record.series.iter().filter(|one| record.cell.probe.name == "task" && one.quantity == "running");
+    runs.filter(is_judged).any(|run| run.max.is_some_and(|longest| longest as f64 > limit))
 }
 
 /// Whether a wait fits what the fair server may take: it comes after real-time tasks have had the CPU for its period less

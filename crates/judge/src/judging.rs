@@ -91,9 +91,6 @@ fn weigh(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weigh
     if deciding.is_foreign() || (deciding.count > 0 && is_soon_read(record)) {
         deciding.heed(source.shown(cell));
     }
-    if ran_too_long(record) {
-        deciding.heed_own_work();
-    }
     let findings = trust::findings(record, &deciding);
     let (by_limit, figure) = limit::against(record, &cell.measurand, &timed, &bins, &deciding);
     let contradictions = contradictions(record).into_iter().map(|what| Reason::Contradiction { part: None, what });
@@ -102,14 +99,6 @@ fn weigh(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weigh
 
 /// A larger trace, bytes, is read only where what was counted excuses a failure: lists judge many runs.
 const SOON_READ: u64 = 16 << 20;
-
-/// Whether a job of a watched program had the CPU for longer than the limit.
-fn ran_too_long(record: &Record) -> bool {
-    let Some(limit) = record.cell.conditions.limit.filter(|_| record.cell.probe.name == "task") else { return false };
-    let longest =
-        record.series.iter().filter(|series| series.quantity == "running").filter_map(|series| series.plain().max);
-    longest.max().is_some_and(|longest| longest > limit.0.cast_signed())
-}
 
 /// Whether the cell's trace is read in no time; also where it has none.
 fn is_soon_read(record: &Record) -> bool {
@@ -173,7 +162,6 @@ mod tests {
     use latido_model::{
         record::{LoadRecord, Second, Slots},
         sample::{Fixture, cell, quiet, under, with_spike},
-        units::Ns,
     };
 
     fn judged(fixture: &Fixture) -> Judgement {
@@ -285,31 +273,6 @@ mod tests {
             [0, 3, 4, 46].map(verdict),
             [Verdict::Contaminated, Verdict::Contaminated, Verdict::Fail, Verdict::Fail]
         );
-    }
-
-    /// A watched program whose job ran for longer than the limit is late by itself, whatever else had the CPU in that second; and latido
-    /// watched it for as long as it had periods.
-    #[test]
-    fn a_program_s_own_work_is_excused_by_nothing() {
-        let mut fixture = spiky();
-        fixture.run.cells[1].cell.probe.name = "task".into();
-        let record = fixture.record(2);
-        record.cell.probe.name = "task".into();
-        let (start_ns, length_ns) = (3_000_000_000, 1_000_000_000);
-        record.quality.timeline.push(Second { start_ns, length_ns, steal_ns: 10_000_000, ..Second::default() });
-        let mut running = record.series[1].clone();
-        (running.quantity, running.slots, running.max) = ("running".into(), None, Some(90_000));
-        record.series.push(running);
-        assert_eq!(judged(&fixture).cells[1].verdict, Verdict::Contaminated);
-        fixture.record(2).series[2].max = Some(120_000);
-        assert_eq!(judged(&fixture).cells[1].verdict, Verdict::Fail, "it ran for 120 µs, and the limit is 100 µs");
-        let record = fixture.record(2);
-        record.elapsed_ns = 60_000_000_000;
-        let periods =
-            record.series.iter().map(|one| one.slots.map_or(one.count, |slots| slots.elapsed())).max().unwrap();
-        assert_eq!(record.watched_ns(Some(Ns(1_000))), periods * 1_000);
-        record.cell.probe.name = "wakeup".into();
-        assert_eq!(record.watched_ns(Some(Ns(1_000))), 60_000_000_000);
     }
 
     /// A guest that loses a little in every second still gets its pass.

@@ -25,7 +25,6 @@ pub use watched::{Standing, WatchedThread};
 use crate::{
     cell::{Axis, Cell, Conditions},
     machine::Machine,
-    units::Ns,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -84,23 +83,6 @@ pub struct Record {
 }
 
 impl Record {
-    /// For how long its threads watched, ns: while they slept by their duty they saw nothing. A program of the user's is watched
-    /// while it has jobs: in its slots, else in so many periods as it has samples, else as long as these took.
-    pub fn watched_ns(&self, period: Option<Ns>) -> u64 {
-        let slept = self.series.iter().map(|series| series.facts.get("slept_ns").map_or(0, |ns| ns.unsigned_abs()));
-        let whole = self.elapsed_ns.saturating_sub(slept.min().unwrap_or(0));
-        if !["task", "command"].contains(&self.cell.probe.name.as_str()) {
-            return whole;
-        }
-        let of = |series: &Series| match (period, series.slots, series.plain().mean) {
-            (Some(period), Some(slots), _) => slots.elapsed().saturating_mul(period.0),
-            (Some(period), None, _) => series.plain().count.saturating_mul(period.0),
-            (None, _, Some(mean)) if series.unit == "ns" => (mean * series.plain().count as f64) as u64,
-            _ => u64::MAX,
-        };
-        whole.min(self.series.iter().map(of).max().unwrap_or(u64::MAX))
-    }
-
     /// The names of all files that lie beside it.
     pub fn files(&self) -> impl Iterator<Item = &String> {
         let of_series = self.series.iter().flat_map(|series| {

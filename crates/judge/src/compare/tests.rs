@@ -138,7 +138,7 @@ fn what_is_not_alike_is_refused_by_name() {
         if what == Unlike::Load {
             assert!(refused.contains("work is 10 /s in b, 14 /s in a: more than 25 % apart"), "{refused}");
             assert!(of(&arms(&a, &b), &Asked { load_margin: 0.5, ..asked() }).is_ok());
-            // Within one run the same is told, and refuses nothing.
+            // Within one run latido says the same, and refuses nothing.
             let mut one_run = arms(&a, &b);
             one_run.observed.iter_mut().flatten().for_each(|one| one.run = "run".into());
             assert_eq!(of(&one_run, &asked()).unwrap().despite[0].what, what);

@@ -1,7 +1,12 @@
 //! What excuses a sample, what names its cause, and what does neither.
 
 use super::*;
-use latido_model::{cell::Scheduling, machine::FairBudget, record::Second, sample};
+use latido_model::{
+    cell::Scheduling,
+    machine::FairBudget,
+    record::{Second, Slots},
+    sample,
+};
 
 fn at(second: u64, value: i64, class: Class) -> Sample {
     Sample { value, at_ns: second * 1_000_000_000 + 500_000_000, class }
@@ -265,4 +270,27 @@ fn without_a_limit_nothing_is_foreign() {
     let deciding = Deciding::new(&record, None, &[Stored { count: 1, thread: 0, cpu: None, largest: &largest }]);
     assert!(!deciding.is_foreign());
     assert_eq!(deciding.worst, Some(largest[0].clone()));
+}
+
+/// A job that had the CPU for longer than the limit is late by itself, whatever was stolen in that second. A long run of a thread without
+/// slots says nothing of it.
+#[test]
+fn nothing_excuses_a_program_s_own_work() {
+    let is_foreign = |task: &str, run_ns: i64| {
+        let mut record = sample::record();
+        record.cell.probe.name = "task".into();
+        record.quality.timeline = vec![second(3, 10_000_000, 0)];
+        record.series.truncate(1);
+        let mut running = record.series[0].clone();
+        record.series[0].labels = [("task".to_owned(), "loop".to_owned())].into();
+        record.series[0].slots = Some(Slots { met: 9, late: 1, missed: 0 });
+        (running.quantity, running.slots, running.max) = ("running".into(), None, Some(run_ns));
+        running.labels = [("task".to_owned(), task.to_owned())].into();
+        record.series.push(running);
+        let late = [at(3, 5_000_000, Class::Unknown), at(5, 2_000, Class::Unknown)];
+        let stored = [Stored { count: 9, thread: 0, cpu: None, largest: &late }];
+        Deciding::new(&record, Some(100_000.0), &stored).is_foreign()
+    };
+    let told = [("loop", 90_000), ("loop", 120_000), ("helper", 120_000)].map(|(task, ns)| is_foreign(task, ns));
+    assert_eq!(told, [true, false, true]);
 }

@@ -57,10 +57,10 @@ impl Unit {
     pub fn base(&self) -> &str {
         let sizes = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
         let Some((_, size)) = sizes.into_iter().find(|(name, _)| *name == self.name) else {
-            return if self.per == 1.0 { &self.name } else { "stored unit" };
+            return &self.name;
         };
-        let stored = sizes.into_iter().find(|(_, one)| (one * self.per / size - 1.0).abs() < 1e-9);
-        stored.map_or("stored unit", |(name, _)| name)
+        let is_stored = |name: &&str| in_ns(name).is_some_and(|ns| (ns * self.per / size - 1.0).abs() < 1e-9);
+        ["ns", "ps"].into_iter().find(is_stored).unwrap_or(&self.name)
     }
 
     /// The largest unit of the stored one's kind of which a magnitude has as many as it takes.

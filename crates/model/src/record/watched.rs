@@ -1,6 +1,7 @@
-//! The threads of a watched program, as the kernel had them.
+//! For how long a cell was watched, and the threads of a watched program as the kernel had them.
 
-use crate::cpus::CpuSet;
+use super::{Record, Series};
+use crate::{cpus::CpuSet, units::Ns};
 use serde::{Deserialize, Serialize};
 
 /// A thread of a program that latido watched, asked of the kernel about once a second.
@@ -26,4 +27,43 @@ pub struct Standing {
     pub cpus: Option<CpuSet>,
     /// Locked memory of its process, KiB; absent where the kernel did not tell.
     pub locked_kib: Option<u64>,
+}
+
+impl Record {
+    /// For how long its threads watched, ns: while they slept by their duty they saw nothing. A program of the user's is watched
+    /// while it has jobs: in its slots, else in so many periods as it has samples, else as long as these took.
+    pub fn watched_ns(&self, period: Option<Ns>) -> u64 {
+        let slept = self.series.iter().map(|series| series.facts.get("slept_ns").map_or(0, |ns| ns.unsigned_abs()));
+        let whole = self.elapsed_ns.saturating_sub(slept.min().unwrap_or(0));
+        if !["task", "command"].contains(&self.cell.probe.name.as_str()) {
+            return whole;
+        }
+        let of = |series: &Series| match (period, series.slots, series.plain().mean) {
+            (Some(period), Some(slots), _) => slots.elapsed().saturating_mul(period.0),
+            (Some(period), None, _) => series.plain().count.saturating_mul(period.0),
+            (None, _, Some(mean)) if series.unit == "ns" => (mean * series.plain().count as f64) as u64,
+            _ => u64::MAX,
+        };
+        whole.min(self.series.iter().map(of).max().unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(all(test, feature = "sample"))]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    /// A program is watched while it has periods or jobs, whatever time the cell took; a loop of latido's for all of it.
+    #[test]
+    fn a_program_is_watched_while_it_has_jobs() {
+        let mut record = sample::record();
+        record.elapsed_ns = 60_000_000_000;
+        let period = Some(Ns(1_000));
+        assert_eq!(record.watched_ns(period), 60_000_000_000);
+        record.cell.probe.name = "task".into();
+        let periods = record.series.iter().filter_map(|one| Some(one.slots?.elapsed())).max().unwrap_or(0);
+        assert!(periods > 0 && record.watched_ns(period) == periods * 1_000, "{periods}");
+        record.series.iter_mut().for_each(|one| (one.slots, one.count, one.mean) = (None, 200, Some(1_000_000.0)));
+        assert_eq!((record.watched_ns(period), record.watched_ns(None)), (200_000, 200_000_000));
+    }
 }

@@ -314,7 +314,10 @@ fn the_live_screen_times_spikes_from_the_first_slot() {
         return common::skip("the live screen", Need::Program, "script is not installed");
     }
     let world = World::new();
-    let line = format!("{} run wakeup -d 1s --warmup=300ms --policy other --no-report", env!("CARGO_BIN_EXE_latido"));
+    let line = format!(
+        "{} run wakeup -d 300ms --warmup=300ms --repeat 6 --policy other --no-report",
+        env!("CARGO_BIN_EXE_latido")
+    );
     let mut command = std::process::Command::new("script");
     command.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm").stdin(Stdio::null());
     command.env("LATIDO_STATE", world.state()).env("LATIDO_STORE", world.store()).current_dir(world.dir.path());
