@@ -28,6 +28,12 @@ impl Turn {
     /// Alone on the machine.
     pub fn alone() -> Self {
         let (turns, alone) = HAS.get();
+        let name = std::thread::current().name().unwrap_or("main").to_string();
+        // Elsewhere it waits for all other tests, and they for it.
+        assert!(
+            name.split("::").any(|part| part == "alone"),
+            "a test that takes the machine belongs below a module `alone`: {name}"
+        );
         assert!(turns == 0 || alone, "a test that has a world cannot have the machine: take that first");
         Self::take(if alone { None } else { Some(Use::Change) })
     }
