@@ -143,6 +143,7 @@ impl Watch {
         self.note();
         self.stops.look(&Root::default(), Moment::now());
         self.wall.look();
+        self.probe.fare();
         self.write(evidence);
         self.hardware.after(evidence);
     }
@@ -158,6 +159,7 @@ impl Watch {
         evidence.moved_pages = self.moved_start.zip(moved).map(|(before, now)| now.saturating_sub(before));
         evidence.siblings = self.siblings.seen(&Root::default());
         evidence.timeline = self.timeline.seconds();
+        evidence.threads = self.probe.seen(self.started_ns);
         evidence.stopped = self.stops.seen(Moment::now());
         evidence.wall_steps = Some(self.wall.steps()).map(|(times, largest_ns)| WallSteps { times, largest_ns });
         evidence.tracing.clone_from(&self.traced);

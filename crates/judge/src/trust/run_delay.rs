@@ -6,10 +6,12 @@ use crate::{
     finding::Grade::{Note, Ok},
     span::{Span, spans},
 };
-use latido_model::record::{Record, ThreadEvidence};
+use latido_model::record::{Record, Second, ThreadEvidence, Wait};
 
 /// From waking up to running a thread waits for the kernel's own work: at most so long is taken for that, in ns.
 const WAKE_NS: u64 = 10_000;
+/// A shorter wait in one stretch is no remark, in ns.
+const LONG_NS: u64 = 1_000_000;
 
 /// Notes the thread of which the most is unexplained.
 pub(super) fn run_delay(record: &Record, deciding: &Deciding) -> Graded {
@@ -20,8 +22,14 @@ pub(super) fn run_delay(record: &Record, deciding: &Deciding) -> Graded {
     let whose = thread.cpu.map_or_else(Vec::new, |cpu| spans![" on ", Span::Where(format!("CPU {cpu}"))]);
     let waited = [spans!["waited for ", Span::time(delay)], whose].concat();
     if !is_much(open, record) {
-        // In each of many cells another figure would say no more.
-        return ok("no more than what was seen and 10 µs a wake-up");
+        return match longest(record) {
+            Some((open, wait)) => {
+                let within = spans![" of waiting within ", Span::time(wait.length_ns), " is nobody's who was seen"];
+                note_if(true, [spans![Span::time(open)], within].concat())
+            }
+            // In each of many cells another figure would say no more.
+            None => ok("no more than what was seen and 10 µs a wake-up"),
+        };
     }
     let nobody = match open < delay {
         true => spans![", of which ", Span::time(open), " is nobody's who was seen"],
@@ -54,12 +62,43 @@ fn most(record: &Record) -> Option<(u64, u64, &ThreadEvidence)> {
     weighed.max_by_key(|(open, delay, _)| (*open, *delay))
 }
 
+/// The wait between two looks of which the most is unexplained, with that, ns: a rival that comes once in seconds disappears in the
+/// sum of all wake-ups, and not in one stretch. It counts where it is as long as half of what the thread's worst sample was.
+fn longest(record: &Record) -> Option<(u64, Wait)> {
+    let threads = &record.quality.threads;
+    // Threads that share a CPU wait for one another.
+    let is_alone = |thread: &&ThreadEvidence| {
+        let here = threads.iter().filter(|other| other.cpu.is_none() || other.cpu == thread.cpu).count();
+        thread.cpu.is_some() && !thread.helper && here == 1
+    };
+    let open = threads.iter().filter(is_alone).filter_map(|thread| {
+        let wait = thread.longest_wait?;
+        let meets = |second: &&Second| {
+            second.cpu == thread.cpu
+                && second.start_ns < wait.start_ns.saturating_add(wait.length_ns)
+                && wait.start_ns < second.start_ns.saturating_add(second.length_ns)
+        };
+        let seconds = record.quality.timeline.iter().filter(meets);
+        let seen =
+            seconds.map(|second| second.steal_ns.saturating_add(second.foreign_ns).saturating_add(second.load_ns));
+        let explained = seen.fold(wait.runs.saturating_mul(WAKE_NS), u64::saturating_add);
+        let own = record.series.iter().filter(|series| series.thread == thread.thread);
+        let worst_ns = own.filter_map(|series| u64::try_from(series.max?).ok()).max().unwrap_or(0);
+        let open = wait.waited_ns.saturating_sub(explained);
+        (open >= LONG_NS && open.saturating_mul(2) >= worst_ns).then_some((open, wait))
+    });
+    open.max_by_key(|(open, _)| *open)
+}
+
 /// `foreign tasks`: those that were seen. Where none was, and yet a real-time thread waited for somebody, "none" would be wrong:
 /// programs that live for some ms come and go between two looks.
 pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
     let (grade, state) = super::took::foreign(record, deciding);
-    let open = if is_shared(record) { None } else { most(record).map(|(open, ..)| open) };
-    match open.filter(|open| grade == Ok && is_much(*open, record)) {
+    if is_shared(record) || grade != Ok {
+        return (grade, state);
+    }
+    let all = most(record).map(|(open, ..)| open).filter(|open| is_much(*open, record));
+    match all.or_else(|| longest(record).map(|(open, _)| open)) {
         Some(open) => {
             (Note, spans!["none seen, but ", Span::time(open), " of waiting is nobody's who was seen (run delay)"])
         }
@@ -114,6 +153,34 @@ mod tests {
             "{said}"
         );
         assert_eq!(told(10_000), (Ok, "none seen".into()));
+    }
+
+    /// 45 ms once in five seconds are less than the wake-ups of all seconds may wait, and much in one stretch.
+    #[test]
+    fn a_rival_that_comes_seldom_is_not_none() {
+        let told = |change: &dyn Fn(&mut Record)| {
+            let mut record = sample::record();
+            record.quality.foreign.clear();
+            record.quality.timeline.clear();
+            let wait = Wait { start_ns: 500_000_000, length_ns: 101_000_000, waited_ns: 45_000_000, runs: 100 };
+            record.quality.threads[1].longest_wait = Some(wait);
+            change(&mut record);
+            let said = |(grade, state): Graded| (grade, crate::span::plain(&state));
+            (said(foreign(&record, &Deciding::default())), said(run_delay(&record, &Deciding::default())))
+        };
+        let (others, delay) = told(&|_| {});
+        assert_eq!(others, (Note, "none seen, but 44.0 ms of waiting is nobody's who was seen (run delay)".into()));
+        assert_eq!(delay, (Note, "44.0 ms of waiting within 101 ms is nobody's who was seen".into()));
+        let none = told(&|record| record.quality.threads[1].longest_wait.as_mut().unwrap().waited_ns = 1_900_000);
+        assert_eq!((none.0.0, none.1.0), (Ok, Ok), "100 wake-ups explain a millisecond");
+        let long = told(&|record| record.series.iter_mut().for_each(|series| series.max = Some(89_000_000)));
+        assert_eq!((long.0.0, long.1.0), (Ok, Ok), "the worst sample is another matter");
+        let second =
+            |cpu| Second { cpu: Some(cpu), length_ns: 1_000_000_000, steal_ns: 45_000_000, ..Second::default() };
+        assert_eq!(told(&|record| record.quality.timeline = vec![second(1)]).1.0, Ok, "the hypervisor had it");
+        assert_eq!(told(&|record| record.quality.timeline = vec![second(0)]).1.0, Note, "on another CPU");
+        let pair = told(&|record| record.quality.threads[0].cpu = Some(1));
+        assert_eq!((pair.0.0, pair.1.0), (Ok, Ok), "its partner had it");
     }
 
     fn judged(change: impl Fn(&mut Record)) -> (Grade, String) {

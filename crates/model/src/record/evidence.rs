@@ -209,6 +209,22 @@ pub struct ThreadEvidence {
     /// The part of that before samples were counted, in ns; absent without a warm-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup_delay_ns: Option<u64>,
+    /// The stretch between two looks at this thread in which it waited longest for its CPU; absent where nobody looked, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_wait: Option<Wait>,
+}
+
+/// How long a thread waited for its CPU in one stretch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    /// Start of the stretch since the first slot, in ns.
+    pub start_ns: u64,
+    /// Its length in ns.
+    pub length_ns: u64,
+    /// Time runnable but not running, in ns.
+    pub waited_ns: u64,
+    /// Times that the thread was given a CPU.
+    pub runs: u64,
 }
 
 /// What limits real-time tasks on this machine.

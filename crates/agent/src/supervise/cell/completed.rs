@@ -43,6 +43,11 @@ pub(super) fn complete(record: &mut Record, machine: &Machine, borrowed: &InForc
     let shift = watched_from.wrapping_sub(record.anchors.monotonic_ns).cast_signed();
     evidence.timeline = seen.timeline;
     evidence.timeline.iter_mut().for_each(|second| second.start_ns = second.start_ns.saturating_add_signed(shift));
+    for thread in &mut evidence.threads {
+        let watched = seen.threads.iter().find(|watched| watched.tid.is_some() && watched.tid == thread.tid);
+        thread.longest_wait = watched.and_then(|watched| watched.longest_wait);
+        thread.longest_wait.iter_mut().for_each(|wait| wait.start_ns = wait.start_ns.saturating_add_signed(shift));
+    }
     evidence.dma_latency_held = borrowed
         .tunings
         .iter()

@@ -1,6 +1,7 @@
 //! The probe's own threads: whether they get on, or wait for their CPU while somebody else is at work.
 
 use super::stat::Stat;
+use latido_model::record::{ThreadEvidence, Wait};
 use latido_sys::clock::Clock;
 use std::{
     fs::{self, File},
@@ -27,8 +28,17 @@ struct Thread {
     /// Its schedstat, open.
     file: File,
     at: u64,
+    before: Counted,
+    /// The stretch in which it waited longest; its start is a time of CLOCK_MONOTONIC.
+    longest: Option<Wait>,
+}
+
+/// The three numbers of schedstat.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
     ran_ns: u64,
     waited_ns: u64,
+    runs: u64,
 }
 
 /// How a measuring thread fares.
@@ -48,8 +58,8 @@ impl Threads {
         let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
         let thread = |dir: PathBuf| {
             let file = File::open(dir.join("schedstat")).ok()?;
-            let (ran_ns, waited_ns) = read(&file)?;
-            Some(Thread { dir, file, at: Clock::Monotonic.now(), ran_ns, waited_ns })
+            let before = read(&file)?;
+            Some(Thread { dir, file, at: Clock::Monotonic.now(), before, longest: None })
         };
         Self { all: tasks.filter_map(|entry| thread(entry.path())).collect(), next: 0 }
     }
@@ -66,15 +76,28 @@ impl Threads {
         }
         worst
     }
+
+    /// Of each thread its number and its longest wait, in times since `started_ns` of CLOCK_MONOTONIC.
+    pub fn seen(&self, started_ns: u64) -> Vec<ThreadEvidence> {
+        let of = |thread: &Thread| {
+            let tid = thread.dir.file_name().and_then(|name| name.to_str()?.parse().ok());
+            let since = |wait: Wait| Wait { start_ns: wait.start_ns.saturating_sub(started_ns), ..wait };
+            ThreadEvidence { tid, longest_wait: thread.longest.map(since), ..ThreadEvidence::default() }
+        };
+        self.all.iter().map(of).collect()
+    }
 }
 
 impl Thread {
     fn fare(&mut self) -> Fare {
-        let Some((ran_ns, waited_ns)) = read(&self.file) else { return Fare::GetsOn };
+        let Some(counted) = read(&self.file) else { return Fare::GetsOn };
         let now = Clock::Monotonic.now();
-        let (span, waited) = (now.saturating_sub(self.at), waited_ns.saturating_sub(self.waited_ns));
-        let stood = ran_ns == self.ran_ns;
-        (self.at, self.ran_ns, self.waited_ns) = (now, ran_ns, waited_ns);
+        let (span, waited) = (now.saturating_sub(self.at), counted.waited_ns.saturating_sub(self.before.waited_ns));
+        let stood = counted.ran_ns == self.before.ran_ns;
+        let runs = counted.runs.saturating_sub(self.before.runs);
+        let wait = Wait { start_ns: self.at, length_ns: span, waited_ns: waited, runs };
+        self.longest = self.longest.into_iter().chain([wait]).max_by_key(|wait| wait.waited_ns);
+        (self.at, self.before) = (now, counted);
         // A wait is counted when it is over: who has not run may sleep, or still be waiting.
         if stood && Stat::read(&self.dir).is_some_and(|stat| stat.is_runnable) {
             return Fare::Stands;
@@ -83,13 +106,13 @@ impl Thread {
     }
 }
 
-/// The first two numbers of schedstat: time run and time waited, in ns.
-fn read(file: &File) -> Option<(u64, u64)> {
+/// Time run and time waited, in ns, and how often it was given a CPU (Documentation/scheduler/sched-stats.rst, "/proc/<pid>/schedstat").
+fn read(file: &File) -> Option<Counted> {
     let mut text = [0; 96];
     let length = file.read_at(&mut text, 0).ok()?;
     let text = std::str::from_utf8(text.get(..length)?).ok()?;
     let mut numbers = text.split_whitespace().map_while(|number| number.parse().ok());
-    Some((numbers.next()?, numbers.next()?))
+    Some(Counted { ran_ns: numbers.next()?, waited_ns: numbers.next()?, runs: numbers.next()? })
 }
 
 #[cfg(test)]
@@ -103,7 +126,8 @@ mod tests {
         fs::write(dir.path().join("schedstat"), text).unwrap();
         let file = File::open(dir.path().join("schedstat")).unwrap();
         let at = Clock::Monotonic.now() - 1_000_000_000;
-        let thread = Thread { dir: dir.path().into(), file, at, ran_ns: 1000, waited_ns: 500 };
+        let before = Counted { ran_ns: 1000, waited_ns: 500, runs: 3 };
+        let thread = Thread { dir: dir.path().into(), file, at, before, longest: None };
         (dir, thread)
     }
 
@@ -135,6 +159,23 @@ mod tests {
         for _ in 0..3 {
             threads.fare();
         }
-        assert!(threads.all.iter().all(|thread| thread.ran_ns == 2000));
+        assert!(threads.all.iter().all(|thread| thread.before.ran_ns == 2000));
+    }
+
+    /// Of several looks the worst is kept, with how often the thread ran in it.
+    #[test]
+    fn the_longest_wait_is_kept() {
+        let (dir, mut thread) = thread("2000 45000500 103\n", "S");
+        let started = thread.at - 5;
+        thread.fare();
+        fs::write(dir.path().join("schedstat"), "3000 46000500 203\n").unwrap();
+        thread.fare();
+        let wait = thread.longest.unwrap();
+        assert_eq!((wait.waited_ns, wait.runs, wait.start_ns), (45_000_000, 100, started + 5));
+        assert!(wait.length_ns >= 1_000_000_000);
+        thread.dir = PathBuf::from("/proc/1/task/77");
+        let threads = Threads { all: vec![thread], next: 0 };
+        let seen = &threads.seen(started)[0];
+        assert_eq!((seen.tid, seen.longest_wait.unwrap().start_ns), (Some(77), 5));
     }
 }

@@ -202,6 +202,7 @@ fn every_key_of_a_stored_run_is_documented() {
         rr_slice_ns: Some(1),
         helper: true,
         warmup_delay_ns: Some(1),
+        longest_wait: Some(Wait::default()),
         ..ThreadEvidence::default()
     };
     let files = SeriesFiles { samples: Some(String::new()), buckets: Some(String::new()), ..SeriesFiles::default() };
