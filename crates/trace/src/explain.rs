@@ -112,6 +112,10 @@ pub enum Cause {
     Stopped,
     /// It could run, and the scheduler gave the CPU to a lower one, or to nobody: real-time throttling.
     Throttled,
+    /// It could run, and nobody had the CPU: its control group had used up its CPU quota.
+    Quota,
+    /// An ordinary task had the CPU while its control group may have used up its CPU quota: no event tells which of these kept it off.
+    TaskOrQuota(String),
     /// It ran itself: its way back to its own code.
     Itself,
     /// Events of that time were lost.

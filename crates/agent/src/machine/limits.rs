@@ -1,7 +1,10 @@
 //! What bounds this process: control groups of both versions, resource limits, seccomp.
 
 use super::{Root, cpu::field};
-use latido_model::machine::{GroupLimit, GroupLimits, Limits};
+use latido_model::{
+    machine::{GroupLimit, GroupLimits, Limits},
+    record::HeldBack,
+};
 
 /// Those of this process.
 pub fn limits(root: &Root) -> Option<Limits> {
@@ -67,6 +70,22 @@ fn quota(root: &Root, dir: &str) -> Option<GroupLimit> {
     limit.value.parse::<i64>().is_ok_and(|quota| quota > 0).then_some(limit)
 }
 
+/// How often and how long the kernel has held back those of these control groups, and of those above them, that have a CPU quota
+/// (cgroup-v2.rst, `cpu.stat`; sched-bwc.rst for version 1); `None` where none has one that can be read.
+pub fn held_back(root: &Root, groups: &str) -> Option<HeldBack> {
+    let of = |quota: &GroupLimit| {
+        let (dir, _) = quota.file.trim_start_matches('/').rsplit_once('/')?;
+        let text = root.read(&format!("{dir}/cpu.stat"))?;
+        let number = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+            line.trim().parse::<u64>().ok()
+        };
+        let ns = number("throttled_time").or_else(|| Some(number("throttled_usec")?.saturating_mul(1000)))?;
+        Some(HeldBack { times: number("nr_throttled")?, ns })
+    };
+    group_limits(root, groups).quotas.iter().filter_map(of).reduce(HeldBack::and)
+}
+
 /// What version 1 prints for no limit is the largest multiple of a page (cgroup-v1/memory.rst).
 const NO_LIMIT: u64 = 1 << 62;
 
@@ -106,6 +125,26 @@ mod tests {
         assert_eq!(texts(&old.memory), ["/sys/fs/cgroup/memory/x/memory.limit_in_bytes: 4096 bytes"]);
         assert_eq!(old.quotas.first().map(GroupLimit::off), Some("-1"));
         assert_eq!(group_limits(&tree.root, "junk\n"), GroupLimits::default());
+    }
+
+    #[test]
+    fn groups_out_of_their_quota_are_counted_in_both_versions() {
+        let tree = fixture::empty();
+        for (path, text) in [
+            ("sys/fs/cgroup/a/cpu.max", "20000 100000\n"),
+            ("sys/fs/cgroup/a/cpu.stat", "usage_usec 9\nnr_periods 90\nnr_throttled 83\nthrottled_usec 4200000\n"),
+            ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
+            ("sys/fs/cgroup/a/b/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_usec 0\n"),
+            ("sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n"),
+            ("sys/fs/cgroup/cpu/x/cpu.stat", "nr_periods 7\nnr_throttled 3\nthrottled_time 150000000\n"),
+            ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
+        ] {
+            tree.write(path, text);
+        }
+        let found = |groups: &str| held_back(&tree.root, groups);
+        assert_eq!(found("0::/a/b\n"), Some(HeldBack { times: 83, ns: 4_200_000_000 }));
+        assert_eq!(found("4:cpu,cpuacct:/x\n"), Some(HeldBack { times: 3, ns: 150_000_000 }));
+        assert_eq!((found("4:cpu,cpuacct:/\n"), found("junk\n")), (None, None));
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub mod groups;
 pub mod heat;
 pub mod isolated;
 pub mod kernel;
-mod limits;
+pub mod limits;
 mod power;
 mod preemption;
 mod reach;

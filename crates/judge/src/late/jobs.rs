@@ -3,7 +3,7 @@
 use super::{Piece, Worst, told::OWN};
 use crate::words;
 use latido_model::{
-    record::{Record, Series},
+    record::{Record, Series, WatchedThread},
     run::late::{COMPLETION, Late, RESPONSE},
 };
 use latido_trace::events::Class;
@@ -30,11 +30,20 @@ pub(super) fn usual(record: &Record, late: &Late) -> Option<u64> {
     Some((median as f64 * activations) as u64)
 }
 
+/// How long the kernel held back the control groups of a sample's thread for their CPU quotas, ns: none of a real-time thread.
+pub(super) fn held_back(record: &Record, late: &Late) -> Option<u64> {
+    let held = watched(record, late)?.held_back.filter(|held| held.ns > 0)?;
+    (class(record, late) == Class::Fair).then_some(held.ns)
+}
+
+fn watched<'a>(record: &'a Record, late: &Late) -> Option<&'a WatchedThread> {
+    let task = record.series.get(late.series)?.labels.get("task")?;
+    record.quality.watched.iter().find(|thread| thread.task == *task)
+}
+
 /// The class of a sample's thread, as the kernel had it last.
 pub(super) fn class(record: &Record, late: &Late) -> Class {
-    let task = record.series.get(late.series).and_then(|series| series.labels.get("task"));
-    let policy = record.quality.watched.iter().find(|thread| Some(&thread.task) == task);
-    match policy.map_or("", |thread| thread.standing.policy.split(' ').next().unwrap_or_default()) {
+    match watched(record, late).map_or("", |thread| thread.standing.policy.split(' ').next().unwrap_or_default()) {
         "fifo" | "rr" => Class::RealTime,
         "deadline" => Class::Deadline,
         _ => Class::Fair,

@@ -146,6 +146,7 @@ fn spikes(
                 one.of_an_earlier_job();
             }
             jobs::usual(record, late).into_iter().for_each(|usual| one.own_beyond(usual, late.missed));
+            jobs::held_back(record, late).into_iter().for_each(|most_ns| one.held_back(most_ns));
         }
         if how.by_timer {
             one.woken_by_timer();

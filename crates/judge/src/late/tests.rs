@@ -28,6 +28,26 @@ fn causes_add_up_over_samples() {
     assert!((rows.iter().map(|row| row.share).sum::<f64>() - 1.0).abs() < 1e-12);
 }
 
+/// What may be the CPU quota of a control group is not blamed on a bystander, unless the kernel held back the group for less.
+#[test]
+fn an_ordinary_thread_may_have_been_held_back() {
+    let slice = |begin, end, cause| Slice { begin, end, cause };
+    let told = |most_ns: u64| -> Vec<String> {
+        let mut one = explained(vec![
+            slice(0, 60, Cause::Task("bystander-7".into(), Class::Fair)),
+            slice(60, 80, Cause::Throttled),
+            slice(80, 90, Cause::Task("rival-8".into(), Class::RealTime)),
+            slice(90, 100, Cause::Own),
+        ]);
+        one.held_back(most_ns);
+        one.slices.iter().map(|slice| said(&slice.cause)).collect()
+    };
+    let held = "held back by the CPU quota of its control group";
+    let or = "bystander-7, or the CPU quota of its control group";
+    assert_eq!(told(60), [or, held, "rival-8 (real-time)", "its own execution"]);
+    assert_eq!(told(30)[..2], ["bystander-7 (fair)", held]);
+}
+
 /// Idle for 11.9 ms where states that take time are held off: no way out of idle takes that long. With as much stolen in that
 /// second, and no event of any CPU meanwhile, the hypervisor had stopped the machine.
 #[test]

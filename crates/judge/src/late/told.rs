@@ -41,6 +41,8 @@ pub fn said(cause: &Cause) -> String {
         }
         Cause::Stopped => "stopped".into(),
         Cause::Throttled => "throttled".into(),
+        Cause::Quota => "held back by the CPU quota of its control group".into(),
+        Cause::TaskOrQuota(name) => format!("{name}, or the CPU quota of its control group"),
         Cause::Itself => "its own way back".into(),
         Cause::Lost => "events lost".into(),
         Cause::Untraced => "not recorded".into(),
@@ -56,7 +58,7 @@ pub fn kind(cause: &Cause) -> &'static str {
         Cause::Soft(_) => "soft",
         Cause::HandlerOrStandstill(handler) => kind(handler),
         Cause::Itself | Cause::Own | Cause::Beyond { .. } => "self",
-        Cause::Task(..) | Cause::Migration => "task",
+        Cause::Task(..) | Cause::TaskOrQuota(_) | Cause::Migration => "task",
         Cause::NoInterrupt(_)
         | Cause::InterruptsOff(_)
         | Cause::Elsewhere
@@ -70,7 +72,8 @@ pub fn kind(cause: &Cause) -> &'static str {
         | Cause::Awaits(_)
         | Cause::Inverted(..)
         | Cause::Stopped
-        | Cause::Throttled => "off",
+        | Cause::Throttled
+        | Cause::Quota => "off",
         Cause::IdleExit | Cause::InterProcessor | Cause::OwnTimer | Cause::Asleep => "idle",
         Cause::Lost | Cause::Untraced | Cause::TooMany | Cause::Unexplained => "lost",
     }

@@ -16,6 +16,30 @@ pub struct WatchedThread {
     /// What it had before, the oldest first; at most ten, without those that came and went between two looks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<Standing>,
+    /// How the kernel held its control groups to their CPU quotas while latido watched; absent where none of them has a quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_back: Option<HeldBack>,
+}
+
+/// How often and for how long the kernel held back a control group that had used up its CPU quota (`cpu.stat`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldBack {
+    /// Periods in which it did (`nr_throttled`).
+    pub times: u64,
+    /// How long, on all CPUs together, in ns (`throttled_usec`; `throttled_time` of version 1).
+    pub ns: u64,
+}
+
+impl HeldBack {
+    /// What came since an earlier reading.
+    pub fn since(self, before: Self) -> Self {
+        Self { times: self.times.saturating_sub(before.times), ns: self.ns.saturating_sub(before.ns) }
+    }
+
+    /// Both together.
+    pub fn and(self, other: Self) -> Self {
+        Self { times: self.times.saturating_add(other.times), ns: self.ns.saturating_add(other.ns) }
+    }
 }
 
 /// How the kernel schedules a thread, and what it keeps in memory for its process.

@@ -162,7 +162,8 @@ mod tests {
         let mut slots = record.series.remove(0);
         slots.labels.insert("task".into(), "control".into());
         let standing = Standing { policy: "fifo 70".into(), cpus: None, locked_kib: None };
-        record.quality.watched = vec![WatchedThread { task: "control".into(), tid: 77, standing, before: Vec::new() }];
+        record.quality.watched =
+            vec![WatchedThread { task: "control".into(), tid: 77, standing, before: Vec::new(), held_back: None }];
         let named = |name: &str| Series { quantity: name.into(), count: 2, ..slots.clone() };
         record.series = vec![named("running"), named(RESPONSE), named(COMPLETION), named(MISSED)];
         let values = |series: &Series| {

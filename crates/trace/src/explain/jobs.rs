@@ -1,6 +1,7 @@
 //! Jobs of a program: what they waited for, and what of their own execution is not the usual.
 
 use super::{Cause, Explained, Slice};
+use crate::events::Class;
 
 /// So long the kernel may be busy with a page fault, ns: it clears up to 2 MiB. One that waits for a disk is no execution.
 const MOST_OF_A_FAULT: u64 = 100_000;
@@ -41,6 +42,18 @@ impl Explained {
             all.extend(parts.into_iter().filter(|part| part.end > part.begin));
         }
         self.slices = all;
+    }
+
+    /// The kernel held back the control group of this ordinary thread, so many ns in all: what may be that is said to be.
+    pub fn held_back(&mut self, most_ns: u64) {
+        for slice in self.slices.iter_mut().filter(|slice| slice.end - slice.begin <= most_ns) {
+            match &slice.cause {
+                // The throttle of real-time threads is none of an ordinary one.
+                Cause::Throttled => slice.cause = Cause::Quota,
+                Cause::Task(name, Class::Fair) => slice.cause = Cause::TaskOrQuota(name.clone()),
+                _ => {}
+            }
+        }
     }
 
     /// Of a period in which the thread began no job: where it was still at an earlier one, that is what it lost, until it slept.

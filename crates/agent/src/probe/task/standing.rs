@@ -1,7 +1,10 @@
 //! What each thread of a watched program has of the kernel: policy, CPUs, locked memory; and what of it changes meanwhile.
 
-use crate::{check::process, machine::Root};
-use latido_model::record::{Standing, WatchedThread};
+use crate::{
+    check::process,
+    machine::{Root, limits::held_back},
+};
+use latido_model::record::{HeldBack, Standing, WatchedThread};
 use std::{
     collections::BTreeMap,
     time::{Duration, Instant},
@@ -21,6 +24,8 @@ const KEPT: usize = 10;
 #[derive(Debug, Default)]
 pub(super) struct Standings {
     seen: BTreeMap<u32, Vec<Standing>>,
+    /// What the first and the last look found of its control groups' CPU quotas, by the number of the thread.
+    quotas: BTreeMap<u32, (HeldBack, HeldBack)>,
     /// When latido asked first, and when it asks again at the earliest.
     times: Option<(Instant, Instant)>,
 }
@@ -52,8 +57,12 @@ impl Standings {
                     processes.push(child);
                 }
             }
+            let quota = root.read(&format!("proc/{pid}/cgroup")).and_then(|groups| held_back(root, &groups));
             for thread in found.threads {
                 let Some(policy) = thread.policy else { continue };
+                if let Some(now) = quota {
+                    self.quotas.entry(thread.tid).or_insert((now, now)).1 = now;
+                }
                 self.note(thread.tid, Standing { policy, cpus: thread.cpus, locked_kib: found.locked_kib });
             }
         }
@@ -76,7 +85,9 @@ impl Standings {
         let one = |(tid, task): (i32, &str)| {
             let tid = u32::try_from(tid).ok()?;
             let (standing, before) = self.seen.get(&tid)?.split_last()?;
-            Some(WatchedThread { task: task.into(), tid, standing: standing.clone(), before: before.to_vec() })
+            let held_back = self.quotas.get(&tid).map(|(first, last)| last.since(*first));
+            let (standing, before) = (standing.clone(), before.to_vec());
+            Some(WatchedThread { task: task.into(), tid, standing, before, held_back })
         };
         named.filter_map(one).collect()
     }

@@ -17,7 +17,7 @@ use latido_model::{
     record::{
         Bounds, ByHand, Change, Foreign, Freeze, LoadLife, LoadRecord, LoadStep, Overheated, ProgramRecord, Quantized,
         Rate, Reported, Second, SeriesFiles, Sibling, Skip, Slots, Source, Summary, TaskOwner, ThreadEvidence,
-        ThrottleEvidence, Told, Tracer, Tracing, TuningRecord,
+        ThrottleEvidence, Told, Tracer, Tracing, TuningRecord, Wait,
     },
     run::Planned,
     sample,
