@@ -290,9 +290,8 @@ fn support(found: &Configurations) -> Option<String> {
     let (configuration, closest, _) = quantities
         .filter(|(_, pooled, _)| pooled.above_limit == Some(0))
         .max_by(|a, b| near(a.1, a.2).total_cmp(&near(b.1, b.2)))?;
-    let count = closest.summary.count;
     let rarity = configuration.rarity(closest)?;
-    Some(format!("0 of {count} above it: {}", rarity.text()))
+    Some(format!("none above it: {}", rarity.text()))
 }
 
 /// The figures of records that could not be stored: nothing measured is lost without having been seen.

@@ -81,8 +81,8 @@ fn a_pass_says_what_it_supports() {
         verdict(&fixture.run, &of_run(&fixture.run, fixture), (&found, &[]), Style { width: 400, color: false })
             .join("\n")
     };
-    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit of 100 µs; 0 of 20000 above it: a cause that strikes more often than once in 3.34 s would have been seen with 95 %");
-    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"PASS: wakeup, idle: worst 2.00 µs of 20 samples (latency, CPU 0), 98.0 µs inside the limit of 100 µs; 0 of 20 above it: a cause that strikes more often than once in 3.34 s would have been seen with 95 %");
+    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit of 100 µs; none above it: a cause that strikes more often than once in 3.34 s would have been seen with 95 %");
+    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"PASS: wakeup, idle: worst 2.00 µs of 20 samples (latency, CPU 0), 98.0 µs inside the limit of 100 µs; none above it: a cause that strikes more often than once in 3.34 s would have been seen with 95 %");
     insta::assert_snapshot!(told(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])])), @"
     NO LIMIT SET: gap, idle: worst 24.8 µs of 10000 samples (gap, CPU 0)
     next: $ latido run gap -c 0,1 --load stress-cpu
