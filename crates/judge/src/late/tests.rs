@@ -42,8 +42,8 @@ fn an_ordinary_thread_may_have_been_held_back() {
         one.held_back(most_ns);
         one.slices.iter().map(|slice| said(&slice.cause)).collect()
     };
-    let held = "held back by the CPU quota of its control group";
-    let or = "bystander-7, or the CPU quota of its control group";
+    let held = "held back by the program's CPU quota";
+    let or = "bystander-7, or the program's CPU quota";
     assert_eq!(told(60), [or, held, "rival-8 (real-time)", "its own execution"]);
     assert_eq!(told(30)[..2], ["bystander-7 (fair)", held]);
 }

@@ -41,8 +41,8 @@ pub fn said(cause: &Cause) -> String {
         }
         Cause::Stopped => "stopped".into(),
         Cause::Throttled => "throttled".into(),
-        Cause::Quota => "held back by the CPU quota of its control group".into(),
-        Cause::TaskOrQuota(name) => format!("{name}, or the CPU quota of its control group"),
+        Cause::Quota => "held back by the program's CPU quota".into(),
+        Cause::TaskOrQuota(name) => format!("{name}, or the program's CPU quota"),
         Cause::Itself => "its own way back".into(),
         Cause::Lost => "events lost".into(),
         Cause::Untraced => "not recorded".into(),
