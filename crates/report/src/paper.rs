@@ -57,6 +57,13 @@ impl Figures {
         self.each().map(|(name, picture)| (name, picture.drawing.title.as_str())).collect()
     }
 
+    /// The first form of each figure, by the figure's name.
+    pub fn first_forms(&self) -> impl Iterator<Item = (&str, Picture<'_>)> {
+        self.all
+            .iter()
+            .filter_map(|(name, figure)| Some((name.as_str(), Picture { figure, drawing: figure.drawings.first()? })))
+    }
+
     fn each(&self) -> impl Iterator<Item = (String, Picture<'_>)> {
         self.all.iter().flat_map(|(name, figure)| {
             let of = move |drawing| (format!("{name}{}", files::form(drawing)), Picture { figure, drawing });
@@ -129,15 +136,24 @@ pub enum Markup {
     Latex,
 }
 
+/// What a paper says of a run.
+#[derive(Clone, Debug)]
+pub struct Citation {
+    /// The paragraph on methods.
+    pub methods: String,
+    /// The entry of BibTeX for latido.
+    pub entry: String,
+}
+
 /// The paragraph on methods of a run, and an entry of BibTeX for latido.
-pub fn citation(one: &JudgedRun, found: &Configurations, markup: Markup) -> String {
+pub fn citation(one: &JudgedRun, found: &Configurations, markup: Markup) -> Citation {
     let text = methods(one, found);
-    let text = match markup {
+    let methods = match markup {
         Markup::Plain => text,
         // The first mention of the program is where it is cited.
         Markup::Latex => latex::escape(&text).replacen("latido ", "latido~\\cite{latido} ", 1),
     };
-    format!("{text}\n\n{}", bibtex(&one.run.meta.latido, &one.run.meta.started))
+    Citation { methods, entry: bibtex(&one.run.meta.latido, &one.run.meta.started) }
 }
 
 /// The entry: a version is what a reader needs; the year is that of the measurement.

@@ -79,7 +79,8 @@ impl Alike {
     /// The directory cannot be written.
     pub fn write(&self, figures: impl FnOnce() -> Vec<(String, Drawing, Sheet)>) -> Result<()> {
         let Some(dir) = &self.figures else { return Ok(()) };
-        for path in outcome::write_files(files::of_figures(figures())?, dir)? {
+        let files = files::of_figures(figures())?.into_iter().map(|(name, text)| (name, text.into_bytes()));
+        for path in outcome::write_files(files.collect(), dir)? {
             tell(&path.display().to_string());
         }
         Ok(())

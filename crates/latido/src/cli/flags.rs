@@ -18,6 +18,7 @@ Examples:
   latido run execution-times --plan-power=1.2  how many repeats does a ratio of 1.2 take?
   latido run gap -c 2-3 -d 10m --print-plan    show the plan, measure nothing
   latido run task period=1ms -- ./my-program   what becomes of a program of yours, from the kernel's events
+Then `latido show` and `latido report` show the run, and `latido cite --into DIR` writes its text, tables and figures for a paper.
 
 NAME is a probe, a shipped plan, or a path with `/` or `.toml` (`latido list`, `latido help NAME`).
 Loads and tunings are NAME[:key=value,...]; a piece without `=` extends the value before it.
@@ -38,7 +39,7 @@ Examples:
   latido run --vary load=idle,stress-cpu --repeat 10   two configurations in turn, then `latido compare`
   latido run task --period 1ms --explain -- ./my-program
 
-`latido run --help` shows every option and more examples.";
+`latido run --help` shows every option and more examples; `latido cite --into DIR` writes a run for a paper.";
 
 /// Measure, store, print the table and the verdict.
 #[derive(clap::Args, Clone, Debug, Default)]

@@ -61,8 +61,8 @@ const POINTERS: &[(&[&str], &str)] = &[
     ),
     (
         &["paper", "latex", "pdf", "citation"],
-        "`latido figure` writes one figure as wide as a column, `latido report --format latex --table NAME` a table, and `latido cite` the \
-         paragraph on methods.",
+        "`latido cite --into DIR` writes a run's paragraph on methods, its entry for BibTeX, its tables in LaTeX and its figures. `latido \
+         figure` writes one figure, `latido report --format latex --table NAME` one table.",
     ),
     (
         &["isolcpus", "isolation"],

@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
 use latido_report::{
+    formats,
     judged::{self, JudgedRun},
     paper::{self, Figures, Markup, Picture, WIDTHS},
 };
@@ -63,8 +64,15 @@ pub struct FigureArgs {
     pub store: Option<PathBuf>,
 }
 
-/// Write a paragraph on methods of a run, and a BibTeX entry for latido
+const CITE_NOTES: &str = "\
+Examples:
+  latido cite                     the paragraph and the entry for the newest run
+  latido cite last --into paper   also each table and each figure, as files of the directory `paper`:
+                                  methods.tex, latido.bib, table-NAME.tex, figure-NAME.pdf";
+
+/// Write a paragraph on methods of a run, and a BibTeX entry for latido; with --into, all that a paper takes from the run
 #[derive(clap::Args, Clone, Debug)]
+#[command(after_help = CITE_NOTES)]
 pub struct CiteArgs {
     /// A run: an id, an unambiguous prefix, a path, or `last`
     #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), default_value = "last", hide_default_value = true)]
@@ -72,6 +80,12 @@ pub struct CiteArgs {
     /// How the paragraph is written
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "text")]
     pub format: CiteFormat,
+    /// Write the paragraph, the entry, each table (LaTeX) and each figure (PDF) into this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "format")]
+    pub into: Option<PathBuf>,
+    /// How wide the figures of --into are: 84mm, 8.4cm, 3.3in, 239pt
+    #[arg(long, value_name = "LENGTH", default_value = "84mm", value_parser = millimetres, requires = "into")]
+    pub width: f64,
     /// Where runs are kept
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
@@ -89,15 +103,58 @@ pub enum CiteFormat {
 /// Carries out `latido cite`.
 ///
 /// # Errors
-/// The run is not there or cannot be read.
+/// The run is not there or cannot be read, or a file cannot be written.
 pub fn cite(args: &CiteArgs) -> Result<u8> {
     let root = store::root(args.store.as_deref())?;
     let all = [outcome::judged(&store::find(&root, &args.run)?)?];
     let found = outcome::pooled(&all);
     outcome::warn_of_losses(&all, &found);
     let [one] = &all;
-    let markup = if args.format == CiteFormat::Latex { Markup::Latex } else { Markup::Plain };
-    write_out(&paper::citation(one, &found, markup))
+    let is_latex = args.format == CiteFormat::Latex || args.into.is_some();
+    let said = paper::citation(one, &found, if is_latex { Markup::Latex } else { Markup::Plain });
+    let Some(dir) = &args.into else { return write_out(&format!("{}\n\n{}", said.methods, said.entry)) };
+    let input = judged::input(&all, &found);
+    let mut files = vec![
+        ("methods.tex".to_owned(), format!("{}\n", said.methods).into_bytes()),
+        ("latido.bib".to_owned(), said.entry.into_bytes()),
+    ];
+    for name in formats::table_names(&input) {
+        let text = formats::single_tables("latex", &input, std::slice::from_ref(&name), true)?;
+        files.push((format!("table-{name}.tex"), text.into_bytes()));
+    }
+    files.extend(pictures(&Figures::of(&input, args.width), args)?);
+    let written = outcome::write_files(files, dir)?;
+    write_out(&written.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
+}
+
+/// The first form of each figure: as PDF, or as SVG where this latido or this machine cannot write PDF.
+fn pictures(figures: &Figures, args: &CiteArgs) -> Result<Vec<(String, Vec<u8>)>> {
+    let figure = FigureArgs {
+        name: None,
+        run: args.run.clone(),
+        output: None,
+        width: args.width,
+        title: false,
+        font: None,
+        dpi: 300,
+        store: None,
+    };
+    let mut kind = Kind::Pdf;
+    let mut files = Vec::new();
+    for (name, picture) in figures.first_forms() {
+        let bytes = match kind.bytes(picture, &figure) {
+            Ok(bytes) => bytes,
+            Err(error) if kind == Kind::Pdf => {
+                tell(&format!("note: the figures are SVG: {error:#}"));
+                kind = Kind::Svg;
+                kind.bytes(picture, &figure)?
+            }
+            Err(error) => return Err(error),
+        };
+        let ending = if kind == Kind::Pdf { "pdf" } else { "svg" };
+        files.push((format!("figure-{name}.{ending}"), bytes));
+    }
+    Ok(files)
 }
 
 /// Carries out `latido figure`.

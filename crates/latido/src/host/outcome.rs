@@ -223,22 +223,21 @@ pub fn write_report(all: &[JudgedRun], found: &Configurations, format: &str, pat
 /// # Errors
 /// The directory cannot be written.
 pub fn write_figures(all: &[JudgedRun], found: &Configurations, dir: &Path) -> Result<Vec<PathBuf>> {
-    write_files(files::all(&judged::input(all, found))?, dir)
+    let files = files::all(&judged::input(all, found))?;
+    write_files(files.into_iter().map(|(name, text)| (name, text.into_bytes())).collect(), dir)
 }
 
 /// Writes these files, by their names, into a directory; the paths.
 ///
 /// # Errors
 /// The directory cannot be written.
-pub fn write_files(files: Vec<(String, String)>, dir: &Path) -> Result<Vec<PathBuf>> {
-    let files: Vec<(PathBuf, String)> = files.into_iter().map(|(name, text)| (dir.join(name), text)).collect();
-    let cannot = |path: &Path| format!("cannot write the figure {}", path.display());
+pub fn write_files(files: Vec<(String, Vec<u8>)>, dir: &Path) -> Result<Vec<PathBuf>> {
+    let files: Vec<(PathBuf, Vec<u8>)> = files.into_iter().map(|(name, bytes)| (dir.join(name), bytes)).collect();
+    let cannot = |path: &Path| format!("cannot write {}", path.display());
     durable::make_dirs(dir)?;
     // All or none, as far as that can be told beforehand.
     files.iter().try_for_each(|(path, _)| durable::replaceable(path).with_context(|| cannot(path)))?;
-    files
-        .iter()
-        .try_for_each(|(path, text)| durable::write_named(path, text.as_bytes()).context("cannot write the figure"))?;
+    files.iter().try_for_each(|(path, bytes)| durable::write_named(path, bytes).with_context(|| cannot(path)))?;
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 

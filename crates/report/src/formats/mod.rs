@@ -124,6 +124,11 @@ pub fn single_tables(format: &str, input: &ReportInput, wanted: &[String], float
     Ok(clean::text(&texts.join("\n")).into_owned())
 }
 
+/// The names of a report's tables.
+pub fn table_names(input: &ReportInput) -> Vec<String> {
+    named(&Report::new(input, FORMATS)).into_iter().map(|(name, _)| name).collect()
+}
+
 /// The tables of a report by what they are asked for: `wakeup.latency-quantiles`; no two have one name.
 fn named(report: &Report) -> Vec<(String, NamedTable)> {
     let mut names = Names::default();

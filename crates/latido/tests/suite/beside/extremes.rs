@@ -183,6 +183,15 @@ fn a_paper_takes_figures_tables_and_methods() {
         assert!(number(16).abs_diff((84.0 / 25.4 * 600.0) as u32) <= 2, "{} pixels", number(16));
         assert_eq!((&png[37..41], number(41)), (b"pHYs".as_slice(), 23_622), "600 dots an inch");
     }
+    let files: Vec<String> = fs::read_dir(world.path("paper")).unwrap().map(|one| name_of(one.unwrap())).collect();
+    let is_there = |begin: &str, end: &str| files.iter().any(|name| name.starts_with(begin) && name.ends_with(end));
+    let as_pdf = world.path("histogram.pdf").exists();
+    assert!(
+        is_there("table-null.latency-summary", ".tex")
+            && is_there("figure-null.latency", if as_pdf { ".pdf" } else { ".svg" })
+    );
+    let of = |name: &str| fs::read_to_string(world.path("paper").join(name)).unwrap();
+    assert!(of("methods.tex").contains("\\cite{latido}") && of("latido.bib").starts_with("@misc{latido,"), "{files:?}");
     for (words, why) in [
         (&["figure", "nothing", "last"][..], "this run has no figure of that name; it has null-maxima, null.latency-"),
         (&["figure", "histogram", "-o", "figure.eps"], "ends in .pdf, .svg or .png"),
@@ -192,6 +201,10 @@ fn a_paper_takes_figures_tables_and_methods() {
         let output = world.run(words.iter().copied());
         assert_eq!((output.status.code(), stderr(&output).contains(why)), (Some(64), true), "{}", stderr(&output));
     }
+}
+
+fn name_of(entry: fs::DirEntry) -> String {
+    entry.file_name().to_string_lossy().into_owned()
 }
 
 /// A series that is lost is named on stderr by each command whose output has no room for that.

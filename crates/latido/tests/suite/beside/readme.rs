@@ -120,7 +120,7 @@ const COMMANDS: &[(&str, How)] = &[
     // Where another program kept a CPU busy, a cell ends late: cells of unlike length are compared on demand alone.
     ("latido compare last --by load", How::Short("", "", "--despite length")),
     ("latido figure", How::Real),
-    ("latido cite", How::Real),
+    ("latido cite --into paper", How::Real),
     ("latido prune --keep 90d --dry-run", How::Real),
     ("latido help wakeup", How::Real),
     (
