@@ -155,7 +155,7 @@ pub const CHECKS: &[Check] = &[
         ..check(
             "reported",
             "the lines of the program that measured, and its pipe",
-            "more than 1 bad line in 10000, a sample lost, or a full pipe while it measured",
+            "more than 1 bad line in 10000, a lost sample, or a pipe that was full while the program measured",
             Invalid,
             reported::reported,
         )
@@ -249,7 +249,7 @@ pub const CHECKS: &[Check] = &[
     check(
         "wall clock",
         "CLOCK_REALTIME against CLOCK_MONOTONIC, ten times a second",
-        "a step of 1 ms of the samples' own clock; of another one a note",
+        "the clock of the samples steps by 1 ms; a step of another clock is a note",
         Invalid,
         wall_clock,
     )

@@ -174,7 +174,9 @@ fn methods(one: &JudgedRun, found: &Configurations) -> String {
     said.extend(apart(all.iter().map(|one| machine(&one.machine))));
     let commands: Vec<String> = one.commands.iter().map(|words| command(words)).collect();
     said.push(format!("The command was: {}.", commands.join("; ")));
-    said.push(format!("The seed was {}.", one.run.plan.seed));
+    if !commands.iter().any(|command| command.contains("--seed")) {
+        said.push(format!("The seed was {}.", one.run.plan.seed));
+    }
     said.push(format!("The measuring threads: {}.", apart(cells().map(threads)).join("; ")));
     said.push(repeated(found));
     said.push(format!("Load: {}.", apart(cells().map(|cell| level(&cell.load, cell.load.shown_load()))).join("; ")));

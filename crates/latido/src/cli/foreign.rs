@@ -42,7 +42,7 @@ pub const TOOLS: &[Tool] = &[
 const CYCLICTEST: &[Foreign] = &[
     flag(&["-a", "--affinity"], "CPUs of the threads", "-c CPUS, for example -c 2,3"),
     flag(&["-A", "--aligned", "--secaligned"], "align the wake-ups", "align=common, which is the default"),
-    flag(&["-b", "--breaktrace"], "stop above so many us", "--stop-on TIME, for example --stop-on 100us"),
+    flag(&["-b", "--breaktrace"], "stop above this many us", "--stop-on TIME, for example --stop-on 100us"),
     flag(&["-c", "--clock"], "the clock: 0 monotonic, 1 realtime", "clock=realtime; latido's -c names CPUs"),
     flag(
         &["-d", "--distance"],
@@ -119,14 +119,14 @@ const OSLAT: &[Foreign] = &[
     flag(&["-f", "--rtprio"], "priority under SCHED_FIFO", "--prio N"),
     flag(&["-m", "--workload-mem", "-w", "--workload"], "work between the readings", "--load memory"),
     flag(&["-s", "--single-preheat"], "how the loop warms up", "--warmup TIME"),
-    flag(&["-T", "--trace-threshold"], "stop above so many us", "--stop-on TIME"),
+    flag(&["-T", "--trace-threshold"], "stop above this many us", "--stop-on TIME"),
     flag(&["-z", "--zero-omit"], "leave empty buckets out", "nothing: latido prints none"),
 ];
 
 const RTLA: &[Foreign] = &[
     flag(
         &["-a", "--auto"],
-        "stop above so many us and trace",
+        "record a trace, and stop above this many us",
         "--limit TIME, which judges the run and stops nothing; `latido run wakeup --explain` says why a wake-up was late",
     ),
     flag(&["-c", "--cpus"], "CPUs to measure", "-c CPUS"),
@@ -146,13 +146,13 @@ const RTLA: &[Foreign] = &[
     flag(
         &["-P", "--priority"],
         "policy and priority",
-        "nothing: a tracer's threads keep their own; `latido run wakeup --prio 90` measures at another",
+        "nothing: the kernel sets the priority of a tracer's threads; `latido run wakeup --prio 90` measures at another priority",
     ),
     flag(&["-r", "--runtime"], "how long osnoise looks in each period", "runtime=TIME of osnoise"),
     flag(&["-s", "--stack"], "stacks of long latencies", "`latido run wakeup --explain`"),
     flag(
         &["-S", "--stop", "-T", "--stop-total", "--thread"],
-        "stop above so many us",
+        "stop above this many us",
         "--limit TIME, which judges the run and stops nothing",
     ),
     flag(&["-t", "--trace"], "the file of the trace", "--trace; it lies beside the record"),

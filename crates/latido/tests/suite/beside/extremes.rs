@@ -168,7 +168,7 @@ fn a_paper_takes_figures_tables_and_methods() {
         "null.latency-histogram-log-x",
         "\\label{tab:null.latency-quantiles}",
         "Mann-Whitney",
-        "The seed was 3.",
+        "--seed 3",
         "\\cite{latido}",
     ] {
         assert!(said.contains(words), "{words}: {said}");
