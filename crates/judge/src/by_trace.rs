@@ -31,7 +31,8 @@ fn shown_by(spikes: &Spikes, evidence: &Evidence, limit_ns: u64, has_loads: bool
         theirs.map(|(_, ns)| *ns).sum()
     };
     let own = |one: &&Worst| {
-        let others = ran(one, &[Whose::Foreign, Whose::Unknown]).saturating_add(stolen_ns(one, evidence));
+        let others = ran(one, &[Whose::Foreign, Whose::Unknown]).saturating_add(one.ran_or_held_ns);
+        let others = others.saturating_add(stolen_ns(one, evidence));
         one.ns.saturating_sub(others) > limit_ns
     };
     let foreign = |one: &&Worst| one.ns.saturating_sub(ran(one, &[Whose::Foreign])) <= limit_ns;
@@ -279,6 +280,10 @@ mod tests {
         assert!(!own(&[("planted-8", 400_000), ("hog-7", 4_900_000)], 0), "without the program it had kept its limit");
         assert!(own(&[("planted-8", 300_000), ("hog-7", 5_000_000)], 0), "without the program it had not");
         assert!(!own(&[("hog-7", 5_300_000)], 10_000_000), "stolen time stands in no trace");
+        let mut either = spikes(&[]);
+        either.spikes[0].ran_or_held_ns = 5_300_000;
+        let shown = shown_by(&either, &evidence(0), 5_000_000, false);
+        assert!(!shown.own_failure && !shown.foreign, "another task or the program's quota: it is blamed on neither");
     }
 
     /// The program that had most of a sample is named, however long another one ran beside it: neither the load nor a trifle.

@@ -215,7 +215,7 @@ pub const CHECKS: &[Check] = &[
     check(
         "run delay",
         "/proc/thread-self/schedstat",
-        "a real-time thread waits for nobody seen: 1 % of the time, or 1 ms in one stretch",
+        "waiting of a real-time thread that nobody seen explains: 1 % of the time, or 1 ms at once",
         Note,
         run_delay,
     )

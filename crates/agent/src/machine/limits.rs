@@ -33,7 +33,9 @@ pub fn group_limits(root: &Root, groups: &str) -> GroupLimits {
         let has = |name: &str| controllers.split(',').any(|controller| controller == name);
         let mounts: &[&str] = match controllers {
             "" => &["sys/fs/cgroup", "sys/fs/cgroup/unified"],
-            _ if has("cpu") => &["sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"],
+            // Often one is a link to the other.
+            _ if has("cpu") && root.exists("sys/fs/cgroup/cpu") => &["sys/fs/cgroup/cpu"],
+            _ if has("cpu") => &["sys/fs/cgroup/cpu,cpuacct"],
             _ if has("cpuset") => &["sys/fs/cgroup/cpuset"],
             _ if has("memory") => &["sys/fs/cgroup/memory"],
             _ => continue,
@@ -70,8 +72,8 @@ fn quota(root: &Root, dir: &str) -> Option<GroupLimit> {
     limit.value.parse::<i64>().is_ok_and(|quota| quota > 0).then_some(limit)
 }
 
-/// How often and how long the kernel has held back those of these control groups, and of those above them, that have a CPU quota
-/// (cgroup-v2.rst, `cpu.stat`; sched-bwc.rst for version 1); `None` where none has one that can be read.
+/// How often and how long the kernel has held back these control groups and those above them for their CPU quotas (cgroup-v2.rst,
+/// `cpu.stat`; sched-bwc.rst for version 1). `None` where no group has a quota, or latido cannot read the counts.
 pub fn held_back(root: &Root, groups: &str) -> Option<HeldBack> {
     let of = |quota: &GroupLimit| {
         let (dir, _) = quota.file.trim_start_matches('/').rsplit_once('/')?;
@@ -138,6 +140,8 @@ mod tests {
             ("sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n"),
             ("sys/fs/cgroup/cpu/x/cpu.stat", "nr_periods 7\nnr_throttled 3\nthrottled_time 150000000\n"),
             ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us", "50000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/x/cpu.stat", "nr_periods 7\nnr_throttled 3\nthrottled_time 150000000\n"),
         ] {
             tree.write(path, text);
         }

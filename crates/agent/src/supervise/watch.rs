@@ -143,7 +143,7 @@ impl Watch {
         self.note();
         self.stops.look(&Root::default(), Moment::now());
         self.wall.look();
-        self.probe.fare();
+        self.probe.look_at_all();
         self.write(evidence);
         self.hardware.after(evidence);
     }

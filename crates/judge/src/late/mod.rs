@@ -51,6 +51,9 @@ pub struct Worst {
     /// Which tasks had its CPU, `name-number`, and how long each, ns.
     #[serde(skip)]
     pub ran: Vec<(String, u64)>,
+    /// How long another task had its CPU or the program's CPU quota kept it from that, ns: no event tells which.
+    #[serde(skip)]
+    pub ran_or_held_ns: u64,
     /// The same by cause, the longest first; those beyond the longest ones are one.
     pub causes: Vec<Piece>,
     /// The events around it: ns since its begin, CPU, text.
@@ -153,6 +156,10 @@ impl Worst {
             chain: steps(&found.chain, since),
             slices: if found.slices.len() <= FOLLOWED { slices.collect() } else { Vec::new() },
             ran: ran(found),
+            ran_or_held_ns: {
+                let either = found.slices.iter().filter(|slice| matches!(slice.cause, Cause::TaskOrQuota(_)));
+                either.map(latido_trace::explain::Slice::ns).fold(0, u64::saturating_add)
+            },
             causes: causes(found),
             excerpt: found.excerpt.iter().map(|line| (since(line.time), line.cpu, line.text.clone())).collect(),
             omitted: found.omitted,

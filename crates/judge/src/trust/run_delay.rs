@@ -10,7 +10,7 @@ use latido_model::record::{Record, Second, ThreadEvidence, Wait};
 
 /// From waking up to running a thread waits for the kernel's own work: at most so long is taken for that, in ns.
 const WAKE_NS: u64 = 10_000;
-/// A shorter wait in one stretch is no remark, in ns.
+/// `run delay` does not mention a shorter wait in one stretch, in ns.
 const LONG_NS: u64 = 1_000_000;
 
 /// Notes the thread of which the most is unexplained.
@@ -62,8 +62,9 @@ fn most(record: &Record) -> Option<(u64, u64, &ThreadEvidence)> {
     weighed.max_by_key(|(open, delay, _)| (*open, *delay))
 }
 
-/// The wait between two looks of which the most is unexplained, with that, ns: a rival that comes once in seconds disappears in the
-/// sum of all wake-ups, and not in one stretch. It counts where it is as long as half of what the thread's worst sample was.
+/// Of the threads' longest waits between two looks that of which the most is unexplained, with that, ns. A rival that comes once in
+/// seconds disappears in the sum of all wake-ups, and not in one stretch. A wait counts if it is at least half as long as the worst
+/// sample of the thread, and a hundredth of its stretch.
 fn longest(record: &Record) -> Option<(u64, Wait)> {
     let threads = &record.quality.threads;
     // Threads that share a CPU wait for one another.
@@ -79,13 +80,19 @@ fn longest(record: &Record) -> Option<(u64, Wait)> {
                 && wait.start_ns < second.start_ns.saturating_add(second.length_ns)
         };
         let seconds = record.quality.timeline.iter().filter(meets);
-        let seen =
-            seconds.map(|second| second.steal_ns.saturating_add(second.foreign_ns).saturating_add(second.load_ns));
+        let seen = seconds.map(|second| {
+            let most = second.most();
+            [most.steal_ns, most.foreign_ns, most.kernel_ns, second.load_ns].into_iter().fold(0, u64::saturating_add)
+        });
         let explained = seen.fold(wait.runs.saturating_mul(WAKE_NS), u64::saturating_add);
-        let own = record.series.iter().filter(|series| series.thread == thread.thread);
-        let worst_ns = own.filter_map(|series| u64::try_from(series.max?).ok()).max().unwrap_or(0);
+        let own = || record.series.iter().filter(|series| series.thread == thread.thread);
+        // Where the kernel's limits made waits, one of them may be the longest.
+        let is_limited = own().any(|series| series.facts.get("throttled_ns").is_some_and(|ns| *ns > 0));
+        let worst_ns = own().filter_map(|series| u64::try_from(series.max?).ok()).max().unwrap_or(0);
         let open = wait.waited_ns.saturating_sub(explained);
-        (open >= LONG_NS && open.saturating_mul(2) >= worst_ns).then_some((open, wait))
+        let is_long = open >= LONG_NS && open.saturating_mul(100) >= wait.length_ns;
+        let is_worst = worst_ns >= LONG_NS && open.saturating_mul(2) >= worst_ns;
+        (is_long && is_worst && !is_limited).then_some((open, wait))
     });
     open.max_by_key(|(open, _)| *open)
 }
@@ -164,6 +171,7 @@ mod tests {
             record.quality.timeline.clear();
             let wait = Wait { start_ns: 500_000_000, length_ns: 101_000_000, waited_ns: 45_000_000, runs: 100 };
             record.quality.threads[1].longest_wait = Some(wait);
+            record.series.iter_mut().for_each(|series| series.max = Some(45_000_000));
             change(&mut record);
             let said = |(grade, state): Graded| (grade, crate::span::plain(&state));
             (said(foreign(&record, &Deciding::default())), said(run_delay(&record, &Deciding::default())))
@@ -173,6 +181,14 @@ mod tests {
         assert_eq!(delay, (Note, "44.0 ms of waiting within 101 ms is nobody's who was seen".into()));
         let none = told(&|record| record.quality.threads[1].longest_wait.as_mut().unwrap().waited_ns = 1_900_000);
         assert_eq!((none.0.0, none.1.0), (Ok, Ok), "100 wake-ups explain a millisecond");
+        let short = told(&|record| record.series.iter_mut().for_each(|series| series.max = Some(900_000)));
+        assert_eq!((short.0.0, short.1.0), (Ok, Ok), "no sample waited so long: these are many short waits");
+        let limited = told(&|record| {
+            record.series.iter_mut().for_each(|series| {
+                series.facts.insert("throttled_ns".into(), 50_000_000);
+            });
+        });
+        assert_eq!((limited.0.0, limited.1.0), (Ok, Ok), "the kernel's limits made it");
         let long = told(&|record| record.series.iter_mut().for_each(|series| series.max = Some(89_000_000)));
         assert_eq!((long.0.0, long.1.0), (Ok, Ok), "the worst sample is another matter");
         let second =

@@ -10,15 +10,14 @@ use latido_model::record::{Standing, WatchedThread};
 /// So many threads are named.
 const NAMED: usize = 6;
 
-/// The policies of the threads: a note where one is not real-time, may lose its memory, or changed meanwhile.
+/// The policies of the threads: a note where one may lose its memory, changed meanwhile, or was held back for a CPU quota.
 pub(super) fn policies(watched: &[WatchedThread]) -> (Grade, Vec<Span>) {
     let named = watched.iter().take(NAMED).map(thread);
     let more = watched.len().saturating_sub(NAMED);
-    let rest = (more > 0).then(|| format!("{more} more"));
+    let rest = (more > 0).then(|| format!("{more} more")).into_iter().chain(watched.iter().find_map(held_back));
     let text = format!("the program's own: {}", named.chain(rest).collect::<Vec<_>>().join("; "));
-    let steady = |one: &WatchedThread| {
-        one.before.is_empty() && one.standing.locked_kib != Some(0) && one.held_back.is_none_or(|held| held.times == 0)
-    };
+    let steady =
+        |one: &WatchedThread| one.before.is_empty() && one.standing.locked_kib != Some(0) && held_back(one).is_none();
     (if watched.iter().all(steady) { Ok } else { Note }, spans![text])
 }
 
@@ -33,11 +32,16 @@ fn thread(one: &WatchedThread) -> String {
     };
     let before: Vec<String> = one.before.iter().map(before(&one.standing)).collect();
     let before = if before.is_empty() { String::new() } else { format!(", before {}", before.join(", ")) };
-    let held = one.held_back.filter(|held| held.times > 0).map_or_else(String::new, |held| {
-        let ns = words::value(held.ns as f64, "ns");
-        format!(", its control group held back {} for its CPU quota, {ns} together", words::many(held.times, "time"))
-    });
-    format!("{} {policy}{cpus}{locked}{before}{held}", one.task)
+    format!("{} {policy}{cpus}{locked}{before}", one.task)
+}
+
+/// That the kernel held back an ordinary thread's control group; a CPU quota concerns no real-time thread.
+fn held_back(one: &WatchedThread) -> Option<String> {
+    let is_ordinary = ["other", "batch", "idle"].iter().any(|by| one.standing.policy.starts_with(by));
+    let held = one.held_back.filter(|held| held.times > 0 && is_ordinary)?;
+    let (times, ns) = (words::many(held.times, "time"), words::value(held.ns as f64, "ns"));
+    let group = format!("the kernel held back the control group of {}", one.task);
+    Some(format!("{group} {times} for its CPU quota, {ns} on all CPUs together"))
 }
 
 /// What differs from the last standing.
@@ -70,10 +74,16 @@ mod tests {
         let steady = one("worker", standing("fifo 70", "0-1", 2048), Vec::new());
         let (grade, text) = policies(std::slice::from_ref(&steady));
         assert_eq!((grade, plain(&text).as_str()), (Ok, "the program's own: worker fifo 70, CPUs 0,1, 2.0 MiB locked"));
-        let held = WatchedThread { held_back: Some(HeldBack { times: 83, ns: 4_200_000_000 }), ..steady.clone() };
-        let (grade, text) = policies(&[held]);
-        let held = ", its control group held back 83 times for its CPU quota, 4.20 s together";
-        assert!(grade == Note && plain(&text).replace('\u{a0}', " ").ends_with(held), "{text:?}");
+        let held = |standing| {
+            let held_back = Some(HeldBack { times: 83, ns: 4_200_000_000 });
+            let (grade, text) = policies(&[WatchedThread { held_back, ..one("logger", standing, Vec::new()) }]);
+            (grade, plain(&text).replace('\u{a0}', " "))
+        };
+        let (grade, text) = held(standing("other", "1", 64));
+        let told =
+            "the kernel held back the control group of logger 83 times for its CPU quota, 4.20 s on all CPUs together";
+        assert!(grade == Note && text.ends_with(told), "{text}");
+        assert_eq!(held(standing("fifo 70", "1", 64)).0, Ok, "a quota holds back no real-time thread");
         let changed =
             one("late", standing("other", "1", 0), vec![standing("fifo 50", "1", 0), standing("other", "0", 0)]);
         let (grade, text) = policies(&[steady, changed]);

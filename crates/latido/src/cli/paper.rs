@@ -68,7 +68,8 @@ const CITE_NOTES: &str = "\
 Examples:
   latido cite                     the paragraph and the entry for the newest run
   latido cite last --into paper   also each table and each figure, as files of the directory `paper`:
-                                  methods.tex, latido.bib, table-NAME.tex, figure-NAME.pdf";
+                                  latido-methods.tex, latido.bib, table-NAME.tex, figure-NAME.pdf;
+                                  latido replaces files of these names";
 
 /// Write a paragraph on methods of a run, and a BibTeX entry for latido; with --into, all that a paper takes from the run
 #[derive(clap::Args, Clone, Debug)]
@@ -113,15 +114,17 @@ pub fn cite(args: &CiteArgs) -> Result<u8> {
     let is_latex = args.format == CiteFormat::Latex || args.into.is_some();
     let said = paper::citation(one, &found, if is_latex { Markup::Latex } else { Markup::Plain });
     let Some(dir) = &args.into else { return write_out(&format!("{}\n\n{}", said.methods, said.entry)) };
+    if dir.as_os_str().is_empty() || dir.symlink_metadata().is_ok_and(|_| !dir.is_dir()) {
+        let what = format!("--into {}: no directory: name one, which latido makes if it is not there", dir.display());
+        return Err(Usage::new(what).into());
+    }
     let input = judged::input(&all, &found);
     let mut files = vec![
-        ("methods.tex".to_owned(), format!("{}\n", said.methods).into_bytes()),
+        ("latido-methods.tex".to_owned(), format!("{}\n", said.methods).into_bytes()),
         ("latido.bib".to_owned(), said.entry.into_bytes()),
     ];
-    for name in formats::table_names(&input) {
-        let text = formats::single_tables("latex", &input, std::slice::from_ref(&name), true)?;
-        files.push((format!("table-{name}.tex"), text.into_bytes()));
-    }
+    let table = |(name, text): (String, String)| (format!("table-{name}.tex"), text.into_bytes());
+    files.extend(formats::floats(&input)?.into_iter().map(table));
     files.extend(pictures(&Figures::of(&input, args.width), args)?);
     let written = outcome::write_files(files, dir)?;
     write_out(&written.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
@@ -139,22 +142,16 @@ fn pictures(figures: &Figures, args: &CiteArgs) -> Result<Vec<(String, Vec<u8>)>
         dpi: 300,
         store: None,
     };
-    let mut kind = Kind::Pdf;
-    let mut files = Vec::new();
-    for (name, picture) in figures.first_forms() {
-        let bytes = match kind.bytes(picture, &figure) {
-            Ok(bytes) => bytes,
-            Err(error) if kind == Kind::Pdf => {
-                tell(&format!("note: the figures are SVG: {error:#}"));
-                kind = Kind::Svg;
-                kind.bytes(picture, &figure)?
-            }
-            Err(error) => return Err(error),
+    let all = |kind: Kind, ending: &str| -> Result<Vec<(String, Vec<u8>)>> {
+        let one = |(name, picture): (&str, Picture<'_>)| {
+            Ok((format!("figure-{name}.{ending}"), kind.bytes(picture, &figure)?))
         };
-        let ending = if kind == Kind::Pdf { "pdf" } else { "svg" };
-        files.push((format!("figure-{name}.{ending}"), bytes));
-    }
-    Ok(files)
+        figures.first_forms().map(one).collect()
+    };
+    all(Kind::Pdf, "pdf").or_else(|_| {
+        tell("note: the figures are SVG: PDF needs a latido that was built with `--features full`, and a font of this machine");
+        all(Kind::Svg, "svg")
+    })
 }
 
 /// Carries out `latido figure`.

@@ -124,9 +124,16 @@ pub fn single_tables(format: &str, input: &ReportInput, wanted: &[String], float
     Ok(clean::text(&texts.join("\n")).into_owned())
 }
 
-/// The names of a report's tables.
-pub fn table_names(input: &ReportInput) -> Vec<String> {
-    named(&Report::new(input, FORMATS)).into_iter().map(|(name, _)| name).collect()
+/// All tables of a report by their names, in LaTeX, each with a caption and a label.
+///
+/// # Errors
+/// A table cannot be written.
+pub fn floats(input: &ReportInput) -> Result<Vec<(String, String)>> {
+    let text = |(name, table): (String, NamedTable)| {
+        let text = single(&latex::FORMAT, &table.sheet, &name, true)?;
+        Ok((name, clean::text(&text).into_owned()))
+    };
+    named(&Report::new(input, FORMATS)).into_iter().map(text).collect()
 }
 
 /// The tables of a report by what they are asked for: `wakeup.latency-quantiles`; no two have one name.

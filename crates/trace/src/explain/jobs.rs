@@ -44,7 +44,7 @@ impl Explained {
         self.slices = all;
     }
 
-    /// The kernel held back the control group of this ordinary thread, so many ns in all: what may be that is said to be.
+    /// The kernel held back the control group of this ordinary thread for `most_ns`: names the quota in each slice that is no longer.
     pub fn held_back(&mut self, most_ns: u64) {
         for slice in self.slices.iter_mut().filter(|slice| slice.end - slice.begin <= most_ns) {
             match &slice.cause {

@@ -12,6 +12,9 @@ use std::{
 /// At most so many are read at one glance; the others have their turn at the next ones.
 const AT_ONCE: usize = 8;
 
+/// From waking up to running a thread waits about so long for the kernel's own work, ns.
+const USUAL_NS: u64 = 10_000;
+
 /// Above this part of the time a wait is somebody's doing: one in so many.
 const MUCH: u64 = 20;
 
@@ -77,6 +80,13 @@ impl Threads {
         worst
     }
 
+    /// A last look at all of them.
+    pub fn look_at_all(&mut self) {
+        for _ in 0..self.all.len().div_ceil(AT_ONCE) {
+            self.fare();
+        }
+    }
+
     /// Of each thread its number and its longest wait, in times since `started_ns` of CLOCK_MONOTONIC.
     pub fn seen(&self, started_ns: u64) -> Vec<ThreadEvidence> {
         let of = |thread: &Thread| {
@@ -95,8 +105,11 @@ impl Thread {
         let (span, waited) = (now.saturating_sub(self.at), counted.waited_ns.saturating_sub(self.before.waited_ns));
         let stood = counted.ran_ns == self.before.ran_ns;
         let runs = counted.runs.saturating_sub(self.before.runs);
-        let wait = Wait { start_ns: self.at, length_ns: span, waited_ns: waited, runs };
-        self.longest = self.longest.into_iter().chain([wait]).max_by_key(|wait| wait.waited_ns);
+        // The kernel counts a wait when it is over: it may have begun before the last look.
+        let start_ns = self.at.min(now.saturating_sub(waited));
+        let wait = Wait { start_ns, length_ns: now.saturating_sub(start_ns), waited_ns: waited, runs };
+        let unusual = |wait: &Wait| wait.waited_ns.saturating_sub(wait.runs.saturating_mul(USUAL_NS));
+        self.longest = self.longest.into_iter().chain([wait]).max_by_key(unusual);
         (self.at, self.before) = (now, counted);
         // A wait is counted when it is over: who has not run may sleep, or still be waiting.
         if stood && Stat::read(&self.dir).is_some_and(|stat| stat.is_runnable) {

@@ -67,7 +67,10 @@ fn every_command_of_the_documents_is_read() {
     let world = World::new();
     let (mut read, mut plans) = (0, 0);
     for page in pages() {
-        for line in commands(&fs::read_to_string(&page).unwrap()) {
+        let text = fs::read_to_string(&page).unwrap();
+        let left = text.lines().find(|line| line.starts_with("<<<<<<<") || line.starts_with(">>>>>>>"));
+        assert_eq!(left, None, "{} has the mark of a merge", page.display());
+        for line in commands(&text) {
             let words = words(&line);
             if let Err(error) = Cli::try_parse_from(&words)
                 && error.use_stderr()

@@ -191,11 +191,15 @@ fn a_paper_takes_figures_tables_and_methods() {
             && is_there("figure-null.latency", if as_pdf { ".pdf" } else { ".svg" })
     );
     let of = |name: &str| fs::read_to_string(world.path("paper").join(name)).unwrap();
-    assert!(of("methods.tex").contains("\\cite{latido}") && of("latido.bib").starts_with("@misc{latido,"), "{files:?}");
+    assert!(
+        of("latido-methods.tex").contains("\\cite{latido}") && of("latido.bib").starts_with("@misc{latido,"),
+        "{files:?}"
+    );
     for (words, why) in [
         (&["figure", "nothing", "last"][..], "this run has no figure of that name; it has null-maxima, null.latency-"),
         (&["figure", "histogram", "-o", "figure.eps"], "ends in .pdf, .svg or .png"),
         (&["figure", "histogram", "--width", "84"], "for example 84mm"),
+        (&["cite", "last", "--into", "paper.toml"], "name one, which latido makes"),
         (&["report", "last", "--table", "nothing"], "it has null-table, null.latency-repeats"),
     ] {
         let output = world.run(words.iter().copied());

@@ -2,7 +2,7 @@
 
 use crate::record::{
     ByHand, ClockEvidence, Evidence, Foreign, Interrupt, Overheated, Record, Reported, Second, Sibling, StampsRecord,
-    Stopped, ThreadEvidence, ThrottleEvidence, Tracing, WallSteps,
+    Stopped, ThreadEvidence, ThrottleEvidence, Tracing, Wait, WallSteps,
 };
 
 /// One value of all parts, by one of these rules. What one part does not know is not known of the whole.
@@ -55,7 +55,7 @@ pub(super) fn of_all(records: &[&Record], begins: &[u64]) -> Evidence {
         policy_refused: each.first(|own| own.policy_refused.clone()),
         memory_unlocked: each.first(|own| own.memory_unlocked.clone()),
         clock: clock(&each),
-        threads: threads(records),
+        threads: threads(records, begins),
         throttle: ThrottleEvidence {
             rt_runtime_us: each.same(|own| own.throttle.rt_runtime_us),
             rt_period_us: each.same(|own| own.throttle.rt_period_us),
@@ -191,12 +191,14 @@ fn traced(a: Tracing, b: Tracing) -> Tracing {
 }
 
 /// What the kernel said of the threads that are in every part; nothing where it said nothing in one, as in a checkpoint.
-fn threads(records: &[&Record]) -> Vec<ThreadEvidence> {
+fn threads(records: &[&Record], begins: &[u64]) -> Vec<ThreadEvidence> {
     let Some((first, later)) = records.split_first() else { return Vec::new() };
     let whole = |one: &ThreadEvidence| {
-        later.iter().try_fold(one.clone(), |sum, record| {
+        later.iter().zip(begins.iter().skip(1)).try_fold(one.clone(), |sum, (record, begin_ns)| {
             let known = |own: &&ThreadEvidence| (own.thread, own.cpu) == (one.thread, one.cpu);
-            Some(together(sum, record.quality.threads.iter().find(known)?))
+            let own = record.quality.threads.iter().find(known)?;
+            let later = |wait: Wait| Wait { start_ns: wait.start_ns.saturating_add(*begin_ns), ..wait };
+            Some(together(sum, &ThreadEvidence { longest_wait: own.longest_wait.map(later), ..own.clone() }))
         })
     };
     first.quality.threads.iter().filter_map(whole).collect()
