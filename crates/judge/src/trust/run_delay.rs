@@ -6,10 +6,8 @@ use crate::{
     finding::Grade::{Note, Ok},
     span::{Span, spans},
 };
-use latido_model::record::{Record, Second, ThreadEvidence, Wait};
+use latido_model::record::{Record, Second, ThreadEvidence, WAKE_NS, Wait};
 
-/// From waking up to running a thread waits for the kernel's own work: at most so long is taken for that, in ns.
-const WAKE_NS: u64 = 10_000;
 /// `run delay` does not mention a shorter wait in one stretch, in ns.
 const LONG_NS: u64 = 1_000_000;
 
@@ -84,12 +82,12 @@ fn longest(record: &Record) -> Option<(u64, Wait)> {
             let most = second.most();
             [most.steal_ns, most.foreign_ns, most.kernel_ns, second.load_ns].into_iter().fold(0, u64::saturating_add)
         });
-        let explained = seen.fold(wait.runs.saturating_mul(WAKE_NS), u64::saturating_add);
+        let explained = seen.fold(0, u64::saturating_add);
         let own = || record.series.iter().filter(|series| series.thread == thread.thread);
         // Where the kernel's limits made waits, one of them may be the longest.
         let is_limited = own().any(|series| series.facts.get("throttled_ns").is_some_and(|ns| *ns > 0));
         let worst_ns = own().filter_map(|series| u64::try_from(series.max?).ok()).max().unwrap_or(0);
-        let open = wait.waited_ns.saturating_sub(explained);
+        let open = wait.beyond_waking_ns().saturating_sub(explained);
         let is_long = open >= LONG_NS && open.saturating_mul(100) >= wait.length_ns;
         let is_worst = worst_ns >= LONG_NS && open.saturating_mul(2) >= worst_ns;
         (is_long && is_worst && !is_limited).then_some((open, wait))

@@ -148,8 +148,8 @@ fn pictures(figures: &Figures, args: &CiteArgs) -> Result<Vec<(String, Vec<u8>)>
         };
         figures.first_forms().map(one).collect()
     };
-    all(Kind::Pdf, "pdf").or_else(|_| {
-        tell("note: the figures are SVG: PDF needs a latido that was built with `--features full`, and a font of this machine");
+    all(Kind::Pdf, "pdf").or_else(|error| {
+        tell(&format!("note: latido writes the figures as SVG, because it cannot write PDF: {error:#}"));
         all(Kind::Svg, "svg")
     })
 }

@@ -209,10 +209,14 @@ pub struct ThreadEvidence {
     /// The part of that before samples were counted, in ns; absent without a warm-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup_delay_ns: Option<u64>,
-    /// The stretch between two looks at this thread in which it waited longest for its CPU; absent where nobody looked, and in older records.
+    /// Of the stretches between two looks at this thread the one in which it waited longest for its CPU, less [`WAKE_NS`] for each time
+    /// that it ran. Absent where latido did not look, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_wait: Option<Wait>,
 }
+
+/// From waking up to running a thread waits for the kernel's own work: latido takes at most so long for that, in ns.
+pub const WAKE_NS: u64 = 10_000;
 
 /// How long a thread waited for its CPU in one stretch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -223,8 +227,15 @@ pub struct Wait {
     pub length_ns: u64,
     /// Time runnable but not running, in ns.
     pub waited_ns: u64,
-    /// Times that the thread was given a CPU.
+    /// How often the kernel gave the thread a CPU.
     pub runs: u64,
+}
+
+impl Wait {
+    /// What the kernel's own work of waking the thread does not explain, in ns.
+    pub fn beyond_waking_ns(&self) -> u64 {
+        self.waited_ns.saturating_sub(self.runs.saturating_mul(WAKE_NS))
+    }
 }
 
 /// What limits real-time tasks on this machine.

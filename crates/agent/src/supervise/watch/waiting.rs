@@ -12,9 +12,6 @@ use std::{
 /// At most so many are read at one glance; the others have their turn at the next ones.
 const AT_ONCE: usize = 8;
 
-/// From waking up to running a thread waits about so long for the kernel's own work, ns.
-const USUAL_NS: u64 = 10_000;
-
 /// Above this part of the time a wait is somebody's doing: one in so many.
 const MUCH: u64 = 20;
 
@@ -108,8 +105,7 @@ impl Thread {
         // The kernel counts a wait when it is over: it may have begun before the last look.
         let start_ns = self.at.min(now.saturating_sub(waited));
         let wait = Wait { start_ns, length_ns: now.saturating_sub(start_ns), waited_ns: waited, runs };
-        let unusual = |wait: &Wait| wait.waited_ns.saturating_sub(wait.runs.saturating_mul(USUAL_NS));
-        self.longest = self.longest.into_iter().chain([wait]).max_by_key(unusual);
+        self.longest = self.longest.into_iter().chain([wait]).max_by_key(Wait::beyond_waking_ns);
         (self.at, self.before) = (now, counted);
         // A wait is counted when it is over: who has not run may sleep, or still be waiting.
         if stood && Stat::read(&self.dir).is_some_and(|stat| stat.is_runnable) {

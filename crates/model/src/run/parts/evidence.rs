@@ -221,7 +221,7 @@ fn together(sum: ThreadEvidence, own: &ThreadEvidence) -> ThreadEvidence {
         // Absent is none: it is the part of the delay that does not count.
         warmup_delay_ns: warm_ups.reduce(u64::saturating_add),
         // Only of the parts in which somebody looked.
-        longest_wait: sum.longest_wait.into_iter().chain(own.longest_wait).max_by_key(|wait| wait.waited_ns),
+        longest_wait: sum.longest_wait.into_iter().chain(own.longest_wait).max_by_key(Wait::beyond_waking_ns),
         ..sum
     }
 }
