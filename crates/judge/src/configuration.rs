@@ -93,15 +93,16 @@ impl Configuration {
     }
 
     /// The threads of one of its quantities, repeat after repeat, each with the repeat that it is of.
-    pub fn tracks(&self, pooled: &Pooled) -> impl Iterator<Item = (&Repeat, &Track)> {
+    pub fn tracks<'c>(&'c self, pooled: &'c Pooled) -> Box<dyn Iterator<Item = (&'c Repeat, &'c Track)> + 'c> {
         let alike = |one: &&RepeatQuantity| one.pooled.key() == pooled.key();
-        self.repeats.iter().flat_map(move |repeat| {
+        let tracks = self.repeats.iter().flat_map(move |repeat| {
             repeat
                 .quantities
                 .iter()
                 .filter(alike)
                 .flat_map(move |one| one.tracks.iter().map(move |track| (repeat, track)))
-        })
+        });
+        Box::new(tracks)
     }
 }
 

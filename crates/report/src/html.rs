@@ -31,7 +31,7 @@ use comparison::Comparison;
 use declared::DeclaredView;
 use environment::Environment;
 use latido_judge::span::unbroken;
-use parts::{Lead, Picture, SectionView, SheetView};
+use parts::{Lead, Picture, SectionView, SheetView, keys};
 use settings::{Beside, SettingView};
 use spikes::SpikesView;
 use statements::Statement;

@@ -63,12 +63,15 @@ impl Work {
     /// # Errors
     /// The machine allows no further thread.
     pub fn thread(self: &Arc<Self>, body: impl FnOnce(&Self) -> Result<()> + Send + 'static) -> Result<JoinHandle<()>> {
-        let work = Arc::clone(self);
+        Arc::clone(self).started(Box::new(body))
+    }
+
+    fn started(self: Arc<Self>, body: Body) -> Result<JoinHandle<()>> {
         let started = thread::Builder::new().spawn(move || {
-            let result = body(&work);
+            let result = body(&self);
             // What went wrong because of the end is none of the load's failures.
-            if let (Err(error), false) = (result, work.is_over()) {
-                *work.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("{error:#}"));
+            if let (Err(error), false) = (result, self.is_over()) {
+                *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("{error:#}"));
             }
         });
         started.context("cannot start a thread of the load")
@@ -107,6 +110,9 @@ impl Work {
         result
     }
 }
+
+/// What a thread of a load does until the end.
+type Body = Box<dyn FnOnce(&Work) -> Result<()> + Send>;
 
 /// One pass of a load's work, to be made again and again; what it works in goes with it.
 pub type Chore = Box<dyn FnMut(&Work) -> Result<()> + Send>;

@@ -23,15 +23,16 @@ pub fn check(probe: &str, cell: &Cell) -> Result<()> {
 }
 
 /// Pairs the events of a trace.
-pub fn paired(trace: &Trace<'_>, sink: &mut impl Sink) -> Met {
+pub fn paired(trace: &Trace<'_>, sink: &mut dyn Sink) -> Met {
     paired_by(trace, Definition::Waking, sink)
 }
 
 /// The same with another definition of a wake-up.
-pub fn paired_by(trace: &Trace<'_>, definition: Definition, sink: &mut impl Sink) -> Met {
-    // A trace of our own has one buffer.
+pub fn paired_by(trace: &Trace<'_>, definition: Definition, mut sink: &mut dyn Sink) -> Met {
+    // A trace of our own has one buffer. The walk is compiled once for all probes, which read as many events as they record:
+    // a call for each costs less than a copy of the walk for each.
     let buffer = trace.buffers.first();
-    buffer.map_or_else(Met::default, |buffer| pair(trace, buffer, &mut Pairing::of(definition), sink))
+    buffer.map_or_else(Met::default, |buffer| pair(trace, buffer, &mut Pairing::of(definition), &mut sink))
 }
 
 /// Names by which series of these tasks are told apart: their own, and of the same ones the second, third, ... by their

@@ -40,13 +40,13 @@ pub fn drawn(chapter: &Chapter) -> usize {
 }
 
 /// The series of a row that figures show, by the number of their system.
-pub fn shown<'r, 's, 'a>(row: &'r CallRow<'s, 'a>) -> impl Iterator<Item = (usize, &'s Curve<'a>)> + 'r {
-    row.series.iter().take(SHOWN).enumerate().filter_map(|(slot, series)| Some((slot, (*series)?)))
+pub fn shown<'r, 's, 'a>(row: &'r CallRow<'s, 'a>) -> Box<dyn Iterator<Item = (usize, &'s Curve<'a>)> + 'r> {
+    Box::new(row.series.iter().take(SHOWN).enumerate().filter_map(|(slot, series)| Some((slot, (*series)?))))
 }
 
 /// The samples of a series, thread by thread and repeat after repeat.
-pub fn values<'s>(series: &'s Curve) -> impl Iterator<Item = i64> + 's {
-    series.tracks().flat_map(|track| &track.samples).map(|point| point.value)
+pub fn values<'s>(series: &'s Curve) -> Box<dyn Iterator<Item = i64> + 's> {
+    Box::new(series.tracks().flat_map(|track| &track.samples).map(|point| point.value))
 }
 
 /// The most samples that a series of these rows has.

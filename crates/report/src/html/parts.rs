@@ -1,10 +1,12 @@
 //! The pieces of a section: tables, the same to be copied, figures with their forms, the legend.
 
+use super::slot;
 use crate::{
     figures::{self, Chart, Overview, printed_effects::PrintedEffects, stages, svg::Drawing},
     tree::{Chapter, Curve, Datum, Format, Section, Sheet, TableForm},
     words,
 };
+use askama::Template;
 use latido_judge::{chains::Chains, configuration::Configuration};
 
 /// A section as the template reads it.
@@ -169,6 +171,91 @@ impl Picture {
         let forms = drawings.iter().map(form).collect();
         Self { name, title, about, forms, table: SheetView::of(table) }
     }
+}
+
+// What a page writes at several places: each is compiled once, where a macro of the template would be once for each place.
+
+/// A table.
+#[derive(Template)]
+#[template(path = "parts.html", block = "plain")]
+pub struct Plain<'a> {
+    t: &'a SheetView,
+    class: &'a str,
+}
+
+/// A table under its title, folded, with its notes.
+#[derive(Template)]
+#[template(path = "parts.html", block = "noted")]
+pub struct Noted<'a> {
+    t: &'a SheetView,
+    title: &'a str,
+}
+
+/// The table behind a figure, folded.
+#[derive(Template)]
+#[template(path = "parts.html", block = "table")]
+pub struct Folded<'a> {
+    t: &'a SheetView,
+}
+
+/// The legend of figures.
+#[derive(Template)]
+#[template(path = "parts.html", block = "legend")]
+pub struct Keys<'a> {
+    entries: &'a [LegendEntry],
+}
+
+/// A figure with its forms.
+#[derive(Template)]
+#[template(path = "parts.html", block = "figure")]
+pub struct Figure<'a> {
+    f: &'a Picture,
+    of: &'a str,
+    index: usize,
+    whose: &'a str,
+}
+
+/// All that a page says of one quantity.
+#[derive(Template)]
+#[template(path = "parts.html", block = "quantity")]
+pub struct Quantity<'a> {
+    s: &'a SectionView,
+}
+
+impl SheetView {
+    /// The table, of a class of the style.
+    pub fn plain<'a>(&'a self, class: &'a str) -> Plain<'a> {
+        Plain { t: self, class }
+    }
+
+    /// The table, folded under a title.
+    pub fn noted<'a>(&'a self, title: &'a str) -> Noted<'a> {
+        Noted { t: self, title }
+    }
+
+    /// The table, folded under the word `Table`.
+    pub fn folded(&self) -> Folded<'_> {
+        Folded { t: self }
+    }
+}
+
+impl Picture {
+    /// The figure; its element is named after what it is of (a letter and a number) and the figure's name.
+    pub fn figure<'a>(&'a self, of: &'a str, index: usize, whose: &'a str) -> Figure<'a> {
+        Figure { f: self, of, index, whose }
+    }
+}
+
+impl SectionView {
+    /// Its figures and tables.
+    pub fn quantity(&self) -> Quantity<'_> {
+        Quantity { s: self }
+    }
+}
+
+/// The legend of these series.
+pub fn keys(entries: &[LegendEntry]) -> Keys<'_> {
+    Keys { entries }
 }
 
 /// An entry of the legend, which also switches its series.

@@ -7,6 +7,7 @@ use crate::{
     tables::causes,
     words,
 };
+use askama::Template;
 use latido_judge::late::{OfCell, Piece, Spikes, Worst};
 
 /// Of so many the timeline and the events are on the page; bars there are of so many. The causes count all of them.
@@ -55,6 +56,20 @@ pub struct WorstView {
     pub excerpt: Vec<String>,
     pub omitted: u64,
     pub all: String,
+}
+
+/// Its figure, with the events around it.
+#[derive(Template)]
+#[template(path = "parts.html", block = "spike")]
+pub struct Spike<'a> {
+    w: &'a WorstView,
+}
+
+impl WorstView {
+    /// Its figure, with the events around it.
+    pub fn figure(&self) -> Spike<'_> {
+        Spike { w: self }
+    }
 }
 
 /// All cells that asked.

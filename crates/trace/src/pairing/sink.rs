@@ -27,7 +27,7 @@ pub trait Sink {
 }
 
 /// One that somebody else keeps.
-impl<A: Sink> Sink for &mut A {
+impl<A: Sink + ?Sized> Sink for &mut A {
     #[inline]
     fn waited(&mut self, wait: &Wait) {
         (**self).waited(wait);
