@@ -169,11 +169,12 @@ pub struct Missed {
     pub most: Option<(String, u64)>,
 }
 
-/// What to know and to do after an unjudged run.
+/// What to know and to do after a run that nothing judges, or that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Advice {
     /// What stands in the way of better figures: trust checks, and points of `latido check`, by name.
     pub in_the_way: Vec<String>,
-    /// The command to try next.
-    pub next: String,
+    /// The command to try next, after a run that nothing judges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }

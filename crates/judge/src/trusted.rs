@@ -54,11 +54,33 @@ pub(super) fn advice(run: &Run, cells: &[CellJudgement], trusted: &Trusted) -> O
     let subject =
         |(cell, record): &&(&StoredCell, &Record)| trusted.periodic.is_empty() || Slotted::of(cell, record).is_some();
     let (cell, record) = *measured.iter().filter(|one| timed(one)).find(subject)?;
-    // What was looked on at is somebody's own: nothing is to be tried with it but what they know.
-    let own = record.only_looked_on() || record.quality.reported.is_some();
-    if cell.measurand.made_up || own || record.source.is_some() {
+    if !is_of_the_machine(cell, record) {
         return None;
     }
+    let loaded = measured.iter().map(|(cell, _)| &cell.cell).find(|cell| !cell.load.items.is_empty());
+    // What each kernel keeps.
+    let kept = trusted.periodic.iter().filter_map(|one| one.kept.as_ref());
+    // A limit beyond the period would ask for nothing.
+    let kept_ns = kept.filter_map(|one| Some(one.kept_ns?.min(one.period_ns))).max();
+    let next = next(cell, loaded, kept_ns);
+    Some(Advice { in_the_way: in_the_way(run, cells), next: Some(next) })
+}
+
+/// What is said behind the verdict of a run that failed.
+pub(super) fn after_failure(run: &Run, cells: &[CellJudgement]) -> Option<Advice> {
+    let of_it = |cell: &StoredCell| cell.record().is_none_or(|record| is_of_the_machine(cell, record));
+    let in_the_way = in_the_way(run, cells);
+    (run.cells.iter().all(of_it) && !in_the_way.is_empty()).then_some(Advice { in_the_way, next: None })
+}
+
+/// Whether figures tell of the machine: what was looked on at is somebody's own, and nothing is to be tried with it but what they know.
+fn is_of_the_machine(cell: &StoredCell, record: &Record) -> bool {
+    let own = record.only_looked_on() || record.quality.reported.is_some();
+    !cell.measurand.made_up && !own && record.source.is_none()
+}
+
+/// What stands in the way of better figures.
+fn in_the_way(run: &Run, cells: &[CellJudgement]) -> Vec<String> {
     let mut in_the_way: Vec<String> = Vec::new();
     let mut add = |what: String| {
         if !in_the_way.contains(&what) {
@@ -66,7 +88,8 @@ pub(super) fn advice(run: &Run, cells: &[CellJudgement], trusted: &Trusted) -> O
         }
     };
     // What a guest of the laboratory runs on is the plan's choice, and nothing that a person could change there.
-    let real = || measured.iter().map(|(_, record)| &record.machine).filter(|machine| machine.emulated.is_none());
+    let records = || run.cells.iter().filter_map(StoredCell::record);
+    let real = || records().map(|record| &record.machine).filter(|machine| machine.emulated.is_none());
     real().filter_map(preemption).for_each(&mut add);
     let changeable = |cell: &StoredCell| cell.record().is_none_or(|record| record.machine.emulated.is_none());
     let own = run.cells.iter().zip(cells).filter(|(cell, _)| changeable(cell));
@@ -76,13 +99,7 @@ pub(super) fn advice(run: &Run, cells: &[CellJudgement], trusted: &Trusted) -> O
         }
     }
     real().filter_map(hypervisor).for_each(&mut add);
-    let loaded = measured.iter().map(|(cell, _)| &cell.cell).find(|cell| !cell.load.items.is_empty());
-    // What each kernel keeps.
-    let kept = trusted.periodic.iter().filter_map(|one| one.kept.as_ref());
-    // A limit beyond the period would ask for nothing.
-    let kept_ns = kept.filter_map(|one| Some(one.kept_ns?.min(one.period_ns))).max();
-    let next = next(cell, loaded, kept_ns);
-    Some(Advice { in_the_way, next })
+    in_the_way
 }
 
 /// The trust checks that tell what could be better, besides hypervisor and preemption model, which are told with what they

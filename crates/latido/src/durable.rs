@@ -30,11 +30,14 @@ pub(crate) fn write_named(path: &Path, bytes: &[u8]) -> Result<()> {
     })
 }
 
-/// What helps where a file that the person named cannot be written.
+/// What helps where a file or a directory that the person named cannot be written.
 fn another_name(kind: ErrorKind) -> &'static str {
     match kind {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "; free some space, or name another file",
-        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied | ErrorKind::NotADirectory => "; name another file",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "; free some space, or name another place",
+        ErrorKind::ReadOnlyFilesystem
+        | ErrorKind::PermissionDenied
+        | ErrorKind::NotADirectory
+        | ErrorKind::AlreadyExists => "; name another place",
         ErrorKind::FileTooLarge => SIZES,
         _ => "",
     }
@@ -249,6 +252,17 @@ pub(crate) fn make_dirs(dir: &Path) -> Result<()> {
     }
 }
 
+/// The same of a directory that the person named.
+///
+/// # Errors
+/// The path and the remedy, which is another name.
+pub(crate) fn make_named_dirs(dir: &Path) -> Result<()> {
+    make_dirs(dir).map_err(|error| match error.downcast::<Failed>() {
+        Ok(failed) => Failed { remedy: another_name(failed.error.kind()), ..failed }.into(),
+        Err(other) => other,
+    })
+}
+
 /// Removes a file or a directory with everything in it; that there is none is fine.
 pub(crate) fn remove(path: &Path) -> Result<()> {
     let removed = match fs::symlink_metadata(path) {
@@ -360,8 +374,8 @@ mod tests {
         assert_eq!(kind(&error), Some(ErrorKind::StorageFull));
         // A file that the person named lies in no store: a path through a file is no place for it.
         let error = write_named(Path::new("/etc/hostname/t.html"), b"x").unwrap_err().to_string();
-        assert!(error.ends_with("; name another file"), "{error}");
-        assert_eq!(another_name(ErrorKind::StorageFull), "; free some space, or name another file");
+        assert!(error.ends_with("; name another place"), "{error}");
+        assert_eq!(another_name(ErrorKind::StorageFull), "; free some space, or name another place");
     }
 
     #[test]
@@ -370,6 +384,8 @@ mod tests {
         let deep = dir.path().join("a/b/c");
         make_dirs(&deep).unwrap();
         make_dirs(&deep).unwrap();
+        let error = make_named_dirs(Path::new("/etc/hostname/paper")).unwrap_err().to_string();
+        assert!(error.ends_with("; name another place"), "{error}");
         assert!(deep.is_dir());
         assert_eq!(kind(&make_dir(&deep).unwrap_err()), Some(ErrorKind::AlreadyExists));
     }

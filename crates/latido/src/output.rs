@@ -27,6 +27,18 @@ pub fn write_out(text: &str) -> Result<u8> {
     put(&printable(text, is_coloured(io::stdout().is_terminal())))
 }
 
+/// Writes sentences and lists to stdout: a terminal breaks their lines between words, and a file or a pipe has them whole.
+///
+/// # Errors
+/// They cannot be written.
+#[expect(clippy::disallowed_methods, reason = "asks what it is and how wide, and writes nothing")]
+pub fn write_prose(text: &str) -> Result<u8> {
+    match io::stdout().is_terminal() {
+        true => write_out(&fitted(text, width(rustix::termios::tcgetwinsize(io::stdout())))),
+        false => write_out(text),
+    }
+}
+
 /// Writes our own signals to LAVA to stdout: they alone may look like signals.
 ///
 /// # Errors
@@ -46,8 +58,67 @@ fn put(text: &str) -> Result<u8> {
 /// Writes a line to stderr. Nobody is left to tell when this fails, and it is no reason to stop a measurement.
 pub fn tell(line: &str) {
     let mut drawn = Drawn::default();
-    drawn.line(line);
+    match width_of_errors() {
+        Some(width) => drawn.line(&fitted(line, width)),
+        None => drawn.line(line),
+    }
     drawn.show();
+}
+
+/// A text whose lines are broken between words where they are wider than this. What goes on stands below the text behind a label, else
+/// two columns to the right of where the line begins.
+fn fitted(text: &str, width: usize) -> String {
+    let lines: Vec<String> = text.split('\n').map(|line| fitted_line(line, width)).collect();
+    lines.join("\n")
+}
+
+fn fitted_line(line: &str, width: usize) -> String {
+    if columns(line) <= width {
+        return line.to_owned();
+    }
+    let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let begins = line.chars().take_while(|letter| *letter == ' ').count();
+    let is_label = columns(first) <= LABEL && !rest.is_empty() && (first.ends_with(':') || first.ends_with(":\x1b[0m"));
+    let indent = if is_label { columns(first) + 1 } else { (begins + 2).min(width / 2) };
+    let (mut out, mut used) = (String::new(), 0);
+    // The blanks at the beginning are no words, and two blanks in a row are two columns of a list.
+    for word in &words(line) {
+        let room = columns(word.trim_end_matches(' '));
+        if used > indent && used + room > width {
+            out.truncate(out.trim_end_matches(' ').len());
+            out.push_str(&format!("\n{:indent$}", ""));
+            used = indent;
+        }
+        out.push_str(word);
+        used += columns(word);
+    }
+    out
+}
+
+/// The words of a line with the blanks behind them; a command between backticks is one, or a copy of it would be cut.
+fn words(line: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut is_open = false;
+    for word in line.split_inclusive(' ') {
+        match words.last_mut().filter(|_| is_open) {
+            Some(last) => last.push_str(word),
+            None => words.push(word.to_owned()),
+        }
+        is_open ^= word.matches('`').count() % 2 == 1;
+    }
+    words
+}
+
+/// A longer first word is none of ours that stands before a sentence (`error:`, `warning:`, `not explained:`).
+const LABEL: usize = 12;
+
+/// How many columns a line takes, without the codes of its colours.
+fn columns(line: &str) -> usize {
+    let pieces = line.split('\x1b').enumerate();
+    pieces
+        .map(|(at, piece)| if at == 0 { piece } else { piece.split_once('m').map_or("", |(_, rest)| rest) })
+        .map(|piece| piece.chars().count())
+        .sum()
 }
 
 /// How wide the terminal is that shows errors; nothing where none does.
@@ -56,8 +127,12 @@ pub fn width_of_errors() -> Option<usize> {
     if !io::stderr().is_terminal() {
         return None;
     }
-    let size = rustix::termios::tcgetwinsize(io::stderr()).ok();
-    Some(size.map(|size| usize::from(size.ws_col)).filter(|width| *width >= 40).unwrap_or(80))
+    Some(width(rustix::termios::tcgetwinsize(io::stderr())))
+}
+
+/// How wide a terminal is that says so.
+fn width(size: rustix::io::Result<rustix::termios::Winsize>) -> usize {
+    size.ok().map(|size| usize::from(size.ws_col)).filter(|width| *width >= 40).unwrap_or(80)
 }
 
 /// Has a panic told as any other error is (its message may quote what was read), and ends the process with it. A build for tests
@@ -154,4 +229,26 @@ pub fn can_move() -> bool {
 /// Whether colours are wanted on a terminal: `NO_COLOR` is unset or empty (no-color.org), and it can show them.
 fn wants_colour() -> bool {
     can_move() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words_and_go_on_below_them() {
+        let long = "error: no run is called `quick-2`: `latido list runs` lists those that are there";
+        let expected =
+            "error: no run is called `quick-2`:\n       `latido list runs` lists those\n       that are there";
+        assert_eq!(fitted(long, 40), expected);
+        let command = "next: try `latido run wakeup --load stress-cpu -d 10m` now";
+        assert_eq!(fitted(command, 40), "next: try\n      `latido run wakeup --load stress-cpu -d 10m`\n      now");
+        let coloured = "\x1b[31merror:\x1b[0m a b c d e f g h i j k l m n o p q r s t";
+        let broken = "\x1b[31merror:\x1b[0m a b c d e f g h i j k l m n o p q\n       r s t";
+        assert_eq!(fitted(coloured, 40), broken);
+        let list = "  name   what is said of it in some words more\n  short  one";
+        assert_eq!(fitted(list, 40), "  name   what is said of it in some\n    words more\n  short  one");
+        let one = "/a/path/that/has/no/blank/and/is/longer/than/the/terminal";
+        assert_eq!(fitted(one, 40), one);
+    }
 }

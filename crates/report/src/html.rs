@@ -247,7 +247,7 @@ fn headline<'a>(part: &RunPart<'a>) -> HeadlineView<'a> {
         verdict: said.word,
         text,
         in_the_way: advice.map(|advice| advice.in_the_way.join(", ")).unwrap_or_default(),
-        next: advice.map(|advice| advice.next.as_str()).unwrap_or_default(),
+        next: advice.and_then(|advice| advice.next.as_deref()).unwrap_or_default(),
     }
 }
 

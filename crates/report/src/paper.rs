@@ -165,6 +165,10 @@ fn bibtex(version: &str, started: &str) -> String {
     )
 }
 
+/// How `latido compare` decides (docs/statistics.md).
+const TEST: &str = "Where we compare conditions, one figure of each repeat decides, by the exact Mann-Whitney test at 5 % for all \
+    comparisons together (Holm).";
+
 fn methods(one: &JudgedRun, found: &Configurations) -> String {
     let meta = &one.run.meta;
     let all = &found.all;
@@ -179,6 +183,9 @@ fn methods(one: &JudgedRun, found: &Configurations) -> String {
     }
     said.push(format!("The measuring threads: {}.", apart(cells().map(threads)).join("; ")));
     said.push(repeated(found));
+    if all.iter().filter(|one| one.repeats.len() > 1).count() > 1 {
+        said.push(TEST.into());
+    }
     said.push(format!("Load: {}.", apart(cells().map(|cell| level(&cell.load, cell.load.shown_load()))).join("; ")));
     let loads = || all.iter().flat_map(|one| one.loads());
     if loads().any(|load| !load.argv.is_empty()) {

@@ -243,10 +243,20 @@ fn class(cell: &Cell) -> Class {
     }
 }
 
+/// A sentence for each cell that has late samples which are explained; of several cells each is named.
+pub fn in_short<'c>(cells: impl ExactSizeIterator<Item = &'c OfCell>) -> Vec<String> {
+    let several = cells.len() > 1;
+    let said = |spikes: &Spikes| {
+        let text = spikes.in_short()?;
+        Some(if several { format!("{}: {text}", spikes.cell) } else { text })
+    };
+    cells.filter_map(|one| one.found.as_ref().ok().and_then(said)).collect()
+}
+
 impl Spikes {
-    /// The cause that made most of more late samples than any other: `26 of the 26 late samples that latido explained: its own execution`.
-    /// `None` where none is explained.
-    pub fn in_short(&self) -> Option<String> {
+    /// The cause that made most of more late samples than any other, and that of the worst: `26 of the 26 late samples that latido
+    /// explained: its own execution; the worst, 2.61 ms, too`. `None` where none is explained.
+    fn in_short(&self) -> Option<String> {
         let limit = self.asked.limit_ns.unwrap_or(u64::MAX);
         let harmed = |one: &Worst| one.also + u64::from(one.missed || one.ns > limit);
         let late = self.spikes.iter().any(|one| harmed(one) > 0);
@@ -260,7 +270,10 @@ impl Spikes {
             kinds.into_iter().max_by_key(|(_, samples)| *samples).filter(|(_, samples)| *samples > 0)?;
         let kind = if late { "late" } else { "longest" };
         let (most, all) = (words::count(most), words::count(all));
-        Some(format!("{most} of the {all} {kind} samples that latido explained: {cause}"))
+        let worst = self.spikes.iter().max_by_key(|one| one.ns)?;
+        let (length, of_it) = (words::value(worst.ns as f64, "ns"), jobs::decisive(worst, self.asked.limit_ns));
+        let of_it = if of_it == cause { ", too".into() } else { format!(": {of_it}") };
+        Some(format!("{most} of the {all} {kind} samples that latido explained: {cause}; the worst, {length}{of_it}"))
     }
 
     /// What one must know of them, a sentence each.

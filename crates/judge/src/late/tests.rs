@@ -112,3 +112,37 @@ fn lanes_are_drawn_as_finely_as_can_be_seen() {
         assert!(lane.stretches.windows(2).all(|pair| pair[0].to == pair[1].from));
     }
 }
+
+/// Of one cell the sentence names what made most of the samples late, and what the worst; of several cells each is named.
+#[test]
+fn the_short_answer_names_the_cell_and_the_worst_sample() {
+    let of = |cell: &str, causes: &[(&str, u64)]| {
+        let worst = |(cause, length): &(&str, u64)| {
+            let slices = vec![Slice { begin: 0, end: *length, cause: Cause::Soft((*cause).into()) }];
+            Worst::of(Class::Fair, "a-1".into(), 0, &explained(slices))
+        };
+        let asked = Asked { worst: 3, limit_ns: Some(50), above_limit: None, most: 9 };
+        let spikes = causes.iter().map(worst).collect();
+        let (cell, causes) = (cell.to_owned(), Causes(Vec::new()));
+        let found = Spikes {
+            cell,
+            evidence: "events only",
+            asked,
+            jobs: Vec::new(),
+            spikes,
+            causes,
+            lost_events: 0,
+            cut: None,
+        };
+        OfCell { number: 1, found: Ok(found) }
+    };
+    let mixed = of("wakeup, idle", &[("9", 900), ("1", 80), ("1", 70)]);
+    let alike = of("wakeup, busy", &[("1", 80), ("1", 70)]);
+    let most =
+        "2 of the 3 late samples that latido explained: soft interrupt 1; the worst, 900\u{a0}ns: soft interrupt 9";
+    assert_eq!(in_short([&mixed].into_iter()), [most]);
+    let all = "2 of the 2 late samples that latido explained: soft interrupt 1; the worst, 80\u{a0}ns, too";
+    let refused = OfCell { number: 3, found: Err("no trace".into()) };
+    let said = in_short([&mixed, &alike, &refused].into_iter());
+    assert_eq!(said, [format!("wakeup, idle: {most}"), format!("wakeup, busy: {all}")]);
+}

@@ -40,7 +40,7 @@ impl SeriesSource for Passed<'_> {
 fn what_was_kept_is_told_with_what_the_slots_support() {
     let judgement = judged(vec![(cell(), vec![quiet(0), quiet(1)])], |_| {});
     insta::assert_snapshot!(judgement.headline.sentence(), @"0 of 20000 periods of 1 ms missed a deadline of 100 µs (a cause that strikes more often than once in 3.34 s would have been seen with 95 %); 14 missed a deadline of 10 µs");
-    assert_eq!(judgement.advice.unwrap().next, "latido run wakeup -c 0,1 --load stress-cpu");
+    assert_eq!(judgement.advice.unwrap().next.unwrap(), "latido run wakeup -c 0,1 --load stress-cpu");
 }
 
 /// What a probe declares decides, not what its options and quantities are called.
@@ -94,14 +94,14 @@ fn the_next_command_takes_the_load_and_the_deadline_that_was_kept() {
     busy.load.items = vec![Item { name: "stress-ng".into(), options }];
     let judgement = judged(vec![(busy.clone(), vec![quiet(0)])], |_| {});
     assert_eq!(
-        judgement.advice.unwrap().next,
+        judgement.advice.unwrap().next.unwrap(),
         "latido run wakeup -c 0,1 --load stress-ng:sleep=16 -d 10m --limit 100us"
     );
     // It is measured as it was measured here.
     busy.tuning.items = vec![Item { name: "vm-stat".into(), options: toml::toml! { interval = "60s" } }];
     let judgement = judged(vec![(busy.clone(), vec![quiet(0)])], |_| {});
     let next = "latido run wakeup -c 0,1 --tune vm-stat:interval=60s --load stress-ng:sleep=16 -d 10m --limit 100us";
-    assert_eq!(judgement.advice.unwrap().next, next);
+    assert_eq!(judgement.advice.unwrap().next.unwrap(), next);
     busy.tuning.items.clear();
     // What a shell would take apart is not made up.
     busy.load.items[0].options = toml::toml! { argv = ["sh", "-c", "true"] };
@@ -109,7 +109,7 @@ fn the_next_command_takes_the_load_and_the_deadline_that_was_kept() {
     busy.scheduling = Scheduling::Other { nice: 5, by: latido_model::cell::NiceBy::Nice };
     let judgement = judged(vec![(busy, vec![quiet(0)])], |_| {});
     let next = "latido run wakeup --on ssh:board --policy other --nice 5 --load stress-cpu -d 10m --limit 100us";
-    assert_eq!(judgement.advice.unwrap().next, next);
+    assert_eq!(judgement.advice.unwrap().next.unwrap(), next);
 }
 
 #[test]
@@ -117,6 +117,18 @@ fn too_few_slots_say_nothing_and_what_is_judged_has_no_advice() {
     let judgement = judged(vec![(cell(), vec![vec![2_000; 20]])], |_| {});
     insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, idle: worst 2.00 µs of 20 samples (latency, CPU 0)");
     let fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
+    assert_eq!(of_run(&fixture.run, &fixture).advice, None);
+}
+
+/// A failure names what stands in the way, and no command: the person knows what failed.
+#[test]
+fn what_stands_in_the_way_is_told_beside_a_failure() {
+    let mut fixture = Fixture::new(vec![(cell(), vec![with_spike(0, 3_000, 7_600_000)])]);
+    fixture.record(1).machine.hypervisor = Some(Layer::Present("KVM".into()));
+    let judgement = of_run(&fixture.run, &fixture);
+    assert_eq!(judgement.verdict, Verdict::Fail);
+    assert_eq!(judgement.advice, Some(Advice { in_the_way: vec!["hypervisor (KVM)".into()], next: None }));
+    fixture.run.cells[0].measurand.made_up = true;
     assert_eq!(of_run(&fixture.run, &fixture).advice, None);
 }
 
@@ -135,14 +147,17 @@ fn the_laboratory_is_advised_by_its_own_means() {
     let judgement = judged(vec![(lab(cell()), vec![quiet(0), quiet(1)])], emulate);
     let advice = judgement.advice.unwrap();
     assert!(!advice.in_the_way.iter().any(|what| what.contains("hypervisor") || what.contains("preemption")));
-    assert_eq!(advice.next, "latido run wakeup --on lab --kernel 6.12-none -c 0,1 --load messaging");
+    assert_eq!(advice.next.unwrap(), "latido run wakeup --on lab --kernel 6.12-none -c 0,1 --load messaging");
     let finding = judgement.cells[0].findings.iter().find(|one| one.check == "hypervisor").unwrap();
     assert_eq!(finding.grade, Grade::Ok);
     assert!(crate::span::unbroken(&finding.spans()).contains("ns an instruction"), "{finding:?}");
     let mut loaded = lab(under("busy"));
     loaded.load.items = vec![Item { name: "messaging".into(), options: toml::Table::new() }];
     let advice = judged(vec![(loaded, vec![quiet(0)])], emulate).advice.unwrap();
-    assert_eq!(advice.next, "latido run wakeup --on lab --kernel 6.12-none -c 0,1 --load messaging --repeat 20");
+    assert_eq!(
+        advice.next.unwrap(),
+        "latido run wakeup --on lab --kernel 6.12-none -c 0,1 --load messaging --repeat 20"
+    );
 }
 
 /// What one kernel keeps says nothing of another: nothing is counted over several, and each is named.

@@ -14,7 +14,7 @@ use latido_report::{figures::svg::Drawing, formats::files, tree::Sheet};
 use std::path::PathBuf;
 
 /// Rates of a load that are further apart are another load, where nothing else is said.
-const LOAD_MARGIN: f64 = 0.25;
+pub(super) const LOAD_MARGIN: f64 = 0.25;
 
 /// Of all three.
 #[derive(clap::Args, Clone, Debug)]

@@ -3,8 +3,9 @@
 use super::{
     Usage,
     arms::Named,
-    common::{Alike, Common},
+    common::{Alike, Common, LOAD_MARGIN},
     completions,
+    stored::Reader,
     values::{self, AtLine, Source, Table, TimeUnit},
     words,
 };
@@ -18,10 +19,11 @@ use latido_judge::{
         Question, Scale,
         compare::{self, Arm, Outcome},
     },
+    observed::Metric,
 };
 use latido_model::exit::Exit;
 use latido_report::{self as report, formats, numbers::document, tree::Sheet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The most runs of an arm, and the most arms: what takes seconds, not hours.
 const MOST: (usize, usize) = (1_000, 50);
@@ -164,6 +166,19 @@ fn runs(args: &Args) -> Result<u8> {
             Ok(status(found.outcome))
         }
     }
+}
+
+/// The table that `latido compare RUN --format latex --float` prints; none where that command finds no two sides, or refuses them.
+///
+/// # Errors
+/// The run cannot be read.
+pub(super) fn float_within(run: &str, store: Option<&Path>) -> Result<Option<String>> {
+    let asked = Asked { metric: Metric::default(), margin: None, despite: Vec::new(), load_margin: LOAD_MARGIN };
+    let mut reader = Reader::new(store, asked.metric.statistic, true)?;
+    let named = Named { runs: &[run.to_owned()], arms: &[], base: None };
+    let Ok(arms) = named.read(None, &mut reader) else { return Ok(None) };
+    let Ok(found) = of_runs::of(&arms, &asked) else { return Ok(None) };
+    table_of(&report::compare::sheet(&found), "latex", true).map(Some)
 }
 
 /// The table of a comparison in one of the formats for papers and programs.

@@ -6,7 +6,7 @@ use crate::{
         exports::{self, Wanted},
         outcome,
     },
-    output::{tell, write_out},
+    output::{tell, write_out, write_prose},
     store,
 };
 use anyhow::Result;
@@ -68,7 +68,7 @@ pub struct Args {
 /// # Errors
 /// There is no such format or run, the format does not take the runs, or the file cannot be written.
 pub fn run(args: Args) -> Result<u8> {
-    let Some(format) = args.format else { return write_out(&list()) };
+    let Some(format) = args.format else { return write_prose(&list()) };
     let usage = |error: anyhow::Error| Usage::new(format!("{error:#}"));
     let export = export::named(&format).map_err(usage)?;
     if args.runs.is_empty() {

@@ -30,7 +30,7 @@ pub fn run(args: Args) -> Result<u8> {
     };
     let cannot = || format!("cannot write the manual pages to {}", dir.display());
     let mut open = vec![root];
-    durable::make_dirs(&dir)?;
+    durable::make_named_dirs(&dir)?;
     while let Some(command) = open.pop() {
         open.extend(command.get_subcommands().filter(|command| !command.is_hide_set()).cloned());
         let name = Man::new(command.clone()).get_filename();

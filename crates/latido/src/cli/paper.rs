@@ -1,10 +1,10 @@
 //! `latido figure` and `latido cite`: what a paper takes from a run.
 
-use super::{Usage, completions};
+use super::{Usage, compare, completions};
 use crate::{
     durable,
     host::outcome,
-    output::{tell, write_out},
+    output::{tell, write_out, write_prose},
     store,
 };
 use anyhow::{Context, Result};
@@ -50,6 +50,16 @@ pub struct FigureArgs {
     /// How wide it is: 84mm, 8.4cm, 3.3in, 239pt
     #[arg(long, value_name = "LENGTH", default_value = "84mm", value_parser = millimetres)]
     pub width: f64,
+    #[command(flatten)]
+    pub look: Look,
+    /// Where runs are kept
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+}
+
+/// How a figure looks, beside its width.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Look {
     /// Write the figure's title above it
     #[arg(long)]
     pub title: bool,
@@ -59,9 +69,6 @@ pub struct FigureArgs {
     /// PNG: dots an inch
     #[arg(long, value_name = "N", default_value = "300", value_parser = clap::value_parser!(u16).range(36..=1200))]
     pub dpi: u16,
-    /// Where runs are kept
-    #[arg(long, value_name = "DIR")]
-    pub store: Option<PathBuf>,
 }
 
 const CITE_NOTES: &str = "\
@@ -113,7 +120,7 @@ pub fn cite(args: &CiteArgs) -> Result<u8> {
     let [one] = &all;
     let is_latex = args.format == CiteFormat::Latex || args.into.is_some();
     let said = paper::citation(one, &found, if is_latex { Markup::Latex } else { Markup::Plain });
-    let Some(dir) = &args.into else { return write_out(&format!("{}\n\n{}", said.methods, said.entry)) };
+    let Some(dir) = &args.into else { return write_prose(&format!("{}\n\n{}", said.methods, said.entry)) };
     if dir.as_os_str().is_empty() || dir.symlink_metadata().is_ok_and(|_| !dir.is_dir()) {
         let what = format!("--into {}: no directory: name one, which latido makes if it is not there", dir.display());
         return Err(Usage::new(what).into());
@@ -125,27 +132,19 @@ pub fn cite(args: &CiteArgs) -> Result<u8> {
     ];
     let table = |(name, text): (String, String)| (format!("table-{name}.tex"), text.into_bytes());
     files.extend(formats::floats(&input)?.into_iter().map(table));
-    files.extend(pictures(&Figures::of(&input, args.width), args)?);
+    let compared = compare::float_within(&args.run, args.store.as_deref())?;
+    files.extend(compared.map(|text| table(("compare".to_owned(), text))));
+    files.extend(pictures(&Figures::of(&input, args.width))?);
     let written = outcome::write_files(files, dir)?;
     write_out(&written.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
 }
 
 /// The first form of each figure: as PDF, or as SVG where this latido or this machine cannot write PDF.
-fn pictures(figures: &Figures, args: &CiteArgs) -> Result<Vec<(String, Vec<u8>)>> {
-    let figure = FigureArgs {
-        name: None,
-        run: args.run.clone(),
-        output: None,
-        width: args.width,
-        title: false,
-        font: None,
-        dpi: 300,
-        store: None,
-    };
+fn pictures(figures: &Figures) -> Result<Vec<(String, Vec<u8>)>> {
+    let look = Look { title: false, font: None, dpi: 300 };
     let all = |kind: Kind, ending: &str| -> Result<Vec<(String, Vec<u8>)>> {
-        let one = |(name, picture): (&str, Picture<'_>)| {
-            Ok((format!("figure-{name}.{ending}"), kind.bytes(picture, &figure)?))
-        };
+        let printer = kind.printer(&look)?;
+        let one = |(name, picture): (&str, Picture<'_>)| Ok((format!("figure-{name}.{ending}"), printer(picture)?));
         figures.first_forms().map(one).collect()
     };
     all(Kind::Pdf, "pdf").or_else(|error| {
@@ -170,10 +169,10 @@ pub fn figure(args: &FigureArgs) -> Result<u8> {
         if args.output.is_some() {
             return Err(Usage::new(format!("-o names a file, but no figure is named: {}", names(&figures))).into());
         }
-        return write_out(&list(&figures, &all));
+        return write_prose(&list(&figures, &all));
     };
     let picture = figures.named(&name).map_err(Usage::new)?;
-    let bytes = kind.bytes(picture, args)?;
+    let bytes = kind.printer(&args.look)?(picture)?;
     let Some(path) = &args.output else { return write_out(&String::from_utf8(bytes)?) };
     durable::write_named(path, &bytes).with_context(|| format!("cannot write the figure {}", path.display()))?;
     tell(&format!("caption: {}", picture.caption()));
@@ -254,21 +253,25 @@ impl Kind {
         }
     }
 
-    fn bytes(self, picture: Picture, args: &FigureArgs) -> Result<Vec<u8>> {
-        // Programs that show an SVG look for a font by themselves.
-        let named = |font: &Option<String>| font.clone().map_or(FALLBACK.into(), |font| format!("{font}, {FALLBACK}"));
-        match self {
-            Self::Svg => Ok(picture.svg(args.title, &named(&args.font)).into_bytes()),
-            Self::Pdf | Self::Png => converted(self, picture, args),
+    /// What makes files of this kind; it loads the machine's fonts once.
+    fn printer(self, look: &Look) -> Result<Printer<'_>> {
+        if self != Self::Svg {
+            return converting(self, look);
         }
+        // Programs that show an SVG look for a font by themselves.
+        let font = look.font.as_ref().map_or(FALLBACK.into(), |font| format!("{font}, {FALLBACK}"));
+        Ok(Box::new(move |picture| Ok(picture.svg(look.title, &font).into_bytes())))
     }
 }
+
+/// Makes the bytes of a file of a figure.
+type Printer<'l> = Box<dyn Fn(Picture<'_>) -> Result<Vec<u8>> + 'l>;
 
 /// The fonts that an SVG names.
 const FALLBACK: &str = "DejaVu Sans, Liberation Sans, Arial, Helvetica, sans-serif";
 
 #[cfg(not(feature = "pictures"))]
-fn converted(_: Kind, _: Picture, _: &FigureArgs) -> Result<Vec<u8>> {
+fn converting(_: Kind, _: &Look) -> Result<Printer<'_>> {
     anyhow::bail!(
         "this latido writes figures as SVG alone: it was built without the feature `pictures`. Name a file that ends in .svg, \
          or build latido with `cargo build --release --features full`"
@@ -276,14 +279,14 @@ fn converted(_: Kind, _: Picture, _: &FigureArgs) -> Result<Vec<u8>> {
 }
 
 #[cfg(feature = "pictures")]
-fn converted(kind: Kind, picture: Picture, args: &FigureArgs) -> Result<Vec<u8>> {
-    convert::converted(kind, picture, args)
+fn converting(kind: Kind, look: &Look) -> Result<Printer<'_>> {
+    convert::converting(kind, look)
 }
 
 /// From SVG to PDF and PNG, with the fonts of this machine.
 #[cfg(feature = "pictures")]
 mod convert {
-    use super::{FigureArgs, Kind, Picture};
+    use super::{Kind, Look, Printer};
     use anyhow::{Context, Result, anyhow, bail};
     use resvg::{tiny_skia, usvg};
     use std::sync::Arc;
@@ -295,23 +298,25 @@ mod convert {
     /// Pixels of CSS to the inch: an SVG's millimetres are so many.
     const CSS_DPI: f32 = 96.0;
 
-    pub fn converted(kind: Kind, picture: Picture, args: &FigureArgs) -> Result<Vec<u8>> {
+    pub fn converting(kind: Kind, look: &Look) -> Result<Printer<'_>> {
         let mut fonts = usvg::fontdb::Database::new();
         fonts.load_system_fonts();
-        let font = font(&fonts, args.font.as_deref())?;
+        let font = font(&fonts, look.font.as_deref())?;
         fonts.set_sans_serif_family(&font);
-        let svg = picture.svg(args.title, &font);
-        let options =
-            usvg::Options { dpi: CSS_DPI, font_family: font, fontdb: Arc::new(fonts), ..usvg::Options::default() };
-        let tree = usvg::Tree::from_str(&svg, &options).context("latido cannot read the figure that it drew as SVG")?;
-        match kind {
-            Kind::Png => png(&tree, args.dpi),
-            _ => {
-                let page = svg2pdf::PageOptions { dpi: CSS_DPI };
-                let made = svg2pdf::to_pdf(&tree, svg2pdf::ConversionOptions::default(), page);
-                made.map_err(|error| anyhow!("latido cannot make PDF of the figure: {error}; write .svg instead"))
-            }
-        }
+        let fontdb = Arc::new(fonts);
+        let options = usvg::Options { dpi: CSS_DPI, font_family: font.clone(), fontdb, ..usvg::Options::default() };
+        Ok(Box::new(move |picture| {
+            let svg = picture.svg(look.title, &font);
+            let tree = usvg::Tree::from_str(&svg, &options);
+            let tree = tree.context("latido cannot read the figure that it drew as SVG")?;
+            if kind == Kind::Png { png(&tree, look.dpi) } else { pdf(&tree) }
+        }))
+    }
+
+    fn pdf(tree: &usvg::Tree) -> Result<Vec<u8>> {
+        let page = svg2pdf::PageOptions { dpi: CSS_DPI };
+        let made = svg2pdf::to_pdf(tree, svg2pdf::ConversionOptions::default(), page);
+        made.map_err(|error| anyhow!("latido cannot make PDF of the figure: {error}; write .svg instead"))
     }
 
     /// The name of a font that this machine has.

@@ -234,7 +234,7 @@ pub fn write_figures(all: &[JudgedRun], found: &Configurations, dir: &Path) -> R
 pub fn write_files(files: Vec<(String, Vec<u8>)>, dir: &Path) -> Result<Vec<PathBuf>> {
     let files: Vec<(PathBuf, Vec<u8>)> = files.into_iter().map(|(name, bytes)| (dir.join(name), bytes)).collect();
     let cannot = |path: &Path| format!("cannot write {}", path.display());
-    durable::make_dirs(dir)?;
+    durable::make_named_dirs(dir)?;
     // All or none, as far as that can be told beforehand.
     files.iter().try_for_each(|(path, _)| durable::replaceable(path).with_context(|| cannot(path)))?;
     files.iter().try_for_each(|(path, bytes)| durable::write_named(path, bytes).with_context(|| cannot(path)))?;

@@ -234,6 +234,7 @@ fn verdicts(compared: &Compared, style: Style) -> Vec<String> {
     };
     let many = compared.arms.len() > 2;
     let p = if rows.len() > 1 { "p (Holm)" } else { "p" };
+    let scales = rows.iter().filter_map(|row| Some(row.comparison.as_ref()?.question.scale));
     let mut columns = vec![TextColumn { left: true, ..column("median of repeats", &name) }];
     if many {
         columns.push(TextColumn { left: true, ..column("side", &|row| row.arm.clone()) });
@@ -244,7 +245,9 @@ fn verdicts(compared: &Compared, style: Style) -> Vec<String> {
         column("repeats", &repeats).spare(2),
         column(base, &|row| middle(&row.a, row)).spare(1),
         column(if many { "side" } else { arm }, &|row| middle(&row.b, row)).spare(1),
-        column(if many { "times base" } else { "ratio" }, &|row| estimate(row).unwrap_or_else(|| "-".into())),
+        column(estimated(scales, if many { "times base" } else { "ratio" }), &|row| {
+            estimate(row).unwrap_or_else(|| "-".into())
+        }),
         column("95 % interval", &|row| interval(row).unwrap_or_else(|| "-".into())),
         column(p, &|row| row.p_holm.map_or_else(|| "-".into(), p_text)),
         TextColumn { left: true, ..column("verdict", &|row| word(&row.verdict).0.to_owned()) },
@@ -324,6 +327,16 @@ fn repeats(row: &Row) -> String {
     }
 }
 
+/// What stands over a column of ratios, of differences, or of both: zeros have no ratio.
+fn estimated(scales: impl Iterator<Item = Scale>, of_ratios: &'static str) -> &'static str {
+    let all: Vec<Scale> = scales.collect();
+    match (all.contains(&Scale::Ratio), all.contains(&Scale::Difference)) {
+        (_, false) => of_ratios,
+        (false, true) => "difference",
+        (true, true) => "ratio/difference",
+    }
+}
+
 /// A ratio, or a difference with its sign.
 fn amount(row: &Row, scale: Scale, value: f64) -> String {
     match scale {
@@ -361,13 +374,14 @@ fn shifted(row: &Row, style: Style) -> Vec<String> {
         let of_difference = || between(shift.band.map(|(a, b)| (a as f64, b as f64)), |value| unit.text(value));
         of_ratio.or_else(of_difference).unwrap_or_else(|| "too few repeats".into())
     };
+    let scales = row.shift.iter().map(|shift| shift.ratio.map_or(Scale::Difference, |_| Scale::Ratio));
     let mut lines = vec![paint(&title, Paint::Dim, style)];
     lines.extend(table::render(
         vec![
             TextColumn { left: true, ..column("quantile", &|shift| quantile(shift.p)) },
             column(&row.base, &|shift| unit.text(shift.a as f64)),
             column(&row.arm, &|shift| unit.text(shift.b as f64)),
-            column("ratio", &ratio),
+            column(estimated(scales, "ratio"), &ratio),
             column("95 % band", &band),
         ],
         style,

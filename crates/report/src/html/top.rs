@@ -9,7 +9,7 @@ use crate::{
     tree::{Curve, Report, Section},
     words::{self, round_value},
 };
-use latido_judge::{finding::Grade, span::unbroken, statistics::seen::rarest_seen, unseen::Rarity};
+use latido_judge::{finding::Grade, late, span::unbroken, statistics::seen::rarest_seen, unseen::Rarity};
 
 /// The question in a line, and what limits the answer.
 pub struct Top {
@@ -37,7 +37,7 @@ impl Top {
         Self {
             asked: asked(report, conclusions, expectations),
             found: found(conclusions, expectations),
-            why: input.explained.iter().filter_map(|one| one.found.as_ref().ok()?.in_short()).collect(),
+            why: late::in_short(input.explained.iter().copied()),
             sure: sure(report, conclusions.iter().chain(expectations)),
             missing: missing(input),
         }

@@ -25,7 +25,7 @@ use latido_judge::{
     decide::{is_judged, word},
     headline::{Advice, Ground},
     judgement::{CellJudgement, Judgement},
-    late::OfCell,
+    late::{self, OfCell},
     maxima::Maxima,
     repeat::Pooled,
 };
@@ -107,7 +107,7 @@ fn result(
         lines.extend(statements::lines(judgement, style));
         lines.push(String::new());
     }
-    let why: Vec<String> = beside.explained.iter().filter_map(|one| one.found.as_ref().ok()?.in_short()).collect();
+    let why = late::in_short(beside.explained.iter());
     lines.extend(verdict(run, judgement, (found, &why), style));
     lines.join("\n") + "\n"
 }
@@ -277,8 +277,9 @@ fn advice(advice: &Advice, style: Style) -> Vec<String> {
         let text = format!("{}: `latido check` says what to change", advice.in_the_way.join(", "));
         lines = hang("in the way:", Paint::Dim, &text, style);
     }
-    let next = paint(&advice.next, Paint::Plain, style);
-    lines.push(format!("{} $ {next}", paint("next:", Paint::Dim, style)));
+    if let Some(next) = &advice.next {
+        lines.push(format!("{} $ {}", paint("next:", Paint::Dim, style), paint(next, Paint::Plain, style)));
+    }
     lines
 }
 

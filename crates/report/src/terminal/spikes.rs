@@ -2,15 +2,17 @@
 
 use super::{Paint, Style, hang, paint, table};
 use crate::{tables::causes, words};
-use latido_judge::late::{Spikes, Worst};
+use latido_judge::late::{Causes, Spikes, Worst};
 
 /// So many are told at the end of a run, and so many causes of each.
 const FIRST: usize = 5;
 const CAUSES: usize = 5;
+/// So many causes of all of them are told there.
+const LARGEST: usize = 8;
 
 /// All late samples of a cell.
 pub fn text(spikes: &Spikes, style: Style) -> String {
-    let mut lines = head(spikes, style);
+    let mut lines = head(spikes, usize::MAX, style);
     if !spikes.spikes.is_empty() {
         lines.push(String::new());
         lines.push(paint("Each, the largest first", Paint::Bold, style));
@@ -21,7 +23,7 @@ pub fn text(spikes: &Spikes, style: Style) -> String {
 
 /// The causes and the first few, for the end of a run.
 pub(super) fn brief(spikes: &Spikes, style: Style) -> Vec<String> {
-    let mut lines = head(spikes, style);
+    let mut lines = head(spikes, LARGEST, style);
     if !spikes.spikes.is_empty() {
         lines.push(String::new());
         let title = if spikes.spikes.len() > FIRST { "The largest" } else { "Each" };
@@ -31,7 +33,8 @@ pub(super) fn brief(spikes: &Spikes, style: Style) -> Vec<String> {
     lines
 }
 
-fn head(spikes: &Spikes, style: Style) -> Vec<String> {
+/// What cell it is of, what must be known of it, and so many of the causes.
+fn head(spikes: &Spikes, most: usize, style: Style) -> Vec<String> {
     let many = words::many(spikes.spikes.len() as u64, "late sample");
     let title = format!("{}: {many} explained, by {}", spikes.cell, spikes.evidence);
     let mut lines = vec![paint(&title, Paint::Bold, style)];
@@ -39,7 +42,16 @@ fn head(spikes: &Spikes, style: Style) -> Vec<String> {
     lines.extend(spikes.notes().iter().flat_map(|note| hang("  note:", Paint::Warn, &format!(" {note}"), style)));
     if !spikes.causes.0.is_empty() {
         lines.push(String::new());
-        lines.extend(table::titled(&causes::sheet(&spikes.causes), style));
+        let all = &spikes.causes.0;
+        // One line of a rest says no less than the one cause that it would be of.
+        let shown = if all.len() <= most + 1 { all.len() } else { most };
+        let (largest, rest) = all.split_at(shown);
+        lines.extend(table::titled(&causes::sheet(&Causes(largest.to_vec())), style));
+        if !rest.is_empty() {
+            let share: f64 = rest.iter().map(|row| 100.0 * row.share).sum();
+            let text = format!("  {} smaller causes: {share:.1} % of the time", rest.len());
+            lines.push(paint(&text, Paint::Dim, style));
+        }
     }
     lines
 }

@@ -69,6 +69,7 @@ fn a_failed_run() {
 
     FAIL: wakeup, busy: 1 of 20000 samples above the limit of 100 µs, worst 228 µs
           (latency, CPU 1)
+    in the way: idle states: `latido check` says what to change
     why: the same command with --explain says what made the late samples so (it
          needs root)
     ");
