@@ -174,6 +174,8 @@ pub struct Missed {
 pub struct Advice {
     /// What stands in the way of better figures: trust checks, and points of `latido check`, by name.
     pub in_the_way: Vec<String>,
+    /// The command that says what to change: `latido check`.
+    pub check: String,
     /// The command to try next, after a run that nothing judges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,

@@ -35,7 +35,7 @@ pub fn of_run(run: &Run, source: &dyn SeriesSource) -> Judgement {
     let headline = decide::headline(run, verdict, &cells, &expectations, closest.as_ref(), source);
     let advice = match &headline.rest {
         Some(Ground::Unjudged(seen)) if !decide::is_judged(run) => trusted::advice(run, &cells, seen),
-        _ if cells.iter().any(|cell| cell.verdict == Verdict::Fail) => trusted::after_failure(run, &cells),
+        _ if verdict == Verdict::Fail => trusted::after_failure(run, &cells),
         _ => None,
     };
     let unjudged = run.plan.unjudged.clone();

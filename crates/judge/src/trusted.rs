@@ -63,14 +63,25 @@ pub(super) fn advice(run: &Run, cells: &[CellJudgement], trusted: &Trusted) -> O
     // A limit beyond the period would ask for nothing.
     let kept_ns = kept.filter_map(|one| Some(one.kept_ns?.min(one.period_ns))).max();
     let next = next(cell, loaded, kept_ns);
-    Some(Advice { in_the_way: in_the_way(run, cells), next: Some(next) })
+    let all = run.cells.iter().zip(cells).collect::<Vec<_>>();
+    Some(Advice { in_the_way: in_the_way(&all), check: check(cell), next: Some(next) })
 }
 
-/// What is said behind the verdict of a run that failed.
+/// What is said behind the verdict of a run of which cells failed: what these met.
 pub(super) fn after_failure(run: &Run, cells: &[CellJudgement]) -> Option<Advice> {
-    let of_it = |cell: &StoredCell| cell.record().is_none_or(|record| is_of_the_machine(cell, record));
-    let in_the_way = in_the_way(run, cells);
-    (run.cells.iter().all(of_it) && !in_the_way.is_empty()).then_some(Advice { in_the_way, next: None })
+    let failed: Vec<(&StoredCell, &CellJudgement)> =
+        run.cells.iter().zip(cells).filter(|(_, judged)| judged.verdict == Verdict::Fail).collect();
+    let of_it = |cell: &StoredCell| cell.record().is_some_and(|record| is_of_the_machine(cell, record));
+    let (first, _) = failed.first()?;
+    let in_the_way = in_the_way(&failed);
+    let is_told = failed.iter().all(|(cell, _)| of_it(cell)) && !in_the_way.is_empty();
+    is_told.then(|| Advice { in_the_way, check: check(first), next: None })
+}
+
+/// The command that says what to change on the machine of a cell.
+fn check(cell: &StoredCell) -> String {
+    let target = &cell.cell.target;
+    if target == LOCAL { "latido check".into() } else { format!("latido check --on {target}") }
 }
 
 /// Whether figures tell of the machine: what was looked on at is somebody's own, and nothing is to be tried with it but what they know.
@@ -79,8 +90,8 @@ fn is_of_the_machine(cell: &StoredCell, record: &Record) -> bool {
     !cell.measurand.made_up && !own && record.source.is_none()
 }
 
-/// What stands in the way of better figures.
-fn in_the_way(run: &Run, cells: &[CellJudgement]) -> Vec<String> {
+/// What stands in the way of better figures in these cells.
+fn in_the_way(all: &[(&StoredCell, &CellJudgement)]) -> Vec<String> {
     let mut in_the_way: Vec<String> = Vec::new();
     let mut add = |what: String| {
         if !in_the_way.contains(&what) {
@@ -88,12 +99,13 @@ fn in_the_way(run: &Run, cells: &[CellJudgement]) -> Vec<String> {
         }
     };
     // What a guest of the laboratory runs on is the plan's choice, and nothing that a person could change there.
-    let records = || run.cells.iter().filter_map(StoredCell::record);
-    let real = || records().map(|record| &record.machine).filter(|machine| machine.emulated.is_none());
-    real().filter_map(preemption).for_each(&mut add);
     let changeable = |cell: &StoredCell| cell.record().is_none_or(|record| record.machine.emulated.is_none());
-    let own = run.cells.iter().zip(cells).filter(|(cell, _)| changeable(cell));
-    for finding in own.flat_map(|(_, judged)| &judged.findings) {
+    let real = || {
+        let changeable = all.iter().filter(|(cell, _)| changeable(cell));
+        changeable.filter_map(|(cell, _)| cell.record()).map(|record| &record.machine)
+    };
+    real().filter_map(preemption).for_each(&mut add);
+    for finding in all.iter().filter(|(cell, _)| changeable(cell)).flat_map(|(_, judged)| &judged.findings) {
         if finding.grade >= Grade::Note && WEIGHTY.contains(&finding.check.as_str()) {
             add(finding.check.clone());
         }

@@ -59,14 +59,24 @@ fn put(text: &str) -> Result<u8> {
 pub fn tell(line: &str) {
     let mut drawn = Drawn::default();
     match width_of_errors() {
-        Some(width) => drawn.line(&fitted(line, width)),
+        Some(width) => {
+            let clean = printable(line, errors_have_colours());
+            let lines =
+                clean.split('\n').map(|line| if is_sentence(line) { fitted_line(line, width) } else { line.into() });
+            drawn.line(&lines.collect::<Vec<_>>().join("\n"));
+        }
         None => drawn.line(line),
     }
     drawn.show();
 }
 
-/// A text whose lines are broken between words where they are wider than this. What goes on stands below the text behind a label, else
-/// two columns to the right of where the line begins.
+/// Whether a line is a sentence, and no row of a table, no command after `$` and no path, which are never broken.
+fn is_sentence(line: &str) -> bool {
+    !line.starts_with([' ', '/']) && !line.contains("  ") && !line.contains("$ ")
+}
+
+/// A text whose lines are broken between words where they are wider than this. What goes on stands below the text behind a label, and two
+/// columns to the right of the beginning of a line of a list.
 fn fitted(text: &str, width: usize) -> String {
     let lines: Vec<String> = text.split('\n').map(|line| fitted_line(line, width)).collect();
     lines.join("\n")
@@ -79,7 +89,8 @@ fn fitted_line(line: &str, width: usize) -> String {
     let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
     let begins = line.chars().take_while(|letter| *letter == ' ').count();
     let is_label = columns(first) <= LABEL && !rest.is_empty() && (first.ends_with(':') || first.ends_with(":\x1b[0m"));
-    let indent = if is_label { columns(first) + 1 } else { (begins + 2).min(width / 2) };
+    let of_list = if begins == 0 { 0 } else { begins + 2 };
+    let indent = if is_label { columns(first) + 1 } else { of_list.min(width / 2) };
     let (mut out, mut used) = (String::new(), 0);
     // The blanks at the beginning are no words, and two blanks in a row are two columns of a list.
     for word in &words(line) {
@@ -99,12 +110,13 @@ fn fitted_line(line: &str, width: usize) -> String {
 fn words(line: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut is_open = false;
+    let in_pairs = line.matches('`').count().is_multiple_of(2);
     for word in line.split_inclusive(' ') {
         match words.last_mut().filter(|_| is_open) {
             Some(last) => last.push_str(word),
             None => words.push(word.to_owned()),
         }
-        is_open ^= word.matches('`').count() % 2 == 1;
+        is_open ^= in_pairs && word.matches('`').count() % 2 == 1;
     }
     words
 }
@@ -248,6 +260,11 @@ mod tests {
         assert_eq!(fitted(coloured, 40), broken);
         let list = "  name   what is said of it in some words more\n  short  one";
         assert_eq!(fitted(list, 40), "  name   what is said of it in some\n    words more\n  short  one");
+        let quoted = "error: cannot open `foo' because nobody may read it there";
+        assert_eq!(fitted(quoted, 40), "error: cannot open `foo' because nobody\n       may read it there");
+        for whole in ["next: $ latido run", "idle   8000  3.97", "  indented", "/a path"] {
+            assert!(!is_sentence(whole), "{whole}");
+        }
         let one = "/a/path/that/has/no/blank/and/is/longer/than/the/terminal";
         assert_eq!(fitted(one, 40), one);
     }

@@ -85,6 +85,7 @@ struct HeadlineView<'a> {
     verdict: &'static str,
     text: String,
     in_the_way: String,
+    check: &'a str,
     next: &'a str,
 }
 
@@ -247,6 +248,7 @@ fn headline<'a>(part: &RunPart<'a>) -> HeadlineView<'a> {
         verdict: said.word,
         text,
         in_the_way: advice.map(|advice| advice.in_the_way.join(", ")).unwrap_or_default(),
+        check: advice.map_or("", |advice| &advice.check),
         next: advice.and_then(|advice| advice.next.as_deref()).unwrap_or_default(),
     }
 }

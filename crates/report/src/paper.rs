@@ -145,9 +145,9 @@ pub struct Citation {
     pub entry: String,
 }
 
-/// The paragraph on methods of a run, and an entry of BibTeX for latido.
-pub fn citation(one: &JudgedRun, found: &Configurations, markup: Markup) -> Citation {
-    let text = methods(one, found);
+/// The paragraph on methods of a run, and an entry of BibTeX for latido. `test` says how latido compared its configurations.
+pub fn citation(one: &JudgedRun, (found, test): (&Configurations, Option<&str>), markup: Markup) -> Citation {
+    let text = methods(one, found, test);
     let methods = match markup {
         Markup::Plain => text,
         // The first mention of the program is where it is cited.
@@ -165,11 +165,7 @@ fn bibtex(version: &str, started: &str) -> String {
     )
 }
 
-/// How `latido compare` decides (docs/statistics.md).
-const TEST: &str = "Where we compare conditions, one figure of each repeat decides, by the exact Mann-Whitney test at 5 % for all \
-    comparisons together (Holm).";
-
-fn methods(one: &JudgedRun, found: &Configurations) -> String {
+fn methods(one: &JudgedRun, found: &Configurations, test: Option<&str>) -> String {
     let meta = &one.run.meta;
     let all = &found.all;
     let cells = || all.iter().map(|configuration| &configuration.cell);
@@ -183,9 +179,7 @@ fn methods(one: &JudgedRun, found: &Configurations) -> String {
     }
     said.push(format!("The measuring threads: {}.", apart(cells().map(threads)).join("; ")));
     said.push(repeated(found));
-    if all.iter().filter(|one| one.repeats.len() > 1).count() > 1 {
-        said.push(TEST.into());
-    }
+    said.extend(test.map(str::to_owned));
     said.push(format!("Load: {}.", apart(cells().map(|cell| level(&cell.load, cell.load.shown_load()))).join("; ")));
     let loads = || all.iter().flat_map(|one| one.loads());
     if loads().any(|load| !load.argv.is_empty()) {

@@ -14,9 +14,9 @@ use latido_trace::{
     pairing::Owner,
 };
 use serde::Serialize;
-pub use spikes::{Asked, OfCell, Spikes, TraceSource, in_short, of_cell, of_run};
+pub use spikes::{Asked, OfCell, Spikes, TraceSource, of_cell, of_run};
 use std::collections::BTreeMap;
-pub use told::{kind, said};
+pub use told::{in_short, kind, said};
 
 /// A late sample or a long wait.
 #[derive(Clone, Debug, Serialize)]

@@ -1,7 +1,7 @@
 //! Why the largest samples of a cell were late, from the trace that was recorded meanwhile.
 
 use super::{Causes, Worst, jobs};
-use crate::words;
+use crate::{title::Titles, words};
 use anyhow::Result;
 use latido_model::{
     cell::{Cell, Scheduling},
@@ -17,7 +17,6 @@ use latido_trace::{
     file::{Buffer, Trace},
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// Where the trace of a cell comes from.
 pub trait TraceSource {
@@ -39,6 +38,8 @@ impl<F: Fn(&StoredCell, &mut dyn FnMut(&[u8])) -> Result<()>> TraceSource for F 
 pub struct OfCell {
     /// The cell's number.
     pub number: usize,
+    /// What it measures, beside the others of its run; its repeats have one name.
+    pub name: String,
     /// Its late samples, or why there are none.
     pub found: Result<Spikes, String>,
 }
@@ -83,8 +84,10 @@ pub struct Asked {
 pub fn of_run(run: &Run, series: &dyn SeriesSource, traces: &dyn TraceSource) -> Vec<OfCell> {
     let asked = run.cells.iter().filter(|cell| matches!(cell.state, CellState::Measured(_)));
     let asked = asked.filter_map(|cell| Some((cell, cell.cell.conditions.explain?)));
+    let titles = Titles::among(run.cells.iter().map(|cell| &cell.cell));
     let of = |(cell, worst): (&StoredCell, u32)| OfCell {
         number: cell.number,
+        name: titles.of(&Cell { repeat: 1, ..cell.cell.clone() }),
         found: of_cell(cell, worst, series, traces).unwrap_or_else(|error| Err(format!("{error:#}"))),
     };
     asked.map(of).collect()
@@ -243,39 +246,7 @@ fn class(cell: &Cell) -> Class {
     }
 }
 
-/// A sentence for each cell that has late samples which are explained; of several cells each is named.
-pub fn in_short<'c>(cells: impl ExactSizeIterator<Item = &'c OfCell>) -> Vec<String> {
-    let several = cells.len() > 1;
-    let said = |spikes: &Spikes| {
-        let text = spikes.in_short()?;
-        Some(if several { format!("{}: {text}", spikes.cell) } else { text })
-    };
-    cells.filter_map(|one| one.found.as_ref().ok().and_then(said)).collect()
-}
-
 impl Spikes {
-    /// The cause that made most of more late samples than any other, and that of the worst: `26 of the 26 late samples that latido
-    /// explained: its own execution; the worst, 2.61 ms, too`. `None` where none is explained.
-    fn in_short(&self) -> Option<String> {
-        let limit = self.asked.limit_ns.unwrap_or(u64::MAX);
-        let harmed = |one: &Worst| one.also + u64::from(one.missed || one.ns > limit);
-        let late = self.spikes.iter().any(|one| harmed(one) > 0);
-        let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-        for one in &self.spikes {
-            let samples = if late { harmed(one) } else { 1 };
-            *kinds.entry(jobs::decisive(one, self.asked.limit_ns)).or_default() += samples;
-        }
-        let all: u64 = kinds.values().sum();
-        let (cause, most) =
-            kinds.into_iter().max_by_key(|(_, samples)| *samples).filter(|(_, samples)| *samples > 0)?;
-        let kind = if late { "late" } else { "longest" };
-        let (most, all) = (words::count(most), words::count(all));
-        let worst = self.spikes.iter().max_by_key(|one| one.ns)?;
-        let (length, of_it) = (words::value(worst.ns as f64, "ns"), jobs::decisive(worst, self.asked.limit_ns));
-        let of_it = if of_it == cause { ", too".into() } else { format!(": {of_it}") };
-        Some(format!("{most} of the {all} {kind} samples that latido explained: {cause}; the worst, {length}{of_it}"))
-    }
-
     /// What one must know of them, a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();

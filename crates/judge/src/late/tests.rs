@@ -113,36 +113,33 @@ fn lanes_are_drawn_as_finely_as_can_be_seen() {
     }
 }
 
-/// Of one cell the sentence names what made most of the samples late, and what the worst; of several cells each is named.
+/// The sentence names what made most of the samples late, and what the worst. Repeats are one configuration; of several each is named.
 #[test]
-fn the_short_answer_names_the_cell_and_the_worst_sample() {
-    let of = |cell: &str, causes: &[(&str, u64)]| {
+fn the_short_answer_names_the_configuration_and_the_worst_sample() {
+    let of = |name: &str, causes: &[(&str, u64)]| {
         let worst = |(cause, length): &(&str, u64)| {
             let slices = vec![Slice { begin: 0, end: *length, cause: Cause::Soft((*cause).into()) }];
             Worst::of(Class::Fair, "a-1".into(), 0, &explained(slices))
         };
-        let asked = Asked { worst: 3, limit_ns: Some(50), above_limit: None, most: 9 };
-        let spikes = causes.iter().map(worst).collect();
-        let (cell, causes) = (cell.to_owned(), Causes(Vec::new()));
         let found = Spikes {
-            cell,
+            cell: "cell 1, wakeup".into(),
             evidence: "events only",
-            asked,
+            asked: Asked { worst: 3, limit_ns: Some(50), above_limit: None, most: 9 },
             jobs: Vec::new(),
-            spikes,
-            causes,
+            spikes: causes.iter().map(worst).collect(),
+            causes: Causes(Vec::new()),
             lost_events: 0,
             cut: None,
         };
-        OfCell { number: 1, found: Ok(found) }
+        OfCell { number: 1, name: name.into(), found: Ok(found) }
     };
-    let mixed = of("wakeup, idle", &[("9", 900), ("1", 80), ("1", 70)]);
-    let alike = of("wakeup, busy", &[("1", 80), ("1", 70)]);
-    let most =
+    let (idle, again) = (of("wakeup, idle", &[("9", 900), ("1", 80)]), of("wakeup, idle", &[("1", 70)]));
+    let busy = of("wakeup, busy", &[("1", 80), ("1", 70)]);
+    let of_idle =
         "2 of the 3 late samples that latido explained: soft interrupt 1; the worst, 900\u{a0}ns: soft interrupt 9";
-    assert_eq!(in_short([&mixed].into_iter()), [most]);
-    let all = "2 of the 2 late samples that latido explained: soft interrupt 1; the worst, 80\u{a0}ns, too";
-    let refused = OfCell { number: 3, found: Err("no trace".into()) };
-    let said = in_short([&mixed, &alike, &refused].into_iter());
-    assert_eq!(said, [format!("wakeup, idle: {most}"), format!("wakeup, busy: {all}")]);
+    let of_busy = "2 of the 2 late samples that latido explained, the worst (80\u{a0}ns) among them: soft interrupt 1";
+    assert_eq!(in_short([&idle, &again].into_iter()), [of_idle]);
+    let refused = OfCell { number: 3, name: "wakeup, other".into(), found: Err("no trace".into()) };
+    let said = in_short([&idle, &busy, &refused, &again].into_iter());
+    assert_eq!(said, [format!("wakeup, idle: {of_idle}"), format!("wakeup, busy: {of_busy}")]);
 }

@@ -1,7 +1,9 @@
 //! Causes in words, and how they are drawn.
 
+use super::{OfCell, Spikes, Worst, decisive};
 use crate::words;
 use latido_trace::explain::Cause;
+use std::collections::BTreeMap;
 
 /// What a program does in a job, as long as it usually does.
 pub const OWN: &str = "its own execution";
@@ -77,4 +79,45 @@ pub fn kind(cause: &Cause) -> &'static str {
         Cause::IdleExit | Cause::InterProcessor | Cause::OwnTimer | Cause::Asleep => "idle",
         Cause::Lost | Cause::Untraced | Cause::TooMany | Cause::Unexplained => "lost",
     }
+}
+
+/// A sentence for each configuration whose late samples are explained; of several configurations each is named.
+pub fn in_short<'c>(cells: impl Iterator<Item = &'c OfCell>) -> Vec<String> {
+    let mut alike: Vec<(&str, Vec<&Spikes>)> = Vec::new();
+    for one in cells {
+        let Ok(spikes) = &one.found else { continue };
+        match alike.iter_mut().find(|(name, _)| *name == one.name) {
+            Some((_, all)) => all.push(spikes),
+            None => alike.push((&one.name, vec![spikes])),
+        }
+    }
+    let several = alike.len() > 1;
+    let said = |(name, all): &(&str, Vec<&Spikes>)| {
+        let text = of_repeats(all)?;
+        Some(if several { format!("{name}: {text}") } else { text })
+    };
+    alike.iter().filter_map(said).collect()
+}
+
+/// The cause that made most of more late samples than any other, and that of the worst: `26 of the 26 late samples that latido
+/// explained, the worst (2.61 ms) among them: its own execution`. `None` where none is explained.
+fn of_repeats(all: &[&Spikes]) -> Option<String> {
+    let each = || all.iter().flat_map(|of| of.spikes.iter().map(|one| (one, of.asked.limit_ns)));
+    let harmed =
+        |one: &Worst, limit: Option<u64>| one.also + u64::from(one.missed || limit.is_some_and(|ns| one.ns > ns));
+    let late = each().any(|(one, limit)| harmed(one, limit) > 0);
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    for (one, limit) in each() {
+        *kinds.entry(decisive(one, limit)).or_default() += if late { harmed(one, limit) } else { 1 };
+    }
+    let count = words::count(kinds.values().sum());
+    let (cause, most) = kinds.into_iter().max_by_key(|(_, samples)| *samples).filter(|(_, samples)| *samples > 0)?;
+    let (worst, limit) = each().max_by_key(|(one, _)| one.ns)?;
+    let (length, of_worst) = (words::value(worst.ns as f64, "ns"), decisive(worst, limit));
+    let (kind, most) = (if late { "late" } else { "longest" }, words::count(most));
+    let told = format!("{most} of the {count} {kind} samples that latido explained");
+    Some(match of_worst == cause {
+        true => format!("{told}, the worst ({length}) among them: {cause}"),
+        false => format!("{told}: {cause}; the worst, {length}: {of_worst}"),
+    })
 }

@@ -127,7 +127,10 @@ fn what_stands_in_the_way_is_told_beside_a_failure() {
     fixture.record(1).machine.hypervisor = Some(Layer::Present("KVM".into()));
     let judgement = of_run(&fixture.run, &fixture);
     assert_eq!(judgement.verdict, Verdict::Fail);
-    assert_eq!(judgement.advice, Some(Advice { in_the_way: vec!["hypervisor (KVM)".into()], next: None }));
+    assert_eq!(
+        judgement.advice,
+        Some(Advice { in_the_way: vec!["hypervisor (KVM)".into()], check: "latido check".into(), next: None })
+    );
     fixture.run.cells[0].measurand.made_up = true;
     assert_eq!(of_run(&fixture.run, &fixture).advice, None);
 }

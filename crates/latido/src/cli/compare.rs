@@ -5,25 +5,24 @@ use super::{
     arms::Named,
     common::{Alike, Common, LOAD_MARGIN},
     completions,
-    stored::Reader,
     values::{self, AtLine, Source, Table, TimeUnit},
     words,
 };
-use crate::{host::outcome, output::write_out};
+use crate::{host::outcome, output::write_out, store};
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
 use latido_judge::{
-    compare::{self as of_runs, Arms, Asked},
+    compare::{self as of_runs, Arms, Asked, Compared},
     numbers::{
         Question, Scale,
         compare::{self, Arm, Outcome},
     },
-    observed::Metric,
+    observed::{self, Metric, Wanted, coarser},
 };
-use latido_model::exit::Exit;
+use latido_model::{exit::Exit, run::Run};
 use latido_report::{self as report, formats, numbers::document, tree::Sheet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The most runs of an arm, and the most arms: what takes seconds, not hours.
 const MOST: (usize, usize) = (1_000, 50);
@@ -168,17 +167,44 @@ fn runs(args: &Args) -> Result<u8> {
     }
 }
 
-/// The table that `latido compare RUN --format latex --float` prints; none where that command finds no two sides, or refuses them.
+/// What `latido compare` finds between the configurations of one run.
+pub(super) enum Within {
+    /// The run has no two sides.
+    Nothing,
+    /// It has, and the command prints this error.
+    Refused(String),
+    /// What it finds.
+    Found(Box<Compared>),
+}
+
+/// Compares the configurations of a run by their maxima. Who read the run has told its problems.
 ///
 /// # Errors
-/// The run cannot be read.
-pub(super) fn float_within(run: &str, store: Option<&Path>) -> Result<Option<String>> {
+/// Samples of the run cannot be read.
+pub(super) fn within(run: &Run) -> Result<Within> {
     let asked = Asked { metric: Metric::default(), margin: None, despite: Vec::new(), load_margin: LOAD_MARGIN };
-    let mut reader = Reader::new(store, asked.metric.statistic, true)?;
-    let named = Named { runs: &[run.to_owned()], arms: &[], base: None };
-    let Ok(arms) = named.read(None, &mut reader) else { return Ok(None) };
-    let Ok(found) = of_runs::of(&arms, &asked) else { return Ok(None) };
-    table_of(&report::compare::sheet(&found), "latex", true).map(Some)
+    let wanted = Wanted { statistic: asked.metric.statistic, samples: false };
+    let observed = observed::of_run(run, wanted, &store::distribution, &mut Vec::new())?;
+    let arms = match of_runs::varied(&observed).as_slice() {
+        [] => return Ok(Within::Nothing),
+        [factor] => of_runs::by(factor, observed, None),
+        many => {
+            Err(format!("the run varies {}; `latido compare {} --by AXIS` takes one", many.join(", "), run.meta.id))
+        }
+    };
+    let found = arms.and_then(|mut arms| {
+        coarser::level(wanted.statistic, arms.observed.iter_mut().flatten());
+        of_runs::of(&arms, &asked)
+    });
+    Ok(found.map_or_else(Within::Refused, |found| Within::Found(Box::new(found))))
+}
+
+/// The verdicts of a comparison as a table of LaTeX with its caption.
+///
+/// # Errors
+/// The table cannot be written.
+pub(super) fn float(found: &Compared) -> Result<String> {
+    table_of(&report::compare::sheet(found), "latex", true)
 }
 
 /// The table of a comparison in one of the formats for papers and programs.

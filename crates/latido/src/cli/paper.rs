@@ -1,6 +1,10 @@
 //! `latido figure` and `latido cite`: what a paper takes from a run.
 
-use super::{Usage, compare, completions};
+use super::{
+    Usage,
+    compare::{self, Within},
+    completions,
+};
 use crate::{
     durable,
     host::outcome,
@@ -11,7 +15,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
 use latido_report::{
-    formats,
+    self as report, formats,
     judged::{self, JudgedRun},
     paper::{self, Figures, Markup, Picture, WIDTHS},
 };
@@ -75,7 +79,8 @@ const CITE_NOTES: &str = "\
 Examples:
   latido cite                     the paragraph and the entry for the newest run
   latido cite last --into paper   also each table and each figure, as files of the directory `paper`:
-                                  latido-methods.tex, latido.bib, table-NAME.tex, figure-NAME.pdf;
+                                  latido-methods.tex, latido.bib, table-NAME.tex, table-compare.tex
+                                  (if latido can compare the configurations), figure-NAME.pdf;
                                   latido replaces files of these names";
 
 /// Write a paragraph on methods of a run, and a BibTeX entry for latido; with --into, all that a paper takes from the run
@@ -119,8 +124,13 @@ pub fn cite(args: &CiteArgs) -> Result<u8> {
     outcome::warn_of_losses(&all, &found);
     let [one] = &all;
     let is_latex = args.format == CiteFormat::Latex || args.into.is_some();
-    let said = paper::citation(one, &found, if is_latex { Markup::Latex } else { Markup::Plain });
-    let Some(dir) = &args.into else { return write_prose(&format!("{}\n\n{}", said.methods, said.entry)) };
+    let compared = compare::within(&one.run)?;
+    let test = match &compared {
+        Within::Found(compared) => Some(report::compare::tested(compared)),
+        _ => None,
+    };
+    let said = paper::citation(one, (&found, test.as_deref()), if is_latex { Markup::Latex } else { Markup::Plain });
+    let Some(dir) = &args.into else { return write_out(&format!("{}\n\n{}", said.methods, said.entry)) };
     if dir.as_os_str().is_empty() || dir.symlink_metadata().is_ok_and(|_| !dir.is_dir()) {
         let what = format!("--into {}: no directory: name one, which latido makes if it is not there", dir.display());
         return Err(Usage::new(what).into());
@@ -132,8 +142,11 @@ pub fn cite(args: &CiteArgs) -> Result<u8> {
     ];
     let table = |(name, text): (String, String)| (format!("table-{name}.tex"), text.into_bytes());
     files.extend(formats::floats(&input)?.into_iter().map(table));
-    let compared = compare::float_within(&args.run, args.store.as_deref())?;
-    files.extend(compared.map(|text| table(("compare".to_owned(), text))));
+    match compared {
+        Within::Found(compared) => files.push(table(("compare".to_owned(), compare::float(&compared)?))),
+        Within::Refused(why) => tell(&format!("note: latido writes no table of the comparison: {why}")),
+        Within::Nothing => {}
+    }
     files.extend(pictures(&Figures::of(&input, args.width))?);
     let written = outcome::write_files(files, dir)?;
     write_out(&written.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
@@ -142,6 +155,9 @@ pub fn cite(args: &CiteArgs) -> Result<u8> {
 /// The first form of each figure: as PDF, or as SVG where this latido or this machine cannot write PDF.
 fn pictures(figures: &Figures) -> Result<Vec<(String, Vec<u8>)>> {
     let look = Look { title: false, font: None, dpi: 300 };
+    if figures.list().is_empty() {
+        return Ok(Vec::new());
+    }
     let all = |kind: Kind, ending: &str| -> Result<Vec<(String, Vec<u8>)>> {
         let printer = kind.printer(&look)?;
         let one = |(name, picture): (&str, Picture<'_>)| Ok((format!("figure-{name}.{ending}"), printer(picture)?));

@@ -30,9 +30,15 @@ pub fn text(compared: &Compared, style: Style) -> String {
     lines.push(String::new());
     lines.extend(verdicts(compared, style));
     if compared.rows.iter().any(|row| estimate(row).is_some()) {
-        let note =
-            "ratio: the middle of the ratios of all pairs of repeats (Hodges and Lehmann), not that of the medians";
-        lines.extend(hang("", Paint::Dim, note, style));
+        let (one, many) = match estimated(scales(&compared.rows), "ratio") {
+            "difference" => ("difference", "differences"),
+            "ratio" => ("ratio", "ratios"),
+            both => (both, "ratios (or differences)"),
+        };
+        let note = format!(
+            "{one}: the middle of the {many} of all pairs of repeats (Hodges and Lehmann), not that of the medians"
+        );
+        lines.extend(hang("", Paint::Dim, &note, style));
     }
     lines.extend(reasons(compared, style));
     let deciding = compared.rows.iter().filter(|row| row.decides && !row.shift.is_empty());
@@ -76,7 +82,8 @@ pub fn sheet(compared: &Compared) -> Sheet {
     let of_arm = if many { "side" } else { arms(1) };
     let mut head = vec![Head::from("median of repeats")];
     head.extend(many.then(|| Head::from("side")));
-    head.extend(["repeats", arms(0), of_arm, "ratio", "95 % interval", "p", "verdict"].map(Head::from));
+    let estimate = estimated(scales(&compared.rows), "ratio");
+    head.extend(["repeats", arms(0), of_arm, estimate, "95 % interval", "p", "verdict"].map(Head::from));
     let notes = std::iter::once(tested(compared))
         .chain(compared.despite.iter().map(|one| format!("Not alike: {}.", one.detail)))
         .chain(compared.left_out.iter().map(|one| format!("Left out: {}.", one.detail)))
@@ -150,7 +157,7 @@ fn test(row: &Row) -> &'static str {
 }
 
 /// Which test decides, as a note below a table.
-fn tested(compared: &Compared) -> String {
+pub fn tested(compared: &Compared) -> String {
     let deciding = compared.rows.iter().filter(|row| row.decides).count() as u64;
     let welch = match compared.rows.iter().any(|row| test(row) == "Welch") {
         true => " Where the sides may spread differently, Welch's t test decides instead.",
@@ -161,9 +168,14 @@ fn tested(compared: &Compared) -> String {
         0 | 1 => String::new(),
         many => format!(", adjusted after Holm over {many} comparisons, which decide together"),
     };
+    let estimate = match estimated(scales(&compared.rows), "ratio") {
+        "difference" => "The difference is the middle of the differences",
+        "ratio" => "The ratio is the middle of the ratios",
+        _ => "The ratio (or difference) is the middle of the ratios (or differences)",
+    };
     format!(
         "Test: exact two-sided Mann-Whitney test on the {} of each repeat, at {} %; p is that of the test{family}.{welch} \
-         The ratio is the middle of the ratios of all pairs of repeats (Hodges and Lehmann), not that of the medians, with its 95 % interval. {better} is better.",
+         {estimate} of all pairs of repeats (Hodges and Lehmann), not that of the medians, with its 95 % interval. {better} is better.",
         compared.metric,
         words::trimmed(compared.level * 100.0),
     )
@@ -185,11 +197,12 @@ fn differing(compared: &Compared, style: Style) -> Vec<String> {
         let values: Vec<String> = compared.arms.iter().zip(&row.values).map(value).collect();
         lines.extend(hang(&format!("  {}:", row.what), Paint::Dim, &values.join("; "), style));
     }
+    let besides = compared.by.as_ref().map(|by| format!(" but {by}")).unwrap_or_default();
     let head = match lines.is_empty() {
-        true => "differs: nothing of what is recorded",
-        false => "differs:",
+        true => format!("differs: nothing of what is recorded{besides}"),
+        false => "differs:".into(),
     };
-    lines.insert(0, paint(head, Paint::Plain, style));
+    lines.insert(0, paint(&head, Paint::Plain, style));
     for one in &compared.despite {
         lines.extend(hang("not alike:", Paint::Warn, &one.detail, style));
     }
@@ -234,7 +247,6 @@ fn verdicts(compared: &Compared, style: Style) -> Vec<String> {
     };
     let many = compared.arms.len() > 2;
     let p = if rows.len() > 1 { "p (Holm)" } else { "p" };
-    let scales = rows.iter().filter_map(|row| Some(row.comparison.as_ref()?.question.scale));
     let mut columns = vec![TextColumn { left: true, ..column("median of repeats", &name) }];
     if many {
         columns.push(TextColumn { left: true, ..column("side", &|row| row.arm.clone()) });
@@ -245,7 +257,7 @@ fn verdicts(compared: &Compared, style: Style) -> Vec<String> {
         column("repeats", &repeats).spare(2),
         column(base, &|row| middle(&row.a, row)).spare(1),
         column(if many { "side" } else { arm }, &|row| middle(&row.b, row)).spare(1),
-        column(estimated(scales, if many { "times base" } else { "ratio" }), &|row| {
+        column(estimated(scales(rows), if many { "times base" } else { "ratio" }), &|row| {
             estimate(row).unwrap_or_else(|| "-".into())
         }),
         column("95 % interval", &|row| interval(row).unwrap_or_else(|| "-".into())),
@@ -325,6 +337,11 @@ fn repeats(row: &Row) -> String {
         (a, b) if a == b => a.to_string(),
         (a, b) => format!("{a}, {b}"),
     }
+}
+
+/// How each row is set against its base.
+fn scales(rows: &[Row]) -> impl Iterator<Item = Scale> {
+    rows.iter().filter_map(|row| Some(row.comparison.as_ref()?.question.scale))
 }
 
 /// What stands over a column of ratios, of differences, or of both: zeros have no ratio.

@@ -34,14 +34,29 @@ pub fn p_text(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".into() } else { format!("{p:.4}") }
 }
 
-/// What lies between two limits: `8.80 to 9.41`.
+/// What lies between two limits: `8.80 to 9.41`. A unit that both have stands once: `−74 to +30 µs`.
 pub fn between(interval: Option<(f64, f64)>, text: impl Fn(f64) -> String) -> Option<String> {
-    interval.map(|(low, high)| format!("{} to {}", text(low), text(high)))
+    let (low, high) = interval.map(|(low, high)| (text(low), text(high)))?;
+    let last = high.rfind(|letter: char| letter.is_ascii_digit());
+    let unit = last.and_then(|at| high.get(at + 1..)).unwrap_or_default();
+    let low = low.strip_suffix(unit).unwrap_or(&low);
+    Some(format!("{low} to {high}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_unit_of_both_limits_stands_once() {
+        let of = |unit: &'static str| between(Some((-1.5, 2.0)), |value| format!("{value:.2}\u{a0}{unit}")).unwrap();
+        assert_eq!(of("µs"), "-1.50 to 2.00\u{a0}µs");
+        assert_eq!(of("per million"), "-1.50 to 2.00\u{a0}per million");
+        let mixed = between(Some((1.0, 2.0)), |value| format!("{value} {}", if value < 1.5 { "µs" } else { "ms" }));
+        assert_eq!(mixed.unwrap(), "1 µs to 2 ms");
+        assert_eq!(between(Some((8.8, 9.41)), |value| format!("{value:.2}")).unwrap(), "8.80 to 9.41");
+        assert_eq!(between(None, |value| value.to_string()), None);
+    }
 
     #[test]
     fn numbers_keep_four_digits_whatever_their_size() {

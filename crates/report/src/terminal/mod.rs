@@ -212,6 +212,10 @@ fn verdict(run: &Run, judgement: &Judgement, (found, why): (&Configurations, &[S
     };
     let mut lines = table.unwrap_or_else(|| hang(&format!("{word}:"), tone, &parts.join("; "), style));
     lines.extend(judgement.advice.iter().flat_map(|advice| self::advice(advice, style)));
+    if run.cells.iter().any(has_no_period) {
+        let text = "if the program is periodic, add its period, for example --period 1ms: latido then counts late and missed periods";
+        lines.extend(hang("next:", Paint::Dim, text, style));
+    }
     if run.meta.command.iter().any(|word| word.starts_with("--vary")) {
         lines.extend(comparison(run, found, style));
     }
@@ -254,6 +258,12 @@ fn can_be_explained(cell: &StoredCell) -> bool {
     traced && explainable(&cell.cell.probe.name).is_some()
 }
 
+/// Whether a program was watched that may have a period, and nobody named it.
+fn has_no_period(cell: &StoredCell) -> bool {
+    let named = |record: &Record| record.cell.probe.options.contains_key("period");
+    cell.cell.probe.name == "task" && cell.record().is_some_and(|record| !named(record))
+}
+
 /// Whether a watched program had late or missed periods, and no trace tells why.
 fn has_late_jobs(cell: &StoredCell) -> bool {
     let watched = cell.cell.probe.name == "task" && cell.cell.conditions.explain.is_none();
@@ -274,7 +284,7 @@ fn failed_unexplained(cell: &StoredCell, judged: &CellJudgement) -> bool {
 fn advice(advice: &Advice, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     if !advice.in_the_way.is_empty() {
-        let text = format!("{}: `latido check` says what to change", advice.in_the_way.join(", "));
+        let text = format!("{}: `{}` says what to change", advice.in_the_way.join(", "), advice.check);
         lines = hang("in the way:", Paint::Dim, &text, style);
     }
     if let Some(next) = &advice.next {

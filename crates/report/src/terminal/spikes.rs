@@ -49,7 +49,8 @@ fn head(spikes: &Spikes, most: usize, style: Style) -> Vec<String> {
         lines.extend(table::titled(&causes::sheet(&Causes(largest.to_vec())), style));
         if !rest.is_empty() {
             let share: f64 = rest.iter().map(|row| 100.0 * row.share).sum();
-            let text = format!("  {} smaller causes: {share:.1} % of the time", rest.len());
+            let text =
+                format!("  {} smaller causes: {share:.1} % of the time; `latido trace explain` prints all", rest.len());
             lines.push(paint(&text, Paint::Dim, style));
         }
     }

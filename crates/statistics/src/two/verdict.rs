@@ -164,7 +164,7 @@ impl Comparison {
         }
         let margin = if self.question.margin.is_some() { ", and the interval is wider than the margin" } else { "" };
         let uneven =
-            if self.uneven.is_some() { "; the arms may spread differently, and p allows for that" } else { "" };
+            if self.uneven.is_some() { "; the sides may spread differently, and p allows for that" } else { "" };
         format!("p {p:.2} is above 5 %{margin}{uneven}")
     }
 }
