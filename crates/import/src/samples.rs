@@ -187,6 +187,16 @@ mod tests {
         );
     }
 
+    /// A file that names more series than the bound is refused, before they fill the memory; samples of known series still count.
+    #[test]
+    fn more_series_than_the_bound_are_refused() {
+        let mut all = Samples::default();
+        let mut add = |thread: usize| all.add(&Key { thread: u32::try_from(thread).ok(), ..Key::default() }, 5, None);
+        (0..MOST_SERIES).try_for_each(&mut add).unwrap();
+        assert_eq!(add(MOST_SERIES).unwrap_err().to_string(), "more than 8192 series");
+        add(0).unwrap();
+    }
+
     proptest! {
         /// What ns are printed as us comes back to the last digit.
         #[test]

@@ -212,8 +212,19 @@ mod tests {
     use super::*;
     use latido_model::{
         quantity::Quantity,
-        sample::{Fixture, cell, quiet},
+        sample::{Fixture, cell, quiet, with_spike},
     };
+
+    /// A sample that is as long as the limit keeps it; one that is a nanosecond longer does not.
+    #[test]
+    fn the_limit_itself_is_kept() {
+        for (largest, verdict) in [(99_999, Verdict::Pass), (100_000, Verdict::Pass), (100_001, Verdict::Fail)] {
+            let mut fixture = Fixture::new(vec![(cell(), vec![with_spike(0, 3_000, largest)])]);
+            fixture.record(1).cell.conditions.limit = Some(Ns(100_000));
+            fixture.run.cells[0].cell.conditions.limit = Some(Ns(100_000));
+            assert_eq!(crate::judging::of_run(&fixture.run, &fixture).verdict, verdict, "{largest}");
+        }
+    }
 
     /// The main thread of a program prepares for longer than the period of the thread that it starts: the deadline is that thread's.
     #[test]

@@ -158,6 +158,11 @@ fn every_check_reaches_the_grade_that_the_table_states() {
         }),
         ("tracing", |r| r.quality.tracing = Some(Tracing::Seen { active: vec![tracer("", "function", true)] })),
         ("frozen trace", |r| r.quality.freeze = Some(Freeze::Impossible { why: "not mounted".into() })),
+        ("start", |r| {
+            for (series, late_ns) in r.series.iter_mut().zip([0, 5_000_000]) {
+                series.facts.insert("first_slot_ns".into(), late_ns);
+            }
+        }),
     ];
     for (name, change) in changes {
         let table = CHECKS.iter().find(|check| check.name == *name).unwrap();
@@ -177,6 +182,16 @@ fn every_check_reaches_the_grade_that_the_table_states() {
     assert_eq!(finding("smi", |r| r.quality.smi = Some(1)).grade, Note);
     assert_eq!(finding("throttle", |r| r.quality.throttle.throttled = Some(5)).grade, Note);
     assert_eq!(finding("run delay", |r| r.quality.threads[1].run_delay_ns = Some(1_500_000_000)).grade, Note);
+    let below = ["foreign tasks", "steal", "kernel threads", "smi", "throttle", "run delay"];
+    // These need evidence that few records have: their own tests grade them.
+    let elsewhere = ["reported", "stamps", "period", "hypervisor", "events"];
+    let rows = changes.iter().map(|(name, _)| *name).chain(below).chain(elsewhere);
+    let mut tested: Vec<&str> = rows.collect();
+    tested.sort_unstable();
+    tested.dedup();
+    let mut all: Vec<&str> = CHECKS.iter().map(|check| check.name).collect();
+    all.sort_unstable();
+    assert_eq!(tested, all, "each check has a test of its grade");
 }
 
 /// A step of the samples' own clock is no measurement, there and back too; of another clock it is a remark, as slewing is.

@@ -78,6 +78,31 @@ fn nothing_but_a_pass_looks_like_one() {
     }
 }
 
+/// A run whose plan cannot be read is no whole run: each format that lists cases has one that did not pass, though its cells did.
+#[test]
+fn a_damaged_run_has_a_case_that_did_not_pass() {
+    let texts = |damaged: bool| {
+        let mut fixture = Fixture::new(vec![(of_a_second(cell()), vec![second(0)])]);
+        let mut run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
+        run.damaged = damaged;
+        run.problems.extend(damaged.then(|| "run.json: broken".to_owned()));
+        let runs = [judged(&fixture, run)];
+        texts_of(&Exported { runs: &runs, source: &fixture, options: Options { cell: None, ..options() } })
+    };
+    let bad = |format: &str| match format {
+        "ktap" => Some("not ok"),
+        "junit" => Some("<error"),
+        "lava" => Some("RESULT=unknown"),
+        "lava-results" => Some("plan-can-be-read unknown"),
+        "kcidb" => Some("\"ERROR\""),
+        _ => None,
+    };
+    for ((format, whole), (_, damaged)) in texts(false).into_iter().zip(texts(true)) {
+        let Some(bad) = bad(format) else { continue };
+        assert!(damaged.contains(bad) && !whole.contains(bad), "{format}: {damaged}");
+    }
+}
+
 /// Of a cell without a limit nobody says that it kept one.
 #[test]
 fn without_a_limit_nothing_passes_but_trust() {
