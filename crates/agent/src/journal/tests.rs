@@ -112,6 +112,37 @@ fn what_an_earlier_undoing_left_is_not_made_over_to_the_person() {
     assert_eq!(scene.text(), scene.line(Custody::Unsettled, "a") + &scene.line(Custody::Manual, "b"));
 }
 
+/// One thing of each kind that can be borrowed of the running machine: whoever adds a kind must add it here.
+fn one_of_each_kind() -> impl Iterator<Item = Borrowed> {
+    let load = Borrowed::Load { mark: "1-2".into(), argv: vec!["busy".into()], group: None };
+    std::iter::successors(Some(load), |one| match one {
+        Borrowed::Load { .. } => Some(Borrowed::Trace { instance: Instance::planned() }),
+        Borrowed::Trace { instance } => Some(Borrowed::Hook { hook: Hook::planned(instance, By::Kprobe) }),
+        Borrowed::Hook { .. } => {
+            let change = Step::Value { path: "knob".into(), original: "1".into(), new: "2".into(), form: Form::Plain };
+            Some(Borrowed::Setting { tuning: "t".into(), root: None, change })
+        }
+        Borrowed::Setting { .. } => None,
+    })
+}
+
+/// The next latido undoes every kind of thing that a killed run or a half-done `tune` left, and nothing that a person applied.
+#[test]
+fn every_kind_that_a_crash_left_is_undone() {
+    let after = |owner: &Custody| match owner {
+        Custody::Run => Some(Custody::Unsettled),
+        Custody::Unsettled => Some(Custody::Manual),
+        Custody::Manual => None,
+    };
+    for owner in std::iter::successors(Some(Custody::Run), after) {
+        for what in one_of_each_kind() {
+            let entry = Entry { boot: boot_id(), owner, what };
+            assert_eq!(left_behind(&entry, None), owner != Custody::Manual, "{entry:?}");
+            assert!(!left_behind(&entry, Some(&PathBuf::from("/fake"))), "it is of the running machine: {entry:?}");
+        }
+    }
+}
+
 /// Needs the whole machine.
 mod alone {
     use super::*;

@@ -81,6 +81,28 @@ mod tests {
         }
     }
 
+    /// The check notes each way in which stamps are worth less, and is ok where there is none.
+    #[test]
+    fn what_is_lost_strange_or_synchronous_is_a_note() {
+        let grade = |stamps: Option<StampsRecord>| {
+            let mut record = latido_model::sample::record();
+            record.quality.stamps = stamps;
+            super::stamps(&record, &Deciding::default()).0
+        };
+        assert_eq!((grade(None), grade(Some(stamps()))), (Unknown, Ok));
+        let spoilt = [
+            ("lost", StampsRecord { lost: 1, ..stamps() }),
+            ("doubled", StampsRecord { doubled: 1, ..stamps() }),
+            ("passed", StampsRecord { passed: 1, ..stamps() }),
+            ("dropped", StampsRecord { dropped: 1, ..stamps() }),
+            ("strangers", StampsRecord { strangers: 1, ..stamps() }),
+            ("synchronous", StampsRecord { asynchronous: false, ..stamps() }),
+        ];
+        for (what, spoilt) in spoilt {
+            assert_eq!(grade(Some(spoilt)), Note, "{what}");
+        }
+    }
+
     /// Somebody else sent to the port: what is measured is the station's, and that somebody did is noted.
     #[test]
     fn strangers_are_noted() {

@@ -7,7 +7,7 @@ use crate::{
 };
 use latido_model::{
     cell::{Item, Scheduling},
-    machine::{FairBudget, FairServer},
+    machine::{Emulated, FairBudget, FairServer, Layer},
     record::{
         ByHand, Class, Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, Source, Stopped, TaskOwner,
         Told, Tracer, Tracing, WallSteps,
@@ -340,6 +340,26 @@ fn the_fair_server_is_noted_where_it_can_bite() {
     assert_eq!(found(&unknown, fifo), (Unknown, said("unknown (debugfs is not mounted)")));
     let (grade, _) = found(&server("0-1", 50_000_000), Scheduling::OTHER);
     assert_eq!(grade, Grade::Ok, "it is for time-sharing tasks, and takes nothing from them");
+}
+
+/// A hypervisor is noted, and an emulated machine measures no latency unless its clock counts instructions.
+#[test]
+fn who_runs_the_machine_decides_what_a_latency_is_worth() {
+    let below = |layer: Option<Layer>| finding("hypervisor", |r| r.machine.hypervisor = layer.clone());
+    let kvm = below(Some(Layer::Present("KVM".into())));
+    assert_eq!((kvm.grade, kvm.text().as_str()), (Note, "KVM: the host adds latencies of its own"));
+    assert_eq!((below(Some(Layer::Absent)).grade, below(None).grade), (Ok, Unknown));
+    let emulated = |instruction_ns| {
+        let about = Emulated { instruction_ns, ..sample::emulated() };
+        finding("hypervisor", |r| {
+            r.machine.hypervisor = Some(Layer::Present("QEMU".into()));
+            r.machine.emulated = Some(about.clone());
+        })
+    };
+    assert_eq!(emulated(Some(8)).grade, Ok);
+    let with_host_time = emulated(None);
+    assert_eq!(with_host_time.grade, Invalid);
+    assert!(with_host_time.text().ends_with("no latency of such a guest is one"), "{}", with_host_time.text());
 }
 
 #[test]

@@ -307,6 +307,30 @@ mod tests {
         assert!(Chunks::new(&bytes[..]).receive().is_err());
     }
 
+    /// The reader refuses the line after a lost one, and the second of a doubled one, with both numbers.
+    #[test]
+    fn a_lost_and_a_doubled_line_are_noticed() {
+        let mut bytes = Vec::new();
+        let mut writer = Writer::new(&mut bytes);
+        (0..3).for_each(|_| writer.send(&Request::Ping).unwrap());
+        let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        let trials = [
+            ("the first is lost", vec![1, 2], 0, "1 came after 0"),
+            ("one between is lost", vec![0, 2], 1, "2 came after 1"),
+            ("one is doubled", vec![0, 0, 1, 2], 1, "0 came after 1"),
+            ("two are exchanged", vec![0, 2, 1], 1, "2 came after 1"),
+        ];
+        for (what, arrive, good, told) in trials {
+            let stream: Vec<u8> = arrive.iter().flat_map(|at: &usize| lines[*at]).copied().collect();
+            let mut reader = Reader::<_, Request>::new(&stream[..]);
+            for _ in 0..good {
+                assert_eq!(reader.line().unwrap(), Some(Request::Ping), "{what}");
+            }
+            let error = reader.line().expect_err(what).to_string();
+            assert!(error.contains("lost a line") && error.contains(told), "{what}: {error}");
+        }
+    }
+
     #[test]
     fn a_line_without_end_is_refused() {
         let endless = std::io::BufReader::new(std::io::repeat(b'a'));

@@ -24,6 +24,8 @@ struct Fake {
     sleeps: Cell<usize>,
     /// Slot and time of each wake-up.
     woken: RefCell<Vec<(u64, u64)>>,
+    /// Slot of each sleep, and what the clock said last before it.
+    armed: RefCell<Vec<(u64, u64)>>,
 }
 
 impl Fake {
@@ -38,6 +40,7 @@ impl Fake {
             overruns: Vec::new(),
             sleeps: Cell::new(0),
             woken: RefCell::new(Vec::new()),
+            armed: RefCell::new(Vec::new()),
         }
     }
 
@@ -64,6 +67,7 @@ impl Timer for Fake {
     fn sleep_until(&self, at_ns: u64) -> Result<(), Errno> {
         let sleep = self.sleeps.get();
         self.sleeps.set(sleep + 1);
+        self.armed.borrow_mut().push((at_ns, self.now.get()));
         if self.stop_after == Some(sleep) {
             self.stop.store(true, Relaxed);
         }
@@ -164,6 +168,26 @@ proptest! {
         let outcome = timer.run(&schedule(slots), &mut recorder, None);
         prop_assert_eq!(outcome.slots.met + outcome.slots.late + outcome.slots.missed, slots);
     }
+}
+
+/// Slots that pass while missed ones are counted are missed too: what is armed then is later than the clock's last reading.
+#[test]
+fn after_a_catch_up_the_armed_slot_is_still_to_come() {
+    let mut passed_meanwhile = 0;
+    for cost in [T / 10, T / 4, T / 2 - 1] {
+        for late in (T..2 * T).step_by(T as usize / 20) {
+            let timer = Fake { cost, ..Fake::new(&[0, late]) };
+            let (mut recorder, _reader) = recorder();
+            let outcome = timer.run(&schedule(20), &mut recorder, None);
+            let armed = timer.armed.borrow();
+            assert!(armed.iter().all(|(slot, read)| slot > read), "cost {cost}, {late} late: {armed:?}");
+            // The wake-up's own reading took time too.
+            let at_the_reading = (late + cost) / T;
+            assert!(outcome.slots.missed >= at_the_reading, "cost {cost}, {late} late: {outcome:?}");
+            passed_meanwhile += outcome.slots.missed - at_the_reading;
+        }
+    }
+    assert!(passed_meanwhile > 0, "no trial reached the case");
 }
 
 /// A stall of 50 ms at a period of 100 us: 500 slots, whose delays fall from 50 ms to nothing.
