@@ -1,10 +1,19 @@
 //! SIGKILL of host, supervisor and measuring process at every step of a cell: nothing stays behind, finished cells stay
-//! as they are, and the run goes on where it was.
+//! as they are, and the run goes on where it was. latido syncs what it needs after a power cut.
 
 use crate::common;
 
-use common::{World, stderr};
-use std::{fs, os::unix::process::ExitStatusExt};
+use common::{
+    World,
+    processes::{Moment, described, moments, renamed, synced, traced, written},
+    stderr, trees,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, mem,
+    os::unix::process::ExitStatusExt,
+    path::Path,
+};
 
 /// Two cells, each with a load of latido and one of a program's several processes, quick to run: the probe needs no permission,
 /// and the loads take next to no processor time.
@@ -95,4 +104,134 @@ fn a_finished_run_keeps_its_verdict() {
     let document = common::json(&again, 0);
     assert_eq!(document["records"][0]["outcome"]["kind"], "complete", "it is shown as it is");
     assert_eq!(fs::read(&meta).unwrap(), before, "run.json was rewritten");
+}
+
+/// What a trace says of the files below a directory.
+#[derive(Default)]
+struct Disk {
+    /// Each file that was written, and whether all of it is on the disk.
+    files: BTreeMap<String, bool>,
+    /// The directories that got a name that is not on the disk yet, and the thread that gave it.
+    owing: BTreeSet<(String, String)>,
+    /// The names that were given.
+    named: Vec<String>,
+    /// What was not on the disk when it had to be.
+    faults: Vec<String>,
+}
+
+impl Disk {
+    fn of(trace: &str, top: &Path) -> Self {
+        let (mut disk, top) = (Self::default(), format!("{}/", top.display()));
+        for (thread, moment, call) in moments(trace) {
+            disk.see(thread, moment, &call, &top);
+        }
+        disk.faults.extend(disk.owing.iter().map(|(_, directory)| format!("{directory} is not synced at the end")));
+        disk
+    }
+
+    fn see(&mut self, thread: &str, moment: Moment, call: &str, top: &str) {
+        let begins = moment == Moment::Begins;
+        if let Some(file) = written(call).filter(|file| begins && file.starts_with(top)) {
+            self.files.insert(file.into(), false);
+        }
+        if let Some(file) = synced(call).filter(|_| !begins) {
+            // Some file systems cannot sync a directory: there it is enough that latido asked.
+            self.owing.retain(|(_, directory)| directory != file);
+            // Whoever writes a file is who syncs it: no write lies between the beginning and the end.
+            self.files.entry(file.into()).and_modify(|on_disk| *on_disk |= call.ends_with(" = 0"));
+        }
+        let Some((from, to)) = renamed(call).filter(|(_, to)| begins && to.starts_with(top)) else { return };
+        let parent = to.rsplit_once('/').unwrap().0.to_owned();
+        let late = |(other, directory): &&(String, String)| other == thread && *directory != parent;
+        self.faults.extend(self.owing.iter().find(late).map(|(_, late)| format!("{late} is not synced before {call}")));
+        self.owing.insert((thread.into(), parent));
+        // A directory takes its files with it.
+        let within = |file: &str| file.strip_prefix(from).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let (moved, kept): (BTreeMap<_, _>, _) =
+            mem::take(&mut self.files).into_iter().partition(|(file, _)| within(file));
+        self.files = kept;
+        if moved.is_empty() || moved.values().any(|on_disk| !on_disk) {
+            self.faults.push(format!("not synced before {call}"));
+        }
+        self.files.extend(moved.into_iter().map(|(file, on_disk)| (file.replacen(from, to, 1), on_disk)));
+        self.named.push(to.into());
+    }
+}
+
+/// The reading of a trace finds each call that comes before its sync, whatever other threads do meanwhile.
+#[test]
+fn the_reading_of_a_trace_finds_what_is_not_on_the_disk() {
+    let whole = [
+        r#"7 openat(AT_FDCWD</x>, "/x/s/.new", O_WRONLY|O_CREAT|O_EXCL, 0644) = 5</x/s/.new>"#,
+        r#"7 write(5</x/s/.new>, "{}", 2) = 2"#,
+        "7 fsync(5</x/s/.new> <unfinished ...>",
+        r#"8 write(6</x/other>, "{}", 2) = 2"#,
+        "7 <... fsync resumed>) = 0",
+        r#"7 rename("/x/s/.new", "/x/s/run.json" <unfinished ...>"#,
+        "7 <... rename resumed>) = 0",
+        "7 fsync(5</x/s>) = 0",
+    ];
+    let faults = |lines: Vec<&str>| {
+        let disk = Disk::of(&lines.join("\n"), Path::new("/x/s"));
+        assert_eq!(disk.named, ["/x/s/run.json"]);
+        disk.faults.len()
+    };
+    let without = |left_out: &[usize]| {
+        let lines = whole.iter().enumerate().filter(|(index, _)| !left_out.contains(index));
+        faults(lines.map(|(_, line)| *line).collect())
+    };
+    assert_eq!(without(&[]), 0);
+    assert_eq!(without(&[2, 4]), 1, "the file is not synced");
+    assert_eq!(without(&[4]), 1, "the sync has not ended");
+    assert_eq!(without(&[7]), 1, "the directory is not synced");
+    let mut late = whole.to_vec();
+    let write = late.remove(1);
+    late.insert(4, write);
+    assert_eq!(faults(late), 1, "it was written after the sync");
+}
+
+/// latido syncs each file of a run before it renames it into place, and syncs the directory after it.
+#[test]
+fn each_file_of_a_run_is_on_the_disk_before_it_gets_its_name() {
+    let world = World::new();
+    let run = world.latido(["run", "null", "samples=500", "-d1s", "--policy", "other", "--no-report", "-q"]);
+    let Some(trace) = traced(&world, &run, "that each file of a run is on the disk before it gets its name") else {
+        return;
+    };
+    let disk = Disk::of(&trace, &world.store());
+    for name in ["plan.toml", "run.json", "histogram-0.hdr", "host.json", "record.json"] {
+        let named = disk.named.iter().any(|path| Path::new(path).ends_with(name));
+        assert!(named, "{name} was not renamed into place: {:#?}", disk.named);
+    }
+    assert!(disk.faults.is_empty(), "{:#?}", disk.faults);
+}
+
+/// latido syncs each line of its journal before it opens or writes the next file of a setting.
+#[test]
+fn each_line_of_the_journal_is_on_the_disk_before_the_setting_changes() {
+    let (world, root) = (World::new(), trees::directory());
+    trees::plant(trees::CGROUP_V2, root.path());
+    let mut apply = world.latido(["tune", "--sysroot"]);
+    apply.arg(root.path()).args(["apply", "timers", "vm-stat:60s", "preempt:full", "workqueues:2", "rcu:cpus=0"]);
+    let Some(trace) = traced(&world, &apply, "that the journal is on the disk before a setting changes") else {
+        return;
+    };
+    let journal = world.state().join("journal.jsonl").display().to_string();
+    let settings = format!("{}/", root.path().display());
+    // A line that is written and not synced yet, how many lines there were, and what changed after how many.
+    let (mut unsynced, mut lines, mut changes) = (false, 0, BTreeMap::new());
+    for (_, moment, call) in moments(&trace) {
+        let begins = moment == Moment::Begins;
+        if begins && call.starts_with("write(") && described(&call) == Some(&journal) {
+            (unsynced, lines) = (true, lines + 1);
+        } else if !begins && synced(&call) == Some(&journal) && call.ends_with(" = 0") {
+            unsynced = false;
+        }
+        if let Some(file) = written(&call).filter(|file| begins && file.starts_with(&settings)) {
+            assert!(!unsynced, "the journal is not synced before {call}");
+            changes.entry(file.to_owned()).or_insert(lines);
+        }
+    }
+    assert!(changes.len() > 4, "{changes:#?}");
+    assert!(changes.values().all(|lines| *lines > 0), "{changes:#?}");
 }

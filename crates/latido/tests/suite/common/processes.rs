@@ -1,11 +1,14 @@
-//! What the kernel says of a process: how often it slept, how long it ran, and whether it heard a signal.
+//! What the kernel says of a process: how often it slept, how long it ran, whether it heard a signal, and by which calls it
+//! changed files.
 
-use crate::common::until;
+use crate::common::{Need, World, installed, skip, stderr, until};
 use latido_sys::sched::{self, Policy};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
 };
 
 /// Sends a signal to a process that is there.
@@ -51,6 +54,11 @@ pub fn measuring_threads(pid: i32) -> Vec<PathBuf> {
     let name = |task: &PathBuf| fs::read_to_string(task.join("comm")).unwrap_or_default();
     let measures = |task: &PathBuf| ["latido/", "latido-"].iter().any(|begin| name(task).starts_with(begin));
     threads(pid).into_iter().filter(measures).collect()
+}
+
+/// How much memory a process has locked, in KiB.
+pub fn locked_kib(pid: i32) -> Option<u64> {
+    status(Path::new(&format!("/proc/{pid}")), "VmLck")?.split_whitespace().next()?.parse().ok()
 }
 
 /// How often the threads that measure slept: each wake-up of theirs is a sleep that ended.
@@ -131,4 +139,83 @@ impl Drop for Urgent {
     fn drop(&mut self) {
         sched::set_policy(0, Policy::Other { nice: 0 }, false).unwrap();
     }
+}
+
+/// The calls that write a file, that rename one, and that put one on the disk.
+const CALLS: &str = "trace=execve,openat,write,writev,pwrite64,ftruncate,fsync,fdatasync,rename,renameat,renameat2";
+
+/// Runs latido to its end under strace, and returns what strace wrote; if it cannot trace, the test is noted as skipped.
+pub fn traced(world: &World, latido: &Command, what: &str) -> Option<String> {
+    if !installed("strace", what) {
+        return None;
+    }
+    let trace = world.path("trace");
+    let mut command = Command::new("strace");
+    command.args(["-f", "--seccomp-bpf", "-y", "-qq", "-s16", "-e", CALLS, "-o"]).arg(&trace);
+    command.arg(latido.get_program()).args(latido.get_args()).current_dir(world.path(""));
+    for (name, value) in latido.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let text = fs::read_to_string(&trace).unwrap_or_default();
+    if !text.contains("execve(") {
+        skip(what, Need::Ptrace, &format!("strace cannot trace here: {}", stderr(&output)));
+        return None;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    Some(text)
+}
+
+/// A call of a thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    Begins,
+    Ends,
+}
+
+/// Where the calls of a trace begin and end, in order, with their threads: between the two lie calls of other threads.
+/// At its end a call has its result.
+pub fn moments(trace: &str) -> Vec<(&str, Moment, String)> {
+    let (mut all, mut begun) = (Vec::new(), BTreeMap::new());
+    for line in trace.lines() {
+        let Some((thread, call)) = line.trim_start().split_once(' ') else { continue };
+        let call = call.trim_start();
+        if let Some(call) = call.strip_suffix(" <unfinished ...>") {
+            begun.insert(thread, call);
+            all.push((thread, Moment::Begins, call.to_owned()));
+        } else if let Some((_, end)) = call.strip_prefix("<... ").and_then(|call| call.split_once(" resumed>")) {
+            all.push((thread, Moment::Ends, format!("{}{end}", begun.remove(thread).unwrap_or_default())));
+        } else {
+            all.extend([Moment::Begins, Moment::Ends].map(|moment| (thread, moment, call.to_owned())));
+        }
+    }
+    all
+}
+
+/// The file of a call's first argument, a descriptor.
+pub fn described(call: &str) -> Option<&str> {
+    Some(call.split_once('<')?.1.split_once('>')?.0)
+}
+
+/// The file that a call changes: it opens it to write, or writes.
+pub fn written(call: &str) -> Option<&str> {
+    match call.split_once('(')?.0 {
+        "openat" => call.split('"').nth(1).filter(|_| call.contains("O_WRONLY") || call.contains("O_RDWR")),
+        "write" | "writev" | "pwrite64" | "ftruncate" => described(call),
+        _ => None,
+    }
+}
+
+/// The file that a call puts on the disk.
+pub fn synced(call: &str) -> Option<&str> {
+    matches!(call.split_once('(')?.0, "fsync" | "fdatasync").then(|| described(call))?
+}
+
+/// The old name and the new one.
+pub fn renamed(call: &str) -> Option<(&str, &str)> {
+    let mut strings = call.split('"');
+    call.starts_with("rename").then(|| Some((strings.nth(1)?, strings.nth(1)?)))?
 }

@@ -1,9 +1,9 @@
 //! While samples are taken the measuring process asks the kernel for no memory and gives none back: each such call could
-//! interrupt every CPU that the process is measured on (a TLB shootdown).
+//! interrupt every CPU that the process is measured on (a TLB shootdown). Its memory is locked, as the record says.
 
 use crate::common::{self, Need};
 
-use common::{World, installed, skip};
+use common::{World, ended, installed, json, meanwhile, processes, skip};
 use std::{
     collections::BTreeSet,
     fs,
@@ -123,4 +123,26 @@ fn the_measuring_process_makes_no_memory_call_while_samples_are_taken() {
     }
     // A loop that leaves no pause to copy what it counted has none.
     assert!(checkpoints > 0, "no checkpoint was made");
+}
+
+/// A record says that memory is locked only where the kernel locks memory of the measuring process while samples are taken.
+#[test]
+fn the_record_says_of_locked_memory_what_the_kernel_says() {
+    let world = World::new();
+    let mut run = world.latido(["run", "wakeup", "period=1ms", "-d600s", "--warmup=0ns", "-c0", "--policy", "other"]);
+    let mut child = run.args(["--no-report", "--json"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let pid = common::measuring_process(&world);
+    meanwhile(&mut child, "100 wake-ups", || (processes::wakeups(pid) > 100).then_some(()));
+    let locked_kib = processes::locked_kib(pid).unwrap();
+    processes::ctrl_c(child.id());
+    let document = json(&ended(child, "an interrupted measurement"), 130);
+    world.nothing_left("after the interruption");
+    let findings = document["judgement"]["cells"][0]["findings"].as_array().unwrap();
+    let memory = findings.iter().find(|finding| finding["check"] == "memory").unwrap();
+    if memory["text"] == "locked" {
+        assert!(locked_kib > 0, "the record says that memory is locked, and the kernel that none is");
+    } else {
+        assert_eq!(locked_kib, 0, "{memory}");
+        skip("that memory is locked", Need::Root, &format!("memory cannot be locked here: {memory}"));
+    }
 }
