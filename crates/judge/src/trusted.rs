@@ -67,7 +67,7 @@ pub(super) fn advice(run: &Run, cells: &[CellJudgement], trusted: &Trusted) -> O
     Some(Advice { in_the_way: in_the_way(&all), check: check(cell), next: Some(next) })
 }
 
-/// What is said behind the verdict of a run of which cells failed: what these met.
+/// What latido says behind the verdict of a failed run: what its failed cells met.
 pub(super) fn after_failure(run: &Run, cells: &[CellJudgement]) -> Option<Advice> {
     let failed: Vec<(&StoredCell, &CellJudgement)> =
         run.cells.iter().zip(cells).filter(|(_, judged)| judged.verdict == Verdict::Fail).collect();
@@ -84,7 +84,7 @@ fn check(cell: &StoredCell) -> String {
     if target == LOCAL { "latido check".into() } else { format!("latido check --on {target}") }
 }
 
-/// Whether figures tell of the machine: what was looked on at is somebody's own, and nothing is to be tried with it but what they know.
+/// Whether the figures are those of the machine, and not of another program or another tool.
 fn is_of_the_machine(cell: &StoredCell, record: &Record) -> bool {
     let own = record.only_looked_on() || record.quality.reported.is_some();
     !cell.measurand.made_up && !own && record.source.is_none()

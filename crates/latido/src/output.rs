@@ -258,8 +258,8 @@ mod tests {
         let coloured = "\x1b[31merror:\x1b[0m a b c d e f g h i j k l m n o p q r s t";
         let broken = "\x1b[31merror:\x1b[0m a b c d e f g h i j k l m n o p q\n       r s t";
         assert_eq!(fitted(coloured, 40), broken);
-        let list = "  name   what is said of it in some words more\n  short  one";
-        assert_eq!(fitted(list, 40), "  name   what is said of it in some\n    words more\n  short  one");
+        let list = "  name   what latido prints of it in more words\n  short  one";
+        assert_eq!(fitted(list, 40), "  name   what latido prints of it in\n    more words\n  short  one");
         let quoted = "error: cannot open `foo' because nobody may read it there";
         assert_eq!(fitted(quoted, 40), "error: cannot open `foo' because nobody\n       may read it there");
         for whole in ["next: $ latido run", "idle   8000  3.97", "  indented", "/a path"] {

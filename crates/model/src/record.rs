@@ -20,7 +20,7 @@ pub use source::{Source, Told};
 pub use stamps::{HandlerStamp, IrqThread, StampsRecord};
 pub use trace::{Caused, Kept, MissingEvent, TRACE, TraceRecord, TracedCpu};
 pub use tracing::{Freeze, Tracer, Tracing};
-pub use watched::{HeldBack, Standing, WatchedThread};
+pub use watched::{HeldBack, Standing, ThreadEvidence, WAKE_NS, Wait, WatchedThread};
 
 use crate::{
     cell::{Axis, Cell, Conditions},

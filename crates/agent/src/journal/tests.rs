@@ -112,7 +112,7 @@ fn what_an_earlier_undoing_left_is_not_made_over_to_the_person() {
     assert_eq!(scene.text(), scene.line(Custody::Unsettled, "a") + &scene.line(Custody::Manual, "b"));
 }
 
-/// One thing of each kind that can be borrowed of the running machine: whoever adds a kind must add it here.
+/// One thing of each kind that latido borrows of the running machine. The compiler refuses a new kind that this function lacks.
 fn one_of_each_kind() -> impl Iterator<Item = Borrowed> {
     let load = Borrowed::Load { mark: "1-2".into(), argv: vec!["busy".into()], group: None };
     std::iter::successors(Some(load), |one| match one {

@@ -1,7 +1,7 @@
 //! Why the largest samples of a cell were late, from the trace that was recorded meanwhile.
 
 use super::{Causes, Worst, jobs};
-use crate::{title::Titles, words};
+use crate::{names::Names, words};
 use anyhow::Result;
 use latido_model::{
     cell::{Cell, Scheduling},
@@ -38,7 +38,7 @@ impl<F: Fn(&StoredCell, &mut dyn FnMut(&[u8])) -> Result<()>> TraceSource for F 
 pub struct OfCell {
     /// The cell's number.
     pub number: usize,
-    /// What it measures, beside the others of its run; its repeats have one name.
+    /// Its configuration, by the name that sentences have.
     pub name: String,
     /// Its late samples, or why there are none.
     pub found: Result<Spikes, String>,
@@ -84,10 +84,10 @@ pub struct Asked {
 pub fn of_run(run: &Run, series: &dyn SeriesSource, traces: &dyn TraceSource) -> Vec<OfCell> {
     let asked = run.cells.iter().filter(|cell| matches!(cell.state, CellState::Measured(_)));
     let asked = asked.filter_map(|cell| Some((cell, cell.cell.conditions.explain?)));
-    let titles = Titles::among(run.cells.iter().map(|cell| &cell.cell));
+    let names = Names::of_run(run);
     let of = |(cell, worst): (&StoredCell, u32)| OfCell {
         number: cell.number,
-        name: titles.of(&Cell { repeat: 1, ..cell.cell.clone() }),
+        name: names.of_all(&cell.cell),
         found: of_cell(cell, worst, series, traces).unwrap_or_else(|error| Err(format!("{error:#}"))),
     };
     asked.map(of).collect()

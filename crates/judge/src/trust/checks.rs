@@ -352,3 +352,33 @@ pub(super) fn count(n: u64, noun: &str) -> Vec<Span> {
     let plural = if noun.ends_with("ch") { "es" } else { "s" };
     spans![Span::Count(n), format!(" {noun}{}", if n == 1 { "" } else { plural })]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::finding;
+    use crate::finding::Grade::{Invalid, Note, Ok, Unknown};
+    use latido_model::{
+        machine::{Emulated, Layer},
+        sample,
+    };
+
+    /// A hypervisor is noted, and an emulated machine measures no latency unless its clock counts instructions.
+    #[test]
+    fn who_runs_the_machine_decides_what_a_latency_is_worth() {
+        let below = |layer: Option<Layer>| finding("hypervisor", |r| r.machine.hypervisor = layer.clone());
+        let kvm = below(Some(Layer::Present("KVM".into())));
+        assert_eq!((kvm.grade, kvm.text().as_str()), (Note, "KVM: the host adds latencies of its own"));
+        assert_eq!((below(Some(Layer::Absent)).grade, below(None).grade), (Ok, Unknown));
+        let emulated = |instruction_ns| {
+            let about = Emulated { instruction_ns, ..sample::emulated() };
+            finding("hypervisor", |r| {
+                r.machine.hypervisor = Some(Layer::Present("QEMU".into()));
+                r.machine.emulated = Some(about.clone());
+            })
+        };
+        assert_eq!(emulated(Some(8)).grade, Ok);
+        let with_host_time = emulated(None);
+        assert_eq!(with_host_time.grade, Invalid);
+        assert!(with_host_time.text().ends_with("no latency of such a guest is one"), "{}", with_host_time.text());
+    }
+}

@@ -7,10 +7,10 @@ use crate::{
 };
 use latido_model::{
     cell::{Item, Scheduling},
-    machine::{Emulated, FairBudget, FairServer, Layer},
+    machine::{FairBudget, FairServer},
     record::{
-        ByHand, Class, Foreign, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, Source, Stopped, TaskOwner,
-        Told, Tracer, Tracing, WallSteps,
+        ByHand, Class, Freeze, LoadLife, LoadRecord, Outcome, Sample, Second, Source, Stopped, Told, Tracer, Tracing,
+        WallSteps,
     },
     sample,
 };
@@ -256,47 +256,6 @@ fn a_stop_of_what_measures_is_told_with_its_length() {
     );
 }
 
-/// Sixteen processes of one program that come and go are one rival, above another one that ran longer than each of them.
-#[test]
-fn tasks_of_one_name_count_together() {
-    let task = |comm: &str, tid, ran_ns| Foreign {
-        comm: comm.into(),
-        tid,
-        policy: "fifo 90".into(),
-        cpu: 1,
-        ran_ns,
-        owner: Some(TaskOwner::Program),
-    };
-    let found = finding("foreign tasks", |r| {
-        r.quality.foreign.push(task("hog", 7, 20_000_000));
-        r.quality.foreign.extend((30..46).map(|tid| task("short", tid, 8_500_000)));
-    });
-    let told = "17 tasks at or above the own priority, most short (16 of them, fifo 90, CPU 1) for 136 ms";
-    assert_eq!(found.text(), told);
-}
-
-/// What the kernel's threads do at their normal doings is no remark; a program at the own priority is one.
-#[test]
-fn a_migration_thread_at_its_work_is_no_note() {
-    let task = |owner, ran_ns| Foreign {
-        comm: "migration/1".into(),
-        tid: 20,
-        policy: "fifo 99".into(),
-        cpu: 1,
-        ran_ns,
-        owner: Some(owner),
-    };
-    let with = |name, owner, ran_ns| finding(name, |r| r.quality.foreign.push(task(owner, ran_ns)));
-    let quiet = with("kernel threads", TaskOwner::Kernel, 12_000);
-    assert_eq!(quiet.grade, Ok);
-    assert_eq!(quiet.text(), "1 thread at or above the own priority, most migration/1 (fifo 99, CPU 1) for 12.0 µs");
-    assert_eq!(with("foreign tasks", TaskOwner::Kernel, 12_000).grade, Ok);
-    assert_eq!(with("foreign tasks", TaskOwner::Load, 5_000_000_000).grade, Ok);
-    assert_eq!(with("kernel threads", TaskOwner::Kernel, 200_000_000).grade, Note);
-    assert_eq!(with("foreign tasks", TaskOwner::Program, 12_000).grade, Note);
-    assert_eq!(with("foreign tasks", TaskOwner::Latido, 12_000).grade, Note);
-}
-
 /// A locked page that the kernel moved is a page fault too: nobody's program is at fault.
 #[test]
 fn page_faults_beside_moved_pages_name_them() {
@@ -350,26 +309,6 @@ fn the_fair_server_is_noted_where_it_can_bite() {
     assert_eq!(found(&unknown, fifo), (Unknown, said("unknown (debugfs is not mounted)")));
     let (grade, _) = found(&server("0-1", 50_000_000), Scheduling::OTHER);
     assert_eq!(grade, Grade::Ok, "it is for time-sharing tasks, and takes nothing from them");
-}
-
-/// A hypervisor is noted, and an emulated machine measures no latency unless its clock counts instructions.
-#[test]
-fn who_runs_the_machine_decides_what_a_latency_is_worth() {
-    let below = |layer: Option<Layer>| finding("hypervisor", |r| r.machine.hypervisor = layer.clone());
-    let kvm = below(Some(Layer::Present("KVM".into())));
-    assert_eq!((kvm.grade, kvm.text().as_str()), (Note, "KVM: the host adds latencies of its own"));
-    assert_eq!((below(Some(Layer::Absent)).grade, below(None).grade), (Ok, Unknown));
-    let emulated = |instruction_ns| {
-        let about = Emulated { instruction_ns, ..sample::emulated() };
-        finding("hypervisor", |r| {
-            r.machine.hypervisor = Some(Layer::Present("QEMU".into()));
-            r.machine.emulated = Some(about.clone());
-        })
-    };
-    assert_eq!(emulated(Some(8)).grade, Ok);
-    let with_host_time = emulated(None);
-    assert_eq!(with_host_time.grade, Invalid);
-    assert!(with_host_time.text().ends_with("no latency of such a guest is one"), "{}", with_host_time.text());
 }
 
 #[test]

@@ -141,7 +141,8 @@ pub(super) fn throttle(record: &Record, deciding: &Deciding) -> Graded {
 #[cfg(test)]
 mod tests {
     use super::super::tests::finding;
-    use latido_model::record::{Record, Second};
+    use crate::finding::Grade::{Note, Ok};
+    use latido_model::record::{Foreign, Record, Second, TaskOwner};
 
     /// Two causes that explain a failure only together must not claim it each for itself.
     #[test]
@@ -160,5 +161,49 @@ mod tests {
             finding("steal", both).text(),
             "10.0 ms of the measured CPUs' time stolen, which together with foreign tasks may explain the samples that fail (the kernel counts it in ticks of 10 ms)"
         );
+    }
+
+    /// Sixteen processes of one program that come and go are one rival, above another one that ran longer than each of them.
+    #[test]
+    fn tasks_of_one_name_count_together() {
+        let task = |comm: &str, tid, ran_ns| Foreign {
+            comm: comm.into(),
+            tid,
+            policy: "fifo 90".into(),
+            cpu: 1,
+            ran_ns,
+            owner: Some(TaskOwner::Program),
+        };
+        let found = finding("foreign tasks", |r| {
+            r.quality.foreign.push(task("hog", 7, 20_000_000));
+            r.quality.foreign.extend((30..46).map(|tid| task("short", tid, 8_500_000)));
+        });
+        let told = "17 tasks at or above the own priority, most short (16 of them, fifo 90, CPU 1) for 136 ms";
+        assert_eq!(found.text(), told);
+    }
+
+    /// What the kernel's threads do at their normal doings is no remark; a program at the own priority is one.
+    #[test]
+    fn a_migration_thread_at_its_work_is_no_note() {
+        let task = |owner, ran_ns| Foreign {
+            comm: "migration/1".into(),
+            tid: 20,
+            policy: "fifo 99".into(),
+            cpu: 1,
+            ran_ns,
+            owner: Some(owner),
+        };
+        let with = |name, owner, ran_ns| finding(name, |r| r.quality.foreign.push(task(owner, ran_ns)));
+        let quiet = with("kernel threads", TaskOwner::Kernel, 12_000);
+        assert_eq!(quiet.grade, Ok);
+        assert_eq!(
+            quiet.text(),
+            "1 thread at or above the own priority, most migration/1 (fifo 99, CPU 1) for 12.0 µs"
+        );
+        assert_eq!(with("foreign tasks", TaskOwner::Kernel, 12_000).grade, Ok);
+        assert_eq!(with("foreign tasks", TaskOwner::Load, 5_000_000_000).grade, Ok);
+        assert_eq!(with("kernel threads", TaskOwner::Kernel, 200_000_000).grade, Note);
+        assert_eq!(with("foreign tasks", TaskOwner::Program, 12_000).grade, Note);
+        assert_eq!(with("foreign tasks", TaskOwner::Latido, 12_000).grade, Note);
     }
 }

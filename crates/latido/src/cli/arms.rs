@@ -37,18 +37,13 @@ impl Named<'_> {
     /// The levels of the one axis or option that a run varies.
     fn within(self, run: &str, reader: &mut Reader) -> Result<Arms> {
         let observed = reader.run(run)?.unwrap_or_default();
-        let wrong = |text: String| anyhow::Error::from(Usage::new(text));
-        match compare::varied(&observed).as_slice() {
-            [] => Err(wrong(format!(
+        match varied(run, observed, self.base).map_err(Usage::new)? {
+            Some(arms) => Ok(arms),
+            None => Err(Usage::new(format!(
                 "{run} has one configuration that was measured: name two runs, or measure two with \
                  `latido run --vary load=idle,stress-cpu`"
-            ))),
-            [factor] => compare::by(factor, observed, self.base).map_err(|why| wrong(format!("--by {factor}: {why}"))),
-            many => Err(wrong(format!(
-                "{run} varies {}: choose one with --by, for example --by {}",
-                many.join(", "),
-                many.first().map_or("", String::as_str)
-            ))),
+            ))
+            .into()),
         }
     }
 
@@ -122,6 +117,22 @@ impl Named<'_> {
             arms.observed.push(observed);
         }
         Ok(arms)
+    }
+}
+
+/// The levels of the one axis or option that a run varies; `None` where it varies nothing.
+///
+/// # Errors
+/// It varies several, or the levels are no arms.
+pub fn varied(run: &str, observed: Vec<Observed>, base: Option<&str>) -> Result<Option<Arms>, String> {
+    match compare::varied(&observed).as_slice() {
+        [] => Ok(None),
+        [factor] => compare::by(factor, observed, base).map(Some).map_err(|why| format!("--by {factor}: {why}")),
+        many => Err(format!(
+            "{run} varies {}: choose one with --by, for example --by {}",
+            many.join(", "),
+            many.first().map_or("", String::as_str)
+        )),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Usage,
-    arms::Named,
+    arms::{self, Named},
     common::{Alike, Common, LOAD_MARGIN},
     completions,
     values::{self, AtLine, Source, Table, TimeUnit},
@@ -177,7 +177,7 @@ pub(super) enum Within {
     Found(Box<Compared>),
 }
 
-/// Compares the configurations of a run by their maxima. Who read the run has told its problems.
+/// Compares the configurations of a run by their maxima. Its problems are those that the caller has printed.
 ///
 /// # Errors
 /// Samples of the run cannot be read.
@@ -185,18 +185,13 @@ pub(super) fn within(run: &Run) -> Result<Within> {
     let asked = Asked { metric: Metric::default(), margin: None, despite: Vec::new(), load_margin: LOAD_MARGIN };
     let wanted = Wanted { statistic: asked.metric.statistic, samples: false };
     let observed = observed::of_run(run, wanted, &store::distribution, &mut Vec::new())?;
-    let arms = match of_runs::varied(&observed).as_slice() {
-        [] => return Ok(Within::Nothing),
-        [factor] => of_runs::by(factor, observed, None),
-        many => {
-            Err(format!("the run varies {}; `latido compare {} --by AXIS` takes one", many.join(", "), run.meta.id))
-        }
+    let mut arms = match arms::varied(&run.meta.id, observed, None) {
+        Ok(Some(arms)) => arms,
+        Ok(None) => return Ok(Within::Nothing),
+        Err(why) => return Ok(Within::Refused(why)),
     };
-    let found = arms.and_then(|mut arms| {
-        coarser::level(wanted.statistic, arms.observed.iter_mut().flatten());
-        of_runs::of(&arms, &asked)
-    });
-    Ok(found.map_or_else(Within::Refused, |found| Within::Found(Box::new(found))))
+    coarser::level(wanted.statistic, arms.observed.iter_mut().flatten());
+    Ok(of_runs::of(&arms, &asked).map_or_else(Within::Refused, |found| Within::Found(Box::new(found))))
 }
 
 /// The verdicts of a comparison as a table of LaTeX with its caption.

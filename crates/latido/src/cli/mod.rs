@@ -7,11 +7,13 @@ mod ask;
 mod assemble;
 mod baseline;
 mod check;
+mod cite;
 mod common;
 mod compare;
 mod completions;
 mod effects;
 mod export;
+mod figure;
 mod flags;
 mod foreign;
 mod gauge;
@@ -25,7 +27,6 @@ mod list;
 mod load;
 mod man;
 mod nights;
-mod paper;
 mod prune;
 mod report;
 mod run;
@@ -99,8 +100,8 @@ enum Command {
     List(list::Args),
     Show(show::Args),
     Report(report::Args),
-    Figure(paper::FigureArgs),
-    Cite(paper::CiteArgs),
+    Figure(figure::Args),
+    Cite(cite::Args),
     Export(export::Args),
     Import(Box<import::Args>),
     Stats(stats::Args),
@@ -171,8 +172,8 @@ impl Command {
             Command::List(args) => list::run(args),
             Command::Show(args) => show::run(args),
             Command::Report(args) => report::run(args),
-            Command::Figure(args) => paper::figure(&args),
-            Command::Cite(args) => paper::cite(&args),
+            Command::Figure(args) => figure::run(&args),
+            Command::Cite(args) => cite::run(&args),
             Command::Export(args) => export::run(args),
             Command::Import(args) => import::run(*args),
             Command::Stats(args) => stats::run(&args),

@@ -1,5 +1,6 @@
 //! What supports or contradicts the figures of a cell, as it was seen; nothing is judged here.
 
+use super::ThreadEvidence;
 use serde::{Deserialize, Serialize};
 
 /// The measured facts behind the trust checks (see the judgement for their thresholds). Absent means not measured.
@@ -172,70 +173,6 @@ pub struct ClockEvidence {
     pub realtime_shift_ns: i64,
     /// Readings that ran backwards during the calibration or the loop.
     pub backwards: u64,
-}
-
-/// What the kernel says of one measuring thread, differences over the measuring loop.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ThreadEvidence {
-    /// Index within the cell.
-    pub thread: u32,
-    /// Its number in the kernel, by which traces and lists of tasks know it; absent in older records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tid: Option<u32>,
-    /// The CPU it was pinned to.
-    pub cpu: Option<u32>,
-    /// Policy read back from the kernel, for example `fifo 80`.
-    pub policy: String,
-    /// The time slice of a round-robin thread, in ns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rr_slice_ns: Option<u64>,
-    /// Whether it only serves the measurement, as the rival of a priority inversion does: it takes no samples.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub helper: bool,
-    /// Times it slept.
-    pub voluntary_switches: u64,
-    /// Times it was preempted.
-    pub involuntary_switches: u64,
-    /// Times it changed CPU; absent where the kernel does not count.
-    pub migrations: Option<u64>,
-    /// Page faults without disk access.
-    pub minor_faults: u64,
-    /// Page faults with disk access.
-    pub major_faults: u64,
-    /// Processor time used, in ns.
-    pub cpu_ns: u64,
-    /// Time runnable but not running, in ns; absent without CONFIG_SCHED_INFO.
-    pub run_delay_ns: Option<u64>,
-    /// The part of that before samples were counted, in ns; absent without a warm-up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warmup_delay_ns: Option<u64>,
-    /// Of the stretches between two looks at this thread the one in which it waited longest for its CPU, less [`WAKE_NS`] for each time
-    /// that it ran. Absent where latido did not look, and in older records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub longest_wait: Option<Wait>,
-}
-
-/// From waking up to running a thread waits for the kernel's own work: latido takes at most so long for that, in ns.
-pub const WAKE_NS: u64 = 10_000;
-
-/// How long a thread waited for its CPU in one stretch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wait {
-    /// Start of the stretch since the first slot, in ns.
-    pub start_ns: u64,
-    /// Its length in ns.
-    pub length_ns: u64,
-    /// Time runnable but not running, in ns.
-    pub waited_ns: u64,
-    /// How often the kernel gave the thread a CPU.
-    pub runs: u64,
-}
-
-impl Wait {
-    /// What the kernel's own work of waking the thread does not explain, in ns.
-    pub fn beyond_waking_ns(&self) -> u64 {
-        self.waited_ns.saturating_sub(self.runs.saturating_mul(WAKE_NS))
-    }
 }
 
 /// What limits real-time tasks on this machine.

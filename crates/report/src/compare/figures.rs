@@ -1,17 +1,25 @@
-//! The shift function of each deciding row as a picture of its own, with its data.
+//! The shift function of each deciding row: as lines of a terminal, and as a picture with its data.
 
-use super::name as name_of;
+use super::{Estimates, name as name_of};
 use crate::{
     figures::{
         frame::WIDTH,
         ratios::{self, Ratio},
         svg::Drawing,
     },
+    numbers::{between, number},
+    terminal::{
+        Paint, Style, paint,
+        table::{self, TextColumn},
+    },
     tree::{Datum, Head, Sheet},
 };
-use latido_judge::compare::{Compared, Row};
+use latido_judge::{
+    compare::{Compared, Row},
+    observed::Measure,
+};
 use latido_model::plan::Statistic;
-use latido_statistics::two::shift::Shift;
+use latido_statistics::two::{Scale, shift::Shift};
 
 /// A name for files, the picture and its data, for each shift that the text shows.
 pub fn figures(compared: &Compared) -> Vec<(String, Drawing, Sheet)> {
@@ -45,6 +53,39 @@ fn shifts(row: &Row) -> Sheet {
     let typical: Vec<f64> = row.shift.iter().flat_map(|shift| [shift.a as f64, shift.b as f64]).collect();
     let head = ["quantile", &row.base, &row.arm, "ratio", "from", "to"].map(Head::from).into();
     Sheet::new(title(row), head, row.shift.iter().map(line).collect(), &row.samples_in, &typical)
+}
+
+/// The shift function as lines of a terminal.
+pub(super) fn shifted(row: &Row, style: Style) -> Vec<String> {
+    let unit = Measure::In(row.samples_in.clone());
+    let column = |head: &str, of: &dyn Fn(&Shift) -> String| TextColumn {
+        name: head.into(),
+        cells: row.shift.iter().map(of).collect(),
+        ..TextColumn::default()
+    };
+    let title = format!("{}: all samples of {} beside those of {}", name_of(row), row.arm, row.base);
+    let ratio = |shift: &Shift| match shift.ratio {
+        Some(ratio) => number(ratio),
+        None => unit.text(shift.difference as f64),
+    };
+    let band = |shift: &Shift| {
+        let of_ratio = shift.ratio.and(shift.ratio_band).and_then(|band| between(Some(band), number));
+        let of_difference = || between(shift.band.map(|(a, b)| (a as f64, b as f64)), |value| unit.text(value));
+        of_ratio.or_else(of_difference).unwrap_or_else(|| "too few repeats".into())
+    };
+    let of = Estimates::of(row.shift.iter().map(|shift| shift.ratio.map_or(Scale::Difference, |_| Scale::Ratio)));
+    let mut lines = vec![paint(&title, Paint::Dim, style)];
+    lines.extend(table::render(
+        vec![
+            TextColumn { left: true, ..column("quantile", &name) },
+            column(&row.base, &|shift| unit.text(shift.a as f64)),
+            column(&row.arm, &|shift| unit.text(shift.b as f64)),
+            column(of.head(), &ratio),
+            column("95 % band", &band),
+        ],
+        style,
+    ));
+    lines
 }
 
 /// `p99.9`.

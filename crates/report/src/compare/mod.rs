@@ -16,10 +16,9 @@ use crate::{
 use latido_judge::{
     compare::{ArmView, Compared, Row},
     numbers::compare::{Figures, Outcome},
-    observed::{Measure, unlike::Despite},
+    observed::unlike::Despite,
 };
-use latido_model::plan::Statistic;
-use latido_statistics::two::{Scale, Verdict, shift::Shift};
+use latido_statistics::two::{Scale, Verdict};
 use std::collections::BTreeSet;
 
 /// What a person is shown.
@@ -30,13 +29,11 @@ pub fn text(compared: &Compared, style: Style) -> String {
     lines.push(String::new());
     lines.extend(verdicts(compared, style));
     if compared.rows.iter().any(|row| estimate(row).is_some()) {
-        let (one, many) = match estimated(scales(&compared.rows), "ratio") {
-            "difference" => ("difference", "differences"),
-            "ratio" => ("ratio", "ratios"),
-            both => (both, "ratios (or differences)"),
-        };
+        let of = Estimates::of_rows(&compared.rows);
         let note = format!(
-            "{one}: the middle of the {many} of all pairs of repeats (Hodges and Lehmann), not that of the medians"
+            "{}: {} of all pairs of repeats (Hodges and Lehmann), not that of the medians",
+            of.head(),
+            of.middle()
         );
         lines.extend(hang("", Paint::Dim, &note, style));
     }
@@ -44,7 +41,7 @@ pub fn text(compared: &Compared, style: Style) -> String {
     let deciding = compared.rows.iter().filter(|row| row.decides && !row.shift.is_empty());
     for row in deciding {
         lines.push(String::new());
-        lines.extend(shifted(row, style));
+        lines.extend(figures::shifted(row, style));
     }
     lines.push(String::new());
     lines.extend(last_word(compared, style));
@@ -82,7 +79,7 @@ pub fn sheet(compared: &Compared) -> Sheet {
     let of_arm = if many { "side" } else { arms(1) };
     let mut head = vec![Head::from("median of repeats")];
     head.extend(many.then(|| Head::from("side")));
-    let estimate = estimated(scales(&compared.rows), "ratio");
+    let estimate = Estimates::of_rows(&compared.rows).head();
     head.extend(["repeats", arms(0), of_arm, estimate, "95 % interval", "p", "verdict"].map(Head::from));
     let notes = std::iter::once(tested(compared))
         .chain(compared.despite.iter().map(|one| format!("Not alike: {}.", one.detail)))
@@ -168,16 +165,14 @@ pub fn tested(compared: &Compared) -> String {
         0 | 1 => String::new(),
         many => format!(", adjusted after Holm over {many} comparisons, which decide together"),
     };
-    let estimate = match estimated(scales(&compared.rows), "ratio") {
-        "difference" => "The difference is the middle of the differences",
-        "ratio" => "The ratio is the middle of the ratios",
-        _ => "The ratio (or difference) is the middle of the ratios (or differences)",
-    };
+    let of = Estimates::of_rows(&compared.rows);
     format!(
         "Test: exact two-sided Mann-Whitney test on the {} of each repeat, at {} %; p is that of the test{family}.{welch} \
-         {estimate} of all pairs of repeats (Hodges and Lehmann), not that of the medians, with its 95 % interval. {better} is better.",
+         The {} is {} of all pairs of repeats (Hodges and Lehmann), not that of the medians, with its 95 % interval. {better} is better.",
         compared.metric,
         words::trimmed(compared.level * 100.0),
+        of.head(),
+        of.middle(),
     )
 }
 
@@ -247,6 +242,7 @@ fn verdicts(compared: &Compared, style: Style) -> Vec<String> {
     };
     let many = compared.arms.len() > 2;
     let p = if rows.len() > 1 { "p (Holm)" } else { "p" };
+    let of = Estimates::of_rows(rows);
     let mut columns = vec![TextColumn { left: true, ..column("median of repeats", &name) }];
     if many {
         columns.push(TextColumn { left: true, ..column("side", &|row| row.arm.clone()) });
@@ -257,7 +253,7 @@ fn verdicts(compared: &Compared, style: Style) -> Vec<String> {
         column("repeats", &repeats).spare(2),
         column(base, &|row| middle(&row.a, row)).spare(1),
         column(if many { "side" } else { arm }, &|row| middle(&row.b, row)).spare(1),
-        column(estimated(scales(rows), if many { "times base" } else { "ratio" }), &|row| {
+        column(if many && of == Estimates::Ratios { "times base" } else { of.head() }, &|row| {
             estimate(row).unwrap_or_else(|| "-".into())
         }),
         column("95 % interval", &|row| interval(row).unwrap_or_else(|| "-".into())),
@@ -339,18 +335,44 @@ fn repeats(row: &Row) -> String {
     }
 }
 
-/// How each row is set against its base.
-fn scales(rows: &[Row]) -> impl Iterator<Item = Scale> {
-    rows.iter().filter_map(|row| Some(row.comparison.as_ref()?.question.scale))
+/// What a column of estimates has: zeros have no ratio.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Estimates {
+    Ratios,
+    Differences,
+    Both,
 }
 
-/// What stands over a column of ratios, of differences, or of both: zeros have no ratio.
-fn estimated(scales: impl Iterator<Item = Scale>, of_ratios: &'static str) -> &'static str {
-    let all: Vec<Scale> = scales.collect();
-    match (all.contains(&Scale::Ratio), all.contains(&Scale::Difference)) {
-        (_, false) => of_ratios,
-        (false, true) => "difference",
-        (true, true) => "ratio/difference",
+impl Estimates {
+    fn of(scales: impl Iterator<Item = Scale>) -> Self {
+        let all: Vec<Scale> = scales.collect();
+        match (all.contains(&Scale::Ratio), all.contains(&Scale::Difference)) {
+            (_, false) => Self::Ratios,
+            (false, true) => Self::Differences,
+            (true, true) => Self::Both,
+        }
+    }
+
+    fn of_rows(rows: &[Row]) -> Self {
+        Self::of(rows.iter().filter_map(|row| Some(row.comparison.as_ref()?.question.scale)))
+    }
+
+    /// Over the column.
+    const fn head(self) -> &'static str {
+        match self {
+            Self::Ratios => "ratio",
+            Self::Differences => "difference",
+            Self::Both => "ratio/difference",
+        }
+    }
+
+    /// What each is of all pairs of repeats.
+    const fn middle(self) -> &'static str {
+        match self {
+            Self::Ratios => "the middle of the ratios",
+            Self::Differences => "the middle of the differences",
+            Self::Both => "the middle of the ratios (or differences)",
+        }
     }
 }
 
@@ -371,42 +393,4 @@ fn estimate(row: &Row) -> Option<String> {
 fn interval(row: &Row) -> Option<String> {
     let found = row.comparison.as_ref()?;
     between(found.estimate.interval, |value| amount(row, found.question.scale, value))
-}
-
-/// The shift function as a table.
-fn shifted(row: &Row, style: Style) -> Vec<String> {
-    let unit = Measure::In(row.samples_in.clone());
-    let column = |head: &str, of: &dyn Fn(&Shift) -> String| TextColumn {
-        name: head.into(),
-        cells: row.shift.iter().map(of).collect(),
-        ..TextColumn::default()
-    };
-    let title = format!("{}: all samples of {} beside those of {}", name(row), row.arm, row.base);
-    let ratio = |shift: &Shift| match shift.ratio {
-        Some(ratio) => number(ratio),
-        None => unit.text(shift.difference as f64),
-    };
-    let band = |shift: &Shift| {
-        let of_ratio = shift.ratio.and(shift.ratio_band).and_then(|band| between(Some(band), number));
-        let of_difference = || between(shift.band.map(|(a, b)| (a as f64, b as f64)), |value| unit.text(value));
-        of_ratio.or_else(of_difference).unwrap_or_else(|| "too few repeats".into())
-    };
-    let scales = row.shift.iter().map(|shift| shift.ratio.map_or(Scale::Difference, |_| Scale::Ratio));
-    let mut lines = vec![paint(&title, Paint::Dim, style)];
-    lines.extend(table::render(
-        vec![
-            TextColumn { left: true, ..column("quantile", &|shift| quantile(shift.p)) },
-            column(&row.base, &|shift| unit.text(shift.a as f64)),
-            column(&row.arm, &|shift| unit.text(shift.b as f64)),
-            column(estimated(scales, "ratio"), &ratio),
-            column("95 % band", &band),
-        ],
-        style,
-    ));
-    lines
-}
-
-/// `p99.9`.
-fn quantile(p: f64) -> String {
-    Statistic::Quantile(p).to_string()
 }

@@ -7,12 +7,12 @@ use latido_judge::late::{Causes, Spikes, Worst};
 /// So many are told at the end of a run, and so many causes of each.
 const FIRST: usize = 5;
 const CAUSES: usize = 5;
-/// So many causes of all of them are told there.
+/// The end of a run lists so many causes of all of them.
 const LARGEST: usize = 8;
 
 /// All late samples of a cell.
 pub fn text(spikes: &Spikes, style: Style) -> String {
-    let mut lines = head(spikes, usize::MAX, style);
+    let mut lines = head(spikes, None, style);
     if !spikes.spikes.is_empty() {
         lines.push(String::new());
         lines.push(paint("Each, the largest first", Paint::Bold, style));
@@ -23,7 +23,7 @@ pub fn text(spikes: &Spikes, style: Style) -> String {
 
 /// The causes and the first few, for the end of a run.
 pub(super) fn brief(spikes: &Spikes, style: Style) -> Vec<String> {
-    let mut lines = head(spikes, LARGEST, style);
+    let mut lines = head(spikes, Some(LARGEST), style);
     if !spikes.spikes.is_empty() {
         lines.push(String::new());
         let title = if spikes.spikes.len() > FIRST { "The largest" } else { "Each" };
@@ -33,8 +33,8 @@ pub(super) fn brief(spikes: &Spikes, style: Style) -> Vec<String> {
     lines
 }
 
-/// What cell it is of, what must be known of it, and so many of the causes.
-fn head(spikes: &Spikes, most: usize, style: Style) -> Vec<String> {
+/// The cell, its notes, and the causes: `most` of them, or all.
+fn head(spikes: &Spikes, most: Option<usize>, style: Style) -> Vec<String> {
     let many = words::many(spikes.spikes.len() as u64, "late sample");
     let title = format!("{}: {many} explained, by {}", spikes.cell, spikes.evidence);
     let mut lines = vec![paint(&title, Paint::Bold, style)];
@@ -43,8 +43,8 @@ fn head(spikes: &Spikes, most: usize, style: Style) -> Vec<String> {
     if !spikes.causes.0.is_empty() {
         lines.push(String::new());
         let all = &spikes.causes.0;
-        // One line of a rest says no less than the one cause that it would be of.
-        let shown = if all.len() <= most + 1 { all.len() } else { most };
+        // A single cause more takes no more room than the line that counts the rest.
+        let shown = most.filter(|most| all.len() > most.saturating_add(1)).unwrap_or(all.len());
         let (largest, rest) = all.split_at(shown);
         lines.extend(table::titled(&causes::sheet(&Causes(largest.to_vec())), style));
         if !rest.is_empty() {
@@ -75,4 +75,51 @@ pub(crate) fn late(one: &Worst, style: Style) -> Vec<String> {
     let mut lines = vec![head];
     lines.extend(hang("     ", Paint::Plain, &format!(" {}{lost}", causes.join(", ")), style));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_judge::late::{Asked, explained};
+    use latido_trace::{
+        events::Class,
+        explain::{Begins, Cause, Slice, Window},
+    };
+
+    /// One late sample with so many causes, each shorter than the one before.
+    fn of_causes(many: u64) -> Spikes {
+        let slice = |at: u64| {
+            let begin = at * 1_000_000;
+            Slice { begin, end: begin + (many - at) * 1_000, cause: Cause::Soft(format!("s{at}")) }
+        };
+        let window = Window { begin: 0, end: many * 1_000_000, pid: 1, cpu: 0, begins: Begins::Asleep };
+        let found = explained(window, (0..many).map(slice).collect());
+        Spikes {
+            cell: "cell 1, wakeup".into(),
+            evidence: "events only",
+            asked: Asked { worst: 1, limit_ns: None, above_limit: None, most: 9 },
+            jobs: Vec::new(),
+            causes: Causes::of(std::iter::once(&found)),
+            spikes: vec![Worst::of(Class::RealTime, "a-1".into(), 0, &found)],
+            lost_events: 0,
+            cut: None,
+        }
+    }
+
+    /// The end of a run lists eight causes, or nine where a line for the rest would save none; `latido trace explain` lists all.
+    #[test]
+    fn the_end_of_a_run_lists_the_largest_causes_and_the_command_lists_all() {
+        let style = Style { width: 100, color: false };
+        for (many, listed, rest) in [(8, 8, None), (9, 9, None), (10, 8, Some("  2 smaller causes: 5.5 % of the time"))]
+        {
+            let spikes = of_causes(many);
+            let rows = |text: &str| text.lines().filter(|line| line.starts_with("soft interrupt s")).count() as u64;
+            let text = text(&spikes, style);
+            assert_eq!((rows(&text), text.contains("smaller causes")), (many, false), "{text}");
+            let brief = brief(&spikes, style).join("\n");
+            assert_eq!(rows(&brief), listed, "{brief}");
+            assert_eq!(brief.contains("smaller causes"), rest.is_some(), "{brief}");
+            assert!(rest.is_none_or(|rest| brief.contains(rest)), "{brief}");
+        }
+    }
 }

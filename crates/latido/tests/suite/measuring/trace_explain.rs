@@ -38,6 +38,10 @@ fn measured(world: &World, probe: &str, time: &str) {
 /// The explained samples of the last run between two bounds, in ns.
 fn spikes(world: &World, low: u64, high: u64) -> Vec<Value> {
     let all = json(&world.run(["trace", "explain", "last", "--json"]), 0);
+    // What a person reads names the same samples.
+    let text = world.run(["trace", "explain", "last"]);
+    let said = String::from_utf8_lossy(&text.stdout);
+    assert!(text.status.success() && said.contains("What the late samples were lost to"), "{said}{}", stderr(&text));
     let spikes = all["cells"][0]["spikes"].as_array().unwrap();
     for spike in spikes {
         let parts: u64 = spike["causes"].as_array().unwrap().iter().map(|piece| piece["ns"].as_u64().unwrap()).sum();

@@ -1,10 +1,6 @@
-//! `latido figure` and `latido cite`: what a paper takes from a run.
+//! `latido figure`: a figure of a run for a paper, as SVG, PDF or PNG.
 
-use super::{
-    Usage,
-    compare::{self, Within},
-    completions,
-};
+use super::{Usage, completions};
 use crate::{
     durable,
     host::outcome,
@@ -12,19 +8,17 @@ use crate::{
     store,
 };
 use anyhow::{Context, Result};
-use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
 use latido_report::{
-    self as report, formats,
     judged::{self, JudgedRun},
-    paper::{self, Figures, Markup, Picture, WIDTHS},
+    paper::{self, Figures, Picture, WIDTHS},
 };
 use std::path::{Path, PathBuf};
 
 /// The height of the text of a page of A4, in millimetres.
 const PAGE: f64 = 240.0;
 
-const FIGURE_NOTES: &str = "\
+const NOTES: &str = "\
 The figure is laid out for the width: its text is 6 points high or more on paper. Dashes, markers and patterns tell its
 series apart, so that it may be printed in grey. The caption is the paper's: latido prints one to start from on stderr.
 
@@ -40,8 +34,8 @@ Examples:
 
 /// Write one figure of a run as PDF, SVG or PNG, as wide as a column of a paper
 #[derive(clap::Args, Clone, Debug)]
-#[command(after_help = FIGURE_NOTES)]
-pub struct FigureArgs {
+#[command(after_help = NOTES)]
+pub struct Args {
     /// Which figure; none lists those of the run
     #[arg(value_name = "NAME", add = ArgValueCompleter::new(completions::figures))]
     pub name: Option<String>,
@@ -75,105 +69,11 @@ pub struct Look {
     pub dpi: u16,
 }
 
-const CITE_NOTES: &str = "\
-Examples:
-  latido cite                     the paragraph and the entry for the newest run
-  latido cite last --into paper   also each table and each figure, as files of the directory `paper`:
-                                  latido-methods.tex, latido.bib, table-NAME.tex, table-compare.tex
-                                  (if latido can compare the configurations), figure-NAME.pdf;
-                                  latido replaces files of these names";
-
-/// Write a paragraph on methods of a run, and a BibTeX entry for latido; with --into, all that a paper takes from the run
-#[derive(clap::Args, Clone, Debug)]
-#[command(after_help = CITE_NOTES)]
-pub struct CiteArgs {
-    /// A run: an id, an unambiguous prefix, a path, or `last`
-    #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), default_value = "last", hide_default_value = true)]
-    pub run: String,
-    /// How the paragraph is written
-    #[arg(long, value_name = "FORMAT", value_enum, default_value = "text")]
-    pub format: CiteFormat,
-    /// Write the paragraph, the entry, each table (LaTeX) and each figure (PDF) into this directory
-    #[arg(long, value_name = "DIR", conflicts_with = "format")]
-    pub into: Option<PathBuf>,
-    /// How wide the figures of --into are: 84mm, 8.4cm, 3.3in, 239pt
-    #[arg(long, value_name = "LENGTH", default_value = "84mm", value_parser = millimetres, requires = "into")]
-    pub width: f64,
-    /// Where runs are kept
-    #[arg(long, value_name = "DIR")]
-    pub store: Option<PathBuf>,
-}
-
-/// How the paragraph of `latido cite` is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CiteFormat {
-    /// As it is
-    Text,
-    /// For LaTeX: special characters escaped, latido cited by \cite
-    Latex,
-}
-
-/// Carries out `latido cite`.
-///
-/// # Errors
-/// The run is not there or cannot be read, or a file cannot be written.
-pub fn cite(args: &CiteArgs) -> Result<u8> {
-    let root = store::root(args.store.as_deref())?;
-    let all = [outcome::judged(&store::find(&root, &args.run)?)?];
-    let found = outcome::pooled(&all);
-    outcome::warn_of_losses(&all, &found);
-    let [one] = &all;
-    let is_latex = args.format == CiteFormat::Latex || args.into.is_some();
-    let compared = compare::within(&one.run)?;
-    let test = match &compared {
-        Within::Found(compared) => Some(report::compare::tested(compared)),
-        _ => None,
-    };
-    let said = paper::citation(one, (&found, test.as_deref()), if is_latex { Markup::Latex } else { Markup::Plain });
-    let Some(dir) = &args.into else { return write_out(&format!("{}\n\n{}", said.methods, said.entry)) };
-    if dir.as_os_str().is_empty() || dir.symlink_metadata().is_ok_and(|_| !dir.is_dir()) {
-        let what = format!("--into {}: no directory: name one, which latido makes if it is not there", dir.display());
-        return Err(Usage::new(what).into());
-    }
-    let input = judged::input(&all, &found);
-    let mut files = vec![
-        ("latido-methods.tex".to_owned(), format!("{}\n", said.methods).into_bytes()),
-        ("latido.bib".to_owned(), said.entry.into_bytes()),
-    ];
-    let table = |(name, text): (String, String)| (format!("table-{name}.tex"), text.into_bytes());
-    files.extend(formats::floats(&input)?.into_iter().map(table));
-    match compared {
-        Within::Found(compared) => files.push(table(("compare".to_owned(), compare::float(&compared)?))),
-        Within::Refused(why) => tell(&format!("note: latido writes no table of the comparison: {why}")),
-        Within::Nothing => {}
-    }
-    files.extend(pictures(&Figures::of(&input, args.width))?);
-    let written = outcome::write_files(files, dir)?;
-    write_out(&written.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
-}
-
-/// The first form of each figure: as PDF, or as SVG where this latido or this machine cannot write PDF.
-fn pictures(figures: &Figures) -> Result<Vec<(String, Vec<u8>)>> {
-    let look = Look { title: false, font: None, dpi: 300 };
-    if figures.list().is_empty() {
-        return Ok(Vec::new());
-    }
-    let all = |kind: Kind, ending: &str| -> Result<Vec<(String, Vec<u8>)>> {
-        let printer = kind.printer(&look)?;
-        let one = |(name, picture): (&str, Picture<'_>)| Ok((format!("figure-{name}.{ending}"), printer(picture)?));
-        figures.first_forms().map(one).collect()
-    };
-    all(Kind::Pdf, "pdf").or_else(|error| {
-        tell(&format!("note: latido writes the figures as SVG, because it cannot write PDF: {error:#}"));
-        all(Kind::Svg, "svg")
-    })
-}
-
 /// Carries out `latido figure`.
 ///
 /// # Errors
 /// The run or the figure is not there, no font is there for it, or the file cannot be written.
-pub fn figure(args: &FigureArgs) -> Result<u8> {
+pub fn run(args: &Args) -> Result<u8> {
     let kind = args.output.as_deref().map_or(Ok(Kind::Svg), Kind::of)?;
     let root = store::root(args.store.as_deref())?;
     let (dir, name) = wanted(args, &root)?;
@@ -203,7 +103,7 @@ pub fn figure(args: &FigureArgs) -> Result<u8> {
 }
 
 /// The run, and the figure of it: a single word may be either.
-fn wanted(args: &FigureArgs, root: &Path) -> Result<(PathBuf, Option<String>)> {
+fn wanted(args: &Args, root: &Path) -> Result<(PathBuf, Option<String>)> {
     let Some(name) = &args.name else { return Ok((store::find(root, &args.run)?, None)) };
     if args.run == "last" {
         // No figure is called as a run is.
@@ -234,7 +134,7 @@ fn list(figures: &Figures, all: &[JudgedRun]) -> String {
 }
 
 /// A length in millimetres: `84mm`, `8.4cm`, `3.3in`, `239pt`.
-fn millimetres(text: &str) -> Result<f64, String> {
+pub(super) fn millimetres(text: &str) -> Result<f64, String> {
     // A point is that of TeX, 72.27 to the inch.
     let units = [("mm", 1.0), ("cm", 10.0), ("in", 25.4), ("pt", 25.4 / 72.27)];
     let read =
@@ -249,7 +149,7 @@ fn millimetres(text: &str) -> Result<f64, String> {
 
 /// The kinds of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Svg,
     Pdf,
     Png,
@@ -270,7 +170,7 @@ impl Kind {
     }
 
     /// What makes files of this kind; it loads the machine's fonts once.
-    fn printer(self, look: &Look) -> Result<Printer<'_>> {
+    pub(super) fn printer(self, look: &Look) -> Result<Printer<'_>> {
         if self != Self::Svg {
             return converting(self, look);
         }
@@ -281,7 +181,7 @@ impl Kind {
 }
 
 /// Makes the bytes of a file of a figure.
-type Printer<'l> = Box<dyn Fn(Picture<'_>) -> Result<Vec<u8>> + 'l>;
+pub(super) type Printer<'l> = Box<dyn Fn(Picture<'_>) -> Result<Vec<u8>> + 'l>;
 
 /// The fonts that an SVG names.
 const FALLBACK: &str = "DejaVu Sans, Liberation Sans, Arial, Helvetica, sans-serif";
