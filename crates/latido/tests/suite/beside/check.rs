@@ -3,7 +3,7 @@
 
 use crate::common::{self, Need};
 
-use common::{World, installed, realtime, skip, stderr};
+use common::{World, installed, processes, realtime, skip, stderr};
 use serde_json::Value;
 use std::{
     fs,
@@ -290,9 +290,6 @@ fn a_program_that_is_not_there_is_an_error_that_says_so() {
 /// one of them may ask for every CPU, to learn which the kernel grants.
 #[test]
 fn it_changes_nothing() {
-    if !installed("strace", "that check changes nothing") {
-        return;
-    }
     for line in ["7 openat(AT_FDCWD, \"/sys/x\", O_WRONLY|O_CLOEXEC) = 3", "7 sched_setaffinity(9, 1024, [1]) = 0"] {
         assert!(changes(line), "{line}");
     }
@@ -305,15 +302,8 @@ fn it_changes_nothing() {
     let child = sleeper(Command::new("sleep").arg("600"));
     let pid = format!("--pid={}", child.0.id());
     for arguments in [vec!["check"], vec!["check", "--json", "--cpus=0"], vec!["check", &pid]] {
-        let trace = world.path("trace");
-        let mut command = Command::new("strace");
-        command.args(["-f", "-qq", "-o"]).arg(&trace).arg(env!("CARGO_BIN_EXE_latido")).args(&arguments);
-        let output = command.env("LATIDO_STATE", world.state()).stdin(Stdio::null()).output().unwrap();
-        let text = fs::read_to_string(&trace).unwrap_or_default();
-        if !text.contains("openat") {
-            skip("that check changes nothing", Need::Ptrace, &format!("strace cannot trace here: {}", stderr(&output)));
-            return;
-        }
+        let check = world.latido(arguments.iter().copied());
+        let Some((text, _)) = processes::traced(&world, &check, &[], "that check changes nothing") else { return };
         let wrong: Vec<&str> = text.lines().filter(|line| changes(line)).collect();
         assert!(wrong.is_empty(), "{arguments:?}: {wrong:#?}");
         assert!(!world.state().exists());

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{
     World,
-    processes::{Moment, described, moments, renamed, synced, traced, written},
+    processes::{FILES, Moment, described, moments, renamed, synced, traced, written},
     stderr, trees,
 };
 use std::{
@@ -137,7 +137,7 @@ impl Disk {
         if let Some(file) = synced(call).filter(|_| !begins) {
             // Some file systems cannot sync a directory: there it is enough that latido asked.
             self.owing.retain(|(_, directory)| directory != file);
-            // Whoever writes a file is who syncs it: no write lies between the beginning and the end.
+            // One thread writes a file and syncs it: no write lies between the beginning and the end of the sync.
             self.files.entry(file.into()).and_modify(|on_disk| *on_disk |= call.ends_with(" = 0"));
         }
         let Some((from, to)) = renamed(call).filter(|(_, to)| begins && to.starts_with(top)) else { return };
@@ -195,9 +195,9 @@ fn the_reading_of_a_trace_finds_what_is_not_on_the_disk() {
 fn each_file_of_a_run_is_on_the_disk_before_it_gets_its_name() {
     let world = World::new();
     let run = world.latido(["run", "null", "samples=500", "-d1s", "--policy", "other", "--no-report", "-q"]);
-    let Some(trace) = traced(&world, &run, "that each file of a run is on the disk before it gets its name") else {
-        return;
-    };
+    let what = "that each file of a run is on the disk before it gets its name";
+    let Some((trace, output)) = traced(&world, &run, FILES, what) else { return };
+    assert!(output.status.success(), "{}", stderr(&output));
     let disk = Disk::of(&trace, &world.store());
     for name in ["plan.toml", "run.json", "histogram-0.hdr", "host.json", "record.json"] {
         let named = disk.named.iter().any(|path| Path::new(path).ends_with(name));
@@ -213,9 +213,9 @@ fn each_line_of_the_journal_is_on_the_disk_before_the_setting_changes() {
     trees::plant(trees::CGROUP_V2, root.path());
     let mut apply = world.latido(["tune", "--sysroot"]);
     apply.arg(root.path()).args(["apply", "timers", "vm-stat:60s", "preempt:full", "workqueues:2", "rcu:cpus=0"]);
-    let Some(trace) = traced(&world, &apply, "that the journal is on the disk before a setting changes") else {
-        return;
-    };
+    let what = "that the journal is on the disk before a setting changes";
+    let Some((trace, output)) = traced(&world, &apply, FILES, what) else { return };
+    assert!(output.status.success(), "{}", stderr(&output));
     let journal = world.state().join("journal.jsonl").display().to_string();
     let settings = format!("{}/", root.path().display());
     // A line that is written and not synced yet, how many lines there were, and what changed after how many.

@@ -8,7 +8,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
 };
 
 /// Sends a signal to a process that is there.
@@ -141,17 +141,23 @@ impl Drop for Urgent {
     }
 }
 
-/// The calls that write a file, that rename one, and that put one on the disk.
-const CALLS: &str = "trace=execve,openat,write,writev,pwrite64,ftruncate,fsync,fdatasync,rename,renameat,renameat2";
+/// The options by which strace writes the calls that write a file, rename one, or put one on the disk, with the files' names.
+pub const FILES: &[&str] = &[
+    "-y",
+    "-s16",
+    "-e",
+    "trace=execve,openat,write,writev,pwrite64,ftruncate,fsync,fdatasync,rename,renameat,renameat2",
+];
 
-/// Runs latido to its end under strace, and returns what strace wrote; if it cannot trace, the test is noted as skipped.
-pub fn traced(world: &World, latido: &Command, what: &str) -> Option<String> {
+/// Runs latido to its end under strace with these options, and returns what strace wrote. If strace cannot trace, the test is noted as
+/// skipped.
+pub fn traced(world: &World, latido: &Command, options: &[&str], what: &str) -> Option<(String, Output)> {
     if !installed("strace", what) {
         return None;
     }
     let trace = world.path("trace");
     let mut command = Command::new("strace");
-    command.args(["-f", "--seccomp-bpf", "-y", "-qq", "-s16", "-e", CALLS, "-o"]).arg(&trace);
+    command.args(["-f", "--seccomp-bpf", "-qq"]).args(options).arg("-o").arg(&trace);
     command.arg(latido.get_program()).args(latido.get_args()).current_dir(world.path(""));
     for (name, value) in latido.get_envs() {
         match value {
@@ -165,8 +171,7 @@ pub fn traced(world: &World, latido: &Command, what: &str) -> Option<String> {
         skip(what, Need::Ptrace, &format!("strace cannot trace here: {}", stderr(&output)));
         return None;
     }
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    Some(text)
+    Some((text, output))
 }
 
 /// A call of a thread.

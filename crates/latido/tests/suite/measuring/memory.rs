@@ -3,12 +3,8 @@
 
 use crate::common::{self, Need};
 
-use common::{World, ended, installed, json, meanwhile, processes, skip};
-use std::{
-    collections::BTreeSet,
-    fs,
-    process::{Command, Stdio},
-};
+use common::{World, ended, json, meanwhile, processes, skip};
+use std::{collections::BTreeSet, process::Stdio};
 
 /// The calls that change what a process has mapped.
 const MEMORY: [&str; 6] = ["brk", "mmap", "munmap", "mremap", "madvise", "mprotect"];
@@ -92,9 +88,7 @@ fn the_reading_of_a_trace_tells_before_from_meanwhile_and_whose_it_is() {
 #[test]
 fn the_measuring_process_makes_no_memory_call_while_samples_are_taken() {
     let what = "that measuring makes no memory call";
-    if !installed("strace", what) {
-        return;
-    }
+    let calls = format!("trace=execve,clone,clone3,write,sched_setattr,{}", MEMORY.join(","));
     let mut checkpoints = 0;
     for words in [
         &["wakeup", "period=1ms", "-d1500ms"][..],
@@ -103,19 +97,10 @@ fn the_measuring_process_makes_no_memory_call_while_samples_are_taken() {
         &["sleep", "length=1ms", "sleeps=500"],
     ] {
         let world = World::new();
-        let trace = world.path("trace");
-        let calls = format!("trace=execve,clone,clone3,write,sched_setattr,{}", MEMORY.join(","));
-        let mut command = Command::new("strace");
-        command.args(["-f", "--seccomp-bpf", "-qq", "-s120", "-e", &calls, "-o"]).arg(&trace);
-        command.arg(env!("CARGO_BIN_EXE_latido")).arg("run").args(words).args(["--warmup=100ms", "--no-report", "-q"]);
-        command.env("LATIDO_STORE", world.store()).env("LATIDO_STATE", world.state());
+        let mut run = world.faulty(["run"]);
         // Often, so that what a checkpoint takes would show.
-        command.env("LATIDO_CHECKPOINT_MS", "300").env_remove("LATIDO_FAULT");
-        let output = command.stdin(Stdio::null()).output().unwrap();
-        let text = fs::read_to_string(&trace).unwrap_or_default();
-        if !text.contains("execve") {
-            return skip(what, Need::Ptrace, &format!("strace cannot trace here: {}", common::stderr(&output)));
-        }
+        run.args(words).args(["--warmup=100ms", "--no-report", "-q"]).env("LATIDO_CHECKPOINT_MS", "300");
+        let Some((text, _)) = processes::traced(&world, &run, &["-s120", "-e", &calls], what) else { return };
         let seen = read(&text);
         assert!(seen.ended && seen.before > 0 && seen.told > 0, "{words:?}: {seen:?}");
         checkpoints += seen.checkpoints;
