@@ -21,11 +21,14 @@ use latido_judge::{
     observed::{self, Metric, Wanted, coarser},
 };
 use latido_model::{exit::Exit, run::Run};
-use latido_report::{self as report, formats, numbers::document, tree::Sheet};
+use latido_report::{self as report, export::compared, formats, numbers::document, tree::Sheet};
 use std::path::PathBuf;
 
 /// The most runs of an arm, and the most arms: what takes seconds, not hours.
 const MOST: (usize, usize) = (1_000, 50);
+
+/// The format of tests.
+const JUNIT: &str = "junit";
 
 const NOTES: &str = "\
 Each argument is one side of the comparison; join several runs of one side with commas. The first side is the base, and latido compares
@@ -41,6 +44,7 @@ Examples:
   latido compare --side stock=RUN,RUN --side rt=RUN,RUN     two runs per side
   latido compare last --by tuning --margin 5%               within one run; less than 5 % apart is the same
   latido compare RUN RUN --metric wakeup.latency.p99.9      that alone decides, for continuous integration
+  latido compare RUN RUN --format junit > compare.xml       a test per verdict, for a CI system
 
 With --values FILE has a line `side,value` for each run: its maximum, its p99, whatever is compared; - is stdin. The first line
 may name the columns. docs/statistics.md says how each figure is computed, and what the keys of --json are.
@@ -82,8 +86,8 @@ pub struct Args {
     /// Ratios, or differences where values are zero or below [default: ratio]
     #[arg(long, value_name = "SCALE", value_enum, requires = "values")]
     pub scale: Option<ScaleWord>,
-    /// Print the verdicts as a table for a paper or a program, with the test in a note
-    #[arg(long, value_name = "FORMAT", conflicts_with = "json", value_parser = ["latex", "markdown", "csv"])]
+    /// Print the verdicts as a table for a paper or a program, or as tests for a CI system
+    #[arg(long, value_name = "FORMAT", conflicts_with = "json", value_parser = ["latex", "markdown", "csv", JUNIT])]
     pub format: Option<String>,
     /// For --format latex: set the table in an environment `table`, with a caption and the label tab:compare
     #[arg(long, requires = "format")]
@@ -129,16 +133,13 @@ pub fn run(args: &Args) -> Result<u8> {
     }
     let arms = arms(table).map_err(|at| source.wrong(&at))?;
     let found = compare::of(&arms, question, values::kind(args.common.unit))?;
-    match (&args.format, args.common.json) {
-        (Some(format), _) => {
-            let sheet = |data| match data {
-                true => report::numbers::compare::data(&found, &source.name),
-                false => report::numbers::compare::sheet(&found, &source.name),
-            };
-            write_out(&table_of(&sheet(format == "csv"), format, args.float)?)?
-        }
+    let name = &source.name;
+    match (args.format.as_deref(), args.common.json) {
+        (Some(JUNIT), _) => write_out(&tests(args.float, || compared::values(&found, name))?)?,
+        (Some("csv"), _) => write_out(&table_of(&report::numbers::compare::data(&found, name), "csv", args.float)?)?,
+        (Some(format), _) => write_out(&table_of(&report::numbers::compare::sheet(&found, name), format, args.float)?)?,
         (None, true) => write_out(&document(&found)?)?,
-        (None, false) => write_out(&report::numbers::compare::text(&found, &source.name, outcome::style()))?,
+        (None, false) => write_out(&report::numbers::compare::text(&found, name, outcome::style()))?,
     };
     Ok(status(found.outcome))
 }
@@ -160,8 +161,12 @@ fn runs(args: &Args) -> Result<u8> {
         Some(format) => {
             let found = of_runs::of(&arms, &asked).map_err(|why| anyhow!(why))?;
             args.alike.write(|| report::compare::figures(&found))?;
-            let sheet = if format == "csv" { report::compare::data(&found) } else { report::compare::sheet(&found) };
-            write_out(&table_of(&sheet, format, args.float)?)?;
+            let text = match format.as_str() {
+                JUNIT => tests(args.float, || compared::runs(&found)),
+                "csv" => table_of(&report::compare::data(&found), format, args.float),
+                _ => table_of(&report::compare::sheet(&found), format, args.float),
+            };
+            write_out(&text?)?;
             Ok(status(found.outcome))
         }
     }
@@ -200,6 +205,16 @@ pub(super) fn within(run: &Run) -> Result<Within> {
 /// The table cannot be written.
 pub(super) fn float(found: &Compared) -> Result<String> {
     table_of(&report::compare::sheet(found), "latex", true)
+}
+
+/// The tests of a comparison.
+fn tests(float: bool, write: impl FnOnce() -> String) -> Result<String> {
+    match float {
+        false => Ok(write()),
+        true => {
+            Err(Usage::new("--float: only tables of LaTeX float: write --format latex, or leave --float away").into())
+        }
+    }
 }
 
 /// The table of a comparison in one of the formats for papers and programs.

@@ -385,12 +385,12 @@ fn amount(row: &Row, scale: Scale, value: f64) -> String {
     }
 }
 
-fn estimate(row: &Row) -> Option<String> {
+pub(crate) fn estimate(row: &Row) -> Option<String> {
     let found = row.comparison.as_ref()?;
     Some(amount(row, found.question.scale, found.estimate.value))
 }
 
-fn interval(row: &Row) -> Option<String> {
+pub(crate) fn interval(row: &Row) -> Option<String> {
     let found = row.comparison.as_ref()?;
     between(found.estimate.interval, |value| amount(row, found.question.scale, value))
 }

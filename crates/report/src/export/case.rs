@@ -40,11 +40,6 @@ impl Group<'_> {
     pub fn state(&self) -> State {
         self.cases.iter().map(|case| case.state).reduce(State::and).unwrap_or(State::NotMeasured)
     }
-
-    /// How many of its tests have this in JUnit.
-    pub fn count(&self, child: super::state::Child) -> usize {
-        self.cases.iter().filter(|case| case.state.words().junit == child).count()
-    }
 }
 
 /// The groups of all runs, run by run: its cells, then its expectations.

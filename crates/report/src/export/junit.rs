@@ -19,48 +19,88 @@ pub const EXPORT: Export = Export {
     write: Writer::File(write),
 };
 
+/// One `testsuite`: tests that were measured together.
+#[derive(Debug, Default)]
+pub struct Suite<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The class name of each test, below which some readers group them.
+    pub class: String,
+    /// How long its measurement took, in seconds.
+    pub time: f64,
+    /// The machine, where there is one.
+    pub host: Option<&'a str>,
+    /// When it started, as the store writes it; empty where that is unknown.
+    pub started: &'a str,
+    /// What was measured, and how.
+    pub properties: Vec<(String, String)>,
+    /// Its tests.
+    pub cases: &'a [Case],
+}
+
+impl Suite<'_> {
+    /// The number of its tests that have this element.
+    fn count(&self, child: Child) -> usize {
+        self.cases.iter().filter(|case| case.state.words().junit == child).count()
+    }
+}
+
 fn write(exported: &Exported) -> Result<Written> {
     let groups = groups(exported);
-    let sum = |child| groups.iter().map(|group| group.count(child)).sum::<usize>();
-    let tests: usize = groups.iter().map(|group| group.cases.len()).sum();
+    Ok(Written::all(document(&groups.iter().map(of_group).collect::<Vec<_>>())))
+}
+
+fn of_group<'a>(group: &'a Group) -> Suite<'a> {
+    let record = group.cell.as_ref().and_then(OneCell::record);
+    let meta = &group.run.run.meta;
+    Suite {
+        name: &group.name,
+        class: format!("latido.{}.{}", text::id(&meta.plan, ""), group.step),
+        time: record.map_or(0.0, |record| record.elapsed_ns as f64 / 1e9),
+        host: Some(record.map_or(meta.machine.as_str(), |record| &record.machine.hostname)),
+        started: group.cell.as_ref().map_or(meta.started.as_str(), OneCell::started),
+        properties: properties(group),
+        cases: &group.cases,
+    }
+}
+
+/// The file with these suites.
+pub fn document(suites: &[Suite]) -> String {
+    let sum = |child| suites.iter().map(|suite| suite.count(child)).sum::<usize>();
+    let tests: usize = suites.iter().map(|suite| suite.cases.len()).sum();
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let (failures, errors) = (sum(Child::Failure), sum(Child::Error));
     out.push_str(&format!(
         "<testsuites name=\"latido\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\">\n"
     ));
     let mut names = Names::default();
-    for group in &groups {
-        out.push_str(&suite(group, &mut names));
+    for suite in suites {
+        out.push_str(&of_suite(suite, &mut names));
     }
-    Ok(Written::all(out + "</testsuites>\n"))
+    out + "</testsuites>\n"
 }
 
-fn suite(group: &Group, names: &mut Names) -> String {
-    let record = group.cell.as_ref().and_then(OneCell::record);
-    let meta = &group.run.run.meta;
-    let time = record.map_or(0.0, |record| record.elapsed_ns as f64 / 1e9);
-    let host = record.map_or(meta.machine.as_str(), |record| &record.machine.hostname);
-    let started = group.cell.as_ref().map_or(meta.started.as_str(), OneCell::started);
+fn of_suite(suite: &Suite, names: &mut Names) -> String {
+    let host = suite.host.map(|host| format!(" hostname=\"{}\"", xml(&text::line(host)))).unwrap_or_default();
     let mut out = format!(
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{time:.3}\"{} hostname=\"{}\">\n",
-        xml(&text::line(&group.name)),
-        group.cases.len(),
-        group.count(Child::Failure),
-        group.count(Child::Error),
-        group.count(Child::Skipped),
-        timestamp(started),
-        xml(&text::line(host)),
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"{}{host}>\n",
+        xml(&text::line(suite.name)),
+        suite.cases.len(),
+        suite.count(Child::Failure),
+        suite.count(Child::Error),
+        suite.count(Child::Skipped),
+        suite.time,
+        timestamp(suite.started),
     );
     out.push_str("    <properties>\n");
-    for (name, value) in properties(group) {
-        out.push_str(&format!("      <property name=\"{}\" value=\"{}\"/>\n", xml(&name), xml(&value)));
+    for (name, value) in &suite.properties {
+        out.push_str(&format!("      <property name=\"{}\" value=\"{}\"/>\n", xml(name), xml(value)));
     }
     out.push_str("    </properties>\n");
-    let class = format!("latido.{}.{}", text::id(&meta.plan, ""), group.step);
-    for one in &group.cases {
+    for one in suite.cases {
         // GitLab drops tests of a name that it has seen, whatever their class is.
-        let name = names.unique(text::line(&format!("{}: {}", group.name, one.name)));
-        out.push_str(&case(one, &class, &name));
+        let name = names.unique(text::line(&format!("{}: {}", suite.name, one.name)));
+        out.push_str(&case(one, &suite.class, &name));
     }
     out + "  </testsuite>\n"
 }

@@ -4,6 +4,7 @@ mod bencher;
 mod benchmark_action;
 pub mod case;
 pub mod cells;
+pub mod compared;
 mod cyclictest;
 pub mod exposition;
 pub mod format;

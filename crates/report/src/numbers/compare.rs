@@ -184,7 +184,7 @@ fn against_base(against: &Against, unit: Kind, family: usize, style: Style) -> V
 }
 
 /// `b is 2.10 times a (1.60 to 2.70)`.
-fn estimate(against: &Against, unit: Kind) -> String {
+pub(crate) fn estimate(against: &Against, unit: Kind) -> String {
     let (found, scale) = (&against.comparison.estimate, against.comparison.question.scale);
     let text = |value: f64| if scale == Scale::Ratio { number(value) } else { unit.text(value) };
     let interval = between(found.interval, text).unwrap_or_else(|| "too few runs for an interval".into());

@@ -62,6 +62,17 @@ fn two_runs_of_ten_repeats_are_compared() {
     assert_eq!(quantiles, [0.5, 0.75, 0.9, 0.99, 0.999], "5,000 samples have no p99.99");
     assert!(row["shift"][0]["ratio_band"][0].as_f64().unwrap() > 1.5, "{}", row["shift"][0]);
 
+    let line = ["compare", &fast, &slow, "--despite", "probe", "--format", "junit"];
+    let (code, out, _) = latido(&world, &line);
+    assert!(code == 2 && out.contains("failures=\"1\" errors=\"0\""), "{out}");
+    assert!(out.contains("name=\"comparison: null latency: max of b against a\""), "{out}");
+    assert!(out.contains("message=\"higher; ratio ") && !out.contains(&format!("name=\"{fast}")), "{out}");
+    let (code, out, err) = latido(&world, &[&line[..], &["--float"]].concat());
+    assert!(code == 64 && out.is_empty() && err.contains("only tables of LaTeX float"), "{out}{err}");
+    let line = ["compare", &fast, &again, "--format", "junit"];
+    let (code, out, _) = latido(&world, &line);
+    assert!(code == 3 && out.contains("failures=\"0\" errors=\"1\""), "{out}");
+
     let (code, turned) = document(&world, &["compare", &slow, &fast, "--despite", "probe"]);
     assert_eq!((code, &turned["rows"][0]["verdict"]), (0, &"lower".into()));
     let product = turned["rows"][0]["estimate"]["value"].as_f64().unwrap() * row["estimate"]["value"].as_f64().unwrap();

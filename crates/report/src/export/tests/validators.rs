@@ -234,11 +234,10 @@ fn read(mut reader: Command, program: &str, text: &str) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
-#[test]
-fn others_read_them() {
-    let runs = ["quick", "a\"b' <c>&amp; \\ # {x=\"y\"}\n| ]]> \u{1b}[2J"].map(texts);
+/// What these readers say against texts of a format; those that are missing here are noted.
+fn complaints<'a>(readers: impl Iterator<Item = &'a Reader>, texts: impl Fn(&str) -> Vec<String>) -> Vec<String> {
     let mut failed = Vec::new();
-    for Reader { format, with, program } in READERS {
+    for Reader { format, with, program } in readers {
         let (reader, words) = match found(*with) {
             Ok(found) => found,
             Err(why) => {
@@ -246,12 +245,35 @@ fn others_read_them() {
                 continue;
             }
         };
-        for texts in &runs {
-            let (_, text) = texts.iter().find(|(name, _)| name == format).unwrap();
+        for text in texts(format) {
             let mut reader = command(&reader);
             reader.args(words);
-            failed.extend(read(reader, program, text).map_err(|error| format!("{format}: {error}\n{text}")).err());
+            failed.extend(read(reader, program, &text).map_err(|error| format!("{format}: {error}\n{text}")).err());
         }
     }
+    failed
+}
+
+#[test]
+fn others_read_them() {
+    let runs = ["quick", "a\"b' <c>&amp; \\ # {x=\"y\"}\n| ]]> \u{1b}[2J"].map(texts);
+    let of_format = |format: &str| {
+        let all = runs.iter().flatten().filter(|(name, _)| *name == format);
+        all.map(|(_, text)| text.clone()).collect()
+    };
+    let failed = complaints(READERS.iter(), of_format);
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+/// The third reader's program counts more tests than a comparison has.
+#[test]
+fn others_read_what_compare_writes_for_them() {
+    let values = |of: f64| (0..6).map(|at| of + f64::from(at)).collect();
+    let arms = [("a <&\" ]]>\n", 10.0), ("b", 30.0), ("c", 10.2), ("d", 1.0)];
+    let arms = arms.map(|(name, of)| latido_judge::numbers::compare::Arm { name: name.into(), values: values(of) });
+    let (question, kind) = (latido_statistics::two::Question::RATIO, latido_judge::numbers::Kind::AsGiven);
+    let found = latido_judge::numbers::compare::of(&arms, question, kind).unwrap();
+    let readers = READERS.iter().filter(|one| one.format == "junit" && one.program != JUNIT);
+    let failed = complaints(readers, |_| vec![crate::export::compared::values(&found, "<&>.csv")]);
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }

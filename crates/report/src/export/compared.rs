@@ -1,0 +1,133 @@
+//! What `latido compare` found, as tests of JUnit: one per verdict that decides.
+
+use super::{
+    case::Case,
+    junit::{self, Suite},
+    state::State,
+    text::Names,
+};
+use crate::{
+    compare::{self, name},
+    numbers::{
+        compare::{estimate, word},
+        p_text,
+    },
+};
+use latido_judge::{compare as of_runs, numbers::compare as of_values};
+use latido_statistics::two::{Scale, Verdict};
+
+/// A comparison of stored runs. The names of its tests have no run and no date: a CI system follows them from night to night.
+pub fn runs(compared: &of_runs::Compared) -> String {
+    let sides = compared.arms.iter().map(|side| (format!("latido.side.{}", side.arm), side.runs.join(", ")));
+    let metric = ("latido.metric".to_owned(), compared.metric.to_string());
+    let cases = of_rows(compared);
+    junit::document(&[Suite {
+        name: "comparison",
+        class: "latido.compare".into(),
+        properties: std::iter::once(metric).chain(sides).collect(),
+        cases: &cases,
+        ..Suite::default()
+    }])
+}
+
+/// A comparison of values, which come from `name`.
+pub fn values(compared: &of_values::Compared, name: &str) -> String {
+    let cases: Vec<Case> = compared
+        .comparisons
+        .iter()
+        .map(|one| Case {
+            name: format!("{} against {}", one.arm, one.base),
+            state: state(&one.verdict, true),
+            why: why(&one.verdict, &format!("{}, p {}", estimate(one, compared.unit), p_text(one.p_holm))),
+        })
+        .collect();
+    junit::document(&[Suite {
+        name: "comparison",
+        class: "latido.compare".into(),
+        properties: vec![("latido.values".into(), name.to_owned())],
+        cases: &cases,
+        ..Suite::default()
+    }])
+}
+
+/// The rows that decide. What latido left out may be worse: no file with such a place looks like a pass.
+fn of_rows(compared: &of_runs::Compared) -> Vec<Case> {
+    let mut names = Names::default();
+    let rows = compared.rows.iter().filter(|row| row.decides);
+    let mut cases: Vec<Case> = rows
+        .map(|row| Case {
+            name: names.unique(format!("{}: {} of {} against {}", name(row), compared.metric, row.arm, row.base)),
+            state: state(&row.verdict, compared.metric.higher_is_worse()),
+            why: why(&row.verdict, &figures(row)),
+        })
+        .collect();
+    let left_out: Vec<&str> = compared.left_out.iter().map(|one| one.detail.as_str()).collect();
+    if cases.is_empty() || !left_out.is_empty() {
+        let why = if cases.is_empty() { "nothing that latido compared decides".into() } else { left_out.join("; ") };
+        cases.push(Case { name: names.unique("every place is compared".into()), state: State::Undecided, why });
+    }
+    cases
+}
+
+/// `ratio 2.10 (1.60 to 2.70), p .001`.
+fn figures(row: &of_runs::Row) -> String {
+    let scale = row.comparison.as_ref().map(|found| match found.question.scale {
+        Scale::Ratio => "ratio",
+        Scale::Difference => "difference",
+    });
+    let interval = compare::interval(row).map(|interval| format!(" ({interval})")).unwrap_or_default();
+    let estimate = scale.zip(compare::estimate(row)).map(|(scale, estimate)| format!("{scale} {estimate}{interval}"));
+    let p = row.p_holm.map(|p| format!("p {}", p_text(p)));
+    estimate.into_iter().chain(p).collect::<Vec<_>>().join(", ")
+}
+
+/// `higher; ratio 2.10 (1.60 to 2.70), p .001`.
+fn why(verdict: &Verdict, figures: &str) -> String {
+    let reason = if let Verdict::Undecided { reason } = verdict { format!(": {reason}") } else { String::new() };
+    let figures = if figures.is_empty() { String::new() } else { format!("; {figures}") };
+    format!("{}{reason}{figures}", word(verdict).0)
+}
+
+fn state(verdict: &Verdict, higher_is_worse: bool) -> State {
+    match (verdict, higher_is_worse) {
+        (Verdict::Higher, true) | (Verdict::Lower, false) => State::Fail,
+        (Verdict::Undecided { .. }, _) => State::Undecided,
+        (Verdict::Lower | Verdict::Higher | Verdict::Equivalent, _) => State::Pass,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use latido_judge::numbers::Kind;
+    use latido_statistics::two::Question;
+
+    fn compared(of_b: [f64; 6]) -> of_values::Compared {
+        let arms = [("a", vec![10.0, 11.0, 12.0, 13.0, 14.0, 15.0]), ("b", of_b.into())];
+        let arms = arms.map(|(name, values)| of_values::Arm { name: name.into(), values });
+        of_values::of(&arms, Question::RATIO, Kind::AsGiven).unwrap()
+    }
+
+    #[test]
+    fn a_higher_side_fails_and_an_undecided_one_is_an_error() {
+        let worse = values(&compared([30.0, 31.0, 32.0, 33.0, 34.0, 35.0]), "maxima.csv");
+        assert!(worse.contains("failures=\"1\" errors=\"0\""), "{worse}");
+        assert!(
+            worse.contains("name=\"comparison: b against a\"") && worse.contains("<failure type=\"fail\""),
+            "{worse}"
+        );
+        assert!(worse.contains("message=\"higher; b is ") && worse.contains("value=\"maxima.csv\""), "{worse}");
+        let alike = values(&compared([10.5, 11.5, 12.5, 13.5, 14.5, 9.5]), "maxima.csv");
+        assert!(alike.contains("failures=\"0\" errors=\"1\"") && alike.contains("message=\"undecided: "), "{alike}");
+        let better = values(&compared([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), "maxima.csv");
+        assert!(better.contains("failures=\"0\" errors=\"0\""), "{better}");
+        assert!(better.contains("<system-out>lower; b is "), "{better}");
+    }
+
+    #[test]
+    fn of_quantities_whose_higher_values_are_better_a_lower_side_fails() {
+        assert_eq!(state(&Verdict::Lower, false), State::Fail);
+        assert_eq!(state(&Verdict::Higher, false), State::Pass);
+        assert_eq!(state(&Verdict::Undecided { reason: "few".into() }, false), State::Undecided);
+    }
+}
