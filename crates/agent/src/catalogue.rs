@@ -10,7 +10,7 @@ use latido_model::{
 };
 use toml::Table;
 
-/// What there is in this version.
+/// The probes, loads and tunings of this version.
 #[derive(Clone, Copy, Debug)]
 pub struct Installed;
 

@@ -1,12 +1,12 @@
-//! Crash points for tests: in debug builds, `LATIDO_FAULT=agent:7` kills the process of that role with SIGKILL at its
-//! seventh point, `agent:7:stop` stops it there with SIGSTOP, and `LATIDO_POINTS` names a file that each point adds its role
-//! to. Release builds contain none of it.
+//! Crash points for tests: in debug builds, `LATIDO_FAULT=agent:7` kills the process of that role with SIGKILL at its seventh point,
+//! `agent:7:stop` stops it there with SIGSTOP, and `LATIDO_POINTS` names a file to which each point adds its role. Release builds contain
+//! none of it.
 
 use crate::machine::Root;
 use anyhow::Result;
 use std::{path::Path, time::Duration};
 
-/// How often a long cell is stored as far as it is: what a power cut can cost. Tests hasten it with
+/// Returns the interval at which latido stores an unfinished long cell: a power cut costs at most that much. Tests shorten it with
 /// `LATIDO_CHECKPOINT_MS`.
 pub fn checkpoint_every() -> Duration {
     #[cfg(debug_assertions)]
@@ -16,7 +16,7 @@ pub fn checkpoint_every() -> Duration {
     Duration::from_secs(60)
 }
 
-/// How long an agent may be silent before its host gives it up. Tests hasten it with `LATIDO_SILENCE_MS`.
+/// Returns how long an agent may be silent before its host gives up. Tests shorten it with `LATIDO_SILENCE_MS`.
 pub fn silence() -> Duration {
     #[cfg(debug_assertions)]
     if let Some(ms) = std::env::var("LATIDO_SILENCE_MS").ok().and_then(|ms| ms.parse().ok()) {
@@ -25,7 +25,7 @@ pub fn silence() -> Duration {
     Duration::from_secs(120)
 }
 
-/// How long a cell may take at most, where a test shortens it with `LATIDO_CELL_MS`.
+/// Returns the time limit of a cell, where a test shortens it with `LATIDO_CELL_MS`.
 pub fn cell_patience() -> Option<Duration> {
     #[cfg(debug_assertions)]
     if let Some(ms) = std::env::var("LATIDO_CELL_MS").ok().and_then(|ms| ms.parse().ok()) {
@@ -34,7 +34,7 @@ pub fn cell_patience() -> Option<Duration> {
     None
 }
 
-/// How long an agent waits for a sign of its host before it puts everything back and ends. Tests shorten it with
+/// Returns how long an agent waits for a sign of its host before it restores everything and ends. Tests shorten it with
 /// `LATIDO_PATIENCE_MS`.
 pub fn patience() -> Duration {
     #[cfg(debug_assertions)]
@@ -44,12 +44,12 @@ pub fn patience() -> Duration {
     latido_model::protocol::PATIENCE
 }
 
-/// How often a host says that it is there: several times within an agent's patience.
+/// Returns the interval at which a host pings its agent: several times within an agent's patience.
 pub fn ping_every() -> Duration {
     latido_model::protocol::PING_EVERY.min(patience() / 5)
 }
 
-/// The words before the command of an agent on another machine, by which what a test shortens here is shortened there.
+/// Returns the words before the command of an agent on another machine: they pass on the times that a test shortens here.
 pub fn passed_on() -> Vec<String> {
     #[cfg(debug_assertions)]
     if let Some(ms) = std::env::var("LATIDO_PATIENCE_MS").ok().and_then(|ms| ms.parse::<u64>().ok()) {
@@ -58,8 +58,7 @@ pub fn passed_on() -> Vec<String> {
     Vec::new()
 }
 
-/// How much of the host's processor time a guest of the laboratory may take, where a test shortens it with
-/// `LATIDO_GUEST_MS`.
+/// Returns the host's processor time that a guest of the laboratory may take, where a test shortens it with `LATIDO_GUEST_MS`.
 pub fn guest_patience() -> Option<Duration> {
     #[cfg(debug_assertions)]
     if let Some(ms) = std::env::var("LATIDO_GUEST_MS").ok().and_then(|ms| ms.parse().ok()) {
@@ -68,7 +67,7 @@ pub fn guest_patience() -> Option<Duration> {
     None
 }
 
-/// Where temperatures are read: this machine, or in debug builds the tree that a test names with `LATIDO_THERMAL`.
+/// Returns where latido reads temperatures: this machine, or in debug builds the tree that a test names with `LATIDO_THERMAL`.
 pub fn thermal_root() -> Root {
     #[cfg(debug_assertions)]
     if let Some(tree) = std::env::var_os("LATIDO_THERMAL") {
@@ -77,7 +76,7 @@ pub fn thermal_root() -> Root {
     Root::default()
 }
 
-/// Where the kernel's tracing is: this machine, or in debug builds the tree that a test names with `LATIDO_TRACING`.
+/// Returns where the kernel's tracing is: this machine, or in debug builds the tree that a test names with `LATIDO_TRACING`.
 pub fn tracing_root() -> Root {
     #[cfg(debug_assertions)]
     if let Some(tree) = std::env::var_os("LATIDO_TRACING") {
@@ -86,11 +85,11 @@ pub fn tracing_root() -> Root {
     Root::default()
 }
 
-/// Where settings are changed: this machine, or in debug builds the tree of files that a test names with
-/// `latido tune --sysroot`, on which a simulated kernel answers.
+/// Returns where latido changes settings: this machine, or in debug builds the tree of files that a test names with `latido tune
+/// --sysroot`, on which a simulated kernel answers.
 ///
 /// # Errors
-/// There is a tree, and this build has no simulated kernel.
+/// A tree is given, and this build has no simulated kernel.
 pub fn settings_root(tree: Option<&Path>) -> Result<Root> {
     match tree {
         #[cfg(any(test, debug_assertions))]
@@ -103,7 +102,7 @@ pub fn settings_root(tree: Option<&Path>) -> Result<Root> {
     }
 }
 
-/// A crash point is for the first agent that a process starts: the one that comes after it puts things right.
+/// Removes the crash points from every agent except the first that a process starts: the next agent repairs the damage.
 #[cfg(debug_assertions)]
 pub fn only_once(agent: &mut std::process::Command) {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -113,7 +112,7 @@ pub fn only_once(agent: &mut std::process::Command) {
     }
 }
 
-/// A crash point is for the first agent that a process starts: there are none in a release build.
+/// Does nothing: a release build has no crash points.
 #[cfg(not(debug_assertions))]
 pub fn only_once(_agent: &mut std::process::Command) {}
 
@@ -127,7 +126,7 @@ pub fn point(role: &str) {
         let _ = file.and_then(|mut file| std::io::Write::write_all(&mut file, format!("{role}\n").as_bytes()));
     }
     let Ok(wanted) = std::env::var("LATIDO_FAULT") else { return };
-    // Several roles may die in one story: `agent:3,host:1`.
+    // Several roles may die in one test: `agent:3,host:1`.
     let of_role =
         |one: &str| one.split_once(':').filter(|(wanted, _)| *wanted == role).map(|(_, number)| number.to_owned());
     let Some(number) = wanted.split(',').find_map(of_role) else { return };
@@ -141,6 +140,6 @@ pub fn point(role: &str) {
     }
 }
 
-/// Marks a step after which a crash must leave nothing behind: nothing at all in a release build.
+/// Does nothing: a release build has no crash points.
 #[cfg(not(debug_assertions))]
 pub fn point(_role: &str) {}

@@ -1,5 +1,5 @@
-//! The first process of a laboratory's guest: sets the machine up, hosts the agent with what its image asks for, and hands the
-//! answers out when all is over. Nothing comes in after the start: every answer depends on the image alone.
+//! The first process of a laboratory's guest. It sets the machine up, hosts the agent with the requests of its image, and hands out the
+//! answers at the end. Nothing comes in after the start: every answer depends on the image alone.
 
 use anyhow::{Context, Result, bail, ensure};
 use flate2::{Compression, write::GzEncoder};
@@ -22,37 +22,37 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What the image asks for: a JSON array of [`Request`]s.
+/// The requests of the image: a JSON array of [`Request`]s.
 pub const REQUESTS: &str = "lab/requests";
 
-/// How long the guest waits before it begins, in ns: the phase of the sweep's member.
+/// How long the guest waits before it starts, in ns: the phase of the sweep's replicate.
 pub const OFFSET: &str = "lab/offset";
 
-/// The modules that the guest loads: a line each with its file beside this one, and its parameters.
+/// The modules that the guest loads: per line, the name of a file next to this one, and its parameters.
 pub const MODULES: &str = "lab/modules";
 
-/// What the guest writes after that: a line each, `PATH=VALUE`.
+/// The settings that the guest then writes: one `PATH=VALUE` per line.
 pub const SETTINGS: &str = "lab/settings";
 
-/// Where the answers leave: a port that nothing else writes. A PC's console is its first one, an ARM's is no such port.
+/// The port for the answers, to which nothing else writes. A PC's console is its first port; an ARM machine's console is no such port.
 const OUT: &str = if cfg!(target_arch = "x86_64") { "/dev/ttyS1" } else { "/dev/ttyS0" };
 
-/// The word before the answers: it, their length, their SHA-256, how long the agent took to start in ns, then they.
+/// The word before the answers. Their length, their SHA-256, the agent's start time in ns and the answers themselves follow.
 pub const MARK: &str = "latido-lab";
 
-/// Whether this process is a guest's first.
+/// Whether this process is the first of a guest.
 pub fn is_here() -> bool {
     std::process::id() == 1 && Path::new("/").join(REQUESTS).exists()
 }
 
-/// Does all of it; never comes back.
+/// Runs the guest, and switches it off. Never returns normally.
 ///
 /// # Errors
 /// The machine cannot be switched off.
 pub fn run() -> Result<u8> {
     let told = set_up().and_then(|()| answers());
     if let Err(why) = told.and_then(|told| hand_out(&told)) {
-        // The console's log is what the laboratory shows of a guest that failed.
+        // The laboratory shows the console's log of a guest that failed.
         if let Ok(mut console) = OpenOptions::new().write(true).open("/dev/console") {
             let _ = writeln!(console, "latido-lab: {why:#}");
             let _ = tcdrain(&console);
@@ -62,7 +62,7 @@ pub fn run() -> Result<u8> {
     bail!("the guest was not switched off")
 }
 
-/// Mounts what programs expect.
+/// Mounts the file systems that programs expect.
 fn set_up() -> Result<()> {
     for (kind, place, options) in [
         ("proc", "/proc", ""),
@@ -76,7 +76,7 @@ fn set_up() -> Result<()> {
     ] {
         let options = CString::new(options)?;
         let mounted = mount(kind, place, kind, MountFlags::empty(), options.as_c_str());
-        // What a small kernel lacks, nobody can use; without the first four nothing goes.
+        // The guest works without what a small kernel lacks, but not without the first four.
         if matches!(kind, "proc" | "sysfs" | "devtmpfs" | "tmpfs") {
             mounted.with_context(|| format!("mounting {kind} on {place}"))?;
         }
@@ -88,12 +88,13 @@ fn set_up() -> Result<()> {
     load_modules()?;
     make_settings()?;
     threaded()?;
-    // For the loads that talk to themselves.
+    // Some loads send to their own machine.
     let _ = latido_sys::net::up("lo");
     Ok(())
 }
 
-/// Refuses a kernel that was to handle its interrupts in threads and does not: the console's port, which is open here, has one.
+/// Refuses a kernel that was booted to run interrupt handlers in threads and does not. The port of the console, which is open here, must
+/// have such a thread.
 fn threaded() -> Result<()> {
     let line = fs::read_to_string("/proc/cmdline").context("/proc/cmdline")?;
     if !line.split_whitespace().any(|word| word == "threadirqs") {
@@ -128,25 +129,25 @@ fn make_settings() -> Result<()> {
     Ok(())
 }
 
-/// What the agent answered.
+/// The agent's answers.
 struct Answers {
-    /// Its words as they came.
+    /// The bytes as they arrived.
     words: Vec<u8>,
-    /// From its start to its first word.
+    /// The time from the agent's start to its first message.
     started: Duration,
 }
 
-/// Has the agent answer every request.
+/// Lets the agent answer every request.
 fn answers() -> Result<Answers> {
     let text = fs::read(Path::new("/").join(REQUESTS)).context("what is asked for")?;
     let requests: Vec<Request> = serde_json::from_slice(&text).context("what is asked for")?;
     let offset = fs::read_to_string(Path::new("/").join(OFFSET)).unwrap_or_default();
     thread::sleep(Duration::from_nanos(offset.trim().parse().unwrap_or(0)));
-    // Runs as latido does: a guest has nobody but root.
+    // The agent runs as latido does: a guest has no user but root.
     let mut agent = Command::new("/init");
     agent.arg("agent").env_clear().env("PATH", "/bin").env("HOME", "/").env("LATIDO_STATE", "/run/latido");
     agent.stdin(Stdio::piped()).stdout(Stdio::piped());
-    // A crash point that the kernel was told of (`path/to/vmlinuz:LATIDO_FAULT=agent:1`) is one of the agent's.
+    // A crash point on the kernel's command line (`path/to/vmlinuz:LATIDO_FAULT=agent:1`) is meant for the agent.
     #[cfg(debug_assertions)]
     if let Some(points) = std::env::var_os("LATIDO_FAULT") {
         agent.env("LATIDO_FAULT", points);
@@ -162,7 +163,7 @@ fn answers() -> Result<Answers> {
     let started = begun.elapsed();
     let mut stream = Chunks::new(output);
     for request in &requests {
-        // Of an agent that is gone its silence tells, whether it went before this or behind it.
+        // If the agent has ended, before this or after it, the missing answer shows it.
         let _ = send(&writer, request);
         loop {
             match stream.receive()? {
@@ -185,7 +186,7 @@ fn send(way: &Way, request: &Request) -> Result<()> {
     way.as_mut().context("the agent's input is closed")?.send(request)
 }
 
-/// Tells the agent now and then that its host is there.
+/// Sends regular signs of life of its host to the agent.
 fn pings(way: &Way) -> Result<()> {
     let way = Arc::clone(way);
     let ping = move || {
@@ -199,7 +200,7 @@ fn pings(way: &Way) -> Result<()> {
     thread::Builder::new().spawn(ping).context("a thread for signs of life").map(drop)
 }
 
-/// Keeps what is read.
+/// A reader that also keeps what it reads.
 struct Tee<R> {
     from: R,
     kept: Vec<u8>,

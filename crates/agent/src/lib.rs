@@ -1,7 +1,7 @@
-//! What runs on the machine under test: probes, loads and tunings, the processes that carry them, and whatever puts the
-//! machine back as it was.
+//! The part of latido that runs on the machine under test: probes, loads and tunings, the processes that run them, and the code that
+//! restores the machine.
 //!
-//! It does not decide what is measured, stores no run, judges none and draws nothing: the host does.
+//! It does not decide what to measure, and it stores, judges and draws no run: the host does that.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "its stdout is the stream to whoever started it, never a terminal")]
 

@@ -21,7 +21,7 @@ use std::{
     thread,
 };
 
-/// Runs one assignment from stdin, answers on stdout.
+/// Reads one assignment from stdin, runs it, and answers on stdout.
 ///
 /// # Errors
 /// The supervisor is gone.
@@ -32,8 +32,8 @@ pub fn run() -> Result<u8> {
     input.read_line(&mut line)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&interrupted);
-    // A thread maps its signal stack when it first runs. On a busy machine that came while the loops ran (seen in one run of some
-    // hundreds).
+    // A thread maps its signal stack when it first runs. Without the barrier, on a busy machine, that happened while the loops ran (seen in
+    // one run of some hundreds).
     let begun = Arc::new(Barrier::new(2));
     let begins = Arc::clone(&begun);
     let hearing = thread::Builder::new().spawn(move || {
@@ -41,7 +41,7 @@ pub fn run() -> Result<u8> {
         // `stop` and the end of input mean the same.
         let _ = input.lines().next();
         told.store(true, Ordering::Relaxed);
-        // Its end would give its stacks back while the loops still run: it ends with the process.
+        // If the thread ended, it would unmap its stacks while the loops still run. So it ends with the process.
         loop {
             thread::park();
         }
@@ -58,18 +58,18 @@ pub fn run() -> Result<u8> {
 }
 
 fn measure(assignment: Assignment, interrupted: Arc<AtomicBool>, reporter: &mut Reporter) -> Result<()> {
-    // Refused, its threads cannot enter either, and say so.
+    // If this is refused, the threads cannot enter either, and report it.
     if let Some(entry) = assignment.entries.first() {
         let _ = entry.approach();
     }
     stay_on(assignment.housekeeping.as_ref());
     let probe = registry::build("probe", probe::PROBES, &assignment.cell.probe)?;
     let mut stage = Stage::new(assignment, probe.measurand(), interrupted, reporter);
-    // A handler that does nothing: the signal interrupts a sleep, so that the loop looks at its stop flag.
+    // The handler does nothing: the signal interrupts a sleep, so that the loop checks its stop flag.
     signal::interrupt_only(signal_hook::consts::SIGUSR1).context("cannot take over SIGUSR1")?;
-    // Its code stays, unlike that of the host and the agent: a page between rehearsal and loop that was let go would come
-    // back as a page fault in the loop (seen in one run of thirty).
-    // Who only looks on has no loop, and would lock the whole trace that it reads.
+    // This process keeps its code in memory, unlike the host and the agent. If a page were dropped between dry run and loop, the loop would
+    // get a page fault (seen in one run of thirty). A probe that watches passively has no loop, and would lock the whole trace that it
+    // reads.
     if !probe.looks_on() {
         stage.evidence.memory_unlocked = memory::lock_on_fault().err().map(|error| error.to_string());
     }

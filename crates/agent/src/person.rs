@@ -1,4 +1,4 @@
-//! The person behind sudo: in whose name files are read and written, and programs of theirs run, while root measures.
+//! The person behind sudo. latido reads and writes files and runs their programs in their name, while root measures.
 
 use latido_sys::identity::Identity;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub struct Person {
 }
 
 impl Person {
-    /// From `$SUDO_UID` and `$SUDO_GID`, which count only for root.
+    /// Returns the person from `$SUDO_UID` and `$SUDO_GID`, which count only if this process is root.
     pub fn behind_sudo() -> Option<Self> {
         let number = |name: &str| std::env::var(name).ok()?.parse().ok();
         let root = rustix::process::geteuid().is_root();
@@ -21,12 +21,12 @@ impl Person {
         (root && person.uid != 0).then_some(person)
     }
 
-    /// Their home directory, where `/etc/passwd` knows one.
+    /// Returns their home directory, if `/etc/passwd` contains one.
     pub fn home(self) -> Option<PathBuf> {
         home_of(self.uid, &std::fs::read_to_string("/etc/passwd").ok()?)
     }
 
-    /// With the groups that they have.
+    /// Returns their identity, including their groups.
     pub fn identity(self) -> Identity {
         let Self { uid, gid } = self;
         let groups = match std::env::var("SUDO_USER") {
@@ -37,7 +37,7 @@ impl Person {
     }
 }
 
-/// The home directory of a user id, see passwd(5).
+/// Returns the home directory of a user id, see passwd(5).
 fn home_of(uid: u32, passwd: &str) -> Option<PathBuf> {
     passwd.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();
@@ -45,7 +45,7 @@ fn home_of(uid: u32, passwd: &str) -> Option<PathBuf> {
     })
 }
 
-/// The groups of a user, see group(5): those of a directory service are not known here, and so not used.
+/// Returns the groups of a user, see group(5). latido does not know the groups of a directory service, so it does not use them.
 fn groups(user: &str, own: u32, file: &str) -> Vec<u32> {
     let named = file.lines().filter_map(|line| {
         let mut fields = line.split(':').skip(2);

@@ -1,4 +1,4 @@
-//! The programs that latido starts: found once, refused where others may replace them, started by their whole path.
+//! The programs that latido starts. latido finds each once, refuses it if others may replace it, and starts it by its full path.
 
 use crate::{
     person::Person,
@@ -19,31 +19,31 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The directories that a program of root's searches where PATH names none that can be trusted.
+/// Where a program that root starts searches for others if PATH names no trusted directory.
 const PLAIN: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What was found before. What was missing or refused is looked for again: a person may have mended it.
+/// The programs found so far. latido searches again for missing or refused ones: a person may have fixed that.
 static FOUND: Mutex<BTreeMap<String, Program>> = Mutex::new(BTreeMap::new());
 
 /// A program that may be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     name: String,
-    /// Whole and without links.
+    /// The full path, without links.
     path: PathBuf,
     sha256: String,
 }
 
 impl Program {
-    /// It, not yet started. It is called by the name that was asked for, since some do what their name says.
+    /// Returns the command, not yet started. Its `argv[0]` is the requested name, since some programs act by their name.
     pub fn command(&self) -> Command {
-        // Runs as latido does: the file was looked at, and nobody but root can replace it.
+        // It runs as latido does: latido has checked the file, and only root can replace it.
         let mut command = Command::new(&self.path);
         guarded(command.arg0(&self.name));
         command
     }
 
-    /// For the record.
+    /// Returns its entry in the record.
     pub fn record(&self) -> ProgramRecord {
         ProgramRecord {
             name: self.name.clone(),
@@ -53,21 +53,22 @@ impl Program {
     }
 }
 
-/// The command of a program of the person's: with a person behind sudo as that person finds it, whom the caller makes it run as; else
-/// found by latido, with what the record keeps of it. `None` where there is none.
+/// Returns the command of a program that the user named, and its entry in the record. With a person behind sudo, the command finds the
+/// program as that person does, the caller makes it run as that person, and there is no entry. Otherwise latido finds it. Returns `None` if
+/// it does not exist.
 ///
 /// # Errors
 /// As [`find`].
 pub fn of_person(name: &str, person: Option<&Person>) -> Result<Option<(Command, Option<ProgramRecord>)>> {
     if person.is_some() {
-        // Runs as the person: by `identity::start_as` of the callers.
+        // The callers make it run as the person, by `identity::start_as`.
         return Ok(Some((Command::new(name), None)));
     }
     Ok(find(name)?.map(|found| (found.command(), Some(found.record()))))
 }
 
-/// Whether programs that this process starts as itself may read what lies there: for root, that nobody else can change what
-/// the path leads to. Behind sudo they are started as the person, and it may be the person's.
+/// Checks that programs that this process starts as itself may read what is there. For root this means that only root can change what the
+/// path leads to. If they are started as the person behind sudo, it may belong to that person.
 ///
 /// # Errors
 /// The part of the path that others may change.
@@ -75,10 +76,10 @@ pub fn out_of_reach(path: &Path) -> Result<()> {
     if latido_sys::identity::is_taken_on() { Ok(()) } else { rights::ours(path) }
 }
 
-/// The program that PATH has for a name, or that a word with a slash names; `None` where there is none.
+/// Finds a program on PATH, or at its path if the word contains a slash. Returns `None` if it does not exist.
 ///
 /// # Errors
-/// As root: others may replace it, with what and the remedy.
+/// latido runs as root and others may replace the program. The message names the part and the remedy.
 pub fn find(word: &str) -> Result<Option<Program>> {
     if let Some(known) = FOUND.lock().unwrap_or_else(PoisonError::into_inner).get(word) {
         return Ok(Some(known.clone()));
@@ -91,7 +92,7 @@ pub fn find(word: &str) -> Result<Option<Program>> {
     let Some(found) = found else { return Ok(None) };
     let path = found.canonicalize().with_context(|| format!("cannot find {}", found.display()))?;
     if is_root() {
-        // A path that a person writes is that person's choice; PATH may be anybody's.
+        // A person who writes a path decides for that program. Any user may have set PATH.
         let trust = if named { Trust::Named(person()) } else { Trust::Searched };
         let dir = found.parent().unwrap_or(Path::new("/")).canonicalize()?;
         trust
@@ -105,13 +106,12 @@ pub fn find(word: &str) -> Result<Option<Program>> {
     Ok(Some(program))
 }
 
-/// Whether there is no such program here; one that is refused is there.
+/// Tells whether no such program exists here. A refused one does exist.
 pub fn is_missing(word: &str) -> bool {
     matches!(find(word), Ok(None))
 }
 
-/// Has a command of root's look for further programs in trusted directories alone: `find` starts `grep`, a compiler its
-/// assembler.
+/// Makes a command that root starts search further programs only in trusted directories: `find` starts `grep`, a compiler its assembler.
 pub fn guarded(command: &mut Command) -> &mut Command {
     if is_root() {
         let trusted = search()
@@ -123,7 +123,7 @@ pub fn guarded(command: &mut Command) -> &mut Command {
     command
 }
 
-/// The SHA-256 of a file, in hexadecimal.
+/// Returns the SHA-256 of a file, in hexadecimal.
 ///
 /// # Errors
 /// It cannot be read.
@@ -141,7 +141,7 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
-/// Whoever called sudo.
+/// Returns the user who called sudo.
 fn person() -> Option<u32> {
     env::var("SUDO_UID").ok()?.parse().ok()
 }
@@ -150,7 +150,7 @@ fn person() -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// The same file is found again without looking, by its whole path and with the hash of what is started.
+    /// The second call must return the same program without a search, with its full path and the hash of the file.
     #[test]
     fn a_program_is_found_with_its_path_and_hash() {
         let sh = find("sh").unwrap().unwrap();

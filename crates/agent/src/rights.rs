@@ -1,4 +1,5 @@
-//! Who else may change a file, or what its path leads to: what root starts, writes and believes must be out of their reach.
+//! Checks which other users may change a file, or what its path leads to. Others must not be able to change what root starts, writes and
+//! trusts.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::{
@@ -7,7 +8,7 @@ use std::{
     path::{self, Path, PathBuf},
 };
 
-/// Whether nobody but root can change what a path leads to, links on the way included; always, where we are not root.
+/// Checks that only root can change what a path leads to, including the links on the way. Always succeeds if latido is not root.
 ///
 /// # Errors
 /// The part of it that others may change.
@@ -15,14 +16,14 @@ pub(crate) fn ours(path: &Path) -> Result<()> {
     if is_root() { Trust::Ours.whole(path) } else { Ok(()) }
 }
 
-/// So many links lead to a file, as for the kernel (path_resolution(7)).
+/// How many links may lead to a file, as in the kernel (path_resolution(7)).
 const LINKS: u32 = 40;
 
-/// Shows each directory, link and file that a path leads through, as the kernel follows it: a link may lead to a link of somebody else's.
+/// Shows each directory, link and file that a path leads through, as the kernel follows it: a link may lead to another user's link.
 fn walk(path: &Path, mut see: impl FnMut(&Path) -> Result<()>) -> Result<()> {
     let looking = || format!("cannot look at {}", path.display());
     let parts = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
-    // The next part is the last.
+    // The next part is the last of the list.
     let mut left = parts(&path::absolute(path).with_context(looking)?);
     let (mut at, mut links) = (PathBuf::from("/"), 0);
     see(&at)?;
@@ -32,7 +33,7 @@ fn walk(path: &Path, mut see: impl FnMut(&Path) -> Result<()>) -> Result<()> {
             continue;
         }
         if part == ".." {
-            // What it is was seen on the way down, or is seen now, where a link led there.
+            // The walk has seen the parent on the way down, or sees it now if a link led there.
             at.pop();
             see(&at)?;
             continue;
@@ -51,34 +52,34 @@ fn walk(path: &Path, mut see: impl FnMut(&Path) -> Result<()>) -> Result<()> {
     Ok(())
 }
 
-/// Whether this process is the machine's root. The root of a user namespace is a person whose files are that person's own.
+/// Tells whether this process is the machine's root. The root of a user namespace is an ordinary person with that person's files.
 pub(crate) fn is_root() -> bool {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     let whole = map.is_empty() || map.split_whitespace().eq(["0", "0", "4294967295"]);
     rustix::process::geteuid().is_root() && whole
 }
 
-/// To whom a file and the directories that lead to it may belong.
+/// Which owners latido accepts for a file and the directories that lead to it.
 #[derive(Clone, Copy)]
 pub(crate) enum Trust {
-    /// Found by a name: to root alone, and nobody else may put a program before it, not even into a directory with the
+    /// Found by a name: it must belong to root. No other user may be able to put a program before it, not even in a directory with the
     /// sticky bit.
     Searched,
-    /// Named by its path: to root or to the person behind sudo.
+    /// Named by its path: it must belong to root or to the person behind sudo.
     Named(Option<u32>),
-    /// What root works in: to root alone. In a directory with the sticky bit nobody can move what is root's.
+    /// Root's working directory: it must belong to root. In a directory with the sticky bit, others cannot move root's files.
     Ours,
 }
 
 impl Trust {
-    /// Whether nobody else may change a file, or any directory or link that leads to it.
+    /// Checks that no other user may change a file, or any directory or link that leads to it.
     pub(crate) fn whole(self, path: &Path) -> Result<()> {
         walk(path, |part| self.part(part))
     }
 
     fn part(self, path: &Path) -> Result<()> {
         let found = path.symlink_metadata().with_context(|| format!("cannot look at {}", path.display()))?;
-        // A link has no rights of its own.
+        // A link has no permissions.
         let (owner, mode) = (found.uid(), if found.is_symlink() { 0 } else { found.mode() });
         let sticky = found.is_dir() && mode & 0o1000 != 0;
         let (person, shared) = match self {
@@ -98,7 +99,7 @@ impl Trust {
         if mode & 0o002 != 0 && !shared {
             bail!("{path} may be written by everybody: {remedy}");
         }
-        // What root owns in a sticky directory stays what it is: so the stores of Nix and Guix are kept.
+        // Others cannot replace root's entries in a sticky directory: the stores of Nix and Guix are kept that way.
         if mode & 0o020 != 0 && !sticky && has_others(found.gid(), person) {
             bail!("{path} may be written by group {}: {remedy}", found.gid());
         }
@@ -106,8 +107,8 @@ impl Trust {
     }
 }
 
-/// Whether anybody but root and a person is in a group, by group(5) and passwd(5). `/usr/local` is writable by `staff` on
-/// older Debian, and nobody is in it; where everybody has a group of their own, what they write is writable by that.
+/// Tells whether a group has members other than root and the person, by group(5) and passwd(5). `/usr/local` is writable by `staff` on
+/// older Debian, which has no members. If each user has a private group, that group can write the user's files.
 fn has_others(group: u32, person: Option<u32>) -> bool {
     let (groups, accounts) =
         ["/etc/group", "/etc/passwd"].map(|file| fs::read_to_string(file).unwrap_or_default()).into();
@@ -152,8 +153,8 @@ mod tests {
         );
     }
 
-    /// What root works in cannot be moved or replaced by others: not by the owner of a directory above, and not through a
-    /// link of theirs.
+    /// Others must not be able to move or replace root's working directory: neither as the owner of a directory above, nor through their
+    /// link.
     #[test]
     fn a_place_of_roots_is_out_of_reach() {
         if !is_root() {
@@ -172,7 +173,7 @@ mod tests {
         ours(&link).unwrap();
         std::os::unix::fs::lchown(&link, Some(61_234), None).unwrap();
         assert!(ours(&link).unwrap_err().to_string().contains("link belongs to user 61234"));
-        // A link of root's leads to theirs.
+        // A link of root leads to a link of another user.
         let first = top.path().join("first");
         std::os::unix::fs::symlink("link/../link", &first).unwrap();
         assert!(ours(&first).unwrap_err().to_string().contains("link belongs to user 61234"));

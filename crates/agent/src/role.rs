@@ -1,8 +1,8 @@
 //! The processes of a cell: which of them this one is.
 //!
-//! The supervisor holds everything that must be put back (tunings, loads, lock, journal) in a process that survives the
-//! measuring one; the measuring process holds everything real-time and forks nothing, but for the one partner of a
-//! handoff between processes, before anything is prepared.
+//! The supervisor handles everything that must be restored (tunings, loads, lock, journal), in a process that survives the measuring one.
+//! The measuring process does everything real-time. It forks nothing except the one partner of a handoff between processes, before it
+//! prepares anything.
 
 use crate::{
     guest,
@@ -21,22 +21,22 @@ use std::{
 /// What this process is within a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Tunings, loads, journal: `latido agent`.
+    /// Manages tunings, loads and the journal: `latido agent`.
     Supervisor,
     /// The real-time process: `latido agent --measure`.
     Measuring,
     /// The first process of a laboratory's guest.
     Guest,
-    /// Says what file it is: `latido agent --hash`.
+    /// Prints the hash of its own file: `latido agent --hash`.
     Hash,
     /// The other process of a handoff, started by the measuring one: `latido agent --partner`.
     Partner,
-    /// Puts back what another process leaves behind: `latido agent --guard`.
+    /// Restores what another process leaves behind: `latido agent --guard`.
     Guard,
 }
 
 impl Role {
-    /// Plays the role until the cell is over; the exit status.
+    /// Runs the role until the cell is over. Returns the exit status.
     ///
     /// # Errors
     /// The peer is gone.
@@ -52,7 +52,7 @@ impl Role {
     }
 }
 
-/// The role that exactly these arguments give a process, if they do.
+/// Returns the role that the arguments of this process select, if they select one.
 pub fn role() -> Option<Role> {
     let words: Vec<_> = std::env::args_os().skip(1).take(3).collect();
     match words.as_slice() {
@@ -64,20 +64,20 @@ pub fn role() -> Option<Role> {
     }
 }
 
-/// Waits for the end of stdin, that is of the process that holds it open, and undoes what stands in the journal then.
+/// Waits for the end of stdin, which another process holds open, and then undoes what the journal lists.
 fn guard() -> Result<u8> {
     // An error is an end too.
     let _ = std::io::copy(&mut stdin(), &mut std::io::sink());
-    // Others who begin now undo the same: whoever is first.
+    // Another latido that starts now undoes the same: the first one to get the lock does it.
     let mut patience = lock::Patience::of(LONGEST, &|| false, None);
     recover_now(&mut Pulse::none(), &mut patience)?;
     Ok(0)
 }
 
-/// So long a guard waits for another latido that is at work.
+/// How long a guard waits for another running latido.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Prints the hash of the running file: who copied it knows whether it arrived whole.
+/// Prints the hash of the running file, so that whoever copied it can check the copy.
 fn say_hash() -> Result<u8> {
     writeln!(stdout(), "{}", hash_of(Path::new("/proc/self/exe"))?)?;
     Ok(0)

@@ -1,8 +1,8 @@
-//! The directory in which a load puts what it makes: bounded, and gone afterwards however the load ended.
+//! The directory in which a load puts its files. Its size is bounded, and it is removed however the load ended.
 //!
-//! `latido-scratch-...` in the directory for temporary files. Whoever works in it holds its lock, which the kernel lets
-//! go when that process ends, even by SIGKILL; a directory that nobody holds is a leftover, and every latido that starts
-//! or ends a load, or settles the journal of a crashed run, removes those of its user.
+//! Its name is `latido-scratch-...`, in the directory for temporary files. The process that uses it holds its lock, which the kernel
+//! releases when that process ends, even by SIGKILL. A directory without a locked owner is a leftover. Every latido that starts or ends a
+//! load, or settles the journal of a crashed run, removes the leftovers of its user.
 
 use crate::{person::Person, rights};
 use anyhow::{Context, Result, ensure};
@@ -15,19 +15,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How the names begin.
+/// The beginning of the names.
 const PREFIX: &str = "latido-scratch-";
 
-/// A directory of this load's own. Dropping it removes it.
+/// The directory of one load. Dropping it removes it.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
-    /// Held open for its lock.
+    /// Open only for its lock.
     _held: File,
 }
 
 impl Scratch {
-    /// Makes one with room for so many bytes in the directory for temporary files, after removing leftovers.
+    /// Makes one in the directory for temporary files, with room for that many bytes, after removing leftovers.
     ///
     /// # Errors
     /// There is no room, or the directory cannot be written.
@@ -38,7 +38,7 @@ impl Scratch {
     /// Makes one in another directory, after removing leftovers there.
     ///
     /// # Errors
-    /// Others may move what lies there, or it cannot be written.
+    /// Others may move files there, or it cannot be written.
     pub fn at(base: &Path) -> Result<Self> {
         Self::within(base, 0)
     }
@@ -67,8 +67,8 @@ impl Scratch {
         let name = format!("{PREFIX}{}-{}-{attempt}", std::process::id(), Monotonic.now());
         let path = base.join(name);
         fs::DirBuilder::new().mode(0o700).create(&path)?;
-        // Another latido may take it for a leftover before the lock is held: then the lock is refused or the directory
-        // is gone, and another name is tried.
+        // Before this takes the lock, another latido may take the directory for a leftover. Then the lock is refused or the directory is
+        // gone, and the caller tries another name.
         let held = hold(&path)?;
         let (there, ours) = (fs::symlink_metadata(&path)?, held.metadata()?);
         if there.ino() != ours.ino() {
@@ -77,7 +77,7 @@ impl Scratch {
         Ok(Self { path, _held: held })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -97,30 +97,30 @@ fn hold(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Removes a directory into which a program that is just dying may still be writing.
+/// Removes a directory into which a dying program may still write.
 fn remove(path: &Path) {
     for _ in 0..20 {
         match fs::remove_dir_all(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
-            // What stays is removed by the next latido.
+            // The next latido removes what remains.
             _ => return,
         }
     }
 }
 
-/// Removes what dead processes of this user left: in the directory for temporary files, and where sockets of connections lie.
+/// Removes what dead processes of this user left in the directory for temporary files and in the directory for sockets.
 pub fn sweep() {
     let mut bases = vec![std::env::temp_dir(), sockets()];
     bases.dedup();
     bases.iter().for_each(|base| sweep_in(base));
 }
 
-/// Where sockets lie: names there are short enough for them (unix(7): 108 bytes).
+/// Returns the directory for the sockets of connections. Names there are short enough for them (unix(7): 108 bytes).
 pub fn sockets() -> PathBuf {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    // Behind sudo it is root who connects: what the person may rename is no place for that.
+    // Behind sudo, root connects: its socket must not be in a directory that the person can rename.
     let runtime = runtime.filter(|dir| !identity::is_taken_on() && dir.is_dir());
     runtime.unwrap_or_else(|| "/tmp".into())
 }
@@ -129,7 +129,7 @@ fn sweep_in(base: &Path) {
     if rights::ours(base).is_err() {
         return;
     }
-    // Behind sudo what this process makes is the person's, unless it makes it as root.
+    // Behind sudo, the files of this process belong to the person, unless it makes them as root.
     let person = Person::behind_sudo().filter(|_| identity::is_taken_on());
     let own = [Some(rustix::process::geteuid().as_raw()), person.map(|person| person.uid)];
     for entry in fs::read_dir(base).into_iter().flatten().flatten() {
@@ -137,7 +137,7 @@ fn sweep_in(base: &Path) {
             continue;
         }
         let path = entry.path();
-        // The lock is kept until the directory is gone.
+        // This keeps the lock until the directory is gone.
         let Ok(held) = hold(&path) else { continue };
         if held.metadata().is_ok_and(|found| own.contains(&Some(found.uid()))) {
             remove(&path);
@@ -145,7 +145,7 @@ fn sweep_in(base: &Path) {
     }
 }
 
-/// Refuses to fill a file system: the data must leave half of what is free.
+/// Refuses to fill a file system: the data must leave half of the free space.
 ///
 /// # Errors
 /// There is less room.
@@ -164,7 +164,7 @@ pub fn room(dir: &Path, bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// The type of the file system that holds a path (proc_pid_mountinfo(5)), for people.
+/// Returns the type of the file system that contains a path (proc_pid_mountinfo(5)), for people.
 pub fn filesystem(path: &Path) -> Option<String> {
     let path = fs::canonicalize(path).ok()?;
     let text = fs::read_to_string("/proc/self/mountinfo").ok()?;
@@ -173,7 +173,7 @@ pub fn filesystem(path: &Path) -> Option<String> {
         let point = PathBuf::from(mount.split_whitespace().nth(4)?.replace("\\040", " "));
         path.starts_with(&point).then(|| (point, kind.split_whitespace().next().unwrap_or_default().to_string()))
     };
-    // Of mounts upon each other the last one shows.
+    // Of several mounts at one point, the last one is visible.
     let mounts = text.lines().filter_map(of_line);
     mounts.max_by_key(|(point, _)| point.components().count()).map(|(_, kind)| kind)
 }

@@ -1,45 +1,45 @@
-//! The command line of a tool, as getopt_long(3) reads it: short options in a bundle, values attached or apart.
+//! Parses the command line of a tool as getopt_long(3) does: bundled short options, attached or separate values.
 
-/// A command line in words, with the short options of its tool that take a value.
+/// A command line, split into words, with the short options of its tool that take a value.
 pub struct Args<'a> {
     words: Vec<String>,
     valued: &'a str,
 }
 
 impl<'a> Args<'a> {
-    /// Takes a command line apart; `valued` has the letters of the options that take a value.
+    /// Splits a command line; `valued` lists the letters of the options that take a value.
     pub fn new(line: &str, valued: &'a str) -> Self {
         Self { words: words(line), valued }
     }
 
-    /// The tool's name: the last part of the first word's path.
+    /// Returns the tool's name: the last part of the first word's path.
     pub fn tool(&self) -> Option<&str> {
         self.words.first().and_then(|word| word.rsplit('/').next())
     }
 
-    /// Whether an option is there, with or without a value.
+    /// Tells whether an option is present, with or without a value.
     pub fn has(&self, short: char, long: &str) -> bool {
         self.find(short, long).is_some()
     }
 
-    /// The value of an option, the last one that counts.
+    /// Returns the value of an option. Its last occurrence counts.
     pub fn value(&self, short: char, long: &str) -> Option<&str> {
         self.find(short, long).flatten()
     }
 
-    /// A whole number that an option has.
+    /// Returns the value of an option as a whole number.
     pub fn number(&self, short: char, long: &str) -> Option<i64> {
         crate::text::number(self.value(short, long)?.as_bytes())
     }
 
-    /// The option's last occurrence: whether it is there, and its value.
+    /// Finds the last occurrence of an option. The outer `Option` tells whether it is present, the inner one is its value.
     fn find(&self, short: char, long: &str) -> Option<Option<&str>> {
         let mut found = None;
         let mut words = self.words.iter().skip(1).map(String::as_str).peekable();
         while let Some(word) = words.next() {
             if let Some(option) = word.strip_prefix("--") {
                 let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
-                // getopt_long(3) takes the beginning of a name where it is that of one alone; else the tool had refused it.
+                // getopt_long(3) accepts the beginning of a name if it is unambiguous. Otherwise the tool would have refused it.
                 if name.len() > 1 && long.starts_with(name) {
                     found = Some(value.or_else(|| words.peek().copied().filter(|next| !next.starts_with('-'))));
                 }
@@ -61,7 +61,7 @@ impl<'a> Args<'a> {
     }
 }
 
-/// The words of a line: between blanks, quotes as a shell has them.
+/// Splits a line into words at blanks, with quotes as in a shell.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for letter in line.chars() {
@@ -93,7 +93,7 @@ mod tests {
             (Some(95), Some(1000), Some(100))
         );
         assert_eq!((args.value('\0', "policy"), args.value('\0', "json")), (Some("rr"), Some("a b")));
-        // What a bundle's option takes is no option.
+        // The value of a bundled option is no option.
         assert!(!Args::new("x -DN", "D").has('N', ""));
     }
 }

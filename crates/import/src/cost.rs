@@ -1,35 +1,35 @@
-//! How much a file may become: packed into a few bytes, a histogram has as many buckets as its writer likes.
+//! Limits what a file may expand to: a histogram compressed into a few bytes can have any number of buckets.
 
 use crate::imported::Imported;
 use anyhow::{Result, ensure};
 
-/// Buckets that any file may have.
+/// The number of buckets that any file may have.
 const ANY: usize = 200_000;
 
-/// Buckets of a further byte. A bucket takes some 40 bytes of memory and 20 of the disk, and a written one at least two bytes
-/// of its file.
+/// The number of additional buckets per byte. A bucket takes some 40 bytes of memory and 20 on the disk, and a written one at least two
+/// bytes of its file.
 const EACH: usize = 4;
 
-/// The most buckets of a file of so many bytes.
+/// Returns the largest number of buckets for a file of that many bytes.
 pub fn buckets(bytes: usize) -> usize {
     bytes.saturating_mul(EACH).saturating_add(ANY)
 }
 
-/// Slots that the histograms of any file may pass, used or not: a nanosecond or ten of a processor each.
+/// The number of slots that the histograms of any file may skip or use. Each takes one to ten nanoseconds of processor time.
 const ANY_SLOTS: u64 = 20_000_000;
 
-/// Slots of a further byte: an interval of 100 bytes that an idle program writes passes some ten thousand.
+/// The number of additional slots per byte. An interval of 100 bytes from an idle program has some ten thousand slots.
 const EACH_SLOTS: u64 = 1000;
 
-/// The most slots of a file of so many bytes.
+/// Returns the largest number of slots for a file of that many bytes.
 pub fn slots(bytes: usize) -> u64 {
     (bytes as u64).saturating_mul(EACH_SLOTS).saturating_add(ANY_SLOTS)
 }
 
-/// Refuses more than that, in all series together.
+/// Refuses more buckets than that, in all series together.
 ///
 /// # Errors
-/// How many there are.
+/// Too many buckets, with their limit.
 pub fn enough(found: usize, bytes: usize) -> Result<()> {
     let most = buckets(bytes);
     ensure!(
@@ -39,7 +39,7 @@ pub fn enough(found: usize, bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a file that became more than it may.
+/// Refuses an imported file with more buckets than allowed.
 ///
 /// # Errors
 /// See [`enough`].
@@ -52,7 +52,7 @@ pub fn bounded(imported: &Imported, bytes: usize) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// As many buckets as a file may become are enough, and one more is refused, with both numbers.
+    /// The largest allowed number of buckets must pass. One more must be refused, with the number and the size.
     #[test]
     fn one_bucket_more_than_a_file_may_become_is_refused() {
         for bytes in [0, 31_000, 10_000_000] {

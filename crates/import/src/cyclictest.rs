@@ -1,4 +1,4 @@
-//! What all outputs of cyclictest have in common: its command line, its unit, its series.
+//! The common parts of all outputs of cyclictest: command line, unit, series.
 
 use crate::{
     args::Args,
@@ -9,7 +9,7 @@ use crate::{
     text::lines,
 };
 
-/// The tools of rt-tests whose name a command line may begin with.
+/// The rt-tests tools whose name may begin a command line.
 pub const KNOWN: &[&str] = &[
     "cyclictest",
     "oslat",
@@ -22,28 +22,27 @@ pub const KNOWN: &[&str] = &[
     "hwlatdetect",
 ];
 
-/// Its short options that take a value, of all versions.
+/// Its short options that take a value, in all versions.
 const VALUED: &str = "abBdDFhHiIloOpPtTy";
 
-/// The command line that a person gave, where one did.
+/// Returns the command line that the user gave, if any.
 pub fn args(asked: &Asked) -> Option<Args<'static>> {
     asked.args.as_deref().map(|line| Args::new(line, VALUED))
 }
 
-/// A command line in its words.
+/// Parses a command line.
 pub fn args_of(line: &str) -> Args<'static> {
     Args::new(line, VALUED)
 }
 
-/// The unit of a text: as a person says, else as the command line does, else as the columns of its lines `T:` do, else
-/// microseconds.
+/// Returns the unit of a text: from the user, else from the command line, else from the columns of its lines `T:`, else microseconds.
 pub fn unit(asked: &Asked, bytes: &[u8]) -> Floors {
     let said = args(asked).map(|args| if args.has('N', "nsecs") { Unit::Ns } else { Unit::Us });
     let unit = asked.unit.or(said).or_else(|| status::unit(bytes));
     Floors::of(unit.unwrap_or(Unit::Us))
 }
 
-/// What a text whose unit nobody says was taken for, and why.
+/// Returns a finding with the assumed unit and the reason, if nothing states the unit of a text.
 pub fn unit_taken(asked: &Asked, bytes: &[u8]) -> Option<Finding> {
     let unsaid = asked.unit.is_none() && asked.args.is_none();
     let text = match status::unit(bytes).filter(|_| unsaid) {
@@ -57,18 +56,18 @@ pub fn unit_taken(asked: &Asked, bytes: &[u8]) -> Option<Finding> {
     Some(Finding { severity: Severity::Note, name: "unit".into(), text: text.into() })
 }
 
-/// Whether a text has an object of JSON: what it prints beside is the same once more.
+/// Tells whether a text contains a JSON object: the rest of such a text repeats it.
 pub fn is_json(bytes: &[u8]) -> bool {
     lines(bytes).any(|(_, line)| line == b"{")
 }
 
-/// Whether the text is cyclicdeadline's, by what only that prints first.
+/// Tells whether the text is cyclicdeadline's, by the lines that only cyclicdeadline prints first.
 pub fn is_deadline(bytes: &[u8]) -> bool {
     let before = lines(bytes).take_while(|(_, line)| *line != b"# Histogram");
     before.take(100).any(|(_, line)| line == b"Using all CPUS" || line.starts_with(b"deadline thread "))
 }
 
-/// An import of a tool of rt-tests, with what the command line says.
+/// Starts an import of an rt-tests tool, with the facts from the command line.
 pub fn described(tool: &str, asked: &Asked) -> Imported {
     let mut imported = Imported { tool: tool.into(), title: tool.into(), ..Imported::default() };
     if let Some(line) = &asked.args {
@@ -77,7 +76,7 @@ pub fn described(tool: &str, asked: &Asked) -> Imported {
     imported
 }
 
-/// Adds what a command line says: policy, locked memory.
+/// Adds the facts from a command line: policy, locked memory.
 pub fn commanded(imported: &mut Imported, line: &str) {
     let args = args_of(line);
     imported.command = Some(line.into());
@@ -91,12 +90,12 @@ pub fn commanded(imported: &mut Imported, line: &str) {
     }
 }
 
-/// The first value that a histogram of a command line has no row for (`-h N`, `-H N`).
+/// Returns the first value for which a histogram has no row, by its command line (`-h N`, `-H N`).
 pub fn bins(args: &Args) -> Option<i64> {
     args.number('h', "histogram").or_else(|| args.number('H', "histofall"))
 }
 
-/// The policy by the priority of the lines `T:`, where no command line says it.
+/// Sets the policy by the priority in the lines `T:`, if there is no command line.
 pub fn policy_of(imported: &mut Imported, all: &[Status]) {
     if imported.command.is_none() {
         imported.policy = status::priority(all).map(|priority| format!("fifo {priority}"));
@@ -106,7 +105,7 @@ pub fn policy_of(imported: &mut Imported, all: &[Status]) {
     }
 }
 
-/// The policy that a command line asks for: a priority alone is FIFO.
+/// Returns the policy that a command line requests: a priority alone means FIFO.
 fn policy(args: &Args) -> Option<String> {
     let priority = args.number('p', "priority").or_else(|| args.number('\0', "prio"));
     let priority = priority.filter(|priority| (1..=99).contains(priority));
@@ -118,13 +117,13 @@ fn policy(args: &Args) -> Option<String> {
     }
 }
 
-/// The series as wake-up latency of a thread, on the CPU that the person says.
+/// Turns a series into the wake-up latency of a thread, on the CPU that the user gave.
 pub fn series(series: Series, thread: u32, asked: &Asked) -> Series {
     let cpu = series.cpu.or_else(|| asked.cpus.get(thread as usize).copied());
     Series { quantity: "latency".into(), heading: "Wake-up latency".into(), thread, cpu, ..series }
 }
 
-/// What SMIs that were counted say of trust.
+/// Returns a finding about the SMIs, if the tool counted them.
 pub fn smis(series: &[Series]) -> Option<Finding> {
     let counted: Vec<i64> = series.iter().filter_map(|series| series.facts.get("smi").copied()).collect();
     let most = counted.iter().copied().max()?;

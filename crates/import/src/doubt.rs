@@ -1,4 +1,4 @@
-//! Figures that contradict each other in one file: which of them is not believed, so that the rest can be used.
+//! Figures in one file that contradict each other. latido leaves out those that it does not believe, and uses the rest.
 
 pub use crate::imported::{Doubt, Figure};
 
@@ -6,7 +6,7 @@ use crate::imported::{Bin, Ending, Finding, Imported, Interval, Series, Severity
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
 
-/// Leaves out the smallest and the largest value where the first and the last bin do not hold them.
+/// Leaves out the smallest and the largest value if the first and the last bin do not contain them.
 pub fn ends(bins: &[Bin], min: &mut Option<Interval>, max: &mut Option<Interval>, doubts: &mut Vec<Doubt>) {
     let meet = |value: &Interval, bin: &Bin| {
         bin.high.is_none_or(|high| value.low <= high) && value.high.is_none_or(|high| bin.low <= high)
@@ -22,10 +22,10 @@ pub fn ends(bins: &[Bin], min: &mut Option<Interval>, max: &mut Option<Interval>
     }
 }
 
-/// Checks what holds for the figures of every format, leaves out those that do not fit, and states each in one finding.
+/// Checks the figures of any format, leaves out those that do not fit, and reports each in one finding.
 ///
 /// # Errors
-/// No figure of any thread can be believed.
+/// No figure of any thread is credible.
 pub fn settle(imported: &mut Imported) -> Result<()> {
     imported.series.iter_mut().for_each(extremes);
     let mut lines: BTreeMap<Figure, (String, usize)> = BTreeMap::new();
@@ -44,7 +44,7 @@ pub fn settle(imported: &mut Imported) -> Result<()> {
     Ok(())
 }
 
-/// The finding of a figure that is not believed.
+/// Returns the finding about a figure that is not believed.
 pub fn note(text: String) -> Finding {
     Finding { severity: Severity::Note, name: "not believed".into(), text }
 }
@@ -56,7 +56,7 @@ fn whose(series: &Series) -> String {
     }
 }
 
-/// A thread of which nothing is left: the figures of the others say nothing of it.
+/// Removes a thread without any figure left: the figures of the other threads do not represent it.
 fn lost(imported: &mut Imported) -> Result<()> {
     let empty = |one: &Series| !one.doubts.is_empty() && one.bins.is_empty() && one.min.is_none() && one.max.is_none();
     let gone: Vec<String> = imported.series.iter().filter(|one| empty(one)).map(whose).collect();
@@ -76,10 +76,10 @@ fn lost(imported: &mut Imported) -> Result<()> {
     Ok(())
 }
 
-/// The mean lies between the smallest and the largest value.
+/// Checks that the mean is between the smallest and the largest value.
 fn extremes(series: &mut Series) {
     let Some([low, high]) = series.mean else { return };
-    // Tools add up in floating point, and round.
+    // Tools sum in floating point, and round.
     let slack = 1.0 + low.abs().max(high.abs()) * 1e-6;
     let above = series.max.and_then(|max| max.high).filter(|most| low > *most as f64 + slack);
     let below = series.min.map(|min| min.low).filter(|least| high < *least as f64 - slack);
@@ -91,7 +91,7 @@ fn extremes(series: &mut Series) {
     }
 }
 
-/// A sample that ended the run and is not among those that were counted.
+/// Returns a finding if a sample ended the run and is not among the counted ones.
 fn beyond(imported: &Imported) -> Option<Finding> {
     let Ending::Stopped { value, thread } = &imported.ending else { return None };
     let mut of = imported.series.iter().filter(|series| thread.is_none_or(|thread| series.thread == thread));

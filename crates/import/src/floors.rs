@@ -1,4 +1,4 @@
-//! Values that a tool truncated to its unit: k stands for all from k units to below k + 1.
+//! Values that a tool truncated to its unit: k represents everything from k units to below k + 1.
 
 use crate::{
     doubt::{Doubt, Figure},
@@ -13,34 +13,34 @@ use std::num::NonZero;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Floors(NonZero<u32>);
 
-/// A thread's figures as cyclictest and its like print them.
+/// A thread's figures as cyclictest and similar tools print them.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
-    /// Values and how often they came, ascending.
+    /// Values with their counts, ascending.
     pub rows: Vec<(i64, u64)>,
     /// Whether there is a distribution at all.
     pub collected: bool,
     /// The first value that has no row, where the rows end.
     pub end: i64,
-    /// How many were beyond the rows; absent where nobody knows.
+    /// How many samples were beyond the rows; `None` if unknown.
     pub over: Option<u64>,
     /// The smallest value.
     pub min: Option<i64>,
     /// The largest value.
     pub max: Option<i64>,
-    /// The mean of the truncated values, from and to.
+    /// The least and the greatest possible mean of the truncated values.
     pub mean: Option<[f64; 2]>,
-    /// How many samples, where the file says so beside the rows.
+    /// The number of samples, if the file states it in addition to the rows.
     pub count: Option<u64>,
-    /// How many samples its rows have, where the file says so.
+    /// The number of samples in its rows, if the file states it.
     pub total: Option<u64>,
-    /// Whether latido made the rows of finer bins: those at an edge are then one further up, and extremes and mean are of
-    /// the values themselves.
+    /// Whether latido made the rows from finer bins. Then values at an edge are one row further up, and extremes and mean are those of the
+    /// original values.
     pub converted: bool,
 }
 
 impl Figures {
-    /// What the rows allow for the mean of the truncated values, where they tell.
+    /// Returns the range that the rows allow for the mean of the truncated values, if they determine it.
     fn mean_of_rows(&self, [from, to]: [i64; 2]) -> Option<[f64; 2]> {
         let over = self.over.filter(|_| self.collected)?;
         let beyond = if over == 0 { [(0, 0, 0); 2] } else { mean::beyond(self.end, self.max?, over) };
@@ -51,23 +51,23 @@ impl Figures {
 }
 
 impl Floors {
-    /// Of values in a unit.
+    /// Makes the floors of a unit.
     pub fn of(unit: Unit) -> Self {
         let ns = u32::try_from(unit.ns()).ok().and_then(NonZero::new);
         Self(ns.unwrap_or(NonZero::<u32>::MIN))
     }
 
-    /// How many ns one unit has.
+    /// Returns how many ns one unit has.
     pub fn ns(self) -> i64 {
         i64::from(self.0.get())
     }
 
-    /// The width of a bin, where it is more than one value.
+    /// Returns the width of a bin, if it is more than one ns.
     pub fn width(self) -> Option<u64> {
         (self.0.get() > 1).then_some(u64::from(self.0.get()))
     }
 
-    /// What a value stands for.
+    /// Returns the interval that a truncated value represents.
     ///
     /// # Errors
     /// It is beyond 2^63 ns.
@@ -76,17 +76,17 @@ impl Floors {
         Ok(Interval::between(low, low.checked_add(self.ns() - 1).context("a value beyond 2^63 ns")?))
     }
 
-    /// Where the mean lies, given that of the truncated values.
+    /// Returns the range of the mean, given that of the truncated values.
     fn mean(self, [low, high]: [f64; 2]) -> [f64; 2] {
         let unit = self.ns() as f64;
         [low * unit, high * unit + (unit - 1.0)]
     }
 
-    /// The series of a thread: its bins, count and figures, each checked against the others. What does not fit is left out, with
-    /// its doubt.
+    /// Returns the series of a thread: its bins, count and figures, each checked against the others. It leaves out what does not fit, and
+    /// adds a doubt.
     ///
     /// # Errors
-    /// Its smallest value is above its largest, or a value is beyond 2^63 ns.
+    /// The smallest value is above the largest, or a value is beyond 2^63 ns.
     pub fn series(self, mut figures: Figures) -> Result<Series> {
         let within = figures.rows.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
         let within = within.context("more than 2^64 samples")?;
@@ -104,7 +104,7 @@ impl Floors {
         let cut = figures.settle_extremes(&mut doubts);
         let slack = i64::from(figures.converted);
         let allowed = figures.mean_of_rows([-slack, 0]);
-        // The mean of an export may be the upper end of what was known.
+        // The mean in an export may be that of the bins' upper ends.
         let open = (slack > 0 && allowed.is_some()).then_some(f64::NEG_INFINITY);
         let printed = figures.mean.map(|[low, high]| [open.unwrap_or(low - slack as f64), high]);
         let mean = mean::settled(printed, allowed, &mut doubts);
@@ -135,7 +135,7 @@ impl Floors {
 }
 
 impl Figures {
-    /// Leaves out the rows where their sum is not what the file counts: nothing tells which of both is wrong.
+    /// Leaves out the rows if their sum is not the count in the file: latido cannot tell which of the two is wrong.
     fn settle_count(&mut self, within: u64, counted: Option<u64>, doubts: &mut Vec<Doubt>) {
         if !self.collected {
             return;
@@ -153,7 +153,7 @@ impl Figures {
         *self = Self { min, max, mean, converted, ..Self::default() };
     }
 
-    /// Leaves out the smallest and the largest value where the rows have others; whether the rows may lack their end then.
+    /// Leaves out the smallest and the largest value if the rows contradict them. Returns whether the rows may then lack their end.
     fn settle_extremes(&mut self, doubts: &mut Vec<Doubt>) -> bool {
         let slack = i64::from(self.converted);
         let (first, last) = (self.rows.first().map(|(value, _)| *value), self.rows.last().map(|(value, _)| *value));

@@ -1,15 +1,16 @@
-//! What a format is, and what a person says of a file since the file does not.
+//! The description of a format, and what the user states about a file because the file does not.
 
 use crate::{doubt, imported::Imported};
 use anyhow::Result;
 
-/// One format: a file of the folder `formats` and a line in its list.
+/// One format: a file in the folder `formats` and a line in its list.
 pub struct Format {
-    /// As `--format` names it: `cyclictest`, `cyclictest-json`.
+    /// Its name in `--format`: `cyclictest`, `cyclictest-json`.
     pub name: &'static str,
     /// Which tools write it, and which versions, in one line.
     pub about: &'static str,
-    /// Whether a file is of this format, by its content alone: at least its first [`HEAD`] bytes, all of a smaller one.
+    /// Tells from the content alone whether a file has this format. The argument is at least the first [`HEAD`] bytes, or the whole of a
+    /// smaller file.
     pub recognise: fn(&[u8]) -> bool,
     /// Reads a whole file; [`Format::import`] checks it too.
     ///
@@ -19,10 +20,10 @@ pub struct Format {
 }
 
 impl Format {
-    /// Reads a whole file and leaves out the figures that others in it contradict: each is stated in a finding.
+    /// Reads a whole file and leaves out the figures that other figures in it contradict. Reports each in a finding.
     ///
     /// # Errors
-    /// What is wrong, and in which line; or no figure can be believed.
+    /// What is wrong, and in which line; or no figure is credible.
     pub fn import(&self, bytes: &[u8], asked: &Asked) -> Result<Imported> {
         let mut imported = (self.read)(bytes, asked)?;
         doubt::settle(&mut imported)?;
@@ -30,10 +31,10 @@ impl Format {
     }
 }
 
-/// So many bytes at least are looked at to recognise a format.
+/// How many bytes latido reads at least to recognise a format.
 pub const HEAD: usize = 64 << 10;
 
-/// What a person says of a file, since the file does not.
+/// What the user states about a file because the file does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// The unit of its numbers.
@@ -42,11 +43,11 @@ pub struct Asked {
     pub args: Option<String>,
     /// The CPU of each thread, in the order of threads.
     pub cpus: Vec<u32>,
-    /// The name by which the file was given: nothing is recognised by it.
+    /// The name under which the user gave the file. latido recognises nothing by it.
     pub file: String,
 }
 
-/// A unit that files may leave unsaid.
+/// A unit that files may omit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Nanoseconds.
@@ -60,7 +61,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// How many ns it has.
+    /// Returns how many ns it has.
     pub fn ns(self) -> i64 {
         match self {
             Self::Ns => 1,

@@ -1,33 +1,33 @@
-//! What a file of another tool says, in ns: figures as intervals, bins as they were printed.
+//! The content of another tool's file, in ns: figures as intervals, bins as printed.
 
 use std::collections::BTreeMap;
 
 /// One file, read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
-    /// The tool that wrote it, as it calls itself: `cyclictest`.
+    /// The tool that wrote it, by its own name: `cyclictest`.
     pub tool: String,
-    /// Its version, as far as the file tells.
+    /// Its version, if the file states it.
     pub version: Option<String>,
-    /// What stands in for a probe's name: the tool's quantity under a heading, `cyclictest`.
+    /// The title in place of a probe's name: the tool's quantity under a heading, `cyclictest`.
     pub title: String,
     /// How it ended.
     pub ending: Ending,
     /// One entry for each quantity, labels and thread.
     pub series: Vec<Series>,
-    /// The command line that the tool was given, where the file has it.
+    /// The tool's command line, if the file has it.
     pub command: Option<String>,
     /// Begin and end of the measurement, as the file writes them.
     pub times: [Option<String>; 2],
-    /// How long was measured, in ns, where the file says so.
+    /// The length of the measurement, in ns, if the file states it.
     pub elapsed_ns: Option<u64>,
     /// Facts of the machine, as the file names them: `kernel`, `cpu`, `realtime`, ...
     pub machine: BTreeMap<String, String>,
-    /// The policy of its threads as latido writes it, where the file says so: `fifo 95`.
+    /// The policy of its threads as latido writes it, if the file states it: `fifo 95`.
     pub policy: Option<String>,
-    /// What the file says that trust depends on.
+    /// The statements in the file on which its trustworthiness depends.
     pub findings: Vec<Finding>,
-    /// What a reader is to know: provenance lines, mends of the file, what was passed over.
+    /// Notes for the reader: provenance lines, corrections to the file, what was ignored.
     pub notes: Vec<String>,
 }
 
@@ -37,38 +37,38 @@ pub enum Ending {
     /// The file is whole.
     #[default]
     Complete,
-    /// Its footer is missing, or the tool says that it was ended early; why.
+    /// Its footer is missing, or the tool states that it was ended early; with the reason.
     Interrupted(String),
     /// A sample above a limit ended it.
     Stopped {
         /// The sample.
         value: Interval,
-        /// Whose it was, where the file says so.
+        /// Its thread, if the file states it.
         thread: Option<u32>,
     },
 }
 
-/// Something that the file says of its own worth.
+/// A statement of the file that affects its trustworthiness.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// How much it weighs.
+    /// How severe it is.
     pub severity: Severity,
     /// A short name: `missed events`, `mode switches`.
     pub name: String,
-    /// One sentence with the number.
+    /// One sentence, with the number.
     pub text: String,
 }
 
-/// What a finding does to trust.
+/// The effect of a finding on trustworthiness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// A reader is to know it.
+    /// The reader should know it.
     Note,
     /// The numbers may not be those of the system under test.
     Contaminated,
 }
 
-/// From low to high, both inclusive; `high` is absent where nothing bounds it.
+/// From low to high, both inclusive; `high` is `None` if nothing bounds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Interval {
     /// The smallest possible.
@@ -78,12 +78,12 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// One value and no other.
+    /// Returns the interval of exactly one value.
     pub fn exactly(value: i64) -> Self {
         Self { low: value, high: Some(value) }
     }
 
-    /// Between the two, both inclusive.
+    /// Returns the interval between two values, both inclusive.
     pub fn between(low: i64, high: i64) -> Self {
         Self { low, high: Some(high) }
     }
@@ -96,15 +96,15 @@ pub struct Series {
     pub quantity: String,
     /// A heading for it.
     pub heading: String,
-    /// What tells it from others of its quantity: `kind`, `by`, ...
+    /// What distinguishes it from others of its quantity: `kind`, `by`, ...
     pub labels: BTreeMap<String, String>,
     /// The thread, from 0.
     pub thread: u32,
-    /// Its CPU, only where the file or the person says so.
+    /// Its CPU, only if the file or the user states it.
     pub cpu: Option<u32>,
-    /// `ns`, unless its numbers are no times.
+    /// `ns`, unless its numbers are not times.
     pub unit: &'static str,
-    /// How many samples, where that is known.
+    /// How many samples, if known.
     pub count: Option<u64>,
     /// The smallest sample.
     pub min: Option<Interval>,
@@ -112,21 +112,21 @@ pub struct Series {
     pub max: Option<Interval>,
     /// The mean.
     pub mean: Option<[f64; 2]>,
-    /// The bins, ascending and apart; they need not touch. Empty where the file has no distribution.
+    /// The bins, ascending and separate; they need not touch. Empty if the file has no distribution.
     pub bins: Vec<Bin>,
-    /// The width of a bin in the series' unit, where they are wider than one unit: what it was quantised to.
+    /// The width of a bin in the series' unit, if it is wider than one unit: the step to which the tool quantised.
     pub width: Option<u64>,
-    /// Which value of a bin the tool prints for it.
+    /// Which value of a bin the tool prints.
     pub edge: Edge,
-    /// Whether the file ends before its bins do: then what is there is no whole distribution.
+    /// Whether the file ends before its bins do. Then the distribution is incomplete.
     pub cut: bool,
     /// Samples below this were never recorded.
     pub above: Option<i64>,
-    /// Samples in the order of time, where the file has them: up to a million.
+    /// Samples in the order of time, up to a million, if the file has them.
     pub samples: Vec<Timed>,
     /// Whole-numbered facts: `overruns`, `period_ns`, `priority`, ...
     pub facts: BTreeMap<String, i64>,
-    /// What the file prints of it and other figures of the file contradict: left out of all above.
+    /// The figures that other figures of the file contradict. The fields above leave them out.
     pub doubts: Vec<Doubt>,
 }
 
@@ -141,12 +141,12 @@ pub enum Figure {
     Largest,
     /// The rows of the histogram, and how many samples there were.
     Rows,
-    /// What a column of sums prints.
+    /// The column of sums.
     Sums,
 }
 
 impl Figure {
-    /// As a finding names it.
+    /// Returns its name in a finding.
     pub fn words(self) -> &'static str {
         match self {
             Self::Mean => "the mean",
@@ -158,40 +158,40 @@ impl Figure {
     }
 }
 
-/// One figure that is not believed, and what contradicts it.
+/// A figure that latido does not believe, and what contradicts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
     /// The figure.
     pub figure: Figure,
-    /// What it says, and what other figures of the file say: `it is 0, but its rows allow 1.5 to 2.5`.
+    /// The figure in the file, and the other figures that contradict it: `it is 0, but its rows allow 1.5 to 2.5`.
     pub why: String,
 }
 
 impl Doubt {
-    /// Of a figure.
+    /// Makes the doubt of a figure.
     pub fn of(figure: Figure, why: impl Into<String>) -> Self {
         Self { figure, why: why.into() }
     }
 }
 
-/// Which value stands for a bin in a file.
+/// Which value represents a bin in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edge {
-    /// Its smallest.
+    /// Its smallest value.
     #[default]
     Lower,
-    /// Its largest, or the first beyond it.
+    /// Its largest value, or the first value after it.
     Upper,
-    /// The one between them.
+    /// The value in the middle.
     Middle,
 }
 
-/// So many samples between two values, both inclusive.
+/// A number of samples between two values, both inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
     /// The smallest value of the bin.
     pub low: i64,
-    /// The largest; absent for what lies beyond the last.
+    /// The largest; `None` for the samples beyond the last row.
     pub high: Option<i64>,
     /// How many samples.
     pub count: u64,
@@ -202,6 +202,6 @@ pub struct Bin {
 pub struct Timed {
     /// The value.
     pub value: i64,
-    /// When, in ns since the first; absent where the file does not tell.
+    /// The time, in ns since the first sample; `None` if the file does not state it.
     pub at_ns: Option<u64>,
 }

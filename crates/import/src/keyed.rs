@@ -1,4 +1,4 @@
-//! A sample in named fields, as CSV and NDJSON have it.
+//! A sample in named fields, as CSV and NDJSON contain it.
 
 use crate::{
     format::{Asked, Unit},
@@ -9,7 +9,7 @@ use crate::{
 use anyhow::{Context, Result, ensure};
 use std::borrow::Cow;
 
-/// The unit of a name.
+/// Returns the unit with this name.
 fn unit(name: &str) -> Result<Unit> {
     Ok(match name {
         "ns" => Unit::Ns,
@@ -21,12 +21,12 @@ fn unit(name: &str) -> Result<Unit> {
     })
 }
 
-/// The most labels of a sample (a record has no more either), and bytes of their names and texts together: each series keeps its own, and
-/// a name of a file's first line is in each of them.
+/// The most labels per sample (a record allows no more either), and the most bytes of their names and texts together. Each series keeps its
+/// own labels, and each label repeats a name from the file's first line.
 const MOST_LABELS: usize = 16;
 const MOST_LABEL_BYTES: usize = 1024;
 
-/// A label more.
+/// Adds a label.
 fn label(key: &mut Key, held: &mut usize, name: &str, text: &str) -> Result<()> {
     let others = "(all fields but value, unit, at_ns, cpu, thread and quantity are labels)";
     *held += name.len() + text.len();
@@ -36,10 +36,10 @@ fn label(key: &mut Key, held: &mut usize, name: &str, text: &str) -> Result<()> 
     Ok(())
 }
 
-/// Adds the sample of one line. Empty fields are absent.
+/// Adds the sample of one line. Empty fields count as absent.
 ///
 /// # Errors
-/// A field that is none, twice, or missing.
+/// A field is invalid, appears twice, or is missing.
 pub fn add<'a>(
     fields: impl Iterator<Item = (&'a str, Cow<'a, str>)>,
     asked: &Asked,
@@ -82,17 +82,17 @@ pub fn add<'a>(
     samples.add(&key, ns, at)
 }
 
-/// What the samples make.
+/// Builds the import from the samples.
 ///
 /// # Errors
-/// There are none.
+/// There are no samples.
 pub fn imported(tool: &str, samples: Samples, asked: &Asked) -> Result<Imported> {
     ensure!(samples.count() > 0, "no sample");
     let mut series = samples.series(1)?;
     let mut known = std::collections::HashSet::new();
     let distinct = series.iter().all(|one| known.insert((one.quantity.clone(), one.labels.clone(), one.thread)));
     if !distinct {
-        // A thread that moved has a series for each CPU.
+        // A thread that moved has one series per CPU.
         for one in &mut series {
             one.labels.extend(one.cpu.map(|cpu| ("cpu".to_owned(), cpu.to_string())));
         }
@@ -118,7 +118,7 @@ mod tests {
         format!("{error:#}")
     }
 
-    /// A name of the first line stands in each series: it is short, and there are few of them.
+    /// Each series keeps the names of the file's first line, so latido refuses names that are too long or too many.
     #[test]
     fn names_that_each_series_would_keep_are_few_and_short() {
         let long = "n".repeat(MOST_LABEL_BYTES);

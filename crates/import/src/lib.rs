@@ -1,5 +1,5 @@
-//! What other tools wrote, read as what it says and no more: bytes in, [`Imported`] out. It opens no file, stores
-//! nothing and judges nothing: it knows no run and no record.
+//! Reads what other tools wrote: it takes bytes and returns an [`Imported`] with the content of the file and no more. This crate opens no
+//! file, stores nothing and judges nothing: it knows neither runs nor records.
 
 pub mod args;
 pub mod cost;

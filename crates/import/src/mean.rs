@@ -1,9 +1,9 @@
-//! The mean: what a tool prints of it, and what the rows of its histogram allow.
+//! The mean: what a tool prints as the mean, and what the rows of its histogram allow.
 
 use crate::doubt::{Doubt, Figure};
 
-/// What the rows are whose samples lie between two values, both inclusive, so many in each: from and to which the mean can be.
-/// `None` without samples.
+/// Returns the least and the greatest mean that these rows allow. Each row is (from, to, count), both ends inclusive. `None` without
+/// samples.
 pub fn of(rows: impl Iterator<Item = (i64, i64, u64)>) -> Option<[f64; 2]> {
     let (mut from, mut to, mut samples) = (0i128, 0i128, 0i128);
     for (low, high, count) in rows {
@@ -15,15 +15,15 @@ pub fn of(rows: impl Iterator<Item = (i64, i64, u64)>) -> Option<[f64; 2]> {
     (samples > 0).then(|| [from as f64 / samples as f64, to as f64 / samples as f64])
 }
 
-/// Samples beyond the last row, one of which is the largest: two rows for [`of`].
+/// Returns two rows for [`of`] that describe the samples beyond the last row; one of these samples is the largest.
 pub fn beyond(from: i64, largest: i64, count: u64) -> [(i64, i64, u64); 2] {
     [(from, largest, count.saturating_sub(1)), (largest, largest, count.min(1))]
 }
 
-/// What both allow: the printed mean between two values, and the rows.
+/// Returns the range of means that both the printed mean (as a range) and the rows allow.
 ///
 /// # Errors
-/// They contradict each other: then the printed mean is not believed.
+/// The two contradict each other: then latido does not believe the printed mean.
 pub fn agreed(printed: [f64; 2], rows: Option<[f64; 2]>) -> Result<[f64; 2], Doubt> {
     let Some([from, to]) = rows else { return Ok(printed) };
     let [low, high] = printed;
@@ -37,7 +37,7 @@ pub fn agreed(printed: [f64; 2], rows: Option<[f64; 2]>) -> Result<[f64; 2], Dou
     Ok(if both <= end { [both, end] } else { [end, both] })
 }
 
-/// The mean that both allow, or the doubt.
+/// Returns the range that both allow, or adds the doubt.
 pub fn settled(printed: Option<[f64; 2]>, rows: Option<[f64; 2]>, doubts: &mut Vec<Doubt>) -> Option<[f64; 2]> {
     agreed(printed?, rows).map_err(|doubt| doubts.push(doubt)).ok()
 }
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn rows_bound_the_mean() {
         assert_eq!(of([(4, 4, 1), (5, 5, 3)].into_iter()), Some([4.75, 4.75]));
-        // Two beyond 10, one of them 30: 10 to 30, and 30.
+        // Two samples are beyond 10 and one of them is 30: the other is between 10 and 30.
         assert_eq!(of([(5, 5, 2)].into_iter().chain(beyond(10, 30, 2))), Some([12.5, 17.5]));
         assert_eq!(of([(1, 1, 0)].into_iter()), None);
         assert!(of([(i64::MIN, i64::MAX, u64::MAX); 3].into_iter()).is_some());

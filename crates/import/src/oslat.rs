@@ -1,4 +1,4 @@
-//! What the outputs of oslat have in common: what its labels and extremes stand for, which is another thing by version.
+//! What the outputs of oslat have in common: the meaning of labels and extremes, which depends on the version.
 
 use crate::{
     args::Args,
@@ -9,7 +9,7 @@ use crate::{
 };
 use anyhow::{Context, Result, ensure};
 
-/// Its short options that take a value.
+/// The short options of oslat that take a value.
 const VALUED: &str = "bcCDfmTwWz";
 
 /// What a version means by a label L (us) and by an extreme.
@@ -21,7 +21,7 @@ pub enum Generation {
     RoundingUp,
     /// From 2.7 on: [L - width, L), extremes are truncated.
     Truncating,
-    /// 2.1 or 2.10: labels as of both, extremes as of either.
+    /// 2.1 or 2.10: the labels are the same in both, the extremes may be those of either.
     Unknown,
 }
 
@@ -33,22 +33,22 @@ pub struct Label {
 }
 
 impl Label {
-    /// Of its text: `001`, `0.500`.
+    /// Parses a label: `001`, `0.500`.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is no label.
     pub fn of(text: &str) -> Result<Self> {
         let ns = decimal_ns(text, 1_000).with_context(|| format!("`{text}` is no bucket"))?;
         ensure!(ns > 0, "the bucket `{text}`");
         Ok(Self { ns, decimals: text.contains('.') })
     }
 
-    /// In ns.
+    /// Returns the label in ns.
     pub fn ns(self) -> i64 {
         self.ns
     }
 
-    /// Whether it is written with decimals.
+    /// Whether the label is written with decimals.
     pub fn decimals(self) -> bool {
         self.decimals
     }
@@ -57,58 +57,58 @@ impl Label {
 /// A bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Its label.
+    /// The label of the bucket.
     pub label: Label,
-    /// How many gaps.
+    /// The number of gaps in the bucket.
     pub count: u64,
 }
 
-/// What `-B` subtracts from extremes, in ns; absent where only the command line tells of it.
+/// What `-B` subtracts from extremes, in ns; absent where only the command line shows that `-B` was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bias(pub Option<i64>);
 
-/// What is said of a core.
+/// What the output reports about a core.
 #[derive(Clone, Debug, Default)]
 pub struct Thread {
     /// The core.
     pub cpu: Option<u32>,
-    /// Its buckets, ascending.
+    /// The buckets of the core, ascending.
     pub rows: Vec<Row>,
-    /// Whether the last one has all that is longer, too.
+    /// Whether the last bucket also contains all longer gaps.
     pub last_includes: bool,
-    /// The shortest gap as it is written, in us.
+    /// The shortest gap as printed, in us.
     pub min: Option<String>,
-    /// The longest.
+    /// The longest gap as printed, in us.
     pub max: Option<String>,
-    /// The counter's frequency.
+    /// The counter's frequency, in MHz.
     pub mhz: Option<i64>,
-    /// What was subtracted (`-B`), where the file says it.
+    /// What `-B` subtracted, where the file reports it.
     pub bias: Option<Bias>,
 }
 
-/// Its command line in words.
+/// Splits oslat's command line into words.
 pub fn args_of(line: &str) -> Args<'static> {
     Args::new(line, VALUED)
 }
 
-/// The width of a bucket (`-W`), in ns.
+/// Returns the width of a bucket (`-W`), in ns.
 pub fn width(args: &Args) -> Option<i64> {
     args.number('W', "bucket-width").filter(|width| *width > 0)
 }
 
-/// The policy (`-f`).
+/// Returns the scheduling policy (`-f`).
 pub fn policy(args: &Args) -> Option<String> {
     let priority = args.number('f', "rtprio").filter(|priority| (1..=99).contains(priority))?;
     Some(format!("fifo {priority}"))
 }
 
-/// An import without its series.
+/// Returns an import without its series.
 pub fn imported(asked: &Asked) -> Imported {
     let policy = asked.args.as_deref().and_then(|line| policy(&args_of(line)));
     Imported { policy, findings: Vec::new(), ..cyclictest::described("oslat", asked) }
 }
 
-/// A number as oslat writes it in JSON: of buckets with decimals it is in ns, else in us.
+/// Converts a number as oslat writes it in JSON to a text in us: oslat writes ns where the buckets have decimals, else us.
 pub fn written(number: &serde_json::Number, in_ns: bool) -> String {
     let text = number.to_string();
     match (in_ns, text.parse::<i64>()) {
@@ -117,7 +117,8 @@ pub fn written(number: &serde_json::Number, in_ns: bool) -> String {
     }
 }
 
-/// An exact decimal number in units of so many ns: `0.023` us is 23 ns. `None` for what is finer, negative or none.
+/// Parses an exact decimal number in a unit of `unit` ns: `0.023` us is 23 ns. `None` for a number that is finer than 1 ns or negative, and
+/// for other text.
 pub fn decimal_ns(text: &str, unit: i64) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -138,7 +139,7 @@ pub fn decimal_ns(text: &str, unit: i64) -> Option<i64> {
 }
 
 impl Generation {
-    /// What an extreme stands for.
+    /// Returns the interval that an extreme stands for.
     fn extreme(self, text: &str) -> Result<Interval> {
         let ns = decimal_ns(text, 1_000).with_context(|| format!("`{text}` is no time in us"))?;
         if text.contains('.') {
@@ -154,7 +155,7 @@ impl Generation {
         })
     }
 
-    /// What a bucket holds.
+    /// Returns the first and the last value that belong to a bucket, in ns.
     fn bucket(self, label: Label, width: i64) -> (i64, i64) {
         let (low, high) = match self {
             Self::RoundingUp => (label.ns - 1_999, label.ns - 1_000),
@@ -165,10 +166,10 @@ impl Generation {
 }
 
 impl Thread {
-    /// The series of a core.
+    /// Builds the series of a core.
     ///
     /// # Errors
-    /// A figure that is no time, or more than 2^64 gaps.
+    /// A figure is no time, or there are more than 2^64 gaps.
     pub fn series(
         self,
         index: u32,
@@ -177,7 +178,7 @@ impl Thread {
         notes: &mut Vec<String>,
     ) -> Result<Series> {
         let common = self.rows.iter().map(|row| row.label.ns).fold(0, gcd);
-        // Where the command line does not say it, the greatest that divides all labels is never too narrow.
+        // Where the command line does not give the width, the greatest common divisor of the labels is never too narrow.
         let width = match (generation, args) {
             (Generation::AddingOne | Generation::RoundingUp, _) => 1_000,
             (_, Some(args)) => width(args).unwrap_or(1_000),
@@ -190,7 +191,7 @@ impl Thread {
         }
         let bias = self.bias.or_else(|| args.filter(|args| args.has('B', "bias")).map(|_| Bias(None)));
         let biased = bias.is_some();
-        // Buckets are with the bias, and so is the longest gap that the last of them holds.
+        // Buckets include the bias, and so does the longest gap, which the last bucket contains.
         let longest = match bias {
             None => max.and_then(|max| max.high),
             Some(Bias(ns)) => max.and_then(|max| max.high?.checked_add(ns?)),
@@ -204,7 +205,7 @@ impl Thread {
             let (low, high) = generation.bucket(row.label, width);
             let low = if biased && at == 0 { 0 } else { low };
             let beyond = at == last && self.last_includes;
-            // A longest gap that is shorter is not believed.
+            // latido does not believe a longest gap that is shorter than the bucket's lower end.
             let high = if beyond { longest.filter(|high| *high >= low) } else { Some(high) };
             bins.push(Bin { low, high, count: row.count });
         }

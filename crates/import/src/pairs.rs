@@ -16,12 +16,12 @@ use std::collections::BTreeMap;
 /// The most pairs.
 const MOST: u64 = 8192;
 
-/// A pair as it is said in text or JSON; times in us.
+/// A pair as text or JSON describes it; times in us.
 #[derive(Clone, Debug, Default)]
 struct Pair {
-    /// The ids of receiver and sender in the system, once they run.
+    /// The kernel's ids of the receiver and the sender, once they run.
     tasks: [Option<u64>; 2],
-    /// The CPU of the receiver, whose wake-up is measured, and of the sender.
+    /// The CPU of the receiver, whose wake-up the tool measures, and the CPU of the sender.
     cpus: [Option<u32>; 2],
     priority: Option<i64>,
     interval: Option<i64>,
@@ -30,11 +30,11 @@ struct Pair {
     min: Option<i64>,
     max: Option<i64>,
     mean: Option<[f64; 2]>,
-    /// Its extremes in the block before: a count and figures of one moment belong together.
+    /// The extremes in the block before: a count and the figures of one moment belong together.
     before: Progress,
 }
 
-/// Whether a text has pairs; `timeouts` is what pmqtest alone prints.
+/// Whether a text has pairs; with `timeouts`, pairs with the timeouts that only pmqtest prints.
 pub fn is_text(bytes: &[u8], timeouts: bool) -> bool {
     let pair = lines(bytes).take(10_000).map(|(_, line)| plain(line).into_owned()).find(|line| is_head(line));
     pair.is_some_and(|line| contains(&line, b", TO ") == timeouts)
@@ -45,7 +45,7 @@ fn is_head(line: &[u8]) -> bool {
     line.starts_with(b"#") && contains(line, b": I") && contains(line, b"; #")
 }
 
-/// Reads text or JSON of a tool; `by` is what wakes.
+/// Reads the text or JSON of a tool; `by` names what wakes the receiver.
 ///
 /// # Errors
 /// What is wrong, and in which line.
@@ -60,7 +60,7 @@ pub fn read(bytes: &[u8], asked: &Asked, tool: &str, by: &str) -> Result<Importe
         }
     };
     ensure!(!pairs.is_empty(), "no pair of threads");
-    // Their -p is a priority, their -m and -S say nothing of memory.
+    // In these tools `-p` is a priority, and `-m` and `-S` do not concern memory.
     imported.findings.clear();
     let prio = pairs.values().next().and_then(|pair| pair.priority).filter(|priority| (1..=99).contains(priority));
     let prio = prio.filter(|priority| pairs.values().all(|pair| pair.priority == Some(*priority)));
@@ -109,7 +109,7 @@ impl Pair {
     }
 }
 
-/// The pairs of a text: the last block of those that a terminal has.
+/// Reads the pairs of a text: the last block, if the text is a terminal's output with several.
 fn text(bytes: &[u8]) -> Result<BTreeMap<u64, Pair>> {
     let torn = torn(bytes);
     let mut pairs: BTreeMap<u64, Pair> = BTreeMap::new();
@@ -133,7 +133,7 @@ fn text(bytes: &[u8]) -> Result<BTreeMap<u64, Pair>> {
     }
     for (pair, of) in &pairs {
         ensure!(of.cycles.is_some(), "pair {pair} has figures but no cycles");
-        // What is not ready yet has no cycle either.
+        // A pair that is not ready yet has no cycle either.
         let whole = of.max.is_some() || of.cycles == Some(0);
         ensure!(whole, "pair {pair} has {} cycles but no figures: its last block is cut", of.cycles.unwrap_or(0));
     }
@@ -158,7 +158,7 @@ fn head(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
         Ok(of(part, "ID")?.and_then(|id| u64::try_from(id).ok()).filter(|id| *id > 0))
     };
     let cycles = u64::try_from(cycles).context("cycles below 0")?;
-    // Before its first cycle a thread may stand there with the id of another.
+    // Before its first cycle a thread's entry may show the id of another thread.
     let tasks = if cycles > 0 { [task(receiver)?, task(sender)?] } else { [None; 2] };
     ensure!(
         receiver.rsplit(',').next().is_some_and(|last| last.contains("Cycles")),
@@ -199,7 +199,7 @@ fn figures(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
         return Ok(());
     };
     ensure!(own_index(sender)? == index, "not a pair");
-    // `Max 5,600` is no 5.
+    // `Max 5,600` does not mean 5.
     let known = |word: &str| ["Min", "Cur", "Avg", "Max"].iter().any(|name| word.trim().starts_with(name));
     ensure!(rest.split(',').all(known), "what stands between commas is no figure");
     let of = |name: &str| -> Result<i64> {
@@ -208,7 +208,7 @@ fn figures(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
     };
     let (min, avg, max) = (of("Min")?, of("Avg")?, of("Max")?);
     let pair = pairs.entry(index).or_default();
-    // Before the first cycle there are none but those that it begins from: a least of -1, a mean of anything.
+    // Before the first cycle the tool prints only its start values: a least of -1, an arbitrary mean.
     if pair.cycles == Some(0) {
         return Ok(());
     }
@@ -219,12 +219,12 @@ fn figures(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
         "its figures a second time"
     );
     pair.before.then(&Progress { min: Some(min), max: Some(max), ..Progress::default() })?;
-    // sigwaittest rounds its mean, and a version that cuts it off is not told apart.
+    // sigwaittest rounds its mean. latido cannot distinguish a version that truncates it.
     (pair.min, pair.max, pair.mean) = (Some(min), Some(max), Some([(avg as f64 - 0.5).max(0.0), avg as f64 + 1.0]));
     Ok(())
 }
 
-/// The number behind `#`.
+/// Parses the number behind `#`.
 fn own_index(text: &str) -> Result<u64> {
     let (_, rest) = text.split_once('#').context("no `#`")?;
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();

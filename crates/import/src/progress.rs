@@ -1,32 +1,32 @@
-//! What a screen says of a thread again and again: within one run counts and largest values never fall, smallest never rise,
-//! and the thread stays the same.
+//! What a screen reports about a thread repeatedly. Within one run, counts and largest values never fall, smallest values never rise, and
+//! the thread stays the same.
 
 use crate::imported::Series;
 use anyhow::{Result, ensure};
 
-/// What was said at one moment, in whatever unit; what is absent is not compared.
+/// The figures of one moment, in any unit. latido does not compare absent figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The thread's id in the system; 0 before it runs is given as absent.
+    /// The thread's id in the kernel. Absent for 0, which tools print before the thread runs.
     pub task: Option<u64>,
-    /// How many cycles it had.
+    /// The number of cycles so far.
     pub count: Option<u64>,
-    /// Its smallest value.
+    /// The smallest value so far.
     pub min: Option<i64>,
-    /// Its largest.
+    /// The largest value so far.
     pub max: Option<i64>,
 }
 
 impl Progress {
-    /// What a series says at its moment.
+    /// Returns the figures of a series at its moment.
     pub fn of(series: &Series) -> Self {
         Self { task: None, count: series.count, min: series.min.map(|one| one.low), max: series.max.map(|one| one.low) }
     }
 
-    /// Checks what is said later of the same thread.
+    /// Checks later figures of the same thread against these.
     ///
     /// # Errors
-    /// Only another run can say it.
+    /// The later figures can only come from another run.
     pub fn then(&self, later: &Self) -> Result<()> {
         fn against<T: PartialOrd>(one: Option<T>, other: Option<T>, holds: fn(&T, &T) -> bool) -> bool {
             one.zip(other).is_none_or(|(one, other)| holds(&one, &other))
@@ -43,10 +43,10 @@ impl Progress {
     }
 }
 
-/// Checks a block of a screen against the one before it: figures as [`Progress`], and facts, all of which count up.
+/// Checks a block of a screen against the block before it: the figures as [`Progress`], and the facts, none of which may fall.
 ///
 /// # Errors
-/// Only another run can say it; of which CPU.
+/// The later block can only come from another run; the error names the CPU.
 pub fn blocks(before: &[Series], later: &[Series]) -> Result<()> {
     for one in before {
         let same =

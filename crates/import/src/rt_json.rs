@@ -1,4 +1,4 @@
-//! The JSON of rt-tests (`--json`, from 2.0 on), with the mends that its writer makes necessary.
+//! The JSON of rt-tests (`--json`, from 2.0 on), with the corrections that faults of its writer make necessary.
 
 use crate::{
     cyclictest,
@@ -13,35 +13,35 @@ use serde::{
 };
 use std::{collections::BTreeMap, fmt, marker::PhantomData};
 
-/// The document, with what differs between the tools below each thread.
+/// The document; `T` is the part of each thread that differs between the tools.
 #[derive(Debug, Deserialize)]
 pub struct Document<T> {
-    /// 1.
+    /// The version of the format, always 1.
     pub file_version: u64,
-    /// The command line. The colon is the writer's.
+    /// The command line. The colon in the key is the writer's.
     #[serde(rename = "cmdline:", alias = "cmdline")]
     pub cmdline: Option<String>,
     /// `2.40`; 2.1 and 2.10 are both `2.10`.
     #[serde(rename = "rt_test_version:", alias = "rt_test_version")]
     pub version: Option<String>,
-    /// Begin, RFC 2822.
+    /// The start time, RFC 2822.
     pub start_time: Option<String>,
-    /// End, RFC 2822.
+    /// The end time, RFC 2822.
     pub end_time: Option<String>,
-    /// What the tool returned.
+    /// The exit code of the tool.
     pub return_code: Option<i64>,
     /// `uname`, and whether the kernel is PREEMPT_RT.
     #[serde(default)]
     pub sysinfo: BTreeMap<String, serde_json::Value>,
-    /// How many threads there were.
+    /// The number of threads.
     pub num_threads: Option<u64>,
-    /// Whether values are ns, not us: a flag.
+    /// A flag: whether values are in ns, not us.
     pub resolution_in_ns: Option<u64>,
-    /// The threads, by their index.
+    /// The threads by index.
     pub thread: Pairs<T>,
 }
 
-/// An object by its keys, in whatever order they stand, none of which is there twice: ascending.
+/// The entries of an object with numbers as keys, in ascending order whatever order the file has. No key appears twice.
 #[derive(Debug)]
 pub struct Pairs<T>(pub Vec<(u64, T)>);
 
@@ -85,13 +85,13 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
     }
 }
 
-/// Whether a file has a document of rt-tests, of whatever tool.
+/// Whether a file contains a document of rt-tests, from any tool.
 pub fn is_any(bytes: &[u8]) -> bool {
     object(bytes).is_ok_and(|text| contains(text.first_kib(), b"\"file_version\""))
 }
 
-/// Whether a file has a document of rt-tests whose command line begins with a tool; where it has none, whether a thread of
-/// it has one of these keys and none of the others.
+/// Whether a file contains a document of rt-tests whose command line starts with `tool`. Where the command line names no known tool:
+/// whether the document has all keys of `has` and none of `lacks`.
 pub fn is_of(bytes: &[u8], tool: &str, has: &[&str], lacks: &[&str]) -> bool {
     let Some(text) = object(bytes).ok().filter(|text| contains(text.first_kib(), b"\"file_version\"")) else {
         return false;
@@ -105,12 +105,12 @@ pub fn is_of(bytes: &[u8], tool: &str, has: &[&str], lacks: &[&str]) -> bool {
     }
 }
 
-/// The name of the tool of a command line.
+/// Returns the name of the tool in a command line.
 fn tool_of(line: &str) -> &str {
     line.split_whitespace().next().and_then(|word| word.rsplit('/').next()).unwrap_or_default()
 }
 
-/// The command line, as it stands in the document, whether that is JSON or not.
+/// Finds the command line as the document has it, even if it is not valid JSON.
 fn command(text: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Head {
@@ -120,7 +120,7 @@ fn command(text: &[u8]) -> Option<String> {
     if let Some((_, line)) = lines(text).take(20).find(|(_, line)| is_command(line)) {
         return Some(value_of(line)?.replace("\\\"", "\""));
     }
-    // All in one line.
+    // The document is one line.
     let mut head = serde_json::Deserializer::from_slice(text).into_iter::<Head>();
     Some(head.next()?.ok()?.line)
 }
@@ -130,14 +130,14 @@ fn is_command(line: &[u8]) -> bool {
     line.starts_with(b"\"cmdline:\":") || line.starts_with(b"\"cmdline\":")
 }
 
-/// What stands between the first quote of the value and the last one of its line.
+/// Returns the text between the first quote of the value and the last quote of the line.
 fn value_of(line: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(line);
     let (_, value) = text.split_once("\": \"").or_else(|| text.split_once("\":\""))?;
     Some(value.trim_end().trim_end_matches(',').strip_suffix('"')?.to_owned())
 }
 
-/// An object's text, the number of its first line, and what stands behind it.
+/// An object's text, the number of its first line, and the bytes behind the object.
 struct Object<'a>(&'a [u8], usize, &'a [u8]);
 
 impl Object<'_> {
@@ -146,8 +146,7 @@ impl Object<'_> {
     }
 }
 
-/// The object of a file: from the line that begins with `{` to the one that is `}`. Before and after it stands what the
-/// tool prints.
+/// Finds the object of a file: from the line that begins with `{` to the line `}`. The tool's other output may surround it.
 fn object(bytes: &[u8]) -> Result<Object<'_>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let (mut begin, mut at) = (None, 0);
@@ -163,22 +162,22 @@ fn object(bytes: &[u8]) -> Result<Object<'_>> {
         }
         at += line.len();
     }
-    // All in one line, or its end in a line with more: the reader of JSON tells.
+    // The object is one line, or its last line has more than `}`: the JSON reader decides.
     let (begin, first) = begin.context("no line begins with `{`")?;
     Ok(Object(bytes.get(begin..).context("no object")?, first, &[]))
 }
 
-/// Refuses what begins another document behind the one that was read.
+/// Refuses a second document behind the first one.
 fn alone_in_file(rest: &[u8], line: usize) -> Result<()> {
     let second = lines(rest).find(|(_, text)| text.first() == Some(&b'{')).map(|(at, _)| line + at - 1);
     ensure!(second.is_none(), "line {}: a second document: keep one run a file", second.unwrap_or_default());
     Ok(())
 }
 
-/// Reads a document; what was mended is told.
+/// Reads a document and returns it with notes on what latido corrected.
 ///
 /// # Errors
-/// What is no such document, with the line of the object.
+/// The text is no such document; the error names the line of the object.
 pub fn read<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<(Document<T>, Vec<String>)> {
     let Object(text, first, after) = object(bytes)?;
     let mut notes = Vec::new();
@@ -201,7 +200,7 @@ pub fn read<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<(Document<T>, 
     Ok((document, notes))
 }
 
-/// A line as JSON: numbers that are none become null, quotes in the command line are escaped.
+/// Turns a line into valid JSON: `nan` and `inf` become null, and quotes in the command line are escaped.
 fn mend(line: &str, notes: &mut Vec<String>) -> String {
     let bare = line.trim_end();
     let value = bare.strip_suffix(',').unwrap_or(bare).rsplit_once(": ").map(|(_, value)| value.trim());
@@ -218,18 +217,18 @@ fn mend(line: &str, notes: &mut Vec<String>) -> String {
     line.to_owned()
 }
 
-/// A line of an object as an object.
+/// Turns one line of an object into an object by itself.
 fn alone(line: &str) -> String {
     format!("{{{}}}", line.trim().trim_end_matches(','))
 }
 
 impl<T> Document<T> {
-    /// Whether latido wrote it, from finer bins.
+    /// Whether latido wrote the document, from finer bins.
     pub fn is_export(&self) -> bool {
         self.version.as_deref().is_some_and(|version| version.starts_with("latido "))
     }
 
-    /// An import of it, without its series.
+    /// Returns an import of the document, without its series.
     pub fn imported(&self, tool: &str, notes: Vec<String>, asked: &Asked) -> Imported {
         let line = asked.args.clone().or_else(|| self.cmdline.clone());
         let text = |value: &serde_json::Value| match value {

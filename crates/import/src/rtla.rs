@@ -1,4 +1,4 @@
-//! What the outputs of rtla have in common: its histogram's table, durations, what ended it and what it missed.
+//! What the outputs of rtla have in common: the table of its histogram, durations, what ended the run and which events it missed.
 
 mod series;
 
@@ -13,54 +13,54 @@ const MOST: (usize, usize) = (8192, 10_000_000);
 /// The lines below the rows.
 const FOOTER: [&str; 5] = ["over", "count", "min", "avg", "max"];
 
-/// A histogram, read.
+/// A histogram as read from the file.
 #[derive(Debug, Default)]
 pub struct Histogram {
-    /// How many ns the unit has.
+    /// The unit in ns.
     pub unit: i64,
-    /// How long was measured.
+    /// How long rtla measured.
     pub elapsed_ns: Option<u64>,
-    /// The columns, as they are named: `IRQ-000`.
+    /// The columns with their names: `IRQ-000`.
     pub columns: Vec<Column>,
     /// The value of the last row.
     pub last: Option<i64>,
-    /// The width of bins in the unit: the greatest common divisor of the rows' values; 0 where none tells.
+    /// The width of bins in the unit: the greatest common divisor of the rows' values; 0 where the rows do not determine it.
     pub width: i64,
-    /// Whether all of the footer is there.
+    /// Whether the footer is complete.
     pub whole: bool,
-    /// What follows the table.
+    /// The lines below the table.
     pub rest: Vec<String>,
-    /// What its maker wrote above it in lines of `#`.
+    /// The lines with `#` above the title, which the file's author added.
     pub remarks: Vec<String>,
 }
 
 /// A column.
 #[derive(Debug, Default)]
 pub struct Column {
-    /// What it counts: `IRQ`, `CPU`.
+    /// What the column counts: `IRQ`, `CPU`.
     pub kind: String,
-    /// Its CPU.
+    /// The CPU of the column.
     pub cpu: u32,
-    /// Rows with their counts, ascending, those of 0 left out.
+    /// Rows with their counts, ascending, without the rows of count 0.
     pub rows: Vec<(i64, u64)>,
-    /// over, count, min, max.
+    /// The number of samples above the last row.
     pub over: Option<u64>,
-    /// All samples.
+    /// The number of all samples.
     pub count: Option<u64>,
-    /// The smallest.
+    /// The smallest value.
     pub min: Option<i64>,
-    /// The mean as it is printed, whole or with two decimals, in hundredths; and whether it has decimals.
+    /// The mean as printed, whole or with two decimals, in hundredths; and whether it has decimals.
     pub avg: Option<(i64, bool)>,
-    /// The largest.
+    /// The largest value.
     pub max: Option<i64>,
 }
 
-/// Whether a line is `# RTLA NAME`.
+/// Whether the text has a line `# RTLA NAME`.
 pub fn titled(bytes: &[u8], title: &str) -> bool {
     lines(bytes).take(100).any(|(_, line)| plain(line).trim_ascii() == title.as_bytes())
 }
 
-/// A time as rtla prints it, in ns: `0 00:00:04`, days first.
+/// Parses a time as rtla prints it: `0 00:00:04`, days first. Returns ns.
 pub fn duration(text: &str) -> Option<u64> {
     let (days, clock) = text.trim().split_once(' ')?;
     let mut sum = days.parse::<u64>().ok()?;
@@ -71,7 +71,7 @@ pub fn duration(text: &str) -> Option<u64> {
     parts.next().is_none().then_some(sum)?.checked_mul(1_000_000_000)
 }
 
-/// Reads a histogram below its title.
+/// Reads the histogram below its title.
 ///
 /// # Errors
 /// What is wrong, and in which line.
@@ -87,7 +87,7 @@ pub fn histogram(bytes: &[u8], title: &str) -> Result<Histogram> {
             continue;
         }
         if torn == Some(at) {
-            // None of its numbers counts.
+            // No number of a torn line counts.
             ensure!(titles, "line {at} {TORN}");
             all.whole = false;
             break;
@@ -97,7 +97,7 @@ pub fn histogram(bytes: &[u8], title: &str) -> Result<Histogram> {
             ensure!(!titles, "line {at}: a second histogram: keep one run a file");
             titles = true;
         } else if !titles {
-            // A shell's prompt, warnings.
+            // These lines are a shell's prompt or warnings.
             let remark = line.strip_prefix('#').filter(|_| all.remarks.len() < 10_000);
             all.remarks.extend(remark.map(|remark| shown(remark.as_bytes())));
         } else if let Some(text) = line.strip_prefix('#').filter(|_| !begun) {
@@ -139,7 +139,7 @@ pub fn histogram(bytes: &[u8], title: &str) -> Result<Histogram> {
     ensure!(titles, "no line `{title}`: with --no-header its unit and columns are lost");
     ensure!(begun, "the file ends before its line `Index`");
     ensure!(all.unit > 0, "no line `# Time unit is`");
-    // What a CPU has no sample of has no figures either.
+    // A CPU without samples has no figures either.
     for column in all.columns.iter().filter(|column| column.count == Some(0)) {
         let none = column.rows.is_empty() && column.over.unwrap_or(0) == 0;
         ensure!(none, "{}-{:03}: its rows have samples, but it counts 0", column.kind, column.cpu);
@@ -161,13 +161,13 @@ fn columns(line: &str) -> Result<Vec<Column>> {
     Ok(columns)
 }
 
-/// A count: one that wrapped is negative.
+/// Parses a count; a negative one has wrapped.
 fn count(word: &str) -> Result<u64> {
     let value = number(word.as_bytes()).with_context(|| format!("`{}` is no count", shown(word.as_bytes())))?;
     u64::try_from(value).with_context(|| format!("the count {value} has wrapped: rtla keeps 31 bits"))
 }
 
-/// A number with two decimals at most, in hundredths, and whether it has any.
+/// Parses a number with no decimals or with two, in hundredths, and returns whether it has decimals.
 fn hundredths(word: &str) -> Option<(i64, bool)> {
     let Some((whole, part)) = word.split_once('.') else {
         return Some((number(word.as_bytes())?.checked_mul(100)?, false));
@@ -209,7 +209,7 @@ impl Histogram {
     fn footer(&mut self, line: &str) -> Result<()> {
         let (name, values) = line.split_once(':').context("no name")?;
         let words: Vec<&str> = values.split_ascii_whitespace().collect();
-        // Without columns 6.1 prints nothing, newer ones a 0.
+        // Without columns rtla 6.1 prints nothing; newer versions print a 0.
         if self.columns.is_empty() {
             ensure!(matches!(words[..], [] | ["0"]), "figures without a column");
             return Ok(());
@@ -221,7 +221,7 @@ impl Histogram {
             self.columns.len()
         );
         for (column, word) in self.columns.iter_mut().zip(words) {
-            // Up to 6.9 the smallest of none is 2^64 - 1.
+            // Up to 6.9 rtla prints 2^64 - 1 as the smallest value of a column without samples.
             let empty = column.count == Some(0) && ["min", "avg", "max"].contains(&name);
             if word == "-" || empty {
                 continue;
@@ -243,7 +243,7 @@ impl Histogram {
     }
 }
 
-/// Tells what follows a table: a stop with its analysis, missed events; and what ended it.
+/// Adds what follows a table to the import: a stop with its analysis, missed events, and what ended the run.
 pub fn rest(imported: &mut Imported, rest: &[String], whole: bool) {
     let stopped = rest.iter().any(|line| line.contains("hit stop tracing"));
     let missed = |line: &&String| line.contains("events missed");
@@ -268,23 +268,23 @@ pub fn rest(imported: &mut Imported, rest: &[String], whole: bool) {
     }
 }
 
-/// The value that stopped it, by the last line of its analysis: `Thread latency: 3700.60 us (100%)`.
+/// Parses the value that stopped the run from the last line of its analysis: `Thread latency: 3700.60 us (100%)`.
 fn latency(line: &str) -> Option<Interval> {
     let text = line.trim();
     let text = text.strip_prefix("Thread latency:").or_else(|| text.strip_prefix("IRQ latency:"))?;
-    // Only what the analysis ends with is the whole of it.
+    // Only the last line of the analysis gives the whole latency.
     let (us, _) = text.trim().split_once(" us").filter(|(_, share)| share.trim() == "(100%)")?;
     let ns = hundredths(us)?.0.checked_mul(10)?;
     Some(Interval::between(ns.checked_sub(5)?, ns.checked_add(5)?))
 }
 
-/// From the smallest to the largest of all.
+/// Returns the interval from the smallest to the largest value of all series.
 fn reach(series: &[Series]) -> Interval {
     let low = series.iter().filter_map(|one| Some(one.min?.low)).min().unwrap_or(0);
     Interval { low, high: series.iter().filter_map(|one| one.max?.high).max() }
 }
 
-/// The place of a CPU among those that were seen, which stands for its thread.
+/// Returns the index of a CPU among those seen so far, adding it if it is new. The index stands for the thread.
 pub fn place(cpus: &mut Vec<u32>, cpu: u32) -> u32 {
     let place = cpus.iter().position(|known| *known == cpu).unwrap_or_else(|| {
         cpus.push(cpu);

@@ -1,21 +1,21 @@
-//! Single samples, gathered into series: exact bins, extremes, order in time.
+//! Single samples, collected into series: exact bins, extremes, order in time.
 
 use crate::imported::{Bin, Interval, Series, Timed};
 use anyhow::{Context, Result, ensure};
 use std::collections::{BTreeMap, HashMap};
 
-/// The most samples of a file, and the most that are kept with their times.
+/// The most samples per file, and the most per series that latido keeps with their times.
 const MOST: usize = 10_000_000;
 const KEPT: usize = 1_000_000;
-/// The most series.
+/// The most series per file.
 const MOST_SERIES: usize = 8192;
 
-/// What tells a series from others.
+/// What distinguishes a series from others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// `latency` unless the file says otherwise.
+    /// The quantity; `latency` unless the file names another.
     pub quantity: Option<String>,
-    /// All that is none of the others.
+    /// The labels: all other fields.
     pub labels: BTreeMap<String, String>,
     /// The thread.
     pub thread: Option<u32>,
@@ -23,7 +23,7 @@ pub struct Key {
     pub cpu: Option<u32>,
 }
 
-/// Samples so far.
+/// The samples so far.
 #[derive(Debug, Default)]
 pub struct Samples {
     keys: HashMap<Key, usize>,
@@ -32,10 +32,10 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Takes in a sample in ns: its lower end.
+    /// Adds a sample by its lower end, in ns.
     ///
     /// # Errors
-    /// There are too many.
+    /// There are too many samples or series.
     pub fn add(&mut self, key: &Key, value: i64, at_ns: Option<i64>) -> Result<()> {
         ensure!(self.count < MOST, "more than {MOST} samples");
         self.count += 1;
@@ -56,21 +56,21 @@ impl Samples {
         Ok(())
     }
 
-    /// How many there are.
+    /// Returns the number of samples.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The series, in the order in which they began. Each value stands for itself and `width - 1` ns above it.
+    /// Builds the series in the order of their first samples. Each value stands for the range up to `width - 1` ns above it.
     ///
     /// # Errors
-    /// A value beyond 2^63 ns.
+    /// A value is beyond 2^63 ns.
     pub fn series(self, width: i64) -> Result<Vec<Series>> {
         let first = self.all.iter().flat_map(|(_, _, times)| times.iter().flatten()).min().copied();
         let mut threads: HashMap<(Option<String>, BTreeMap<String, String>), u32> = HashMap::new();
         let mut all = Vec::with_capacity(self.all.len());
         for (key, mut values, times) in self.all {
-            // Where no thread is named, each CPU's samples are one's.
+            // Where the file names no thread, latido takes the samples of each CPU for those of one thread.
             let next = threads.entry((key.quantity.clone(), key.labels.clone())).or_default();
             let thread = key.thread.unwrap_or(*next);
             *next = next.saturating_add(1);
@@ -118,7 +118,7 @@ impl Samples {
     }
 }
 
-/// A decimal times a factor, where that is whole and below 2^63: `1.5` in us is 1500 ns, `0.0005` is none.
+/// Multiplies a decimal by a factor, where the product is whole and below 2^63: `1.5` in us is 1500 ns, `0.0005` gives `None`.
 pub fn decimal(text: &str, factor: i64) -> Option<i64> {
     let text = text.trim();
     let (text, exponent) = match text.split_once(['e', 'E']) {
@@ -187,7 +187,7 @@ mod tests {
         );
     }
 
-    /// A file that names more series than the bound is refused, before they fill the memory; samples of known series still count.
+    /// latido refuses a file that names more series than the bound before they fill the memory; samples of known series still count.
     #[test]
     fn more_series_than_the_bound_are_refused() {
         let mut all = Samples::default();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     proptest! {
-        /// What ns are printed as us comes back to the last digit.
+        /// A value in ns that is printed in us must come back exactly.
         #[test]
         fn ns_come_back(ns in any::<i64>()) {
             let (sign, size) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());

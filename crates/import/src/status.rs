@@ -1,5 +1,5 @@
-//! The lines `T:` of cyclictest, cyclicdeadline, signaltest and jitterdebugger: a thread's extremes and mean so far; the last one of each
-//! counts.
+//! The lines `T:` of cyclictest, cyclicdeadline, signaltest and jitterdebugger: a thread's extremes and mean so far. The last line of each
+//! thread counts.
 
 use crate::{
     floors::{Figures, Floors},
@@ -13,40 +13,40 @@ use anyhow::{Context, Result, bail, ensure};
 /// The most threads.
 const MOST: usize = 8192;
 
-/// How a tool takes the smallest value of a thread.
+/// How a tool updates the smallest value of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Smallest {
-    /// It only falls.
+    /// The smallest value only falls.
     OfAll,
-    /// cyclicdeadline takes a 0 for none: the next value stands there, however large.
+    /// cyclicdeadline treats a smallest value of 0 as absent: the next value replaces it, however large.
     SinceZero,
 }
 
-/// What a line says, in the tool's unit.
+/// The figures of a line, in the tool's unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Status {
     /// The thread's index.
     pub thread: u32,
-    /// Its id in the system, once it runs.
+    /// The kernel's id of the thread, once it runs.
     pub task: Option<u64>,
-    /// Its priority; absent of cyclicdeadline.
+    /// The thread's priority; cyclicdeadline prints none.
     pub priority: Option<i64>,
-    /// Its interval in us; of cyclicdeadline its deadline; absent of signaltest.
+    /// The thread's interval in us. In cyclicdeadline it is the deadline; signaltest prints none.
     pub interval: Option<i64>,
-    /// How many cycles it has had.
+    /// The number of cycles so far.
     pub cycles: u64,
-    /// Its smallest value.
+    /// The smallest value.
     pub min: i64,
-    /// The mean, from and to; absent of the first cyclictests.
+    /// The range of the mean; the first versions of cyclictest print none.
     pub avg: Option<[f64; 2]>,
-    /// Its largest value.
+    /// The largest value.
     pub max: i64,
-    /// SMIs, where they are counted.
+    /// The number of SMIs, where the tool counts them.
     pub smi: Option<i64>,
 }
 
 impl Status {
-    /// What only grows in a run. Before the first cycle min and max are where the tool begins from.
+    /// Returns the figures that only change in one direction during a run. Before the first cycle, min and max are the tool's start values.
     fn progress(&self, smallest: Smallest) -> Progress {
         let some = self.cycles > 0;
         let min = Some(self.min).filter(|_| some && smallest == Smallest::OfAll);
@@ -54,18 +54,18 @@ impl Status {
         Progress { task: self.task, count: Some(self.cycles), min, max }
     }
 
-    /// Adds what it says of the thread as facts.
+    /// Adds the line's other figures to the series as facts.
     pub fn facts(&self, series: &mut Series) {
         let facts = [("priority", self.priority), ("interval_us", self.interval), ("smi", self.smi)];
         series.facts.extend(facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
     }
 
-    /// The series of the thread: extremes and mean, no distribution.
+    /// Builds the series of the thread: extremes and mean, no distribution.
     ///
     /// # Errors
-    /// Figures that no samples have: the -x of 2.4 prints them.
+    /// No samples can have these figures: the `-x` of 2.4 prints such figures.
     pub fn series(&self, unit: Floors) -> Result<Series> {
-        // The -x of 2.4 takes wrong differences: what it prints of them says nothing, whichever of the figures shows it.
+        // The `-x` of 2.4 computes wrong differences. If any figure shows this, all figures of the line are useless.
         let mean = self.avg.is_none_or(|[_, to]| to >= 0.0);
         ensure!(
             mean && (self.cycles == 0 || self.max >= 0 && self.min <= self.max),
@@ -89,14 +89,14 @@ impl Status {
     }
 }
 
-/// Whether a line is one.
+/// Whether a line is a status line.
 pub fn is(line: &[u8]) -> bool {
     let clean = plain(line);
     let line = own(&clean);
     line.starts_with(b"T:") && contains(line, b"Max:")
 }
 
-/// A line without what cyclictest 1.8 prints before its first one and does not end: `pid = 20483`.
+/// Returns a line without the `pid = 20483` that cyclictest 1.8 prints before its first line without a line end.
 fn own(line: &[u8]) -> &[u8] {
     let line = line.trim_ascii();
     let id = line.strip_prefix(b"pid = ").map(|rest| rest.trim_ascii_start());
@@ -104,10 +104,10 @@ fn own(line: &[u8]) -> &[u8] {
     rest.unwrap_or(line)
 }
 
-/// The last line of each thread, in the order of threads.
+/// Returns the last line of each thread, in the order of threads.
 ///
 /// # Errors
-/// A line that is none, or one of another run, with its number; a thread without a line between others.
+/// A line is invalid or belongs to another run (the error names its number), or a thread between others has no line.
 pub fn read(bytes: &[u8], smallest: Smallest) -> Result<Vec<Status>> {
     let torn = torn(bytes);
     let mut all: Vec<Status> = Vec::new();
@@ -136,15 +136,16 @@ pub fn read(bytes: &[u8], smallest: Smallest) -> Result<Vec<Status>> {
     Ok(all)
 }
 
-/// What is said of a screen with more lines than threads: it has a block for each moment, and what comes last may be no end.
+/// Returns a note if the text has more status lines than threads: such a screen has a block per moment, and the last block may not be the
+/// end of the run.
 pub fn live(bytes: &[u8], all: &[Status]) -> Option<String> {
     let blocks = lines(bytes).filter(|(_, line)| is(line)).count();
     (blocks > all.len()).then(|| LIVE.into())
 }
 
-/// The unit of cyclictest's lines, by the widths of their columns: with `-N` it prints the latest value and the mean 8 wide, else 5
-/// wide, and the smallest 7 wide. The first versions, which had no `-N`, print all of them 8 wide. A line whose blanks were lost
-/// does not tell, and neither do lines that contradict each other.
+/// Finds the unit of cyclictest's lines by the widths of their columns. With `-N` the latest value and the mean are 8 wide, else 5 wide,
+/// and the smallest value is 7 wide in both cases. The first versions, which had no `-N`, print all of them 8 wide. `None` where lines lost
+/// their blanks or contradict each other.
 pub fn unit(bytes: &[u8]) -> Option<Unit> {
     let mut all = lines(bytes).filter(|(_, line)| is(line)).filter_map(|(_, line)| unit_of(own(&plain(line))));
     let first = all.next()?;
@@ -163,14 +164,14 @@ fn unit_of(line: &[u8]) -> Option<Unit> {
     }
 }
 
-/// How wide a number stands behind its name, and how many characters it has.
+/// The width of a number behind its name with its blanks, and the number of its characters.
 struct Column {
     width: usize,
     digits: usize,
 }
 
 impl Column {
-    /// Whether printf(3) prints it so in a column so wide.
+    /// Whether printf(3) prints this number so in a column of this width.
     fn is(&self, width: usize) -> bool {
         self.width == self.digits.max(width)
     }
@@ -184,11 +185,11 @@ fn column(line: &[u8], name: &[u8]) -> Option<Column> {
     (digits > 0).then_some(Column { width: blanks + digits, digits })
 }
 
-/// The note of a live screen.
+/// The note about a live screen.
 pub const LIVE: &str = "a live screen: the last line of each thread was taken";
 
-/// A thread that has had less than half of the cycles that its interval leaves room for, as others had theirs: it hardly ran,
-/// and its samples are those of the moments when it did.
+/// Finds a thread that has had less than half of the cycles that fit its interval, measured by the other threads. Such a thread hardly ran,
+/// and its samples cover only the moments when it did.
 pub fn starved(all: &[Status]) -> Option<Finding> {
     let spans = |one: &Status| Some(u128::from(one.cycles) * u128::try_from(one.interval?).ok()?);
     let most = all.iter().filter_map(spans).max().filter(|most| *most >= LONG_US)?;
@@ -201,10 +202,10 @@ pub fn starved(all: &[Status]) -> Option<Finding> {
     })
 }
 
-/// In less than this, in us, a thread may just not have begun.
+/// If the run is shorter than this, in us, a thread may simply not have started yet.
 const LONG_US: u128 = 50_000;
 
-/// One line: names that end with a colon, each with a number behind it.
+/// Parses one line: names that end with a colon, each with a number behind it.
 fn one(line: &[u8]) -> Result<Status> {
     let mut status = Status::default();
     let mut seen = [false; 4];
@@ -217,7 +218,7 @@ fn one(line: &[u8]) -> Result<Status> {
         let text = after.get(blanks..).unwrap_or_default();
         let end = text.iter().position(|byte| !byte.is_ascii_digit() && *byte != b'-').unwrap_or(text.len());
         let (digits, more) = text.split_at(end);
-        // `7,983` is no 7.
+        // `7,983` does not mean 7.
         let ends = match name {
             b"T" => more.first().is_none_or(|byte| byte.is_ascii_whitespace() || *byte == b'('),
             b"Avg" => true,
@@ -238,7 +239,8 @@ fn one(line: &[u8]) -> Result<Status> {
                 status.cycles = u64::try_from(value()?).context("the number of cycles")?;
                 take(1);
             }
-            // Before the first cycle there are none: jitterdebugger prints where it begins from, and no number as the mean.
+            // Before the first cycle there are no figures: jitterdebugger prints its start value as the smallest, and no number as the
+            // mean.
             b"Min" => {
                 status.min = if status.cycles > 0 { value()? } else { 0 };
                 take(2);
@@ -257,7 +259,7 @@ fn one(line: &[u8]) -> Result<Status> {
     Ok(status)
 }
 
-/// A mean, from and to: a whole number is what a division left of it, one with decimals was rounded to them.
+/// Parses a mean and returns its range: the tool truncated a whole number, and rounded one with decimals.
 fn mean(whole: &[u8], more: &[u8]) -> Result<[f64; 2]> {
     let part = number(whole).with_context(|| format!("`Avg` has no number but `{}`", shown(whole)))? as f64;
     let decimals = more.split(u8::is_ascii_whitespace).next().unwrap_or_default();
@@ -272,13 +274,13 @@ fn mean(whole: &[u8], more: &[u8]) -> Result<[f64; 2]> {
     Ok([middle - unit / 2.0, middle + unit / 2.0])
 }
 
-/// The id between the parentheses behind a thread's index; 0 stands for a thread that does not run yet.
+/// Parses the id in the parentheses behind a thread's index; 0 means that the thread does not run yet.
 fn task(text: &[u8]) -> Option<u64> {
     let inside = text.trim_ascii_start().strip_prefix(b"(")?.split(|byte| *byte == b')').next()?;
     u64::try_from(number(inside)?).ok().filter(|task| *task > 0)
 }
 
-/// The priorities of lines, where all have the same one above 0: the tools then run as FIFO unless told otherwise.
+/// Returns the priority of the lines where all have the same priority above 0: the tools then run as FIFO unless requested otherwise.
 pub fn priority(all: &[Status]) -> Option<i64> {
     let first = all.first()?.priority.filter(|priority| *priority > 0)?;
     all.iter().all(|one| one.priority == Some(first)).then_some(first)
@@ -288,7 +290,8 @@ pub fn priority(all: &[Status]) -> Option<i64> {
 mod tests {
     use super::*;
 
-    /// jitterdebugger's has decimals, and no number before the first cycle; the first cyclictests had none. 1.8 has a word before.
+    /// A mean of jitterdebugger has decimals, and is no number before the first cycle. The first versions of cyclictest print no mean, and
+    /// 1.8 prints a word before the line.
     #[test]
     fn a_mean_is_a_whole_number_or_has_decimals_or_is_absent() {
         let text = b"T: 0 ( 1797) A: 0 C:  0 Min:18446744073709551615 Avg:    -nan Max:  0 \x1b[K\n\x1b[1A\
@@ -351,7 +354,7 @@ mod tests {
         assert!(read(&text[..text.len() - 1], Smallest::OfAll).unwrap_err().to_string().contains("no end"));
         assert!(read(b"T: 1 (8) P:9 C: 1 Min: 1 Act: 1 Avg: 1 Max: 2\n", Smallest::OfAll).is_err());
         assert!(read(b"T: 0 (8) P:9 C: 1 Min: Act: 1 Avg: 1 Max: 2\n", Smallest::OfAll).is_err());
-        // The -x of 2.4.
+        // The `-x` of 2.4 prints such a mean.
         let broken = Status { avg: Some([i64::MIN as f64, i64::MIN as f64 + 1.0]), ..expected };
         assert!(broken.series(Floors::of(crate::Unit::Us)).is_err());
         assert!(Status { max: -4, ..expected }.series(Floors::of(crate::Unit::Us)).is_err());

@@ -6,34 +6,34 @@ use crate::{
 };
 use anyhow::{Context, Result, bail, ensure};
 
-/// The most columns that are read: threads, and the sum.
+/// The most columns that latido reads: threads, and the sum.
 const MOST_COLUMNS: usize = 8193;
 /// The most rows.
 const MOST_ROWS: usize = 10_000_000;
-/// So many rows must add up before a last column of a file without footer is taken for the sum of the others.
+/// The number of rows that must add up before latido takes the last column of a file without a footer for the sum of the others.
 const SUMS: usize = 8;
 
-/// What the earliest versions say of values beyond the rows.
+/// The remark about values beyond the rows in the earliest versions.
 const BEYOND: &str = "this version counts no value beyond its rows, and looks for the largest within them";
 
-/// A histogram, read.
+/// A histogram as read from the file.
 #[derive(Debug, Default)]
 pub struct Table {
-    /// One entry a thread.
+    /// One entry per thread.
     pub threads: Vec<Figures>,
-    /// Whether the footer is there with all that counts.
+    /// Whether the footer has all lines that matter.
     pub whole: bool,
-    /// The value that ended it, with the thread (`-b`).
+    /// The value that stopped the run, and its thread (`-b`).
     pub broken: Option<(i64, Option<usize>)>,
-    /// SMIs a thread, where they were counted.
+    /// SMIs per thread, where the tool counted them.
     pub smis: Vec<i64>,
-    /// What its sums say that its other numbers contradict.
+    /// Contradictions between the sums and the other numbers.
     pub doubts: Vec<String>,
-    /// Lines of the file before the histogram that are its maker's own.
+    /// Lines before the histogram that the file's author added, and notes on how latido read the file.
     pub remarks: Vec<String>,
 }
 
-/// What the lines of the footer say, each with its line's number.
+/// The lines of the footer, each with its line number.
 #[derive(Default)]
 struct Footer {
     total: Option<(usize, Vec<i64>)>,
@@ -43,28 +43,28 @@ struct Footer {
     over: Option<(usize, Vec<i64>)>,
     /// Versions from 0.56 to 0.74 print no smallest values.
     no_min: bool,
-    /// Earlier ones end with the largest value of all threads.
+    /// Still earlier versions end with the largest value of all threads.
     ends: bool,
     ids: Vec<i64>,
     break_thread: Option<i64>,
     break_value: Option<i64>,
 }
 
-/// The counts, a column each, without the rows of 0.
+/// The counts per column, without the rows of 0.
 #[derive(Default)]
 struct Rows {
     columns: Vec<Vec<(i64, u64)>>,
     /// The value of the last row.
     last: Option<i64>,
-    /// How many rows have a count, and in how many of them the last column is the sum of the others.
+    /// The number of rows that have a count, and the number of rows whose last column is the sum of the others.
     counted: usize,
     adding_up: usize,
 }
 
-/// What a histogram begins with.
+/// The first line of a histogram.
 const HEADING: &[u8] = b"# Histogram";
 
-/// Whether a text has such a histogram.
+/// Whether a text contains such a histogram.
 pub fn has(bytes: &[u8]) -> bool {
     is_headed(bytes) || has_without_heading(bytes)
 }
@@ -73,20 +73,20 @@ fn is_headed(bytes: &[u8]) -> bool {
     lines(bytes).any(|(_, line)| plain(line).as_ref() == HEADING)
 }
 
-/// Whether there is one whose heading was lost, as in the log of a console: rows, and a footer that says how many samples
-/// they must have.
+/// Whether a text contains a histogram without its heading, as in the log of a console: rows, and a footer with the number of samples that
+/// the rows must have.
 fn has_without_heading(bytes: &[u8]) -> bool {
     let mut all = lines(bytes).map(|(_, line)| plain(line)).skip_while(|line| !is_row(line));
     all.next().is_some() && all.any(|line| line.starts_with(b"# Total:"))
 }
 
-/// Whether a line is a row and nothing else: numbers of six digits and more.
+/// Whether a line is a row and nothing else: numbers of six or more digits.
 fn is_row(line: &[u8]) -> bool {
     let number = |word: &[u8]| word.len() >= NONE.len() && word.iter().all(u8::is_ascii_digit);
     Words(line).count() > 1 && Words(line).all(number)
 }
 
-/// Reads the histogram of a text. `sum` says whether the command line asked for the sum column, where it is known.
+/// Reads the histogram of a text. `sum` is whether the command line requested the sum column; `None` if that is unknown.
 ///
 /// # Errors
 /// What is wrong, and in which line.
@@ -130,7 +130,7 @@ pub fn read(bytes: &[u8], sum: Option<bool>) -> Result<Table> {
     let ends = footer.over.is_some() && footer.max.is_some() && (footer.min.is_some() || footer.no_min);
     table.whole = ends || footer.ends;
     let threads = rows.threads(&footer, sum)?;
-    // The first line of latido's own export.
+    // This is the first line of latido's own export.
     let converted = table.remarks.iter().any(|remark| remark.starts_with("latido ") && remark.contains(" run "));
     (table.threads, table.doubts) = footer.figures(rows, threads, converted, headed)?;
     let broken_thread = footer.break_thread.and_then(|id| footer.ids.iter().position(|own| *own == id));
@@ -176,7 +176,7 @@ impl Rows {
         Ok(())
     }
 
-    /// How many of the columns are threads: by the footer, else by what was asked for, else by what adds up.
+    /// Returns how many columns are threads: by the footer, else by the command line, else by which columns add up.
     fn threads(&self, footer: &Footer, asked: Option<bool>) -> Result<usize> {
         let columns = self.columns.len();
         let adds_up = columns > 1 && self.adding_up == self.counted;
@@ -200,7 +200,7 @@ impl Rows {
 }
 
 impl Footer {
-    /// Takes in a line without its `#`; whether what it says counts.
+    /// Reads a line without its `#`. Returns whether its content counts.
     fn line(&mut self, at: usize, line: &[u8], table: &mut Table) -> Result<bool> {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { return Ok(false) };
         let (name, rest) = line.split_at(colon);
@@ -243,7 +243,7 @@ impl Footer {
         Ok(true)
     }
 
-    /// The figures of each thread.
+    /// Returns the figures of each thread, and the doubts.
     fn figures(
         &self,
         rows: Rows,
@@ -291,16 +291,16 @@ impl Footer {
         let figures = columns.into_iter().enumerate().map(|(thread, rows)| {
             let within: u64 = rows.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
             let total = at(&totals, thread).map(|total| u64::try_from(total).context("a total below 0")).transpose()?;
-            // Without a heading only the total says that these are all of its rows.
+            // Without a heading only the total shows that these are all rows.
             let all = headed || total.is_none_or(|total| total == within);
             ensure!(all, "thread {thread}: its rows have {within}, its total {}", total.unwrap_or(0));
             let over = at(&over, thread)
                 .map(|over| u64::try_from(over).context("samples beyond the rows below 0"))
                 .transpose()?;
-            // Rows begin at 0: no value lies before the first.
+            // Rows begin at 0, so no value is below the first row.
             let first = || rows.iter().map(|(value, _)| *value).min().filter(|_| self.no_min || self.ends);
             let (min, max) = (at(&min, thread).or_else(first), at(&max, thread));
-            // What a thread without a cycle prints is where it began from.
+            // A thread without a cycle prints its start values.
             let unseen = within == 0 && over == Some(0) && total.unwrap_or(0) == 0;
             let (min, max) = if unseen { (None, None) } else { (min, max) };
             let mean = at(&avg, thread).filter(|_| !unseen).map(|avg| [avg as f64, avg as f64 + 1.0]);
@@ -314,10 +314,10 @@ impl Footer {
     }
 }
 
-/// The words of a row, between blanks and tabs.
+/// The words of a row, separated by blanks and tabs.
 struct Words<'a>(&'a [u8]);
 
-/// A column without samples as cyclictest prints it: most of a table is this.
+/// A column without samples as cyclictest prints it: most of a table consists of these.
 const NONE: &[u8] = b"000000";
 
 impl<'a> Iterator for Words<'a> {
@@ -339,13 +339,13 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-/// A count: digits alone.
+/// Parses a count: digits only.
 #[inline]
 fn count(word: &[u8]) -> Option<u64> {
     if word == NONE {
         return Some(0);
     }
-    // What has no more digits than these is below 2^63: a table has hundreds of thousands of them.
+    // A number of at most 18 digits is below 2^63. A table has hundreds of thousands of them, so this path is fast.
     if word.is_empty() || word.len() > 18 {
         return number(word).and_then(|count| u64::try_from(count).ok());
     }
@@ -358,7 +358,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The short way over columns without samples changes no word: those of any row are what lies between its gaps.
+        /// The fast path over columns without samples changes no word: the words of any row are the texts between its gaps.
         #[test]
         fn words_are_what_lies_between_gaps(row in "(0{5,7}|[0-9]{1,8}|[ \t]){0,24}") {
             let plain = row.split([' ', '\t']).filter(|word| !word.is_empty());

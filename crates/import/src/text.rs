@@ -1,30 +1,30 @@
-//! Lines of text as tools leave them. What a line went through on its way (mail, terminals, other systems) is cut away where
-//! the texts of traces are cleaned, in one place.
+//! Lines of text as tools leave them. The code that cleans the texts of traces also removes what mail, terminals and other systems added to
+//! a line.
 
 use anyhow::Context;
 use latido_trace::text::clean::{bare, unmarked};
 pub use latido_trace::text::clean::{decoded, plain};
 
-/// The longest line that is looked at, in bytes; longer ones are passed through.
+/// The longest line that latido reads, in bytes; latido skips longer ones.
 pub const LONGEST: usize = 1 << 20;
 
-/// The lines of a text with their numbers, from 1: without a mark of byte order, the marks of a quotation, carriage returns, and
-/// blanks at both ends.
+/// Returns the lines of a text with their numbers, from 1, without byte order mark, quotation marks of mail, carriage returns, and blanks
+/// at both ends.
 pub fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     unmarked(bytes).split(|byte| *byte == b'\n').enumerate().map(|(at, line)| (at + 1, bare(line).trim_ascii_start()))
 }
 
-/// Refuses a line that no tool writes.
+/// Refuses a line that is longer than any tool writes.
 ///
 /// # Errors
-/// The line's number.
+/// The line is too long; the error names its number.
 pub fn within(at: usize, line: &[u8]) -> anyhow::Result<()> {
     anyhow::ensure!(line.len() <= LONGEST, "line {at}: longer than 1 MiB");
     Ok(())
 }
 
-/// The last line with its number where nothing ends it: it may have been cut, so that none of its numbers counts. `None`
-/// where only blanks follow the last end of line.
+/// Returns the number of the last line if no line end follows it: the line may be cut, so that none of its numbers counts. `None` where
+/// only blanks follow the last line end.
 pub fn torn(bytes: &[u8]) -> Option<usize> {
     let start = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let rest = bytes.get(start..).unwrap_or_default();
@@ -32,10 +32,10 @@ pub fn torn(bytes: &[u8]) -> Option<usize> {
     (!plain(rest).trim_ascii().is_empty()).then_some(ends + 1)
 }
 
-/// What an error says of a line that [`torn`] names.
+/// The text of an error about a line that [`torn`] names.
 pub const TORN: &str = "has no end: the file may be cut in it (add a line feed if it is whole)";
 
-/// A line as a note or an error shows it: at most 200 characters.
+/// Returns a line as a note or an error shows it: at most 200 characters.
 pub fn shown(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line.get(..line.len().min(800)).unwrap_or_default());
     let mut short: String = text.trim().chars().take(200).collect();
@@ -45,21 +45,21 @@ pub fn shown(line: &[u8]) -> String {
     short
 }
 
-/// Whether these bytes are somewhere in a text.
+/// Whether a text contains these bytes.
 pub fn contains(text: &[u8], what: &[u8]) -> bool {
     text.windows(what.len()).any(|part| part == what)
 }
 
-/// The numbers of a text between blanks and tabs.
+/// Parses the numbers of a text, separated by blanks and tabs.
 ///
 /// # Errors
-/// The first word that is none.
+/// A word is no number; the error names the first such word.
 pub fn numbers(text: &[u8]) -> anyhow::Result<Vec<i64>> {
     let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     words.map(|word| number(word).with_context(|| format!("`{}` is no whole number", shown(word)))).collect()
 }
 
-/// A decimal number, blanks around it allowed and leading zeros no sign of anything; `None` for all else and above 2^63.
+/// Parses a decimal number. Blanks around it and leading zeros are allowed and change nothing; `None` for any other text and above 2^63.
 pub fn number(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii();
     let (sign, digits) = text.strip_prefix(b"-").map_or((1, text), |digits| (-1, digits));

@@ -1,18 +1,18 @@
-//! What the seconds of a record hold to explain its samples with: each nanosecond of it explains one of theirs.
+//! The time in each second of a record that can explain late samples. Each of its nanoseconds explains at most one nanosecond of a sample.
 
 use super::cause::Cause;
 use latido_model::record::{Class, Sample, Second};
 use std::collections::BTreeSet;
 
-/// What is left of each second.
+/// The time that is left of each second.
 pub(super) struct Budget {
-    /// In the order of their begin.
+    /// The seconds in the order of their start.
     seconds: Vec<Left>,
-    /// The longest.
+    /// The length of the longest second.
     length_ns: u64,
 }
 
-/// A second, and what is left of it.
+/// A second of the timeline, and the time that is left of it.
 struct Left {
     second: Second,
     foreign_ns: u64,
@@ -20,24 +20,24 @@ struct Left {
     kernel_ns: u64,
 }
 
-/// What a sample may be laid on.
+/// The properties of a sample that limit what can excuse it.
 #[derive(Clone, Copy)]
 struct Wait {
     /// The thread stayed on its CPU: no task kept it from running.
     in_place: bool,
-    /// The kernel made it wait by its settings: whatever else ran then did not keep it.
+    /// The kernel throttled the thread by its settings: other tasks that ran then did not delay it.
     throttled: bool,
-    /// How many seconds it lasted, rounded up.
+    /// The sample's length in seconds, rounded up.
     seconds: u64,
     ns: u64,
 }
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How much longer than their mean the bursts of a program may have been.
+/// How many times longer than their mean the bursts of a program may have been.
 const UNEVEN: u64 = 2;
 
-/// A thread of the kernel that ran for less than one part in so many of a sample is not what made it late.
+/// A kernel thread that ran for less than this fraction (one part in `MATTERS`) of a sample did not make the sample late.
 const MATTERS: u64 = 4;
 
 impl Wait {
@@ -52,8 +52,8 @@ impl Wait {
 }
 
 impl Wait {
-    /// What programs can have taken of it that ran for so much of a second in bursts of this mean length: one burst, and
-    /// what came in the course of a long sample.
+    /// Returns the most time that programs can have taken from the sample, if they ran for `ran_ns` per second in bursts of mean length
+    /// `burst_ns`: one burst, plus what they ran during a long sample.
     fn met(self, burst_ns: u64, ran_ns: u64) -> u64 {
         let meanwhile = u128::from(ran_ns) * u128::from(self.ns) / u128::from(SECOND_NS);
         burst_ns.saturating_add(u64::try_from(meanwhile).unwrap_or(u64::MAX)).saturating_mul(UNEVEN)
@@ -61,13 +61,13 @@ impl Wait {
 }
 
 impl Left {
-    /// What may excuse a sample, how much of it at most, and as what. What several seconds had together no sample met at
-    /// once.
+    /// Returns what may excuse a sample: the time left, the most of it that may count, and the cause. Where an entry covers several
+    /// seconds, the sample did not meet their total at once, so the maximum of one second bounds the time.
     fn excusing(&mut self, wait: Wait) -> impl Iterator<Item = (&mut u64, u64, Cause)> {
         let most = self.second.most();
         let burst = self.second.foreign_burst_ns.map_or(u64::MAX, |burst| wait.met(burst, most.foreign_ns));
         let foreign = (&mut self.foreign_ns, most.foreign_ns.min(burst), Cause::Foreign);
-        // Tasks are timed exactly, stolen time is not: it is blamed only for what they leave.
+        // latido times tasks exactly but stolen time only roughly, so it blames stolen time only for what tasks leave unexplained.
         let all = [(!wait.in_place).then_some(foreign), Some((&mut self.steal_ns, most.steal_ns, Cause::Steal))];
         let open = all.into_iter().flatten().filter(move |_| !wait.throttled);
         open.map(move |(left, most, cause)| {
@@ -76,7 +76,7 @@ impl Left {
         })
     }
 
-    /// How much threads of the kernel can have kept a sample.
+    /// Returns the longest time that kernel threads can have delayed a sample.
     fn kernel(&self, wait: Wait) -> u64 {
         self.second.most().kernel_ns.saturating_mul(wait.seconds).min(self.kernel_ns)
     }
@@ -96,22 +96,22 @@ impl Budget {
         Self { seconds, length_ns }
     }
 
-    /// The seconds of the sample's own CPU that it touches.
+    /// Returns the seconds that the sample touches, on the sample's CPU.
     fn touched(&mut self, cpu: Option<u32>, sample: &Sample) -> impl Iterator<Item = &mut Left> {
-        // The time of a sample may mark its begin or its end: both sides count.
+        // The time of a sample may mark its start or its end: both directions count.
         let length = sample.value.unsigned_abs();
         let (from, to) = (sample.at_ns.saturating_sub(length), sample.at_ns.saturating_add(length));
         let first = self.seconds.partition_point(|l| l.second.start_ns.saturating_add(self.length_ns) <= from);
         let last = self.seconds.partition_point(|l| l.second.start_ns <= to);
         let near = self.seconds.get_mut(first..last.max(first)).unwrap_or_default();
-        // A thread that was free to move may have been anywhere.
+        // A thread that was free to move may have run on any CPU.
         let elsewhere = move |second: &Second| cpu.zip(second.cpu).is_some_and(|(here, there)| here != there);
         let over = move |second: &Second| second.start_ns.saturating_add(second.length_ns) <= from;
         near.iter_mut().filter(move |left| !elsewhere(&left.second) && !over(&left.second))
     }
 
-    /// How much of a sample's excess is not excused; takes nothing. The loads of the cell may have made it as late as anybody
-    /// else: what they ran in its seconds is taken off what other tasks ran.
+    /// Returns how much of a sample's excess is not excused, without charging anything. The cell's own loads may have delayed the sample as
+    /// well as other tasks: latido subtracts the time of the loads from the time of other tasks.
     fn unexcused(&mut self, cpu: Option<u32>, sample: &Sample, excess: u64) -> u64 {
         let wait = Wait::of(sample);
         let (mut tasks, mut steal, mut loads) = (0u64, 0u64, 0u64);
@@ -125,8 +125,9 @@ impl Budget {
         excess.saturating_sub(tasks.saturating_sub(loads).saturating_add(steal))
     }
 
-    /// Takes a sample from what may excuse it; false, and nothing is taken, if that is not as much as its excess. All of its
-    /// length is used up, as far as that goes: what took its time excuses no other. Blamed is what the excess needs.
+    /// Charges a sample to the time that can excuse it. Returns false and charges nothing if that time is less than the excess. Otherwise
+    /// latido charges the sample's whole length as far as the time reaches: time that delayed this sample excuses no other. `causes`
+    /// receives only the causes that the excess needs.
     pub fn excuses(&mut self, cpu: Option<u32>, sample: &Sample, excess: u64, causes: &mut BTreeSet<Cause>) -> bool {
         if self.unexcused(cpu, sample, excess) > 0 {
             return false;
@@ -147,12 +148,12 @@ impl Budget {
         true
     }
 
-    /// Whether nobody was seen who took the CPU in the seconds of a sample.
+    /// Whether latido saw neither another program nor the hypervisor take the CPU in the seconds of a sample.
     pub fn nobody(&mut self, cpu: Option<u32>, sample: &Sample) -> bool {
         self.touched(cpu, sample).all(|left| left.second.foreign_ns == 0 && left.second.steal_ns == 0)
     }
 
-    /// What within the system under test made a sample large that nothing excuses, where that can be told.
+    /// Returns the cause within the system under test that made a sample large which nothing excuses, if latido can determine it.
     pub fn cause(&mut self, cpu: Option<u32>, sample: &Sample, excess: u64) -> Option<Cause> {
         let wait = Wait::of(sample);
         if wait.throttled {

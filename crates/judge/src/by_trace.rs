@@ -1,4 +1,4 @@
-//! A failure, held against the trace that was recorded meanwhile: the trace decides whether other programs made it.
+//! Compares a failure with the trace that latido recorded meanwhile: the trace decides whether other programs caused it.
 
 use crate::late::{self, Spikes, TraceSource, Worst};
 use latido_model::{
@@ -7,8 +7,8 @@ use latido_model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the trace of a cell shows of the samples above its limit. Nothing where there is no trace, or it cannot be read: what was
-/// counted second by second then stands.
+/// Returns what the trace of a cell shows about the samples above its limit. Empty without a readable trace: then the counts per second
+/// decide.
 pub fn shown(cell: &StoredCell, series: &dyn SeriesSource, traces: &dyn TraceSource) -> Shown {
     let Some((record, limit)) = cell.record().zip(cell.cell.conditions.limit) else { return Shown::default() };
     if record.quality.trace.is_none() {
@@ -17,7 +17,7 @@ pub fn shown(cell: &StoredCell, series: &dyn SeriesSource, traces: &dyn TraceSou
     match late::of_cell(cell, 1, series, traces) {
         Ok(Ok(spikes)) => {
             let shown = shown_by(&spikes, &record.quality, limit.0, !record.cell.load.items.is_empty());
-            // Beside a thread that shares its time any program may run: none of them is foreign.
+            // Any program may run on the CPU of a thread with a time-sharing policy, so latido blames no other program there.
             Shown { foreign: shown.foreign && !record.cell.scheduling.shares_time(), ..shown }
         }
         _ => Shown::default(),
@@ -50,7 +50,7 @@ fn shown_by(spikes: &Spikes, evidence: &Evidence, limit_ns: u64, has_loads: bool
     }
 }
 
-/// The program that had the CPU for most of a sample more often than any other. Programs of one name that come and go are one.
+/// Finds the program that most often had the CPU for more than half of a sample. Short-lived programs with the same name count as one.
 fn program(known: &[&Worst], evidence: &Evidence, has_loads: bool) -> Option<(String, u64)> {
     let mut counts: BTreeMap<&str, (u64, BTreeSet<&str>)> = BTreeMap::new();
     for one in known {
@@ -73,18 +73,18 @@ fn program(known: &[&Worst], evidence: &Evidence, has_loads: bool) -> Option<(St
     Some((one.unwrap_or_else(|| format!("{comm} ({} of them)", names.len())), samples))
 }
 
-/// Whose a task is that had the CPU in a sample.
+/// The owner of a task that had the CPU during a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whose {
-    /// The cell's load's, the kernel's, latido's.
+    /// The task belongs to the cell's load, the kernel or latido.
     Own,
-    /// A program's beside the cell.
+    /// The task belongs to another program.
     Foreign,
-    /// A load's child or a program's: it lived for too short a time to be seen in `/proc`.
+    /// The task belongs to a load's child or to another program: it was too short-lived to appear in `/proc`.
     Unknown,
 }
 
-/// How the kernel names its own threads of real-time priority.
+/// The names that the kernel and latido give to their own threads of real-time priority.
 const OF_THE_KERNEL: [&str; 9] =
     ["migration/", "irq/", "ktimers/", "ksoftirqd/", "kworker/", "rcu_", "rcuc/", "rcub/", "latido/"];
 
@@ -96,7 +96,7 @@ impl Whose {
             return if own(task.owner) { Self::Own } else { Self::Foreign };
         }
         let comm = comm(name);
-        // A load's children come and go unlisted, and bear its name. What measures is in no list.
+        // A load's children come and go without appearing in the list, and have the load's name. Measuring threads are in no list.
         let of_a_load = evidence.foreign.iter().any(|task| own(task.owner) && task.comm == comm);
         if of_a_load || OF_THE_KERNEL.iter().any(|begin| comm.starts_with(begin)) {
             return Self::Own;
@@ -105,12 +105,12 @@ impl Whose {
     }
 }
 
-/// The name of a task without its number.
+/// Returns the name of a task without its number.
 fn comm(name: &str) -> &str {
     name.rsplit_once('-').map_or(name, |(comm, _)| comm)
 }
 
-/// How long the hypervisor took the CPU in the seconds of a sample, of which a trace says nothing.
+/// Returns how long the hypervisor took the CPU in the seconds of a sample; a trace does not show this.
 fn stolen_ns(one: &Worst, evidence: &Evidence) -> u64 {
     let from = one.since_start_ns.saturating_sub(one.ns);
     let touched = evidence.timeline.iter().filter(|second| {
@@ -136,7 +136,7 @@ mod tests {
         explain::{Begins, Cause, Slice, Window},
     };
 
-    /// A sample of 5.35 ms above 5 ms, of which these tasks had so much each, in order; the rest is its own way back.
+    /// Builds a sample of 5.35 ms above 5 ms, in which these tasks ran for these times in this order. The thread itself needs the rest.
     fn spikes(ran: &[(&str, u64)]) -> Spikes {
         let (mut at, end) = (1_000_000_000, 1_005_350_000);
         let mut slices: Vec<Slice> = Vec::new();
@@ -159,7 +159,7 @@ mod tests {
         }
     }
 
-    /// A run whose trace shows this.
+    /// A run whose trace shows the second field.
     struct Traced<'a>(&'a Fixture, Shown);
 
     impl SeriesSource for Traced<'_> {
@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    /// A failure that a program's time would excuse stands where a trace shows that the machine failed by itself.
+    /// A failure that a program's time would excuse stands if a trace shows that the machine failed by itself.
     #[test]
     fn the_trace_decides_a_verdict() {
         let mut fixture = Fixture::new(vec![(cell(), vec![with_spike(0, 4_000, 150_000)])]);
@@ -192,7 +192,7 @@ mod tests {
         let judged = |shown| of_cell(&fixture.run.cells[0], &Traced(&fixture, shown));
         let own = judged(Shown { own_failure: true, ..Shown::default() });
         assert_eq!((judged(Shown::default()).verdict, own.verdict), (Verdict::Contaminated, Verdict::Fail));
-        // Without a trace the time of a program may explain the sample; a trace names the program that had it.
+        // Without a trace the time of a program may explain the sample; a trace names the program that ran.
         let told = |shown| {
             let judged = judged(shown);
             judged.findings.iter().find(|one| one.check == "foreign tasks").unwrap().text()
@@ -207,7 +207,7 @@ mod tests {
         );
     }
 
-    /// What no look at `/proc` has seen, a trace shows: programs that live for some ms fail no machine.
+    /// A trace shows programs that no look at `/proc` has seen: programs that live for a few ms do not fail a machine.
     #[test]
     fn the_trace_excuses_what_nobody_saw() {
         let fixture = Fixture::new(vec![(cell(), vec![with_spike(0, 4_000, 150_000)])]);
@@ -221,12 +221,12 @@ mod tests {
         let (verdict, text) = judged(Shown { foreign: true, program: program.clone(), ..Shown::default() });
         let had = "none seen in /proc; the trace shows that short-8 had most of 1 late sample";
         assert_eq!((verdict, text), (Verdict::Contaminated, format!("{had}, which explains the samples that fail")));
-        // One of several late samples was a program's: the failure stands, and the program is named all the same.
+        // A program caused one of several late samples: the failure stands, and the finding still names the program.
         let (verdict, text) = judged(Shown { own_failure: true, program, ..Shown::default() });
         assert_eq!((verdict, text), (Verdict::Fail, had.into()));
     }
 
-    /// A program made one of two late samples, the kernel the other: the failure stands, and its sentence says so.
+    /// A program caused one of two late samples and the kernel the other: the failure stands, and its sentence must give both counts.
     #[test]
     fn a_failure_that_stands_counts_what_programs_made() {
         let mut both = spikes(&[("planted-8", 5_300_000)]);
@@ -255,7 +255,7 @@ mod tests {
         assert!(!foreign(&spikes(&[("migration/1-99", 5_300_000)])), "the kernel's");
         assert!(!foreign(&spikes(&[("latido/1-99", 5_300_000)])), "a measuring thread beside it");
         assert!(foreign(&spikes(&[("rcutool-99", 5_300_000)])), "a program that is called like the kernel's threads");
-        // Beside loads it may be a load's child: nothing is known, and the failure is neither excused nor confirmed by it.
+        // With loads in the cell, the task may be a load's child: the trace then neither excuses nor confirms the failure.
         let beside = shown_by(&spikes(&[("short-99", 5_300_000)]), &evidence(0), 5_000_000, true);
         assert_eq!(beside, Shown::default());
         assert!(!foreign(&spikes(&[])));
@@ -265,7 +265,7 @@ mod tests {
         let mut lost = spikes(&[("planted-8", 5_300_000)]);
         lost.spikes[0].lost = true;
         assert!(!foreign(&lost));
-        // Stolen time stands in no trace, and what is counted second by second weighs it.
+        // A trace does not show stolen time: the counts per second cover it.
         let stolen = shown_by(&spikes(&[("hog-7", 5_300_000)]), &evidence(10_000_000), 5_000_000, false);
         assert!(!stolen.own_failure && !stolen.foreign);
     }
@@ -286,7 +286,7 @@ mod tests {
         assert!(!shown.own_failure && !shown.foreign, "another task or the program's quota: it is blamed on neither");
     }
 
-    /// The program that had most of a sample is named, however long another one ran beside it: neither the load nor a trifle.
+    /// latido names the program that had most of a sample, not a load or a program that ran briefly.
     #[test]
     fn the_trace_names_the_program() {
         let program = |ran: &[(&str, u64)]| shown_by(&spikes(ran), &evidence(0), 5_000_000, false).program;

@@ -1,22 +1,22 @@
-//! What can make a sample large, within the system under test and outside of it.
+//! What can make a sample large, inside and outside the system under test.
 
 /// What can make a sample large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The hypervisor ran something else. Outside the system under test: it can excuse.
+    /// The hypervisor ran something else. This is outside the system under test, so it can excuse a sample.
     Steal,
-    /// A program other than the loads, or latido itself, ran at or above the probe's priority. It can excuse, too.
+    /// A program other than the loads or latido ran at or above the probe's priority. This can excuse a sample, too.
     Foreign,
-    /// The kernel made a real-time task wait, as its settings say.
+    /// The kernel made a real-time task wait, as its settings require.
     Throttle,
-    /// A thread of the kernel at or above the probe's priority ran.
+    /// A kernel thread at or above the probe's priority ran.
     Kernel,
-    /// The firmware took the processor, for how long nobody knows.
+    /// The firmware took the processor; latido cannot measure for how long.
     Smi,
 }
 
 impl Cause {
-    /// The name of the trust check that weighs it.
+    /// Returns the name of the trust check that weighs this cause.
     pub fn name(self) -> &'static str {
         match self {
             Self::Steal => "steal",

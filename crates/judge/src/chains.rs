@@ -1,5 +1,5 @@
-//! The stages of an event from its instant to the task that waited for it, of the median and of the worst event: by the files
-//! `stages.csv` beside the records of probes that stamp events.
+//! The stages of an event from its instant to the task that waited for it, for the median and the worst event. The data come from the files
+//! `stages.csv` next to the records of probes that time-stamp events.
 
 use crate::title::Titles;
 use anyhow::{Context, Result, ensure};
@@ -8,59 +8,59 @@ use latido_model::{
     run::{CellState, Run, StoredCell},
 };
 
-/// The file beside a record.
+/// The name of the file next to a record.
 const FILE: &str = "stages.csv";
 
-/// What its columns are called.
+/// The names of its columns.
 const COLUMNS: [&str; 6] = ["event", "at_ns", "entry_ns", "thread_ns", "handler_ns", "task_ns"];
 
-/// The most events of a file that are read.
+/// The most events that latido reads from a file.
 const EVENTS_MAX: usize = 4_000_000;
 
-/// What an event goes through after its instant t1, in this order.
+/// The stages of an event after its instant t1, in this order.
 pub const STAGES: [&str; 4] = ["hard interrupt", "interrupt thread", "handler", "task"];
 
-/// The events of a configuration, all its repeats together.
+/// The events of a configuration, over all its repeats.
 #[derive(Debug)]
 pub struct Chains {
     /// The configuration, in words.
     pub name: String,
-    /// How many events have their whole chain, and the two that are shown; or why there are none.
+    /// The number of events with a complete chain, and the two events that the report shows; or why there are no such events.
     pub found: Result<Shown, String>,
 }
 
-/// The events that are shown.
+/// The events that the report shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shown {
-    /// Of so many.
+    /// The number of events.
     pub events: usize,
-    /// The median of the responses, the lower one of two.
+    /// The event with the median response (the lower of the two middle ones).
     pub median: Chain,
-    /// The longest response.
+    /// The event with the longest response.
     pub worst: Chain,
 }
 
 /// An event: ns from t1 to each stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain {
-    /// The cell in the run.
+    /// The number of the cell in the run.
     pub cell: usize,
-    /// Its number among the source's events.
+    /// The event's number among the events of the source.
     pub event: u64,
-    /// Its t1, ns since the first slot.
+    /// The event's t1, ns since the first slot.
     pub at_ns: u64,
-    /// When each of [`STAGES`] was reached; a stage without stamp is none.
+    /// When the event reached each of [`STAGES`]; absent for a stage without a stamp.
     pub reached: [Option<i64>; 4],
 }
 
 impl Chain {
-    /// t3 - t1.
+    /// Returns the response, t3 - t1.
     pub fn response(&self) -> i64 {
         self.reached.last().copied().flatten().unwrap_or(0)
     }
 
-    /// How long it took to reach each stage from the one before that has a stamp, ns: they add up to the response. A stamp before
-    /// that of an earlier stage takes no time.
+    /// Returns how long each stage took since the previous stage with a stamp, in ns: together they make the response. A stage takes no
+    /// time if its stamp is before that of an earlier stage.
     pub fn took(&self) -> [Option<i64>; 4] {
         let mut before = 0;
         self.reached.map(|at| {
@@ -70,7 +70,7 @@ impl Chain {
     }
 }
 
-/// Those of every configuration that has such files, which `read` gives.
+/// Returns the chains of every configuration that has such files; `read` returns the text of a file.
 pub fn of_run(run: &Run, read: &dyn Fn(&StoredCell, &str) -> Result<String>) -> Vec<Chains> {
     let has = |cell: &&StoredCell| match &cell.state {
         CellState::Measured(record) => record.attachments.iter().any(|name| name == FILE),
@@ -95,7 +95,7 @@ pub fn of_run(run: &Run, read: &dyn Fn(&StoredCell, &str) -> Result<String>) -> 
         }
     }
     let named = |cell: &Cell| titles.of(&Cell { repeat: 1, ..cell.clone() });
-    // Where no handler was stamped the record says why, and there is no chain.
+    // Without a stamp of the handler there is no chain: the record contains the reason.
     let told = |(cell, events, failed): (&Cell, Vec<Chain>, Option<String>)| {
         let found = failed.map_or_else(|| shown(events).map(Ok), |why| Some(Err(why)))?;
         Some(Chains { name: named(cell), found })
@@ -109,7 +109,7 @@ fn same(a: &Cell, b: &Cell) -> bool {
     axes.into_iter().all(|axis| a.agrees(b, axis))
 }
 
-/// The median and the worst event of those whose handler has a stamp.
+/// Returns the median and the worst of the events whose handler has a stamp.
 fn shown(mut events: Vec<Chain>) -> Option<Shown> {
     events.retain(|chain| chain.reached.get(2).copied().flatten().is_some());
     events.sort_by_key(|chain| (chain.response(), chain.cell, chain.event));
@@ -117,7 +117,7 @@ fn shown(mut events: Vec<Chain>) -> Option<Shown> {
     Some(Shown { events: events.len(), median, worst: *events.last()? })
 }
 
-/// The events of a file.
+/// Parses the events of a file.
 fn events(text: &str, cell: usize) -> Result<Vec<Chain>> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let columns = reader.headers()?;
@@ -134,7 +134,7 @@ fn events(text: &str, cell: usize) -> Result<Vec<Chain>> {
         let stage = |at: usize| -> Result<Option<i64>> {
             let parsed = Some(word(at)).filter(|word| !word.is_empty()).map(str::parse::<i64>).transpose();
             let ns = parsed.with_context(|| format!("line {line}: `{}` is no number of ns", word(at)))?;
-            // A response of more than a day is none.
+            // A response of more than a day is invalid.
             ensure!(ns.is_none_or(|ns| ns.abs() < 86_400_000_000_000), "line {line}: {} ns are no latency", word(at));
             Ok(ns)
         };
@@ -187,7 +187,7 @@ mod tests {
             let _ = events(&text, 1).map(shown);
         }
 
-        /// However stamps lie, the stages add up to the response where none is later than the task's.
+        /// Whatever the order of the stamps, the stages add up to the response if no stamp is later than the task's.
         #[test]
         fn stages_add_up(entry in proptest::option::of(-50i64..1000), thread in proptest::option::of(0i64..1000), handler in 0i64..1000, more in 0i64..1000) {
             let task = more + [entry, thread, Some(handler)].into_iter().flatten().max().unwrap();

@@ -1,4 +1,4 @@
-//! What another tool has counted in bins: its figures lie between two values, and a bound inside of that decides nothing.
+//! Samples that another tool counted in bins: a figure is only known as a range, and a bound inside the range decides nothing.
 
 use latido_model::{
     plan::{Op, Statistic},
@@ -13,24 +13,24 @@ use latido_model::{
 pub struct Bins {
     /// The bins, ascending.
     pub bins: Vec<Bin>,
-    /// Whether all samples are in them.
+    /// Whether the bins contain all samples.
     pub whole: bool,
-    /// The width of the widest in the stored unit; absent where values are exact.
+    /// The width of the widest bin in the stored unit; absent where values are exact.
     pub width: Option<u64>,
 }
 
 impl Bins {
-    /// How many samples are above an edge, at least and at most; `None` where not all are known.
+    /// Returns the least and the greatest possible number of samples above an edge; `None` where not all samples are in the bins.
     pub fn above(&self, edge: i64) -> Option<(u64, u64)> {
         self.whole.then(|| above(&self.bins, edge))
     }
 
-    /// Where a quantile lies.
+    /// Returns the range of a quantile.
     pub fn quantile(&self, p: f64) -> Option<Between> {
         quantile(if self.whole { &self.bins } else { &[] }, p)
     }
 
-    /// The bins of all, where each has some.
+    /// Merges the bins, if each has some.
     pub fn merged<'a>(all: impl IntoIterator<Item = Option<&'a Self>>) -> Option<Self> {
         let all: Option<Vec<&Self>> = all.into_iter().collect();
         let all = all.filter(|all| !all.is_empty())?;
@@ -42,17 +42,17 @@ impl Bins {
         })
     }
 
-    /// With whether so many samples are all that there are.
+    /// Marks the bins as incomplete unless they contain exactly `count` samples.
     #[must_use]
     pub fn of_all(self, count: u64) -> Self {
         Self { whole: self.whole && counted(&self.bins) == count, ..self }
     }
 }
 
-/// From where to where a figure reaches; nothing bounds it above where the second is absent.
+/// The range of a figure; without an upper bound the second value is absent.
 pub type Reach = (f64, Option<f64>);
 
-/// The reach of a statistic; `None` where nothing is known of it.
+/// Returns the range of a statistic; `None` where nothing is known of it.
 pub fn reach(statistic: Statistic, count: u64, bounds: &Bounds, bins: &Bins) -> Option<Reach> {
     let between = |one: Between| (one.0 as f64, one.1.map(|high| high as f64));
     let counts = |(least, most): (u64, u64)| (least as f64, Some(most as f64));
@@ -72,7 +72,7 @@ pub fn reach(statistic: Statistic, count: u64, bounds: &Bounds, bins: &Bins) -> 
     }
 }
 
-/// Whether a condition holds of all of a reach, or of none of it; `None` where it holds of some.
+/// Whether a condition holds for the whole range (true) or for no part of it (false); `None` where it holds for a part.
 pub fn holds(op: Op, (low, high): Reach, bound: f64) -> Option<bool> {
     let of = |value: f64| match op {
         Op::Less => value < bound,

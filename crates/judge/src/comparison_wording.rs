@@ -1,9 +1,9 @@
-//! Where comparisons become sentences: both figures, how far they lie apart, how sure that is, and what follows.
+//! Turns comparisons into sentences: both figures, how far apart they are, how certain that is, and what follows.
 
 use super::measured::{Amount, Apart, Compared, LeftOut, Pair, Ruling, Unfit};
 use crate::span::{Span, spans};
 
-/// Digits behind the point for three that count.
+/// Returns the number of decimals that give three significant digits.
 pub(super) fn decimals(value: f64) -> usize {
     match value.abs() {
         size if size > 0.0 && size.is_finite() => (2.0 - size.log10().floor()).clamp(0.0, 12.0) as usize,
@@ -25,12 +25,12 @@ pub(crate) fn sides(n: u64, m: u64) -> String {
 }
 
 impl Pair {
-    /// `isolated 95.0 µs against stock 300 µs, ratio 0.317 (0.25 to 0.4), p 0.0011 of 24, 10 repeats a side`, and where that
-    /// does not decide, why.
+    /// Returns `isolated 95.0 µs against stock 300 µs, ratio 0.317 (0.25 to 0.4), p 0.0011 of 24, 10 repeats a side`, and the reason if the
+    /// comparison is undecided.
     pub fn spans(&self) -> Vec<Span> {
         let Self { own, other, apart, p, ruling, left_out, each: _ } = self;
         let apart = apart.as_ref().map(|apart| [spans![", "], apart.spans()].concat()).unwrap_or_default();
-        // What one repeat a side comes to by chance is no probability worth a figure.
+        // With one repeat per side the p-value says nothing, so latido omits it.
         let told = p.filter(|_| !matches!(ruling, Ruling::TooFew(_)));
         let p = told.map(|(p, family)| probability(p, family)).unwrap_or_default();
         let left_out = left_out.iter().flat_map(LeftOut::spans).collect();

@@ -1,4 +1,4 @@
-//! Configurations: one per distinct tuple of axes, labelled by what differs, its repeats kept apart and pooled.
+//! Configurations: one for each distinct tuple of axes, labelled by what distinguishes it, with its repeats both separate and pooled.
 
 use super::{
     copies,
@@ -19,19 +19,19 @@ use std::collections::BTreeMap;
 /// The repeats (of one run or several) that share target, kernel, machine, tuning, load, scheduling and probe.
 #[derive(Debug)]
 pub struct Configuration {
-    /// What tells it from the others, as short as possible: `busy`, `6.12-rt, idle`.
+    /// What distinguishes it from the others, as short as possible: `busy`, `6.12-rt, idle`.
     pub label: String,
-    /// What tells it from the others of its probe; empty where nothing does.
+    /// What distinguishes it from the others of its probe; empty where nothing does.
     pub short: String,
-    /// A cell of it; all agree but for boot, repeat and seed.
+    /// One of its cells; all of them agree except in boot, repeat and seed.
     pub cell: Cell,
     /// What its probe measures.
     pub measurand: Measurand,
     /// The machine of the first repeat.
     pub machine: Machine,
-    /// The tunings of the first repeat as they were in force.
+    /// The tunings of the first repeat as they were in effect.
     pub tunings: Vec<TuningRecord>,
-    /// Each of its measured cells.
+    /// One entry per measured cell.
     pub repeats: Vec<Repeat>,
     /// Its quantities over all repeats, see [`Configuration::pool`].
     pub quantities: Vec<Pooled>,
@@ -51,7 +51,7 @@ impl Configuration {
         }
     }
 
-    /// Pools the repeats, each quantity where it first appears.
+    /// Pools the repeats, with the quantities in the order of their first appearance.
     pub fn pool(&mut self) {
         let mut groups: Vec<Vec<&RepeatQuantity>> = Vec::new();
         for one in self.repeats.iter().flat_map(|repeat| &repeat.quantities) {
@@ -70,29 +70,29 @@ impl Configuration {
         self.quantities = groups.iter().filter_map(|group| Pooled::over(group, limit(group))).collect();
     }
 
-    /// The quantities that tables show: those with samples, or all where none has any.
+    /// Returns the quantities that tables show: those with samples, or all if none has samples.
     pub fn told(&self) -> impl Iterator<Item = &Pooled> {
         let some = self.quantities.iter().any(|pooled| pooled.summary.count > 0);
         self.quantities.iter().filter(move |pooled| !some || pooled.summary.count > 0)
     }
 
-    /// The runs it came from with the cell numbers.
+    /// Returns the runs it came from, with the cell numbers.
     pub fn members(&self) -> Vec<(String, usize)> {
         self.repeats.iter().map(|repeat| (repeat.run.clone(), repeat.number)).collect()
     }
 
-    /// The repeats that were measured in parts, each with these in words.
+    /// Describes the repeats that were measured in parts, each with its parts.
     pub fn in_parts(&self) -> Vec<String> {
         let said = |repeat: &Repeat| format!("repeat {} is pooled: {}", repeat.repeat, repeat.parts.join("; "));
         self.repeats.iter().filter(|repeat| !repeat.parts.is_empty()).map(said).collect()
     }
 
-    /// Its loads as they ran, repeat after repeat.
+    /// Returns its loads as they ran, repeat after repeat.
     pub fn loads(&self) -> impl Iterator<Item = &LoadRecord> {
         self.repeats.iter().flat_map(|repeat| &repeat.loads)
     }
 
-    /// The threads of one of its quantities, repeat after repeat, each with the repeat that it is of.
+    /// Returns the threads of one of its quantities, repeat after repeat, each with its repeat.
     pub fn tracks<'c>(&'c self, pooled: &'c Pooled) -> Box<dyn Iterator<Item = (&'c Repeat, &'c Track)> + 'c> {
         let alike = |one: &&RepeatQuantity| one.pooled.key() == pooled.key();
         let tracks = self.repeats.iter().flat_map(move |repeat| {
@@ -107,8 +107,8 @@ impl Configuration {
 }
 
 impl Configuration {
-    /// What its repeats support of how often a quantity is above the limit; `None` without a limit, and where not all samples
-    /// above it are stored.
+    /// Returns what the repeats show about how often a quantity is above the limit; `None` without a limit, or where not all samples above
+    /// it are stored.
     pub fn rarity(&self, pooled: &Pooled) -> Option<Rarity> {
         let limit = self.cell.conditions.limit?.0;
         let stretch_ns = self.measurand.period.map_or(0, |period| period.0).max(limit);
@@ -142,16 +142,16 @@ impl Labelled for Configuration {
 /// What [`configurations`] found.
 #[derive(Debug, Default)]
 pub struct Configurations {
-    /// Run by run, in the order in which the plan names their levels, whatever the order of measuring was.
+    /// The configurations run by run, in the order in which the plan names their levels, whatever order the cells ran in.
     pub all: Vec<Configuration>,
-    /// What is left out, one sentence each: series whose data beside the record could not be read, and copies.
+    /// What is left out, one sentence each: series whose data next to the record could not be read, and copies.
     pub problems: Vec<String>,
 }
 
-/// Gathers the measured cells of one or several runs and pools what is the same.
+/// Collects the measured cells of one or several runs and pools the repeats of each configuration.
 pub fn configurations<'a>(runs: impl IntoIterator<Item = &'a Run>, source: &dyn SeriesSource) -> Configurations {
     let mut found = Configurations::default();
-    // By what they measured: the members of sweeps, and the configurations by their places.
+    // Keyed by what the cells measured: the replicates of sweeps, and the places of the configurations.
     let mut alike: BTreeMap<String, (Vec<&Record>, Vec<usize>)> = BTreeMap::new();
     let mut left_out: Vec<(String, Vec<u32>)> = Vec::new();
     for run in runs {
@@ -189,12 +189,12 @@ pub fn configurations<'a>(runs: impl IntoIterator<Item = &'a Run>, source: &dyn 
     found
 }
 
-/// Whose member a record is: its cell's name without the repeat, and its kernel.
+/// Returns the key of the sweep that a record belongs to: its cell's name without the repeat, and its kernel.
 fn swept(record: &Record) -> String {
     format!("{} on {}", title::title(&Cell { repeat: 1, ..record.cell.clone() }), record.cell.kernel)
 }
 
-/// What is said of the members of a sweep that are left out, all in one sentence: of a short measurement most may be.
+/// Reports the replicates of a sweep that are left out, in one sentence: in a short measurement that may be most of them.
 fn copied(of: &str, repeats: &[u32]) -> String {
     let said = match repeats {
         [one] => format!("repeat {one} is identical to another"),
@@ -206,21 +206,21 @@ fn copied(of: &str, repeats: &[u32]) -> String {
     format!("{of}: {said}: identical members count once")
 }
 
-/// The cells as the plan writes them, whatever the order in which they ran.
+/// Returns the cells in the order of the plan, whatever order they ran in.
 fn as_written(run: &Run) -> Vec<&StoredCell> {
     let mut cells: Vec<&StoredCell> = run.cells.iter().collect();
     cells.sort_by_key(|cell| cell.written);
     cells
 }
 
-/// Whether a record belongs to a configuration. Not compared: boot, repeat, seed, duration and warm-up.
+/// Whether a record belongs to a configuration. latido does not compare boot, repeat, seed, duration and warm-up.
 fn same(known: &Configuration, record: &Record) -> bool {
     let (a, b) = (&known.cell, &record.cell);
     known.machine.hostname == record.machine.hostname
         && known.machine.kernel == record.machine.kernel
         && Axis::ALL.into_iter().filter(|axis| *axis != Axis::Boot).all(|axis| a.agrees(b, axis))
         && (&a.conditions.cpus, a.conditions.limit) == (&b.conditions.cpus, b.conditions.limit)
-        // What is recorded costs each sample.
+        // Recording costs time in each sample.
         && a.conditions.recorded() == b.conditions.recorded()
 }
 
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(latency.elapsed_ns, 40_000_000_000);
     }
 
-    /// An angle or a mean in picoseconds would be compared with nanoseconds.
+    /// A limit applies only to nanoseconds: latido must not compare an angle or a value in picoseconds with it.
     #[test]
     fn what_is_not_in_nanoseconds_has_no_limit() {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(found.all[0].tracks(pooled).next().unwrap().1.facts.get("fell"), Some(&1));
     }
 
-    /// How long a sleep was asked to be is above any limit, and nobody's failure.
+    /// The requested length of a sleep is above any limit, and that must not count as a failure.
     #[test]
     fn what_is_not_judged_has_no_limit() {
         let mut fixture = Fixture::new(vec![(cell(), vec![with_spike(0, 7, 150_000)])]);
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(of(&fixture), None);
     }
 
-    /// The delay of a missed slot is in the headline, and only there.
+    /// The delay of a missed slot counts in the headline, and only there.
     #[test]
     fn missed_slots_count_in_the_headline() {
         let fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
@@ -318,7 +318,7 @@ mod tests {
         assert!(found.problems[0].contains("histogram-1.hdr is gone"), "{:?}", found.problems);
     }
 
-    /// Interleaved plans run their cells in random order: tables must not.
+    /// Interleaved plans run their cells in random order; tables must keep the plan's order.
     #[test]
     fn configurations_stand_in_the_order_of_the_plan() {
         let gap = || probing("gap");

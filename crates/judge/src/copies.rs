@@ -1,8 +1,9 @@
-//! Members of a sweep that came out identical: another boot of one draw, which counts once.
+//! Identical replicates of a sweep: several boots with the same draw, which count once.
 
 use latido_model::{cell::Axis, record::Record};
 
-/// Whether two records are one draw of the laboratory: the same configuration gave the same samples. Real machines never do.
+/// Whether two records are the same draw of the laboratory: the same configuration gave the same samples. On real machines this never
+/// happens.
 pub fn are(a: &Record, b: &Record) -> bool {
     let (one, other) = (&a.cell, &b.cell);
     a.machine.emulated.is_some()
@@ -27,7 +28,7 @@ mod tests {
         verdict::Verdict,
     };
 
-    /// Two loads of so many members each; all of a load alike where `alike`.
+    /// Two loads of `members` replicates each; with `alike` all replicates of a load are identical.
     fn sweep(members: u32, alike: bool, emulated: bool) -> Fixture {
         let one = |cell: Cell, base: i64, repeat: u32| {
             let step = if alike { 0 } else { i64::from(repeat) };
@@ -67,14 +68,14 @@ mod tests {
         (one.verdict, format!("{:?}", one.decision))
     }
 
-    /// Six members that differ decide; six that are one draw are one repeat, and the sentence says what was left out.
+    /// Six different replicates decide; six identical ones count as one repeat, and the sentence says what latido left out.
     #[test]
     fn identical_members_count_once_where_repeats_decide() {
         assert_eq!(judged(sweep(6, false, true)).0, Verdict::Pass);
         let (verdict, told) = judged(sweep(6, true, true));
         assert_eq!(verdict, Verdict::Inconclusive, "{told}");
         assert!(told.contains("repeats: 5, why: Copy"), "{told}");
-        // Of a real machine nothing is taken for a copy.
+        // latido takes no record of a real machine for a copy.
         assert_eq!(judged(sweep(6, true, false)).0, Verdict::Pass);
     }
 

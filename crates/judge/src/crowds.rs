@@ -1,16 +1,17 @@
-//! How much less the samples of a repeat say of each quantile than as many independent ones would, because they come in crowds.
+//! How much less the samples of a repeat say about each quantile than the same number of independent samples, because late samples come in
+//! crowds.
 
 use latido_model::record::{Block, QUANTILES, Sample, Summary};
 use latido_statistics::dependence::{design_effect, design_effect_of_sums};
 
-/// What is known of a thread's samples over time.
+/// What the record contains about a thread's samples over time.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread<'a> {
     /// Its largest samples, in descending order.
     pub largest: &'a [Sample],
-    /// How many samples there are, as woken.
+    /// The number of samples, as woken.
     pub count: u64,
-    /// Its blocks.
+    /// The blocks of its samples.
     pub blocks: &'a [Block],
 }
 
@@ -19,15 +20,15 @@ pub struct Thread<'a> {
 pub struct Crowds(Vec<(&'static str, f64)>);
 
 impl Crowds {
-    /// Of the threads of one repeat, side by side, by the moments of the samples above each quantile. Where more samples lie above
-    /// it than are stored with their moments, the largest effect of what is known stands in: that of the lowest threshold above
-    /// which all are stored, and that of the sums of the blocks. A wake-up that missed slots counts for each of them.
+    /// Computes the effects for the threads of one repeat, which run in parallel, from the times of the samples above each quantile. Where
+    /// the record stores the times of only some of these samples, the larger of two effects stands in: that of the lowest threshold above
+    /// which all samples are stored, and that of the sums of the blocks. A wake-up that missed slots counts for each of them.
     pub fn of(threads: &[Thread<'_>], summary: &Summary, period_ns: Option<u64>, elapsed_ns: u64) -> Self {
         let count = summary.count;
         if elapsed_ns == 0 || count == 0 {
             return Self::default();
         }
-        // All samples above this are stored.
+        // The record stores all samples above this value.
         let cut = threads.iter().filter(|thread| (thread.largest.len() as u64) < thread.count);
         let least = cut.clone().filter_map(|thread| Some(thread.largest.last()?.value)).max();
         if cut.clone().any(|thread| thread.largest.is_empty()) {
@@ -51,7 +52,7 @@ impl Crowds {
         Self(QUANTILES.iter().filter_map(of).collect())
     }
 
-    /// Of repeats, each with so many samples: their variances add up.
+    /// Combines repeats with their numbers of samples: their variances add up.
     pub fn over<'a>(all: impl Iterator<Item = (&'a Self, u64)> + Clone) -> Self {
         if all.clone().all(|(one, _)| !one.are_known()) {
             return Self::default();
@@ -64,18 +65,18 @@ impl Crowds {
         Self(QUANTILES.iter().filter_map(of).collect())
     }
 
-    /// Whether anything is known of when the samples came.
+    /// Whether it is known when the samples came.
     pub fn are_known(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// How many samples say as much of a quantile as an independent one.
+    /// Returns how many samples say as much about a quantile as one independent sample.
     pub fn effect(&self, key: &str) -> f64 {
         self.0.iter().find(|(known, _)| *known == key).map_or(1.0, |(_, effect)| *effect)
     }
 }
 
-/// By the sums of the samples of each block of about a second, all threads together.
+/// Returns the design effect from the sums of the samples of each block of about a second, all threads together.
 fn blocks(threads: &[Thread<'_>]) -> f64 {
     let most = threads.iter().map(|thread| thread.blocks.len()).max().unwrap_or(0);
     let each = (0..most).map(|at| {
@@ -101,7 +102,7 @@ mod tests {
         Summary { count, quantiles, ..Summary::default() }
     }
 
-    /// Ten crowds of ten samples in 10,000 of 1 ms are ten events; a hundred single ones are a hundred.
+    /// Ten crowds of ten samples in 10,000 of 1 ms count as ten events; a hundred single samples count as a hundred.
     #[test]
     fn crowds_of_ten_count_as_one() {
         let at = |index: u64| Sample { value: 50_000, at_ns: index * 1_000_000, class: Class::Unknown };
@@ -116,7 +117,7 @@ mod tests {
         assert!(of((0..100).map(|i| i * 99 + i * i % 37).collect()) < 2.0);
     }
 
-    /// Of one stall of 300 ms one sample is stored, and 300 slots of 1 ms were late.
+    /// One stall of 300 ms gives one stored sample, although 300 slots of 1 ms were late.
     #[test]
     fn the_slots_that_a_stall_took_are_of_one_event() {
         let largest = vec![

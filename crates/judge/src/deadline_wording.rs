@@ -4,10 +4,10 @@ use super::headline::{Deadlines, Missed, Periodic};
 use crate::span::{Span, joined, spans};
 use latido_model::units::readable;
 
-/// How many findings of kernels a headline has room for; the tables have all.
+/// The most findings about kernels in a headline; the tables have all of them.
 const KERNELS: usize = 4;
 
-/// `6.12-none, 6.12-rt, each: 0 of ...`, kernel by kernel.
+/// Returns `6.12-none, 6.12-rt, each: 0 of ...`, kernel by kernel.
 pub(super) fn deadlines(all: &[Deadlines]) -> impl Iterator<Item = Vec<Span>> + '_ {
     let one = |of: &Deadlines| {
         let each = if of.kernels.len() > 1 { ", each: " } else { ": " };
@@ -23,8 +23,8 @@ pub(super) fn deadlines(all: &[Deadlines]) -> impl Iterator<Item = Vec<Span>> + 
     all.iter().take(KERNELS).map(one).chain(more)
 }
 
-/// `0 of 26000 periods of 1 ms missed a deadline of 10 ms (a cause that strikes more often than once in 8.68 s would have been
-/// seen with 95 %); 31 missed a deadline of 1 ms, 29 of them in wakeup, stress-cpu`
+/// Returns `0 of 26000 periods of 1 ms missed a deadline of 10 ms (a cause that strikes more often than once in 8.68 s would have been seen
+/// with 95 %); 31 missed a deadline of 1 ms, 29 of them in wakeup, stress-cpu`.
 fn periodic(of: &Periodic) -> Vec<Span> {
     let all = spans![" of ", Span::Count(of.slots), " periods of ", round(of.period_ns)];
     let kept = of.kept_ns.map(|deadline_ns| {
@@ -41,7 +41,7 @@ fn periodic(of: &Periodic) -> Vec<Span> {
     joined([kept, missed].into_iter().flatten(), "; ")
 }
 
-/// Where most of the missed periods were, and how many of them are certain: `29 of them in wakeup, stress-cpu`.
+/// Describes where most of the missed periods were, and how many of them are certain: `29 of them in wakeup, stress-cpu`.
 pub fn whose(Missed { count, unclear, most, .. }: &Missed) -> Option<Vec<Span>> {
     let most = most.as_ref().map(|(cell, most)| match most == count {
         true => spans!["all in ", Span::Where(cell.clone())],
@@ -54,7 +54,7 @@ pub fn whose(Missed { count, unclear, most, .. }: &Missed) -> Option<Vec<Span>> 
     (!parts.is_empty()).then(|| joined(parts, ", "))
 }
 
-/// A round time as short as it can be: `1 ms`.
+/// Formats a round time as briefly as possible: `1 ms`.
 pub fn round(ns: u64) -> Span {
     let (unit, size) = readable(ns as f64);
     Span::exact(ns as f64 / size, unit)

@@ -1,4 +1,4 @@
-//! Deadlines that periodic work would have kept, of a run that neither a limit nor an expectation judges: kernel by kernel.
+//! Deadlines that periodic work would have met, for a run that neither a limit nor an expectation judges: kernel by kernel.
 
 use super::{
     copies,
@@ -15,13 +15,14 @@ use latido_model::{
 };
 use std::cmp::Reverse;
 
-/// The deadlines that are looked at, in ns: each ten times the one before.
+/// The deadlines that latido tries, in ns: each ten times the one before.
 const DEADLINES: [u64; 6] = [10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
-/// Fewer slots say nothing of a deadline that nobody asked for: were a twentieth of them late, none of 59 would be in 5 % of runs.
+/// The least number of slots for a statement about a deadline that the user did not request. If a twentieth of all slots were late, 59
+/// slots would contain no late one in 5 % of runs.
 const FEWEST: u64 = 59;
 
-/// A measured cell with a periodic quantity: its period, and the series that its limits look at.
+/// A measured cell with a periodic quantity: its period, and the series to which its limits apply.
 pub(super) struct Slotted<'a> {
     cell: &'a StoredCell,
     record: &'a Record,
@@ -42,19 +43,19 @@ impl<'a> Slotted<'a> {
         all.map(|slots| slots.met.saturating_add(slots.late).saturating_add(slots.missed)).fold(0, u64::saturating_add)
     }
 
-    /// How many of its slots were late or missed.
+    /// Returns how many of its slots were late or missed.
     fn not_met(&self) -> u64 {
         let all = self.series.iter().filter_map(|series| series.slots);
         all.map(|slots| slots.late.saturating_add(slots.missed)).fold(0, u64::saturating_add)
     }
 
-    /// Of those that were missed, how many an earlier job may have served.
+    /// Returns how many of the missed slots an earlier job may have served.
     fn unclear(&self) -> u64 {
         let all = self.series.iter().filter_map(|series| u64::try_from(*series.facts.get("unclear")?).ok());
         all.fold(0, u64::saturating_add)
     }
 
-    /// What it has watched, for what none of its slots has missed.
+    /// Returns what the cell watched, for the claim that no slot missed a deadline.
     fn watch(&self, source: &dyn SeriesSource) -> Watch<'_> {
         let crowd =
             |series: &&Series| source.series(self.cell, series).map_or(0, |data| crowd_ns(&data.largest, series.count));
@@ -66,8 +67,8 @@ impl<'a> Slotted<'a> {
         }
     }
 
-    /// How many of its slots would have missed a deadline. One that passed without being run for has missed whatever is
-    /// due within the period; work of a longer period would have waited for as long as it was late.
+    /// Returns how many of its slots would have missed a deadline. A slot that passed without a run missed every deadline within the
+    /// period. For a deadline beyond the period, it counts the missed slots whose delay exceeds the deadline.
     fn missed(&self, deadline_ns: u64, source: &dyn SeriesSource) -> Option<u64> {
         let above = |histogram: &hdrhistogram::Histogram<u64>| {
             histogram.len().saturating_sub(histogram.count_between(0, deadline_ns))
@@ -75,14 +76,14 @@ impl<'a> Slotted<'a> {
         let mut count = 0u64;
         for series in &self.series {
             let data = source.series(self.cell, series).ok()?;
-            // Beyond the histogram's range is beyond every deadline.
+            // Samples beyond the histogram's range are beyond every deadline.
             let over = series.count.saturating_sub(data.histogram.len()).saturating_sub(series.negative);
             let passed = match &data.missed {
                 Some(missed) if deadline_ns > self.period_ns => above(missed),
                 _ => series.slots.map_or(0, |slots| slots.missed),
             };
             let seen = above(&data.histogram).saturating_add(over).saturating_add(passed);
-            // The maximum is exact, a bucket of the histogram is not.
+            // The maximum is exact; a bucket of the histogram is not.
             let beyond = series.decisive().max.is_some_and(|max| max > deadline_ns.cast_signed());
             count = count.saturating_add(if beyond { seen.max(1) } else { passed });
         }
@@ -90,7 +91,8 @@ impl<'a> Slotted<'a> {
     }
 }
 
-/// What each kernel keeps, of the period of most slots: the one that keeps least first, those that keep the same in one.
+/// Returns the deadlines that each kernel meets, for the period with the most slots. The kernel that meets the least comes first; kernels
+/// with the same result share an entry.
 pub(super) fn of_kernels(mut slotted: Vec<Slotted<'_>>, source: &dyn SeriesSource) -> Vec<Deadlines> {
     let slots = |period_ns| {
         let alike = slotted.iter().filter(|one| one.period_ns == period_ns);
@@ -115,7 +117,7 @@ pub(super) fn of_kernels(mut slotted: Vec<Slotted<'_>>, source: &dyn SeriesSourc
     all
 }
 
-/// The cells of each kernel on each target, by what tells these apart; a single one has no name.
+/// Groups the cells by kernel and target, each with what distinguishes it; a single group has no name.
 fn by_kernel<'s, 'a>(slotted: &'s [Slotted<'a>]) -> Vec<(Option<String>, Vec<&'s Slotted<'a>>)> {
     let mut groups: Vec<([String; 2], Vec<&'s Slotted<'a>>)> = Vec::new();
     for one in slotted {
@@ -136,7 +138,7 @@ fn by_kernel<'s, 'a>(slotted: &'s [Slotted<'a>]) -> Vec<(Option<String>, Vec<&'s
     groups.iter().map(|(place, cells)| (name(place), cells.clone())).collect()
 }
 
-/// What it supports that no slot of these missed a deadline. Members of a sweep that are one draw count once.
+/// Returns what it shows that no slot of these cells missed a deadline. Identical replicates of a sweep count once.
 fn rarity(cells: &[&Slotted<'_>], deadline_ns: u64, source: &dyn SeriesSource) -> Option<Rarity> {
     let is_copy = |(at, one): &(usize, &&Slotted<'_>)| {
         cells.iter().take(*at).any(|before| copies::are(before.record, one.record))
@@ -147,12 +149,12 @@ fn rarity(cells: &[&Slotted<'_>], deadline_ns: u64, source: &dyn SeriesSource) -
     Rarity::of(&watches, period_ns.max(deadline_ns))
 }
 
-/// How many of so many missed slots an earlier job may have served.
+/// Returns how many of `count` missed slots an earlier job may have served.
 fn unclear(cells: &[&Slotted<'_>], count: u64) -> u64 {
     cells.iter().map(|one| one.unclear()).fold(0, u64::saturating_add).min(count)
 }
 
-/// By the deadline that was asked for, if it is one for all: the slots tell exactly how many missed it.
+/// Uses the requested deadline, if all cells have the same one: the slots count exactly how many missed it.
 fn asked(
     (period_ns, slots): (u64, u64),
     cells: &[&Slotted<'_>],
@@ -173,11 +175,11 @@ fn asked(
     Some(Periodic { period_ns, slots, kept_ns, rarity, missed })
 }
 
-/// What these cells of one kernel and period keep; nothing of too few slots.
+/// Returns the deadlines that these cells of one kernel and period meet; `None` for too few slots.
 fn periodic(cells: &[&Slotted<'_>], source: &dyn SeriesSource) -> Option<Periodic> {
     let period_ns = cells.first()?.period_ns;
     let slots = cells.iter().map(|one| one.slots()).fold(0, u64::saturating_add);
-    // The kernel is told before them.
+    // The sentence names the kernel first, so the names omit it.
     let names = Names::among(cells.iter().map(|one| &one.cell.cell));
     if let Some(asked) = asked((period_ns, slots), cells, &names, source) {
         return Some(asked);
@@ -186,7 +188,7 @@ fn periodic(cells: &[&Slotted<'_>], source: &dyn SeriesSource) -> Option<Periodi
         return None;
     }
     let (mut kept_ns, mut missed) = (None, None);
-    // Where the strictest that is missed is missed mostly, it tells nothing.
+    // A deadline that most slots missed says nothing: latido reports it only if no longer deadline was met.
     for deadline_ns in DEADLINES.into_iter().rev() {
         let each: Option<Vec<(String, u64)>> =
             cells.iter().map(|one| Some((names.of(&one.cell.cell), one.missed(deadline_ns, source)?))).collect();

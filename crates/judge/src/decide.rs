@@ -1,4 +1,4 @@
-//! What decides a run: the cell or the expectation that its headline is about, and the word of its verdict.
+//! Finds what decides a run: the cell or the expectation that its headline is about, and the word for its verdict.
 
 use super::{
     finding::Grade,
@@ -16,7 +16,7 @@ use latido_model::{
     verdict::{INTERRUPTED, NO_LIMIT, NOT_MEASURED, RUNNING, Verdict},
 };
 
-/// The word of the verdict for people, who must not read a pass where nothing was judged or a run was cut short.
+/// Returns the word for the verdict that people read. It must not say "pass" where nothing was judged or a run was cut short.
 pub fn word(run: &Run, judgement: &Judgement) -> &'static str {
     match judgement.verdict {
         Verdict::Pass if !is_judged(run) => NO_LIMIT,
@@ -32,12 +32,12 @@ pub fn word(run: &Run, judgement: &Judgement) -> &'static str {
     }
 }
 
-/// Whether a limit or an expectation judges anything of the run.
+/// Whether a limit or an expectation judges any part of the run.
 pub fn is_judged(run: &Run) -> bool {
     !run.plan.expect.is_empty() || run.cells.iter().any(|cell| cell.cell.conditions.limit.is_some())
 }
 
-/// Whether the cell was not measured to its end.
+/// Whether the cell was not measured to the end.
 pub(super) fn is_unfinished(cell: &StoredCell) -> bool {
     match &cell.state {
         CellState::Pending | CellState::Open => true,
@@ -48,7 +48,7 @@ pub(super) fn is_unfinished(cell: &StoredCell) -> bool {
     }
 }
 
-/// Whether nothing but its early end keeps the run from a verdict.
+/// Whether the run has no verdict only because it ended early.
 fn is_interrupted(run: &Run, verdict: Verdict, cells: &[CellJudgement]) -> bool {
     let mut undecided = run.cells.iter().zip(cells).filter(|(_, judged)| judged.verdict == Verdict::Inconclusive);
     verdict == Verdict::Inconclusive
@@ -57,8 +57,8 @@ fn is_interrupted(run: &Run, verdict: Verdict, cells: &[CellJudgement]) -> bool 
         && undecided.all(|(cell, judged)| is_unfinished(cell) && !judged.is_invalid())
 }
 
-/// What decides, with its number; before it, what became of a study's conclusions. `closest` is the expectation with
-/// the least room.
+/// Builds the headline: the ground of the verdict with its figure, after the outcome of a study's conclusions. `closest` is the expectation
+/// with the least room.
 pub(super) fn headline(
     run: &Run,
     verdict: Verdict,
@@ -74,7 +74,7 @@ pub(super) fn headline(
         return Headline { conclusions: None, ours: None, rest: Some(ground()), imported, emulated };
     }
     let (conclusions, ours): (Vec<_>, Vec<_>) = expectations.iter().partition(|one| one.of_study);
-    // What the conclusions alone decide needs no more than the one that does not hold.
+    // If the conclusions alone decide, the headline needs only the one that does not hold.
     let cells_decide = verdict != Verdict::Pass && cells.iter().any(|judged| judged.verdict == verdict);
     let rest = if cells_decide || is_interrupted(run, verdict, cells) {
         Some(ground())
@@ -91,7 +91,7 @@ pub(super) fn headline(
     }
 }
 
-/// What became of these, and of so many that nothing judges; nothing where there are none.
+/// Counts the outcomes of these expectations and of `not_judged` others that latido cannot judge; `None` if there are none at all.
 fn counted(all: &[&ExpectJudgement], not_judged: usize) -> Option<Counted> {
     let count = |outcome| all.iter().filter(|one| one.outcome == outcome).count();
     let counted = Counted {
@@ -105,7 +105,7 @@ fn counted(all: &[&ExpectJudgement], not_judged: usize) -> Option<Counted> {
     (counted.all > 0).then_some(counted)
 }
 
-/// What the figures of a run are worth that has emulated ones.
+/// Says what the figures of a run with emulated ones are worth; `None` if none is emulated.
 fn emulated(run: &Run) -> Option<String> {
     let guests = || run.cells.iter().filter_map(StoredCell::record).map(|record| record.machine.emulated.as_ref());
     let worth = guests().flatten().next()?.in_short();
@@ -136,7 +136,7 @@ fn ground(
     if is_interrupted(run, verdict, cells) {
         let tried = run.cells.iter().filter(|cell| cell.skipped().is_none());
         let measured = tried.clone().filter(|cell| !is_unfinished(cell)).count();
-        // What failed so far has failed; else the worst so far.
+        // A failure so far stands; otherwise the headline shows the worst result so far.
         let of = |wanted| decisive(run, cells, wanted).filter(|(cell, _)| cell.record().is_some());
         let so_far = of(Verdict::Fail).or_else(|| of(Verdict::Pass)).or_else(|| of(Verdict::Inconclusive));
         return Ground::CutShort { measured, tried: tried.count(), so_far: so_far.map(told), failed };
@@ -152,7 +152,7 @@ fn ground(
     }
     let count = |verdict| cells.iter().filter(|judged| judged.verdict == verdict).count();
     let others = count(verdict);
-    // Beside cells with a limit those without one are not judged.
+    // In a run with limits, latido does not judge the cells without one.
     let limited = run.cells.iter().filter(|cell| cell.cell.conditions.limit.is_some()).count();
     let alike = (others > 1).then_some((others, if limited < others { cells.len() } else { limited }));
     let failing = if verdict == Verdict::Fail { 0 } else { count(Verdict::Fail) };
@@ -166,8 +166,8 @@ fn ground(
     }
 }
 
-/// The cell of this verdict that is nearest to its limit or farthest above; those with a limit come first, for they are
-/// what the run is about.
+/// Returns the cell with this verdict that is nearest to its limit or farthest above it. Cells with a limit come first, because the run is
+/// about them.
 fn decisive<'a>(
     run: &'a Run,
     cells: &'a [CellJudgement],
@@ -182,7 +182,7 @@ fn decisive<'a>(
     judged.max_by(|a, b| tension(a.0).total_cmp(&tension(b.0)))
 }
 
-/// A cell and its first reason; where that is a doubt, also what is doubted. The other doubts are told above the table.
+/// Describes a cell with its first reason; if that is a doubt, also with what is doubted. The other doubts are above the table.
 fn told((cell, judged): (&StoredCell, &CellJudgement), names: &Names) -> DecidingCell {
     let reason = judged.reasons.first().cloned();
     let weighty = |other: &&Reason| matches!(other, Reason::Doubt(finding) if finding.grade >= Grade::Contaminated);
@@ -237,7 +237,7 @@ mod tests {
         insta::assert_snapshot!(said(&fixture), @"NO LIMIT SET: gap, idle: worst 24.8 µs of 10000 samples (gap, CPU 0)");
     }
 
-    /// What no limit and no expectation looked at is not what passed.
+    /// A pass must be about something that a limit or an expectation judged.
     #[test]
     fn a_pass_is_about_what_was_judged() {
         let mut free = cell();
@@ -269,14 +269,14 @@ mod tests {
         assert!(said(&fixture).starts_with("RUNNING: 0 of 3"), "{}", said(&fixture));
         fixture.run.at_work = false;
         insta::assert_snapshot!(said(&fixture), @"INTERRUPTED: 0 of 3 cells measured to the end");
-        // What is not real-time is doubtful beyond its early end.
+        // A cell that did not run in real time is doubtful, not only because the run ended early.
         let mut fixture = Fixture::new(cells());
         fixture.record(1).quality.policy_refused = Some("fifo 80 was refused: EPERM".into());
         fixture.run.cells[2].state = CellState::Pending;
         assert!(said(&fixture).starts_with("INCONCLUSIVE: "), "{}", said(&fixture));
     }
 
-    /// Two causes share one failure: it is told once, with the figure, and what failed outright is not lost.
+    /// Two causes share one failure: the headline gives it once, with the figure, and still names what failed outright.
     #[test]
     fn a_contaminated_run_tells_its_figure_and_what_failed_outright() {
         let busy = vec![quiet(0), with_spike(1, 3_000, 228_000)];
@@ -303,7 +303,7 @@ mod tests {
         insta::assert_snapshot!(said(&fixture), @"FAIL: expected wakeup.latency.max < 10us: wakeup, idle, CPU 0: 24.8 µs");
     }
 
-    /// What comes from the laboratory is never told without that word, and with it once.
+    /// The headline of a result from the laboratory must say "emulated", and only once.
     #[test]
     fn an_emulated_result_says_so() {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)]), (under("busy"), vec![quiet(1)])]);
@@ -315,7 +315,7 @@ mod tests {
         );
         fixture.record(2).machine.emulated = Some(sample::emulated());
         insta::assert_snapshot!(said(&fixture), @"PASS: emulated (ranks kernels, not hardware); wakeup, busy: worst 24.8 µs of 10000 samples (latency, CPU 0), 75.2 µs inside the limit of 100 µs");
-        // The doubt of a guest of several CPUs has it already.
+        // The doubt about a guest with several CPUs already says it.
         for number in 1..=2 {
             let guest = fixture.record(number).machine.emulated.as_mut().unwrap();
             guest.instruction_ns = None;
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(said(&fixture).matches("emulated").count(), 1, "{}", said(&fixture));
     }
 
-    /// The same work with two kernels: the one that decides is named.
+    /// With the same work on two kernels, the headline names the kernel that decides.
     #[test]
     fn what_decides_is_told_with_its_kernel_where_there_are_several() {
         let with = |kernel: &str| Cell { kernel: kernel.into(), ..cell() };

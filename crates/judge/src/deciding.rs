@@ -1,4 +1,4 @@
-//! The samples that decide a verdict: what outside the system under test explains them, and what inside is their cause.
+//! The samples that decide a verdict: what outside the system under test explains them, and what inside causes them.
 
 use super::{budget::Budget, cause::Cause, reason::ForeignBeside};
 use latido_model::{
@@ -8,60 +8,60 @@ use latido_model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The largest samples of one series as they are stored.
+/// The largest samples of one series, as stored.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored<'a> {
     /// The thread's index within the cell.
     pub thread: u32,
-    /// How many samples the series has.
+    /// The number of samples in the series.
     pub count: u64,
-    /// The CPU it was measured on, where the thread was pinned.
+    /// The CPU of the measurement, if the thread was pinned.
     pub cpu: Option<u32>,
-    /// Its largest, in descending order.
+    /// The largest samples, in descending order.
     pub largest: &'a [Sample],
 }
 
-/// The samples that decide: those above the limit of a failure, else the maximum, which decides nothing further.
+/// The samples that decide: if the cell failed, those above the limit. Otherwise it only contains the maximum.
 #[derive(Clone, Debug, Default)]
 pub struct Deciding {
-    /// The largest of them.
+    /// The largest sample.
     pub worst: Option<Sample>,
-    /// How many of them are above the limit and stored.
+    /// The number of stored samples above the limit.
     pub count: usize,
-    /// What excuses at least one of them.
+    /// The causes that excuse at least one of them.
     excuses: BTreeSet<Cause>,
     /// Whether every sample above the limit is excused.
     excused: bool,
-    /// How many of them are excused.
+    /// The number of excused samples.
     foreign: u64,
-    /// The largest of them that is not.
+    /// The largest sample that is not excused.
     own: Option<i64>,
-    /// What within the system under test made so many of the others large.
+    /// The causes within the system under test, each with the number of samples that it made large.
     named: BTreeMap<Cause, u64>,
-    /// How many of those of which nothing is known could be the fair server's.
+    /// The number of otherwise unexplained samples that the fair server could have delayed.
     perhaps_server: u64,
-    /// What the cell's trace shows of them.
+    /// What the cell's trace shows about them.
     shown: Shown,
 }
 
 impl Deciding {
     /// Weighs the stored samples of a record against a limit (in ns), if there is one.
     ///
-    /// A failure stands unless *every* sample above the limit is plausibly foreign: a machine that fails by itself fails
-    /// also while it is disturbed. Stolen and foreign time of a second excuses as far as its own length goes. What is
-    /// part of the system under test excuses nothing: it is named. Nor does anything excuse a watched thread that had the CPU for longer
-    /// than the limit in one of its jobs: that job is late by itself.
+    /// A failure stands unless *every* sample above the limit can plausibly come from other programs or the hypervisor: a machine that
+    /// fails by itself fails also while it is disturbed. Stolen time and the time of other programs in a second excuse no more than their
+    /// own length. A part of the system under test excuses nothing: latido only names it. Nor does anything excuse a watched thread that
+    /// had the CPU for longer than the limit in one of its jobs: that job is late by itself.
     pub fn new(record: &Record, limit: Option<f64>, series: &[Stored<'_>]) -> Self {
         let worst = series.iter().filter_map(|s| s.largest.first()).max_by_key(|s| s.value).cloned();
         let Some(limit) = limit else { return Self { worst, ..Self::default() } };
         let over = |sample: &&Sample| sample.value as f64 > limit;
         let above: Vec<(&Stored<'_>, &Sample)> =
             series.iter().flat_map(|s| s.largest.iter().filter(over).map(move |sample| (s, sample))).collect();
-        // Samples that were not stored cannot be explained.
+        // Samples that were not stored stay unexplained.
         let whole = series.iter().all(|s| {
             s.largest.len() as u64 == s.count || s.largest.last().is_some_and(|last| last.value as f64 <= limit)
         });
-        // What takes a CPU delays each of its threads at once, and of one thread each nanosecond once.
+        // What takes a CPU delays all its threads at the same time, but each nanosecond delays one thread only once.
         let mut budgets: BTreeMap<u32, Budget> = BTreeMap::new();
         let mut excuses = BTreeSet::new();
         let mut named = BTreeMap::new();
@@ -88,8 +88,8 @@ impl Deciding {
         Self { worst, count: above.len(), excuses, excused, foreign, own, named, perhaps_server, shown }
     }
 
-    /// Of a failure that stands: how many deciding samples are excused all the same, and the largest that is not. Who quotes the
-    /// worst sample of the machine must not quote another program's.
+    /// Returns, for a failure that stands, how many deciding samples are excused nevertheless, and the largest one that is not. A reader
+    /// who quotes the machine's worst sample must not quote one that another program caused.
     pub fn foreign_beside(&self) -> Option<ForeignBeside> {
         if let Some(ShownBeside { foreign, of, own_ns }) = self.shown.beside {
             return Some(ForeignBeside {
@@ -104,8 +104,8 @@ impl Deciding {
         own.map(|own_ns| ForeignBeside { foreign: self.foreign, of, own_ns, traced: false })
     }
 
-    /// Takes what a trace shows. Where the failure is the machine's own, nothing excuses it; where programs made all of it, they do, also
-    /// those that nobody saw.
+    /// Adds what a trace shows. If the failure is the machine's own, nothing excuses it. If programs caused all of it, they excuse it, even
+    /// programs that latido did not see in `/proc`.
     pub fn heed(&mut self, shown: Shown) {
         if shown.foreign {
             (self.excused, self.perhaps_server) = (true, 0);
@@ -116,49 +116,49 @@ impl Deciding {
         self.shown = shown;
     }
 
-    /// The program that the trace names, and in how many of the samples.
+    /// Returns the program that the trace names, and the number of its samples.
     pub fn program(&self) -> Option<(&str, u64)> {
         self.shown.program.as_ref().map(|(name, samples)| (name.as_str(), *samples))
     }
 
-    /// Whether the trace shows that programs made all of the failure.
+    /// Whether the trace shows that programs caused the whole failure.
     pub fn is_shown_foreign(&self) -> bool {
         self.shown.foreign
     }
 
-    /// Whether this cause has its part in a failure that is foreign as a whole.
+    /// Whether this cause has a part in a failure that comes entirely from outside the system under test.
     pub fn blames(&self, cause: Cause) -> bool {
         self.blamed().any(|blamed| blamed == cause)
     }
 
-    /// The causes that together excuse a failure that is foreign as a whole; else none.
+    /// Returns the causes that together excuse a failure that comes entirely from outside; empty for any other failure.
     pub fn blamed(&self) -> impl Iterator<Item = Cause> + '_ {
         self.excuses.iter().copied().filter(|_| self.excused)
     }
 
-    /// Whether the failure is foreign as a whole.
+    /// Whether the failure comes entirely from outside the system under test.
     pub fn is_foreign(&self) -> bool {
         self.excused
     }
 
-    /// The causes within the system under test, and of how many deciding samples each is the cause.
+    /// Returns the causes within the system under test, each with the number of deciding samples that it caused.
     pub fn named(&self) -> impl Iterator<Item = (Cause, u64)> + '_ {
         self.named.iter().map(|(cause, count)| (*cause, *count))
     }
 
-    /// Of how many deciding samples nothing is known but that the fair server could have made them.
+    /// Returns the number of deciding samples whose only possible known cause is the fair server.
     pub fn perhaps_server(&self) -> u64 {
         self.perhaps_server
     }
 
-    /// Of how many deciding samples this is the cause.
+    /// Returns the number of deciding samples that this cause made large.
     pub fn caused_by(&self, cause: Cause) -> u64 {
         self.named.get(&cause).copied().unwrap_or(0)
     }
 }
 
-/// Whether a job of a watched program had the CPU for longer than the limit. Where threads have slots, those that have none are not
-/// judged, and their runs say nothing.
+/// Whether a job of a watched program had the CPU for longer than the limit. If some threads have slots, latido does not judge the threads
+/// without slots, and ignores their runs.
 fn ran_too_long(record: &Record, limit: f64) -> bool {
     let has_slots = |labels: Option<&BTreeMap<String, String>>| {
         record.series.iter().any(|one| one.slots.is_some() && labels.is_none_or(|labels| one.labels == *labels))
@@ -168,9 +168,9 @@ fn ran_too_long(record: &Record, limit: f64) -> bool {
     runs.filter(is_judged).any(|run| run.max.is_some_and(|longest| longest as f64 > limit))
 }
 
-/// Whether a wait fits what the fair server may take: it comes after real-time tasks have had the CPU for its period less
-/// its runtime, and ends when its tasks are done, at the latest with its runtime. A rival of that length looks the same to
-/// the loop: it is no cause that could be named.
+/// Whether a wait fits the fair server. The server runs after real-time tasks have had the CPU for its period minus its runtime, and stops
+/// when its tasks are done, at the latest after its runtime. A competing task of that length looks the same to the loop, so latido cannot
+/// name the server as the cause.
 fn fits_server(record: &Record, cpu: Option<u32>, sample: &Sample) -> bool {
     let FairServer::Known { budgets } = &record.machine.realtime.fair_server else { return false };
     let Some(own) = cpu.and_then(|cpu| budgets.iter().find(|budget| budget.cpus.contains(cpu))) else { return false };

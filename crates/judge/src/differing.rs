@@ -1,17 +1,17 @@
-//! In which options cells of the same probe differ: each cell is looked at once, however many there are.
+//! Finds the options in which cells of the same probe differ; reads each cell once, however many there are.
 
 use latido_model::{cell::Cell, written};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The options on which cells of the same probe differ, by the probe.
+/// The options on which cells of the same probe differ, by probe.
 #[derive(Debug, Default)]
 pub struct Differing<'a> {
-    /// A cell of each probe, with which the others are compared, and the keys on which one differed.
+    /// The first cell of each probe, with which the others are compared, and the keys on which some cell differed.
     probes: BTreeMap<&'a str, (&'a Cell, BTreeSet<&'a str>)>,
 }
 
 impl<'a> Differing<'a> {
-    /// Of these cells: each is compared once, with the first of its probe.
+    /// Compares each cell once, with the first cell of its probe.
     pub fn of(cells: &[&'a Cell]) -> Self {
         let mut all = Self::default();
         for cell in cells {
@@ -23,7 +23,7 @@ impl<'a> Differing<'a> {
         all
     }
 
-    /// Those of one of the cells, but for those named: `key=value`.
+    /// Returns these options of one cell as `key=value`, except those that `but` names.
     pub fn options(&self, cell: &Cell, but: &dyn Fn(&str) -> bool) -> Vec<String> {
         let Some((_, keys)) = self.probes.get(cell.probe.name.as_str()) else { return Vec::new() };
         let all = cell.probe.options.iter().filter(|(key, _)| keys.contains(key.as_str()) && !but(key));
@@ -31,7 +31,7 @@ impl<'a> Differing<'a> {
     }
 }
 
-/// Whether every probe has one value of this over all cells.
+/// Whether within every probe all cells have the same value.
 pub(super) fn shared<'a, T: PartialEq>(all: &[&'a Cell], value: impl Fn(&'a Cell) -> Option<T>) -> bool {
     let mut known: BTreeMap<&str, Option<T>> = BTreeMap::new();
     all.iter().all(|cell| {

@@ -1,4 +1,4 @@
-//! Expectations: each must hold for every matching series or pair; what does not match anything is inconclusive.
+//! Expectations: each must hold for every matching series or pair; an expectation that matches nothing is inconclusive.
 
 mod compare;
 #[cfg(test)]
@@ -30,8 +30,8 @@ use latido_model::{
 };
 use std::{cell::OnceCell, collections::BTreeSet};
 
-/// Judges the expectations of a run whose cells are judged, each with how far out the deciding figure is: below 0 it
-/// holds. All comparisons of a plan are one family: together they say something false with at most 5 %.
+/// Judges the expectations of a run whose cells are judged. Returns each with the distance of the deciding figure from the bound; below 0
+/// the expectation holds. All comparisons of a plan are one family: the probability that any of them is wrong is at most 5 %.
 pub(super) fn judge(run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> Vec<(ExpectJudgement, f64)> {
     let all = &run.plan.expect;
     let mut found = weigh(all, run, cells, source);
@@ -39,7 +39,7 @@ pub(super) fn judge(run: &Run, cells: &[CellJudgement], source: &dyn SeriesSourc
     found.into_iter().zip(all).map(|(found, expect)| found.decide(expect, run)).collect()
 }
 
-/// What each expectation comes to at each place.
+/// Evaluates each expectation at each place.
 fn weigh(all: &[Expect], run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> Vec<Found> {
     let mut found: Vec<Found> = all.iter().map(|expect| look(expect, run, cells, source)).collect();
     let names = Names::of_run(run);
@@ -55,7 +55,7 @@ fn weigh(all: &[Expect], run: &Run, cells: &[CellJudgement], source: &dyn Series
     found
 }
 
-/// An expectation that looks at pairs, or at nothing; what it comes to in each cell is [`weigh`]'s.
+/// Evaluates an expectation that compares pairs or that the scale rules out; [`weigh`] evaluates expectations against values, cell by cell.
 fn look(expect: &Expect, run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> Found {
     if let Some(part) = run.plan.scaled.filter(|_| is_lost(&run.plan, expect)) {
         let mut found = Found::default();
@@ -68,10 +68,10 @@ fn look(expect: &Expect, run: &Run, cells: &[CellJudgement], source: &dyn Series
     }
 }
 
-/// The data of one series, read once.
+/// The data of one series, which latido reads once.
 struct Once<'a> {
     source: &'a dyn SeriesSource,
-    /// With what is wrong where they cannot be read.
+    /// The data, or why they cannot be read.
     read: OnceCell<Result<SeriesData, String>>,
 }
 
@@ -82,7 +82,7 @@ impl SeriesSource for Once<'_> {
     }
 }
 
-/// Whether a scale takes a statement away: a shorter measurement says nothing of what grows with its length.
+/// Whether the plan's scale rules out a statement: a shorter measurement cannot judge what grows with its length.
 pub fn is_lost(plan: &Plan, expect: &Expect) -> bool {
     plan.scaled.is_some_and(|part| part < 1.0) && grows(expect.statistic)
 }
@@ -92,24 +92,24 @@ pub fn grows(statistic: Statistic) -> bool {
     matches!(statistic, Statistic::Max | Statistic::Count | Statistic::Missed | Statistic::Late | Statistic::Above(_))
 }
 
-/// What an expectation comes to at one place.
+/// The result of an expectation at one place.
 struct Weighed {
     verdict: Verdict,
-    /// How far beyond what was expected, in parts of it.
+    /// How far the figure is beyond the bound, as a fraction of the bound.
     beyond: f64,
     place: String,
     measured: Measured,
 }
 
-/// What an expectation comes to, one entry each.
+/// The results of an expectation, one entry per place.
 #[derive(Default)]
 struct Found {
     all: Vec<Weighed>,
-    /// How far beyond, and the same of the series that were looked at.
+    /// The judgement of each series, with how far it is beyond the bound.
     each: Vec<(f64, SeriesJudgement)>,
-    /// Comparisons that wait for the others of their family.
+    /// Comparisons that need the p-values of their whole family.
     open: Vec<settle::Open>,
-    /// Where a cell has no record, and why: each once.
+    /// Places whose cell has no record, with the reason: each place once.
     without: BTreeSet<(String, Option<String>)>,
 }
 
@@ -118,7 +118,7 @@ impl Found {
         self.all.push(Weighed { verdict, beyond, place, measured });
     }
 
-    /// A cell that it needs and that has no record.
+    /// Adds a cell that the expectation needs but that has no record.
     fn without(&mut self, place: String, cell: &StoredCell) {
         let why = match &cell.state {
             CellState::Skipped(reason) | CellState::Infra(reason) => Some(reason.clone()),
@@ -129,7 +129,7 @@ impl Found {
         }
     }
 
-    /// The heaviest verdict decides, and within it the figure farthest out.
+    /// Decides the expectation: the most severe verdict counts, and for it the figure farthest beyond the bound.
     fn decide(mut self, expect: &Expect, run: &Run) -> (ExpectJudgement, f64) {
         let Self { all, each, .. } = &mut self;
         all.sort_by(|a, b| {
@@ -165,8 +165,8 @@ impl Found {
     }
 }
 
-/// What expectations against values come to in a cell that they are about. Series by series: the data of each are read once, however
-/// many expectations look at them, and are let go before the next.
+/// Evaluates the expectations against values that concern a cell, series by series. latido reads the data of a series once for all
+/// expectations, and frees them before the next series.
 fn against_values(
     mut all: Vec<(&Expect, f64, &mut Found)>,
     names: &Names,
@@ -193,7 +193,7 @@ fn against_values(
     }
 }
 
-/// The verdict of one series, how far it is on the wrong side (for sorting), and its thread and figure.
+/// Returns the verdict of one series, how far it is on the wrong side (for sorting), and its thread and figure.
 fn judge_series(
     expect: &Expect,
     bound: f64,
@@ -240,7 +240,7 @@ fn judge_series(
     (Verdict::Fail, beyond, with(None))
 }
 
-/// The verdict of a cell of which nothing can be concluded, and why.
+/// Returns the verdict and the reason if latido can conclude nothing from the cell.
 fn doubt(judged: &CellJudgement) -> Option<(Verdict, But)> {
     let verdict = match judged.verdict {
         Verdict::Infra => Verdict::Inconclusive,
@@ -251,7 +251,8 @@ fn doubt(judged: &CellJudgement) -> Option<(Verdict, But)> {
     Some((verdict, But::Doubt(first.cloned().map(Box::new))))
 }
 
-/// Whether what is above a bound in a tail is foreign as a whole; `None` where nothing is, or nothing can be told.
+/// Whether everything above a bound in a tail comes from outside the system under test; `None` where no sample is above it, or where latido
+/// cannot determine it.
 fn is_foreign_above(
     expect: &Expect,
     bound: f64,
@@ -266,7 +267,7 @@ fn is_foreign_above(
     foreign::is_foreign_above(record, bound, stored)
 }
 
-/// Whether a series is of the quantity that an expectation is about.
+/// Whether a series belongs to the quantity that the expectation is about.
 fn is_of(expect: &Expect, record: &Record, series: &Series) -> bool {
     record.probe == expect.probe && series.quantity == expect.quantity
 }

@@ -1,4 +1,4 @@
-//! A figure of stored runs over time: a series for each quantity in each place, where its level changed, and what else did.
+//! A figure of stored runs over time: one series per quantity and place, with where its level changed and what else changed there.
 
 #[cfg(test)]
 mod tests;
@@ -21,14 +21,14 @@ use latido_statistics::two::{holm, verdict::LEVEL};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// What is asked.
+/// What the user requests.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Which figure, and which quantity decides.
+    /// Which figure to follow, and which quantity decides.
     pub metric: Metric,
-    /// Although runs are unlike in these.
+    /// Continue although runs are unlike in these.
     pub despite: Vec<Unlike>,
-    /// How far the rates of loads may be apart, .25 for 25 %.
+    /// How far apart the rates of loads may be, .25 for 25 %.
     pub load_margin: f64,
 }
 
@@ -40,53 +40,53 @@ pub struct Histories {
     pub metric: Metric,
     /// The runs in order of time.
     pub runs: Vec<String>,
-    /// In what runs are unlike, and were taken all the same.
+    /// What the runs are unlike in; latido used them nevertheless.
     pub despite: Vec<String>,
-    /// Runs that give no value of some series, with the reason.
+    /// Runs that give no value in some series, with the reasons.
     pub left_out: Vec<String>,
-    /// Each quantity in each place.
+    /// One series per quantity and place.
     pub series: Vec<Series>,
-    /// What the newest changes of the deciding series say together.
+    /// The joint outcome of the newest changes of the deciding series.
     pub outcome: Outcome,
 }
 
 /// A quantity in a place over time.
 #[derive(Debug, Serialize)]
 pub struct Series {
-    /// The probe.
+    /// The name of the probe.
     pub probe: String,
-    /// Its quantity.
+    /// The name of the quantity.
     pub quantity: String,
-    /// What tells it from others of the quantity.
+    /// What distinguishes it from others of the quantity.
     pub labels: BTreeMap<String, String>,
-    /// In what the place differs from others of the probe; empty where there is one.
+    /// What distinguishes the place from others of the probe; empty where there is only one place.
     pub place: String,
-    /// Whether the exit status goes by it.
+    /// Whether the series decides the exit status.
     pub decides: bool,
     /// `ns`, `share`, `per hour`.
     #[serde(rename = "measure", serialize_with = "name_of")]
     pub measure: Measure,
-    /// A value for each run.
+    /// One value per run.
     pub points: Vec<Night>,
-    /// What was found.
+    /// The changes of the series.
     #[serde(flatten)]
     pub found: History,
-    /// The p of its newest change after Holm, among all series that decide; `null` without a change.
+    /// The p of its newest change after Holm's correction, among all series that decide; `null` without a change.
     pub p_holm: Option<f64>,
-    /// In what the runs on both sides of each change differ.
+    /// What differs between the runs before and after each change.
     pub differences: Vec<Vec<Difference>>,
 }
 
 /// The value of one run.
 #[derive(Debug, Serialize)]
 pub struct Night {
-    /// The run.
+    /// The id of the run.
     pub run: String,
-    /// When it began.
+    /// When the run started.
     pub started: String,
-    /// The median of its repeats, or the rate of all.
+    /// The median of its repeats; for counts, the rate of all repeats together.
     pub value: f64,
-    /// Of how many.
+    /// The number of repeats.
     pub repeats: u64,
 }
 
@@ -98,10 +98,10 @@ fn name_of<S: Serializer>(measure: &Measure, serializer: S) -> Result<S::Ok, S::
     serializer.serialize_str(measure.name())
 }
 
-/// The histories of runs, each with its repeats, in order of time.
+/// Computes the histories of runs in order of time, each run with its repeats.
 ///
 /// # Errors
-/// The runs are unlike, or nothing in them is what was asked for.
+/// The runs are unlike, or contain nothing that was requested.
 pub fn of(runs: &[Vec<Observed>], asked: &Asked) -> Result<Histories, String> {
     let names: Vec<String> =
         runs.iter().map(|run| run.first().map(|one| one.run.clone()).unwrap_or_default()).collect();
@@ -128,10 +128,10 @@ pub fn of(runs: &[Vec<Observed>], asked: &Asked) -> Result<Histories, String> {
     Ok(Histories { metric: asked.metric.clone(), runs: names, despite, left_out, series, outcome })
 }
 
-/// What was taken from the places of a history because a load did more or less there than is usual: a night of another load says nothing of
-/// the system.
+/// What latido removed from the places of a history because a load did unusually much or little: a run under another load says nothing
+/// about the system.
 struct Unusual {
-    /// Which, in words.
+    /// The removed runs, in words.
     left_out: Vec<String>,
     /// Whether the newest run is among them.
     newest: bool,
@@ -154,7 +154,7 @@ impl Unusual {
     }
 }
 
-/// One quantity in one place.
+/// Computes the series of one quantity in one place.
 fn one(
     group: &Group,
     names: &[String],
@@ -199,7 +199,7 @@ fn one(
     }))
 }
 
-/// The median of the repeats of a run; of counts the rate of all.
+/// Returns the median of a run's repeats; for counts, the rate of all repeats together.
 fn pooled(figures: &[Figure]) -> Option<f64> {
     let counts = figures.iter().map(|figure| match figure {
         Figure::Count { count, exposure } => Some((*count as f64, *exposure)),
@@ -213,7 +213,7 @@ fn pooled(figures: &[Figure]) -> Option<f64> {
     (!values.is_empty()).then(|| median(&values))
 }
 
-/// Several series find a change by chance more often than one: the newest change of each has the p that Holm leaves it.
+/// With several series a chance change is more likely than with one: the newest change of each gets its p after Holm's correction.
 fn settle(series: &mut [Series]) {
     let mut deciding: Vec<&mut Series> = series.iter_mut().filter(|one| one.decides).collect();
     let p: Vec<f64> = deciding.iter().map(|one| one.found.changes.last().map_or(1.0, |change| change.p)).collect();
@@ -222,7 +222,7 @@ fn settle(series: &mut [Series]) {
     }
 }
 
-/// What the series that decide say together: worse before undecided.
+/// Returns the joint outcome of the deciding series; worse takes precedence over undecided.
 fn outcome(series: &[Series]) -> Outcome {
     let each = || series.iter().filter(|one| one.decides).map(Series::outcome);
     if each().any(|one| one == Outcome::Worse) {
@@ -235,7 +235,7 @@ fn outcome(series: &[Series]) -> Outcome {
 }
 
 impl Series {
-    /// What its newest change says; one that the others make doubtful leaves it open.
+    /// Returns the outcome of its newest change; undecided if the other series make the change doubtful.
     pub fn outcome(&self) -> Outcome {
         match self.found.outcome {
             Outcome::Worse if self.p_holm.is_some_and(|p| p > LEVEL) => Outcome::Undecided,

@@ -1,4 +1,4 @@
-//! From a stored run to its judgement: cells against their limits, expectations, and the verdict.
+//! Judges a stored run: its cells against their limits, its expectations, and the verdict.
 
 use super::{
     decide,
@@ -25,7 +25,7 @@ pub fn of_run(run: &Run, source: &dyn SeriesSource) -> Judgement {
     let weighed = expect::judge(run, &cells, source);
     let closest = weighed.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(one, _)| one.clone());
     let expectations: Vec<ExpectJudgement> = weighed.into_iter().map(|(one, _)| one).collect();
-    // What was skipped decides nothing by itself; an expectation that needs it is inconclusive.
+    // A skipped cell decides nothing by itself; an expectation that needs it is inconclusive.
     let tried: Vec<Verdict> = cells.iter().map(|cell| cell.verdict).filter(|one| *one != Verdict::Skipped).collect();
     let judged = tried.iter().copied().chain(expectations.iter().map(|one| one.verdict));
     let mut verdict = judged.fold(Verdict::Pass, Verdict::worst_for_run);
@@ -42,7 +42,7 @@ pub fn of_run(run: &Run, source: &dyn SeriesSource) -> Judgement {
     Judgement { verdict, exit: verdict.exit(), headline, advice, cells, expectations, unjudged }
 }
 
-/// Judges one cell: can its record be true, is it what was asked for, does it keep its limit.
+/// Judges one cell: whether its record can be true, whether it is what the user requested, and whether it keeps its limit.
 pub fn of_cell(cell: &StoredCell, source: &dyn SeriesSource) -> CellJudgement {
     let without =
         |verdict, reason| CellJudgement { number: cell.number, verdict, reasons: vec![reason], findings: Vec::new() };
@@ -55,7 +55,7 @@ pub fn of_cell(cell: &StoredCell, source: &dyn SeriesSource) -> CellJudgement {
     }
 }
 
-/// What a record comes to by itself.
+/// The result of a record by itself.
 struct Weighed {
     contradictions: Vec<Reason>,
     findings: Vec<Finding>,
@@ -72,12 +72,12 @@ fn weigh(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weigh
         match source.series(cell, series) {
             Ok(data) => {
                 bins.push(data.bins);
-                // When a sample was taken is not known on the machine's clock: nothing that happened then can explain it.
+                // The times of these samples on the machine's clock are unknown, so no event on the machine can explain them.
                 let placed = series.facts.get("placed") != Some(&0);
                 largest.push((*series, if placed { data.largest } else { Vec::new() }));
             }
             Err(error) => {
-                // Without its samples a series is a stored one with none: a failure then stands unexplained.
+                // A series whose samples cannot be read counts as one without stored samples: a failure then stays unexplained.
                 unread.push(Reason::Unread(format!("{error:#}")));
                 bins.push(Vec::new());
                 largest.push((*series, Vec::new()));
@@ -98,15 +98,15 @@ fn weigh(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weigh
     Weighed { contradictions: contradictions.collect(), findings, by_limit, figure, unread }
 }
 
-/// A larger trace, bytes, is read only where what was counted excuses a failure: lists judge many runs.
+/// latido reads a larger trace (bytes) only where the counted time excuses a failure, because lists judge many runs.
 const SOON_READ: u64 = 16 << 20;
 
-/// Whether the cell's trace is read in no time; also where it has none.
+/// Whether the cell's trace can be read quickly, or does not exist.
 fn is_soon_read(record: &Record) -> bool {
     record.quality.trace.as_ref().is_none_or(|trace| trace.bytes <= SOON_READ)
 }
 
-/// The same of a cell in parts: its figures are pooled, its evidence is that of each part.
+/// Weighs a cell in parts: its figures are pooled, its evidence is that of each part.
 fn weigh_parts(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Weighed {
     let whole = weigh(cell, record, source);
     let each = cell.parts.iter().filter_map(|part| Some(weigh(&part.cell, part.cell.record()?, source)));
@@ -132,7 +132,7 @@ fn measured(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Ce
     } else if let Some(first) = findings.iter().find(|finding| finding.grade == Grade::Invalid) {
         CHECKS.iter().find(|check| check.name == first.check).map_or(Verdict::Inconclusive, |check| check.invalid)
     } else if record.source.is_some() && findings.iter().any(|finding| finding.grade == Grade::Contaminated) {
-        // Of what was imported nobody knows when it happened: no sample can be told apart from it.
+        // latido does not know when an event of an import happened, so it cannot distinguish the affected samples.
         Verdict::Contaminated
     } else if decide::is_unfinished(cell) && by_limit == Verdict::Pass {
         Verdict::Inconclusive
@@ -147,7 +147,7 @@ fn measured(cell: &StoredCell, record: &Record, source: &dyn SeriesSource) -> Ce
         Outcome::Interrupted => Some(Reason::Interrupted { after_ns: record.elapsed_ns }),
         Outcome::Complete | Outcome::Stopped { .. } => None,
     };
-    // What has failed has failed, however early the cell ended; else the early end is why it came to nothing.
+    // A failure stands, however early the cell ended; otherwise the early end is the reason that there is no verdict.
     let failed = verdict == Verdict::Fail;
     reasons.extend(cut.clone().filter(|_| !failed));
     reasons.push(figure);
@@ -192,7 +192,7 @@ mod tests {
         insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, busy: 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1)");
     }
 
-    /// A cell that failed before somebody interrupted it says by what.
+    /// A cell that failed before it was interrupted must report the failure.
     #[test]
     fn an_early_end_hides_no_failure() {
         let mut fixture = spiky();
@@ -208,7 +208,7 @@ mod tests {
         assert!(matches!(judged(&fixture).cells[0].reasons[0], Reason::Interrupted { .. }));
     }
 
-    /// A slot that an earlier job may have served decides nothing; one late slot beside it, of whichever thread, does.
+    /// A slot that an earlier job may have served decides nothing by itself. Another late slot, of any thread, decides.
     #[test]
     fn unclear_slots_alone_decide_nothing() {
         let mut fixture = spiky();
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(judged(&fixture).verdict, Verdict::Fail, "what has no slots has none that are unclear");
     }
 
-    /// A job that may have gone on into the next slot decides nothing, where the program's own period is the limit.
+    /// A job that may have continued into the next slot decides nothing, if the limit is the program's own period.
     #[test]
     fn jobs_that_may_have_been_late_decide_nothing() {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);
@@ -252,7 +252,7 @@ mod tests {
         insta::assert_snapshot!(judgement.headline.sentence(), @"wakeup, busy: steal: 10.0 ms of the measured CPUs' time stolen, which may explain the samples that fail (the kernel counts it in ticks of 10 ms); 1 of 20000 samples above the limit of 100 µs, worst 228 µs (latency, CPU 1)");
     }
 
-    /// A program that leaves out more jobs than the late ones cover has left them out itself, whatever was stolen.
+    /// A program that leaves out more jobs than its late jobs cover has left them out itself, whatever was stolen.
     #[test]
     fn stolen_time_excuses_no_jobs_that_a_program_left_out() {
         let verdict = |missed: u64| {
@@ -266,7 +266,7 @@ mod tests {
             for series in &mut record.series {
                 series.facts.insert("unclear".into(), 0);
             }
-            // One of 228 us covers three slots of 100 us.
+            // One job that is late by 228 us covers three slots of 100 us.
             record.series[1].slots = Some(Slots { met: 9_999, late: 1, missed });
             judged(&fixture).cells[1].verdict
         };
@@ -276,7 +276,7 @@ mod tests {
         );
     }
 
-    /// A guest that loses a little in every second still gets its pass.
+    /// A guest that loses a little time in every second still passes.
     #[test]
     fn steal_everywhere_leaves_a_pass() {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
@@ -362,8 +362,7 @@ mod tests {
         assert!(judgement.headline.sentence().contains("cut short"), "{}", judgement.headline.sentence());
     }
 
-    /// A mean of many calls in picoseconds is no time that a limit looks at, and yet it was measured: the cell is none
-    /// without samples.
+    /// No limit applies to a mean of many calls in picoseconds, but it was measured: the cell does not count as one without samples.
     #[test]
     fn a_cell_of_batches_alone_has_samples() {
         let mut batches = cell();
@@ -383,7 +382,7 @@ mod tests {
         assert_eq!(judgement.verdict, Verdict::Pass, "a limit of 100 µs says nothing of 12 000 ps");
     }
 
-    /// What is judged is what the probe declares, whatever it is called.
+    /// latido judges what the probe declares, whatever its name.
     #[test]
     fn what_stands_beside_is_not_judged() {
         let mut fixture = spiky();

@@ -1,4 +1,4 @@
-//! Names for configurations and systems: as short as possible, built from what differs.
+//! Names for configurations and systems: as short as possible, made from what differs.
 
 use super::{
     differing::{Differing, shared},
@@ -12,16 +12,16 @@ use latido_model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What can be labelled: a cell and the machine that it was measured on.
+/// Something that can have a label: a cell and the machine that it was measured on.
 pub trait Labelled {
-    /// The cell.
+    /// Returns the cell.
     fn cell(&self) -> &Cell;
-    /// The machine.
+    /// Returns the machine.
     fn machine(&self) -> &Machine;
 }
 
-/// One label for each: what they differ in, in the order probe, host, target, kernel, tuning, load, scheduling, CPUs,
-/// limit, trace. A single one is named by its probe and load.
+/// Returns one label for each: what they differ in, in the order probe, host, target, kernel, tuning, load, scheduling, CPUs, limit, trace.
+/// A single one gets the name of its probe and load.
 pub(super) fn labels<T: Labelled>(all: &[T]) -> Vec<Label> {
     let first = |one: &T| title(&Cell { repeat: 1, ..one.cell().clone() });
     if let [one] = all {
@@ -29,7 +29,7 @@ pub(super) fn labels<T: Labelled>(all: &[T]) -> Vec<Label> {
     }
     let cells: Vec<&Cell> = all.iter().map(T::cell).collect();
     let (hosts, differing) = (hosts_are_told(all.iter()), Differing::of(&cells));
-    // Different probes may measure different CPUs or have a limit each: that is no difference of the machines.
+    // Each probe may have other CPUs or another limit: that is no difference between the machines.
     let one_cpus = shared(&cells, |cell| cell.conditions.cpus.as_ref());
     let one_limit = shared(&cells, |cell| cell.conditions.limit.as_ref());
     let row = |one: &T| {
@@ -56,25 +56,25 @@ pub(super) fn labels<T: Labelled>(all: &[T]) -> Vec<Label> {
     names.into_iter().zip(&under).zip(all).map(label).collect()
 }
 
-/// What tells a configuration from the others.
+/// What distinguishes a configuration from the others.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Label {
-    /// From all others: `wakeup period=250us, busy`.
+    /// Among all others: `wakeup period=250us, busy`.
     pub text: String,
-    /// Under the heading of its probe: `period=250us, busy`; empty where nothing else tells it.
+    /// Under the heading of its probe: `period=250us, busy`; empty where nothing else distinguishes it.
     pub short: String,
 }
 
 /// The name of one row among others.
 struct Name {
     text: String,
-    /// The columns that it is made of; none where it is the name beside the row.
+    /// The columns that it consists of; empty if it is the alternative name of the row.
     columns: Vec<usize>,
-    /// How many before it are called the same.
+    /// How many earlier rows have the same name.
     twin: usize,
 }
 
-/// Names from rows: the parts in which the rows differ, else the name beside; equal names are numbered.
+/// Makes names from rows: the parts in which the rows differ, else the alternative name; equal names are numbered.
 fn named(rows: &[(Vec<String>, String)]) -> Vec<Name> {
     let differs = |k: &usize| {
         let mut parts = rows.iter().map(|(row, _)| row.get(*k));
@@ -84,17 +84,17 @@ fn named(rows: &[(Vec<String>, String)]) -> Vec<Name> {
     let width = rows.first().map_or(0, |(row, _)| row.len());
     let differing: Vec<usize> = (0..width).filter(differs).collect();
     let mut names: Vec<Name> = Vec::new();
-    // What was given, and how often a name was asked for.
+    // The names already given, and how often each name was requested.
     let (mut given, mut asked) = (BTreeSet::new(), BTreeMap::<String, usize>::new());
     for (row, otherwise) in rows {
         let part = |k: usize| row.get(k).map(String::as_str).filter(|part| !part.is_empty());
         let columns: Vec<usize> = differing.iter().copied().filter(|k| part(*k).is_some()).collect();
         let parts: Vec<&str> = columns.iter().filter_map(|k| part(*k)).collect();
         let label = if parts.is_empty() { otherwise.clone() } else { parts.join(", ") };
-        // Levels of one name with other items (two runs, two meanings of `busy`) still need two labels.
+        // Levels with the same name but other items (two runs, two meanings of `busy`) still need two labels.
         let twin = asked.entry(label.clone()).or_default();
         let text = |twin: usize| if twin == 0 { label.clone() } else { format!("{label} #{}", twin + 1) };
-        // A level may be called as a numbered one is.
+        // A level may already have a name that looks like a numbered one.
         while !given.insert(text(*twin)) {
             *twin += 1;
         }
@@ -103,21 +103,21 @@ fn named(rows: &[(Vec<String>, String)]) -> Vec<Name> {
     names
 }
 
-/// The systems of configurations: everything but the probe that they were measured with.
+/// The systems of configurations: everything except the probe that measured them.
 #[derive(Debug)]
 pub struct Systems {
-    /// A name for each, built from what differs between them.
+    /// A name for each system, made from what differs between them.
     pub labels: Vec<String>,
-    /// The system of each configuration.
+    /// The index of each configuration's system.
     pub of: Vec<usize>,
 }
 
-/// Which configurations are of one system, in the order of their first appearance. CPUs and limit count only if `fine`:
-/// an option of the probe may decide the CPUs.
+/// Finds which configurations belong to one system, in the order of their first appearance. CPUs and limit count only if `fine`: an option
+/// of the probe may determine the CPUs.
 pub fn systems<T: Labelled>(all: &[&T], fine: bool) -> Systems {
     let mut firsts: Vec<&T> = Vec::new();
     let mut of = Vec::new();
-    // Those that have the same names: only among these can one be alike.
+    // Systems by their names: only systems with the same names can be equal.
     let mut by_names: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
     for one in all {
         let namesakes = by_names.entry(axes(*one)).or_default();
@@ -148,7 +148,7 @@ fn alike<T: Labelled>(a: &T, b: &T, fine: bool) -> bool {
         && (!fine || x.conditions.recorded() == y.conditions.recorded())
 }
 
-/// Whether the targets tell the hosts: each target is one host.
+/// Whether the targets identify the hosts: each target is one host.
 fn hosts_are_told<'a, T: Labelled + 'a>(mut all: impl Iterator<Item = &'a T>) -> bool {
     let mut hosts: BTreeMap<&str, &str> = BTreeMap::new();
     all.all(|one| {
@@ -157,14 +157,14 @@ fn hosts_are_told<'a, T: Labelled + 'a>(mut all: impl Iterator<Item = &'a T>) ->
     })
 }
 
-/// Host, target, kernel, tuning, load and scheduling: all but the probe, and the boot, in which repeats differ. The host is
-/// left out where the target tells it.
+/// Returns host, target, kernel, tuning, load and scheduling: everything except the probe, and except the boot, in which repeats differ.
+/// The host is left out where the target identifies it.
 fn place<T: Labelled>(one: &T, hosts_are_told: bool) -> Vec<String> {
     let host = if hosts_are_told { String::new() } else { one.machine().hostname.clone() };
     std::iter::once(host).chain(axes(one)).collect()
 }
 
-/// Target, kernel, tuning, load and scheduling by their names.
+/// Returns target, kernel, tuning, load and scheduling by their names.
 fn axes<T: Labelled>(one: &T) -> Vec<String> {
     let cell = one.cell();
     let level = |axis| match axis {
@@ -174,7 +174,7 @@ fn axes<T: Labelled>(one: &T) -> Vec<String> {
     Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe)).map(level).collect()
 }
 
-/// The kernel of a cell that was measured: what it was booted as, else the one that ran.
+/// Returns the kernel of a measured cell: the kernel it was booted with, else the one that ran.
 pub(super) fn kernel(cell: &Cell, machine: &Machine) -> String {
     if cell.kernel == RUNNING { machine.kernel.clone() } else { cell.kernel.clone() }
 }
@@ -191,7 +191,7 @@ fn said_trace(trace: &Option<Vec<String>>) -> String {
     trace.as_ref().map(|_| "traced".into()).unwrap_or_default()
 }
 
-/// The name of a system that has no other beside it: its load, else the host.
+/// Returns the name of a system that is the only one: its load, else the host.
 fn alone<T: Labelled>(one: &T) -> String {
     [&one.cell().load.id, &one.machine().hostname, &one.machine().kernel]
         .into_iter()
@@ -229,7 +229,7 @@ mod tests {
         labels(all).into_iter().map(|label| label.text).collect()
     }
 
-    /// Configurations that count how often they are looked at.
+    /// Configurations that count how often their fields are read.
     struct Counted<'a>(On, &'a std::cell::Cell<usize>);
 
     impl Labelled for Counted<'_> {
@@ -244,8 +244,8 @@ mod tests {
         }
     }
 
-    /// Names and systems cost as many looks as there are configurations, ten times as many where these are ten times as many:
-    /// of different machines, loads, probes' options, and levels of one name.
+    /// The number of reads for names and systems grows linearly with the number of configurations: for different machines, loads, options
+    /// of probes, and levels with the same name.
     #[test]
     fn naming_grows_as_configurations() {
         let looks = std::cell::Cell::new(0);
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// Repeats of another boot are the same configuration.
+    /// Repeats of another boot belong to the same configuration.
     #[test]
     fn targets_are_told_where_they_differ() {
         let at = |target: &str, boot| Cell { target: target.into(), boot, ..sample::cell() };
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(labelled(vec![sample::cell(), other]), ["fifo 80, limit 100us", "other, limit 5ns"]);
     }
 
-    /// Whatever else begins with the probe's name.
+    /// Another level whose name starts with the probe's name does not matter.
     #[test]
     fn under_its_probe_the_probe_is_not_named() {
         let short = |cells: Vec<Cell>| -> Vec<String> {
@@ -333,7 +333,7 @@ mod tests {
         systems(&all.iter().collect::<Vec<_>>(), fine)
     }
 
-    /// The options of a probe are rows of a table, all else makes its columns.
+    /// The options of a probe are rows of a table; everything else makes its columns.
     #[test]
     fn a_system_is_all_but_the_probe() {
         let on = |load: &str, kind: &str| Cell {

@@ -1,7 +1,8 @@
-//! From stored records to judgements: configurations, trust checks, verdicts, comparisons, tails and causes. Pure functions of runs.
+//! Turns stored records into judgements: configurations, trust checks, verdicts, comparisons, tails and causes. Its functions are pure
+//! functions of runs.
 //!
-//! It opens no file and asks no machine. It puts a finding into words, and knows no page, no table, no colour and no format: crate `report`
-//! draws what it finds.
+//! This crate opens no file and queries no machine. It puts findings into words, but knows no pages, tables, colours or formats: crate
+//! `report` draws its results.
 #![forbid(unsafe_code)]
 
 mod budget;
@@ -40,7 +41,7 @@ pub mod observed;
 pub mod outcome;
 pub mod parts;
 pub mod planning {
-    //! What a plan can decide, said before it is measured: whether its repeats suffice, what a budget costs, what a pilot says.
+    //! What a plan can decide, computed before anything is measured: whether its repeats suffice, what a budget costs, what a pilot shows.
 
     pub mod budget;
     pub mod power;

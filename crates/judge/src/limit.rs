@@ -1,4 +1,4 @@
-//! A cell against its limit: the samples that count, the largest of them, and what follows.
+//! Judges a cell against its limit: the samples that count, the largest of them, and the verdict.
 
 use super::{
     deciding::Deciding,
@@ -15,10 +15,10 @@ use latido_model::{
 };
 use std::collections::BTreeSet;
 
-/// The series that limits and headlines look at: times of the quantities that the probe declares as judged, each sample once.
+/// Returns the series that limits and headlines use: times of the quantities that the probe declares as judged, each sample once.
 ///
-/// Where the limit is the deadline of a period, of a watched program only the threads with slots are: how long others work is no
-/// matter of it.
+/// If the limit is the deadline of a watched program's period, it applies only to the threads with slots: how long other threads work does
+/// not matter.
 pub(super) fn judged<'a>(record: &'a Record, measurand: &Measurand) -> Vec<&'a Series> {
     let slotted = record.series.iter().filter(|series| series.slots.is_some()).filter_map(period::thread);
     let slotted: BTreeSet<&str> = slotted.collect();
@@ -29,7 +29,7 @@ pub(super) fn judged<'a>(record: &'a Record, measurand: &Measurand) -> Vec<&'a S
     judged.filter(|series| !is_deadline || slotted.is_empty() || has_slots(series)).collect()
 }
 
-/// The series with the largest sample, and that sample.
+/// Returns the series with the largest sample, and that sample.
 pub(super) fn largest<'a>(timed: &[&'a Series]) -> Option<(&'a Series, i64)> {
     timed.iter().filter_map(|series| Some((*series, series.decisive().max?))).max_by_key(|(_, max)| *max)
 }
@@ -38,9 +38,9 @@ fn count<'a>(series: impl IntoIterator<Item = &'a Series>) -> u64 {
     series.into_iter().map(|series| series.decisive().count).fold(0, u64::saturating_add)
 }
 
-/// The limit against the decisive distributions of the judged times, and why. What else was sampled, in whatever unit,
-/// has no limit: that it is there is all that can be said of it.
-/// `bins` has those of each series, where another tool has counted.
+/// Compares the limit with the decisive distributions of the judged times, and returns the verdict with the reason. No limit applies to
+/// other samples, in whatever unit: for these the reason only gives their number. `bins` contains the bins of each series, where another
+/// tool counted.
 pub(super) fn against(
     record: &Record,
     measurand: &Measurand,
@@ -53,18 +53,18 @@ pub(super) fn against(
         return coarse(record, timed, bins);
     }
     let Some((series, value_ns)) = largest(timed) else {
-        // A cell that times its calls in batches alone has no judged time, and yet it has measured.
+        // A cell that only times batches of calls has no judged time, although it has measured.
         let limited = limit.is_some();
         return match count(timed.iter().copied()).max(count(&record.series)) {
             0 => (Verdict::Inconclusive, Reason::NoSamples),
             count => (Verdict::Pass, Reason::Sampled { count, limited }),
         };
     };
-    // A sample of another quantity is another thing: they are not counted together.
+    // latido does not count samples of different quantities together.
     let (alike, others): (Vec<&Series>, Vec<&Series>) =
         timed.iter().copied().partition(|other| other.quantity == series.quantity);
     let count = count(alike.iter().copied());
-    // The delay of a missed slot is no stored sample.
+    // The delay of a missed slot is not stored as a sample, so its time is not known.
     let at_ns = deciding.worst.as_ref().filter(|sample| sample.value == value_ns).map(|sample| sample.at_ns);
     let worst = Worst { value_ns, from_ns: None, quantity: series.quantity.clone(), cpu: series.cpu, at_ns };
     let Some(limit) = limit else { return (Verdict::Pass, Reason::Unlimited { worst, count: Some(count) }) };
@@ -73,11 +73,11 @@ pub(super) fn against(
     if value_ns <= limit_ns
         && let Some(period::Other { every_ns, .. }) = period::shorter(record)
     {
-        // Several jobs in a slot: the time until the last of them says nothing of any.
+        // If a slot contains several jobs, the time until the last one says nothing about any of them.
         return (Verdict::Inconclusive, Reason::OtherPeriod { every_ns, count, worst, limit_ns });
     }
     if value_ns <= limit_ns {
-        // A program with a period is to do the job of each slot.
+        // A program with a period must do the job of each slot.
         return match without_job.filter(|_| measurand.own_limit == Some(limit)) {
             None => match may_be_late(&alike).filter(|_| measurand.own_limit == Some(limit)) {
                 None => (Verdict::Pass, Reason::Within { worst, count: Some(count), limit_ns }),
@@ -93,7 +93,8 @@ pub(super) fn against(
     let above = pool::all_above(&decisive, limit_ns);
     let beyond = others.iter().filter(|other| other.decisive().max.is_some_and(|max| max > limit_ns));
     let also = beyond.map(|other| other.quantity.clone()).collect::<BTreeSet<_>>().into_iter().collect();
-    // A program's slots without a job pass no faster than the limit: what was foreign in the late ones cannot have made more of them.
+    // A program's slots are at least the limit apart, so what excuses the late samples cannot explain more than `covered` slots without a
+    // job.
     let own_jobs = without_job.filter(|_| measurand.own_limit == Some(limit)).map_or(0, WithoutJob::certain);
     let covered = (deciding.count as u64).saturating_mul(u64::try_from(value_ns / limit_ns.max(1)).unwrap_or(0) + 1);
     let verdict = match deciding.is_foreign() {
@@ -103,9 +104,10 @@ pub(super) fn against(
         false => Verdict::Fail,
     };
     let named = deciding.named().collect();
-    // Samples are weighed of all quantities together, and the delays of missed slots are not stored: neither is mixed up here.
+    // `deciding` weighs the samples of all quantities together and contains no delays of missed slots. latido reports its count only where
+    // the reason counts the same samples.
     let beside = deciding.foreign_beside();
-    // Where a trace was recorded it shows who made which sample late: what other evidence may excuse is no count beside that.
+    // A recorded trace shows what made which sample late: latido then reports no counts from other evidence.
     let is_shown = |beside: &ForeignBeside| beside.traced || record.quality.trace.is_none();
     let told = |beside: &ForeignBeside| others.is_empty() && is_shown(beside);
     let foreign = beside.filter(|beside| told(beside) && above.is_none_or(|above| beside.foreign < above));
@@ -114,7 +116,7 @@ pub(super) fn against(
     (verdict, Reason::Above { above, count: Some(count), limit_ns, worst, also, foreign, named, without_job })
 }
 
-/// The slots without a job of series whose probe tells the unclear ones; `None` where there are none.
+/// Counts the slots without a job in series whose probe reports the unclear ones; `None` where there are none.
 fn without_job(series: &[&Series]) -> Option<WithoutJob> {
     let each =
         series.iter().filter_map(|one| Some((one.slots?.missed, u64::try_from(*one.facts.get("unclear")?).ok()?)));
@@ -123,21 +125,21 @@ fn without_job(series: &[&Series]) -> Option<WithoutJob> {
     (slots > 0).then_some(WithoutJob { slots, unclear })
 }
 
-/// The slots whose jobs may have ended later than they seem to; `None` where there are none.
+/// Counts the slots whose jobs may have ended later than recorded; `None` where there are none.
 fn may_be_late(series: &[&Series]) -> Option<u64> {
     let each = series.iter().filter_map(|one| u64::try_from(*one.facts.get("open")?).ok());
     Some(each.fold(0, u64::saturating_add)).filter(|slots| *slots > 0)
 }
 
-/// Whether all of a series that lies above the limit is slots of which nobody knows whether they were missed.
+/// Whether everything above the limit in a series may be slots of which latido does not know whether they were missed.
 fn is_unclear(series: &Series, limit_ns: i64) -> bool {
     let slots = series.slots.and_then(|_| u64::try_from(*series.facts.get("unclear")?).ok());
     let above = pool::all_above(&[series.decisive()], limit_ns);
     above.is_some_and(|above| above <= slots.unwrap_or(0))
 }
 
-/// The largest of each series, as far as it is known. A file that was cut, or that contradicts itself, states none that can be believed;
-/// where its rows have samples that are certainly above the limit, these decide, and the largest lies there or higher.
+/// Returns the largest sample of each series, as far as it is known. A truncated or contradictory file states no credible maximum. Where
+/// its rows have samples certainly above the limit, these decide, and the maximum is at least there.
 fn maxima(timed: &[&Series], bins: &[Vec<Bin>], limit: Option<Ns>) -> Vec<Option<Between>> {
     let stated = |series: &&Series| series.bounds.as_ref().and_then(|bounds| bounds.max);
     let limit_ns = limit.and_then(|limit| i64::try_from(limit.0).ok()).unwrap_or(i64::MAX);
@@ -152,12 +154,12 @@ fn maxima(timed: &[&Series], bins: &[Vec<Bin>], limit: Option<Ns>) -> Vec<Option
     with_rows.collect()
 }
 
-/// The same of what another tool has counted: what lies across the limit decides nothing.
+/// Judges what another tool counted: a range that contains the limit decides nothing.
 fn coarse(record: &Record, timed: &[&Series], bins: &[Vec<Bin>]) -> (Verdict, Reason) {
     let limit = record.cell.conditions.limit;
     let maxima = maxima(timed, bins, limit);
     let total = count(timed.iter().copied());
-    // The one that reaches farthest; of those without an end the one that begins last.
+    // Takes the series with the highest upper end; among series without an upper end, the one with the highest lower end.
     let reaches = timed.iter().zip(&maxima).filter_map(|(series, max)| Some((*series, (*max)?)));
     let far = |max: &Between| (max.1.unwrap_or(i64::MAX), max.0);
     let Some((series, max)) = reaches.max_by_key(|(_, max)| far(max)) else {
@@ -183,7 +185,7 @@ fn coarse(record: &Record, timed: &[&Series], bins: &[Vec<Bin>]) -> (Verdict, Re
     };
     let Some(limit) = limit else { return (Verdict::Pass, Reason::Unlimited { worst, count }) };
     let limit_ns = i64::try_from(limit.0).unwrap_or(i64::MAX);
-    // A thread of which no maximum is known may have passed it.
+    // A thread without a known maximum may have exceeded the limit.
     let unknown = timed.iter().zip(&maxima).any(|(series, max)| series.count > 0 && max.is_none());
     let decided: Vec<Option<bool>> = maxima.iter().flatten().map(|max| max.within(limit_ns)).collect();
     if decided.contains(&Some(false)) {
@@ -215,7 +217,7 @@ mod tests {
         sample::{Fixture, cell, quiet, with_spike},
     };
 
-    /// A sample that is as long as the limit keeps it; one that is a nanosecond longer does not.
+    /// A sample that is exactly as long as the limit keeps it; one that is a nanosecond longer does not.
     #[test]
     fn the_limit_itself_is_kept() {
         for (largest, verdict) in [(99_999, Verdict::Pass), (100_000, Verdict::Pass), (100_001, Verdict::Fail)] {
@@ -226,7 +228,8 @@ mod tests {
         }
     }
 
-    /// The main thread of a program prepares for longer than the period of the thread that it starts: the deadline is that thread's.
+    /// The main thread of a program prepares for longer than the period of the thread that it starts: the deadline applies only to that
+    /// thread.
     #[test]
     fn a_deadline_is_that_of_threads_with_slots() {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
@@ -241,14 +244,14 @@ mod tests {
         };
         let measurand = Measurand { own_limit: Some(*limit), ..Measurand::new("jobs", []) };
         assert_eq!(names(record, &measurand), ["control"]);
-        // A limit that a person gave is one for all.
+        // A limit from the user applies to all threads.
         let asked = Measurand::new("jobs", []);
         assert_eq!(names(record, &asked), ["main", "control"]);
         record.series[1].slots = None;
         assert_eq!(names(record, &measurand), ["main", "control"]);
     }
 
-    /// The series of single tasks hold the samples of their class again: each sample counts once.
+    /// The series of single tasks repeat the samples of their class: each sample counts once.
     #[test]
     fn samples_that_two_series_hold_count_once() {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);
@@ -262,7 +265,7 @@ mod tests {
         assert_eq!(both, record.series[0].decisive().count + record.series[1].decisive().count);
     }
 
-    /// Of a file that was cut the rows decide where they are certainly above the limit, and say no more than they know.
+    /// In a truncated file the rows decide where they are certainly above the limit, and state no more than they know.
     #[test]
     fn rows_above_a_limit_decide_where_no_largest_is_known() {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0)])]);

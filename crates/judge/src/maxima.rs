@@ -1,37 +1,36 @@
-//! The longest of each second, as the tracers that keep nothing else give them: whom each befell, and between which functions
-//! of the kernel.
+//! The longest value of each second, from tracers that keep nothing else, with the affected task and the kernel functions around it.
 
 use anyhow::{Context, Result};
 use latido_model::run::{CellState, Run, StoredCell};
 
-/// The file beside a record that they lie in.
+/// The name of the file next to a record.
 const FILE: &str = "maxima.csv";
 
 /// The longest values of a cell.
 #[derive(Debug)]
 pub struct Maxima {
-    /// The cell, in words.
+    /// The name of the cell.
     pub cell: String,
-    /// The longest first; or why there are none.
+    /// The values, the longest first; or why there are none.
     pub found: Result<Vec<Longest>, String>,
 }
 
-/// The longest of a second. What the kernel does not tell is empty.
+/// The longest value of a second. A field is empty where the kernel does not report it.
 #[derive(Debug)]
 pub struct Longest {
-    /// When that second began, s since the first slot.
+    /// The start of that second, s since the first slot.
     pub begin_s: f64,
-    /// How long, ns.
+    /// The length, ns.
     pub ns: f64,
-    /// Where.
+    /// The CPU.
     pub cpu: String,
-    /// Between which functions.
+    /// The kernel functions at its start and its end.
     pub functions: [String; 2],
-    /// Whom it befell: `name-number`.
+    /// The affected task, `name-number`.
     pub task: String,
 }
 
-/// Those of every cell that has such a file, which `read` gives.
+/// Returns the maxima of every cell that has such a file; `read` returns the text of a file.
 pub fn of_run(run: &Run, read: &dyn Fn(&StoredCell, &str) -> Result<String>) -> Vec<Maxima> {
     let has = |cell: &&StoredCell| match &cell.state {
         CellState::Measured(record) => record.attachments.iter().any(|name| name == FILE),
@@ -45,7 +44,7 @@ pub fn of_run(run: &Run, read: &dyn Fn(&StoredCell, &str) -> Result<String>) -> 
     run.cells.iter().filter(has).map(of).collect()
 }
 
-/// The lines of the file, the longest first.
+/// Parses the lines of the file, the longest first.
 fn lines(text: &str) -> Result<Vec<Longest>> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let mut lines = Vec::new();

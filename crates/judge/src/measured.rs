@@ -1,4 +1,4 @@
-//! What an expectation was held against: figures with their unit, the place, and why there are none.
+//! What an expectation was compared with: figures with their unit, the place, and why there are none.
 
 use super::reason::Reason;
 use std::fmt;
@@ -8,33 +8,33 @@ use std::fmt;
 pub struct Amount {
     /// The figure.
     pub value: f64,
-    /// What it is.
+    /// Its dimension.
     pub dimension: Dimension,
 }
 
-/// What a figure counts.
+/// The dimension of a figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dimension {
     /// Nanoseconds.
     Time,
-    /// Nanoseconds, known to fractions of one: a mean of many calls.
+    /// Nanoseconds with fractions: a mean of many calls.
     FineTime,
-    /// A part of all samples.
+    /// A share of all samples.
     Share,
-    /// Samples or slots.
+    /// A number of samples or slots.
     Number,
-    /// How many in so much: `per hour`.
+    /// A count per unit of exposure: `per hour`.
     Rate(&'static str),
     /// Another unit: `urad`.
     Other(String),
 }
 
-/// Which thread of a cell.
+/// A thread of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// The one pinned to this CPU.
+    /// The thread that is pinned to this CPU.
     Cpu(u32),
-    /// The one of this number, free to move.
+    /// The thread with this number, free to move.
     Thread(u32),
 }
 
@@ -52,20 +52,20 @@ impl fmt::Display for Whose {
 pub enum Missing {
     /// The quantity has no slots.
     NoSlots,
-    /// So few samples support no such quantile.
+    /// This number of samples is too small for the quantile.
     TooFew(u64),
-    /// The data or the units do not allow it: why.
+    /// The data or the units do not allow a figure, for this reason.
     Unfit(String),
 }
 
-/// What weakens a figure.
+/// What makes a figure doubtful.
 #[derive(Clone, Debug, PartialEq)]
 pub enum But {
     /// Its cell is doubtful, for this reason.
     Doubt(Option<Box<Reason>>),
-    /// Everything above the bound lies in seconds with foreign time.
+    /// Everything above the bound is in seconds in which other programs or the hypervisor took time.
     ForeignSeconds,
-    /// Another tool has counted it in bins, and the bound lies within: from where to where it may be.
+    /// Another tool counted it in bins, and the bound is inside the range from the first to the second value.
     Coarse(Amount, Option<Amount>),
 }
 
@@ -74,43 +74,43 @@ pub enum But {
 pub struct Compared {
     /// The levels in which it differs from the other: `isolated`.
     pub name: String,
-    /// The median of its repeats; absent where none counts.
+    /// The median of its repeats; absent where no repeat counts.
     pub amount: Option<Amount>,
-    /// How many repeats count.
+    /// The number of repeats that count.
     pub repeats: usize,
 }
 
-/// By how much the side that an expectation is about lies from the other: Hodges and Lehmann's estimate.
+/// The distance between the side that an expectation is about and the other side: the estimate of Hodges and Lehmann.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Apart {
-    /// So many times the other.
+    /// The ratio to the other side.
     Ratio {
         /// The estimate.
         value: f64,
         /// Its 95 % interval; absent with too few repeats.
         interval: Option<(f64, f64)>,
     },
-    /// So much more than the other, where zeros occur or a distance was asked for.
+    /// The difference from the other side, where zeros occur or the expectation requests a distance.
     Difference {
         /// The estimate.
         value: Amount,
-        /// As of the ratio.
+        /// Its 95 % interval; absent with too few repeats.
         interval: Option<(Amount, Amount)>,
     },
 }
 
-/// What the repeats of two sides say of what was expected.
+/// What the repeats of two sides show about the expectation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ruling {
-    /// The difference is real, and in this direction or in the other one.
+    /// The difference is real, in the expected direction or in the opposite one.
     Decided,
-    /// The difference lies within this part, which the plan calls none.
+    /// The difference is within this relative margin, which the plan calls equal.
     Equivalent(f64),
-    /// So many repeats cannot reach 5 %, whatever they are; so many a side can.
+    /// The repeats are too few to reach 5 %, whatever their values; this many per side could.
     TooFew(Option<u64>),
     /// The difference may be chance.
     Chance,
-    /// Too few repeats are left: this side has none.
+    /// This side has no repeat left.
     NoneLeft(String),
 }
 
@@ -119,9 +119,9 @@ pub enum Ruling {
 pub enum Unfit {
     /// A cell is doubtful, for this reason.
     Doubt(Option<Box<Reason>>),
-    /// All of it above the other side's figure, ns, is foreign time.
+    /// Everything above this figure of the other side, ns, is time of other programs or the hypervisor.
     ForeignAbove(i64),
-    /// It is a copy of another: of emulated members that came out identical one counts.
+    /// The repeat is a copy of another: of identical emulated replicates only one counts.
     Copy,
     /// It has no figure.
     Missing(Missing),
@@ -130,11 +130,11 @@ pub enum Unfit {
 /// Repeats that do not count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeftOut {
-    /// The side.
+    /// The name of the side.
     pub side: String,
-    /// How many of it.
+    /// The number of these repeats of the side.
     pub repeats: usize,
-    /// Why the first of them does not.
+    /// Why the first of them does not count.
     pub why: Unfit,
 }
 
@@ -143,24 +143,24 @@ pub struct LeftOut {
 pub struct Pair {
     /// The side that the expectation is about.
     pub own: Compared,
-    /// What it is compared with.
+    /// The side that it is compared with.
     pub other: Compared,
-    /// How far they lie apart; absent where a side has no repeat.
+    /// The distance between them; absent where a side has no repeat.
     pub apart: Option<Apart>,
-    /// The p of Mann and Whitney's test after Holm, and of how many comparisons of the plan this is one.
+    /// The p-value of the comparison after Holm's correction, and the number of comparisons in the plan.
     pub p: Option<(f64, usize)>,
-    /// What follows.
+    /// The ruling.
     pub ruling: Ruling,
-    /// What does not count.
+    /// The repeats that do not count.
     pub left_out: Vec<LeftOut>,
-    /// The figure of each repeat that counts, of this side and of the other one: its evidence.
+    /// The figure of each repeat that counts, of this side and of the other: the evidence.
     pub each: [Vec<f64>; 2],
 }
 
 /// What was measured at one place.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
-    /// Nothing: the cell has no record, for this reason where one is known.
+    /// Nothing: the cell has no record, for this reason if it is known.
     Nothing(Option<String>),
     /// One thread's figure.
     Single {
@@ -168,29 +168,29 @@ pub enum Measured {
         whose: Whose,
         /// The figure.
         amount: Result<Amount, Missing>,
-        /// What weakens it.
+        /// What makes it doubtful.
         but: Option<But>,
     },
-    /// Two sides.
+    /// Two sides, compared.
     Pair(Box<Pair>),
-    /// What so short a measurement says nothing of: a maximum or a count at this part of the size.
+    /// A measurement at this fraction of the size is too short for a maximum or a count.
     Scaled(f64),
     /// A side of a comparison that has no figure.
     Sideless {
         /// The side.
         name: String,
-        /// Why.
+        /// Why it has none.
         why: Missing,
     },
 }
 
-/// What decides an expectation: the outcome at the place that weighs most.
+/// What decides an expectation: the result at the place with the most severe verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// The cell, and what tells the series from others of it: `wakeup, busy`, `mutex, idle, kind inherit`.
+    /// The cell, and what distinguishes the series from others of the cell: `wakeup, busy`, `mutex, idle, kind inherit`.
     pub place: String,
     /// What was measured there.
     pub measured: Measured,
-    /// How many other places came to the same verdict.
+    /// How many other places have the same verdict.
     pub alike: usize,
 }

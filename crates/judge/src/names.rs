@@ -1,20 +1,20 @@
-//! Names of a run's cells in sentences: as short as a title, but no two configurations have the same.
+//! Names of a run's cells in sentences: as short as a title, but different for each configuration.
 
 use super::title::{Titles, title};
 use latido_model::{cell::Cell, run::Run};
 use std::collections::BTreeMap;
 
-/// What tells cells apart whose titles do not: under each title that several share, what differs among these.
+/// What distinguishes cells with the same title: for each title, the differences among its cells.
 #[derive(Debug, Default)]
 pub struct Names(BTreeMap<String, Titles>);
 
 impl Names {
-    /// The names of a run's cells; what was skipped has nothing to be told from.
+    /// Returns the names of a run's cells, without skipped ones: no name needs to distinguish a cell from them.
     pub fn of_run(run: &Run) -> Self {
         Self::among(run.cells.iter().filter(|cell| cell.skipped().is_none()).map(|cell| &cell.cell))
     }
 
-    /// The names of these cells beside each other.
+    /// Returns the names of these cells together.
     pub fn among<'a>(all: impl Iterator<Item = &'a Cell>) -> Self {
         let mut alike: BTreeMap<String, Vec<Cell>> = BTreeMap::new();
         for cell in all {
@@ -24,18 +24,18 @@ impl Names {
         Self(alike.into_iter().map(|(title, cells)| (title, Titles::among(cells.iter()))).collect())
     }
 
-    /// A cell: `wakeup, busy, repeat 2`, and where the same is measured with several kernels `wakeup, busy, 6.12-rt`.
+    /// Returns the name of a cell: `wakeup, busy, repeat 2`, or `wakeup, busy, 6.12-rt` where several kernels measured the same.
     pub fn of(&self, cell: &Cell) -> String {
         self.0.get(&title(&configuration(cell))).map_or_else(|| title(cell), |titles| titles.of(cell))
     }
 
-    /// All its repeats.
+    /// Returns the common name of all its repeats.
     pub fn of_all(&self, cell: &Cell) -> String {
         self.of(&configuration(cell))
     }
 }
 
-/// A cell without what tells its repeats apart.
+/// Returns a cell without what distinguishes its repeats.
 fn configuration(cell: &Cell) -> Cell {
     Cell { repeat: 1, boot: 1, ..cell.clone() }
 }
@@ -57,7 +57,7 @@ mod tests {
         Cell { kernel: kernel.into(), ..cell }
     }
 
-    /// Of the same work with two kernels neither is told without its kernel; what one kernel has alone needs none.
+    /// If two kernels measured the same work, each name must contain the kernel; work on one kernel needs no kernel in its name.
     #[test]
     fn what_a_title_hides_is_named_where_two_would_be_called_the_same() {
         let cells = [with("6.12-none", cell()), with("6.12-rt", cell()), with("6.12-rt", under("busy"))];
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(told(&[cell(), slow]), ["wakeup period=1ms, idle", "wakeup period=2ms, idle"]);
     }
 
-    /// Repeats and boots are one configuration, whose name has the number of the repeat alone.
+    /// Repeats and boots are one configuration; only the number of the repeat appears in the name.
     #[test]
     fn repeats_are_told_by_their_number() {
         let cells = [cell(), Cell { repeat: 2, boot: 2, ..cell() }];

@@ -1,20 +1,20 @@
-//! What became of an expectation: one vocabulary for every output.
+//! The outcome of an expectation: one vocabulary for every output.
 
 use super::measured::{Decision, Measured};
 use latido_model::verdict::Verdict;
 use serde::Serialize;
 use std::fmt;
 
-/// What became of an expectation, or of a study's conclusion.
+/// The outcome of an expectation, or of a study's conclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Outcome {
-    /// It holds everywhere that it is about.
+    /// It holds at every place that it concerns.
     #[serde(rename = "holds")]
     Holds,
-    /// Somewhere it does not.
+    /// It does not hold at some place.
     #[serde(rename = "does not hold")]
     DoesNotHold,
-    /// There are figures, and they do not decide it.
+    /// There are figures, but they do not decide it.
     #[serde(rename = "undecided")]
     Undecided,
     /// There are no figures.
@@ -23,7 +23,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// From the verdict, and what decided it.
+    /// Derives the outcome from the verdict and what decided it.
     pub fn of(verdict: Verdict, decision: Option<&Decision>) -> Self {
         match (verdict, decision.map(|decision| &decision.measured)) {
             (Verdict::Pass, _) => Self::Holds,

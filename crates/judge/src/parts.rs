@@ -1,4 +1,4 @@
-//! A cell that was cut and measured on: each part is judged by its own evidence, and what they come to is said as such.
+//! A cell that was cut and continued later: latido judges each part by its own evidence, and says that the result comes from parts.
 
 use super::{finding::Finding, trust::CHECKS};
 use crate::span::{Span, joined, spans};
@@ -8,8 +8,8 @@ use latido_model::{
 };
 use std::cmp::Reverse;
 
-/// The parts of a cell in words: `part 1 of 2: 255600 s, cut, known from its last checkpoint`. None of a cell measured at
-/// once.
+/// Describes the parts of a cell: `part 1 of 2: 255600 s, cut, known from its last checkpoint`. Empty for a cell that was measured without
+/// a break.
 pub fn told(cell: &StoredCell) -> Vec<String> {
     let of = cell.parts.len();
     let one = |(number, part): (usize, &latido_model::run::parts::Part)| {
@@ -20,7 +20,7 @@ pub fn told(cell: &StoredCell) -> Vec<String> {
     (1..).zip(&cell.parts).map(one).collect()
 }
 
-/// Where one part ends and the next begins on the time axis of the cell, in ns.
+/// Returns where one part ends and the next starts on the time axis of the cell, in ns.
 pub fn seams(cell: &StoredCell) -> Vec<u64> {
     let mut end_ns = 0u64;
     let mut ends: Vec<u64> = Vec::new();
@@ -32,7 +32,7 @@ pub fn seams(cell: &StoredCell) -> Vec<u64> {
     ends
 }
 
-/// The findings of all parts, check by check: as heavy as the heaviest, in one text where the parts agree.
+/// Combines the findings of all parts, check by check: the highest severity counts, and parts that agree share one text.
 pub(super) fn findings(parts: &[Vec<Finding>]) -> Vec<Finding> {
     let of_check = |name: &'static str| {
         let own: Vec<(usize, &Finding)> = (1..)
@@ -51,7 +51,7 @@ pub(super) fn findings(parts: &[Vec<Finding>]) -> Vec<Finding> {
     all
 }
 
-/// `part 1 of 2: not measured`.
+/// Returns `part 1 of 2: not measured`.
 fn said_of(number: usize, of: usize, finding: &Finding) -> Vec<Span> {
     [spans![format!("part {number} of {of}: ")], finding.state.clone()].concat()
 }
@@ -67,7 +67,7 @@ mod tests {
         verdict::Verdict,
     };
 
-    /// A cell in parts with these samples; all but the last were cut.
+    /// A cell in parts with these samples; all parts except the last were cut.
     fn in_parts(all: &[Vec<i64>], change: impl Fn(usize, &mut Record)) -> StoredCell {
         let stored = |dir: String, record: Record, parts| StoredCell {
             number: 1,
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(seams(&in_parts(&all, |_, _| {})), [10_000_000_000]);
     }
 
-    /// What failed outright in one part is not excused by what disturbed the other.
+    /// A disturbance in one part does not excuse an outright failure in the other.
     #[test]
     fn a_failure_of_one_part_fails_the_cell() {
         let all = [with_spike(0, 3_000, 228_000), with_spike(1, 3_000, 150_000)];

@@ -1,4 +1,4 @@
-//! Why a cell has its verdict: typed, to be phrased once.
+//! Why a cell has its verdict, as typed data; one place puts it into words.
 
 use super::{cause::Cause, finding::Finding};
 use latido_model::consistency::Contradiction;
@@ -8,35 +8,35 @@ use latido_model::consistency::Contradiction;
 pub enum Reason {
     /// The record cannot be true.
     Contradiction {
-        /// Of a cell in parts, in which of how many.
+        /// For a cell in parts: the number of the part, and the number of parts.
         part: Option<(usize, usize)>,
         /// What contradicts itself.
         what: Contradiction,
     },
-    /// A trust check that weighs.
+    /// A trust check with a weighty finding.
     Doubt(Finding),
     /// The cell was not started.
     NotStarted,
-    /// It was started and there is no record.
+    /// The cell was started, but there is no record.
     NeverFinished,
-    /// The infrastructure failed: what it said.
+    /// The infrastructure failed, with this message.
     Broken(String),
-    /// The cell cannot be had here: why.
+    /// The cell cannot be measured here, for this reason.
     Skipped(String),
-    /// What is left of a cell that was never finished.
+    /// The record is a checkpoint of a cell that was never finished.
     Checkpoint,
-    /// Measured for less than it was to be.
+    /// The cell was measured for less time than planned.
     Interrupted {
-        /// How long, ns.
+        /// The measured time, ns.
         after_ns: u64,
     },
     /// Nothing was sampled.
     NoSamples,
-    /// Sampled, with nothing that a limit could be held against.
+    /// There are samples, but none to which a limit applies.
     Sampled {
         /// Number of samples.
         count: u64,
-        /// Whether the cell has a limit all the same.
+        /// Whether the cell nevertheless has a limit.
         limited: bool,
     },
     /// No limit was given.
@@ -55,23 +55,23 @@ pub enum Reason {
         /// The limit, ns.
         limit_ns: i64,
     },
-    /// What another tool has counted reaches across the limit.
+    /// Another tool counted it, and the range of its maximum contains the limit.
     Coarse {
         /// The largest sample.
         worst: Worst,
         /// The limit, ns.
         limit_ns: i64,
-        /// Whether nothing bounds it above.
+        /// Whether the range has no upper end.
         open: bool,
     },
-    /// Samples of which no largest is known.
+    /// There are samples, but their maximum is not known.
     NoMaximum {
-        /// How many.
+        /// The number of samples.
         count: u64,
     },
-    /// At least one did not.
+    /// At least one sample exceeded the limit.
     Above {
-        /// How many, where the bands tell.
+        /// The number of samples above the limit, if the bands give it.
         above: Option<u64>,
         /// Number of samples of its quantity, where that is known.
         count: Option<u64>,
@@ -81,16 +81,16 @@ pub enum Reason {
         worst: Worst,
         /// Other quantities with samples above it.
         also: Vec<String>,
-        /// Those of them that are foreign though the failure stands.
+        /// The samples among them that come from outside, although the failure stands.
         foreign: Option<ForeignBeside>,
-        /// What within the system under test made how many of them large, as far as it is known.
+        /// The causes within the system under test, as far as known, each with the number of samples that it made large.
         named: Vec<(Cause, u64)>,
-        /// Of a watched program: its slots without a job.
+        /// For a watched program: its slots without a job.
         without_job: Option<WithoutJob>,
     },
-    /// No sample is above the limit, of slots that are longer than the program's own period.
+    /// No sample is above the limit, but the slots are longer than the program's own period.
     OtherPeriod {
-        /// How far apart the kernel woke it, ns.
+        /// The interval at which the kernel woke it, ns.
         every_ns: u64,
         /// Number of samples.
         count: u64,
@@ -99,9 +99,9 @@ pub enum Reason {
         /// The limit, ns.
         limit_ns: i64,
     },
-    /// No sample is above the limit that the program's own period sets, and yet slots had no job.
+    /// No sample is above the limit, which is the program's own period, but some slots had no job.
     WithoutJob {
-        /// How many.
+        /// The slots without a job.
         slots: WithoutJob,
         /// Number of samples.
         count: u64,
@@ -110,9 +110,9 @@ pub enum Reason {
         /// The limit, ns.
         limit_ns: i64,
     },
-    /// No sample is above the limit that the program's own period sets, and some jobs may have ended later than they seem to.
+    /// No sample is above the limit, which is the program's own period, but some jobs may have ended later than recorded.
     MayBeLate {
-        /// How many.
+        /// The number of these jobs.
         slots: u64,
         /// Number of samples.
         count: u64,
@@ -121,36 +121,36 @@ pub enum Reason {
         /// The limit, ns.
         limit_ns: i64,
     },
-    /// It was cut and the rest measured later: its figures are pooled from these parts.
+    /// The cell was cut and continued later: its figures are pooled from these parts.
     InParts(Vec<String>),
-    /// The largest samples could not be read, so that nothing foreign can explain them: why.
+    /// The largest samples could not be read, for this reason, so no cause from outside can explain them.
     Unread(String),
 }
 
-/// The samples above a limit that are foreign, beside a failure that stands.
+/// The samples above a limit that come from other programs or the hypervisor, although the failure stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForeignBeside {
-    /// How many are foreign.
+    /// The number of samples from outside.
     pub foreign: u64,
-    /// Of how many that the record holds each by itself: slots that a late sample missed are not among them.
+    /// The number of samples above the limit that the record stores; slots that a late sample missed are not included.
     pub of: u64,
-    /// The largest that is not foreign, ns.
+    /// The largest sample that does not come from outside, ns.
     pub own_ns: i64,
-    /// Whether a trace shows it; else it is what may have been, by what was counted second by second.
+    /// Whether a trace shows it; otherwise the counts per second only show that it is possible.
     pub traced: bool,
 }
 
-/// Slots of a watched program in which no job began.
+/// Slots of a watched program in which no job started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WithoutJob {
-    /// How many.
+    /// The number of these slots.
     pub slots: u64,
-    /// Those of them of which no event tells whether an earlier job did their work too.
+    /// Missed slots whose work an earlier job may have done: latido cannot distinguish.
     pub unclear: u64,
 }
 
 impl WithoutJob {
-    /// How many had none for certain.
+    /// Returns how many certainly had no job.
     pub fn certain(self) -> u64 {
         self.slots.saturating_sub(self.unclear)
     }
@@ -161,12 +161,12 @@ impl WithoutJob {
 pub struct Worst {
     /// Its length, ns.
     pub value_ns: i64,
-    /// From where on it lies, ns, where another tool has counted in bins; absent where it is exact.
+    /// The lower end of its range, ns, where another tool counted in bins; absent where the value is exact.
     pub from_ns: Option<i64>,
-    /// The quantity that it is of.
+    /// Its quantity.
     pub quantity: String,
-    /// The CPU, where the thread was pinned.
+    /// The CPU, if the thread was pinned.
     pub cpu: Option<u32>,
-    /// When, since the first slot, ns; absent where no stored sample is as long.
+    /// When it occurred, ns since the first slot; absent where no stored sample has this length.
     pub at_ns: Option<u64>,
 }

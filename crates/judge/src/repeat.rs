@@ -1,4 +1,4 @@
-//! The repeat: one cell of one run as it was measured, its threads pooled. Repeats of one boot are not independent of it.
+//! The repeat: one cell of one run as measured, with its threads pooled. Repeats of the same boot are not independent of each other.
 
 use super::{
     coarse::Bins,
@@ -22,27 +22,27 @@ pub struct Repeat {
     pub run: String,
     /// The cell's number in it.
     pub number: usize,
-    /// In which boot of its kernel.
+    /// The number of its kernel's boot.
     pub boot: u32,
     /// Which repetition, from 1.
     pub repeat: u32,
-    /// What was seen beside it.
+    /// The evidence that latido recorded during the measurement.
     pub evidence: Evidence,
-    /// How long was measured, ns.
+    /// The length of the measurement, ns.
     pub elapsed_ns: u64,
-    /// For how long of it its threads watched, ns.
+    /// How much of this time its threads watched, ns.
     pub watched_ns: u64,
     /// Its loads as they ran.
     pub loads: Vec<LoadRecord>,
     /// Its quantities.
     pub quantities: Vec<RepeatQuantity>,
-    /// Its parts in words, where it was cut and the rest measured later: its figures are pooled from them.
+    /// Its parts in words, if it was cut and continued later: its figures are pooled from them.
     pub parts: Vec<String>,
-    /// Where these meet on its time axis, in ns.
+    /// Where the parts meet on its time axis, in ns.
     pub seams: Vec<u64>,
 }
 
-/// One quantity of a repeat, all threads pooled.
+/// One quantity of a repeat, with all threads pooled.
 #[derive(Debug)]
 pub struct RepeatQuantity {
     /// Its distribution.
@@ -56,7 +56,7 @@ pub struct RepeatQuantity {
 pub struct Pooled {
     /// `latency`, `gap`.
     pub quantity: String,
-    /// What tells it from others of the same quantity.
+    /// What distinguishes it from others of the same quantity.
     pub labels: BTreeMap<String, String>,
     /// `ns` or another named unit.
     pub unit: String,
@@ -66,8 +66,7 @@ pub struct Pooled {
     pub plain: Summary,
     /// Slots of a periodic probe.
     pub slots: Option<Slots>,
-    /// Samples above the cell's limit in the decisive distribution; absent without a limit, and of
-    /// what no limit looks at.
+    /// Samples above the cell's limit in the decisive distribution; absent without a limit, and for a quantity to which no limit applies.
     pub above_limit: Option<u64>,
     /// Histogram of the samples as woken.
     pub woken: Packed,
@@ -75,11 +74,11 @@ pub struct Pooled {
     pub histogram: Packed,
     /// Time measured by all threads together, ns.
     pub elapsed_ns: u64,
-    /// Samples below zero, which no histogram holds.
+    /// The number of samples below zero, which no histogram contains.
     pub negative: u64,
-    /// How much less its samples say of its quantiles than independent ones.
+    /// How much less its samples say about its quantiles than independent ones would.
     pub crowds: Crowds,
-    /// The bins in which another tool has counted; absent for what latido measured.
+    /// The bins in which another tool counted; absent for what latido measured.
     pub bins: Option<Bins>,
 }
 
@@ -88,7 +87,7 @@ pub struct Pooled {
 pub struct Track {
     /// The thread's index within the cell.
     pub thread: u32,
-    /// The CPU, where pinned.
+    /// The CPU, if the thread was pinned.
     pub cpu: Option<u32>,
     /// Its decisive distribution.
     pub summary: Summary,
@@ -100,19 +99,19 @@ pub struct Track {
     pub blocks: Vec<Block>,
     /// Its largest samples, in descending order.
     pub largest: Vec<Sample>,
-    /// Its samples in the order of time, where they were kept.
+    /// Its samples in order of time, if they were kept.
     pub samples: Vec<Point>,
-    /// The probe's own facts of it, as [`Series::facts`].
+    /// The probe's own facts about it, as [`Series::facts`].
     pub facts: BTreeMap<String, i64>,
 }
 
-/// Counts by the number of their bin, ascending.
+/// Counts by the index of their bin, ascending.
 pub type Outline = Vec<(u16, u64)>;
 
-/// How many bins of an [`Outline`] make a decade; bin 0 holds 1 of the stored unit and less.
+/// The number of [`Outline`] bins per decade; bin 0 contains values of at most 1 of the stored unit.
 pub const OUTLINE_BINS: f64 = 20.0;
 
-/// A distribution in bins coarse enough that hundreds of threads can keep theirs.
+/// Computes a distribution in bins that are coarse enough for hundreds of threads.
 pub fn outline<'a, C: Counted + 'a>(parts: impl IntoIterator<Item = &'a C>) -> Outline {
     let mut rows = BTreeMap::<u16, u64>::new();
     for (end, count) in parts.into_iter().flat_map(Counted::steps) {
@@ -122,19 +121,19 @@ pub fn outline<'a, C: Counted + 'a>(parts: impl IntoIterator<Item = &'a C>) -> O
     rows.into_iter().collect()
 }
 
-/// The bin of a value in an [`Outline`].
+/// Returns the bin of a value in an [`Outline`].
 pub fn outline_bin(value: f64) -> u16 {
     (value.max(1.0).log10() * OUTLINE_BINS + 1e-9).floor() as u16
 }
 
 impl Track {
-    /// All of its samples in the order of time, where another tool's file has them.
+    /// Returns all of its samples in order of time, if another tool's file has them.
     pub fn whole(&self) -> Option<&[Point]> {
         let is_whole = self.samples.len() as u64 == self.plain.count && self.plain.count > 0;
         Some(self.samples.as_slice()).filter(|_| is_whole && self.largest.is_empty())
     }
 
-    /// Its largest samples, in descending order, as far as it has them.
+    /// Returns its largest samples, in descending order, as far as they are known.
     fn known_largest(&self) -> Cow<'_, [Sample]> {
         let Some(whole) = self.whole() else { return Cow::Borrowed(&self.largest) };
         let sample = |point: &Point| Sample { value: point.value, at_ns: point.at_ns, class: Class::Unknown };
@@ -145,7 +144,7 @@ impl Track {
 }
 
 impl Repeat {
-    /// A record with the data of its series; what cannot be read is left out and added to the problems.
+    /// Builds the repeat from a record and the data of its series; a series that cannot be read is left out and added to the problems.
     pub fn of(
         run: &str,
         cell: &StoredCell,
@@ -194,7 +193,7 @@ impl Repeat {
 
 #[cfg(any(test, feature = "sample"))]
 impl Repeat {
-    /// All threads of all quantities, to be changed.
+    /// Returns all threads of all quantities for changes.
     pub fn tracks_mut(&mut self) -> impl Iterator<Item = &mut Track> {
         self.quantities.iter_mut().flat_map(|one| &mut one.tracks)
     }
@@ -205,7 +204,7 @@ struct Gathered<'a> {
     first: &'a Series,
     slots: Vec<Slots>,
     negative: u64,
-    /// The sum of all threads: thousands of them have thousands of histograms.
+    /// The sum over all threads: thousands of threads would have thousands of histograms.
     woken: Packed,
     missed: Packed,
     tracks: Vec<Track>,
@@ -262,7 +261,7 @@ impl<'a> Gathered<'a> {
         let over_time =
             known.iter().map(|(track, largest)| Thread { largest, count: track.plain.count, blocks: &track.blocks });
         let threads: Vec<Thread<'_>> = over_time.collect();
-        // Such a file may say when each sample came, and not how long was measured.
+        // A file of another tool may give the time of each sample, but not the length of the measurement.
         let last = known.iter().flat_map(|(track, _)| track.whole()).filter_map(|all| all.last());
         let last_ns = last.map(|point| point.at_ns.saturating_add(1)).max().unwrap_or(0);
         let elapsed_ns = if elapsed_ns == 0 { last_ns } else { elapsed_ns };
@@ -271,7 +270,7 @@ impl<'a> Gathered<'a> {
     }
 }
 
-/// What adds up.
+/// The values that add up.
 struct Sums {
     slots: Option<Slots>,
     elapsed_ns: u64,
@@ -280,8 +279,8 @@ struct Sums {
 }
 
 impl Pooled {
-    /// Several repeats of one quantity as one; `None` of none. Moments are taken of all threads in turn, as if they had
-    /// been measured together.
+    /// Pools several repeats of one quantity; `None` for no repeats. Moments are combined over all threads, as if they had been measured
+    /// together.
     pub fn over(repeats: &[&RepeatQuantity], limit: Option<Ns>) -> Option<Self> {
         let first = &repeats.first()?.pooled;
         let each = || repeats.iter().map(|one| &one.pooled);
@@ -298,7 +297,7 @@ impl Pooled {
         Some(Self { crowds, ..Self::new(first.key(), &tracks, sums, woken, histogram, limit) })
     }
 
-    /// What tells it from the other quantities of its cell: name, labels, unit.
+    /// Returns what distinguishes it from the other quantities of its cell: name, labels, unit.
     pub fn key(&self) -> (&str, &BTreeMap<String, String>, &str) {
         (&self.quantity, &self.labels, &self.unit)
     }
@@ -313,10 +312,10 @@ impl Pooled {
     ) -> Self {
         let summaries: Vec<Summary> = tracks.iter().map(|track| track.summary.clone()).collect();
         let plains: Vec<Summary> = tracks.iter().map(|track| track.plain.clone()).collect();
-        // A limit is a span of time: what is measured in another unit has none.
+        // A limit is a span of time: a quantity in another unit has none.
         let edge = limit.filter(|_| unit == NS).and_then(|limit| i64::try_from(limit.0).ok());
         let above = |edge| match &sums.bins {
-            // Bins that hold the limit do not tell how many are above it.
+            // Bins around the limit do not show how many samples are above it.
             Some(_) if all_within(&summaries, edge) => Some(0),
             Some(bins) => bins.above(edge).and_then(|(least, most)| (least == most).then_some(least)),
             None => pool::all_above(&summaries, edge),
@@ -339,13 +338,13 @@ impl Pooled {
     }
 }
 
-/// Whether every sample is known to be at most an edge.
+/// Whether every sample is certainly at most an edge.
 fn all_within(summaries: &[Summary], edge: i64) -> bool {
     let max = |summary: &Summary| summary.bounds.as_ref().and_then(|bounds| bounds.max);
     summaries.iter().all(|one| one.count == 0 || max(one).is_some_and(|max| max.within(edge) == Some(true)))
 }
 
-/// A summary with the quantiles that bins give, where another tool has counted them.
+/// Returns a summary with the quantiles that the bins give, where another tool counted them.
 fn bounded(summary: Summary, bins: Option<&Bins>) -> Summary {
     let Some(bounds) = summary.bounds else { return summary };
     let all = bins.filter(|bins| bins.whole).map(|bins| bins.bins.as_slice()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Sentences in typed pieces: what is said is decided once, how a number looks is each output's own.
+//! Sentences in typed pieces: one place decides what a sentence says, and each output decides how its numbers look.
 
 use latido_model::units::human;
 use serde::Serializer;
@@ -9,19 +9,19 @@ use std::fmt;
 pub enum Span {
     /// Words.
     Text(String),
-    /// A span of time, in ns; `150 µs` as plain text.
+    /// A length of time, in ns; `150 µs` as plain text.
     Time(i64),
-    /// How many.
+    /// A number of things.
     Count(u64),
-    /// A part of 1.
+    /// A fraction of 1.
     Share(f64),
-    /// A value in a unit of its own; without decimals as exact as it is.
+    /// A value in another unit; without `decimals` it has as many digits as it needs.
     Quantity {
         /// The value.
         value: f64,
-        /// Its unit as it is stored or printed: `urad`, `µs`, `MHz`; empty where there is none.
+        /// Its unit as stored or printed: `urad`, `µs`, `MHz`; empty where there is none.
         unit: String,
-        /// Digits behind the point.
+        /// The number of decimals.
         decimals: Option<usize>,
     },
     /// Where something was measured: `wakeup, busy`, `CPU 1`.
@@ -29,17 +29,17 @@ pub enum Span {
 }
 
 impl Span {
-    /// A length of time in ns, as most are counted.
+    /// Makes a span from an unsigned length of time in ns.
     pub fn time(ns: u64) -> Self {
         Self::Time(i64::try_from(ns).unwrap_or(i64::MAX))
     }
 
-    /// A value rounded to whole units.
+    /// Makes a value rounded to whole units.
     pub fn whole(value: f64, unit: &str) -> Self {
         Self::Quantity { value, unit: unit.into(), decimals: Some(0) }
     }
 
-    /// A value as exact as it is.
+    /// Makes a value with as many digits as it needs.
     pub fn exact(value: f64, unit: &str) -> Self {
         Self::Quantity { value, unit: unit.into(), decimals: None }
     }
@@ -58,14 +58,14 @@ impl From<String> for Span {
 }
 
 impl fmt::Display for Span {
-    /// As terminals and JSON have it.
+    /// Writes the piece as terminals and JSON show it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(text) | Self::Where(text) => f.write_str(text),
             Self::Time(ns) => f.write_str(&human(*ns)),
             Self::Count(n) => write!(f, "{n}"),
             Self::Share(share) => {
-                // Nine decimals tell one sample of the studies' 10^9.
+                // Nine decimals are enough to show one sample of the studies' 10^9.
                 let text = format!("{share:.9}");
                 f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
             }
@@ -80,12 +80,12 @@ impl fmt::Display for Span {
     }
 }
 
-/// A sentence as plain text.
+/// Returns a sentence as plain text.
 pub fn plain(spans: &[Span]) -> String {
     spans.iter().map(Span::to_string).collect()
 }
 
-/// A sentence for pages: a number and its unit stay on one line.
+/// Returns a sentence for pages: a number and its unit stay on one line.
 pub fn unbroken(spans: &[Span]) -> String {
     let said = |span: &Span| match span {
         Span::Text(text) | Span::Where(text) => text.clone(),
@@ -94,7 +94,7 @@ pub fn unbroken(spans: &[Span]) -> String {
     spans.iter().map(said).collect()
 }
 
-/// Several with something between them.
+/// Joins several sentences with a separator.
 pub fn joined(parts: impl IntoIterator<Item = Vec<Span>>, between: &str) -> Vec<Span> {
     let mut all = Vec::new();
     for part in parts {
@@ -106,16 +106,16 @@ pub fn joined(parts: impl IntoIterator<Item = Vec<Span>>, between: &str) -> Vec<
     all
 }
 
-/// A sentence from pieces: words as they are, everything else as a [`Span`].
+/// Makes a sentence from pieces: text as it is, everything else as a [`Span`].
 macro_rules! spans {
     ($($piece:expr),* $(,)?) => { vec![$($crate::span::Span::from($piece)),*] };
 }
 pub(crate) use spans;
 
-/// For `serialize_with`: documents have the plain sentence.
+/// Serialises the plain sentence; documents use it with `serialize_with`.
 ///
 /// # Errors
-/// The serializer's own.
+/// The serializer fails.
 pub fn as_text<S: Serializer>(spans: &[Span], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&plain(spans))
 }

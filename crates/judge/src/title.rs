@@ -1,11 +1,11 @@
-//! Names for the cells of a run, one by one: as they are measured, listed and drawn.
+//! Names for the single cells of a run, for measuring, lists and drawings.
 
 use latido_model::{
     cell::{Axis, Cell, Item},
     written,
 };
 
-/// A cell for people, beside others of its run: `wakeup, busy`, with the repeat where it is not the first.
+/// Returns a cell's name for people, within its run: `wakeup, busy`, with the repeat if it is not the first.
 pub fn title(cell: &Cell) -> String {
     let mut text = measured_by(cell);
     if !cell.load.id.is_empty() {
@@ -17,10 +17,10 @@ pub fn title(cell: &Cell) -> String {
     text
 }
 
-/// The probe; where a program told the samples, that: `reported by node.py`.
+/// Returns the probe, or the program that reported the samples: `reported by node.py`.
 fn measured_by(cell: &Cell) -> String {
     let name = &cell.probe.name;
-    // Options that differ may stand behind the name.
+    // The name may be followed by options that differ.
     let behind = name.strip_prefix("command").filter(|rest| rest.is_empty() || rest.starts_with(' '));
     let words = cell.probe.options.get("argv").and_then(toml::Value::as_array);
     let Some((behind, words)) = behind.zip(words) else { return name.clone() };
@@ -28,17 +28,17 @@ fn measured_by(cell: &Cell) -> String {
     format!("reported by {}{behind}", written::program(&argv))
 }
 
-/// Names for the cells of a run: as [`title`], with all in which they differ: `wakeup period=250us, busy, other, isolated`.
+/// Names for the cells of a run: as [`title`], with everything in which they differ: `wakeup period=250us, busy, other, isolated`.
 #[derive(Debug, Default)]
 pub struct Titles {
-    /// The axes beside probe and load.
+    /// The differing axes other than probe and load.
     axes: Vec<Axis>,
-    /// The options of a probe, each with the probe's name.
+    /// The differing options of probes, each with the probe's name.
     options: Vec<(String, String)>,
 }
 
 impl Titles {
-    /// What differs among these cells.
+    /// Finds what differs among these cells.
     pub fn among<'a>(all: impl Iterator<Item = &'a Cell> + Clone) -> Self {
         let beside = |axis: &Axis| !matches!(axis, Axis::Probe | Axis::Load);
         let differs = |axis: &Axis| {
@@ -46,7 +46,7 @@ impl Titles {
             let first = levels.next();
             levels.any(|level| Some(level) != first)
         };
-        // The faster an axis changes, the more it tells.
+        // The faster an axis changes, the more it distinguishes.
         let axes = Axis::ALL.into_iter().rev().filter(beside).filter(differs).collect();
         let mut firsts: Vec<&Cell> = Vec::new();
         let mut options: Vec<(String, String)> = Vec::new();
@@ -66,7 +66,7 @@ impl Titles {
         Self { axes, options }
     }
 
-    /// The name of one of them.
+    /// Returns the name of one of them.
     pub fn of(&self, cell: &Cell) -> String {
         let options = self.options.iter().filter(|(probe, _)| *probe == cell.probe.name);
         let options =

@@ -1,4 +1,4 @@
-//! The trust checks: one table of source, threshold and grade, applied to a record's evidence.
+//! The trust checks: one table of source, threshold and severity, applied to a record's evidence.
 
 mod by_hand;
 mod checks;
@@ -6,7 +6,7 @@ pub mod load_course;
 pub(crate) mod period;
 mod reported;
 mod run_delay;
-// The worked example of CONTRIBUTING.md: the tests compile it.
+// The tests compile this file: it is the worked example of CONTRIBUTING.md.
 #[cfg(test)]
 mod sample_size;
 mod stamps;
@@ -36,45 +36,46 @@ use latido_model::{
     verdict::Verdict,
 };
 
-/// One check: where its evidence comes from, when it weighs, and how.
+/// One check: where its evidence comes from, when it matters, and how.
 pub struct Check {
-    /// Short name, as banners and reports print it.
+    /// Its short name, as banners and reports print it.
     pub name: &'static str,
     /// Where the evidence comes from.
     pub source: &'static str,
-    /// From when on it weighs.
+    /// The threshold from which it matters.
     pub threshold: &'static str,
-    /// The heaviest grade it can give.
+    /// The highest severity that it can give.
     pub grade: Grade,
     /// The verdict of a cell that it makes invalid.
     pub invalid: Verdict,
-    /// Whether it is about the threads that measured: where a program told the samples it must have named them.
+    /// Whether it concerns the measuring threads: if a program reported the samples, it must have named its threads.
     of_threads: bool,
-    /// Whether it goes by what latido saw of the machine while it measured.
+    /// Whether it depends on latido's watching of the machine during the measurement.
     by_watching: bool,
-    /// Whether it has anything to say of a record: what a version did not look at yet is no finding.
+    /// Whether it applies to a record: if the latido version that made the record did not collect the evidence yet, there is no finding.
     applies: fn(&Record) -> bool,
     judge: fn(&Record, &Deciding) -> Graded,
 }
 
 impl Check {
-    /// It, of the threads that measured and of who disturbed them: where a probe only looked on there are none, and whoever
-    /// ran was what it looked at.
+    /// Restricts the check to records with measuring threads, for checks of these threads and of what disturbed them. A probe that only
+    /// watches passively has none, and the tasks that ran are what it watches.
     const fn of_threads(self) -> Self {
         Self { applies: |record| !record.only_looked_on(), of_threads: true, ..self }
     }
 
-    /// It, of what is known of latido's own threads alone.
+    /// Restricts the check to latido's own measuring threads.
     const fn of_own_threads(self) -> Self {
         Self { applies: |record| !record.only_looked_on() && reported::was_not(record), ..self.of_threads() }
     }
 
-    /// It, of what the supervisor sees while latido measures: where it did not look, the check knows nothing.
+    /// Marks the check as based on what the supervisor sees during the measurement: if the supervisor did not watch, the check has no
+    /// result.
     const fn by_watching(self) -> Self {
         Self { by_watching: true, ..self }
     }
 
-    /// Judges a record whose deciding samples are known.
+    /// Applies the check to a record whose deciding samples are known.
     pub fn apply(&self, record: &Record, deciding: &Deciding) -> Finding {
         let (grade, state) = if self.of_threads && reported::is_unseen(record) {
             (Grade::Unknown, spans!["the program named no thread (tid)"])
@@ -87,7 +88,7 @@ impl Check {
     }
 }
 
-/// Every check on a record, heaviest findings first, otherwise in the order of the table.
+/// Applies every check to a record; the most severe findings come first, otherwise the order is that of the table.
 pub fn findings(record: &Record, deciding: &Deciding) -> Vec<Finding> {
     let checks = CHECKS.iter().filter(|check| (check.applies)(record));
     let mut all: Vec<Finding> = match &record.source {
@@ -98,7 +99,7 @@ pub fn findings(record: &Record, deciding: &Deciding) -> Vec<Finding> {
     all
 }
 
-/// Of what another tool measured nothing was checked; its file may say something of its own worth.
+/// Returns the findings for an import: latido checked nothing, but the file may say something about its own reliability.
 fn imported<'a>(source: &Source, checks: impl Iterator<Item = &'a Check>) -> Vec<Finding> {
     let told = source.findings.iter().map(|told| Finding {
         check: told.name.clone(),
@@ -135,7 +136,7 @@ const fn check(
 /// The trust checks.
 pub const CHECKS: &[Check] = &[
     Check {
-        // What a watched program has, latido reads too.
+        // latido also reads the policies of a watched program.
         applies: |record| !record.only_looked_on() || !record.quality.watched.is_empty(),
         ..check("policy", "sched_setattr(2), read back", "refused", Invalid, reported::policy).of_threads()
     },

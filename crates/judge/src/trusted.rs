@@ -1,5 +1,5 @@
-//! What a machine can be trusted with, by a run that neither a limit nor an expectation judges: deadlines that periodic
-//! work would have kept, how long a loop that never sleeps stood still, what stands in the way, and what to try next.
+//! What the reader can trust a machine with, from a run that neither a limit nor an expectation judges: deadlines that periodic work would
+//! have kept, the longest interruption of a loop that never sleeps, what prevents better figures, and what to try next.
 
 use super::{
     deadlines::{Slotted, of_kernels},
@@ -20,10 +20,10 @@ use latido_model::{
     written,
 };
 
-/// The period that a probe has where none is given.
+/// The default period of a probe.
 const USUAL: Ns = Ns::from_millis(1);
 
-/// What an unjudged run shows: of the cells that were measured as they were asked for.
+/// Returns what an unjudged run shows, from the cells whose verdict is "pass": those measured as the plan requested.
 pub(super) fn trusted(
     run: &Run,
     cells: &[CellJudgement],
@@ -46,7 +46,7 @@ pub(super) fn trusted(
     Trusted { periodic, stopped: gaps.max_by_key(|(max, _)| *max), worst }
 }
 
-/// What is said behind the verdict of a run that nothing judges.
+/// Returns the advice that follows the verdict of an unjudged run.
 pub(super) fn advice(run: &Run, cells: &[CellJudgement], trusted: &Trusted) -> Option<Advice> {
     let measured: Vec<(&StoredCell, &Record)> =
         run.cells.iter().filter_map(|cell| Some((cell, cell.record()?))).collect();
@@ -60,14 +60,14 @@ pub(super) fn advice(run: &Run, cells: &[CellJudgement], trusted: &Trusted) -> O
     let loaded = measured.iter().map(|(cell, _)| &cell.cell).find(|cell| !cell.load.items.is_empty());
     // What each kernel keeps.
     let kept = trusted.periodic.iter().filter_map(|one| one.kept.as_ref());
-    // A limit beyond the period would ask for nothing.
+    // A limit beyond the period would judge nothing.
     let kept_ns = kept.filter_map(|one| Some(one.kept_ns?.min(one.period_ns))).max();
     let next = next(cell, loaded, kept_ns);
     let all = run.cells.iter().zip(cells).collect::<Vec<_>>();
     Some(Advice { in_the_way: in_the_way(&all), check: check(cell), next: Some(next) })
 }
 
-/// What latido says behind the verdict of a failed run: what its failed cells met.
+/// Returns the advice that follows the verdict of a failed run: the conditions that its failed cells met.
 pub(super) fn after_failure(run: &Run, cells: &[CellJudgement]) -> Option<Advice> {
     let failed: Vec<(&StoredCell, &CellJudgement)> =
         run.cells.iter().zip(cells).filter(|(_, judged)| judged.verdict == Verdict::Fail).collect();
@@ -78,19 +78,19 @@ pub(super) fn after_failure(run: &Run, cells: &[CellJudgement]) -> Option<Advice
     is_told.then(|| Advice { in_the_way, check: check(first), next: None })
 }
 
-/// The command that says what to change on the machine of a cell.
+/// Returns the command that shows what to change on the machine of a cell.
 fn check(cell: &StoredCell) -> String {
     let target = &cell.cell.target;
     if target == LOCAL { "latido check".into() } else { format!("latido check --on {target}") }
 }
 
-/// Whether the figures are those of the machine, and not of another program or another tool.
+/// Returns whether the figures are those of the machine, and not of another program or another tool.
 fn is_of_the_machine(cell: &StoredCell, record: &Record) -> bool {
     let own = record.only_looked_on() || record.quality.reported.is_some();
     !cell.measurand.made_up && !own && record.source.is_none()
 }
 
-/// What stands in the way of better figures in these cells.
+/// Returns what prevents better figures in these cells.
 fn in_the_way(all: &[(&StoredCell, &CellJudgement)]) -> Vec<String> {
     let mut in_the_way: Vec<String> = Vec::new();
     let mut add = |what: String| {
@@ -98,7 +98,7 @@ fn in_the_way(all: &[(&StoredCell, &CellJudgement)]) -> Vec<String> {
             in_the_way.push(what);
         }
     };
-    // What a guest of the laboratory runs on is the plan's choice, and nothing that a person could change there.
+    // The plan chooses what a guest of the laboratory runs on. The user can change nothing there.
     let changeable = |cell: &StoredCell| cell.record().is_none_or(|record| record.machine.emulated.is_none());
     let real = || {
         let changeable = all.iter().filter(|(cell, _)| changeable(cell));
@@ -114,8 +114,8 @@ fn in_the_way(all: &[(&StoredCell, &CellJudgement)]) -> Vec<String> {
     in_the_way
 }
 
-/// The trust checks that tell what could be better, besides hypervisor and preemption model, which are told with what they
-/// are.
+/// The trust checks that show what the user could improve. Hypervisor and preemption model are not in the list: latido names them with
+/// their values.
 const WEIGHTY: &[&str] = &[
     "policy",
     "foreign tasks",
@@ -129,7 +129,7 @@ const WEIGHTY: &[&str] = &[
     "temperature",
 ];
 
-/// The point of `latido check` that bounds what a kernel can promise.
+/// Returns the point of `latido check` that bounds what a kernel can promise.
 fn preemption(machine: &Machine) -> Option<String> {
     let model = machine.preemption.as_ref()?.model;
     let weak = matches!(model, Model::None | Model::Voluntary | Model::NoneOrVoluntary);
@@ -143,11 +143,11 @@ fn hypervisor(machine: &Machine) -> Option<String> {
     }
 }
 
-/// The same under load, where there was none; else judged, and for long enough to mean something.
+/// Returns the next command to try: the same under load where there was no load, else with a limit and for long enough to mean something.
 fn next(StoredCell { cell, measurand, .. }: &StoredCell, loaded: Option<&Cell>, kept_ns: Option<u64>) -> String {
     let mut words = vec!["latido run".to_owned(), cell.probe.name.clone()];
     words.extend(measurand.period.filter(|period| *period != USUAL).map(|period| format!("period={period}")));
-    // What it measures may hang on them.
+    // What the probe measures may depend on its options.
     let chosen = measurand.chosen.as_ref().unwrap_or(&cell.probe.options);
     let options = chosen.iter().filter(|(key, _)| *key != "period");
     words.extend(options.filter_map(|(key, value)| option(key, value)));
@@ -159,14 +159,14 @@ fn next(StoredCell { cell, measurand, .. }: &StoredCell, loaded: Option<&Cell>, 
     words.extend(policy(cell.scheduling));
     words.extend(cell.tuning.items.iter().filter_map(word).map(|tuning| format!("--tune {tuning}")));
     let Some(loaded) = loaded else {
-        // A guest has no programs but those that a plan names.
+        // A guest has no programs except those that a plan names.
         words.push(format!("--load {}", if cell.target == LAB { "messaging" } else { "stress-cpu" }));
         return words.join(" ");
     };
     let loads: Option<Vec<String>> = loaded.load.items.iter().map(word).collect();
     let loads = loads.unwrap_or_else(|| vec!["stress-cpu".into()]);
     words.extend(loads.into_iter().map(|load| format!("--load {load}")));
-    // One guest is one draw, and a longer one is no better: members of a sweep are.
+    // One guest is one draw, and a longer run of it is no better. Replicates of a sweep are.
     words.push(match cell.target.as_str() {
         LAB => "--repeat 20".into(),
         _ => format!("-d 10m --limit {}", Ns(kept_ns.unwrap_or(10_000_000))),
@@ -174,7 +174,7 @@ fn next(StoredCell { cell, measurand, .. }: &StoredCell, loaded: Option<&Cell>, 
     words.join(" ")
 }
 
-/// A scheduling as the command line writes it; the default needs no words.
+/// Returns a scheduling as the command line writes it; `None` for the default.
 fn policy(scheduling: Scheduling) -> Option<String> {
     match scheduling {
         DEFAULT | Scheduling::Unknown | Scheduling::Own => None,
@@ -190,14 +190,14 @@ fn policy(scheduling: Scheduling) -> Option<String> {
     }
 }
 
-/// A load or tuning as the command line writes it, where that needs no quotes.
+/// Returns a load or tuning as the command line writes it, where it needs no quotes.
 fn word(item: &Item) -> Option<String> {
     let options: Vec<String> = item.options.iter().map(|(key, value)| option(key, value)).collect::<Option<_>>()?;
     let separator = if options.is_empty() { "" } else { ":" };
     Some(format!("{}{separator}{}", item.name, options.join(",")))
 }
 
-/// An option as the command line writes it, where that needs no quotes.
+/// Returns an option as the command line writes it, where it needs no quotes.
 fn option(key: &str, value: &toml::Value) -> Option<String> {
     let text = written::said(value);
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./%".contains(c));

@@ -1,9 +1,10 @@
-//! What it supports that a limit or a deadline was kept, or passed in so few bursts: every sentence of that kind is made here.
+//! What the time watched supports about a cause that latido did not see, or saw in a few bursts only. Every sentence of this kind is made
+//! here.
 //!
-//! Samples are no trials. A stall of 300 ms spoils 300 slots of 1 ms at once, threads that wait in one queue are late together,
-//! and no second holds more than one job of a second. So trials are disjoint stretches of the time in which the machine was
-//! watched, and latido says how often a cause strikes over time. A guest of the laboratory follows one trajectory, which
-//! supports nothing over time: latido says what a sweep's members support in its place.
+//! Samples are not independent trials. A stall of 300 ms spoils 300 slots of 1 ms at once, threads that wait in one queue are late
+//! together, and a job that runs once per second runs no more than once in any second. So trials are disjoint stretches of the time in
+//! which latido watched the machine, and latido reports how often a cause strikes over time. A guest of the laboratory follows one
+//! trajectory, which supports nothing over time: latido reports what the replicates of a sweep support instead.
 
 use super::repeat::{Pooled, Repeat};
 use crate::{
@@ -19,56 +20,56 @@ use latido_statistics::{
     tail::{Exceedances, Observed, Peak, default_k},
 };
 
-/// One cell in which something was looked for. Its threads watched side by side: their time counts once.
+/// One cell in which latido looked for something. Its threads watched at the same time, so their time counts once.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch<'a> {
     /// The cell.
     pub cell: &'a Cell,
-    /// Whether it is a member of a sweep of the laboratory.
+    /// Whether it is a replicate of a sweep in the laboratory.
     pub is_emulated: bool,
-    /// How long was watched, ns; 0 where that is not known.
+    /// How long latido watched, ns; 0 where that is not known.
     pub elapsed_ns: u64,
-    /// In how many bursts it was seen.
+    /// The number of bursts in which it was seen.
     pub seen: u64,
     /// Whether it was seen in more than half of the samples.
     pub mostly: bool,
-    /// How long the longest crowd of large samples is, ns.
+    /// The length of the longest cluster of large samples, ns.
     pub crowd_ns: u64,
 }
 
-/// How rare a cause may be, with 95 %.
+/// A bound on how often a cause strikes, with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rarity {
     /// Over the time watched.
     Time {
-        /// In how many bursts it was seen.
+        /// The number of bursts in which it was seen.
         bursts: u64,
-        /// It does not strike more often than once in so many ns.
+        /// The cause does not strike more often than once in this time, ns.
         shortest_ns: u64,
-        /// Nor less often than once in so many; absent where it was not seen.
+        /// It does not strike less often than once in this time, ns; absent where it was not seen.
         longest_ns: Option<u64>,
-        /// How many conditions were watched: the statement holds in each.
+        /// The number of conditions watched: the statement holds in each.
         conditions: usize,
     },
-    /// In so many bursts, of which those that follow each other closely count as one: most samples are above, and that has no rate.
+    /// The number of bursts, where bursts that follow each other closely count as one. Most samples are above the limit, so no rate exists.
     Crowded(u64),
-    /// Not so much as one stretch of this length, ns, was watched.
+    /// latido watched for less than one stretch of this length, ns.
     TooShort(u64),
-    /// How long was watched is not known.
+    /// The time watched is not known.
     Untimed,
-    /// Over the members of a sweep.
+    /// Over the replicates of a sweep.
     Members {
-        /// In how many it was seen.
+        /// The number of replicates in which it was seen.
         seen: u64,
-        /// How many there are.
+        /// The number of replicates.
         all: u64,
     },
 }
 
 impl Rarity {
-    /// What these support; `None` of none. A trial is at least as long as `stretch_ns`, the larger of period and deadline, and
-    /// as the crowds that were seen. Cells of one condition (repeats, boots) add up; of several conditions latido says
-    /// what the one supports that was watched least: a cause may be part of one alone.
+    /// Returns what these watches support; `None` if there are no watches. A trial is at least as long as `stretch_ns` (the larger of
+    /// period and deadline) and as the longest cluster seen. The times of cells of one condition (repeats, boots) add up. With several
+    /// conditions, the condition watched least decides: a cause may belong to one condition alone.
     pub fn of(watches: &[Watch<'_>], stretch_ns: u64) -> Option<Self> {
         let mut groups: Vec<Vec<&Watch<'_>>> = Vec::new();
         for watch in watches {
@@ -109,7 +110,7 @@ impl Rarity {
         })
     }
 
-    /// The least says least.
+    /// A rank: the lowest supports the weakest statement.
     pub fn strength(&self) -> (u8, u64) {
         match self {
             Self::Untimed => (0, 0),
@@ -171,22 +172,22 @@ impl Rarity {
 }
 
 impl<'a> Watch<'a> {
-    /// One repeat in which nothing was seen.
+    /// One repeat in which latido saw nothing.
     pub fn none(cell: &'a Cell, is_emulated: bool, elapsed_ns: u64) -> Self {
         Self { cell, is_emulated, elapsed_ns, seen: 0, mostly: false, crowd_ns: 0 }
     }
 
-    /// Whether both were watched under the same conditions: all but boot, repeat and seed.
+    /// Returns whether latido watched both under the same conditions: all axes but boot, repeat and seed.
     fn is_like(&self, other: &Self) -> bool {
         self.is_emulated == other.is_emulated
             && Axis::ALL.into_iter().filter(|axis| *axis != Axis::Boot).all(|axis| self.cell.agrees(other.cell, axis))
     }
 }
 
-/// How long the longest crowd among the largest samples of a thread is, ns: a trial that is shorter is not independent of the
-/// next. Where the extremal index of Ferro and Segers sees none, 0.
+/// Returns the length, ns, of the longest cluster among the largest samples of a thread: a trial shorter than this depends on the next one.
+/// Returns 0 where the extremal index of Ferro and Segers sees no cluster.
 pub fn crowd_ns(largest: &[Sample], count: u64) -> u64 {
-    // Moments in ns take the place of samples: the estimator looks at their distances alone.
+    // The moments, in ns, take the place of sample numbers: the estimator uses only their distances.
     let peaks: Vec<Peak> = largest.iter().map(|one| Peak { index: one.at_ns, value: one.value }).collect();
     let observed = Observed { peaks: &peaks, count: u64::MAX, length_s: 1.0, block_maxima: &[] };
     let Ok(found) = Exceedances::of(&observed, default_k(count, peaks.len() as u64)) else { return 0 };
@@ -199,8 +200,8 @@ pub fn crowd_ns(largest: &[Sample], count: u64) -> u64 {
     longest_crowd(&moments, found.gap)
 }
 
-/// In how many bursts a repeat was above a limit, all its threads in one: samples at most `stretch_ns` apart are of one. `None`
-/// where not all samples above it are stored.
+/// Returns the number of bursts in which a repeat was above a limit, all its threads together. Samples at most `stretch_ns` apart belong to
+/// one burst. Returns `None` where the record does not store all samples above the limit.
 pub fn bursts(repeat: &Repeat, of: &Pooled, limit: i64, stretch_ns: u64) -> Option<u64> {
     let mut moments: Vec<u64> = Vec::new();
     for track in repeat.quantities.iter().filter(|one| one.pooled.key() == of.key()).flat_map(|one| &one.tracks) {
@@ -235,15 +236,15 @@ mod tests {
         insta::assert_snapshot!(said(&[watch; 3], SECOND), @"a cause that strikes more often than once in 4.01 s would have been seen with 95 %");
         insta::assert_snapshot!(said(&[watch], 5 * SECOND), @"it took less than 5.00 s: too short to say how rare a cause may be");
         insta::assert_snapshot!(said(&[Watch { elapsed_ns: 0, ..watch }], SECOND), @"how long was watched is not known, and so not how rare a cause may be");
-        // A crowd of 3 s leaves one trial.
+        // A cluster of 3 s leaves one trial.
         insta::assert_snapshot!(said(&[Watch { crowd_ns: 3 * SECOND, ..watch }], SECOND), @"a cause that strikes more often than once in 1.00 s would have been seen with 95 %");
         insta::assert_snapshot!(said(&[Watch { seen: 2, ..watch }], 1_000_000), @"in 2 bursts, and so with 95 % confidence a cause that strikes once in 554 ms to 16.5 s");
-        // Most samples above: no rate, however few bursts that makes.
+        // Most samples are above the limit, so no rate exists, however few the bursts.
         insta::assert_snapshot!(said(&[Watch { seen: 2_000, mostly: true, ..watch }], 1_000_000), @"in 2000 bursts, too close together to say how often a cause strikes");
         assert!(Rarity::of(&[], SECOND).is_none());
     }
 
-    /// A cause may belong to one load alone: the time under the others has not looked for it.
+    /// A cause may belong to one load alone. The time under other loads does not count for it.
     #[test]
     fn the_condition_that_was_watched_least_decides() {
         let (idle, busy) = (sample::cell(), sample::under("busy"));
@@ -262,7 +263,7 @@ mod tests {
         insta::assert_snapshot!(said(&some, SECOND), @"in 1 of 20 members of the sweep: with 95 % confidence in 0 % to 25 % of such members");
     }
 
-    /// Crowds of 20 ms twice a second among 10,000 samples are seen as such; samples of one kind form none that is long.
+    /// Clusters of 20 ms twice per second among 10,000 samples are found. Samples of one kind form no long cluster.
     #[test]
     fn crowds_among_the_largest_are_found() {
         let at = |index: u64, value: i64| Sample { value, at_ns: index * 1_000_000, class: Class::Unknown };

@@ -1,5 +1,5 @@
-//! Where verdicts become sentences: what decides a cell, an expectation or a run is phrased here. The word before it is in
-//! `decide`, its sign and colour in `words::marks`, the short text of a card in `html::card_text`.
+//! Turns verdicts into sentences: this file words what decides a cell, an expectation or a run. `decide` gives the verdict's word,
+//! `words::marks` its sign and colour, `html::card_text` the short text of a card.
 
 use super::{
     cause::Cause,
@@ -26,7 +26,7 @@ impl Reason {
             Self::NotStarted => spans!["not measured yet"],
             Self::NeverFinished => spans!["started and never finished"],
             Self::Checkpoint => spans!["a checkpoint of a cell that was never finished"],
-            // An import's file does not say how long it was measured.
+            // The file of an import does not contain the time measured.
             Self::Interrupted { after_ns: 0 } => spans!["interrupted"],
             Self::Interrupted { after_ns } => spans!["interrupted after ", Span::time(*after_ns)],
             Self::NoSamples => spans!["no samples"],
@@ -40,7 +40,7 @@ impl Reason {
                 [largest(worst, *count), spans![", ", room, " inside the limit of ", Span::Time(*limit_ns)]].concat()
             }
             Self::Coarse { worst, limit_ns, open, .. } => {
-                // Rounded, the bounds of the bin and the limit inside it may read the same.
+                // Rounded, the bounds of the bin and the limit inside it may look the same.
                 let limit = spans![format!(", and the limit is {}", exact(*limit_ns))];
                 let how = if *open {
                     spans!["how long the largest sample was is not known: "]
@@ -100,9 +100,10 @@ impl Reason {
     }
 }
 
-/// `; 3 of them may be foreign, the worst of the others 674 µs`, and where missed slots are among those above the limit, `; of the 34
-/// late samples that latido kept 3 may be foreign, the worst of the others 674 µs`. What took as long as their excess came in their seconds;
-/// that it made them late nobody saw.
+/// Words the foreign samples next to a failure that stands: `; 3 of them may be foreign, the worst of the others 674 µs`. Where missed
+/// slots are among the samples above the limit: `; of the 34 late samples that latido kept 3 may be foreign, the worst of the others 674
+/// µs`. They only "may be" foreign: in their seconds, causes from outside took as long as the excess, but latido did not see that these
+/// made the samples late. A trace shows it, and the sentence then says "made".
 fn beside_failure(beside: ForeignBeside, above: Option<u64>) -> Vec<Span> {
     let ForeignBeside { foreign, of, own_ns, traced } = beside;
     let many = match above == Some(of) {
@@ -141,7 +142,7 @@ fn no_job(slots: WithoutJob) -> Vec<Span> {
 /// `; throttle made 5 of them`.
 fn by(cause: Cause, samples: u64) -> Vec<Span> {
     let what = match cause {
-        // Nothing counts how long one takes.
+        // No counter measures how long one interrupt takes.
         Cause::Smi => "; a management interrupt came in the second of ".to_owned(),
         _ => format!("; {} made ", cause.name()),
     };
@@ -150,15 +151,15 @@ fn by(cause: Cause, samples: u64) -> Vec<Span> {
 
 /// `worst 24.8 µs of 20000 samples (latency, CPU 1)`
 fn largest(worst: &Worst, count: Option<u64>) -> Vec<Span> {
-    // Another tool's file may not say of how many samples it is the largest.
+    // The file of another tool may not contain the number of samples.
     let of = count.map(|count| spans![" of ", Span::Count(count), " samples"]).unwrap_or_default();
     [spans!["worst "], length(worst), of, spans![" ("], whose(worst), spans![")"]].concat()
 }
 
-/// `24.8 µs`, or `24.0 µs to 25.0 µs` of what another tool has counted in bins.
+/// `24.8 µs`, or `24.0 µs to 25.0 µs` for samples that another tool has counted in bins.
 fn length(worst: &Worst) -> Vec<Span> {
     let to = spans![Span::Time(worst.value_ns)];
-    // What reads alike is no interval to a person.
+    // Two bounds with the same text are no interval to a reader.
     let from = worst.from_ns.map(|from| spans![Span::Time(from)]).filter(|from| plain(from) != plain(&to));
     let from = from.map(|from| [from, spans![" to "]].concat()).unwrap_or_default();
     [from, to].concat()
@@ -175,7 +176,7 @@ impl Amount {
         let value = self.value;
         match &self.dimension {
             Dimension::Time => Span::Time(value.round() as i64),
-            // Means of many calls are finer than a nanosecond.
+            // Means of many calls resolve less than a nanosecond.
             Dimension::FineTime if value.abs() < 1_000.0 => {
                 Span::Quantity { value, unit: "ns".into(), decimals: Some(2) }
             }
@@ -213,7 +214,7 @@ impl But {
 }
 
 impl Measured {
-    /// Where in the cell and what: `CPU 1: 4.36 ms`.
+    /// The place in the cell and the figure: `CPU 1: 4.36 ms`.
     pub fn spans(&self) -> Vec<Span> {
         let weakened = |but: &Option<But>| but.as_ref().map(But::spans).unwrap_or_default();
         match self {
@@ -239,7 +240,7 @@ impl Measured {
 }
 
 impl Decision {
-    /// Where and what decides, and how many others say the same: `wakeup, busy, CPU 1: 150 µs (and 3 more)`.
+    /// The place and the figure that decide, and how many others agree: `wakeup, busy, CPU 1: 150 µs (and 3 more)`.
     pub fn spans(&self) -> Vec<Span> {
         let between = match self.measured {
             Measured::Nothing(_) | Measured::Pair(_) | Measured::Scaled(_) => ": ",
@@ -250,7 +251,7 @@ impl Decision {
     }
 }
 
-/// What decided an expectation, or that nothing could.
+/// Words what decided an expectation, or that no series matches.
 pub fn decision(decision: Option<&Decision>) -> Vec<Span> {
     decision.map_or_else(|| spans!["no series matches"], Decision::spans)
 }
@@ -260,7 +261,7 @@ impl Headline {
     pub fn spans(&self) -> Vec<Span> {
         let imported = self.imported.then(|| spans!["imported, nothing checked"]);
         let rest = self.rest.as_ref().map(ground);
-        // A guest of several CPUs is doubted for it: it is not said twice.
+        // latido doubts a guest of several CPUs for being emulated. The sentence does not repeat it.
         let is_told = rest.as_ref().is_some_and(|rest| plain(rest).contains("emulated"));
         let emulated = self.emulated.as_deref().filter(|_| !is_told).map(|worth| spans![worth]);
         let conclusions = self.conclusions.as_ref().map(|of| counted(of, "conclusions of the study"));
@@ -308,7 +309,7 @@ fn ground(what: &Ground) -> Vec<Span> {
     }
 }
 
-/// What the machine can be trusted with, else the worst that was seen.
+/// Words what the machine can be trusted with, else the worst figure seen.
 fn trusted(seen: &Trusted) -> Vec<Span> {
     let still = |(ns, cell): &(i64, String)| {
         spans!["longest interruption of a busy CPU: ", Span::Time(*ns), " (", Span::Where(cell.clone()), ")"]
@@ -324,7 +325,7 @@ fn of_all(alike: Option<(usize, usize)>) -> Vec<Span> {
     alike.map(|(some, all)| spans![format!(" ({some} of {all} cells)")]).unwrap_or_default()
 }
 
-/// `; 4 cells failed`, where the verdict rests on another.
+/// `; 4 cells failed for certain`, where the verdict rests on another cell.
 fn also_failing(cells: usize) -> Vec<Span> {
     match cells {
         0 => Vec::new(),
@@ -337,7 +338,7 @@ fn outright(failed: &Option<Expected>) -> Vec<Span> {
     failed.as_ref().map(|one| [spans!["; failed outright: "], expected(one)].concat()).unwrap_or_default()
 }
 
-/// A cell and its first reason; where that is a doubt, also what is doubted.
+/// Words a cell and its first reason; where that is a doubt, also the doubted figure.
 fn cause(of: &DecidingCell) -> Vec<Span> {
     let reason = |reason: &Option<Reason>| reason.as_ref().map(Reason::spans);
     let doubted = reason(&of.doubted).map(|spans| [spans!["; "], spans].concat());
@@ -376,7 +377,7 @@ pub(super) fn measured_as_text<S: Serializer>(measured: &Measured, serializer: S
 mod tests {
     use super::*;
 
-    /// Slots that a late sample missed are above the limit, and latido keeps no sample of them: they are not among those counted.
+    /// A slot that a late sample missed is above the limit, but latido keeps no sample of it. Such slots do not count as kept samples.
     #[test]
     fn foreign_samples_are_counted_among_those_that_were_kept() {
         let beside = ForeignBeside { foreign: 32, of: 34, own_ns: 674_000, traced: false };

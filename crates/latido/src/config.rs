@@ -1,4 +1,4 @@
-//! `config.toml`: what a person sets once for every command. A flag and an environment variable go before it.
+//! `config.toml`: what the user sets once for every command. A flag and an environment variable take precedence.
 
 use crate::person::Person;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -10,25 +10,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The largest file that is read.
+/// The largest file that latido reads, bytes.
 const BYTES_MAX: u64 = 64 << 10;
 
-/// What the file may say.
+/// The settings of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Where runs are kept.
     pub store: Option<PathBuf>,
-    /// The limit of a probe that is run without one, for example `100us`.
+    /// The limit of a probe for which the user gives none, for example `100us`.
     pub limit: Option<String>,
-    /// The CPUs of a probe that is run without them, for example `2-3`.
+    /// The CPUs of a probe for which the user gives none, for example `2-3`.
     pub cpus: Option<String>,
 }
 
-/// The person's file; where there is none, nothing is set.
+/// Reads the user's file. Without a file, nothing is set.
 ///
 /// # Errors
-/// The file cannot be read, or it holds something that latido does not know.
+/// The file cannot be read, or it contains something that latido does not know.
 pub fn read() -> Result<Config> {
     let sudo_home = Person::behind_sudo().and_then(Person::home);
     let home = sudo_home.clone().or_else(|| std::env::var_os("HOME").map(PathBuf::from));
@@ -38,7 +38,7 @@ pub fn read() -> Result<Config> {
     }
 }
 
-/// `$XDG_CONFIG_HOME/latido/config.toml`, else `~/.config/latido/config.toml`, where `~` is the home of the person behind sudo.
+/// Returns `$XDG_CONFIG_HOME/latido/config.toml`, else `~/.config/latido/config.toml`, where `~` is the home of the user behind sudo.
 fn place(env: impl Fn(&str) -> Option<OsString>, sudo_home: Option<PathBuf>) -> Option<PathBuf> {
     let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = sudo_home.or_else(|| set("HOME")).map(|home| home.join(".config"));
@@ -47,7 +47,7 @@ fn place(env: impl Fn(&str) -> Option<OsString>, sudo_home: Option<PathBuf>) -> 
     Some(base.join("latido/config.toml"))
 }
 
-/// The store that the file names: the same from whatever directory latido is called.
+/// Returns the store that the file names as an absolute path: it does not depend on the directory in which latido starts.
 fn absolute(store: &Path, home: Option<&Path>) -> Result<PathBuf> {
     let place = match (store.strip_prefix("~"), home) {
         (Ok(rest), Some(home)) => home.join(rest),
@@ -64,7 +64,7 @@ fn read_from(path: &Path, home: Option<&Path>) -> Result<Config> {
         }
         what => what.with_context(|| format!("reading {}", path.display()))?,
     };
-    // Opening what is no file may wait for ever.
+    // Opening something that is not a regular file may block for ever.
     ensure!(what.is_file(), "{}: not a file; remove it", path.display());
     ensure!(what.len() <= BYTES_MAX, "{}: more than {BYTES_MAX} bytes, which no configuration has", path.display());
     let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;

@@ -1,4 +1,4 @@
-//! Writing that survives a power cut: a temporary name, the bytes on the disk, the rename, the directory on the disk.
+//! Writing that survives a power cut: latido writes a temporary file, syncs it, renames it and syncs the directory.
 
 use anyhow::{Result, bail};
 use rustix::fs::OFlags;
@@ -11,15 +11,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Writes a file so that a reader sees the old bytes or the new ones, never a part. What stands there must be a regular file.
+/// Writes a file so that a reader sees the old bytes or the new ones, never a part. An existing file must be a regular file.
 ///
 /// # Errors
-/// The path and the remedy; the old file is untouched and nothing is left beside it.
+/// The path and the remedy; the old file is untouched and no temporary file is left.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     replace(path, bytes).or_else(|error| failed(error, "writing", path))
 }
 
-/// The same of a file that the person named.
+/// The same for a file that the user named.
 ///
 /// # Errors
 /// The path and the remedy, which is another name.
@@ -30,7 +30,7 @@ pub(crate) fn write_named(path: &Path, bytes: &[u8]) -> Result<()> {
     })
 }
 
-/// What helps where a file or a directory that the person named cannot be written.
+/// Returns the remedy where a file or a directory that the user named cannot be written.
 fn another_name(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "; free some space, or name another place",
@@ -43,7 +43,7 @@ fn another_name(kind: ErrorKind) -> &'static str {
     }
 }
 
-/// The same for callers with words that they choose.
+/// The same, for callers that word the error themselves.
 ///
 /// # Errors
 /// As [`write`].
@@ -56,10 +56,10 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written.and_then(|()| sync_dir(parent(path)))
 }
 
-/// The same by whoever fills the new file piece by piece.
+/// The same, for a caller that fills the new file piece by piece.
 ///
 /// # Errors
-/// As [`write`], or what the filling said.
+/// As [`write`], or the error of `fill`.
 pub(crate) fn replace_by<T>(path: &Path, fill: impl FnOnce(File) -> Result<T>) -> Result<T> {
     replaceable(path)?;
     let temporary = beside(path);
@@ -75,16 +75,16 @@ pub(crate) fn replace_by<T>(path: &Path, fill: impl FnOnce(File) -> Result<T>) -
     Ok(done)
 }
 
-/// A name beside a file that cannot be foreseen; where it is left by a kill it is in nobody's way.
+/// Returns an unforeseeable name in the directory of a file. A kill may leave such a file; it does no harm.
 fn beside(path: &Path) -> PathBuf {
     path.with_file_name(format!("{TEMPORARY}{:016x}{TEMPORARY_END}", unforeseeable()))
 }
 
-/// Whether a file could be written there: nothing stands there, or a regular file. A link would be followed by whoever
-/// opens it, and a pipe wait for ever.
+/// Checks whether a file can be written there: the path does not exist, or it is a regular file. A program that opens a link would follow
+/// it, and one that opens a pipe would wait for ever.
 ///
 /// # Errors
-/// What stands there.
+/// What the path is.
 pub(crate) fn replaceable(path: &Path) -> io::Result<()> {
     let what = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -110,17 +110,17 @@ pub(crate) fn replaceable(path: &Path) -> io::Result<()> {
 const TEMPORARY: &str = ".latido-";
 const TEMPORARY_END: &str = ".tmp";
 
-/// Bits that nobody else knows beforehand: the standard library seeds its hash tables from the kernel.
+/// Returns bits that no other process can foresee: the standard library seeds its hash tables from the kernel.
 pub(crate) fn unforeseeable() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// The directory of a file; of a bare name the working directory.
+/// Returns the directory of a file; for a bare name the working directory.
 pub(crate) fn parent(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// New, and so without following a link.
+/// Creates a new file. Because it must be new, no link is followed.
 fn new_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o644).open(path)
 }
@@ -131,12 +131,12 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A new file that is filled piece by piece; whoever fills it puts it on the disk.
+/// Creates a new file that the caller fills piece by piece and syncs.
 pub(crate) fn create(path: &Path) -> Result<File> {
     new_file(path).or_else(|error| failed(error, "writing", path))
 }
 
-/// Adds to the end of a file, which is made where it is missing, in one piece; no link is followed.
+/// Appends to a file in one piece, and creates the file if it is missing. Follows no link.
 pub(crate) fn append(path: &Path, bytes: &[u8]) -> Result<()> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let added = replaceable(path).and_then(|()| {
@@ -147,7 +147,7 @@ pub(crate) fn append(path: &Path, bytes: &[u8]) -> Result<()> {
     added.or_else(|error| failed(error, "writing", path))
 }
 
-/// Removes what killed writers left in a directory that nobody else writes now.
+/// Removes the temporary files of killed writers from a directory that no process writes any longer.
 pub(crate) fn sweep(dir: &Path) -> Result<()> {
     for entry in fs::read_dir(dir).or_else(|error| failed(error, "reading", dir))?.flatten() {
         let name = entry.file_name();
@@ -159,24 +159,24 @@ pub(crate) fn sweep(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a file may be replaced by.
+/// A kind of file that latido may replace.
 #[derive(Clone, Copy)]
 pub(crate) struct What<'a> {
-    /// What it is called.
+    /// The name of the kind.
     pub name: &'a str,
-    /// So many of its first bytes tell.
+    /// How many of the first bytes show the kind.
     pub within: u64,
-    /// Whether a file that begins so is one.
+    /// Whether a file that starts with these bytes is of the kind.
     pub ours: fn(&[u8]) -> bool,
-    /// What to do where it is none.
+    /// What to do where it is not.
     pub instead: &'a str,
 }
 
-/// What to do where a file is not replaced, by whatever name.
+/// The remedy where latido replaces no file of another kind, whatever its name.
 pub(crate) const OTHER: &str = "name another file, or remove it first";
 
-/// Refuses to replace what is no such thing by its first bytes, nor empty. What stands where a file is to be written and
-/// cannot be is left to whoever writes it; what to do instead is told with the refusal.
+/// Refuses to replace a file that is not empty and, by its first bytes, not of this kind. The refusal contains the remedy. A path that
+/// cannot be written at all passes here: the writer reports it.
 ///
 /// # Errors
 /// What the file is not.
@@ -190,7 +190,7 @@ pub(crate) fn unless_foreign(path: &Path, what: What<'_>) -> Result<()> {
     }
 }
 
-/// The first bytes of what stands where a file is to be written.
+/// Reads the first bytes of the file at a path that is to be written.
 fn beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     replaceable(path)?;
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
@@ -199,15 +199,15 @@ fn beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a directory lies there, and no link to one.
+/// Returns whether the path is a directory, and not a link to one.
 pub(crate) fn is_dir(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|what| what.is_dir())
 }
 
-/// Moves the files of a directory into the one above and puts that on the disk.
+/// Moves the files of a directory into its parent and syncs the parent.
 pub(crate) fn move_up(dir: &Path) -> Result<()> {
     let parent = parent(dir);
-    // A record without files has no such directory; a link is none.
+    // A record without files has no such directory. A link does not count.
     if !is_dir(dir) {
         return Ok(());
     }
@@ -222,22 +222,22 @@ pub(crate) fn move_up(dir: &Path) -> Result<()> {
     moved.or_else(|error| failed(error, "writing", parent))
 }
 
-/// Puts a directory's entries on the disk.
+/// Syncs the entries of a directory to disk.
 pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
     match File::open(dir)?.sync_all() {
-        // Some file systems (FUSE, 9p) cannot sync a directory; they have nothing better to offer.
+        // Some file systems (FUSE, 9p) cannot sync a directory and offer nothing better.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
         other => other,
     }
 }
 
-/// Makes one directory; that it exists already is an error.
+/// Makes one directory. An existing one is an error.
 pub(crate) fn make_dir(dir: &Path) -> Result<()> {
     let made = fs::create_dir(dir).and_then(|()| sync_dir(parent(dir)));
     made.or_else(|error| failed(error, "making", dir))
 }
 
-/// Makes a directory and what is missing above it.
+/// Makes a directory and its missing parents.
 pub(crate) fn make_dirs(dir: &Path) -> Result<()> {
     if dir.is_dir() || dir.as_os_str().is_empty() {
         return Ok(());
@@ -252,7 +252,7 @@ pub(crate) fn make_dirs(dir: &Path) -> Result<()> {
     }
 }
 
-/// The same of a directory that the person named.
+/// The same for a directory that the user named.
 ///
 /// # Errors
 /// The path and the remedy, which is another name.
@@ -263,7 +263,7 @@ pub(crate) fn make_named_dirs(dir: &Path) -> Result<()> {
     })
 }
 
-/// Removes a file or a directory with everything in it; that there is none is fine.
+/// Removes a file, or a directory with its contents. A missing path is no error.
 pub(crate) fn remove(path: &Path) -> Result<()> {
     let removed = match fs::symlink_metadata(path) {
         Err(error) => Err(error),
@@ -276,27 +276,27 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Renames within a directory, a link itself and not what it leads to, and puts it on the disk.
+/// Renames within a directory and syncs it. Renames a link itself, not its target.
 pub(crate) fn rename(from: &Path, to: &Path) -> Result<()> {
     fs::rename(from, to).and_then(|()| sync_dir(parent(to))).or_else(|error| failed(error, "renaming to", to))
 }
 
-/// Whether somebody had no right to do it.
+/// Returns whether the cause of an error is a denied permission.
 pub(crate) fn is_denied(error: &anyhow::Error) -> bool {
     let denied = |kind| kind == ErrorKind::PermissionDenied;
     kind(error).is_some_and(denied)
         || error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| denied(error.kind())))
 }
 
-/// The kind of input or output error at the root of an error.
+/// Returns the kind of the I/O error at the root of an error.
 pub(crate) fn kind(error: &anyhow::Error) -> Option<ErrorKind> {
     error.downcast_ref::<Failed>().map(|failed| failed.error.kind())
 }
 
-/// What helps where a limit on sizes refuses a file.
+/// The remedy where a size limit refuses a file.
 const SIZES: &str = "; a limit on the size of files stands in the way: raise it (ulimit -f)";
 
-/// What could not be done, where, why, and last what helps.
+/// What failed, where, why, and the remedy.
 #[derive(Debug)]
 struct Failed {
     what: String,
@@ -365,14 +365,14 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_told_with_its_remedy() {
-        // /dev/full answers every write as a full disk does.
+        // /dev/full answers every write like a full disk.
         let full = OpenOptions::new().write(true).open("/dev/full").and_then(|mut file| file.write_all(b"x"));
         let error = failed::<()>(full.unwrap_err(), "writing", Path::new("/store/record.json")).unwrap_err();
         let remedy = "free some space, or name another place with --store DIR; finished cells are safe";
         let text = format!("writing /store/record.json: No space left on device (os error 28); {remedy}");
         assert_eq!(format!("{error:#}"), text);
         assert_eq!(kind(&error), Some(ErrorKind::StorageFull));
-        // A file that the person named lies in no store: a path through a file is no place for it.
+        // A file that the user named is in no store, so the remedy for a path through a file is another name.
         let error = write_named(Path::new("/etc/hostname/t.html"), b"x").unwrap_err().to_string();
         assert!(error.ends_with("; name another place"), "{error}");
         assert_eq!(another_name(ErrorKind::StorageFull), "; free some space, or name another place");

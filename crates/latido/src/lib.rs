@@ -1,6 +1,6 @@
 //! latido: a laboratory for real-time Linux. The command line, the host that runs plans on targets, and the store.
 //!
-//! It measures nothing and changes no setting itself: an agent does, here or elsewhere. It computes no figure and draws no
+//! This crate measures nothing and changes no setting itself: an agent does, here or on another machine. It computes no figure and draws no
 //! page: crate `report` does.
 #![forbid(unsafe_code)]
 

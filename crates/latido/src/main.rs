@@ -1,4 +1,4 @@
-//! The `latido` command: read the words, carry them out, say how it ended.
+//! The `latido` command: reads the words, carries them out, reports how it ended.
 
 use latido::{cli, host, output};
 use latido_agent::role;
@@ -8,10 +8,11 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     host::started();
     output::tell_panics();
-    // A file that may not grow (ulimit -f) is an error of that file, and does not kill. Nothing refuses this signal.
+    // A file that may not grow (ulimit -f) is then an error of that file and does not kill latido. The kernel refuses no handler for this
+    // signal.
     let _ = signal::interrupt_only(signal::SIGXFSZ);
     let status = match role::role() {
-        // Started by latido itself in every cell: the memory and the milliseconds of the command line are not wanted.
+        // latido itself starts this process in every cell, so the memory and the milliseconds of the command line's parser are saved.
         Some(role) => role.run().unwrap_or_else(|error| cli::complain(&error)),
         None => match cli::parsed() {
             Ok(cli) => cli.run().unwrap_or_else(|error| cli::complain(&error)),

@@ -1,5 +1,5 @@
-//! Standard output and standard error: everything that a person is shown goes through here, and nothing that passes acts
-//! on the terminal but our own codes. And that the reader of stdout may go away.
+//! Standard output and standard error. Everything that the user sees goes through here, and only latido's own control codes reach the
+//! terminal. Also handles a reader of stdout that goes away.
 
 use anyhow::Result;
 use latido_model::exit::Exit;
@@ -10,7 +10,7 @@ use std::{
     sync::OnceLock,
 };
 
-/// Whether the reader of our output went away.
+/// Returns whether the error is that the reader of the output went away.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let broken = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
@@ -18,7 +18,7 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(broken)
 }
 
-/// Writes a text to stdout; the exit status of a command that has done all with it.
+/// Writes a text to stdout. Returns the exit status of a command that has thereby done its work.
 ///
 /// # Errors
 /// It cannot be written.
@@ -27,7 +27,7 @@ pub fn write_out(text: &str) -> Result<u8> {
     put(&printable(text, is_coloured(io::stdout().is_terminal())))
 }
 
-/// Writes sentences and lists to stdout: a terminal breaks their lines between words, and a file or a pipe has them whole.
+/// Writes sentences and lists to stdout. On a terminal, long lines wrap between words; in a file or a pipe they stay whole.
 ///
 /// # Errors
 /// They cannot be written.
@@ -39,7 +39,7 @@ pub fn write_prose(text: &str) -> Result<u8> {
     }
 }
 
-/// Writes our own signals to LAVA to stdout: they alone may look like signals.
+/// Writes latido's own signals to LAVA to stdout. No other text may look like a signal.
 ///
 /// # Errors
 /// They cannot be written.
@@ -55,7 +55,7 @@ fn put(text: &str) -> Result<u8> {
     Ok(Exit::Done.code())
 }
 
-/// Writes a line to stderr. Nobody is left to tell when this fails, and it is no reason to stop a measurement.
+/// Writes a line to stderr. latido ignores an error: it has no channel left to report it, and it is no reason to stop a measurement.
 pub fn tell(line: &str) {
     let mut drawn = Drawn::default();
     match width_of_errors() {
@@ -70,13 +70,13 @@ pub fn tell(line: &str) {
     drawn.show();
 }
 
-/// Whether a line is a sentence, and no row of a table, no command after `$` and no path, which are never broken.
+/// Returns whether a line is a sentence. A row of a table, a command after `$` and a path are never wrapped.
 fn is_sentence(line: &str) -> bool {
     !line.starts_with([' ', '/']) && !line.contains("  ") && !line.contains("$ ")
 }
 
-/// A text whose lines are broken between words where they are wider than this. What goes on stands below the text behind a label, and two
-/// columns to the right of the beginning of a line of a list.
+/// Wraps the lines of a text that are wider than this, between words. A wrapped line continues below the text after a label, or two columns
+/// to the right of the start of a list's line.
 fn fitted(text: &str, width: usize) -> String {
     let lines: Vec<String> = text.split('\n').map(|line| fitted_line(line, width)).collect();
     lines.join("\n")
@@ -92,7 +92,7 @@ fn fitted_line(line: &str, width: usize) -> String {
     let of_list = if begins == 0 { 0 } else { begins + 2 };
     let indent = if is_label { columns(first) + 1 } else { of_list.min(width / 2) };
     let (mut out, mut used) = (String::new(), 0);
-    // The blanks at the beginning are no words, and two blanks in a row are two columns of a list.
+    // Leading blanks are not words, and two blanks in a row separate two columns of a list.
     for word in &words(line) {
         let room = columns(word.trim_end_matches(' '));
         if used > indent && used + room > width {
@@ -106,7 +106,7 @@ fn fitted_line(line: &str, width: usize) -> String {
     out
 }
 
-/// The words of a line with the blanks behind them; a command between backticks is one, or a copy of it would be cut.
+/// Returns the words of a line with the blanks after them. A command between backticks is one word, so that a copy of it is whole.
 fn words(line: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut is_open = false;
@@ -121,10 +121,10 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// A longer first word is none of ours that stands before a sentence (`error:`, `warning:`, `not explained:`).
+/// The longest label before a sentence (`error:`, `warning:`, `not explained:`), in columns.
 const LABEL: usize = 12;
 
-/// How many columns a line takes, without the codes of its colours.
+/// Returns how many columns a line takes, without its colour codes.
 fn columns(line: &str) -> usize {
     let pieces = line.split('\x1b').enumerate();
     pieces
@@ -133,7 +133,7 @@ fn columns(line: &str) -> usize {
         .sum()
 }
 
-/// How wide the terminal is that shows errors; nothing where none does.
+/// Returns the width of the terminal that shows errors, if there is one.
 #[expect(clippy::disallowed_methods, reason = "nothing is written")]
 pub fn width_of_errors() -> Option<usize> {
     if !io::stderr().is_terminal() {
@@ -142,12 +142,12 @@ pub fn width_of_errors() -> Option<usize> {
     Some(width(rustix::termios::tcgetwinsize(io::stderr())))
 }
 
-/// How wide a terminal is that says so.
+/// Returns the width of a terminal, if it reports a plausible one; else 80.
 fn width(size: rustix::io::Result<rustix::termios::Winsize>) -> usize {
     size.ok().map(|size| usize::from(size.ws_col)).filter(|width| *width >= 40).unwrap_or(80)
 }
 
-/// Has a panic told as any other error is (its message may quote what was read), and ends the process with it. A build for tests
+/// Makes latido report a panic like any other error (its message may quote data), and then end the process. Without this, a build for tests
 /// would unwind and go on with one thread less.
 pub fn tell_panics() {
     std::panic::set_hook(Box::new(|panic| {
@@ -156,41 +156,41 @@ pub fn tell_panics() {
     }));
 }
 
-/// Text and movements of the cursor, to be written to stderr at once: only what is made of these reaches it.
+/// Text and cursor movements that go to stderr in one write. Only these reach it.
 #[derive(Debug, Default)]
 pub struct Drawn(String);
 
 impl Drawn {
-    /// A line of text, or several.
+    /// Adds one or several lines of text.
     pub fn line(&mut self, text: &str) {
         self.0.push_str(&printable(text, errors_have_colours()));
         self.0.push('\n');
     }
 
-    /// A line of text that leaves nothing of what stood there before (ECMA-48: EL).
+    /// Adds a line of text that erases the rest of the old line (ECMA-48: EL).
     pub fn line_over(&mut self, text: &str) {
         self.0.push_str(&printable(text, errors_have_colours()));
         self.0.push_str("\x1b[K\n");
     }
 
-    /// The cursor to the beginning of a line so many above (CPL).
+    /// Moves the cursor up by this many lines, to the start of the line (CPL).
     pub fn up(&mut self, rows: usize) {
         if rows > 0 {
             let _ = write!(self.0, "\x1b[{rows}F");
         }
     }
 
-    /// Nothing stays from the cursor on (ED).
+    /// Erases everything from the cursor on (ED).
     pub fn erase_below(&mut self) {
         self.0.push_str("\x1b[J");
     }
 
-    /// What is to be written.
+    /// Returns the text collected so far.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Writes all of it.
+    /// Writes everything.
     #[expect(clippy::disallowed_methods, reason = "the one place that writes there, and all of it is clean")]
     pub fn show(self) {
         if !self.0.is_empty() {
@@ -199,7 +199,7 @@ impl Drawn {
     }
 }
 
-/// Whether what goes to stderr is coloured.
+/// Returns whether stderr gets colours.
 #[expect(clippy::disallowed_methods, reason = "nothing is written")]
 pub fn errors_have_colours() -> bool {
     is_coloured(io::stderr().is_terminal())
@@ -219,12 +219,12 @@ pub enum Colour {
 
 static COLOUR: OnceLock<Colour> = OnceLock::new();
 
-/// Sets once when text has colours. Until then a terminal decides.
+/// Sets once when text has colours. Before that, the default `auto` applies.
 pub fn set_colour(when: Colour) {
     let _ = COLOUR.set(when);
 }
 
-/// Whether text on this output has colours.
+/// Returns whether text on this output has colours.
 pub fn is_coloured(is_terminal: bool) -> bool {
     match COLOUR.get().copied().unwrap_or_default() {
         Colour::Always => true,
@@ -233,12 +233,12 @@ pub fn is_coloured(is_terminal: bool) -> bool {
     }
 }
 
-/// Whether a terminal knows how to move the cursor.
+/// Returns whether the terminal can move the cursor.
 pub fn can_move() -> bool {
     std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 
-/// Whether colours are wanted on a terminal: `NO_COLOR` is unset or empty (no-color.org), and it can show them.
+/// Returns whether a terminal gets colours: `NO_COLOR` is unset or empty (no-color.org), and the terminal can show them.
 fn wants_colour() -> bool {
     can_move() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -1,11 +1,11 @@
-//! Work as the person behind sudo: their files are read and written in their name while root measures.
+//! Works as the user who called sudo: latido reads and writes that user's files with that user's rights while root measures.
 
 use anyhow::{Context, Result};
 pub use latido_agent::person::Person;
 use latido_sys::identity;
 
-/// Reaches files from here on as the person behind sudo, if there is one: the kernel then follows no path further than
-/// they could, and what is made is theirs. To be called before there is a second thread.
+/// From here on, latido accesses files as the user behind sudo, if there is one. The kernel then follows only paths that this user could
+/// follow, and new files belong to the user. Call this before there is a second thread.
 ///
 /// # Errors
 /// The kernel refuses, with the remedy.

@@ -1,5 +1,5 @@
-//! Ctrl-C: the first asks for an orderly end, the second for an immediate one. Both put everything back. The third gives up
-//! an agent that does not answer, wherever it is waited for.
+//! Ctrl-C: the first requests an orderly end, the second an immediate one. Both restore everything. The third gives up an agent that does
+//! not answer, wherever latido waits for it.
 
 use crate::output;
 use anyhow::{Context, Result};
@@ -18,16 +18,16 @@ use std::{
     time::Duration,
 };
 
-/// So many requests are more than an agent that answers needs.
+/// The number of requests at which latido gives up an agent. An agent that answers needs fewer.
 const GIVE_UP: usize = 3;
 
-/// How long the last words may take: a terminal may be stopped, too.
+/// How long the last message may take: the terminal may be stopped, too.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Whether somebody asked for the end: looked at wherever a machine is waited for.
+/// Whether the user requested the end. latido checks it wherever it waits for a machine.
 pub use latido_agent::far::Stopped;
 
-/// Counts what asks for the end.
+/// The count of requests for the end.
 #[derive(Clone, Debug)]
 pub struct StopRequests(Arc<AtomicUsize>);
 
@@ -37,7 +37,7 @@ impl StopRequests {
     /// # Errors
     /// The kernel refuses a handler.
     pub fn watch() -> Result<Self> {
-        // What we were started to ignore (nohup, a shell's background job) stays ignored.
+        // A signal that latido was started to ignore (nohup, a shell's background job) stays ignored.
         let ignored = ignored();
         let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored & 1 << (signal - 1) == 0);
         let mut signals = Signals::new(wanted).context("cannot take over Ctrl-C")?;
@@ -54,13 +54,13 @@ impl StopRequests {
         Ok(Self(count))
     }
 
-    /// How many came so far.
+    /// Returns the number of requests so far.
     pub fn count(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// The processes here by which agents are reached, with their words.
+/// The processes on this machine through which latido reaches agents, with their names.
 static AWAITED: Mutex<Vec<(u32, String)>> = Mutex::new(Vec::new());
 
 fn awaited() -> MutexGuard<'static, Vec<(u32, String)>> {
@@ -72,7 +72,7 @@ fn awaited() -> MutexGuard<'static, Vec<(u32, String)>> {
 pub struct Awaited(u32);
 
 impl Awaited {
-    /// By this process it is reached; `what` is it in words.
+    /// Registers the process through which latido reaches an agent; `what` names the agent.
     pub fn new(process: u32, what: &str) -> Self {
         awaited().push((process, what.into()));
         Self(process)
@@ -85,8 +85,8 @@ impl Drop for Awaited {
     }
 }
 
-/// Ends this process where it waits for an agent, and says what remains. An agent is left to itself: it finds its input
-/// ended as soon as it goes on, and puts everything back. Killed it could not.
+/// Ends this process if it waits for an agent, and reports what remains. latido leaves the agent running: as soon as it continues, it finds
+/// its input ended and restores everything. A killed agent could not.
 fn give_up() {
     let left: Vec<String> = awaited().iter().map(|(process, what)| left(*process, what)).collect();
     if left.is_empty() {
@@ -97,7 +97,7 @@ fn give_up() {
         output::tell(&left.join("\n"));
         let _ = tell.send(());
     });
-    // Without a thread to spare there are no last words: the end itself must not wait for a terminal.
+    // Without a spare thread there is no message: the exit must not wait for a terminal.
     if telling.is_ok() {
         let _ = told.recv_timeout(LAST_WORDS);
     }
@@ -105,7 +105,7 @@ fn give_up() {
 }
 
 fn left(process: u32, what: &str) -> String {
-    // proc_pid_stat(5): the state stands behind the parenthesised name.
+    // proc_pid_stat(5): the state follows the name in parentheses.
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let stopped = stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']));
     let state =
@@ -116,7 +116,7 @@ fn left(process: u32, what: &str) -> String {
     )
 }
 
-/// The signals that this process ignores, bit n - 1 for signal n (proc_pid_status(5), SigIgn).
+/// Returns the signals that this process ignores, bit n - 1 for signal n (proc_pid_status(5), SigIgn).
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

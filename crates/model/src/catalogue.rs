@@ -1,5 +1,5 @@
-//! What there is to measure with: the names, options and quantities of probes, loads and tunings, as plans and words
-//! ask for them. The items themselves run on the target; here they are only known.
+//! What latido can measure with: the names, options and quantities of probes, loads and tunings, as plans and the command line request
+//! them. The items themselves run on the target; this module only describes them.
 
 #[cfg(any(test, feature = "sample"))]
 pub mod trial;
@@ -15,7 +15,7 @@ use crate::{
 use anyhow::Result;
 use toml::{Table, Value};
 
-/// Which list.
+/// One of the three lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Measuring procedures.
@@ -27,10 +27,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All three lists.
     pub const ALL: [Self; 3] = [Self::Probe, Self::Load, Self::Tuning];
 
-    /// As complaints call it.
+    /// Returns its name in error messages.
     pub fn word(self) -> &'static str {
         match self {
             Self::Probe => "probe",
@@ -39,19 +39,19 @@ impl Kind {
         }
     }
 
-    /// A complaint about an item: "probe `wakeup` has no option...", "probe `wakeup`: `cycles` must be...".
+    /// Words an error about an item: "probe `wakeup` has no option...", "probe `wakeup`: `cycles` must be...".
     pub fn complaint(self, name: &str, error: &anyhow::Error) -> String {
         let colon = if is_unknown(error) { "" } else { ":" };
         format!("{} `{name}`{colon} {}", self.word(), format!("{error:#}").trim().replace('\n', " "))
     }
 }
 
-/// What a list says of an item.
+/// The description of an item in a list.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
-    /// One line.
+    /// A description in one line.
     pub about: &'static str,
     /// The whole help text.
     #[serde(skip)]
@@ -66,18 +66,18 @@ impl<T: ?Sized> From<&Def<T>> for Entry {
     }
 }
 
-/// The three lists, and what their items say of themselves.
+/// The three lists, and what their items describe.
 pub trait Catalogue {
-    /// Everything in a list.
+    /// Returns all items of a list.
     fn entries(&self, kind: Kind) -> Vec<Entry>;
 
-    /// Has the item read its options; returns them after defaults.
+    /// Has the item read its options. Returns them with the defaults filled in.
     ///
     /// # Errors
-    /// What the item objects to.
+    /// What the item refuses.
     fn read(&self, kind: Kind, item: &Item) -> Result<Table>;
 
-    /// What a probe with these options measures.
+    /// Returns what a probe with these options measures.
     ///
     /// # Errors
     /// As [`Catalogue::read`].
@@ -91,13 +91,13 @@ pub trait Catalogue {
 }
 
 impl<'a> dyn Catalogue + 'a {
-    /// One of the lists.
+    /// Returns one of the lists.
     pub fn list(&'a self, kind: Kind) -> List<'a> {
         List { kind, catalogue: self }
     }
 }
 
-/// The options of a probe without those that it has anyway: what is left out is a default, since leaving it out changes nothing.
+/// Returns the options of a probe without the defaults. An option is a default if leaving it out changes nothing.
 ///
 /// # Errors
 /// As [`Catalogue::read`].
@@ -118,31 +118,31 @@ pub fn chosen(catalogue: &dyn Catalogue, probe: &Item) -> Result<Table> {
 /// One list of a catalogue.
 #[derive(Clone, Copy)]
 pub struct List<'a> {
-    /// Which.
+    /// Which of the three lists it is.
     pub kind: Kind,
     catalogue: &'a dyn Catalogue,
 }
 
 impl List<'_> {
-    /// Everything in the list.
+    /// Returns all items of the list.
     pub fn entries(self) -> Vec<Entry> {
         self.catalogue.entries(self.kind)
     }
 
-    /// The entry of a name.
+    /// Returns the entry with this name.
     pub fn entry(self, name: &str) -> Option<Entry> {
         self.entries().into_iter().find(|entry| entry.name == name)
     }
 
-    /// Has the item read its options; returns them after defaults.
+    /// Has the item read its options. Returns them with the defaults filled in.
     ///
     /// # Errors
-    /// What the item objects to.
+    /// What the item refuses.
     pub fn read(self, item: &Item) -> Result<Table> {
         self.catalogue.read(self.kind, item)
     }
 
-    /// A word as the value that the option takes: a number or truth value where it takes one, else a string.
+    /// Returns a word as the value that the option takes: a number or truth value where it takes one, else a string.
     pub fn value(self, name: &str, key: &str, word: &str) -> Value {
         let text = Value::String(word.into());
         let scalar = match (word.parse(), word.parse(), word.parse()) {
@@ -155,15 +155,15 @@ impl List<'_> {
         if refused(&scalar) && !refused(&text) { text } else { scalar }
     }
 
-    /// What the item says against one option alone, whatever else it may need.
+    /// Returns the item's objection to one option alone, whatever other options it may need.
     pub fn objection(self, name: &str, key: &str, value: &Value) -> Option<anyhow::Error> {
         let item = Item { name: name.into(), options: Table::from_iter([(key.to_string(), value.clone())]) };
         self.read(&item).err().filter(|error| !matches!(error.downcast_ref(), Some(Objection::Missing(_))))
     }
 
-    /// The names of an item's options; none where it takes any.
+    /// Returns the names of an item's options; empty if it takes any.
     pub fn options(self, name: &str) -> Vec<String> {
-        // No option has an empty name, so an item that knows its options tells them.
+        // No option has an empty name, so an item that knows its options lists them in the error.
         let objection = self.objection(name, "", &Value::Boolean(true));
         match objection.as_ref().and_then(|error| error.downcast_ref()) {
             Some(Objection::Unknown { known, .. }) => known.clone(),
@@ -172,7 +172,7 @@ impl List<'_> {
     }
 }
 
-/// Whether an item objects to an option because it has none of that name.
+/// Returns whether an item refuses an option because it has no option of that name.
 pub fn is_unknown(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(Objection::Unknown { .. }))
 }

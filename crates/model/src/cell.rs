@@ -12,19 +12,20 @@ pub const LOCAL: &str = "local";
 /// The target that boots the kernels of a plan in emulation.
 pub const LAB: &str = "lab";
 
-/// Where another tool has measured whose file was imported.
+/// The target of an imported file: another tool measured there.
 pub const IMPORTED: &str = "imported";
 
 /// The plan's name of every import.
 pub const IMPORT: &str = "import";
 
-/// The option that tells the files of one import apart.
+/// The option that distinguishes the files of one import.
 pub const FILE: &str = "file";
 
-/// The kernel that is there.
+/// The kernel that runs on the target.
 pub const RUNNING: &str = "running";
 
-/// Why a target cannot have a kernel, as far as their names tell: the laboratory boots what is named, others run what runs there.
+/// Returns why a target cannot have a kernel, as far as their names show: the laboratory boots named kernels, other targets use their
+/// running kernel.
 pub fn lacks_kernel(target: &str, kernel: &str) -> Option<String> {
     match (target == LAB, kernel == RUNNING) {
         (true, true) => Some(
@@ -38,19 +39,19 @@ pub fn lacks_kernel(target: &str, kernel: &str) -> Option<String> {
     }
 }
 
-/// What one measurement is: everything the target needs to know, nothing about the host.
+/// One measurement: everything that the target needs to know, nothing about the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
     /// Version of this structure, [`SCHEMA`].
     pub schema: u32,
-    /// The plan's name, for people.
+    /// The plan's name, for the user.
     pub plan: String,
-    /// Where: `local`, `ssh:board`.
+    /// The target: `local`, `ssh:board`.
     pub target: String,
-    /// The kernel to run on; [`RUNNING`] is the one that is there.
+    /// The kernel to run on; [`RUNNING`] is the one that runs there.
     pub kernel: String,
-    /// Which boot of that kernel, from 1: repeats within one boot are not independent of it.
+    /// The number of the boot of that kernel, from 1. Repeats within one boot are not independent.
     pub boot: u32,
     /// The settings changed for this cell.
     pub tuning: Level,
@@ -60,21 +61,21 @@ pub struct Cell {
     pub scheduling: Scheduling,
     /// What is measured.
     pub probe: Item,
-    /// What holds for the measurement whatever its levels.
+    /// The conditions of the measurement, the same at every level.
     pub conditions: Conditions,
-    /// Which repetition, from 1.
+    /// The number of the repeat, from 1.
     pub repeat: u32,
     /// Seed of everything random in the cell (loads, disturbances).
     pub seed: u64,
 }
 
-/// What holds for a measurement whatever its levels.
+/// The conditions of a measurement, the same at every level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conditions {
-    /// The CPUs to measure; absent, the probe's own default. A record's cell always has them.
+    /// The CPUs to measure; `None` for the probe's default. A record's cell always has them.
     pub cpus: Option<CpuSet>,
-    /// How long to measure, warm-up not counted.
+    /// How long to measure, without the warm-up.
     pub duration: Ns,
     /// How long the loop runs before its samples count.
     pub warmup: Ns,
@@ -82,26 +83,26 @@ pub struct Conditions {
     pub limit: Option<Ns>,
     /// End the cell at the first sample above this.
     pub stop_on: Option<Ns>,
-    /// End the loads and the cell above this temperature, in degrees Celsius; absent, the target's own limit.
+    /// End the loads and the cell above this temperature, in degrees Celsius; `None` for the target's own limit.
     pub max_temp: Option<i32>,
-    /// Record a trace of these events meanwhile; none names the usual ones, absent records nothing.
+    /// Record a trace of these events meanwhile: an empty list for the usual events, `None` for no trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Vec<String>>,
-    /// Explain so many of the largest samples, and all above the limit, by a trace that is recorded for it.
+    /// Explain this many of the largest samples, and all above the limit, by a trace recorded for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<u32>,
 }
 
 impl Conditions {
-    /// What is recorded meanwhile, where anything is: the events that were named, none for the usual ones, and whether
-    /// those that explain samples are among them. It costs each sample.
+    /// Returns what the cell records meanwhile, if anything: the named events (empty for the usual ones), and whether the events that
+    /// explain samples are among them. Recording costs time in each sample.
     pub fn recorded(&self) -> Option<(&[String], bool)> {
         let explained = self.explain.is_some();
         (explained || self.trace.is_some()).then(|| (self.trace.as_deref().unwrap_or_default(), explained))
     }
 }
 
-/// What the cells of a plan differ in.
+/// The properties in which the cells of a plan differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Axis {
@@ -109,11 +110,11 @@ pub enum Axis {
     Target,
     /// Its kernel.
     Kernel,
-    /// Which boot of it.
+    /// The number of the kernel's boot.
     Boot,
     /// The settings.
     Tuning,
-    /// What disturbs.
+    /// The load.
     Load,
     /// The policy of the measuring threads.
     Scheduling,
@@ -126,7 +127,7 @@ impl Axis {
     pub const ALL: [Self; 7] =
         [Self::Target, Self::Kernel, Self::Boot, Self::Tuning, Self::Load, Self::Scheduling, Self::Probe];
 
-    /// As plans write it.
+    /// Returns its name in plans.
     pub fn name(self) -> &'static str {
         match self {
             Self::Target => "target",
@@ -139,14 +140,14 @@ impl Axis {
         }
     }
 
-    /// The axis of this name.
+    /// Returns the axis with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|axis| axis.name() == name)
     }
 }
 
 impl Cell {
-    /// The name of its level on an axis: `busy`, `fifo 80`, `wakeup`.
+    /// Returns the name of its level on an axis: `busy`, `fifo 80`, `wakeup`.
     pub fn level(&self, axis: Axis) -> String {
         match axis {
             Axis::Target => self.target.clone(),
@@ -159,12 +160,12 @@ impl Cell {
         }
     }
 
-    /// The same for people: a machine without a load is idle.
+    /// The same for the user: a machine without a load is idle.
     pub fn shown(&self, axis: Axis) -> String {
         if axis == Axis::Load { self.load.shown_load().to_owned() } else { self.level(axis) }
     }
 
-    /// Whether both stand for the same thing on an axis: not its name alone, but what it is.
+    /// Returns whether both have the same level on an axis, by its contents and not only its name.
     pub fn agrees(&self, other: &Self, axis: Axis) -> bool {
         match axis {
             Axis::Target => self.target == other.target,
@@ -184,19 +185,19 @@ impl Cell {
 pub struct Level {
     /// The name that tables and expectations use.
     pub id: String,
-    /// The items in force together; none is a valid level.
+    /// The items in force together; an empty list is a valid level.
     #[serde(rename = "use")]
     pub items: Vec<Item>,
 }
 
-/// The load that is nothing, as files name it.
+/// The level without a load, as files name it.
 pub const NO_LOAD: &str = "none";
 
-/// The same for people, on the command line and in plans.
+/// The same level for the user, on the command line and in plans.
 pub const IDLE: &str = "idle";
 
 impl Level {
-    /// The name of a level of loads for people.
+    /// Returns the name of a level of loads for the user.
     pub fn shown_load(&self) -> &str {
         if self.id == NO_LOAD && self.items.is_empty() { IDLE } else { &self.id }
     }
@@ -221,7 +222,7 @@ pub enum Scheduling {
         /// Nice value, -20 to 19.
         #[serde(default)]
         nice: i8,
-        /// Who sets it.
+        /// How the nice value is set.
         #[serde(default, skip_serializing_if = "NiceBy::is_default")]
         by: NiceBy,
     },
@@ -252,17 +253,17 @@ pub enum Scheduling {
         /// Period of replenishment.
         period: Ns,
     },
-    /// Nobody knows: of what another tool measured. No plan can ask for it.
+    /// Not known: another tool measured. No plan can request it.
     Unknown,
-    /// Not latido's to set: the probe only looks on, and what it looks at keeps its own. No plan can ask for it.
+    /// Not set by latido: the probe watches a program passively, and the program keeps its own policy. No plan can request it.
     Own,
 }
 
-/// The two ways of the execution-times study to make a time-sharing task nice.
+/// The two ways in which the execution-times study sets the nice value of a time-sharing task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NiceBy {
-    /// From outside: the whole process is started nice, as by nice(1).
+    /// From outside: the whole process starts with the nice value, as by nice(1).
     #[default]
     Nice,
     /// From inside: the measuring thread calls setpriority(2) itself.
@@ -279,19 +280,20 @@ impl Scheduling {
     /// SCHED_OTHER with nice 0.
     pub const OTHER: Self = Self::Other { nice: 0, by: NiceBy::Nice };
 
-    /// Whether it shares a CPU with every task, so that any may delay it; of what keeps its own policy that is not known.
+    /// Returns whether the thread shares a CPU with every task, so that any task may delay it. Returns false for a program's own policy,
+    /// which latido does not know.
     pub fn shares_time(self) -> bool {
         !self.is_realtime() && self != Self::Own
     }
 
-    /// Whether the kernel runs it before every time-sharing task.
+    /// Returns whether the kernel runs it before every time-sharing task.
     pub fn is_realtime(self) -> bool {
         matches!(self, Self::Fifo { .. } | Self::Rr { .. } | Self::Deadline { .. })
     }
 }
 
 impl std::fmt::Display for Scheduling {
-    /// As tables name it: `fifo 80`, `other`, `other nice -5`, `other setpriority -5`, `deadline 200us/1ms/1ms`.
+    /// Writes the policy as in tables: `fifo 80`, `other`, `other nice -5`, `other setpriority -5`, `deadline 200us/1ms/1ms`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Other { nice: 0, .. } => f.write_str("other"),

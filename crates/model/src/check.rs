@@ -1,9 +1,9 @@
-//! What `latido check` finds: points with their weight and remedies, and a program at work.
+//! What `latido check` finds: points with their severity and remedies, and the state of a running program.
 
 use crate::{cpus::CpuSet, exit::Exit};
 use serde::{Deserialize, Serialize};
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -23,9 +23,9 @@ pub enum Severity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Remedy {
-    /// A tuning of latido's, as a word: `irqs:1`.
+    /// A tuning of latido, as on the command line: `irqs:1`.
     Tune(String),
-    /// A tuning that only a task which never sleeps needs, and that takes something from everybody else: `throttle:off`.
+    /// A tuning that only a task that never sleeps needs, and that every other task pays for: `throttle:off`.
     TuneForBusy(String),
     /// A shell command.
     Run(String),
@@ -40,7 +40,7 @@ pub enum Remedy {
 pub struct Point {
     /// The check's name.
     pub check: String,
-    /// How much it weighs.
+    /// Its severity.
     pub severity: Severity,
     /// What was found.
     pub state: String,
@@ -48,10 +48,10 @@ pub struct Point {
     pub why: String,
     /// What to do, the best first.
     pub remedies: Vec<Remedy>,
-    /// Whether the verdict cannot be told without it.
+    /// Whether latido needs this point for its verdict.
     pub decides: bool,
-    /// The least demanding use that it rules out where it is a warning, and of which nothing can be told where it is
-    /// unknown; absent where it rules out none.
+    /// The least demanding use that this point rules out if it is a warning. If the point is unknown, latido cannot judge that use. Absent
+    /// if the point rules out no use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules_out: Option<Purpose>,
 }
@@ -60,7 +60,7 @@ pub struct Point {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
-    /// Configurations of this machine can be told apart.
+    /// Comparing configurations of this machine with each other.
     Compare,
     /// Deadlines that may be missed now and then.
     SoftDeadlines,
@@ -69,23 +69,23 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// All, the least demanding first.
+    /// All purposes, the least demanding first.
     pub const ALL: [Self; 3] = [Self::Compare, Self::SoftDeadlines, Self::HardDeadlines];
 }
 
-/// Whether a machine is good for a use, and what decides that.
+/// Whether a machine is fit for a use, and what decides that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Grade {
     /// The use.
     pub purpose: Purpose,
-    /// Whether it is: nothing that was looked at stands in the way.
+    /// Whether the machine is fit for it: fit means that no point rules it out.
     pub fitness: Fitness,
-    /// The points that rule it out, or of which it would have to be known.
+    /// The checks that rule the use out, or else the unknown ones that latido would need to judge it.
     pub because: Vec<String>,
 }
 
 impl Grade {
-    /// Of every use, by these points. What nothing real-time can be done on is good for none.
+    /// Judges every use by these points. A point of severity [`Severity::Unfit`] rules out all of them.
     pub fn all(points: &[Point]) -> Vec<Self> {
         Purpose::ALL.into_iter().map(|purpose| Self::of(purpose, points)).collect()
     }
@@ -111,16 +111,16 @@ impl Grade {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fitness {
-    /// It is; warnings still show in the results.
+    /// The machine is fit; warnings still show in the results.
     Fit,
-    /// It is not.
+    /// The machine is unfit.
     Unfit,
-    /// A point that decides could not be read.
+    /// latido could not read a point that decides.
     Unknown,
 }
 
 impl Fitness {
-    /// Of these points.
+    /// Judges the machine by these points.
     pub fn of(points: &[Point]) -> Self {
         if points.iter().any(|point| point.severity == Severity::Unfit) {
             Self::Unfit
@@ -131,7 +131,7 @@ impl Fitness {
         }
     }
 
-    /// 0 fit, 2 unfit, 3 cannot tell.
+    /// Returns the exit code: 0 fit, 2 unfit, 3 unknown.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Fit => Exit::Done,
@@ -145,19 +145,19 @@ impl Fitness {
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// Its number.
+    /// Its process ID.
     pub pid: u32,
-    /// The kernel's name of it.
+    /// The kernel's name for it.
     pub name: String,
     /// Its command line; absent for a kernel thread.
     pub command: Option<String>,
-    /// Whether it is a thread of the kernel, which has no memory of its own.
+    /// Whether it is a kernel thread, which has no memory that belongs to it alone.
     pub kernel: bool,
     /// Locked memory, in KiB.
     pub locked_kib: Option<u64>,
-    /// Memory present, in KiB.
+    /// Resident memory, in KiB.
     pub resident_kib: Option<u64>,
-    /// Memory on the swap device, in KiB.
+    /// Swapped-out memory, in KiB.
     pub swapped_kib: Option<u64>,
     /// Its threads, the first one first.
     pub threads: Vec<Thread>,
@@ -166,7 +166,7 @@ pub struct Process {
 /// A thread; what cannot be read is absent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
-    /// Its number.
+    /// Its thread ID.
     pub tid: u32,
     /// Its name.
     pub name: String,

@@ -1,30 +1,30 @@
-//! Text of others, made harmless to look at: what moves a cursor, hides or turns text around is written out.
+//! Makes text from other programs safe to print: characters that move the cursor, hide text or change its direction become escapes.
 //!
-//! A run, a task or another machine may call itself whatever it likes, and a terminal obeys what it is shown. The escape
-//! is `\u001b`, as JSON has it: a cleaned JSON document is the same document.
+//! A run, a task or another machine can have any name, and a terminal obeys the control characters in it. The escape is `\u001b`, as in
+//! JSON: a cleaned JSON document is the same document.
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// Text of several lines: line ends and tabs stay as they are.
+/// Cleans text of several lines; line ends and tabs stay as they are.
 pub fn text(text: &str) -> Cow<'_, str> {
     let is_line_end = |rest: &str| rest.starts_with("\r\n");
     cleaned(text, |c, rest| matches!(c, '\n' | '\t') || is_line_end(rest))
 }
 
-/// Text that must stay on its line: a name, a cell of a table, a label.
+/// Cleans text that must stay on its line: a name, a cell of a table, a label.
 pub fn line(text: &str) -> Cow<'_, str> {
     cleaned(text, |_, _| false)
 }
 
-/// Text in which no line is a command to who runs a build and reads its log: GitHub's runner obeys `::error` at the beginning of a
-/// line, and `##[error]` anywhere in it, Azure's `##vso[task.setvariable]`, TeamCity `##teamcity[`. The first sign of such a
-/// command is written out.
+/// Cleans text so that no line is a command to a CI runner that reads a build log. GitHub's runner obeys `::error` at the start of a line
+/// and `##[error]` anywhere in it, Azure obeys `##vso[task.setvariable]`, TeamCity `##teamcity[`. The first character of such a command
+/// becomes an escape.
 pub fn commands(text: &str) -> Cow<'_, str> {
     if !text.contains("##") && !text.contains("::") {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
-    // Whether only blanks stand before in the line.
+    // Whether the line has only blanks so far.
     let mut begins = true;
     for (at, c) in text.char_indices() {
         let rest = text.get(at..).unwrap_or_default();
@@ -38,19 +38,19 @@ pub fn commands(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Text in which nothing is a signal to LAVA, whose dispatcher reads the console of a device: `<LAVA_SIGNAL_TESTCASE ...>` is a result,
-/// `<LAVA_TEST_RUNNER EXIT>` the end of a test. The first sign is written out.
+/// Cleans text so that it contains no signal to LAVA, whose dispatcher reads the console of a device: `<LAVA_SIGNAL_TESTCASE ...>` is a
+/// result, `<LAVA_TEST_RUNNER EXIT>` the end of a test. The first character of a signal becomes an escape.
 pub fn signals(text: &str) -> Cow<'_, str> {
     if text.contains("<LAVA_") { Cow::Owned(text.replace("<LAVA_", "\\u003cLAVA_")) } else { Cow::Borrowed(text) }
 }
 
-/// `##vso[`: two signs, a word or none, and a bracket.
+/// Whether the text starts with a command such as `##vso[`: two `#`, letters and digits or nothing, and a bracket.
 fn is_command(rest: &str) -> bool {
     rest.strip_prefix("##")
         .is_some_and(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).starts_with('['))
 }
 
-/// Writes out what is hidden, unless it is wanted; asked are the character and the rest of the text from there on.
+/// Escapes the hidden characters unless `wanted` keeps them. `wanted` gets the character and the rest of the text from there on.
 fn cleaned(text: &str, wanted: impl Fn(char, &str) -> bool) -> Cow<'_, str> {
     let hides = |(at, c): &(usize, char)| is_hidden(*c) && !wanted(*c, text.get(*at..).unwrap_or_default());
     if !text.char_indices().any(|one| hides(&one)) {
@@ -59,7 +59,7 @@ fn cleaned(text: &str, wanted: impl Fn(char, &str) -> bool) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len() + 16);
     for one in text.char_indices() {
         if hides(&one) {
-            // Beyond U+FFFF JSON has two of them.
+            // JSON needs two escapes for a character above U+FFFF.
             for unit in one.1.encode_utf16(&mut [0; 2]) {
                 let _ = write!(out, "\\u{unit:04x}");
             }
@@ -70,9 +70,9 @@ fn cleaned(text: &str, wanted: impl Fn(char, &str) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a character acts on what shows it instead of being shown: the controls (ECMA-48, C0 and C1), and of Unicode
-/// those that set the direction, join or part without a trace, end lines, annotate, or tag, and all others that a font need not show
-/// (Default_Ignorable_Code_Point of the Unicode character database): two names that differ in one of these look alike.
+/// Whether a character acts on the display instead of being shown. These are the control characters (ECMA-48, C0 and C1) and the Unicode
+/// characters that set the direction, join or separate invisibly, end lines, annotate, or tag. All others that a font need not show
+/// (Default_Ignorable_Code_Point of the Unicode character database) count too: two names that differ only in one of these look the same.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -113,7 +113,7 @@ mod tests {
         assert!(matches!(text("µs, größer, 日本, 🙂, a\u{a0}b\u{202f}c"), Cow::Borrowed(_)));
     }
 
-    /// A log of a build has no commands in it but those of the build's author.
+    /// A build log contains no commands except those of the build's author.
     #[test]
     fn a_log_obeys_nobody() {
         for (dirty, clean) in [
@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    /// Whoever is called like a result is none.
+    /// A name that looks like a LAVA result does not become one.
     #[test]
     fn a_console_has_no_signals_of_others() {
         assert_eq!(
@@ -160,7 +160,7 @@ mod tests {
             prop_assert_eq!(text(&kept), kept.as_str());
         }
 
-        /// Keys and values come back as they were.
+        /// Keys and values come back unchanged.
         #[test]
         fn a_cleaned_document_is_the_same_document(key in any_text(), value in any_text()) {
             let mut document = serde_json::Map::new();

@@ -1,9 +1,9 @@
-//! Whether a record can be true: figures that contradict each other are the tool's failure, never a result.
+//! Checks whether a record can be true: figures that contradict each other are the tool's failure, never a result.
 
 use crate::record::{QUANTILES, Record, Series, Summary};
 use std::fmt;
 
-/// What contradicts itself in a record.
+/// A contradiction in a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contradiction {
     /// The quantity of the series.
@@ -12,40 +12,40 @@ pub struct Contradiction {
     pub thread: u32,
     /// The CPU, where the thread was pinned.
     pub cpu: Option<u32>,
-    /// Whether it is in the corrected figures.
+    /// Whether the contradiction is in the corrected figures.
     pub corrected: bool,
-    /// What it is.
+    /// The contradiction itself.
     pub what: Impossible,
 }
 
 /// Figures that cannot be true together.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Impossible {
-    /// So many samples, and no smallest or largest.
+    /// This many samples, but no smallest or largest.
     WithoutExtremes(u64),
-    /// A smallest and a largest of no samples.
+    /// A smallest and a largest, but no samples.
     WithoutSamples,
-    /// Extremes and mean.
+    /// Extremes and mean that contradict each other.
     Disorder(Disorder),
     /// A quantile outside its neighbours.
     Quantile {
-        /// Which.
+        /// The quantile's name.
         key: &'static str,
         /// Its value.
         value: i64,
-        /// The smaller quantile, else the smallest sample.
+        /// The next smaller quantile, or else the smallest sample.
         below: i64,
         /// The largest sample.
         max: i64,
     },
     /// Bands that do not add up to the samples.
     Bands {
-        /// How many they hold.
+        /// How many samples they contain.
         held: u64,
         /// How many samples there are.
         count: u64,
     },
-    /// More samples than slots that were run for.
+    /// More samples than slots that were met or late.
     Slots {
         /// Samples.
         count: u64,
@@ -113,7 +113,7 @@ impl fmt::Display for Disorder {
     }
 }
 
-/// What contradicts itself in a record; nothing in a sound one.
+/// Returns every contradiction in a record; empty for a sound record.
 pub fn contradictions(record: &Record) -> Vec<Contradiction> {
     let mut found = Vec::new();
     for series in &record.series {
@@ -132,7 +132,7 @@ pub fn contradictions(record: &Record) -> Vec<Contradiction> {
 }
 
 fn impossible(summary: &Summary) -> Option<Impossible> {
-    // What another tool has counted is what it says: its reader has checked the sums.
+    // A summary with bounds comes from another tool. Its reader has already checked the sums.
     if summary.bounds.is_some() {
         return None;
     }
@@ -158,8 +158,8 @@ fn impossible(summary: &Summary) -> Option<Impossible> {
     (!all).then_some(Impossible::Bands { held, count: summary.count })
 }
 
-/// What contradicts min <= mean <= max, in a record or in a printed table; absent figures contradict nothing. The mean
-/// has the room of its own rounding.
+/// Returns what contradicts min <= mean <= max, in a record or in a printed table. An absent figure contradicts nothing. The mean may
+/// deviate by its own rounding.
 pub fn disorder(min: Option<f64>, mean: Option<f64>, max: Option<f64>) -> Option<Disorder> {
     let found = Disorder { min, mean, max };
     if let (Some(min), Some(max)) = (min, max)
@@ -174,8 +174,8 @@ pub fn disorder(min: Option<f64>, mean: Option<f64>, max: Option<f64>) -> Option
     (!above || !below || mean.is_nan()).then_some(found)
 }
 
-/// A sample is a slot that was run for; a corrected one is any slot. Slots may be left out of the samples (a sample
-/// after a budget overrun is marked, not mixed in), but there is no sample without a slot.
+/// Checks the samples against the slots: a sample needs a slot that was met or late, a corrected sample any slot. A slot may have no sample
+/// (latido marks a sample after a budget overrun and leaves it out), but no sample exists without a slot.
 fn slots(series: &Series) -> Option<Impossible> {
     let slots = series.slots?;
     let (run, count) = (slots.met.saturating_add(slots.late), series.count);

@@ -16,12 +16,12 @@ impl CpuSet {
         self.0.iter().copied()
     }
 
-    /// How many CPUs.
+    /// The number of CPUs.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// No CPU at all.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

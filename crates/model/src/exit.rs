@@ -1,28 +1,28 @@
-//! Exit statuses: what the number says with which a command of latido ends.
+//! Exit statuses: the meaning of the number with which a latido command ends.
 
 /// How a command of latido ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// All was done; what was measured keeps every limit; nothing is worse.
+    /// The command did everything; every measurement is within its limits; nothing is worse.
     Done = 0,
-    /// Something that is not the machine under test failed.
+    /// Something other than the machine under test failed.
     Error = 1,
-    /// What was looked at is not as it should be: a limit failed, a machine is unfit, an arm is worse, bytes differ.
+    /// What latido checked is not as it should be: a limit failed, a machine is unfit, a side of a comparison is worse, bytes differ.
     Failed = 2,
-    /// Nothing can be said.
+    /// latido cannot decide.
     Undecided = 3,
     /// The command line is wrong (EX_USAGE of sysexits.h).
     Usage = 64,
-    /// A person or another program asked for the end (128 and the number of SIGINT, as shells have it).
+    /// A person or another program interrupted the command (128 plus the number of SIGINT, as in shells).
     Interrupted = 130,
 }
 
 impl Exit {
-    /// All, by number.
+    /// All statuses, by number.
     pub const ALL: [Self; 6] = [Self::Done, Self::Error, Self::Failed, Self::Undecided, Self::Usage, Self::Interrupted];
 
-    /// Those of a run; where several apply the first wins.
+    /// The statuses of a run. If several apply, the first one wins.
     pub const PRECEDENCE: [Self; 5] = [Self::Interrupted, Self::Error, Self::Undecided, Self::Failed, Self::Done];
 
     /// The number.
@@ -30,12 +30,12 @@ impl Exit {
         self as u8
     }
 
-    /// The one with this number; a program that latido ran may have ended with any other.
+    /// Returns the status with this number. A program that latido started may end with any other number.
     pub fn of(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|exit| exit.code() == code)
     }
 
-    /// What it says of a run, as `latido help exit-status` tells it.
+    /// Returns what the status means for a run, as in `latido help exit-status`.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Done => "measured, and within every limit and expectation",
@@ -49,7 +49,7 @@ impl Exit {
         }
     }
 
-    /// The same in a word or three, as `latido run --help` and the manual page have it.
+    /// Returns the same in one to three words, as in `latido run --help` and the manual page.
     pub const fn brief(self) -> &'static str {
         match self {
             Self::Done => "within limits",

@@ -1,8 +1,7 @@
-//! The words of latido as types: units and CPU sets, plans and cells, records and what is stored of them, the protocol
-//! between host and agent. Pure: nothing here asks a machine anything.
+//! latido's terms as types: units and CPU sets, plans and cells, records and their stored form, the protocol between host and agent. The
+//! crate is pure: nothing here reads a machine.
 //!
-//! It measures nothing, stores nothing and judges nothing: it says what a word means, and the crates above do something
-//! with it.
+//! It measures, stores and judges nothing. It defines the terms, and the crates above it use them.
 #![forbid(unsafe_code)]
 
 pub mod catalogue;

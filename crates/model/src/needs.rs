@@ -1,8 +1,8 @@
-//! What a test needs of the machine that it runs on. A test that lacks something notes it; `scripts/test` lists the notes.
+//! What a test needs from its machine. A test that lacks something notes it; `scripts/test` lists the notes.
 
 use std::io::Write;
 
-/// A thing that not every machine has.
+/// A requirement that not every machine meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// The test runs as root.
@@ -13,11 +13,11 @@ pub enum Need {
     Tracefs,
     /// The machine has two CPUs.
     TwoCpus,
-    /// QEMU is installed, and the kernel package that the test boots can be had.
+    /// QEMU is installed, and the kernel package that the test boots is available.
     Qemu,
     /// A program of the distribution is installed.
     Program,
-    /// `scripts/readers` has installed what reads latido's exports.
+    /// `scripts/readers` has installed the programs that read latido's exports.
     Readers,
     /// The running kernel has a feature, or this machine a device.
     Kernel,
@@ -38,7 +38,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// The word that lists of skipped tests have for it.
+    /// Returns the word for it in lists of skipped tests.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ pub fn skip(what: &str, need: Need, why: &str) {
     let list = std::env::var_os("LATIDO_SKIPS");
     let list = list.map(|list| std::fs::OpenOptions::new().create(true).append(true).open(list));
     if let Some(Ok(mut list)) = list {
-        // A list that cannot be written is missed by the suite, which made it.
+        // A failed write is ignored here: the suite created the list and notices that it is not written.
         let _ = list.write_all(format!("{}\t{what}\t{why}\n", need.word()).as_bytes());
     }
 }

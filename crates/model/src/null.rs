@@ -1,8 +1,8 @@
-//! A value that was not measured is stored as null: what equals its default, where no measured one does.
+//! Stores a value that was not measured as null. Such a value equals its type's default, which no measured value does.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Null for the default.
+/// Writes null for the default.
 ///
 /// # Errors
 /// Those of the serializer.
@@ -10,7 +10,7 @@ pub fn serialize<T: Serialize + Default + PartialEq, S: Serializer>(value: &T, t
     if *value == T::default() { to.serialize_none() } else { value.serialize(to) }
 }
 
-/// The default for null.
+/// Reads null as the default.
 ///
 /// # Errors
 /// Those of the deserializer.

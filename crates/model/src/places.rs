@@ -1,4 +1,4 @@
-//! Which printed number of a study stands where in its plan's declared tables and figures.
+//! Where each printed number of a study appears in its plan's declared tables and figures.
 
 use crate::{
     plan::{Pick, Plan, Sought, Statistic},
@@ -6,17 +6,17 @@ use crate::{
     published,
 };
 
-/// Where a printed number stands.
+/// Where a printed number appears.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// The number.
     pub printed: &'static PrintedNumber,
-    /// `table 1: mutex_lock, stock`.
+    /// For example `table 1: mutex_lock, stock`.
     pub place: String,
 }
 
-/// The printed number that belongs beside a statistic of ours, in a table or figure that holds these of the study's.
-/// None where the study printed none, or several of which none is told apart by its load.
+/// Returns the printed number that belongs next to a statistic that latido measured, in a table or figure that shows these tables of the
+/// study. `None` if the study printed no such number, or several that the load does not distinguish.
 pub fn number(study: &str, tables: &[String], sought: &Sought, statistic: Statistic) -> Option<&'static PrintedNumber> {
     let is = |wanted: &Option<String>, own: &String| wanted.as_ref() == Some(own);
     let mut found = ROWS.iter().filter(|(of, one)| {
@@ -31,8 +31,8 @@ pub fn number(study: &str, tables: &[String], sought: &Sought, statistic: Statis
     found.next().is_none().then_some(first)
 }
 
-/// Every printed number of the plan's study that a cell of a declared table or the caption of a declared figure holds,
-/// once for each.
+/// Returns every printed number of the plan's study that a cell of a declared table or the caption of a declared figure contains, once per
+/// cell and caption.
 pub fn places(plan: &Plan) -> Vec<Place> {
     let Some(published) = &plan.published else { return Vec::new() };
     let mut all = Vec::new();

@@ -1,15 +1,15 @@
-//! The numbers that the studies printed, carried in the binary.
+//! The numbers that the studies printed, included in the binary.
 
 use serde::Deserialize;
 use std::sync::LazyLock;
 
-/// The figures as the studies printed them, one row a number.
+/// The figures as the studies printed them, one number per row.
 const CSV: &str = include_str!("../../../plans/studies/published.csv");
 
 /// One printed number.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct PrintedNumber {
-    /// The table, figure or board it stands in: tells apart what is printed twice of one system and quantity.
+    /// The table, figure or board that contains it. It distinguishes numbers that are printed twice for one system and quantity.
     pub table: String,
     /// The system, as the study calls it.
     pub system: String,
@@ -17,18 +17,18 @@ pub struct PrintedNumber {
     pub load: String,
     /// The quantity.
     pub quantity: String,
-    /// `min`, `mean`, `max`, `sd`, or a name of the study's own such as `share_up_to_1000ns`.
+    /// `min`, `mean`, `max`, `sd`, or a name that only the study uses, such as `share_up_to_1000ns`.
     pub stat: String,
     /// The number, in `unit`.
     pub value: f64,
     /// `ns`, `us`, `ms`, `%` or `samples`.
     pub unit: String,
-    /// What is to be known of it.
+    /// What the reader must know about it.
     pub note: String,
 }
 
 impl PrintedNumber {
-    /// The number in ns where it is a span of time.
+    /// Returns the number in ns, if it is a time.
     pub fn ns(&self) -> Option<f64> {
         let scale = match self.unit.as_str() {
             "ns" => 1.0,
@@ -40,10 +40,10 @@ impl PrintedNumber {
         Some(self.value * scale)
     }
 
-    /// The number as our statistics are: times in ns, shares from 0 to 1, counts as they are.
+    /// Returns the number in the form of latido's statistics: times in ns, shares from 0 to 1, counts as they are.
     pub fn amount(&self) -> f64 {
         match self.unit.as_str() {
-            // The same decimal, two places further: a quotient would be another one.
+            // Moves the decimal point two places in the text: a division would give another number.
             "%" => format!("{}e-2", self.value).parse().unwrap_or(self.value / 100.0),
             _ => self.ns().unwrap_or(self.value),
         }
@@ -63,7 +63,7 @@ struct CsvLine {
     note: String,
 }
 
-/// Every row with its study. A row that cannot be read is left out; a test reads them all.
+/// Every row with its study. Rows that cannot be read are left out; a test checks that all can be read.
 pub(crate) static ROWS: LazyLock<Vec<(String, PrintedNumber)>> = LazyLock::new(|| {
     let rows = csv::Reader::from_reader(CSV.as_bytes()).into_deserialize::<CsvLine>().flatten();
     let split = |CsvLine { study, table, system, load, quantity, stat, value, unit, note }| {
@@ -72,7 +72,7 @@ pub(crate) static ROWS: LazyLock<Vec<(String, PrintedNumber)>> = LazyLock::new(|
     rows.map(split).collect()
 });
 
-/// The names of the studies that have numbers, each once.
+/// Returns the names of the studies that have numbers, each once.
 pub fn studies() -> Vec<&'static str> {
     let mut names: Vec<&str> = Vec::new();
     for (study, _) in ROWS.iter() {
@@ -83,7 +83,7 @@ pub fn studies() -> Vec<&'static str> {
     names
 }
 
-/// The numbers of one study in the order in which it prints them; none for a name that is no study.
+/// Returns the numbers of one study in the order in which it prints them; empty if the study does not exist.
 pub fn study(name: &str) -> Vec<PrintedNumber> {
     ROWS.iter().filter(|(study, _)| study == name).map(|(_, figure)| figure.clone()).collect()
 }

@@ -1,4 +1,4 @@
-//! Which measurements of a plan the numbers of its study stand beside.
+//! Which measurements of a plan belong next to the numbers of its study.
 
 use crate::{
     consistency,
@@ -6,19 +6,19 @@ use crate::{
     printed::{PrintedNumber, study},
 };
 
-/// What a study printed of one system and quantity, beside the measurements that it can be compared with.
+/// What a study printed for one system and quantity, with the measurements that it can be compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The system; with its table (`helio, preempt`) where the study prints the quantity of a system more than once.
+    /// The system; with its table (`helio, preempt`) if the study prints the quantity of a system more than once.
     pub system: String,
     /// The quantity, as the study calls it.
     pub quantity: String,
     /// `mutex.lock`: probe and quantity of the plan.
     pub metric: String,
-    /// Axes and labels of the series that it stands beside: of the system and of the quantity together. `None` where the
-    /// plan has no cells for the system.
+    /// Axes and labels of the series to compare it with: those of the system and of the quantity together. `None` if the plan has no cells
+    /// for the system.
     pub filter: Option<Filter>,
-    /// How the study took them: which of our distributions, and which options of the probe, they stand beside.
+    /// How the study took the numbers: which of latido's distributions, and which options of the probe, they can be compared with.
     pub taken: Taken,
     /// Smallest, ns.
     pub min: Option<f64>,
@@ -30,7 +30,7 @@ pub struct Column {
     pub other: Vec<Other>,
     /// Notes of its numbers, each once.
     pub note: String,
-    /// Why the numbers cannot be true, where they cannot.
+    /// Why the numbers cannot be true, if they contradict each other.
     pub impossible: Option<String>,
 }
 
@@ -43,13 +43,13 @@ pub struct Other {
     pub value: f64,
     /// `%`, `samples`, or a unit of time.
     pub unit: String,
-    /// The figure of ours that it is; `None` where there is none.
+    /// latido's statistic for it; `None` if latido has none.
     pub statistic: Option<Statistic>,
-    /// The number as our statistics are: times in ns, shares from 0 to 1, counts as they are.
+    /// The number in the form of latido's statistics: times in ns, shares from 0 to 1, counts as they are.
     pub amount: f64,
 }
 
-/// The figure of ours that a printed number is; `None` where there is none.
+/// Returns latido's statistic for a printed number; `None` if latido has none.
 pub fn statistic(printed: &PrintedNumber) -> Option<Statistic> {
     let edge = |name: &str| name.strip_suffix("ns")?.parse().ok();
     match (printed.stat.strip_prefix("count_above_"), printed.stat.strip_prefix("share_up_to_")) {
@@ -70,8 +70,8 @@ impl Other {
     }
 }
 
-/// The printed numbers of a plan's study, one entry for each system and quantity that the plan maps to its own, in the
-/// order of the plan's quantities and then of its systems. None for a plan without `[published]`.
+/// Returns the printed numbers of a plan's study, one entry for each system and quantity that the plan maps to its own, in the order of the
+/// plan's quantities and then of its systems. Empty for a plan without `[published]`.
 pub fn columns(plan: &Plan) -> Vec<Column> {
     let Some(published) = &plan.published else { return Vec::new() };
     let figures = study(&published.study);
@@ -81,7 +81,7 @@ pub fn columns(plan: &Plan) -> Vec<Column> {
             let own: Vec<&PrintedNumber> =
                 figures.iter().filter(|figure| figure.system == *system && figure.quantity == *quantity).collect();
             for (name, figures) in tables(system, &own) {
-                // The quantity says more than the system: it may name another load, or another scheduling.
+                // The quantity overrides the system: it may name another load, or another scheduling.
                 let rest = of_system.iter().filter(|(key, _)| of_quantity.iter().all(|(other, _)| other != key));
                 let filter: Filter = rest.chain(of_quantity).cloned().collect();
                 columns.push(Column {
@@ -95,7 +95,7 @@ pub fn columns(plan: &Plan) -> Vec<Column> {
     columns
 }
 
-/// The figures of one system by table where a number of it is printed in several; together where not.
+/// Splits the figures of one system by table if several tables print the same statistic; otherwise keeps them together.
 fn tables<'a>(system: &str, figures: &[&'a PrintedNumber]) -> Vec<(String, Vec<&'a PrintedNumber>)> {
     if figures.is_empty() {
         return Vec::new();
@@ -156,11 +156,11 @@ mod tests {
         load: String,
         /// The quantity.
         quantity: String,
-        /// What contradicts itself: `mean 1348700 outside 1069300 to 1226500`, in ns.
+        /// The contradiction: `mean 1348700 outside 1069300 to 1226500`, in ns.
         why: String,
     }
 
-    /// Every printed row whose numbers contradict each other, by the rule that guards our own records.
+    /// Returns every printed row whose numbers contradict each other, by the rule that latido's own records must meet.
     fn impossible() -> Vec<Impossible> {
         let mut found = Vec::new();
         for name in studies() {
@@ -184,7 +184,7 @@ mod tests {
         found
     }
 
-    /// Every printed number is a figure that we have too.
+    /// latido has a statistic for every printed number.
     #[test]
     fn each_printed_number_has_its_statistic() {
         for (study, printed) in ROWS.iter() {
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!((of("sd", 0.3, "us").amount, of("median", 1.0, "ns").statistic), (300.0, None));
     }
 
-    /// The one row known to be misprinted, and no other.
+    /// Exactly one printed row is impossible: the one that is known to be misprinted.
     #[test]
     fn the_impossible_row_is_told_and_no_other() {
         let found = impossible();

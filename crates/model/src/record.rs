@@ -39,7 +39,7 @@ pub const QUANTILES: &[(&str, f64)] =
 /// The band edges of the studies in ns; a cell's limit is added to them.
 pub const BAND_EDGES: &[i64] = &[1_000, 5_000, 8_000, 10_000, 50_000, 100_000, 150_000, 200_000];
 
-/// One cell's result. Holds only what the target measured; host times are in [`HostFacts`].
+/// The result of one cell. It contains only what the target measured; host times are in [`HostFacts`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Version of this structure, [`SCHEMA`].
@@ -48,42 +48,42 @@ pub struct Record {
     pub latido: String,
     /// The probe's name.
     pub probe: String,
-    /// The cell with its CPUs known and every option after defaults (those that an item leaves to the machine, such as
-    /// `one worker a CPU`, stay absent; the argv of a load has them).
+    /// The cell with its CPUs known and every option after defaults. Options that an item leaves to the machine, such as `one worker a
+    /// CPU`, stay absent; the argv of a load has them.
     pub cell: Cell,
     /// How the cell ended.
     pub outcome: Outcome,
-    /// How long samples were counted, in ns; 0 where nobody knows, which is stored as null.
+    /// How long samples were counted, in ns; 0 if unknown, which is stored as null.
     #[serde(with = "crate::null")]
     pub elapsed_ns: u64,
-    /// How long the loop ran before, in ns.
+    /// How long the loop ran before that, in ns.
     pub warmup_ns: u64,
-    /// The first slot on every clock; null of what latido did not measure.
+    /// The first slot on every clock; null if latido did not measure.
     #[serde(with = "crate::null")]
     pub anchors: Anchors,
     /// The machine as it was at the start of the cell.
     pub machine: Machine,
-    /// The measured facts that the trust checks judge; null of what latido did not measure.
+    /// The measured facts that the trust checks judge; null if latido did not measure.
     #[serde(with = "crate::null")]
     pub quality: Evidence,
     /// The loads that ran.
     pub load: Vec<LoadRecord>,
-    /// The settings that were in force.
+    /// The tunings that were in force.
     pub tunings: Vec<TuningRecord>,
     /// The measured quantities, one entry per quantity, labels and thread.
     pub series: Vec<Series>,
-    /// What could not be had here, with the reason.
+    /// What was not available here, with the reason.
     pub skipped: Vec<Skip>,
     /// Names of further files in the cell's directory, such as a trace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<String>,
-    /// The file of another tool that it was read from; absent for what latido measured.
+    /// The file of another tool that latido read it from; absent if latido measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
 }
 
 impl Record {
-    /// The names of all files that lie beside it.
+    /// Returns the names of all files next to it.
     pub fn files(&self) -> impl Iterator<Item = &String> {
         let of_series = self.series.iter().flat_map(|series| {
             let files = &series.files;
@@ -94,13 +94,12 @@ impl Record {
         of_series.chain(&self.attachments)
     }
 
-    /// Whether no thread measured: the probe only looked on, and took its samples from a trace.
+    /// Whether no thread measured: the probe only watched passively and took its samples from a trace.
     pub fn only_looked_on(&self) -> bool {
         self.quality.threads.is_empty() && self.quality.trace.is_some()
     }
 
-    /// In what it contradicts the cell that was asked for. Options after defaults and the CPUs chosen are no
-    /// contradiction.
+    /// Returns in what it contradicts the requested cell. Options after defaults and the chosen CPUs do not contradict it.
     pub fn strays_from(&self, asked: &Cell) -> Option<String> {
         let own = &self.cell;
         let axis = Axis::ALL.into_iter().find(|axis| own.level(*axis) != asked.level(*axis));
@@ -124,22 +123,22 @@ impl Record {
 pub enum Outcome {
     /// The whole duration was measured.
     Complete,
-    /// A person, a signal or heat ended it early; what was measured until then is whole.
+    /// A person, a signal or heat ended it early; the part measured until then is complete.
     Interrupted,
-    /// A checkpoint of a cell that was never finished (power cut, crash).
+    /// A checkpoint of a cell that never finished (power cut, crash).
     Checkpoint,
     /// The first sample above `stop_on` ended it.
     Stopped {
         /// The sample.
         value_ns: i64,
-        /// Where.
+        /// The CPU of the sample.
         cpu: Option<u32>,
-        /// When, since the first slot; absent where nobody knows.
+        /// When, since the first slot, in ns; absent if unknown.
         at_ns: Option<u64>,
     },
 }
 
-/// The same instant, the first slot, on all clocks, in ns; absent where the machine lacks the clock.
+/// The same instant, the first slot, on all clocks, in ns; absent if the machine lacks the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchors {
     /// CLOCK_MONOTONIC.
@@ -159,9 +158,9 @@ pub struct Anchors {
 pub struct Series {
     /// What was measured: `latency`, `gap`.
     pub quantity: String,
-    /// What tells this series from others of the same quantity.
+    /// What distinguishes this series from others of the same quantity.
     pub labels: BTreeMap<String, String>,
-    /// The CPU the thread was pinned to; absent when it was free to move.
+    /// The CPU that the thread was pinned to; absent if it was free to move.
     pub cpu: Option<u32>,
     /// The thread's index within the cell, from 0.
     pub thread: u32,
@@ -173,16 +172,16 @@ pub struct Series {
     pub min: Option<i64>,
     /// Largest sample.
     pub max: Option<i64>,
-    /// Arithmetic mean of the exact sum.
+    /// Arithmetic mean, from the exact sum.
     pub mean: Option<f64>,
     /// Standard deviation (n - 1).
     pub sd: Option<f64>,
-    /// Order statistics ceil(n p); null where fewer than 1/(1-p) samples support them.
+    /// Order statistics ceil(n p); null if fewer than 1/(1-p) samples support them.
     pub quantiles: BTreeMap<String, Option<i64>>,
-    /// Exact counts between the band edges; null where samples were counted in other bins.
+    /// Exact counts between the band edges; null if samples were counted in other bins.
     #[serde(with = "crate::null")]
     pub bands: Vec<Band>,
-    /// Samples beyond the histogram's range (60 s); they are in every other figure.
+    /// Samples beyond the histogram's range (60 s); every other figure includes them.
     pub overflow: u64,
     /// Samples below zero: on a kernel clock a sign of a broken clock.
     pub negative: u64,
@@ -190,16 +189,15 @@ pub struct Series {
     pub slots: Option<Slots>,
     /// The distribution with the delay of each missed slot added; headline figures and limits use it.
     pub corrected: Option<Summary>,
-    /// Whole-numbered facts of the probe's own (`own_ns`, `preempted`, ...), documented by the probe.
+    /// Whole-numbered facts that the probe defines and documents (`own_ns`, `preempted`, ...).
     pub facts: BTreeMap<String, i64>,
-    /// How another tool has counted; absent for exact values.
+    /// How another tool counted; absent for exact values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantized: Option<Quantized>,
-    /// Between which values the figures lie, of what another tool has counted: `min`, `max`, `mean` and `quantiles` have the
-    /// upper ends.
+    /// The values between which the figures are, if another tool counted. `min`, `max`, `mean` and `quantiles` then have the upper ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
-    /// The data stored beside the record.
+    /// The data stored next to the record.
     pub files: SeriesFiles,
 }
 
@@ -226,14 +224,14 @@ pub struct Summary {
 }
 
 impl Series {
-    /// Whether it is the same series measured again: the quantity, labels, unit and thread of this one.
+    /// Whether it is the same series measured again: quantity, labels, unit, thread and CPU are equal.
     pub fn is_of(&self, other: &Self) -> bool {
         let key = |one: &Self| (one.thread, one.cpu);
         key(self) == key(other)
             && (&self.quantity, &self.labels, &self.unit) == (&other.quantity, &other.labels, &other.unit)
     }
 
-    /// The distribution as woken, without the missed slots.
+    /// Returns the distribution without the delays of missed slots.
     pub fn plain(&self) -> Summary {
         Summary {
             count: self.count,
@@ -247,8 +245,8 @@ impl Series {
         }
     }
 
-    /// The distribution that limits, expectations and verdicts look at: corrected for coordinated omission where slots
-    /// are counted, else the plain one.
+    /// Returns the distribution that limits, expectations and verdicts use: corrected for coordinated omission if slots are counted, else
+    /// the plain one.
     pub fn decisive(&self) -> Summary {
         self.corrected.clone().unwrap_or_else(|| self.plain())
     }
@@ -259,14 +257,14 @@ impl Series {
 pub struct Band {
     /// Samples are at most this; absent for the last band.
     pub upto: Option<i64>,
-    /// How many.
+    /// The number of samples.
     pub count: u64,
 }
 
-/// What became of the periods of a periodic probe. The three add up to the slots elapsed.
+/// What became of the slots of a periodic probe. The three add up to the slots elapsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slots {
-    /// The thread ran for the slot within the period (or the deadline given).
+    /// The thread ran for the slot within the period (or the given deadline).
     pub met: u64,
     /// It ran for the slot, later than that.
     pub late: u64,
@@ -275,13 +273,13 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// All that elapsed.
+    /// Returns the number of slots elapsed.
     pub fn elapsed(self) -> u64 {
         self.met.saturating_add(self.late).saturating_add(self.missed)
     }
 }
 
-/// Names of the files beside the record, in the cell's directory.
+/// Names of the files next to the record, in the cell's directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesFiles {
     /// Samples as an HdrHistogram V2 (compressed) file.
@@ -292,10 +290,10 @@ pub struct SeriesFiles {
     pub blocks: Option<String>,
     /// CSV of [`Sample`]s: the largest, in descending order.
     pub largest: Option<String>,
-    /// Gzipped CSV of [`Point`]s: the first million samples in the order of time, where a figure needs them.
+    /// Gzipped CSV of [`Point`]s: the first million samples in the order of time, if a figure needs them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<String>,
-    /// CSV of [`Bin`]s: the distribution as another tool has counted it.
+    /// CSV of [`Bin`]s: the distribution as another tool counted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buckets: Option<String>,
 }
@@ -313,7 +311,7 @@ pub struct Block {
     pub sum: i128,
     /// Sum of their squares.
     pub sum_squares: u128,
-    /// The up to four largest, in descending order; the first is the maximum.
+    /// The largest samples, at most four, in descending order; the first is the maximum.
     pub largest: Vec<Sample>,
 }
 
@@ -331,19 +329,19 @@ pub struct Sample {
 /// What a probe knows about the cause of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Class {
-    /// Nothing, or nothing that this version knows.
+    /// Nothing, or nothing that this version recognises.
     #[default]
     Unknown,
-    /// The thread waited for its CPU meanwhile.
+    /// The thread waited for its CPU during the sample.
     Preempted,
-    /// It did not: an interrupt, a management interrupt or the hypervisor.
+    /// The thread did not wait: an interrupt, a management interrupt or the hypervisor delayed it.
     InPlace,
-    /// A limit on its use of the CPU had it wait.
+    /// A limit on the thread's CPU use made it wait.
     Throttled,
 }
 
 impl Class {
-    /// As it is stored and told; empty where it is unknown.
+    /// Returns the stored and printed name; empty if unknown.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unknown => "",
@@ -353,14 +351,14 @@ impl Class {
         }
     }
 
-    /// The class that is stored so; unknown where the text is another version's.
+    /// Returns the class with this stored name; unknown if another version wrote it.
     pub fn of(name: &str) -> Self {
         let classes = [Self::Preempted, Self::InPlace, Self::Throttled];
         classes.into_iter().find(|class| class.name() == name).unwrap_or_default()
     }
 }
 
-/// One sample of those kept in order.
+/// One of the samples that are kept in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Point {
     /// The value.
@@ -369,10 +367,10 @@ pub struct Point {
     pub at_ns: u64,
 }
 
-/// The most samples of one series that are kept in order.
+/// The most samples of one series that latido keeps in order.
 pub const ORDERED_MAX: usize = 1_000_000;
 
-/// What the host knows of a cell: kept apart so that equal measurements give equal records.
+/// What the host knows of a cell, kept separately so that equal measurements give equal records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostFacts {
     /// When the cell started, RFC 3339.
@@ -381,7 +379,7 @@ pub struct HostFacts {
     pub stored: String,
     /// The run's id.
     pub run: String,
-    /// The kernel's name for the boot in which it was measured (random(4), boot_id); empty where it is not told.
+    /// The kernel's ID of the boot in which it was measured (random(4), boot_id); empty if unknown.
     #[serde(default)]
     pub boot_id: String,
     /// From the start of the host process to the first armed timer, in ns; only for this machine.

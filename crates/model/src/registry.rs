@@ -1,10 +1,10 @@
-//! The lists that make a probe, load or tuning one file and one line.
+//! The lists through which a probe, load or tuning needs only one file and one line.
 
 use crate::suggest::nearest;
 use anyhow::{Context, Result, bail};
 use std::fmt;
 
-/// One entry of a folder's list.
+/// One entry of a list.
 pub struct Def<T: ?Sized + 'static> {
     /// The name in plans and on the command line.
     pub name: &'static str,
@@ -12,13 +12,13 @@ pub struct Def<T: ?Sized + 'static> {
     pub about: &'static str,
     /// The text of `latido help NAME`: options with units and defaults, what a sample is, sources.
     pub help: &'static str,
-    /// The option that a leading bare word sets (`throttle:off`), if any.
+    /// The option that a bare word at the start sets (`throttle:off`), if any.
     pub main_option: Option<&'static str>,
-    /// Reads the options; refuses what it does not know.
+    /// Reads the options; refuses unknown ones.
     pub new: fn(toml::Table) -> Result<Box<T>>,
 }
 
-/// Finds an entry by name, or says which name was probably meant.
+/// Finds an entry by name, or suggests the name that was probably meant.
 ///
 /// # Errors
 /// No entry has the name.
@@ -35,16 +35,16 @@ pub fn find<T: ?Sized>(kind: &str, list: &'static [Def<T>], name: &str) -> Resul
 /// What is wrong with an item's options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Objection {
-    /// There is no such option.
+    /// The option does not exist.
     Unknown {
-        /// As it was written.
+        /// The option as written.
         key: String,
-        /// The options that there are.
+        /// The options that exist.
         known: Vec<String>,
     },
-    /// An option that has no default was not given.
+    /// An option without a default is missing.
     Missing(String),
-    /// An option cannot have this value; the sentence says which it may have.
+    /// An option cannot have this value; the sentence says which values it may have.
     Value(String),
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for Objection {
     }
 }
 
-/// Reads an item's options into its own type; a misspelt key or an impossible value is named.
+/// Reads an item's options into its own type. The error names a misspelt key or an impossible value.
 ///
 /// # Errors
 /// An [`Objection`].
@@ -72,7 +72,7 @@ pub fn options<T: serde::de::DeserializeOwned>(table: toml::Table) -> Result<T> 
     table.clone().try_into::<T>().map_err(|error| objection(&table, &error).into())
 }
 
-/// The words of the TOML reader (serde's, which are the same in every release) as a sentence for people.
+/// Translates the words of the TOML reader (serde's, which are the same in every release) into a sentence for people.
 fn objection(table: &toml::Table, error: &toml::de::Error) -> Objection {
     let message = error.message().trim().replace('\n', " ");
     let whole = error.to_string();
@@ -99,10 +99,10 @@ fn objection(table: &toml::Table, error: &toml::de::Error) -> Objection {
     }
 }
 
-/// One of some words, for an option that a table describes and no type.
+/// Reads one of some known words, for an option that a table describes instead of a type.
 ///
 /// # Errors
-/// An [`Objection`], as [`options`] has it for the names of an enum.
+/// An [`Objection`], as [`options`] gives for the names of an enum.
 pub fn word<'a>(key: &str, given: &'a toml::Value, known: impl IntoIterator<Item = &'a str>) -> Result<&'a str> {
     let Some(word) = given.as_str() else {
         let given = crate::written::value(given);
@@ -117,23 +117,23 @@ fn unknown_word(key: &str, word: &str, known: &[String]) -> Objection {
     Objection::Value(format!("`{key}` has no value `{word}`{hint}; its values are {}", known.join(", ")))
 }
 
-/// The word in backquotes behind a beginning, and what follows it.
+/// Returns the word in backquotes after a beginning, and what follows it.
 fn quoted<'a>(message: &'a str, beginning: &str) -> Option<(&'a str, &'a str)> {
     message.strip_prefix(beginning)?.strip_prefix('`')?.split_once('`')
 }
 
-/// All words in backquotes.
+/// Returns all words in backquotes.
 fn names(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(String::from).collect()
 }
 
-/// What a value must be, from the name of its Rust type in the reader's words; the largest where that was exceeded.
+/// Returns what a value must be, from the name of its Rust type in the reader's words; with the largest value if it was exceeded.
 fn wanted(expected: &str, too_large: bool) -> Option<String> {
     let most = match expected {
         "u8" => u64::from(u8::MAX),
         "u16" => u64::from(u16::MAX),
         "u32" => u64::from(u32::MAX),
-        // TOML's own largest number is not worth telling.
+        // The largest number of TOML is not worth printing.
         "u64" | "usize" => return Some("a whole number from 0".into()),
         "i8" | "i16" | "i32" | "i64" | "isize" => return Some("a whole number".into()),
         "f32" | "f64" => return Some("a number".into()),
@@ -146,7 +146,7 @@ fn wanted(expected: &str, too_large: bool) -> Option<String> {
     Some(if too_large { format!("a whole number from 0 to {most}") } else { "a whole number from 0".into() })
 }
 
-/// As [`options`], with what the item has where nothing is given.
+/// As [`options`], with the item's default for each missing option.
 ///
 /// # Errors
 /// As [`options`].
@@ -159,7 +159,7 @@ where
     options(whole)
 }
 
-/// An item that knows its options, as whatever can be written back to where it was read from does.
+/// An item that knows its options. Everything that can be serialized does.
 pub trait Options {
     /// Every option after defaults, for the record.
     fn options(&self) -> toml::Table;
@@ -171,7 +171,7 @@ impl<T: serde::Serialize> Options for T {
     }
 }
 
-/// The options of a resolved item, after defaults, for the record.
+/// Returns the options of a resolved item, after defaults, for the record.
 pub fn resolved<T: serde::Serialize>(options: &T) -> toml::Table {
     // Options are plain structs of strings, numbers and booleans: they always fit a table.
     toml::Table::try_from(options).unwrap_or_default()
@@ -219,7 +219,7 @@ mod tests {
         argv: Vec<String>,
     }
 
-    /// The reader's own words must not reach people, so this also notices when a new release changes them.
+    /// The reader's own words must not reach users, so this test also notices when a new release changes them.
     #[test]
     fn what_is_wrong_is_said_in_words_of_the_option() {
         for (text, sentence) in [

@@ -1,4 +1,4 @@
-//! Synthetic records for tests: the samples are given, everything else follows from them.
+//! Synthetic records for tests: the samples are given, and everything else is derived from them.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "only tests call it")]
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 use anyhow::{Context, Result};
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// A wake-up cell under the load `idle`: FIFO 80, CPUs 0-1, 10 s, 1 ms apart, limit 100 us.
+/// Returns a wake-up cell under the load `idle`: FIFO 80, CPUs 0-1, 10 s, 1 ms apart, limit 100 us.
 pub fn cell() -> Cell {
     Cell {
         schema: cell::SCHEMA,
@@ -41,7 +41,7 @@ pub fn cell() -> Cell {
     }
 }
 
-/// A level that uses items without options.
+/// Returns a level that uses items without options.
 pub fn level(id: &str, items: &[&str]) -> Level {
     let item = |name: &&str| Item { name: name.to_string(), options: toml::Table::new() };
     Level { id: id.into(), items: items.iter().map(item).collect() }
@@ -58,7 +58,7 @@ pub fn probing(probe: &str) -> Cell {
     Cell { probe: Item { name: probe.into(), options: toml::Table::new() }, conditions, ..cell() }
 }
 
-/// What the probe of a cell measures: wake-ups with slots, gaps, of others a latency.
+/// Returns what the probe of a cell measures: wake-ups with slots, gaps, or else a latency.
 pub fn measurand(cell: &Cell) -> Measurand {
     let quantities = match cell.probe.name.as_str() {
         "wakeup" => vec![
@@ -73,7 +73,7 @@ pub fn measurand(cell: &Cell) -> Measurand {
     Measurand { title, quantities, period, ..Measurand::default() }
 }
 
-/// Evidence that raises nothing.
+/// Returns evidence that no trust check objects to.
 pub fn clean(threads: u32) -> Evidence {
     let thread = |thread| ThreadEvidence {
         thread,
@@ -112,7 +112,7 @@ pub fn clean(threads: u32) -> Evidence {
     }
 }
 
-/// The record of a cell: one series for each list of samples, one thread a CPU from 0, a sample each millisecond.
+/// Returns the record of a cell: one series per list of samples, one thread per CPU from 0, one sample per millisecond.
 pub fn measured(cell: Cell, threads: &[Vec<i64>]) -> Record {
     let quantity = if cell.probe.name == "gap" { "gap" } else { "latency" };
     let series =
@@ -137,12 +137,12 @@ pub fn measured(cell: Cell, threads: &[Vec<i64>]) -> Record {
     }
 }
 
-/// The laboratory of a guest whose clock counts instructions.
+/// Returns the laboratory of a guest whose clock counts instructions.
 pub fn emulated() -> Emulated {
     Emulated { instruction_ns: Some(1), ..Emulated::default() }
 }
 
-/// The machine of every synthetic record.
+/// Returns the machine of every synthetic record.
 #[allow(clippy::needless_update)] // The snapshot grows; tests of records need no more of it.
 pub fn machine() -> Machine {
     let off = FairBudget { cpus: (0..8).collect(), runtime_ns: 0, period_ns: 1_000_000_000 };
@@ -150,12 +150,12 @@ pub fn machine() -> Machine {
     Machine { hostname: "bench-07".into(), kernel: "6.12.48".into(), realtime, ..Machine::default() }
 }
 
-/// The record of [`cell`]: two threads of 10,000 samples from 2 to about 25 us.
+/// Returns the record of [`cell`]: two threads with 10,000 samples each, from 2 to about 25 us.
 pub fn record() -> Record {
     measured(cell(), &[quiet(0), quiet(1)])
 }
 
-/// 10,000 samples between 2 and about 25 us, with a tail, always the same.
+/// Returns 10,000 samples between 2 and about 25 us, with a tail, always the same.
 pub fn quiet(thread: i64) -> Vec<i64> {
     (0..10_000)
         .map(|k: i64| {
@@ -230,7 +230,7 @@ fn bands(values: &[i64], limit: Option<Ns>) -> Vec<Band> {
     bands
 }
 
-/// What lies beside a record for these samples.
+/// Returns the data next to a record for these samples.
 pub fn data(values: &[i64]) -> SeriesData {
     let mut histogram = codec::histogram().unwrap();
     for value in values {
@@ -262,7 +262,7 @@ pub fn data(values: &[i64]) -> SeriesData {
     }
 }
 
-/// A run in memory with the samples that it came from.
+/// A run in memory with the samples that it was made from.
 pub struct Fixture {
     /// The run.
     pub run: Run,
@@ -270,7 +270,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// A run of these cells with the samples of each thread, all measured.
+    /// Builds a run of these cells with the samples of each thread, all measured.
     pub fn new(cells: Vec<(Cell, Vec<Vec<i64>>)>) -> Self {
         let mut samples = BTreeMap::new();
         let count = cells.len();
@@ -309,7 +309,7 @@ impl Fixture {
         Self { run, samples }
     }
 
-    /// The record of a cell, to be changed.
+    /// Returns the record of a cell, for changes.
     pub fn record(&mut self, number: usize) -> &mut Record {
         match &mut self.run.cells[number - 1].state {
             CellState::Measured(record) => record,
@@ -324,7 +324,7 @@ impl SeriesSource for Fixture {
     }
 }
 
-/// A trace of two CPUs with everything that can be told of one.
+/// Returns a trace of two CPUs with every field set.
 pub fn trace() -> TraceRecord {
     TraceRecord {
         events: vec!["sched:sched_switch".into()],

@@ -1,6 +1,6 @@
-//! "Did you mean": the nearest right word for a wrong one.
+//! "Did you mean": the nearest correct word for a wrong one.
 
-/// ` (did you mean `x`?)`, or nothing when no candidate is near.
+/// Returns ` (did you mean `x`?)`, or nothing if no candidate is near.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     match closest(word, candidates) {
         Some(candidate) => format!(" (did you mean `{candidate}`?)"),
@@ -8,7 +8,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     }
 }
 
-/// The nearest candidate, if it is near enough to be meant.
+/// Returns the nearest candidate, if it is near enough.
 pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()

@@ -1,4 +1,4 @@
-//! Figures of a distribution: quantiles as order statistics with their doubt, exact moments, bands.
+//! Figures of a distribution: quantiles as order statistics, exact moments, bands.
 
 use crate::{
     ranks::{rank, supported},
@@ -7,10 +7,10 @@ use crate::{
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
-/// What is known exactly of the samples beside their histogram. Integers as in the record: ns.
+/// The exact facts about the samples, in addition to their histogram. Integers as in the record: ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exact {
-    /// Number of samples, those outside the histogram's range included.
+    /// Number of samples, including those outside the histogram's range.
     pub count: u64,
     /// Smallest sample.
     pub min: Option<i64>,
@@ -20,15 +20,15 @@ pub struct Exact {
     pub sum: i128,
     /// Sum of their squares.
     pub sum_squares: u128,
-    /// Samples above the histogram's range, which it does not hold.
+    /// Samples above the histogram's range, which are not in it.
     pub overflow: u64,
 }
 
 /// Samples that are counted in buckets.
 pub trait Counted {
-    /// How many there are.
+    /// Returns how many samples there are.
     fn total(&self) -> u64;
-    /// The used buckets, ascending: upper end and count.
+    /// Returns the used buckets, ascending: upper end and count.
     fn steps(&self) -> impl Iterator<Item = (u64, u64)>;
 }
 
@@ -42,7 +42,7 @@ impl Counted for Histogram<u64> {
     }
 }
 
-/// The figures of one distribution from its exact sums, its histogram and its exact bands.
+/// Returns the figures of one distribution from its exact sums, its histogram and its exact bands.
 pub fn summarise(exact: &Exact, histogram: &impl Counted, bands: Vec<Band>) -> Summary {
     Summary {
         count: exact.count,
@@ -56,7 +56,7 @@ pub fn summarise(exact: &Exact, histogram: &impl Counted, bands: Vec<Band>) -> S
     }
 }
 
-/// Standard deviation (n - 1) from the exact sums; the difference is taken in integers, where nothing cancels.
+/// Returns the standard deviation (n - 1) from the exact sums. It subtracts in integers, which lose no digits.
 fn sd(exact: &Exact) -> Option<f64> {
     if exact.count < 2 {
         return None;
@@ -65,26 +65,26 @@ fn sd(exact: &Exact) -> Option<f64> {
     let square = exact.sum.unsigned_abs().checked_mul(exact.sum.unsigned_abs());
     let scatter = match (n.checked_mul(exact.sum_squares), square) {
         (Some(a), Some(b)) => a.saturating_sub(b) as f64 / n as f64,
-        // Beyond 128 bits: 64-bit samples by the billion. Doubles are then the best there is.
+        // Beyond 128 bits, with billions of 64-bit samples: doubles are then the best available.
         _ => exact.sum_squares as f64 - (exact.sum as f64).powi(2) / n as f64,
     };
     Some((scatter.max(0.0) / (exact.count - 1) as f64).sqrt())
 }
 
-/// The quantiles that every summary states; null where fewer than 1/(1-p) samples support them.
+/// Returns the quantiles that every summary states; null if fewer than 1/(1-p) samples support them.
 pub fn quantiles(exact: &Exact, histogram: &impl Counted) -> BTreeMap<String, Option<i64>> {
     QUANTILES.iter().map(|&(key, p)| (key.to_string(), quantile(exact, histogram, p))).collect()
 }
 
-/// The order statistic ceil(n p); `None` where fewer than 1/(1-p) samples support it.
+/// Returns the order statistic ceil(n p); `None` if fewer than 1/(1-p) samples support it.
 pub fn quantile(exact: &Exact, histogram: &impl Counted, p: f64) -> Option<i64> {
     if supported(exact.count, p) { at_rank(exact, histogram, rank(exact.count, p)) } else { None }
 }
 
-/// The sample of this rank, from 1, to the histogram's resolution (its bucket's upper end) within the exact extremes.
+/// Returns the sample of this rank, from 1, to the histogram's resolution (its bucket's upper end) within the exact extremes.
 pub fn at_rank(exact: &Exact, histogram: &impl Counted, rank: u64) -> Option<i64> {
     let (min, max) = (exact.min?, exact.max?);
-    // What the histogram lacks besides the overflow lies below it: negative samples.
+    // Apart from the overflow, the histogram lacks only negative samples, which are below it.
     let below = exact.count.saturating_sub(exact.overflow).saturating_sub(histogram.total());
     if rank <= below {
         return Some(min);
@@ -93,7 +93,7 @@ pub fn at_rank(exact: &Exact, histogram: &impl Counted, rank: u64) -> Option<i64
     Some(value.max(min).min(max))
 }
 
-/// The value of the sample with this rank, from 1; `None` beyond the last.
+/// Returns the value of the sample with this rank, from 1; `None` beyond the last.
 fn value_at_rank(histogram: &impl Counted, rank: u64) -> Option<u64> {
     if rank > histogram.total() {
         return None;
@@ -114,7 +114,7 @@ pub(crate) mod tests {
     use crate::run::codec;
     use proptest::prelude::*;
 
-    /// What is known of these samples, and their histogram.
+    /// Returns the exact facts of these samples, and their histogram.
     pub(crate) fn of(values: &[i64]) -> (Exact, Histogram<u64>) {
         let mut histogram = codec::histogram().unwrap();
         let mut exact = Exact::default();
@@ -132,7 +132,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Against sorted samples: the order statistic to 1 part in 1000, the moments to rounding.
+        /// The figures agree with sorted samples: the order statistic to 1 part in 1000, the moments to rounding.
         #[test]
         fn figures_agree_with_the_sorted_samples(mut values in prop::collection::vec(-50i64..50_000_000, 1..400)) {
             let (exact, histogram) = of(&values);
@@ -145,7 +145,7 @@ pub(crate) mod tests {
                     continue;
                 };
                 let naive = values[(n as f64 * p).ceil() as usize - 1];
-                // A negative sample is known to lie between the smallest and zero, no nearer.
+                // A negative sample is only known to be between the smallest and zero.
                 if naive >= 0 {
                     prop_assert!(found >= naive && found as f64 <= naive as f64 * 1.001 + 1.0, "{} {} {}", key, found, naive);
                 } else {

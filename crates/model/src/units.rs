@@ -1,4 +1,4 @@
-//! Spans of time as people write them (`500us`, `10m`) and as the program counts them (integer ns).
+//! Times as people write them (`500us`, `10m`) and as the program counts them (integer ns).
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::{fmt, str::FromStr};
@@ -45,7 +45,7 @@ impl Ns {
         Self(us * 1_000)
     }
 
-    /// As the standard library's type.
+    /// Converts to the standard library's type.
     pub const fn as_duration(self) -> std::time::Duration {
         std::time::Duration::from_nanos(self.0)
     }
@@ -54,7 +54,7 @@ impl Ns {
 impl FromStr for Ns {
     type Err = NotASpan;
 
-    /// A decimal number and one unit: d, h, m, s, ms, us (or µs), ns. At most 200 days, and whole nanoseconds.
+    /// Parses a decimal number and one unit: d, h, m, s, ms, us (or µs), ns. At most 200 days, and whole nanoseconds.
     fn from_str(text: &str) -> Result<Self, NotASpan> {
         let text = text.trim();
         if text.starts_with('-') {
@@ -84,7 +84,7 @@ impl FromStr for Ns {
         let ns = whole.parse::<u64>().map_err(|_| too_long())?.checked_mul(scale).ok_or_else(too_long)?;
         let finer = || NotASpan(format!("`{text}` is finer than one nanosecond"));
         let digits = fraction.trim_end_matches('0');
-        // No unit is divisible by 10^19, so that more digits are always finer; fewer fit into 128 bits.
+        // No unit is divisible by 10^19, so more digits are always too fine; fewer fit into 128 bits.
         let one = u32::try_from(digits.len()).ok().filter(|n| *n <= 18).map(|n| 10u128.pow(n)).ok_or_else(finer)?;
         let part = digits.bytes().fold(0, |sum, digit| sum * 10 + u128::from(digit - b'0')) * u128::from(scale);
         if !part.is_multiple_of(one) {
@@ -99,13 +99,13 @@ impl FromStr for Ns {
 }
 
 impl fmt::Display for Ns {
-    /// The shortest exact form: `1ms`, `1500us`, `10m`.
+    /// Writes the shortest exact form: `1ms`, `1500us`, `10m`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 == 0 {
             return f.write_str("0ns");
         }
         for (unit, scale) in UNITS {
-            // Days and hours only when they say it shorter: 90m reads better than 1.5h, 72h better than 3d.
+            // Days and hours only if they are shorter: 90m reads better than 1.5h, 72h better than 3d.
             if *unit != "d" && self.0.is_multiple_of(*scale) {
                 return write!(f, "{}{unit}", self.0 / scale);
             }
@@ -145,13 +145,13 @@ impl<'de> Deserialize<'de> for Ns {
 /// The units of measured spans, with their size in ns.
 const READ_IN: [(&str, f64); 4] = [("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)];
 
-/// The unit that keeps a span of so many ns readable, with its size in ns: the largest of which it has one as soon as it
-/// is rounded to three digits.
+/// Returns the unit that keeps a time in ns readable, with its size in ns: the largest unit in which the time, rounded to three digits, is
+/// at least 1.
 pub fn readable(ns: f64) -> (&'static str, f64) {
     READ_IN.into_iter().find(|(_, size)| ns.abs() >= 0.9995 * size).unwrap_or(("ns", 1.0))
 }
 
-/// A measured span in the unit that keeps it readable: `870 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`.
+/// Writes a measured time in the unit that keeps it readable: `870 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`.
 pub fn human(ns: i64) -> String {
     let (unit, size) = readable(ns as f64);
     let value = ns as f64 / size;
@@ -164,7 +164,7 @@ pub fn human(ns: i64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// The same with every digit, for spans that are set against each other: `533.999 µs`, `534 µs`.
+/// Writes the same with every digit, for times that are compared: `533.999 µs`, `534 µs`.
 pub fn exact(ns: i64) -> String {
     let (unit, size) = readable(ns as f64);
     let size = size as u64;
@@ -175,7 +175,7 @@ pub fn exact(ns: i64) -> String {
     format!("{sign}{whole}{} {unit}", fraction.trim_end_matches('0'))
 }
 
-/// A planned span in the unit that people plan with: `about 45 s`, `about 12 min`, `1 h 31 min`, `2 d 3 h`.
+/// Writes a planned time in the unit in which people plan: `about 45 s`, `about 12 min`, `1 h 31 min`, `2 d 3 h`.
 pub fn about(span: Ns) -> String {
     const SECOND: u64 = 1_000_000_000;
     let (seconds, minutes, hours) =

@@ -1,18 +1,18 @@
-//! Verdicts: of a cell, of an expectation, of a run; and the exit status that follows.
+//! Verdicts on a cell, an expectation or a run, and the exit status of each.
 
 use crate::exit::Exit;
 use serde::{Deserialize, Serialize};
 
-/// The word where nothing was measured.
+/// The word for a run in which nothing was measured.
 pub const NOT_MEASURED: &str = "NOT MEASURED";
 
-/// The word where latido measures the run at this moment.
+/// The word for a run that latido is measuring now.
 pub const RUNNING: &str = "RUNNING";
 
-/// The word where a run ended before it was measured.
+/// The word for a run that ended before it was measured.
 pub const INTERRUPTED: &str = "INTERRUPTED";
 
-/// The word where neither a limit nor an expectation judges what was measured.
+/// The word for a run that has neither a limit nor an expectation.
 pub const NO_LIMIT: &str = "NO LIMIT SET";
 
 /// The verdict of a cell, an expectation or a run.
@@ -23,18 +23,18 @@ pub enum Verdict {
     Pass,
     /// A limit or expectation failed.
     Fail,
-    /// Nothing can be said: not real-time, no match, too few samples.
+    /// latido cannot decide: not real-time, no match, too few samples.
     Inconclusive,
-    /// Something foreign decided the result.
+    /// Something outside the measurement decided the result.
     Contaminated,
     /// The infrastructure failed, not the machine under test.
     Infra,
-    /// Of a cell: it cannot be had here and was not tried. Never a pass, and no failure.
+    /// Only for a cell: it is not available here and latido did not try it. Never a pass, and not a failure.
     Skipped,
 }
 
 impl Verdict {
-    /// The exit status that it means; 130 (interrupted) is the caller's to know.
+    /// Returns the exit status; only the caller knows of 130 (interrupted).
     pub fn exit(self) -> u8 {
         match self {
             Self::Pass => Exit::Done,
@@ -45,7 +45,7 @@ impl Verdict {
         .code()
     }
 
-    /// The word for people: the stored word, but for what gave no figures.
+    /// Returns the word for people: the stored word, except for verdicts without figures.
     pub fn word(self) -> &'static str {
         match self {
             Self::Pass => "PASS",
@@ -56,8 +56,8 @@ impl Verdict {
         }
     }
 
-    /// Its weight where several speak of one item (a cell, a configuration, an expectation): what failed has failed,
-    /// whatever the others could not decide.
+    /// Returns its weight if several verdicts concern one item (a cell, a configuration, an expectation): a failure counts, whatever the
+    /// others could not decide.
     pub fn weight_for_item(self) -> u8 {
         match self {
             Self::Pass => 0,
@@ -67,9 +67,9 @@ impl Verdict {
         }
     }
 
-    /// The heavier of two in a run: infra, then contaminated, inconclusive, fail, pass (the order of
-    /// [`Exit::PRECEDENCE`]): a failure next to a doubt is a doubt. What was skipped weighs as a pass does; whoever joins a
-    /// run's cells leaves it out.
+    /// Returns the heavier of two verdicts in a run: infra, then contaminated, inconclusive, fail, pass (the order of
+    /// [`Exit::PRECEDENCE`]). A failure next to a doubt is a doubt. A skipped cell weighs as much as a pass; the caller that joins a run's
+    /// cells leaves it out.
     pub fn worst_for_run(self, other: Self) -> Self {
         let weight = |verdict| match verdict {
             Self::Pass | Self::Skipped => 0,

@@ -1,21 +1,21 @@
-//! Values and items as a plan writes them, each in one line of TOML; commands as a shell reads them.
+//! Writes values and items as in a plan, each in one line of TOML, and commands as for a shell.
 
 use crate::cell::Item;
 use toml::Value;
 
-/// `{ name = "wakeup", period = "1ms" }`
+/// Writes `{ name = "wakeup", period = "1ms" }`.
 pub fn item(item: &Item) -> String {
     let options = item.options.iter().map(|(key, one)| format!(", {} = {}", bare(key), value(one)));
     format!("{{ name = {}{} }}", quote(&item.name), options.collect::<String>())
 }
 
-/// `wakeup:period=1ms`: what the command line is told, where no value has a blank or a comma.
+/// Writes `wakeup:period=1ms`, the form on the command line. It only works for values without a blank or a comma.
 pub fn short(item: &Item) -> String {
     let options: Vec<String> = item.options.iter().map(|(key, one)| format!("{key}={}", said(one))).collect();
     if options.is_empty() { item.name.clone() } else { format!("{}:{}", item.name, options.join(",")) }
 }
 
-/// A value in one line.
+/// Writes a value in one line.
 pub fn value(one: &Value) -> String {
     match one {
         Value::String(text) => quote(text),
@@ -28,24 +28,23 @@ pub fn value(one: &Value) -> String {
     }
 }
 
-/// A value as a person says it, a string without its quotes: `250us`.
+/// Writes a value as people do, a string without its quotes: `250us`.
 pub fn said(one: &Value) -> String {
     one.as_str().map_or_else(|| one.to_string(), str::to_owned)
 }
 
-/// A string in one line, whatever is in it. JSON's escapes are TOML's, but for the one control character that JSON
-/// lets stand.
+/// Writes any string in one line. The escapes of JSON are those of TOML, except for the one control character that JSON does not escape.
 pub fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }
 
-/// A key, in quotes where it must be.
+/// Writes a key, in quotes if it needs them.
 pub fn bare(key: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if !key.is_empty() && key.chars().all(plain) { key.into() } else { quote(key) }
 }
 
-/// Words of a command as a shell reads them back.
+/// Writes the words of a command so that a shell reads them back unchanged.
 pub fn shell(argv: &[String]) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_=+:,./@%".contains(c);
     let quote = |word: &String| match !word.is_empty() && word.chars().all(safe) {
@@ -55,13 +54,13 @@ pub fn shell(argv: &[String]) -> String {
     argv.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// Programs that read another: what they read has the name.
+/// Programs that run or read a file: their argument gives the name.
 const READERS: [&str; 16] = [
     "bash", "cat", "dash", "env", "java", "lua", "node", "nodejs", "perl", "python", "python3", "ruby", "sh", "socat",
     "stdbuf", "tail",
 ];
 
-/// What a program is called by the words that start it: `node.py` of `python3 -u node.py`, `ttyACM0` of `cat /dev/ttyACM0`.
+/// Returns the name of a program from its command line: `node.py` for `python3 -u node.py`, `ttyACM0` for `cat /dev/ttyACM0`.
 pub fn program(argv: &[String]) -> String {
     let file = |word: &str| {
         let word = word.split(',').next().unwrap_or(word);

@@ -1,4 +1,4 @@
-//! The points as a table for people and as one JSON document for programs.
+//! Writes the points as a table for people and as one JSON document for programs.
 
 pub mod process;
 #[cfg(test)]
@@ -18,16 +18,16 @@ use timing::Timing;
 /// The version of the JSON document.
 const SCHEMA: u32 = 1;
 
-/// Lines of words are no longer than this even where there is more room; commands are never broken.
+/// The most columns of a line of words, even on a wider terminal; commands are never broken.
 const WIDTH: usize = 100;
 
-/// What the points are about.
+/// What the points concern.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Examined<'a> {
     /// A machine.
     Machine(&'a Machine),
-    /// A program at work.
+    /// A running program.
     Process(&'a Process),
 }
 
@@ -36,7 +36,7 @@ struct CheckDocument<'a> {
     schema: u32,
     verdict: Fitness,
     exit: u8,
-    /// What a machine is good for; a program has none.
+    /// The uses that a machine is fit for; empty for a program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     good_for: Vec<Grade>,
     points: &'a [Point],
@@ -44,7 +44,7 @@ struct CheckDocument<'a> {
     subject: Examined<'a>,
 }
 
-/// One JSON document.
+/// Writes one JSON document.
 pub fn json(subject: Examined<'_>, points: &[Point]) -> String {
     let verdict = Fitness::of(points);
     let good_for = match &subject {
@@ -52,17 +52,17 @@ pub fn json(subject: Examined<'_>, points: &[Point]) -> String {
         Examined::Process(_) => Vec::new(),
     };
     let document = CheckDocument { schema: SCHEMA, verdict, exit: verdict.exit_code(), good_for, points, subject };
-    // Strings, numbers and maps with string keys always fit.
+    // Strings, numbers and maps with string keys never fail to serialize.
     serde_json::to_string_pretty(&document).map(|text| clean::text(&text).into_owned() + "\n").unwrap_or_default()
 }
 
-/// A table for people.
+/// Writes a table for people.
 pub fn table(machine: &Machine, points: &[Point], timing: Option<Timing>, style: Style) -> String {
     let next = timing.map(|timing| timing.next()).unwrap_or_default();
     headline(machine, points, style.color) + &next + &list(points, style) + &together(points)
 }
 
-/// All tunings and all boot parameters once more, each in one line to copy.
+/// Lists all tunings and all boot parameters again, each list in one line to copy.
 fn together(points: &[Point]) -> String {
     let (mut tunings, mut parameters): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for remedy in points.iter().filter(|point| point.severity != Severity::Ok).flat_map(|point| &point.remedies) {
@@ -90,22 +90,22 @@ fn together(points: &[Point]) -> String {
     text
 }
 
-/// What is said of a tuning that periodic tasks do not need.
+/// The note on a tuning that periodic tasks do not need.
 const BUSY: &str = "only for a task that never sleeps, and then for everybody: one that hangs takes its CPU with it";
 
-/// The points, those to be changed first.
+/// Lists the points, those to change first.
 pub fn list(points: &[Point], style: Style) -> String {
     let width = style.width.min(WIDTH);
     let mut text = String::new();
     let name_width = points.iter().map(|point| point.check.len()).max().unwrap_or(0);
     let indent = DETAIL + name_width + 2;
     let mut sorted: Vec<&Point> = points.iter().collect();
-    // What must be changed first; within a severity the order of the checks.
+    // The points to change first; within one severity in the order of the checks.
     sorted.sort_by_key(|point| std::cmp::Reverse(point.severity));
     let mut previous = None;
     for point in sorted {
         let brief = point.severity == Severity::Ok;
-        // A blank line before each point that explains itself, and one before the list of those in order.
+        // A blank line before each point with explanations, and one before the list of points that are fine.
         if !brief || previous != Some(Severity::Ok) {
             text.push('\n');
         }
@@ -154,7 +154,7 @@ fn headline(machine: &Machine, points: &[Point], colour: bool) -> String {
     format!("{}\n{}{}\n", what.join(", "), grades(points, colour), counts(points))
 }
 
-/// The verdict and how many points weigh how much: two lines.
+/// Writes the verdict and the number of points per severity, in two lines.
 pub fn verdict(points: &[Point], purpose: &str, colour: bool) -> String {
     let (severity, verdict) = match Fitness::of(points) {
         Fitness::Fit => (Severity::Ok, format!("fit for real-time {purpose}")),
@@ -164,8 +164,8 @@ pub fn verdict(points: &[Point], purpose: &str, colour: bool) -> String {
     format!("{}\n{}\n", paint(severity, &verdict, colour), counts(points))
 }
 
-/// What the machine is good for, a line for each use: those that it is, then the first that it is not or that cannot be
-/// told. Nothing that was looked at can prove that a deadline is never missed.
+/// Writes what the machine is fit for, one line per use: the uses that it is fit for, then the first one for which it is unfit or unknown.
+/// No check can prove that a deadline is never missed.
 fn grades(points: &[Point], colour: bool) -> String {
     let mut text = String::new();
     for grade in Grade::all(points) {
@@ -187,7 +187,7 @@ fn grades(points: &[Point], colour: bool) -> String {
             Fitness::Unknown => (Severity::Unknown, format!("cannot tell whether it is fit for {bad}: {because}")),
         };
         let _ = writeln!(text, "{}", paint(severity, &said, colour));
-        // The next use demands all of this one and more.
+        // The next use demands all that this one does, and more.
         if grade.fitness != Fitness::Fit {
             break;
         }
@@ -195,7 +195,7 @@ fn grades(points: &[Point], colour: bool) -> String {
     text
 }
 
-/// How many points weigh how much.
+/// Writes the number of points per severity.
 fn counts(points: &[Point]) -> String {
     let counts: Vec<String> = [Severity::Unfit, Severity::Warning, Severity::Unknown, Severity::Advice, Severity::Ok]
         .into_iter()
@@ -210,10 +210,10 @@ fn counts(points: &[Point]) -> String {
     counts.join(", ")
 }
 
-/// As wide as the longest mark.
+/// The width of the longest mark, in characters.
 const MARK_WIDTH: usize = 7;
 
-/// Where reasons and remedies begin: under the name, so that most fit on one line.
+/// The column where reasons and remedies begin: under the name, so that most fit on one line.
 const DETAIL: usize = MARK_WIDTH + 1;
 
 fn mark(severity: Severity) -> &'static str {

@@ -1,4 +1,4 @@
-//! What the factors of stored runs do, as text.
+//! The effects of the factors of stored runs, as text.
 
 use crate::{
     numbers::effects as of_values,
@@ -7,7 +7,7 @@ use crate::{
 };
 use latido_judge::effects::{AllEffects, Quantified};
 
-/// What a person is shown.
+/// Writes the effects as text for the terminal.
 pub fn text(all: &AllEffects, style: Style) -> String {
     let title = format!("{} of each repeat of {}", all.metric, all.runs.join(", "));
     let mut text = paint(&title, Paint::Bold, style) + "\n";

@@ -1,4 +1,4 @@
-//! The report: one HTML file that needs nothing else, from a pure function.
+//! The report: a pure function returns one self-contained HTML file.
 
 mod card_text;
 mod cards;
@@ -48,7 +48,7 @@ struct Page<'a> {
     headlines: Vec<HeadlineView<'a>>,
     runs: Vec<RunView<'a>>,
     problems: Vec<String>,
-    /// The hosts and the plans of several runs, each once.
+    /// The hosts of several runs, each once; `plans` are their plans.
     hosts: String,
     plans: String,
     comparison: Option<Comparison>,
@@ -67,7 +67,7 @@ struct Page<'a> {
     scaled: String,
     not_measured: &'a [NotMeasured],
     spikes: Vec<SpikesView>,
-    /// The longest of each second of a cell, or why there is none.
+    /// The largest value of each second of a cell, or why there is none.
     maxima: Vec<Result<SheetView, &'a str>>,
     stages: Option<Picture>,
     unstaged: Vec<&'a str>,
@@ -78,7 +78,7 @@ struct Page<'a> {
     data: String,
 }
 
-/// The sentence of a run, its verdict first.
+/// The sentence on a run, with its verdict first.
 struct HeadlineView<'a> {
     sign: &'static str,
     class: &'static str,
@@ -101,7 +101,7 @@ struct RunView<'a> {
 }
 
 const STYLE: &str = include_str!("../templates/report.css");
-/// Of pages with declared tables and figures alone.
+/// The styles for pages with declared tables and figures only.
 const DECLARED: &str = concat!(
     r#".declared{width:auto;min-width:min(100%,480px)}"#,
     r#".declared td{line-height:1.35;vertical-align:top}"#,
@@ -115,16 +115,16 @@ const DECLARED: &str = concat!(
 );
 const SCRIPT: &str = include_str!("../templates/report.js");
 
-/// The longest name of a row, in letters; the whole of it is its title.
+/// The longest name of a row, in characters; the row's tooltip has the full name.
 const NAME: usize = 30;
 
-/// The figures that say in another way what others show.
+/// The figures that show the same as others in another way.
 const FOLDED: [&str; 3] = ["bands", "load-over-time", "scatter"];
 
-/// The whole report as the text of one file.
+/// Returns the whole report as the text of one file.
 ///
 /// # Errors
-/// The template or the embedded data cannot be written; no input is known that causes it.
+/// The template or the embedded data cannot be written; no known input causes this.
 pub fn render(report: &Report) -> Result<String> {
     let (input, chapters) = (report.input, report.chapters());
     let Cards { shown, rest, shared } = cards::cards(input, &chapters);
@@ -172,13 +172,13 @@ pub fn render(report: &Report) -> Result<String> {
         environment: Environment::of(input.configurations),
         settings: settings::settings(input.configurations),
         beside: settings::beside(input.configurations),
-        // "</script>" or "<!--" in a name would end the element: JSON allows the escape everywhere "<" can stand.
+        // "</script>" or "<!--" in a name would end the element. JSON allows this escape wherever "<" may occur.
         data: report.in_format("json")?.unwrap_or_default().replace('<', "\\u003c"),
     };
     page.render().context("writing the report")
 }
 
-/// Names in the order in which they first appear: `vm, board`.
+/// Returns names in the order in which they first appear, each once: `vm, board`.
 fn each_once<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut found: Vec<&str> = Vec::new();
     for name in names {
@@ -189,7 +189,7 @@ fn each_once<'a>(names: impl Iterator<Item = &'a str>) -> String {
     found.join(", ")
 }
 
-/// `wakeup`, `wakeup: 2 runs side by side`.
+/// Returns the title: `wakeup`, `wakeup: 2 runs side by side`.
 fn title(input: &ReportInput) -> String {
     match input.runs.len() {
         0 | 1 => input.title.clone(),
@@ -197,15 +197,15 @@ fn title(input: &ReportInput) -> String {
     }
 }
 
-/// Takes the figure that opens the page from its place below: of the section with the gravest news the maxima of the repeats,
-/// which come before all that is pooled, or the histogram of what was measured once; of calls too many for one histogram
-/// the figure over all of them.
+/// Moves the figure that opens the page from its place below. It comes from the section with the most severe result: the maxima of the
+/// repeats, which come before everything that is pooled, or the histogram if there are no repeats. If there are too many calls for one
+/// histogram, it is the figure over all calls.
 fn lead(chapters: &[Chapter], views: &mut [ChapterView]) -> Option<Lead> {
     let above = |series: &Curve| series.pooled.above_limit.map_or(0, |above| above.saturating_add(1));
     let news = |section: &Section| section.series.iter().map(above).max().unwrap_or(0);
     let each =
         chapters.iter().flat_map(|chapter| chapter.sections.iter().zip(chapter.first..).map(move |one| (chapter, one)));
-    // Of folded sections only one that a limit judges speaks for the page.
+    // A folded section can open the page only if a limit judges it.
     let speaks = |(chapter, (section, _)): &(&Chapter, (&Section, usize))| {
         section.has_samples() && (!chapter.is_folded() || news(section) > 0)
     };
@@ -233,7 +233,7 @@ fn style_of(declared: &DeclaredView) -> &'static str {
     if declared.is_empty() { "" } else { DECLARED }
 }
 
-/// The colour of a table's row. Colours repeat beyond the eighth: no more can be told apart.
+/// Returns the colour of a table's row. Colours repeat after the eighth, because readers cannot distinguish more.
 fn slot(row: usize) -> usize {
     row % SHOWN
 }
@@ -275,7 +275,7 @@ fn chapter_view(index: usize, chapter: &Chapter, report: &Report) -> ChapterView
 
 fn view(index: usize, section: &Section, chapter: &Chapter, report: &Report) -> SectionView {
     let sheet = summary::sheet(section);
-    // Of many, folded away, one form of each figure is enough to see; the others are asked for one by one.
+    // In a folded chapter with many sections, one variant of each figure is enough; users request the others one by one.
     let forms = if chapter.is_folded() { 1 } else { usize::MAX };
     let names: Vec<&str> = section.series.iter().map(|series| series.name.as_str()).collect();
     let bars = section.series.iter().enumerate().map(|(row, series)| {

@@ -1,4 +1,4 @@
-//! What a report is made from.
+//! The input of a report.
 
 use crate::{
     study::{NotMeasured, PublishedColumn, StudyPart},
@@ -13,34 +13,34 @@ use latido_model::{
     run::{Meta, Run},
 };
 
-/// Everything that a report says, already read and judged: a report computes nothing about the machine it is made on.
+/// Everything that a report says, already read and judged. A report queries nothing about the machine on which it is made.
 #[derive(Debug)]
 pub struct ReportInput<'a> {
     /// The heading, for example the plan's name or its one-line description.
     pub title: String,
     /// The runs, oldest first.
     pub runs: Vec<RunPart<'a>>,
-    /// The configurations of all runs, as tables order them.
+    /// The configurations of all runs, in the order of tables.
     pub configurations: &'a [Configuration],
     /// What could not be read from the store, one sentence each.
     pub problems: Vec<String>,
     /// The published study that the runs repeat.
     pub study: Option<StudyPart>,
-    /// What the plan has and nobody measured, one entry for each system and reason.
+    /// The parts of the plan that were not measured, one entry for each system and reason.
     pub not_measured: Vec<NotMeasured>,
-    /// Printed numbers of the study, to be set beside the measured ones.
+    /// The study's printed numbers, for comparison with the measured ones.
     pub published: Vec<PublishedColumn>,
-    /// Why samples were late, of the cells that asked.
+    /// Why samples were late, for the cells that requested this.
     pub explained: Vec<&'a OfCell>,
-    /// The longest of each second, of the cells whose tracer keeps nothing else.
+    /// The largest value of each second, for the cells whose tracer keeps nothing else.
     pub maxima: Vec<&'a Maxima>,
-    /// The stages of the median and the worst event, of the configurations that stamp events.
+    /// The stages of the median and the worst event, for the configurations that timestamp events.
     pub chains: Vec<&'a Chains>,
     /// The tables and figures that the plan declares.
     pub declared: Option<Declared<'a>>,
 }
 
-/// The tables and figures that a plan declares, with the levels that its cells have, measured or not.
+/// The tables and figures that a plan declares, with the levels of its cells, measured or not.
 #[derive(Clone, Debug)]
 pub struct Declared<'a> {
     /// The plan.
@@ -50,9 +50,9 @@ pub struct Declared<'a> {
 }
 
 impl<'a> Declared<'a> {
-    /// Those of the first of these runs whose plan declares some; the levels are those of all.
+    /// Returns the declarations of the first of these runs whose plan has some, with the levels of all runs.
     pub fn of(runs: impl Iterator<Item = &'a Run> + Clone) -> Option<Self> {
-        // A plan that was read has no more cells: one that has was stored by somebody else.
+        // latido reads no plan with more cells: such a stored plan was written by another program.
         let declares = |plan: &&Plan| (1..=CELLS_MAX).contains(&plan.declared_cells());
         let plan = runs.clone().map(|run| &run.plan).find(declares)?;
         let names = |axis: &Axis| {
@@ -72,7 +72,7 @@ impl<'a> Declared<'a> {
 /// One run of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct RunPart<'a> {
-    /// `run.json`; a configuration's members name its `id`.
+    /// The content of `run.json`; a configuration's members refer to its `id`.
     pub meta: &'a Meta,
     /// The judgement of the run.
     pub judgement: &'a Judgement,
@@ -80,12 +80,12 @@ pub struct RunPart<'a> {
     pub word: &'a str,
     /// The plan as stored.
     pub plan_toml: &'a str,
-    /// As of [`crate::judged::JudgedRun::commands`].
+    /// The commands as in [`crate::judged::JudgedRun::commands`].
     pub commands: &'a [Vec<String>],
 }
 
 impl RunPart<'_> {
-    /// How its verdict is said: where nothing judges, nothing holds either.
+    /// Returns the words for its verdict: a run that nothing judges has not passed.
     pub fn said(&self) -> Said {
         match self.judgement.headline.rest {
             Some(Ground::Unjudged(_)) => Said::UNJUDGED,

@@ -1,7 +1,7 @@
-//! From stored runs to what people read: judgements, tables, figures, pages. Pure functions of runs: nothing here asks a
-//! machine anything, and what must be known of a probe lies in the run.
+//! From stored runs to what people read: judgements, tables, figures, pages. All are pure functions of runs: nothing here queries a
+//! machine, and a run contains everything about its probes.
 //!
-//! It opens and writes no file, measures nothing and changes no run: it returns text and bytes, and crate `latido` writes them.
+//! This crate opens and writes no file, measures nothing and changes no run: it returns text and bytes, and crate `latido` writes them.
 #![forbid(unsafe_code)]
 
 pub mod check;

@@ -1,4 +1,4 @@
-//! The live view of a running cell: lines of text from what the agent says, for a terminal and for a log.
+//! The live view of a running cell: lines of text from the agent's messages, for a terminal and for a log.
 
 mod pendulum;
 
@@ -14,37 +14,37 @@ use latido_model::{
     units::human,
 };
 
-/// What the host knows beside the agent's progress.
+/// What the host knows in addition to the agent's progress.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// Number of the cell, from 1.
     pub number: usize,
-    /// How many cells the run has.
+    /// The number of cells in the run.
     pub cells: usize,
-    /// The cell in words.
+    /// The cell as text.
     pub label: &'a str,
     /// The cell.
     pub cell: &'a Cell,
     /// What its probe measures.
     pub measurand: &'a Measurand,
-    /// Time that the cells after this one will take, in ns.
+    /// The time that the cells after this one will take, in ns.
     pub after_ns: u64,
-    /// What the agent said last.
+    /// The agent's latest report.
     pub progress: &'a Progress,
 }
 
 impl View<'_> {
-    /// Whether the probe has slots to miss.
+    /// Returns whether the probe has slots that it can miss.
     fn is_periodic(&self) -> bool {
         self.measurand.quantities.iter().any(|quantity| quantity.periodic)
     }
 
-    /// Whether a guest measures, out of sight.
+    /// Returns whether a guest measures, out of the host's view.
     fn is_emulated(&self) -> bool {
         self.progress.phase == Phase::Emulating
     }
 
-    /// What the probe's quantities call their latest value, where they agree on it.
+    /// Returns the name of the latest value, if all quantities of the probe agree on it.
     fn latest(&self) -> &str {
         match self.measurand.quantities.as_slice() {
             [first, rest @ ..] if rest.iter().all(|other| other.latest == first.latest) => &first.latest,
@@ -52,11 +52,12 @@ impl View<'_> {
         }
     }
 
-    /// Time left of the whole run, in ns, as far as it is spent measuring; none where samples are counted instead.
+    /// Returns the remaining measurement time of the whole run, in ns; none where the probe counts samples instead.
     fn left(&self) -> Option<u64> {
         let (progress, cell) = (self.progress, self.cell);
         let own = match progress.phase {
-            // Emulation takes many times what it measures: what guests took so far tells, and not the plan.
+            // Emulation takes many times the measured duration: the time that guests have taken so far is the better estimate, not the
+            // plan.
             Phase::Emulating if progress.total_ns == 0 => return None,
             Phase::Emulating => {
                 let cells = self.cells.saturating_sub(self.number).saturating_add(1) as u64;
@@ -71,19 +72,19 @@ impl View<'_> {
     }
 }
 
-/// The scale of the bars: four decades from 1 µs, where latencies live.
+/// The start of the bars' scale, in ns: four decades from 1 µs, the usual range of latencies.
 const BAR_FROM: f64 = 1_000.0;
 const BAR_DECADES: f64 = 4.0;
 
-/// The lines of one frame, each no wider than the terminal and no more than `height` of them. With more CPUs than
-/// lines, those with the largest maxima are shown.
+/// Returns the lines of one frame, each no wider than the terminal, and at most `height` of them. If there are more CPUs than lines, those
+/// with the largest maxima are shown.
 pub fn frame(view: View<'_>, height: usize, style: Style) -> Vec<String> {
     let progress = view.progress;
     let mut lines = vec![paint(&fit(&head(view, style.width), style.width), Paint::Bold, style)];
-    // What is shown during the warm-up is forgotten: figures of it would only seem to be results.
+    // latido discards the samples of the warm-up: figures of them would only look like results.
     if progress.phase == Phase::Measuring && !progress.threads.is_empty() {
         let all = progress.threads.len();
-        // Beside the threads: head, header and spike, and a line on those that are not shown.
+        // In addition to the threads, a frame has a head, a header and a spike, and a line about hidden threads.
         let room = if all + 3 <= height { all } else { height.saturating_sub(4).max(1) };
         let mut shown: Vec<&ThreadProgress> = progress.threads.iter().collect();
         if all > room {
@@ -108,10 +109,10 @@ pub fn frame(view: View<'_>, height: usize, style: Style) -> Vec<String> {
     lines
 }
 
-/// One line for a log: at the start of measuring what begins, later what was found.
+/// Returns one line for a log: at the start of the measurement what starts, later what was found.
 pub fn line(view: View<'_>) -> String {
     let progress = view.progress;
-    // Numbers of another process: hostile ones must not stop the view.
+    // Another process reports these numbers: bad ones must not stop the view.
     let sum = |of: fn(&ThreadProgress) -> u64| progress.threads.iter().map(of).fold(0, u64::saturating_add);
     let timed = progress.threads.iter().filter(|thread| thread.unit.is_none());
     let Some(max) = timed.filter_map(|thread| thread.max).max() else {
@@ -122,7 +123,7 @@ pub fn line(view: View<'_>) -> String {
     format!("{}, {count} samples, max {}{missed}", head(view, usize::MAX), human(max))
 }
 
-/// The line of a log when a cell begins to measure.
+/// Returns the line of a log when a cell starts to measure.
 pub fn start(view: View<'_>) -> String {
     let span = match view.progress.total_ns {
         _ if view.is_emulated() => String::new(),
@@ -135,12 +136,12 @@ pub fn start(view: View<'_>) -> String {
     format!("{}{}, {state}{span}{more}", place(view.number, view.cells), clean::line(view.label))
 }
 
-/// The line of a log when a cell is measured.
+/// Returns the line of a log when a cell has been measured.
 pub fn done(number: usize, cells: usize, label: &str) -> String {
     format!("{}{}, measured", place(number, cells), clean::line(label))
 }
 
-/// Where the run is; too long a label gives way, not the time.
+/// Returns the position in the run; if the line is too long, the label is shortened, not the time.
 fn head(view: View<'_>, width: usize) -> String {
     let progress = view.progress;
     let place = place(view.number, view.cells);
@@ -165,12 +166,12 @@ fn place(number: usize, cells: usize) -> String {
 
 fn left(view: View<'_>) -> String {
     let whose = if view.number < view.cells { " in all" } else { "" };
-    // Rounded up, so that it and the time measured add up to the whole.
+    // Rounded up, so that it and the measured time add up to the whole.
     let up = |ns: u64| ns.saturating_add(999_999_999);
     view.left().map_or_else(String::new, |ns| format!(", {} left{whose}", clock(up(ns))))
 }
 
-/// Columns: where the middle ones fit, and how wide the bar may be (0 is none).
+/// Returns whether the middle columns fit, and the width of the bar (0 for none).
 fn layout(view: View<'_>, style: Style) -> (bool, usize) {
     let middle = style.width >= 52;
     let fixed = 4
@@ -183,7 +184,7 @@ fn layout(view: View<'_>, style: Style) -> (bool, usize) {
     (middle, if bar >= 16 { bar } else { 0 })
 }
 
-/// The column that says what a row measures, where not all rows measure the same.
+/// Returns the name of what a row measures, if not all rows measure the same.
 fn what(view: View<'_>, name: &str) -> String {
     let names = || view.progress.threads.iter().map(|thread| thread.name.as_str());
     let first = names().next().unwrap_or_default();
@@ -194,7 +195,7 @@ fn what(view: View<'_>, name: &str) -> String {
     format!("  {:<width$}", fit(name, width))
 }
 
-/// The widest name of a row.
+/// The largest width of a row's name.
 const WHAT: usize = 24;
 
 fn header(view: View<'_>, style: Style) -> String {
@@ -230,7 +231,7 @@ fn row(thread: &ThreadProgress, view: View<'_>, style: Style) -> String {
     if bar > 0 && unit == "ns" { format!("{text}  {}", bar_of(thread, bar)).trim_end().to_string() } else { text }
 }
 
-/// A value of any unit; an angle in degrees, as the pendulum beside it is drawn.
+/// Formats a value of any unit; an angle is in degrees, like the pendulum next to it.
 fn shown(value: i64, unit: &str) -> String {
     match unit {
         "urad" => format!("{:.2}°", (value as f64 * 1e-6).to_degrees()),
@@ -238,7 +239,7 @@ fn shown(value: i64, unit: &str) -> String {
     }
 }
 
-/// A count in at most six characters.
+/// Formats a count in at most six characters.
 fn short(count: u64) -> String {
     match count {
         0..1_000_000 => count.to_string(),
@@ -247,7 +248,7 @@ fn short(count: u64) -> String {
     }
 }
 
-/// `====---|`: to the median, to p99.9, and the maximum, on a logarithmic scale from 1 µs to 10 ms.
+/// Draws `====---|`: to the median, to p99.9, and the maximum, on a logarithmic scale from 1 µs to 10 ms.
 fn bar_of(thread: &ThreadProgress, width: usize) -> String {
     let place = |value: Option<i64>| {
         let decades = (value.unwrap_or(0).max(1) as f64 / BAR_FROM).log10() / BAR_DECADES;
@@ -281,7 +282,7 @@ fn spike(progress: &Progress) -> Option<String> {
     Some(format!("last spike {}{cpu} at {}", human(value), clock(at)))
 }
 
-/// Time as a clock shows it: `0:07`, `12:30`, `71:59:01`.
+/// Formats a time like a clock: `0:07`, `12:30`, `71:59:01`.
 fn clock(ns: u64) -> String {
     let s = ns / 1_000_000_000;
     match s / 3600 {

@@ -1,4 +1,4 @@
-//! What a paper takes from a run: one figure as wide as its column, and a paragraph on methods with the entry for a bibliography.
+//! What a paper takes from a run: figures as wide as its column, a paragraph on methods, and the entry for a bibliography.
 
 use crate::{
     figures::{Dress, dressed, frame::COLUMN, svg::Drawing},
@@ -21,16 +21,16 @@ use latido_model::{
     written,
 };
 
-/// Millimetres of paper for a pixel of a drawing: the smallest text, 10 pixels, is 6.2 points high, that of axes 6.8.
+/// Millimetres of paper per pixel of a drawing: the smallest text, 10 pixels, is then 6.2 points high, and that of axes 6.8.
 pub const SCALE: f64 = 0.62 * 25.4 / 72.0;
 
-/// The narrowest and the widest figure, in millimetres: the narrowest has room for an axis, the widest is a page of A3.
+/// The narrowest and the widest figure, in millimetres: the narrowest has room for an axis, the widest fills a page of A3.
 pub const WIDTHS: (f64, f64) = (60.0, 420.0);
 
-/// From this width in millimetres on, panels stand two abreast and names beside what they name.
+/// From this width in millimetres on, panels are in pairs side by side, and names are next to what they name.
 pub const ABREAST: f64 = COLUMN * SCALE;
 
-/// The figures of a run as a column of this width has them.
+/// The figures of a run, drawn for a column of a certain width.
 #[derive(Debug)]
 pub struct Figures {
     all: Vec<(String, Pictured)>,
@@ -44,7 +44,7 @@ pub struct Picture<'f> {
 }
 
 impl Figures {
-    /// Those of a report, drawn for so many millimetres.
+    /// Draws the figures of a report at this width in millimetres.
     pub fn of(input: &ReportInput, millimetres: f64) -> Self {
         let report = Report::new(input, FORMATS).wide(millimetres / SCALE);
         let mut names = Names::default();
@@ -52,12 +52,12 @@ impl Figures {
         Self { all: files::pictured(&report).into_iter().map(named).collect() }
     }
 
-    /// The name and the title of each picture.
+    /// Returns the name and the title of each picture.
     pub fn list(&self) -> Vec<(String, &str)> {
         self.each().map(|(name, picture)| (name, picture.drawing.title.as_str())).collect()
     }
 
-    /// The first form of each figure, by the figure's name.
+    /// Returns the first variant of each figure, with the figure's name.
     pub fn first_forms(&self) -> impl Iterator<Item = (&str, Picture<'_>)> {
         self.all
             .iter()
@@ -71,10 +71,11 @@ impl Figures {
         })
     }
 
-    /// The picture of this name: its whole name, or its last part where one picture has it. Of several forms of one figure the first.
+    /// Returns the picture with this name. The name may be the complete one, or its last part if only one picture ends in it. For a figure
+    /// with several variants, its name selects the first.
     ///
     /// # Errors
-    /// No figure has it, or several do: which there are.
+    /// No figure has the name, or several have it: the message lists them.
     pub fn named(&self, name: &str) -> Result<Picture<'_>, String> {
         if let Some((_, picture)) = self.each().find(|(own, _)| own == name) {
             return Ok(picture);
@@ -109,34 +110,34 @@ impl Figures {
 }
 
 impl Picture<'_> {
-    /// The picture as SVG, as wide as it was asked for, with texts in this font.
+    /// Returns the picture as SVG, as wide as requested, with texts in this font.
     pub fn svg(&self, title: bool, font: &str) -> String {
         let names: Vec<&str> = self.figure.names.iter().map(String::as_str).collect();
         let legend = !self.drawing.named && names.len() > 1;
         dressed(&names, self.drawing, Dress { title, legend, millimetres: Some(SCALE), font })
     }
 
-    /// How high it is without title and legend, in millimetres.
+    /// Returns its height without title and legend, in millimetres.
     pub fn height(&self) -> f64 {
         self.drawing.height * SCALE
     }
 
-    /// What a caption may say: what it shows, and how to read it.
+    /// Returns a text for a caption: what the picture shows, and how to read it.
     pub fn caption(&self) -> String {
         format!("{}. {}", self.drawing.title, self.figure.caption)
     }
 }
 
-/// How a citation is written.
+/// The markup of a citation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Markup {
-    /// As it is.
+    /// Plain text.
     Plain,
-    /// For LaTeX to set.
+    /// LaTeX.
     Latex,
 }
 
-/// What a paper says of a run.
+/// What a paper states about a run.
 #[derive(Clone, Debug)]
 pub struct Citation {
     /// The paragraph on methods.
@@ -145,18 +146,18 @@ pub struct Citation {
     pub entry: String,
 }
 
-/// The paragraph on methods of a run, and an entry of BibTeX for latido. `test` says how latido compared its configurations.
+/// Returns the paragraph on the methods of a run, and a BibTeX entry for latido. `test` describes how latido compared its configurations.
 pub fn citation(one: &JudgedRun, (found, test): (&Configurations, Option<&str>), markup: Markup) -> Citation {
     let text = methods(one, found, test);
     let methods = match markup {
         Markup::Plain => text,
-        // The first mention of the program is where it is cited.
+        // The citation follows the first mention of the program.
         Markup::Latex => latex::escape(&text).replacen("latido ", "latido~\\cite{latido} ", 1),
     };
     Citation { methods, entry: bibtex(&one.run.meta.latido, &one.run.meta.started) }
 }
 
-/// The entry: a version is what a reader needs; the year is that of the measurement.
+/// Returns the BibTeX entry. It has the version, because readers need it, and the year of the measurement.
 fn bibtex(version: &str, started: &str) -> String {
     let year = started.get(..4).filter(|year| year.bytes().all(|byte| byte.is_ascii_digit())).unwrap_or_default();
     format!(
@@ -193,7 +194,7 @@ fn methods(one: &JudgedRun, found: &Configurations, test: Option<&str>) -> Strin
     said.join(" ")
 }
 
-/// How often each condition was measured.
+/// Returns a sentence on how often each condition was measured.
 fn repeated(found: &Configurations) -> String {
     let counts: Vec<usize> = found.all.iter().map(|one| one.repeats.len()).collect();
     let (Some(least), Some(most)) = (counts.iter().min(), counts.iter().max()) else {
@@ -207,7 +208,7 @@ fn repeated(found: &Configurations) -> String {
     }
 }
 
-/// A command as a reader types it: the program without the place where it lay.
+/// Returns a command as a reader types it: without the path of the program.
 fn command(words: &[String]) -> String {
     let mut words = words.to_vec();
     if let Some(program) = words.first_mut() {
@@ -216,7 +217,7 @@ fn command(words: &[String]) -> String {
     written::shell(&words)
 }
 
-/// A moment without its fraction of a second.
+/// Removes the fraction of a second from a time.
 fn second(moment: &str) -> String {
     match moment.split_once('.') {
         Some((whole, _)) => format!("{whole}Z"),
@@ -224,7 +225,7 @@ fn second(moment: &str) -> String {
     }
 }
 
-/// Each text once, in the order of first appearance.
+/// Returns each text once, in the order of first appearance.
 fn apart(all: impl Iterator<Item = String>) -> Vec<String> {
     let mut known: Vec<String> = Vec::new();
     for one in all {
@@ -235,7 +236,7 @@ fn apart(all: impl Iterator<Item = String>) -> Vec<String> {
     known
 }
 
-/// `The machine was vm: ..., Linux 6.12 with the preemption model full.`
+/// Returns a sentence on the machine, such as `The machine was vm (...), with Linux 6.12 and the preemption model full.`
 fn machine(machine: &Machine) -> String {
     let name = if machine.hostname.is_empty() { "without a known name" } else { &machine.hostname };
     let online = machine.cpu.online.as_ref().map(|set| many(set.len() as u64, "CPU"));
@@ -263,7 +264,7 @@ fn machine(machine: &Machine) -> String {
     )
 }
 
-/// `wakeup (period=1ms), fifo 80, CPUs 0-1, 5 s after 1 s of warm-up`.
+/// Returns the measuring threads: `wakeup (period=1ms), fifo 80, CPUs 0-1, 5 s after 1 s of warm-up`.
 fn threads(cell: &Cell) -> String {
     let conditions = &cell.conditions;
     let cpus = conditions
@@ -282,13 +283,13 @@ fn threads(cell: &Cell) -> String {
     )
 }
 
-/// A level by its items, and by its name where it has none.
+/// Returns a level's items, or its name if it has none.
 fn level(level: &Level, name: &str) -> String {
     let items: Vec<String> = level.items.iter().map(written::short).collect();
     if items.is_empty() { name.to_owned() } else { items.join(" with ") }
 }
 
-/// What the trust checks found: the alarms and the notes in full, the rest by number and name.
+/// Returns the results of the trust checks: alarms and notes in full, the others by number or name.
 fn trust(judgement: &Judgement) -> String {
     let findings = || judgement.cells.iter().flat_map(|cell| &cell.findings);
     let worst = |check: &str| {
@@ -327,7 +328,7 @@ fn trust(judgement: &Judgement) -> String {
     said.join(", ") + "."
 }
 
-/// How much a grade weighs.
+/// Returns the weight of a severity.
 fn weight(grade: Grade) -> u8 {
     match grade {
         Grade::Ok => 1,
@@ -353,7 +354,7 @@ mod tests {
         figures.list().len()
     }
 
-    /// A legend names the curves of a narrow figure, and each has a dash, a marker or a pattern of its own.
+    /// A legend names the curves of a narrow figure, and each has a dash, a marker or a pattern that no other has.
     #[test]
     fn curves_are_told_apart_without_colour() {
         let all = sample::configurations(3);

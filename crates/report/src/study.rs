@@ -1,4 +1,4 @@
-//! What a report of a published study says beside its own figures: source, conclusions, gaps, and the printed numbers.
+//! What a report of a published study states in addition to its own figures: source, conclusions, gaps, and the printed numbers.
 
 use latido_judge::outcome::Outcome;
 use latido_model::plan::{Distribution, Statistic, Unjudged};
@@ -7,43 +7,43 @@ use std::collections::BTreeMap;
 /// The study that a run repeats.
 #[derive(Clone, Debug, Default)]
 pub struct StudyPart {
-    /// Author, title, place and year as one line.
+    /// Author, title, place and year, as one line.
     pub citation: String,
-    /// The share of the published size that was measured; absent when it was all of it.
+    /// The share of the published size that was measured; absent if all of it was.
     pub scaled: Option<f64>,
-    /// Which of the plan's sizes was measured, where it is not the one as written.
+    /// Which of the plan's sizes was measured; absent if it was the size in the plan.
     pub sized: Option<String>,
     /// What the study concluded.
     pub claims: Vec<Conclusion>,
-    /// What it concluded besides, and why no figure here decides it.
+    /// The other conclusions of the study, and why no figure here decides them.
     pub unjudged: Vec<Unjudged>,
 }
 
-/// A conclusion of the study and what became of it here.
+/// A conclusion of the study and its outcome here.
 #[derive(Clone, Debug)]
 pub struct Conclusion {
-    /// Its number in the study, where the plan says it.
+    /// Its number in the study, if the plan states it.
     pub number: Option<String>,
     /// The conclusion.
     pub text: String,
-    /// What became of it here.
+    /// Its outcome here.
     pub outcome: Outcome,
     /// The figures, or why there are none.
     pub detail: String,
 }
 
-/// Cells of the plan that were not measured for one reason.
+/// Cells of the plan that were not measured, for one reason.
 #[derive(Clone, Debug)]
 pub struct NotMeasured {
-    /// The system, as a column of a table would name it.
+    /// The system, named as in a table's column.
     pub label: String,
     /// Why not.
     pub reason: String,
-    /// How many cells of the plan that is.
+    /// The number of cells.
     pub cells: usize,
 }
 
-/// A system of the study with the numbers that it printed.
+/// A system of the study with its printed numbers.
 #[derive(Clone, Debug)]
 pub struct PublishedColumn {
     /// `stock, published (Raspberry Pi 3B, 2019)`.
@@ -59,11 +59,11 @@ pub struct PublishedRow {
     pub probe: String,
     /// Its quantity.
     pub quantity: String,
-    /// The labels that a row of ours must have.
+    /// The labels that a matching row of latido has.
     pub labels: BTreeMap<String, String>,
-    /// The probe's options that a row of ours must have, as text.
+    /// The probe's options that a matching row of latido has, as text.
     pub options: BTreeMap<String, String>,
-    /// Which distribution of ours they stand beside.
+    /// The distribution of latido with which they are compared.
     pub of: Distribution,
     /// Smallest, in ns.
     pub min: Option<f64>,
@@ -73,12 +73,12 @@ pub struct PublishedRow {
     pub max: Option<f64>,
     /// Its other numbers: times in ns, shares from 0 to 1, counts.
     pub other: Vec<(Statistic, f64)>,
-    /// What must be known of it, for example `mean above maximum, as printed`.
+    /// A reservation, for example `mean above maximum, as printed`.
     pub note: Option<String>,
 }
 
 impl PublishedRow {
-    /// What to say of the numbers: the note, or that they contradict themselves.
+    /// Returns the reservation on the numbers: the note, or the remark that they contradict each other.
     pub fn doubt(&self) -> Option<String> {
         let above = |a: Option<f64>, b: Option<f64>| a.zip(b).is_some_and(|(a, b)| a > b);
         let contradiction = if above(self.mean, self.max) {

@@ -1,8 +1,8 @@
-//! Names that are given once: files, figures, tables, metrics.
+//! Unique names for files, figures, tables and metrics.
 
 use std::collections::BTreeMap;
 
-/// Names that have been given, so that none is given twice, each with the number that the next of its kind tries first.
+/// The names given so far, each with the number that [`Names::numbered`] tries first for its next duplicate.
 #[derive(Debug)]
 pub struct Names<N = String>(BTreeMap<N, usize>);
 
@@ -13,7 +13,7 @@ impl<N> Default for Names<N> {
 }
 
 impl<N: Clone + Ord> Names<N> {
-    /// The name, or the first of its numbered forms, from the second on, that is free.
+    /// Returns the name if it is free, otherwise the first of its numbered forms, from 2, that is free.
     pub fn numbered(&mut self, name: N, form: impl Fn(&N, usize) -> N) -> N {
         let Some(mut n) = self.0.get(&name).copied() else {
             self.0.insert(name.clone(), 2);
@@ -33,7 +33,7 @@ impl<N: Clone + Ord> Names<N> {
 }
 
 impl Names {
-    /// The name, or the first of `name-2`, `name-3` that is free.
+    /// Returns the name if it is free, otherwise the first free one of `name-2`, `name-3` and so on.
     pub fn unique(&mut self, name: String) -> String {
         self.numbered(name, |name, n| format!("{name}-{n}"))
     }

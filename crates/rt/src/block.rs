@@ -13,13 +13,13 @@ pub enum Class {
     Unknown,
     /// Another task ran meanwhile: the kernel counted a run delay.
     Preempted,
-    /// The thread stayed on its CPU: an interrupt, an SMI or the hypervisor.
+    /// The thread stayed on its CPU: an interrupt, an SMI or the hypervisor delayed it.
     InPlace,
-    /// The kernel's own limit of real-time tasks made it wait: the real-time throttle or the fair server.
+    /// The kernel's own limit on real-time tasks made the thread wait: the real-time throttle or the fair server.
     Throttled,
 }
 
-/// One sample that was kept.
+/// One sample that a block keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sample {
     /// The value, in ns.
@@ -31,7 +31,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Time and class in one cell.
+    /// Packs time and class into one 64-bit word.
     pub(crate) const fn stamp(at_ns: u64, class: Class) -> u64 {
         at_ns << 2 | class as u64
     }
@@ -60,18 +60,18 @@ pub struct Block {
     pub sum: i128,
     /// Sum of their squares, in ns².
     pub sum_squares: u128,
-    /// How many of `largest` are samples.
+    /// How many entries of `largest` contain samples.
     held: u8,
     largest: [Sample; KEPT],
 }
 
 impl Block {
-    /// The up to four largest, in descending order (equal ones in the order of their times); the first is the maximum.
+    /// Returns the largest samples, at most four, in descending order (equal ones in the order of their times); the first is the maximum.
     pub fn largest(&self) -> &[Sample] {
         self.largest.get(..usize::from(self.held)).unwrap_or(&self.largest)
     }
 
-    /// Notes a sample as one of the largest if it is; it must be in the block's sums already.
+    /// Keeps a sample if it is one of the largest. The sums of the block must already include it.
     pub fn keep(&mut self, sample: Sample) {
         let held = usize::from(self.held);
         let (mut sample, mut shifting) = (sample, false);
@@ -104,13 +104,14 @@ impl Block {
     }
 }
 
-/// The blocks of a measurement of any length: merged by pairs whenever there would be more than [`BlockSeries::MOST`].
+/// The blocks of a measurement of any length. [`BlockSeries::push`] merges them in pairs whenever there would be more than
+/// [`BlockSeries::MOST`].
 #[derive(Clone, Debug)]
 pub struct BlockSeries {
     blocks: Vec<Block>,
-    /// How many blocks of the loop make one here: a power of two.
+    /// How many blocks of the loop one block here contains: a power of two.
     factor: u32,
-    /// How many are in the last one.
+    /// How many blocks of the loop the last one contains so far.
     filled: u32,
 }
 
@@ -121,7 +122,7 @@ impl Default for BlockSeries {
 }
 
 impl BlockSeries {
-    /// The most blocks kept: an hour of seconds.
+    /// The most blocks kept: one per second for an hour.
     pub const MOST: usize = 3600;
 
     /// Adds a block that follows the last one in time.
@@ -153,12 +154,12 @@ impl BlockSeries {
         self.factor = self.factor.saturating_mul(2);
     }
 
-    /// The blocks so far, in the order of time.
+    /// Returns the blocks so far, in time order.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
-    /// Forgets everything.
+    /// Removes all blocks.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
@@ -191,7 +192,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the number of blocks, merging loses no sample, no sum and none of the four largest.
+        /// Whatever the number of blocks, merging preserves all samples, all sums and the four largest samples.
         #[test]
         fn merging_preserves_everything(
             values in proptest::collection::vec(proptest::collection::vec(-5i64..1_000, 0..6), 1..40),

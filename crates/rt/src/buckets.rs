@@ -1,17 +1,17 @@
 //! The log-linear bucket layout of HdrHistogram with lowest value 1 and 3 significant digits, in ns up to 60 s.
 //!
-//! Source: <https://hdrhistogram.org>; bucket `i` here is `counts[i]` there, so that counts are copied one to one.
+//! Source: <https://hdrhistogram.org>. Bucket `i` here is `counts[i]` there, so latido copies counts one to one.
 
-/// The largest value with a bucket, in ns; larger ones are counted as overflow.
+/// The largest value with a bucket, in ns. Recorders count larger values as overflow.
 pub const HIGHEST: u64 = 60_000_000_000;
 
-/// log2 of the sub-buckets of half a bucket: 2048 sub-buckets resolve 3 significant digits.
+/// log2 of the number of sub-buckets in half a bucket: 2048 sub-buckets resolve 3 significant digits.
 const HALF_BITS: u32 = 10;
 
 /// Number of buckets: 26 powers of two from 2048 up to the first above [`HIGHEST`], and one more half.
 pub const LEN: usize = 27 << HALF_BITS;
 
-/// The bucket of a value. Above [`HIGHEST`] it may be outside the histogram.
+/// Returns the bucket of a value. For a value above [`HIGHEST`] the index may be outside the histogram.
 #[inline(always)]
 pub const fn index(value: u64) -> usize {
     let sub_mask = (2 << HALF_BITS) - 1;
@@ -19,7 +19,7 @@ pub const fn index(value: u64) -> usize {
     (((shift as u64) << HALF_BITS).wrapping_add(value >> shift)) as usize
 }
 
-/// The smallest value of a bucket.
+/// Returns the smallest value of a bucket.
 pub const fn lowest(index: usize) -> u64 {
     let index = index as u64;
     let half = 1 << HALF_BITS;
@@ -27,7 +27,7 @@ pub const fn lowest(index: usize) -> u64 {
     index.wrapping_sub(shift.wrapping_mul(half)) << shift
 }
 
-/// The largest value of a bucket.
+/// Returns the largest value of a bucket.
 pub const fn highest(index: usize) -> u64 {
     let shift = ((index as u64) >> HALF_BITS).saturating_sub(1);
     lowest(index) | !(u64::MAX << shift)

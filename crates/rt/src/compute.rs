@@ -1,8 +1,8 @@
-//! A computation of fixed length, again and again: the same matrix is copied and inverted in each instance, so that
-//! the instructions are the same each time and whatever differs is the system's doing.
+//! Repeats a computation of fixed length: each instance copies and inverts the same matrix. The instructions are therefore the same each
+//! time, and the system causes all differences in time.
 //!
-//! The inversion is timed, with the copy before it or without. The comparison with the first inverse and the proof that
-//! the matrix times its inverse is the identity lie outside.
+//! The timed part is the inversion, with or without the copy before it. The comparison with the first inverse and the check that the matrix
+//! times its inverse is the identity are outside the timed part.
 
 mod inversion;
 mod report;
@@ -24,38 +24,38 @@ use latido_sys::{
     memory::touch_code,
 };
 
-/// Where the recorder of elapsed times counts instances whose inverse differed from the first one's: the first such
-/// ends the loop.
+/// The tally in which the recorder of elapsed times counts instances whose inverse differs from the first one. The first such instance ends
+/// the loop.
 pub const DIFFERING: usize = 1;
 
-/// Where the recorder of elapsed times holds the largest deviation of the matrix times its inverse from the identity,
-/// of the first and the last instance, in [`RESIDUAL_UNIT`].
+/// The tally in which the recorder of elapsed times stores the largest deviation of the matrix times its inverse from the identity, among
+/// the first and the last instance, in [`RESIDUAL_UNIT`].
 pub const RESIDUAL: usize = 0;
 
 /// 10^-18.
 pub const RESIDUAL_UNIT: f64 = 1e-18;
 
-/// A deviation above this is a wrong result: the matrices are well-conditioned, and n is at most some thousands.
+/// The largest deviation of a correct result: the matrices are well-conditioned, and n is at most a few thousand.
 pub const TOLERANCE: f64 = 1e-9;
 
-/// The clocks; tests bring their own.
+/// The clocks; tests provide other ones.
 pub trait TwoClocks {
-    /// CLOCK_MONOTONIC, in ns.
+    /// Reads CLOCK_MONOTONIC, in ns.
     fn now(&self) -> u64;
 
-    /// The clock that times an instance, in ns.
+    /// Reads the clock that times an instance, in ns.
     #[inline(always)]
     fn reading(&self) -> u64 {
         self.now()
     }
 
-    /// CLOCK_MONOTONIC at the second reading of an instance, in ns.
+    /// Returns CLOCK_MONOTONIC at the second reading of an instance, in ns.
     #[inline(always)]
     fn at(&self, reading: u64) -> u64 {
         reading
     }
 
-    /// The processor time of the thread, in ns.
+    /// Reads the processor time of the thread, in ns.
     fn cpu(&self) -> u64;
 }
 
@@ -73,7 +73,7 @@ impl TwoClocks for KernelClocks {
     }
 }
 
-/// As the execution-times study read the time: by the clock that a step of the time changes.
+/// The clock of the execution-times study: CLOCK_REALTIME, which changes when somebody sets the time.
 struct RealtimeClocks;
 
 impl TwoClocks for RealtimeClocks {
@@ -109,29 +109,29 @@ pub struct Size {
     pub cpu: Recorder,
 }
 
-/// Whether the copy of the matrix is a part of what is timed.
+/// Whether the timed part includes the copy of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copying {
-    /// It is made before the first reading.
+    /// The loop copies before the first reading.
     Untimed,
-    /// It is made after it.
+    /// The loop copies after the first reading.
     Timed,
 }
 
-/// What the loop is to do.
+/// The parameters of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Repetition {
     /// Instances of each size.
     pub instances: u64,
-    /// How long to invert the first matrix before anything counts, in ns.
+    /// How long the loop inverts the first matrix before it counts instances, in ns.
     pub warmup_ns: u64,
-    /// Instances of each size that do not count, before those that do.
+    /// Instances of each size that the loop runs without counting them, before those that count.
     pub warmup_instances: u64,
-    /// What a sample includes.
+    /// Whether a sample includes the copy.
     pub copying: Copying,
     /// Which clock times an instance.
     pub timing: Timing,
-    /// Where each value is written before the next instance; nowhere by default.
+    /// Where the loop writes each value before the next instance; nowhere by default.
     pub reports: Option<Reports>,
 }
 
@@ -141,11 +141,11 @@ pub enum Timing {
     /// CLOCK_MONOTONIC.
     #[default]
     Monotonic,
-    /// CLOCK_REALTIME, which a step of the time changes.
+    /// CLOCK_REALTIME, which changes when somebody sets the time.
     Realtime,
 }
 
-/// A result that cannot be.
+/// A wrong result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// The matrix of this many rows has no inverse.
@@ -162,23 +162,23 @@ pub enum Wrong {
     },
 }
 
-/// How the loop went.
+/// The outcome of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Instances {
-    /// Why it ended; it fails with a wrong result, and the stop flag is set for the other threads.
+    /// Why it ended. After a wrong result or a sample above `stop_on` the stop flag is set for the other threads.
     pub end: End<Wrong>,
-    /// When the first instance that counts began, on CLOCK_MONOTONIC in ns: the origin of all times recorded.
+    /// When the first instance that counts began, in ns on CLOCK_MONOTONIC: the origin of all recorded times.
     pub first_ns: u64,
-    /// When it ended.
+    /// When the loop ended, in ns on CLOCK_MONOTONIC.
     pub ended_ns: u64,
 }
 
-/// Inverts each matrix in turn until the end. The stop flag is looked at between two instances.
+/// Inverts each matrix in turn until the end. The loop checks the stop flag between two instances.
 pub fn run(sizes: &mut [Size], repetition: &Repetition, stop: &AtomicBool) -> Instances {
     drive(&KernelClocks, sizes, repetition, stop, |size| as_asked(size, repetition, true, stop))
 }
 
-/// The instances of one size, by the clock and with the reports of this repetition.
+/// Runs the instances of one size, with the clock and the reports that `repetition` selects.
 fn as_asked(size: &mut Size, repetition: &Repetition, heed_sample: bool, stop: &AtomicBool) -> End<Wrong> {
     let Repetition { instances: count, copying, timing, reports, .. } = *repetition;
     match (timing, reports) {
@@ -189,7 +189,7 @@ fn as_asked(size: &mut Size, repetition: &Repetition, heed_sample: bool, stop: &
     }
 }
 
-/// Runs every path of the loop and the recorders once, then forgets what was recorded.
+/// Runs every path of the loop and the recorders once, then clears the recorders.
 pub fn rehearse(sizes: &mut [Size], repetition: &Repetition) {
     let stop = AtomicBool::new(false);
     for size in sizes {
@@ -209,7 +209,7 @@ pub fn rehearse(sizes: &mut [Size], repetition: &Repetition) {
     touch_code(&[run as *const () as usize]);
 }
 
-/// Warm-up, then all sizes.
+/// Runs the warm-up, then all sizes.
 fn drive(
     clocks: &impl TwoClocks,
     sizes: &mut [Size],
@@ -254,19 +254,19 @@ fn drive(
     Instances { end, first_ns: first_ns.unwrap_or(ended_ns), ended_ns }
 }
 
-/// One instance that does not count; that the matrix may be singular is told by those that do.
+/// Runs one instance that does not count. It ignores a singular matrix, because the instances that count report it.
 fn warm_up(size: &mut Size) {
     size.workspace.copy();
     let _told_later = size.workspace.invert();
 }
 
-/// A function that stays one in the binary, so that the disassembly check finds the loop by its name.
+/// Runs the instances of one size. The compiler keeps this function separate, so that the disassembly check finds the loop by its name.
 #[inline(never)]
 fn instances(size: &mut Size, count: u64, copying: Copying, heed_sample: bool, stop: &AtomicBool) -> End<Wrong> {
     sweep(&KernelClocks, &Silent, size, (count, copying), heed_sample, stop)
 }
 
-/// What is done in an instance; tests bring their own.
+/// The work of an instance; tests provide another one.
 trait Task {
     fn copy(&mut self);
 
@@ -285,7 +285,7 @@ impl Task for Workspace {
     }
 }
 
-/// How long an instance took by each clock, and when it ended.
+/// How long an instance took on each clock, and when it ended, in ns.
 struct Timed {
     elapsed: u64,
     cpu: u64,
@@ -293,7 +293,7 @@ struct Timed {
     inverted: Result<(), Singular>,
 }
 
-/// One instance. The processor time is read outside the elapsed pair.
+/// Times one instance. It reads the processor time outside the elapsed pair.
 #[inline(always)]
 fn timed(clocks: &impl TwoClocks, task: &mut impl Task, copying: Copying) -> Timed {
     if copying == Copying::Untimed {
@@ -311,7 +311,7 @@ fn timed(clocks: &impl TwoClocks, task: &mut impl Task, copying: Copying) -> Tim
     Timed { elapsed: after.wrapping_sub(before), cpu: cpu_now.wrapping_sub(cpu_before), now, inverted }
 }
 
-/// The loop over the instances of one size.
+/// Loops over the instances of one size.
 #[inline(always)]
 fn sweep(
     clocks: &impl TwoClocks,
@@ -341,7 +341,7 @@ fn sweep(
         }
         if instance == 1 || instance == count {
             let found = workspace.residual();
-            // Not a number is no small deviation.
+            // NaN must count as a large deviation.
             residual = if found > residual || found.is_nan() { found } else { residual };
             elapsed.set_tally(RESIDUAL, (residual / RESIDUAL_UNIT) as u64);
         }

@@ -1,8 +1,8 @@
-//! The busy loop: read a counter again and again; whatever lies between two readings was taken from the thread.
+//! The busy loop: it reads a counter again and again. The time between two readings is a gap: time that the thread lost.
 //!
-//! The hot loop is one reading, one subtraction, one comparison and one increment. Everything else (a remarkable gap,
-//! the end of a block, the stop flag) happens outside it, and the time of that is set aside: gaps, own time and slept
-//! time add up to the time elapsed. How long that work takes is known; what lasts longer is a gap too.
+//! The hot loop is one reading, one subtraction, one comparison and one increment. Everything else (a remarkable gap, the end of a block,
+//! the stop flag) happens outside the hot loop, and the loop accounts for that time separately: gaps, own time and slept time add up to the
+//! elapsed time. The loop knows how long its own work takes; when the work lasts longer, the excess is a gap, too.
 
 mod aside;
 mod throttle;
@@ -23,39 +23,39 @@ pub use throttle::Budget;
 use work::Work;
 pub use work::WorkCosts;
 
-/// A counter, and a way to sleep; tests bring their own.
+/// A counter, and a way to sleep; tests provide other ones.
 pub trait Counter {
-    /// The counter's ticks.
+    /// Reads the counter, in ticks.
     fn read(&self) -> u64;
 
-    /// Sleeps for so many ns, or less when interrupted.
+    /// Sleeps for `ns` nanoseconds, or less when a signal interrupts it.
     fn sleep(&self, ns: u64);
 
-    /// The thread's run delay so far, in ns, where the kernel tells.
+    /// Returns the thread's run delay so far, in ns, where the kernel reports it.
     fn run_delay(&self) -> Option<u64>;
 }
 
 /// Which counter the loop reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TickSource {
-    /// The time-stamp counter; only where `latido_sys::tsc::unfit` has no objection.
+    /// The time-stamp counter; only where `latido_sys::tsc::unfit` finds nothing against it.
     Tsc,
     /// CLOCK_MONOTONIC, in ns; the recorder's table is `Scale::NS`.
     Monotonic,
 }
 
-/// What the loop is to do.
+/// The parameters of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct BusyLoop {
-    /// Iterations to make; `u64::MAX` for no such end.
+    /// Number of iterations; `u64::MAX` for no limit.
     pub iterations: u64,
-    /// How long to go on, in ns; `u64::MAX` for no such end.
+    /// How long to loop, in ns; `u64::MAX` for no limit.
     pub duration_ns: u64,
     /// How long to loop before counting, in ns.
     pub warmup_ns: u64,
-    /// Work for so long in each period and sleep for the rest, in ns: stays below real-time throttling.
+    /// The duty cycle: the loop runs for a part of each period and sleeps for the rest, to stay below real-time throttling.
     pub duty: Option<Duty>,
-    /// What the kernel lets real-time tasks use, where it limits them: the real-time throttle, the fair server.
+    /// What the kernel lets real-time tasks use, where it limits them: by the real-time throttle and by the fair server.
     pub budgets: [Option<Budget>; 2],
 }
 
@@ -68,25 +68,25 @@ pub struct Duty {
     pub period_ns: u64,
 }
 
-/// How the loop went.
+/// The outcome of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Readings {
-    /// Why it ended; nothing can fail.
+    /// Why it ended; it cannot fail.
     pub end: End<Infallible>,
     /// Samples recorded.
     pub iterations: u64,
-    /// The counter at the start: the origin of all times recorded.
+    /// The counter at the start: the origin of all recorded times.
     pub origin_ticks: u64,
-    /// From there to the end, in ns, by the counter's scale: gaps + own + slept.
+    /// Time from the origin to the end, in ns, converted with the counter's scale: gaps + own + slept.
     pub elapsed_ns: u64,
-    /// What was not gaps, and the classes of the long ones.
+    /// The time outside gaps, and the classes of the long gaps.
     pub spin: SpinCounts,
 }
 
-/// Gaps above this are classified, in ns.
+/// The loop classifies gaps above this, in ns.
 pub const CLASSIFIED_NS: u64 = 100_000;
 
-/// Iterations between two looks at the stop flag and the time: about 40 us.
+/// Iterations between two checks of the stop flag and the time: about 40 us.
 const CHUNK: u64 = 4096;
 
 struct KernelCounter<'a, F> {
@@ -111,7 +111,7 @@ impl<F: Fn() -> u64> Counter for KernelCounter<'_, F> {
 
 /// Runs the loop until its end. The recorder needs a table (`Config::table`) with the scale of the counter.
 ///
-/// `schedstat` is the calling thread's; without it gaps are not classified. `costs` are what the rehearsal found.
+/// `schedstat` belongs to the calling thread; without it the loop does not classify gaps. `costs` are the result of the dry run.
 pub fn run(
     source: TickSource,
     task: &BusyLoop,
@@ -126,7 +126,7 @@ pub fn run(
     })
 }
 
-/// The two sweeps of a run. The duty cycle goes on from one to the other, without a break in which nothing rests.
+/// Runs the warm-up and the measurement. The duty cycle continues from one to the other, so that no rest is left out.
 fn warm_up_and_count(
     task: &BusyLoop,
     mut course: Course,
@@ -144,8 +144,8 @@ fn warm_up_and_count(
     outcome
 }
 
-/// Runs every cold path of the loop and the recorder (some ms), then forgets what was recorded, but for how long the
-/// loop's own work takes.
+/// Runs every cold path of the loop and the recorder (this takes a few ms), then clears the recorder. Returns how long the loop's own work
+/// takes.
 pub fn rehearse(source: TickSource, recorder: &mut Recorder, schedstat: Option<&SchedStatFile>) -> WorkCosts {
     let stop = AtomicBool::new(false);
     recorder.reset();
@@ -184,7 +184,7 @@ fn on_source(
     }
 }
 
-/// One function per counter that stays one in the binary, so that the disassembly check finds each loop by its name.
+/// Defines one function per counter. The compiler keeps each separate, so that the disassembly check finds each loop by its name.
 macro_rules! loops {
     ($($name:ident $read:expr),*) => {$(
         #[inline(never)]
@@ -203,11 +203,11 @@ macro_rules! loops {
 
 loops!(tsc tsc::read, monotonic || Clock::Monotonic.now());
 
-/// Counts gaps until one has no counter or the budget is used up. Returns the reading that ended it, the gap before it
-/// if that was not counted, and what is left of the budget.
+/// Counts gaps until a gap is too long for `ordinary` or the budget is used up. Returns the last reading, the gap before it if that gap is
+/// not counted, and the rest of the budget.
 ///
-/// A gap is counted after the next reading: the processor does that in the shadow of the slow instruction that reads
-/// the counter, instead of making the next reading wait for it.
+/// The loop counts a gap only after the next reading. The processor then does this while it executes the slow instruction that reads the
+/// counter, instead of delaying the next reading.
 #[inline(always)]
 fn spin(counter: &impl Counter, ordinary: &[WordCell], mut last: u64, mut budget: u64) -> (u64, Option<u64>, u64) {
     let idle = WordCell::default();
@@ -218,7 +218,7 @@ fn spin(counter: &impl Counter, ordinary: &[WordCell], mut last: u64, mut budget
         let gap = now.wrapping_sub(last);
         last = now;
         budget = budget.wrapping_sub(1);
-        // The length of the slice is the threshold: one comparison serves both.
+        // The length of the slice is also the threshold: one comparison does both checks.
         let Some(cell) = usize::try_from(gap).ok().and_then(|gap| ordinary.get(gap)) else {
             return (now, Some(gap), budget);
         };
@@ -228,7 +228,7 @@ fn spin(counter: &impl Counter, ordinary: &[WordCell], mut last: u64, mut budget
     (last, None, 0)
 }
 
-/// The loop around the hot one.
+/// Runs the loop around the hot loop.
 #[inline(always)]
 fn sweep(
     counter: &impl Counter,
@@ -248,7 +248,7 @@ fn sweep(
     let work = Work::default();
     let mut aside = Aside { own: 0, slept: 0, delay_ns, lead_ns, period_start_ns: 0, metered_ns: 0, work };
     let mut last = origin;
-    // What the work before this round lasted too long: it is recorded as the round's gap, without a spin.
+    // By how much the work before this round lasted too long. The loop records this as the gap of the round, without a spin.
     let mut overdue = None;
     while iterations < task.iterations && elapsed_ns < task.duration_ns {
         if stop.load(Relaxed) {
@@ -279,7 +279,7 @@ fn sweep(
             stop.store(true, Relaxed);
         }
         last = now;
-        // The last sample is the end: what is done after it is not measured.
+        // The measurement ends with the last sample, so the loop skips the work after it.
         if end == End::Sample || iterations >= task.iterations {
             break;
         }

@@ -1,11 +1,11 @@
-//! A priority inversion on one CPU: how long a high-priority thread waits for a mutex that a low-priority one holds,
-//! while a third between them wants the CPU.
+//! A priority inversion on one CPU: how long a high-priority thread ("high") waits for a mutex that a low-priority thread ("low") holds,
+//! while a third thread between them ("middle") also wants the CPU.
 //!
-//! Low conducts. It locks the mutex and wakes high, which preempts it, asks for the mutex and blocks. Low runs again,
-//! looks whether high has asked, wakes middle, stays in its critical section for a while and unlocks. Without
-//! inheritance middle runs first, for as long as it likes, and high waits for both; with inheritance low has the
-//! priority of high until it unlocks. A round whose stamps do not say that it went in this order makes no sample and is counted.
-//! Rounds never overlap: low waits until the others have done with one before it begins the next.
+//! Low conducts. It locks the mutex and wakes high. High preempts low, requests the mutex and blocks. Low runs again, checks whether high
+//! has requested the mutex, wakes middle, stays in its critical section for a while and unlocks. Without inheritance middle runs first, for
+//! its whole busy time, and high waits for both; with inheritance low has the priority of high until it unlocks. A round whose stamps do
+//! not confirm this order makes no sample; the recorder counts it. Rounds never overlap: low waits until the others have finished one
+//! before it begins the next.
 
 mod conductor;
 mod stamps;
@@ -24,65 +24,65 @@ use core::sync::atomic::{
 use latido_sys::{Errno, clock::Clock::Monotonic, memory::touch_code, mutex::Mutex, semaphore::Semaphore};
 use stamps::{Stamps, take};
 
-/// The tally of a recorder that counts the rounds left out: not confirmed by their stamps.
+/// The tally in which a recorder counts the rounds without a sample: their stamps do not confirm the order.
 pub const UNCONFIRMED: usize = 0;
-/// The tally of a recorder that counts the confirmed rounds in which middle ran between request and acquisition.
+/// The tally in which a recorder counts the confirmed rounds where middle ran between request and acquisition.
 pub const INVERTED: usize = 1;
 
-/// What low is to do.
+/// The parameters of low.
 #[derive(Clone, Copy, Debug)]
 pub struct InversionTimes {
-    /// How many rounds with each mutex, and for how long.
+    /// How many rounds low runs with each mutex, and for how long.
     pub course: Course,
-    /// From one round to the next, in ns; more when a round takes longer.
+    /// Time from one round to the next, in ns; longer when a round takes longer.
     pub interval_ns: u64,
-    /// How long low stays in its critical section after waking middle, in ns.
+    /// How long low stays in its critical section after it wakes middle, in ns.
     pub hold_ns: u64,
     /// How long middle is busy, in ns.
     pub busy_ns: u64,
 }
 
-/// What the three threads share. Low writes a round's number before it wakes the others; they store it when they have
-/// done, which publishes their stamps.
+/// The state that the three threads share. Low writes a round's number before it wakes the others. They store this number when they have
+/// finished the round, which publishes their stamps.
 #[derive(Debug)]
 pub struct Scene {
-    /// One per kind; they take turns.
+    /// One mutex per kind; low uses them in turn.
     mutexes: Box<[Mutex]>,
     for_high: Semaphore,
     for_middle: Semaphore,
-    /// How many of the others wait for their first round.
+    /// How many of the other two threads have started and wait for their first round.
     ready: AtomicU64,
-    /// The number of the round; counts on through warm-up and commands.
+    /// The number of the round. It keeps counting through warm-up, commands and measurement.
     number: AtomicU64,
-    /// The mutex of the round, or [`FORGET`].
+    /// The index of the round's mutex, or [`FORGET`].
     command: AtomicU64,
     locked: AtomicU64,
     seen: AtomicBool,
     posted: AtomicU64,
     release: AtomicU64,
-    /// The round for which high has asked, and when.
+    /// The last round for which high has requested the mutex.
     requested: AtomicU64,
-    /// The round that high has done.
+    /// The last round that high has finished.
     high_done: AtomicU64,
     began: AtomicU64,
     ended: AtomicU64,
-    /// The round that middle has done.
+    /// The last round that middle has finished.
     middle_done: AtomicU64,
-    /// When counting began.
+    /// When counting began, in ns on CLOCK_MONOTONIC; 0 before.
     first_ns: AtomicU64,
     over: AtomicBool,
-    /// Whether the three have the priorities that they should have.
+    /// Whether all three threads have the priorities that they should have.
     ranked: AtomicBool,
 }
 
-/// The command to forget the warm-up.
+/// The command to clear what the recorders contain from the warm-up.
 const FORGET: u64 = u64::MAX;
 
 impl Scene {
-    /// A scene around these mutexes, one per kind.
+    /// Creates a scene with these mutexes, one per kind.
     ///
     /// # Errors
-    /// What the C library answers about the semaphores.
+    /// The C library cannot create the semaphores.
     pub fn new(mutexes: Box<[Mutex]>) -> Result<Self, Errno> {
         Ok(Self {
             mutexes,
@@ -106,7 +106,7 @@ impl Scene {
         })
     }
 
-    /// Waits for the next round; false when all is over.
+    /// Waits for the next round. Returns false when the measurement is over.
     #[inline(always)]
     fn next(&self, semaphore: &Semaphore) -> Result<bool, Refusal> {
         loop {
@@ -116,19 +116,19 @@ impl Scene {
             }
             match woken {
                 Ok(()) => return Ok(true),
-                // Low hears of the stop flag and ends it all.
+                // Low checks the stop flag and ends the other threads.
                 Err(Errno::EINTR) => {}
                 Err(error) => return Err(Refusal { call: "sem_wait", error }),
             }
         }
     }
 
-    /// Says that one of the three was refused its priority: then no round is a measurement, in whatever order it goes.
+    /// Records that one of the three threads did not get its priority: then no round is a valid measurement, in whatever order it goes.
     pub fn without_ranks(&self) {
         self.ranked.store(false, Release);
     }
 
-    /// When counting began, in ns; 0 before.
+    /// Returns when counting began, in ns; 0 before.
     fn first_ns(&self) -> u64 {
         self.first_ns.load(Acquire)
     }
@@ -140,8 +140,8 @@ impl Scene {
     }
 }
 
-/// Runs every cold path of the recorders of high once, then forgets what was recorded. What the C library does when
-/// threads wait for each other is rehearsed by a scene of its own.
+/// Runs every cold path of the recorders of high once, then clears them. For a dry run of what the C library does when threads wait for
+/// each other, the caller uses a separate scene.
 pub fn rehearse(recorders: &mut [Recorder]) {
     for recorder in recorders {
         recorder.reset();
@@ -153,7 +153,7 @@ pub fn rehearse(recorders: &mut [Recorder]) {
     touch_code(&[high as *const () as usize, middle as *const () as usize, low as *const () as usize]);
 }
 
-/// The part of high: one recorder per mutex. Ends when low does.
+/// Runs high, with one recorder per mutex. It ends when low does.
 #[inline(never)]
 pub fn high(scene: &Scene, stop: &AtomicBool, recorders: &mut [Recorder]) -> Rounds {
     for recorder in recorders.iter_mut() {
@@ -208,7 +208,7 @@ fn waits(scene: &Scene, stop: &AtomicBool, recorders: &mut [Recorder]) -> Result
     Ok(end)
 }
 
-/// Forgets the warm-up: from now on rounds count.
+/// Clears what the recorders contain from the warm-up: from now on rounds count.
 #[cold]
 #[inline(never)]
 fn forget(scene: &Scene, recorders: &mut [Recorder]) {
@@ -223,7 +223,7 @@ fn forget(scene: &Scene, recorders: &mut [Recorder]) {
     scene.first_ns.store(first, Release);
 }
 
-/// The part of middle: busy for a while whenever it is woken. Ends when low does.
+/// Runs middle: it is busy for a while whenever low wakes it. It ends when low does.
 #[inline(never)]
 pub fn middle(scene: &Scene, stop: &AtomicBool, times: &InversionTimes) -> Rounds {
     let ended = disturbs(scene, times);
@@ -246,7 +246,7 @@ fn disturbs(scene: &Scene, times: &InversionTimes) -> Result<End<Refusal>, Refus
     Ok(End::Complete)
 }
 
-/// Looks at the clock until so many ns have passed; from when to when that was.
+/// Reads the clock until `ns` nanoseconds have passed. Returns the first and the last reading.
 #[inline(always)]
 fn be_busy(ns: u64) -> (u64, u64) {
     let began = Monotonic.now();
@@ -258,8 +258,8 @@ fn be_busy(ns: u64) -> (u64, u64) {
     }
 }
 
-/// The part of low: conducts the rounds until their end, and then ends the others. The rounds of the outcome are those
-/// that were counted, of each mutex.
+/// Runs low: it conducts the rounds until their end, and then ends the other threads. The outcome contains the number of counted rounds per
+/// mutex.
 #[inline(never)]
 pub fn low(scene: &Scene, stop: &AtomicBool, times: &InversionTimes) -> Rounds {
     let mut conductor = Conductor { scene, stop, times, due: 0, number: 0, rounds: 0 };

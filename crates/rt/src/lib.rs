@@ -1,17 +1,17 @@
 //! The measuring loops and the memory they write to: no allocation, no lock and no panic inside a loop.
 //!
-//! It does not choose CPUs, set policies, lock memory or write files: crate `agent` prepares a thread and takes what the
-//! loop recorded.
+//! This crate does not choose CPUs, set policies, lock memory or write files: crate `agent` prepares a thread and takes what the loop
+//! recorded.
 //!
-//! A measurement goes through five steps, each thread on its own:
+//! Each measuring thread goes through five steps:
 //!
-//! 1. allocate: [`recorder::new`] gives the [`Recorder`] (the writing end, for the measuring thread) and the
-//!    [`Reader`] (for a housekeeping thread);
-//! 2. lock memory, set policy and affinity on the measuring thread (`latido_sys`);
-//! 3. rehearse: [`wakeup::rehearse`], [`gap::rehearse`] and their like run every cold path once, so that code and data
-//!    are resident, and forget what that recorded;
-//! 4. run: [`wakeup::run`], [`gap::run`]; meanwhile the reader drains finished blocks and takes snapshots;
-//! 5. finish: the reader takes the writing end back and gives the whole result.
+//! 1. allocate: [`recorder::new`] returns the [`Recorder`] (the writing end, for the measuring thread) and the [`Reader`] (for a
+//!   housekeeping thread);
+//! 2. prepare: the measuring thread locks memory and sets its policy and affinity (`latido_sys`);
+//! 3. dry run: [`wakeup::rehearse`], [`gap::rehearse`] and their counterparts run every cold path once, so that code and data are resident,
+//!   and then clear the recorder;
+//! 4. run: [`wakeup::run`], [`gap::run`] and so on; meanwhile the reader drains finished blocks and takes snapshots;
+//! 5. finish: the reader takes the writing end back and returns the whole result.
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(

@@ -1,4 +1,4 @@
-//! What mutex calls cost when nobody else wants the mutex: each call timed by itself, or many together.
+//! What mutex calls cost when no other thread wants the mutex: each call timed separately, or many together.
 
 use crate::rounds::{
     self, Channel, Course, Monotonic, Pass, Passed, Refusal, Round, Rounds, Taken, Time, mean_ps, span,
@@ -10,15 +10,16 @@ use latido_sys::{
     mutex::{self, Mutexes},
 };
 
-/// Quantities of a round. Call by call: lock, unlock, trylock, empty. Together: those of many calls, and a pair.
+/// Quantities per round. Each call separately: lock, unlock, trylock, empty. Many together: lock, unlock, trylock, and a pair of lock and
+/// unlock.
 pub const QUANTITIES: usize = 4;
 
-/// Rounds of a rehearsal call by call: the channels fill twice.
+/// Rounds of a dry run that times each call separately: the channels fill up twice.
 const REHEARSED: u64 = (rounds::MANY as u64).saturating_mul(2);
 
 /// Something to lock: a mutex, or a row of them.
 pub trait Lockable {
-    /// Locked that it is locked.
+    /// Proof that it is locked.
     type Locked<'a>
     where
         Self: 'a;
@@ -26,19 +27,19 @@ pub trait Lockable {
     /// Locks it.
     ///
     /// # Errors
-    /// What the C library answers.
+    /// The error number that the C library returns.
     fn lock(&self) -> Result<Self::Locked<'_>, Errno>;
 
     /// Locks it unless it is locked.
     ///
     /// # Errors
-    /// What the C library answers.
+    /// The error number that the C library returns.
     fn try_lock(&self) -> Result<Self::Locked<'_>, Errno>;
 
     /// Unlocks it.
     ///
     /// # Errors
-    /// What the C library answers.
+    /// The error number that the C library returns.
     fn unlock(held: Self::Locked<'_>) -> Result<(), Errno>;
 }
 
@@ -67,7 +68,7 @@ macro_rules! of_the_c_library {
 
 of_the_c_library!(mutex::Mutex, Held; Mutexes, AllHeld);
 
-/// The readings around lock, unlock, trylock and unlock.
+/// Returns the five readings before, between and after lock, unlock, trylock and unlock.
 #[inline(always)]
 fn readings<L: Lockable>(time: &impl Time, lock: &L) -> Result<[u64; 5], Refusal> {
     let refused = |call| move |error| Refusal { call, error };
@@ -82,7 +83,7 @@ fn readings<L: Lockable>(time: &impl Time, lock: &L) -> Result<[u64; 5], Refusal
     Ok([t0, t1, t2, t3, time.now()])
 }
 
-/// Calls call between two readings of the clock; samples in ns, the clock's own cost included.
+/// Each call between two readings of the clock; samples in ns, including the cost of one reading.
 #[derive(Debug)]
 pub struct Calls<L = mutex::Mutex, T = Monotonic> {
     /// The mutex.
@@ -101,14 +102,14 @@ impl<L: Lockable, T: Time> Round<QUANTITIES> for Calls<L, T> {
     }
 }
 
-/// Many calls between two readings of the clock; samples are means in ps, net of the clock.
+/// Many calls between two readings of the clock; samples are means in ps, without the cost of the clock.
 #[derive(Debug)]
 pub struct CallBatch<A = Mutexes, L = mutex::Mutex, T = Monotonic> {
-    /// Calls of these is called once: all locked, all unlocked, all tried, all unlocked.
+    /// The row of mutexes: the loop locks all, unlocks all, tries to lock all, and unlocks all.
     pub all: A,
-    /// This one is locked and unlocked as many times.
+    /// A single mutex, which the loop locks and unlocks `count` times.
     pub one: L,
-    /// How many are in the row.
+    /// The number of mutexes in the row.
     pub count: u64,
     /// What one reading of the clock costs, in ps.
     pub cost_ps: u64,
@@ -131,7 +132,7 @@ impl<A: Lockable, L: Lockable, T: Time> Round<QUANTITIES> for CallBatch<A, L, T>
     }
 }
 
-/// Runs the loop over the kinds, one channel each, call by call, until its end.
+/// Runs the loop over the kinds, with one channel each, timing each call separately, until its end.
 pub fn run_each(
     kinds: &mut [Calls],
     course: &Course,
@@ -141,7 +142,7 @@ pub fn run_each(
     rounds::drive(course, channels, &Monotonic, |pass, channels| each(kinds, channels, pass, stop))
 }
 
-/// Runs the loop over the kinds, one channel each, many calls together, until its end.
+/// Runs the loop over the kinds, with one channel each, timing many calls together, until its end.
 pub fn run_batch(
     kinds: &mut [CallBatch],
     course: &Course,
@@ -151,17 +152,17 @@ pub fn run_batch(
     rounds::drive(course, channels, &Monotonic, |pass, channels| batch(kinds, channels, pass, stop))
 }
 
-/// Runs every cold path of [`run_each`] once, then forgets what was recorded.
+/// Runs every cold path of [`run_each`] once, then clears the recorders.
 ///
-/// The C library remembers the policy that the thread has when it first locks a ceiling: the thread must have the one
-/// that it will run with.
+/// The C library remembers the policy that the thread has when it first locks a mutex with a priority ceiling. The thread must therefore
+/// already have the policy that it will run with.
 pub fn rehearse_each(kinds: &mut [Calls], channels: &mut [Channel<QUANTITIES>]) {
     let stop = AtomicBool::new(false);
     rounds::rehearse(channels, REHEARSED, &Monotonic, |pass, channels| each(kinds, channels, pass, &stop));
     touch_code(&[run_each as *const () as usize]);
 }
 
-/// Runs every cold path of [`run_batch`] once, as [`rehearse_each`].
+/// Runs every cold path of [`run_batch`] once, like [`rehearse_each`].
 pub fn rehearse_batch(kinds: &mut [CallBatch], channels: &mut [Channel<QUANTITIES>]) {
     let stop = AtomicBool::new(false);
     rounds::rehearse(channels, 4, &Monotonic, |pass, channels| batch(kinds, channels, pass, &stop));

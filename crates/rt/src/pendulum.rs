@@ -1,9 +1,9 @@
-//! The demonstrator: a periodic thread balances a simulated inverted pendulum, and being late lets it swing.
+//! A demonstration: a periodic thread balances a simulated inverted pendulum, and lateness makes it swing.
 //!
-//! A mass on a massless rod, driven by a torque at its pivot: `a = G/L sin(x) + u + pushes`. The controller sees angle
-//! and speed at each actuation, chooses `u = -(P x + D v)` within the motor's limits and holds it until the next. The
-//! plant knows nothing of the schedule: it moves through the time that really passed since the last actuation, so that
-//! a torque which is held too long overshoots. Pushes come at fixed times from a seed.
+//! The plant is a mass on a massless rod, driven by a torque at its pivot: `a = G/L sin(x) + u + pushes`. At each actuation the controller
+//! reads angle and speed, chooses `u = -(P x + D v)` within the motor's limits and keeps it until the next actuation. The plant does not
+//! depend on the schedule: it moves through the time that really passed since the last actuation, so that a torque overshoots if the
+//! controller keeps it too long. Pushes come at fixed times; the seed determines them.
 
 use crate::{
     recorder::Recorder,
@@ -12,30 +12,30 @@ use crate::{
 use core::sync::atomic::AtomicBool;
 use latido_sys::clock::Clock;
 
-/// Gravity over the length of a rod of 1 cm, 1/s²: it falls fast, so that a period of 1 ms is needed, not luxury.
+/// Gravity divided by the length of the rod, 1 cm, in 1/s². So short a pendulum falls so fast that it needs a period of 1 ms.
 const GRAVITY: f64 = 9.81 / 0.01;
-/// The controller's answer to an angle, 1/s²: with [`GRAVITY`] a closed loop of about 100 rad/s.
+/// The controller's gain for the angle, 1/s². With [`GRAVITY`] the closed loop has about 100 rad/s.
 const PROPORTIONAL: f64 = 11_000.0;
-/// Its answer to a speed, 1/s: damping ratio 0.8.
+/// The controller's gain for the speed, 1/s: damping ratio 0.8.
 const DERIVATIVE: f64 = 160.0;
 /// The motor's limit, rad/s².
 const TORQUE: f64 = 3_000.0;
 /// The largest push, rad/s.
 const PUSH: f64 = 5.0;
-/// Time between two pushes.
+/// Time between two pushes, in ns.
 const PUSH_NS: u64 = 10_000_000;
-/// The longest step of the integration.
+/// The longest step of the integration, in ns.
 const STEP_NS: u64 = 200_000;
-/// A pendulum that leans this far has fallen, rad: 60 degrees.
+/// At this angle the pendulum has fallen, in rad: 60 degrees.
 const FALLEN: f64 = core::f64::consts::FRAC_PI_3;
-/// The same in microradians, as it is recorded.
+/// The angle at which the pendulum has fallen, in microradians, the unit of the recorder.
 pub const FALLEN_URAD: i64 = 1_047_198;
 
 /// The pendulum and its controller.
 #[derive(Clone, Copy, Debug)]
 pub struct Pendulum {
     seed: u64,
-    /// Time of its life, in ns.
+    /// Simulated time since the start, in ns.
     age: u64,
     /// Angle from upright, rad.
     angle: f64,
@@ -47,13 +47,13 @@ pub struct Pendulum {
 }
 
 impl Pendulum {
-    /// Upright and at rest, pushed as this seed says.
+    /// Creates an upright pendulum at rest; `seed` determines the pushes.
     pub fn new(seed: u64) -> Self {
         Self { seed, age: 0, angle: 0.0, speed: 0.0, torque: 0.0, fallen: false }
     }
 
-    /// Moves through so many ns with the torque held, then lets the controller choose the next one. The angle in
-    /// microradians, or `None` if it had fallen before.
+    /// Simulates `passed_ns` nanoseconds with the current torque, then lets the controller choose the next one. Returns the angle in
+    /// microradians, or `None` if the pendulum had already fallen.
     pub fn actuate(&mut self, passed_ns: u64) -> Option<i64> {
         if self.fallen {
             return None;
@@ -72,7 +72,8 @@ impl Pendulum {
         Some((self.angle * 1e6) as i64)
     }
 
-    /// One step of semi-implicit Euler, stable at a hundredth of the loop's own time.
+    /// Makes one step of semi-implicit Euler. A step (at most 0.2 ms) is short compared with the time constant of the closed loop (about 10
+    /// ms), so the integration is stable.
     fn swing(&mut self, seconds: f64) {
         self.speed += (GRAVITY * sine(self.angle) + self.torque) * seconds;
         self.angle += self.speed * seconds;
@@ -83,13 +84,13 @@ impl Pendulum {
     }
 }
 
-/// The sine of an angle up to [`FALLEN`], to 10^-6: Taylor's series. (A `no_std` crate has no other.)
+/// Returns the sine of an angle up to [`FALLEN`], to 10^-6, with Taylor's series: a `no_std` crate has no sine.
 fn sine(x: f64) -> f64 {
     let square = x * x;
     x * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0))))
 }
 
-/// A number from -1 to 1 that depends on seed and time only (SplitMix64's finaliser).
+/// Returns a number from -1 to 1 that depends on seed and time only (SplitMix64's finaliser).
 fn unit(seed: u64, at: u64) -> f64 {
     let mut z = seed ^ at.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -100,7 +101,7 @@ fn unit(seed: u64, at: u64) -> f64 {
 /// The pendulum as the loop moves it, with the recorder of its angles.
 struct Balance<'a> {
     pendulum: Pendulum,
-    /// The last actuation.
+    /// The time of the last actuation, in ns.
     before: u64,
     angles: &'a mut Recorder,
 }
@@ -118,8 +119,8 @@ impl PeriodicTask for Balance<'_> {
     }
 }
 
-/// Balances on CLOCK_MONOTONIC until the schedule's end: how late each actuation was into `lateness`, the angle that it
-/// found into `angles` (its magnitude in the histogram, itself in the ordered samples), none after the fall.
+/// Balances on CLOCK_MONOTONIC until the schedule's end. Records in `lateness` how late each actuation was, and in `angles` the angle
+/// before it: its magnitude in the histogram, the signed angle in the ordered samples. After the fall it records no more angles.
 pub fn run(
     schedule: &Schedule,
     seed: u64,
@@ -134,7 +135,7 @@ pub fn run(
         None,
         || clock.now(),
         |pass, lateness, _| {
-            // Warm-up and measurement each begin upright.
+            // Warm-up and measurement each start with the pendulum upright.
             angles.reset();
             angles.start_at(pass.first());
             let mut balance = Balance { pendulum: Pendulum::new(seed), before: clock.now(), angles: &mut *angles };
@@ -145,7 +146,7 @@ pub fn run(
     outcome
 }
 
-/// Runs every cold path once and forgets it, as [`crate::wakeup::rehearse`].
+/// Runs every cold path once and clears the recorders, like [`crate::wakeup::rehearse`].
 pub fn rehearse(lateness: &mut Recorder, angles: &mut Recorder) {
     crate::wakeup::rehearse(&Clock::Monotonic.into(), lateness, None);
     angles.reset();

@@ -1,7 +1,7 @@
-//! What changing the thread's own priority costs: pthread_setschedparam and pthread_setschedprio, between two levels.
+//! What it costs a thread to change its own priority: pthread_setschedparam and pthread_setschedprio, between two levels.
 //!
-//! Every call changes the level. Call by call the two take turns in going first, so that each of them lowers as often
-//! as it raises.
+//! Every call changes the level. When the loop times each call separately, the two calls take turns in going first, so that each of them
+//! lowers as often as it raises.
 
 use crate::{
     end::End,
@@ -14,25 +14,25 @@ use latido_sys::{
     priority::{Own, Realtime},
 };
 
-/// Something whose priority can be set; tests bring their own.
+/// Something whose priority can be set; tests provide another.
 pub trait Levels {
-    /// Sets it as pthread_setschedparam does.
+    /// Sets the priority like pthread_setschedparam.
     ///
     /// # Errors
-    /// What the C library answers.
+    /// The error number that the C library returns.
     fn set_param(&self, prio: u8) -> Result<(), Errno>;
 
-    /// Sets it as pthread_setschedprio does.
+    /// Sets the priority like pthread_setschedprio.
     ///
     /// # Errors
-    /// What the C library answers.
+    /// The error number that the C library returns.
     fn set_prio(&self, prio: u8) -> Result<(), Errno>;
 }
 
 /// The calling thread under a policy.
 #[derive(Debug)]
 pub struct OwnThread {
-    /// Itself.
+    /// The thread.
     pub own: Own,
     /// Its policy.
     pub policy: Realtime,
@@ -50,17 +50,17 @@ impl Levels for OwnThread {
     }
 }
 
-/// A thread that goes from one level to the other and back.
+/// A thread that alternates between two levels.
 #[derive(Debug)]
 pub struct Alternating<L = OwnThread> {
     thread: L,
     levels: [u8; 2],
-    /// Which of them is next.
+    /// Whether the next call sets the second level.
     next: bool,
 }
 
 impl<L: Levels> Alternating<L> {
-    /// The thread runs at `own` and goes to `other` first.
+    /// Creates it for a thread that runs at `own`. The first change goes to `other`.
     pub fn new(thread: L, own: u8, other: u8) -> Self {
         Self { thread, levels: [own, other], next: true }
     }
@@ -85,10 +85,10 @@ impl<L: Levels> Alternating<L> {
         self.thread.set_prio(level).map_err(|error| Refusal { call: "pthread_setschedprio", error })
     }
 
-    /// Goes back to its own level.
+    /// Restores the thread's own level.
     ///
     /// # Errors
-    /// What the C library answers.
+    /// The error number that the C library returns.
     pub fn restore(&mut self) -> Result<(), Errno> {
         self.next = true;
         let [own, _] = self.levels;
@@ -96,12 +96,12 @@ impl<L: Levels> Alternating<L> {
     }
 }
 
-/// Changes call between two readings of the clock; samples in ns: setschedparam, setschedprio, empty.
+/// Each call between two readings of the clock; samples in ns: setschedparam, setschedprio, empty.
 #[derive(Debug)]
 pub struct Changes<L = OwnThread, T = Monotonic> {
     thread: Alternating<L>,
     time: T,
-    /// Whether pthread_setschedprio goes first.
+    /// Whether pthread_setschedprio comes first in the next round.
     turned: bool,
 }
 
@@ -131,7 +131,7 @@ impl<L: Levels, T: Time> Round<3> for Changes<L, T> {
     }
 }
 
-/// Many calls between two readings of the clock; samples are means in ps, net of the clock.
+/// Many calls between two readings of the clock; samples are means in ps, without the cost of the clock.
 #[derive(Debug)]
 pub struct ChangeBatch<L = OwnThread, T = Monotonic> {
     thread: Alternating<L>,
@@ -158,13 +158,13 @@ impl<L: Levels, T: Time> Round<2> for ChangeBatch<L, T> {
 }
 
 impl Changes {
-    /// Of the calling thread.
+    /// Creates it for the calling thread.
     pub fn new(thread: Alternating) -> Self {
         Self { thread, time: Monotonic, turned: false }
     }
 
-    /// Runs every cold path of [`Changes::run`] once, then forgets what was recorded. Afterwards the thread has the policy
-    /// of the measurement, if it may.
+    /// Runs every cold path of [`Changes::run`] once, then clears the recorders. Afterwards the thread has the policy of the measurement,
+    /// if the kernel allows it.
     pub fn rehearse(&mut self, channel: &mut Channel<3>) {
         let stop = AtomicBool::new(false);
         rounds::rehearse(core::slice::from_mut(channel), 64, &Monotonic, |pass, channels| {
@@ -173,7 +173,7 @@ impl Changes {
         touch_code(&[Self::run as *const () as usize]);
     }
 
-    /// Runs the loop until its end, and goes back to its own level.
+    /// Runs the loop until its end, and restores the thread's own level.
     pub fn run(&mut self, course: &Course, stop: &AtomicBool, channel: &mut Channel<3>) -> Rounds {
         let outcome = rounds::drive(course, core::slice::from_mut(channel), &Monotonic, |pass, channels| {
             each(core::slice::from_mut(self), channels, pass, stop)
@@ -183,12 +183,12 @@ impl Changes {
 }
 
 impl ChangeBatch {
-    /// Of the calling thread: `count` calls between two readings, one of which costs so much.
+    /// Creates it for the calling thread, with `count` calls between two readings. `cost_ps` is the cost of one reading in ps.
     pub fn new(thread: Alternating, count: u64, cost_ps: u64) -> Self {
         Self { thread, time: Monotonic, count, cost_ps }
     }
 
-    /// As [`Changes::rehearse`].
+    /// Does a dry run like [`Changes::rehearse`].
     pub fn rehearse(&mut self, channel: &mut Channel<2>) {
         let stop = AtomicBool::new(false);
         rounds::rehearse(core::slice::from_mut(channel), 2, &Monotonic, |pass, channels| {
@@ -197,7 +197,7 @@ impl ChangeBatch {
         touch_code(&[Self::run as *const () as usize]);
     }
 
-    /// As [`Changes::run`].
+    /// Runs like [`Changes::run`].
     pub fn run(&mut self, course: &Course, stop: &AtomicBool, channel: &mut Channel<2>) -> Rounds {
         let outcome = rounds::drive(course, core::slice::from_mut(channel), &Monotonic, |pass, channels| {
             batch(core::slice::from_mut(self), channels, pass, stop)
@@ -206,7 +206,7 @@ impl ChangeBatch {
     }
 }
 
-/// A thread that cannot go back to its level has not done what was asked.
+/// Makes the outcome a failure if the thread could not get its own level back.
 fn restored(outcome: Rounds, result: Result<(), Errno>) -> Rounds {
     match (outcome.end, result) {
         (End::Failed(_), _) | (_, Ok(())) => outcome,

@@ -1,8 +1,8 @@
 //! The loop around timed calls: rounds, each of which gives one sample of every quantity.
 //!
-//! A round reads the clock around each of its calls and records nothing. The samples of many rounds wait in a channel
-//! and are recorded together, so that recording never stands between two readings of a round, and the caches belong to
-//! the calls. Several kinds (of mutexes, of sleeping) take their turns round by round.
+//! A round reads the clock around each of its calls and records nothing. The samples of many rounds wait in a channel, and the loop records
+//! them together, so that recording never happens between two readings of a round and does not displace the calls from the caches. Several
+//! kinds (of mutexes, of sleeping) take turns round by round.
 
 use crate::{
     end::End,
@@ -12,9 +12,9 @@ use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use latido_sys::{Errno, clock::Clock};
 
-/// What tells the time; tests bring their own.
+/// A clock; tests provide another.
 pub trait Time {
-    /// The time in ns.
+    /// Returns the time in ns.
     fn now(&self) -> u64;
 }
 
@@ -29,14 +29,14 @@ impl Time for Monotonic {
     }
 }
 
-/// What the loop is to do.
+/// The parameters of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
-    /// Rounds of each kind; `u64::MAX` for no such end.
+    /// Rounds of each kind; `u64::MAX` for no limit.
     pub rounds: u64,
-    /// How long to go on, in ns; `u64::MAX` for no such end. The rounds under way are finished.
+    /// How long to continue, in ns; `u64::MAX` for no limit. The loop finishes the current rounds.
     pub duration_ns: u64,
-    /// How long to make rounds before counting, in ns.
+    /// How long to run rounds before the loop counts, in ns.
     pub warmup_ns: u64,
 }
 
@@ -45,7 +45,7 @@ pub struct Course {
 pub struct Refusal {
     /// Its name.
     pub call: &'static str,
-    /// What it answered.
+    /// The error that it returned.
     pub error: Errno,
 }
 
@@ -55,20 +55,20 @@ impl core::fmt::Display for Refusal {
     }
 }
 
-/// How the loop went.
+/// The outcome of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds<F = Refusal> {
-    /// Why it ended; it fails when a call does.
+    /// Why it ended; a failed call makes it fail.
     pub end: End<F>,
-    /// Rounds counted, of every kind.
+    /// Counted rounds per kind.
     pub rounds: u64,
-    /// The clock when counting began, in ns: the origin of all times recorded.
+    /// The clock when counting began, in ns: the origin of all recorded times.
     pub first_ns: u64,
-    /// The clock when it ended, in ns.
+    /// The clock at the end, in ns.
     pub ended_ns: u64,
 }
 
-/// What one round gave: a sample of each quantity, and the last reading of the clock.
+/// The result of one round: a sample of each quantity, and the last reading of the clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken<const Q: usize> {
     pub values: [i64; Q],
@@ -77,11 +77,11 @@ pub(crate) struct Taken<const Q: usize> {
 
 /// The calls of one kind.
 pub(crate) trait Round<const Q: usize> {
-    /// Makes the calls of one round; `None` when it was interrupted and gives no samples.
+    /// Makes the calls of one round. Returns `None` when a signal interrupted it: then it gives no samples.
     fn round(&mut self) -> Result<Option<Taken<Q>>, Refusal>;
 }
 
-/// The tally of a channel's first recorder that counts the rounds left out.
+/// The tally in which a channel's first recorder counts the rounds without samples.
 pub const LEFT_OUT: usize = 0;
 
 /// The recorders of one kind, one per quantity, and the samples that wait for them.
@@ -92,12 +92,12 @@ pub struct Channel<const Q: usize> {
     filled: usize,
 }
 
-/// Rounds of short calls that wait together: between two times of recording a reader finds the memory at rest for
-/// long enough to copy it.
+/// How many rounds of short calls wait before they are recorded together: so many that a reader finds a long enough pause between two
+/// recordings to copy the memory.
 pub const MANY: usize = 1024;
 
 impl<const Q: usize> Channel<Q> {
-    /// A channel in which the samples of `capacity` rounds wait: [`MANY`] for calls of a microsecond, 1 for long ones.
+    /// Creates a channel in which the samples of `capacity` rounds wait: [`MANY`] for calls of a microsecond, 1 for long ones.
     pub fn new(recorders: [Recorder; Q], capacity: usize) -> Self {
         let empty = Taken { values: [0; Q], at: 0 };
         Self { recorders, waiting: (0..capacity.max(1)).map(|_| empty).collect(), filled: 0 }
@@ -111,7 +111,7 @@ impl<const Q: usize> Channel<Q> {
         }
     }
 
-    /// Records what waits. True if a sample was above `stop_on`.
+    /// Records the waiting samples. Returns true if a sample was above `stop_on`.
     #[inline(never)]
     fn flush(&mut self) -> bool {
         let mut stopped = false;
@@ -142,19 +142,19 @@ impl<const Q: usize> Channel<Q> {
 #[derive(Clone, Copy)]
 pub(crate) struct Pass {
     pub rounds: u64,
-    /// The reading of the clock from which on no round begins.
+    /// The clock reading from which on the loop starts no round, in ns.
     pub until: u64,
-    /// Whether a sample above `stop_on` ends it.
+    /// Whether a sample above `stop_on` ends the stretch.
     pub heed_sample: bool,
 }
 
-/// How a stretch went.
+/// The outcome of a stretch.
 pub(crate) struct Passed<F = Refusal> {
     pub end: End<F>,
     pub rounds: u64,
 }
 
-/// The loop: chunks of rounds, each kind in its turn, then recording.
+/// Runs the loop: chunks of rounds with the kinds in turn, and recording after each chunk.
 #[inline(always)]
 pub(crate) fn sweep<const Q: usize>(
     kinds: &mut [impl Round<Q>],
@@ -195,7 +195,7 @@ pub(crate) fn sweep<const Q: usize>(
             }
             rounds = rounds.wrapping_add(1);
             left = left.wrapping_sub(1);
-            // The end by time does not wait for the chunk's.
+            // When the time is over, the loop does not finish the chunk.
             if at >= pass.until {
                 break;
             }
@@ -215,7 +215,7 @@ pub(crate) fn sweep<const Q: usize>(
     Passed { end, rounds }
 }
 
-/// Warm-up, a fresh start, and the rounds that count.
+/// Runs the warm-up, resets the recorders, and runs the rounds that count.
 pub(crate) fn drive<const Q: usize>(
     course: &Course,
     channels: &mut [Channel<Q>],
@@ -248,9 +248,9 @@ pub(crate) fn drive<const Q: usize>(
     Rounds { end: passed.end, rounds: passed.rounds, first_ns, ended_ns }
 }
 
-/// Runs every cold path of the recorders and so many rounds of the loop, then forgets what was recorded.
+/// Runs every cold path of the recorders and `rounds` rounds of the loop, then clears the recorders.
 ///
-/// A refusal is nothing here: the loop meets it again, where it is told.
+/// It ignores a refused call: the loop will meet the refusal again and report it.
 pub(crate) fn rehearse<const Q: usize>(
     channels: &mut [Channel<Q>],
     rounds: u64,
@@ -281,14 +281,14 @@ fn enter<const Q: usize>(channels: &mut [Channel<Q>], phase: RecorderPhase) {
     }
 }
 
-/// The mean of one of `count` calls in ps: what passed between two readings, less the cost of one reading.
+/// Returns the mean of `count` calls in ps: the time between two readings minus the cost of one reading, per call.
 #[inline(always)]
 pub(crate) fn mean_ps(elapsed_ns: u64, cost_ps: u64, count: u64) -> i64 {
     let net = elapsed_ns.saturating_mul(1_000).saturating_sub(cost_ps);
     i64::try_from(net.checked_div(count).unwrap_or(0)).unwrap_or(i64::MAX)
 }
 
-/// What passed from one reading to the next.
+/// Returns the time from one reading to the next, in ns.
 #[inline(always)]
 pub(crate) fn span(from: u64, to: u64) -> u64 {
     to.wrapping_sub(from)

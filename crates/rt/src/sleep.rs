@@ -1,33 +1,33 @@
-//! How long a sleep of a given length is: clock_nanosleep for a time, and until a time.
+//! How long a sleep of a given length really takes: clock_nanosleep with a relative and with an absolute time.
 
 use crate::rounds::{self, Channel, Course, Monotonic, Pass, Passed, Refusal, Round, Rounds, Taken, Time, span};
 use core::sync::atomic::AtomicBool;
 use latido_sys::{Errno, clock::Clock, memory::touch_code};
 
-/// How to say how long.
+/// How the loop passes the length to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SleepMode {
-    /// For so long from now on: the kernel adds it to the time at which the call reaches it.
+    /// A relative time: the kernel adds it to the time at which the call reaches it.
     Relative,
-    /// Until a time, which the thread adds up from the first reading.
+    /// An absolute time: the first reading plus the length.
     Absolute,
-    /// Until a time, which the thread adds up from a reading of its own before the first one: what passes between the
-    /// two is missing from the measured length.
+    /// An absolute time: a separate reading before the first one, plus the length. The time between the two readings is missing from the
+    /// measured length.
     TargetFirst,
 }
 
-/// A clock that one can sleep on; tests bring their own.
+/// A clock that a thread can sleep on; tests provide another.
 pub trait Sleeper: Time {
-    /// Sleeps for so many ns.
+    /// Sleeps for `ns` nanoseconds.
     ///
     /// # Errors
-    /// `EINTR` when interrupted.
+    /// `EINTR` when a signal interrupts it.
     fn sleep_for(&self, ns: u64) -> Result<(), Errno>;
 
-    /// Sleeps until then.
+    /// Sleeps until `at_ns`.
     ///
     /// # Errors
-    /// `EINTR` when interrupted.
+    /// `EINTR` when a signal interrupts it.
     fn sleep_until(&self, at_ns: u64) -> Result<(), Errno>;
 }
 
@@ -43,14 +43,14 @@ impl Sleeper for Monotonic {
     }
 }
 
-/// Sleeps of one length; samples in ns: the measured length, and what it is more than asked for.
+/// Sleeps of one length; samples in ns: the measured length, and by how much it exceeds the requested length.
 #[derive(Debug)]
 pub struct Sleeps<S = Monotonic> {
     /// The clock.
     pub sleeper: S,
-    /// How.
+    /// The mode.
     pub mode: SleepMode,
-    /// How long, in ns.
+    /// The requested length, in ns.
     pub length_ns: u64,
 }
 
@@ -80,13 +80,13 @@ impl<S: Sleeper> Round<2> for Sleeps<S> {
     }
 }
 
-/// Runs the loop over the modes, one channel each, until its end. A sleep that a signal interrupts gives no sample and
-/// is counted ([`rounds::LEFT_OUT`]); then the stop flag is looked at.
+/// Runs the loop over the modes, one channel each, until its end. A sleep that a signal interrupts gives no sample, and the recorder counts
+/// it ([`rounds::LEFT_OUT`]); the loop then checks the stop flag.
 pub fn run(modes: &mut [Sleeps], course: &Course, stop: &AtomicBool, channels: &mut [Channel<2>]) -> Rounds {
     rounds::drive(course, channels, &Monotonic, |pass, channels| sleeping(modes, channels, pass, stop))
 }
 
-/// Runs every cold path once (some ms), then forgets what was recorded.
+/// Runs every cold path once (this takes a few ms), then clears the recorders.
 pub fn rehearse(channels: &mut [Channel<2>]) {
     let stop = AtomicBool::new(false);
     let short = |mode| Sleeps { sleeper: Monotonic, mode, length_ns: 20_000 };

@@ -1,8 +1,8 @@
-//! The loop around events whose instant is known: wait for one, read the clock, keep number, instant and reading.
+//! The loop around events whose instant is known: it waits for an event, reads the clock, and keeps number, instant and reading.
 //!
-//! t1 is when the event happened, t3 when the waiting task read the clock after it; what lies between, the handler's t2
-//! above all, is recorded by the kernel and joined when all is over (`latido_trace::stamps`). Each source is a file
-//! here, a [`Device`], and a loop of its own: nothing in it is called through a pointer.
+//! t1 is when the event happened, t3 is when the waiting task read the clock after it. The kernel's trace contains the times between, above
+//! all the handler's t2; latido joins them after the measurement (`latido_trace::stamps`). Each source is a [`Device`] in a separate file
+//! with a separate copy of the loop: the loop calls nothing through a pointer.
 
 mod grid;
 mod hpet;
@@ -28,50 +28,50 @@ pub use timer::TimerEvents;
 /// An event that the task has answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamped {
-    /// Its number: events that passed without an answer have theirs too.
+    /// Its number. Events that passed without an answer also have numbers.
     pub number: u64,
-    /// t1, when it happened, ns on CLOCK_MONOTONIC.
+    /// t1: when it happened, in ns on CLOCK_MONOTONIC.
     pub t1: u64,
-    /// t2, ns on the same clock, where the event brings it along; otherwise it is in a trace, or nowhere.
+    /// t2, in ns on the same clock, if the event itself includes it; otherwise it is in a trace or unknown.
     pub t2: Option<u64>,
-    /// t3, when the task read the clock after it, ns on the same clock.
+    /// t3: when the task read the clock after the event, in ns on the same clock.
     pub t3: u64,
-    /// By how much t1 may be wrong, ns.
+    /// The possible error of t1, in ns.
     pub error: u64,
 }
 
-/// Where events come from.
+/// A source of events.
 pub(crate) trait Device {
     /// Waits for the next event.
     ///
     /// # Errors
-    /// The call that failed; `EINTR` where a signal ended the wait.
+    /// The call that failed; `EINTR` when a signal ended the wait.
     fn next(&mut self) -> Result<Stamped, Refusal>;
 }
 
-/// What has been stamped: memory that is there before the loop.
+/// The stamped events, in memory that is allocated before the loop.
 #[derive(Debug, Default)]
 pub struct Log {
     events: Box<[Stamped]>,
     held: usize,
-    /// Events that found no room.
+    /// Events for which there was no room.
     pub dropped: u64,
-    /// What came of strangers and was no event.
+    /// Packets from other senders, which were not events.
     pub strangers: u64,
 }
 
 impl Log {
-    /// With room for so many events.
+    /// Creates a log with room for `capacity` events.
     pub fn new(capacity: usize) -> Self {
         Self { events: (0..capacity).map(|_| Stamped::default()).collect(), held: 0, dropped: 0, strangers: 0 }
     }
 
-    /// In the order in which they were answered.
+    /// Returns the events in the order in which the task answered them.
     pub fn events(&self) -> &[Stamped] {
         self.events.get(..self.held).unwrap_or(&[])
     }
 
-    /// Forgets everything, touching all its memory.
+    /// Clears the events and the count of dropped ones, and touches all memory.
     fn reset(&mut self) {
         self.events.iter_mut().for_each(|event| *event = Stamped::default());
         (self.held, self.dropped) = (0, 0);
@@ -89,32 +89,32 @@ impl Log {
     }
 }
 
-/// The t1 of an event that nobody can tell: it is not answered, and its number counts as passed.
+/// The t1 of an event whose instant is unknown: it does not count as answered, and its number counts as passed.
 pub(crate) const UNKNOWN: u64 = u64::MAX;
 
-/// What the loop is to do.
+/// The parameters of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
-    /// Events to answer; `u64::MAX` for no such end.
+    /// Events to answer; `u64::MAX` for no limit.
     pub events: u64,
-    /// How long to go on, ns; `u64::MAX` for no such end.
+    /// How long to continue, in ns; `u64::MAX` for no limit.
     pub duration_ns: u64,
-    /// How long to answer events before one counts, ns.
+    /// How long the loop answers events before it counts them, in ns.
     pub warmup_ns: u64,
 }
 
-/// How the loop went.
+/// The outcome of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Watched {
-    /// Why it ended; it fails when a call does.
+    /// Why it ended; a failed call makes it fail.
     pub end: End<Refusal>,
-    /// CLOCK_MONOTONIC when counting began, ns.
+    /// When counting began, in ns on CLOCK_MONOTONIC.
     pub first_ns: u64,
-    /// The same clock when it ended, ns.
+    /// When the loop ended, in ns on the same clock.
     pub ended_ns: u64,
 }
 
-/// Where events come from, opened and armed.
+/// A source of events, opened and armed.
 #[derive(Debug)]
 pub enum Source {
     /// An absolute sleep.
@@ -125,12 +125,12 @@ pub enum Source {
     Serial(SerialEvents),
     /// A line that a thread of this machine raises.
     Line(LineEvents),
-    /// Packets of a station.
+    /// Packets from a station.
     Network(NetworkEvents),
 }
 
 impl Source {
-    /// Packets of strangers, which were no events.
+    /// Returns the number of packets from other senders, which were not events.
     pub fn strangers(&self) -> u64 {
         match self {
             Self::Network(device) => device.strangers,
@@ -138,7 +138,7 @@ impl Source {
         }
     }
 
-    /// Answers one event: for whoever has to see a first one before the loop.
+    /// Answers one event, for callers that need to see a first one before the loop.
     ///
     /// # Errors
     /// The call that failed.
@@ -153,7 +153,7 @@ impl Source {
     }
 }
 
-/// Answers events until the end: `response` takes t3 - t1 of each, `log` all of it.
+/// Answers events until the end: `response` gets t3 - t1 of each, `log` the whole event.
 pub fn run(source: &mut Source, watch: &Watch, stop: &AtomicBool, response: &mut Recorder, log: &mut Log) -> Watched {
     response.enter(RecorderPhase::WarmUp);
     let from = Clock::Monotonic.now();
@@ -164,7 +164,7 @@ pub fn run(source: &mut Source, watch: &Watch, stop: &AtomicBool, response: &mut
     }
     response.reset();
     log.reset();
-    // Only now, for forgetting took time: an event from before it does not count.
+    // Read the clock only now, because clearing took time. An event from before this moment does not count.
     let first_ns = Clock::Monotonic.now();
     response.start_at(first_ns);
     response.enter(RecorderPhase::Counting);
@@ -179,7 +179,7 @@ pub fn run(source: &mut Source, watch: &Watch, stop: &AtomicBool, response: &mut
     Watched { end, first_ns, ended_ns }
 }
 
-/// Runs every cold path once, then forgets what was recorded; takes a few events, or until the stop where none comes.
+/// Runs every cold path once, then clears what was recorded. It answers a few events, or waits for the stop flag where none comes.
 pub fn rehearse(source: &mut Source, stop: &AtomicBool, response: &mut Recorder, log: &mut Log) {
     response.reset();
     response.rehearse();
@@ -195,7 +195,7 @@ struct Pass {
     events: u64,
     /// When to end, ns.
     until_ns: u64,
-    /// Events from before do not count, ns.
+    /// Events from before this time do not count, in ns.
     from_ns: u64,
 }
 
@@ -209,7 +209,7 @@ fn pass(source: &mut Source, pass: &Pass, stop: &AtomicBool, response: &mut Reco
     }
 }
 
-/// The loop itself, made into that of each source.
+/// The loop itself, compiled separately for each source.
 #[inline(always)]
 fn sweep(
     device: &mut impl Device,
@@ -233,7 +233,7 @@ fn sweep(
                     return End::Complete;
                 }
             }
-            // No event came. Who is woken without end by something else ends in time all the same.
+            // No event came. Check the time here, so that the loop also ends in time when other wake-ups keep interrupting it.
             Err(Refusal { error: Errno::EINTR, .. }) => {
                 if Clock::Monotonic.now() >= pass.until_ns {
                     return End::Complete;

@@ -1,9 +1,8 @@
-//! Two tasks that hand over to each other: one sleeps, the other wakes it, and the time from one to the other is a
-//! sample.
+//! Two tasks that hand over to each other: one sleeps, the other wakes it, and the time from the post to the wake-up is a sample.
 //!
-//! The waiting task announces each round before it sleeps. The posting task looks at its clock and posts; the waiting
-//! task looks at its clock as soon as it runs again. A round counts only if the waiting task had really slept (its
-//! count of voluntary switches rose) and no signal interrupted its wait: rounds are samples, not slept, interrupted.
+//! The waiting task announces each round before it sleeps. The posting task reads its clock and posts; the waiting task reads its clock as
+//! soon as it runs again. A round is a sample only if the waiting task really slept (its count of voluntary switches increased) and no
+//! signal interrupted its wait. The loop therefore counts three kinds of rounds: samples, not slept, interrupted.
 
 mod machine;
 
@@ -24,29 +23,29 @@ use latido_sys::{
 };
 use machine::{HandoffCalls, Real};
 
-/// Where the recorder counts rounds whose waiting task had not slept.
+/// The tally in which the recorder counts rounds in which the waiting task did not sleep.
 pub const NOT_SLEPT: usize = 0;
 
-/// Where the recorder counts rounds whose wait a signal interrupted.
+/// The tally in which the recorder counts rounds whose wait a signal interrupted.
 pub const INTERRUPTED: usize = 1;
 
-/// How long the posting task sleeps before it looks again whether a round was announced, in ns.
+/// How long the posting task sleeps before it checks again whether a round is announced, in ns.
 const LOOK_AGAIN_NS: u64 = 10_000;
 
-/// How the posting task takes its time.
+/// The pauses of the posting task.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// How long it sleeps between the announcement of a round and its post, in ns: on another CPU the announcement
-    /// comes before the sleep.
+    /// How long it sleeps between the announcement of a round and its post, in ns. On another CPU it sees the announcement before the
+    /// waiting task sleeps.
     pub pause_ns: u64,
     /// How long it sleeps after each post, in ns.
     pub interval_ns: u64,
 }
 
-/// The waiting task: waits and records until its end, which it tells the posting one.
+/// Runs the waiting task: it waits and records until its end, and then lets the posting task end.
 ///
-/// The stop flag is looked at before each wait and after each interruption by a signal. Rounds counted are samples,
-/// rounds not slept in and rounds interrupted together.
+/// It checks the stop flag before each wait and after each interruption by a signal. The number of rounds includes samples, rounds without
+/// a sleep and interrupted rounds.
 pub fn wait(handoff: &Handoff, course: &Course, stop: &AtomicBool, recorder: &mut Recorder) -> Rounds<Errno> {
     drive(
         handoff.words(),
@@ -57,21 +56,20 @@ pub fn wait(handoff: &Handoff, course: &Course, stop: &AtomicBool, recorder: &mu
     )
 }
 
-/// The posting task: posts each round that is announced, until the waiting task has ended or the stop flag is set.
-/// Either fails when the kernel refuses to wait, to post or to sleep.
+/// Runs the posting task: it posts each announced round, until the waiting task has ended or the stop flag is set. Both tasks fail when the
+/// kernel refuses a wait, a post or a sleep.
 pub fn post(handoff: &Handoff, pace: Pace, stop: &AtomicBool) -> End<Errno> {
     post_by_way(handoff, pace, u64::MAX, stop)
 }
 
-/// Runs every cold path of the waiting loop and its recorder once (some ms), on a handoff of its own, then forgets
-/// what was recorded.
+/// Runs every cold path of the waiting loop and its recorder once (this takes a few ms), on a separate handoff, then clears the recorder.
 pub fn rehearse_wait(scratch: &Handoff, recorder: &mut Recorder) {
     const ROUNDS: u64 = 4;
     let stop = AtomicBool::new(false);
     recorder.reset();
     recorder.rehearse();
     recorder.reset();
-    // Posted before it waits, so that nobody else is needed; it does not sleep then.
+    // Post before waiting: then no other task is needed. The wait does not sleep.
     if (0..ROUNDS).all(|_| post_once(scratch).is_ok()) {
         wait_by_way(scratch, &Pass { rounds: ROUNDS, until: u64::MAX, heed_sample: false }, &stop, recorder);
     }
@@ -80,7 +78,7 @@ pub fn rehearse_wait(scratch: &Handoff, recorder: &mut Recorder) {
     touch_code(&[wait as *const () as usize]);
 }
 
-/// Runs every path of the posting loop once, on a handoff of its own.
+/// Runs every path of the posting loop once, on a separate handoff.
 pub fn rehearse_post(scratch: &Handoff) {
     let stop = AtomicBool::new(false);
     for round in 1..=2 {
@@ -90,7 +88,7 @@ pub fn rehearse_post(scratch: &Handoff) {
     touch_code(&[post as *const () as usize]);
 }
 
-/// Warm-up, a fresh start, and the rounds that count.
+/// Runs the warm-up, resets the recorder, and runs the rounds that count.
 fn drive(
     words: &Words,
     course: &Course,
@@ -137,7 +135,7 @@ fn post_by_way(handoff: &Handoff, pace: Pace, rounds: u64, stop: &AtomicBool) ->
     }
 }
 
-/// One token, outside any loop.
+/// Posts one token, outside any loop.
 fn post_once(handoff: &Handoff) -> Result<(), Errno> {
     match handoff.way() {
         Way::Semaphore => handoff.semaphore().post(),
@@ -146,7 +144,7 @@ fn post_once(handoff: &Handoff) -> Result<(), Errno> {
     }
 }
 
-/// Two functions per way that stay so in the binary, so that the disassembly check finds each loop by its name.
+/// Defines two functions per way. The compiler keeps them separate, so that the disassembly check finds each loop by its name.
 macro_rules! loops {
     ($($waiting:ident $posting:ident |$handoff:ident| $wait:expr, $post:expr;)*) => {$(
         #[inline(never)]
@@ -168,7 +166,7 @@ loops! {
         handoff.descriptors().ok_or(Errno::EINVAL)?.wait(), handoff.descriptors().ok_or(Errno::EINVAL)?.post();
 }
 
-/// The waiting loop.
+/// Runs the waiting loop.
 #[inline(always)]
 fn sweep(
     machine: &impl HandoffCalls,
@@ -220,8 +218,8 @@ fn sweep(
     Passed { end, rounds }
 }
 
-/// After an interruption: waits for the post that is still to come, so that the next round begins afresh. An end if
-/// there is reason for one.
+/// Waits, after an interruption, for the post that is still to come, so that the next round starts cleanly. Returns a reason to end the
+/// loop, if there is one.
 #[cold]
 #[inline(never)]
 fn wait_again(machine: &impl HandoffCalls, stop: &AtomicBool, error: Errno) -> Option<End<Errno>> {
@@ -240,7 +238,7 @@ fn wait_again(machine: &impl HandoffCalls, stop: &AtomicBool, error: Errno) -> O
     }
 }
 
-/// The posting loop: so many rounds at most.
+/// Runs the posting loop for at most `rounds` rounds.
 #[inline(always)]
 fn serve(machine: &impl HandoffCalls, words: &Words, pace: Pace, rounds: u64, stop: &AtomicBool) -> End<Errno> {
     let (mut served, mut posted) = (0u64, 0u64);
@@ -278,7 +276,7 @@ fn serve(machine: &impl HandoffCalls, words: &Words, pace: Pace, rounds: u64, st
     End::Complete
 }
 
-/// Sleeps for so many ns, or less when interrupted: then the loop looks at its stop flag.
+/// Sleeps for `ns` nanoseconds, or less when a signal interrupts it: the loop then checks its stop flag.
 #[inline(always)]
 fn sleep(machine: &impl HandoffCalls, ns: u64) -> Result<(), Errno> {
     match machine.sleep_until(machine.now().saturating_add(ns)) {

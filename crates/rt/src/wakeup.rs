@@ -1,8 +1,8 @@
-//! The periodic loop: sleep until a slot of a fixed schedule, look at the clock, record how late it is.
+//! The periodic loop: it sleeps until a slot of a fixed schedule, reads the clock, and records how late it is.
 //!
-//! Slot k is due at s_0 + kT. Woken for slot k at t, the thread arms the first slot after t: no catch-up bursts. A slot
-//! is *met* when woken for within the deadline, *late* when woken for later, *missed* when it passed without being
-//! armed. The three add up to the slots elapsed, however the loop ends.
+//! Slot k is due at s_0 + kT. If the thread wakes for slot k at t, it then sleeps until the first slot after t: there are no catch-up
+//! bursts. A slot is *met* when the thread woke for it within the deadline, *late* when it woke for it later, and *missed* when it passed
+//! before the thread could sleep for it. The three add up to the elapsed slots, however the loop ends.
 
 use crate::{
     end::End,
@@ -28,41 +28,40 @@ mod stretch;
 mod timerfd;
 mod yielding;
 
-/// A clock that one can sleep on; tests bring their own.
+/// A clock that a thread can sleep on; tests provide another.
 pub trait Timer {
-    /// The time in ns.
+    /// Returns the time in ns.
     fn now(&self) -> u64;
 
-    /// Sleeps until then; returns at once if it has passed.
+    /// Sleeps until `at_ns`, or returns at once if that has passed.
     ///
     /// # Errors
-    /// `EINTR` when interrupted.
+    /// `EINTR` when a signal interrupts it.
     fn sleep_until(&self, at_ns: u64) -> Result<(), Errno>;
 
-    /// How often the calling thread has overrun its budget so far.
+    /// Returns how often the calling thread has overrun its budget so far.
     #[inline(always)]
     fn overruns(&self) -> u64 {
         signal::overruns()
     }
 
-    /// When the slot really was due for which the thread woke at `now`: another time than planned where somebody else
-    /// keeps the schedule.
+    /// Returns when the slot of a wake-up at `now` was really due. This differs from `planned` where the kernel keeps the schedule.
     #[inline(always)]
     fn due(&self, planned: u64, _now: u64) -> u64 {
         planned
     }
 }
 
-/// What a periodic thread waits with.
+/// How a periodic thread waits.
 #[derive(Debug)]
 pub enum Means {
     /// clock_nanosleep(2) until each slot.
     Nanosleep(Clock),
     /// A timer descriptor, set to each slot and read.
     TimerFd(Clock, TimerDescriptor),
-    /// A POSIX timer, set to each slot, and a wait for its signal.
+    /// A POSIX timer, set to each slot; the thread waits for its signal.
     PosixTimer(Clock, SignalTimer),
-    /// sched_yield(2) as a SCHED_DEADLINE thread: until its next period begins.
+    /// sched_yield(2) by a SCHED_DEADLINE thread: it sleeps until its next period begins.
     Deadline,
 }
 
@@ -73,7 +72,7 @@ impl From<Clock> for Means {
 }
 
 impl Means {
-    /// The clock that the schedule is on.
+    /// Returns the clock of the schedule.
     pub fn clock(&self) -> Clock {
         match self {
             Self::Nanosleep(clock) | Self::TimerFd(clock, _) | Self::PosixTimer(clock, _) => *clock,
@@ -81,7 +80,7 @@ impl Means {
         }
     }
 
-    /// Its loop over one stretch.
+    /// Runs the loop over one stretch.
     fn walk(
         &self,
         pass: &Stretch,
@@ -110,45 +109,45 @@ impl Timer for Clock {
     }
 }
 
-/// What the loop is to do.
+/// The parameters of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
-    /// A slot of the schedule on the loop's clock, in ns: its phase. May be past or future; the first slot armed is
-    /// the first on this grid that is not before it and still to come.
+    /// One slot of the schedule on the loop's clock, in ns; it determines the grid. It may be past or future. The first slot is the first
+    /// on this grid that is not before `start_ns` and still in the future.
     pub start_ns: u64,
     /// T, in ns; not 0.
     pub period_ns: u64,
-    /// A wake-up later than this after its slot counts as late, in ns; usually T.
+    /// A wake-up that is later than this after its slot counts as late, in ns; usually T.
     pub deadline_ns: u64,
-    /// SlotCounts to pass before counting.
+    /// Number of slots before counting starts.
     pub warmup: u64,
-    /// SlotCounts to count; `u64::MAX` means until stopped.
+    /// Number of slots to count; `u64::MAX` for no limit.
     pub slots: u64,
-    /// Where in its period each slot lies.
+    /// The place of each slot in its period.
     pub phase: Phase,
 }
 
-/// How the loop went.
+/// The outcome of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Wakeups {
     /// Why it ended; it fails when the kernel refuses to sleep.
     pub end: End<Errno>,
-    /// s_0, the first slot counted, on the loop's clock, in ns: the origin of all times recorded.
+    /// s_0: the first counted slot, on the loop's clock, in ns: the origin of all recorded times.
     pub first_slot_ns: u64,
-    /// The clock when it ended, in ns.
+    /// The loop's clock at the end, in ns.
     pub ended_ns: u64,
-    /// SlotCounts that elapsed, counted along the schedule.
+    /// Number of elapsed slots, counted along the schedule.
     pub elapsed: u64,
-    /// What became of them, counted along the samples: the sum is `elapsed`.
+    /// The slots by their outcome, counted along the samples: their sum is `elapsed`.
     pub slots: SlotCounts,
 }
 
 /// Runs the loop until its end.
 ///
-/// `overrun` takes the samples that follow a budget overrun of a SCHED_DEADLINE thread instead of `recorder` (their
-/// slots are counted with the others); it needs `latido_sys::signal::catch_overruns`. The stop flag is looked at after
-/// each wake-up and each interruption by a signal. [`Means::Deadline`] fails with `EPERM` under another policy, and lays
-/// its slots by the kernel's periods, whatever `start_ns` says.
+/// `overrun` instead of `recorder` takes the samples that follow a budget overrun of a SCHED_DEADLINE thread (`recorder` still counts their
+/// slots); it needs `latido_sys::signal::catch_overruns`. The loop checks the stop flag after each wake-up and each interruption by a
+/// signal. [`Means::Deadline`] fails with `EPERM` under another policy; it takes its slots from the kernel's periods and ignores
+/// `start_ns`.
 pub fn run(
     means: &Means,
     schedule: &Schedule,
@@ -175,8 +174,8 @@ pub fn run(
     )
 }
 
-/// Runs every cold path of the loop and the recorders once (some ms), then forgets what was recorded: afterwards code
-/// and data are resident. Best after locking memory and before the thread becomes real-time.
+/// Runs every cold path of the loop and the recorders once (this takes a few ms), then clears the recorders: afterwards code and data are
+/// resident. Call it after locking memory and before the thread becomes real-time.
 pub fn rehearse(means: &Means, recorder: &mut Recorder, mut overrun: Option<&mut Recorder>) {
     let clock = means.clock();
     let stop = AtomicBool::new(false);
@@ -184,7 +183,7 @@ pub fn rehearse(means: &Means, recorder: &mut Recorder, mut overrun: Option<&mut
         recorder.reset();
         recorder.rehearse();
     }
-    // The first slots are long past: late, with others missed, and the samples are enormous; then come ordinary ones.
+    // The first slots are long past: one is late, others are missed, and the samples are enormous. Ordinary slots follow.
     let now = clock.now();
     let plain = Stretch {
         first: 0,
@@ -209,11 +208,11 @@ pub fn rehearse(means: &Means, recorder: &mut Recorder, mut overrun: Option<&mut
         recorder.finish(clock.now());
         recorder.reset();
     }
-    // The way into the loop, which only the loop itself goes.
+    // Touch the code that leads into the loop, which the passes above do not run.
     touch_code(&[run as *const () as usize, yielding::found as *const () as usize]);
 }
 
-/// Warm-up, a fresh start, and the slots that count.
+/// Runs the warm-up, resets the recorders, and runs the slots that count.
 pub(crate) fn drive(
     schedule: &Schedule,
     recorder: &mut Recorder,
@@ -236,7 +235,7 @@ pub(crate) fn drive(
     for recorder in [Some(&mut *recorder), overrun.as_deref_mut()].into_iter().flatten() {
         recorder.reset();
     }
-    // Forgetting took time, so that the first slot is only known now.
+    // Clearing took time, so compute the first slot only now.
     let first = next_slot(passed.next, period, now());
     for recorder in [Some(&mut *recorder), overrun.as_deref_mut()].into_iter().flatten() {
         recorder.start_at(first);
@@ -256,7 +255,7 @@ pub(crate) fn drive(
     Wakeups { end: passed.end, first_slot_ns: first, ended_ns, elapsed: passed.elapsed, slots: recorder.slots() }
 }
 
-/// The first slot of the grid that is at or after `start` and after `now`.
+/// Returns the first slot of the grid that is at or after `start` and after `now`.
 fn next_slot(start: u64, period: u64, now: u64) -> u64 {
     match now.checked_sub(start) {
         None => start,

@@ -1,9 +1,9 @@
-//! A 64-bit cell with one writer and any readers: plain loads and stores, no locked instruction.
+//! A 64-bit cell with one writer and any number of readers: plain loads and stores, no locked instruction.
 
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Written by one thread only, so that load and store need not be one operation.
+/// A cell that only one thread writes, so that load and store need not be one operation.
 #[derive(Debug, Default)]
 pub(crate) struct WordCell(AtomicU64);
 
@@ -27,7 +27,7 @@ impl WordCell {
     }
 }
 
-/// So many zero cells. They are resident only once written (see `Recorder::reset`).
+/// Creates `count` zero cells. They become resident only when written (see `Recorder::reset`).
 pub(crate) fn words(count: usize) -> Box<[WordCell]> {
     (0..count).map(|_| WordCell::default()).collect()
 }

@@ -1,41 +1,41 @@
-//! How rare an event may be, given how often it came while it was looked for: trials are disjoint stretches of time.
+//! How rare an event may be, given how often it came in the observed time. The trials are disjoint stretches of time.
 //!
-//! Samples are no trials: one stall spoils all that fall into it. A stretch that is as long as what one event can spoil is
-//! one, and a rate over time then needs no sample to be independent of the next.
+//! Samples are not trials: one stall spoils all samples during it. A stretch is as long as what one event can spoil, so that a rate over
+//! time does not need independent samples.
 
 use crate::confidence::exceedance;
 
-/// Disjoint stretches of one length in which an event was looked for.
+/// Disjoint stretches of equal length in which the measurement looked for an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trials {
-    /// How long a stretch is, ns; at least 1.
+    /// The length of a stretch, in ns; at least 1.
     pub stretch_ns: u64,
-    /// How many there were.
+    /// The number of stretches.
     pub count: u64,
 }
 
-/// Between which mean intervals an event strikes, with the confidence of [`crate::confidence::CONFIDENCE`].
+/// Bounds on the mean interval between events, with the confidence of [`crate::confidence::CONFIDENCE`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// It does not strike more often than once in so many ns on average.
+    /// The event does not come more often than once per this time on average, in ns.
     pub shortest_ns: f64,
-    /// Nor less often than once in so many; `None` where it was not seen.
+    /// The event does not come less often than once per this time on average, in ns; `None` where it was not seen.
     pub longest_ns: Option<f64>,
 }
 
 impl Trials {
-    /// The whole stretches that fit into each of these lengths of time, ns. Times that ran side by side are one time: the
-    /// caller gives them once.
+    /// Counts the whole stretches in each of these lengths of time, in ns. Times that ran in parallel are one time: the caller passes them
+    /// once.
     pub fn of(watched_ns: impl IntoIterator<Item = u64>, stretch_ns: u64) -> Self {
         let stretch_ns = stretch_ns.max(1);
         let whole = watched_ns.into_iter().map(|ns| ns / stretch_ns);
         Self { stretch_ns, count: whole.fold(0, u64::saturating_add) }
     }
 
-    /// How rare an event may be that struck in `seen` of the stretches. A cause that strikes at random moments, once in T on
-    /// average, spares a stretch L with `exp(-L/T)`: the bounds of Clopper and Pearson on the share of the stretches that were
-    /// hit are bounds on T. Of an event that never came the bound is one-sided, `n L / ln 20`. `None` where no whole stretch
-    /// was watched.
+    /// Returns how rare an event may be that came in `seen` of the stretches. A cause that strikes at random moments, once per T on
+    /// average, spares a stretch L with probability `exp(-L/T)`: the bounds of Clopper and Pearson on the share of affected stretches are
+    /// therefore also bounds on T. For an event that never came the bound is one-sided, `n L / ln 20`. Returns `None` where there is no
+    /// whole stretch.
     pub fn interval(&self, seen: u64) -> Option<Interval> {
         let (lower, upper) = exceedance(seen.min(self.count), self.count)?;
         let mean = |share: f64| self.stretch_ns as f64 / -f64::ln_1p(-share);
@@ -44,8 +44,8 @@ impl Trials {
     }
 }
 
-/// How long the longest crowd of events is, from its first to its last, of events at these moments in ascending order, where
-/// those at most `gap` apart are of one crowd.
+/// Returns the length of the longest crowd of events, from its first to its last event. The moments of the events are in ascending order;
+/// events at most `gap` apart belong to the same crowd.
 pub fn longest_crowd(moments: &[u64], gap: u64) -> u64 {
     let (mut longest, mut first, mut last) = (0, None, 0);
     for moment in moments {
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use crate::random::{generator, uniform};
 
-    /// Four seconds hold four jobs of a second, not 4,000; and a rate does not depend on how finely time is cut.
+    /// Four seconds contain four jobs of a second, not 4,000, and a rate does not depend on how finely the time is divided.
     #[test]
     fn trials_are_stretches_and_not_samples() {
         let second = 1_000_000_000;
@@ -85,8 +85,8 @@ mod tests {
         assert_eq!(longest_crowd(&[], 5), 0);
     }
 
-    /// Stalls of 300 ms once in 5 s on average, watched for 4 s: the statement where none is seen, and where some are, holds in
-    /// nineteen of twenty runs. Of slots of 1 ms as trials it held in none that saw no stall.
+    /// With stalls of 300 ms once per 5 s on average and 4 s of watching, the bounds are correct in nineteen of twenty runs, with stalls or
+    /// without. With slots of 1 ms as trials, they would be wrong in every run without a stall.
     #[test]
     fn what_is_said_of_planted_stalls_holds_in_nineteen_of_twenty() {
         let (truth, runs) = (5e9, 4_000);

@@ -12,55 +12,56 @@ use crate::{
 };
 use serde::Serialize;
 
-/// Values that keep more than this are taken to keep this.
+/// The largest share of the previous value that a value can keep; larger estimates are reduced to this.
 const MOST_KEPT: f64 = 0.9;
-/// The part that values seem to keep, times the root of their number, which one in ten independent series exceeds.
+/// One in ten independent series exceeds this: the estimated share that values keep, times the square root of their number.
 const ONE_IN_TEN: f64 = 2.0;
-/// The difference of Schwarz's criterion that is very strong evidence (Kass & Raftery, JASA 90, 1995).
+/// A difference of Schwarz's criterion that counts as very strong evidence (Kass & Raftery, JASA 90, 1995).
 const VERY_STRONG: f64 = 10.0;
-/// The difference that is evidence.
+/// A difference that counts as evidence.
 const POSITIVE: f64 = 4.0;
 /// The fewest values on either side of a change.
 pub const SEGMENT: usize = 5;
-/// The level of a change.
+/// The significance level of a change.
 pub const LEVEL: f64 = 0.05;
-/// How many permutations are drawn at most.
+/// The largest number of permutations.
 const PERMUTATIONS: u32 = 499;
-/// The most values that are searched.
+/// The largest number of values that the search accepts.
 const MOST: u64 = 3_000;
 
 /// One change.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Change {
-    /// The first value after it, from 0.
+    /// The index of the first value after it, from 0.
     pub index: usize,
     /// The divergence of the values before and after, scaled by their numbers.
     pub q: f64,
-    /// Its p by permutations within the segments that were known before.
+    /// Its p, by permutations within the segments known before.
     pub p: f64,
-    /// The median before, back to the segment's start.
+    /// The median before it, from the start of the segment.
     pub before: f64,
-    /// The median after, up to the segment's end.
+    /// The median after it, up to the end of the segment.
     pub after: f64,
 }
 
-/// The changes of a series, and how they were found.
+/// The changes of a series, and what else the search found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Changes {
-    /// In order of time.
+    /// In time order.
     pub changes: Vec<Change>,
-    /// The part of the one before it that each value is taken to keep: the estimate and its error; 0 where values are independent.
+    /// The share of the previous value that each value keeps (a first-order autoregression): the estimate plus its error; 0 where values
+    /// count as independent.
     pub kept: f64,
-    /// By how much a straight line rises from each value to the next, where it explains the series better than changes alone.
+    /// The slope of a straight line, per value, where it explains the series better than changes alone.
     pub drift: Option<f64>,
 }
 
-/// The changes of a series in order of time, given its values or, for ratios, their logarithms. alpha = 1; each round finds
-/// the best split of all segments, and the first round that is not significant ends the search. A change must be one of
-/// level: where the ranks of the two sides do not differ too (5 %), a change of spread or a single outlier was found, and is
-/// not told. Where values keep a part of the one before them, the search takes what each adds to that. Values that drift steadily have
-/// no changes: where a straight line, alone or with one step, explains them better (Schwarz's criterion), it tells that line. `Err` below ten values, above
-/// 3,000, or if one is not finite.
+/// Returns the changes of a series in time order, given its values or, for ratios, their logarithms. alpha = 1. Each round finds the best
+/// split of all segments, and the first round that is not significant ends the search. A change must be a change of level: where the ranks
+/// of the two sides do not differ (5 %), the split is a change of spread or a single outlier, and the search ends without reporting it.
+/// Where values keep a share of the previous one, the search uses what each value adds to that share. Values that drift steadily have no
+/// changes: where a straight line, alone or with one step, explains them better (Schwarz's criterion), the function returns that line.
+/// Returns `Err` for fewer than ten values, more than 3,000, or a value that is not finite.
 pub fn changes(values: &[f64]) -> Result<Changes, Refusal> {
     check(values, "values in order of time", 2 * SEGMENT as u64)?;
     if values.len() as u64 > MOST {
@@ -68,13 +69,13 @@ pub fn changes(values: &[f64]) -> Result<Changes, Refusal> {
     }
     let (changes, kept) = steps(values);
     let plain = badness(values, &changes, kept);
-    // Where nothing changed by the search alone, a line must explain far more.
+    // Where the search found no change, a line must explain far more to be reported.
     let margin = if changes.is_empty() { VERY_STRONG } else { POSITIVE };
     let drifting = drift::drifting(values).filter(|(badness, _)| badness + margin < plain);
     Ok(drifting.map_or(Changes { changes, kept, drift: None }, |(_, found)| found))
 }
 
-/// The changes of level, and what values are taken to keep.
+/// Returns the changes of level, and the share of the previous value that each value keeps.
 fn steps(values: &[f64]) -> (Vec<Change>, f64) {
     let kept = kept_of(values);
     let plain = search(values, values);
@@ -82,16 +83,17 @@ fn steps(values: &[f64]) -> (Vec<Change>, f64) {
         return (plain, kept);
     }
     let changes = search(values, &added(values, kept));
-    // A large change makes values look as if they kept a part of what was before: changes alone count where they explain more.
+    // A large change looks like dependence between values. Where changes without dependence explain more, values count as independent.
     match badness(values, &plain, 0.0) + VERY_STRONG < badness(values, &changes, kept) {
         true => (plain, 0.0),
         false => (changes, kept),
     }
 }
 
-/// Which part of the value before it each value keeps: the mean squares of differences two apart and one apart are as 1 + f to 1, and a
-/// level more or less adds to few of them. The estimate has an error of about one through the root of the number of values, and what is
-/// kept beyond it would be found as changes: so much is added. What one in ten independent series has is taken for none.
+/// Estimates which share of the previous value each value keeps: the mean squares of differences at lag two and at lag one have the ratio 1
+/// + f, and a few changes of level hardly affect it. The estimate has an error of about one divided by the square root of the number of
+/// values. A share that is estimated too low would produce false changes, so the function adds this error. An estimate that one in ten
+/// independent series reaches counts as zero.
 fn kept_of(values: &[f64]) -> f64 {
     let apart = |lag: usize| {
         let squares = values.iter().zip(values.iter().skip(lag)).map(|(one, other)| (one - other).powi(2));
@@ -103,7 +105,7 @@ fn kept_of(values: &[f64]) -> f64 {
     if kept > ONE_IN_TEN * error { (kept + error).min(MOST_KEPT) } else { 0.0 }
 }
 
-/// What of the values is left beside these changes: each less the median of its segment.
+/// Returns the residuals of these changes: each value minus the median of its segment.
 fn rest(values: &[f64], found: &[Change]) -> Vec<f64> {
     let mut level = found.first().map_or_else(|| middle(values), |change| change.before);
     let mut next = found.iter().peekable();
@@ -114,13 +116,13 @@ fn rest(values: &[f64], found: &[Change]) -> Vec<f64> {
     each.collect()
 }
 
-/// How badly changes and what values keep explain a series: Schwarz's criterion (Annals of Statistics 6, 1978) of normal errors. Each
-/// change has two parameters, its place and its level; what is kept is one.
+/// Returns Schwarz's criterion (Annals of Statistics 6, 1978) with normal errors for changes and the share that values keep; smaller is
+/// better. Each change has two parameters, its place and its level; the share is one parameter.
 fn badness(values: &[f64], found: &[Change], kept: f64) -> f64 {
     scatter(&rest(values, found), kept, 1.0 + 2.0 * found.len() as f64)
 }
 
-/// The same of what is left beside an explanation of so many parameters.
+/// Returns the criterion for the residuals of an explanation with this number of parameters.
 fn scatter(rest: &[f64], kept: f64, parameters: f64) -> f64 {
     let errors =
         rest.iter().zip(std::iter::once(&0.0).chain(rest)).map(|(value, before)| (value - kept * before).powi(2));
@@ -129,13 +131,13 @@ fn scatter(rest: &[f64], kept: f64, parameters: f64) -> f64 {
     n * (errors.sum::<f64>() / n).max(f64::MIN_POSITIVE).ln() + parameters * n.ln()
 }
 
-/// What each value adds to what it keeps of the one before it, at the level of the values.
+/// Returns what each value adds to the share of the previous one, scaled to the level of the values.
 fn added(values: &[f64], kept: f64) -> Vec<f64> {
     let before = values.first().into_iter().chain(values);
     values.iter().zip(before).map(|(value, before)| (value - kept * before) / (1.0 - kept)).collect()
 }
 
-/// The search in values of which each adds this to what it keeps of the one before it.
+/// Searches changes in `added`: what each value adds to the share of the previous one. The medians of the changes are those of `values`.
 fn search(values: &[f64], added: &[f64]) -> Vec<Change> {
     let mut ends = vec![0, values.len()];
     let mut found: Vec<(usize, f64, f64)> = Vec::new();
@@ -173,8 +175,8 @@ fn search(values: &[f64], added: &[f64]) -> Vec<Change> {
     .collect()
 }
 
-/// Whether two sides of a split differ in their level. Where they spread differently, ranks differ too often by chance, and the split lies
-/// where they differ most: the means must then differ by Welch's t with a tenth of the level.
+/// Returns whether the two sides of a split differ in level. Where their spreads differ, ranks differ too often by chance, and the split is
+/// at the place where they differ most. In that case the means must differ by Welch's t at a tenth of the level.
 fn is_of_level(before: &[f64], after: &[f64]) -> Result<bool, Refusal> {
     match uneven::student(before, after) {
         Some(p) => Ok(p <= LEVEL / 10.0),
@@ -188,32 +190,32 @@ fn middle(values: &[f64]) -> f64 {
     median(&sorted)
 }
 
-/// The largest divergence of any split of any segment, and where it is.
+/// Returns the largest divergence of any split of any segment, and its index.
 fn best(values: &[f64], ends: &[usize]) -> Option<(f64, usize)> {
     let segments = ends.iter().zip(ends.iter().skip(1));
     let splits = segments.filter_map(|(from, to)| split(values.get(*from..*to)?).map(|(q, at)| (q, from + at)));
     splits.max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// How far two values are from each other.
+/// Returns the distance between two values.
 fn distance(one: f64, other: f64) -> f64 {
     #[cfg(test)]
     tests::LOOKED_AT.with(|looked| looked.set(looked.get() + 1));
     (one - other).abs()
 }
 
-/// The best split of one segment: over all places t, and all ends k of what is compared after it,
-/// `t (k-t)/k (2 E|X-Y| - E|X-X'| - E|Y-Y'|)`, the last two as U statistics.
+/// Returns the best split of one segment: the maximum over all places t, and all ends k of the part compared after it, of `t (k-t)/k (2
+/// E|X-Y| - E|X-X'| - E|Y-Y'|)`, the last two as U statistics.
 fn split(values: &[f64]) -> Option<(f64, usize)> {
     let n = values.len();
-    // Sums of distances among the first t.
+    // The sums of distances among the first t values.
     let mut within = vec![0.0];
     for (t, value) in values.iter().enumerate() {
         let more: f64 = values.iter().take(t).map(|other| distance(*other, *value)).sum();
         within.push(within.last().copied().unwrap_or(0.0) + more);
     }
     let mut best: Option<(f64, usize)> = None;
-    // Of each value to all of the first t, carried on from one t to the next.
+    // The sum of distances from each value to the first t values, updated as t grows.
     let mut reach = vec![0.0; n];
     let mut reached = 0;
     for t in SEGMENT..=n.checked_sub(SEGMENT)? {
@@ -222,7 +224,7 @@ fn split(values: &[f64]) -> Option<(f64, usize)> {
         }
         reached = t;
         let left = within.get(t).copied()?;
-        // Between the two sides, and within the second, as it grows.
+        // The sums of distances between the two sides, and within the second side, as it grows.
         let (mut between, t_) = (0.0, t as f64);
         for ((sum, m), whole) in reach.iter().skip(t).zip(1..).zip(within.iter().skip(t + 1)) {
             between += sum;
@@ -247,11 +249,11 @@ mod tests {
     use std::cell::Cell;
 
     thread_local! {
-        /// How many distances were taken.
+        /// How many distances the search has calculated.
         pub(super) static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// As the definition has it, every sum anew.
+    /// Calculates the split as in the definition, with every sum from the beginning.
     fn plainly(values: &[f64]) -> Option<(f64, usize)> {
         let n = values.len();
         let sum = |one: &[f64], other: &[f64]| -> f64 {
@@ -272,7 +274,7 @@ mod tests {
         best
     }
 
-    /// The split found by carried sums is that of the definition.
+    /// The split with updated sums equals the split of the definition.
     #[test]
     fn the_best_split_is_that_of_the_definition() {
         let mut state = 7_u64;
@@ -289,7 +291,7 @@ mod tests {
         assert_eq!(split(&[1.0; 9]), None);
     }
 
-    /// Nights that keep a part of the night before have no changes that are none; a step in them is found all the same.
+    /// Values that keep a part of the previous value show no false changes, but a real step in them is still found.
     #[test]
     fn values_that_depend_on_each_other_are_no_changes() {
         let mut rng = random::generator(21);
@@ -307,12 +309,12 @@ mod tests {
         let found =
             [(0.0, 0.0), (0.3, 0.0), (0.6, 0.0), (0.0, 2.0), (0.3, 4.0)].map(|(kept, step)| changed(kept, step));
         let [alone, few, many, step, step_in_few] = found;
-        // A step that is large beside the scatter makes no values dependent.
+        // A step that is large compared with the scatter does not make values look dependent.
         assert_eq!(changes(&series(0.0, 30.0)).unwrap().kept, 0.0);
         assert!(alone <= 9 && few <= 11 && many <= 9 && step >= 57 && step_in_few >= 54, "of 60: {found:?}");
     }
 
-    /// Values that drift have no night of change; one step is no drift, however few values there are.
+    /// Values that drift have no changes, and one step is not a drift, however few values there are.
     #[test]
     fn a_drift_is_no_change() {
         let mut rng = random::generator(23);
@@ -345,7 +347,7 @@ mod tests {
         assert!(drifts + steps <= 8, "of 60 without either: {drifts} and {steps}");
     }
 
-    /// A spread that grows or shrinks leaves the level where it was; a level that rises with it is found.
+    /// A change of spread alone is not a change of level. If the level changes too, the change is found.
     #[test]
     fn a_change_of_spread_is_none_of_level() {
         let mut rng = random::generator(22);
@@ -363,7 +365,7 @@ mod tests {
         assert!(wider <= 20 && narrower <= 24 && both >= 195, "of 200: {found:?}");
     }
 
-    /// A split looks at each pair of values twice and no more: ten times the values, a hundred times the looks.
+    /// A split calculates the distance of each pair of values at most twice: ten times the values take a hundred times the calculations.
     #[test]
     fn a_split_grows_as_pairs_of_values() {
         for n in [10_usize, 100, 1_000] {

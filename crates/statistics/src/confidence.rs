@@ -1,15 +1,15 @@
-//! How often a limit may really be exceeded, given how often it was: the exact binomial bounds of Clopper and Pearson.
+//! How often a limit may really be exceeded, given how often samples exceeded it: the exact binomial bounds of Clopper and Pearson.
 
 use crate::special::{bisect, incomplete_beta};
 
 /// The confidence of every bound in a report.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Bounds on the probability that one sample exceeds the limit, when `above` of `count` did.
+/// Returns bounds on the probability that a sample exceeds the limit, when `above` of `count` samples did.
 ///
-/// With none above, the upper bound is one-sided, `1 - 0.05^(1/n)`, and the lower is 0. Otherwise both are the
-/// two-sided 95 % bounds (Clopper & Pearson, Biometrika 26, 1934). `None` without samples. The samples are taken as
-/// independent: where exceedances come in bursts the true interval is wider.
+/// If no sample is above, the upper bound is one-sided, `1 - 0.05^(1/n)`, and the lower bound is 0. Otherwise both are the two-sided 95 %
+/// bounds (Clopper & Pearson, Biometrika 26, 1934). Returns `None` without samples. The function assumes independent samples: where
+/// exceedances come in bursts the true interval is wider.
 pub fn exceedance(above: u64, count: u64) -> Option<(f64, f64)> {
     if count == 0 || above > count {
         return None;
@@ -24,9 +24,9 @@ pub fn exceedance(above: u64, count: u64) -> Option<(f64, f64)> {
     Some((lower, upper))
 }
 
-/// The x where the regularised incomplete beta function I_x(a, b) reaches `p`.
+/// Returns the x where the regularised incomplete beta function I_x(a, b) reaches `p`.
 ///
-/// By bisection in ln x, because library inverses do not return for shapes near 1e9.
+/// It uses bisection in ln x, because library inverses do not return for shapes near 1e9.
 fn inverse_beta(a: f64, b: f64, p: f64) -> f64 {
     bisect(-700.0, 0.0, |log| incomplete_beta(a, b, log.exp(), -log.exp_m1()) < p).exp()
 }
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn some_of_n_agree_with_published_tables() {
-        // binom.test of R; the last from the chi-square quantiles 16.7908 and 49.4804 over 2n, its Poisson limit.
+        // From binom.test of R; the last row is its Poisson limit, from the chi-square quantiles 16.7908 and 49.4804 divided by 2n.
         for (k, n, lower, upper) in [
             (1, 10, 0.002528579, 0.4450161),
             (5, 10, 0.187086, 0.812914),

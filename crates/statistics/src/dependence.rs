@@ -1,21 +1,22 @@
-//! How much less a series says of a quantile than as many independent samples would, because samples above it come in crowds.
+//! How much less a series says about a quantile than the same number of independent samples, because samples above the quantile come in
+//! crowds.
 
 use crate::special::{normal_quantile, t_quantile_beyond};
 
-/// Into so many equal blocks of time a series is cut: many short ones are precise, few long ones hold whole crowds.
+/// Into how many equal blocks of time a series is divided: many short ones are precise, few long ones contain whole crowds.
 const BLOCKS: [u64; 2] = [48, 16];
 
-/// Two-sided, of the interval that the quantile of t widens.
+/// The two-sided error probability of the interval that Student's t widens.
 const BEYOND: f64 = 0.05;
 
-/// The design effect of the share of samples above a threshold: the variance of their number over that of independent samples,
-/// at least 1. From the moments of those above, below `length` (places among all, or ns), each with how many samples it stands for,
-/// of `count` samples.
+/// Returns the design effect of the share of samples above a threshold: the variance of their number divided by that of independent
+/// samples, at least 1. `events` are the samples above: each has a moment below `length` (its place among all samples, or ns) and the
+/// number of samples that it represents. `count` is the number of all samples.
 ///
-/// The number of those above in each of equal blocks of time varies, of independent samples, as a binomial. Half the mean
-/// square of the differences of neighbouring blocks is that variance, whatever crowds within blocks do to it, and a slow drift
-/// is not counted in it (von Neumann 1941). Its own uncertainty counts as that of Student's t for the interval. The larger of two
-/// block lengths is taken.
+/// For independent samples, the number of samples above in each of equal blocks of time has the variance of a binomial. Half the mean
+/// square of the differences between neighbouring blocks estimates the real variance, including the effect of crowds within blocks, but
+/// without that of a slow drift (von Neumann 1941). To allow for the uncertainty of this estimate, the function widens the interval with
+/// Student's t. It tries two block lengths and returns the larger result.
 pub fn design_effect(events: &[(u64, f64)], length: u64, count: u64) -> f64 {
     let above: f64 = events.iter().map(|(_, weight)| weight).sum();
     if !(above > 0.0 && above < count as f64) {
@@ -36,10 +37,10 @@ pub fn design_effect(events: &[(u64, f64)], length: u64, count: u64) -> f64 {
     BLOCKS.into_iter().map(of).fold(1.0, f64::max)
 }
 
-/// The same of a mean, from the count, the sum and the sum of squares of each of equal blocks of time, in order; 1 of fewer than
-/// eight.
+/// Returns the design effect of a mean, from the count, the sum and the sum of squares of equal blocks of time, in time order. Returns 1
+/// for fewer than eight whole blocks.
 pub fn design_effect_of_sums(blocks: &[(f64, f64, f64)]) -> f64 {
-    // The last block is often a short one.
+    // The last block is often shorter than the others.
     let whole = blocks.get(..blocks.len().saturating_sub(1)).unwrap_or_default();
     if whole.len() < 8 {
         return 1.0;
@@ -53,15 +54,15 @@ pub fn design_effect_of_sums(blocks: &[(f64, f64, f64)]) -> f64 {
     if found.is_finite() { found.max(1.0) } else { 1.0 }
 }
 
-/// Half the mean square of the differences of neighbours.
+/// Returns half the mean square of the differences between neighbours.
 fn variance(values: &[f64]) -> f64 {
     let differences = values.iter().zip(values.iter().skip(1)).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
     differences / (2.0 * (values.len().saturating_sub(1).max(1)) as f64)
 }
 
-/// The square of how much wider an interval is whose variance is known from so many differences alone.
+/// Returns the square of the factor by which an interval widens when its variance is known only from this number of blocks.
 fn widening(blocks: u64) -> f64 {
-    // Differences of neighbours share blocks: so many independent ones are as precise.
+    // Neighbouring differences share a block: they are only as precise as this number of independent ones.
     let freedom = 2.0 * (blocks - 1) as f64 / 3.0;
     (t_quantile_beyond(BEYOND, freedom) / normal_quantile(1.0 - BEYOND / 2.0)).powi(2)
 }
@@ -80,7 +81,7 @@ mod tests {
         };
         let single: Vec<u64> = (0..n).filter(|_| uniform(&mut random) < 0.05).collect();
         assert!(design_effect(&single, n, n) < 2.0);
-        // Each crowd of twenty counts as one: the variance of their sum is twenty times that of single ones.
+        // Each crowd of twenty counts as one: the variance of the sum is twenty times that of single samples.
         let mut crowds: Vec<u64> = (0..50).map(|_| (uniform(&mut random) * 19_980.0) as u64).collect();
         crowds.sort_unstable();
         let mut crowded: Vec<u64> = crowds.iter().flat_map(|begin| *begin..begin + 20).collect();
@@ -92,8 +93,8 @@ mod tests {
         assert_eq!((design_effect(&[], n, n), design_effect(&[0, 1], 2, 2)), (1.0, 1.0));
     }
 
-    /// Sixty series of each kind (`examples/coverage.rs` has more of longer ones): the limits of p95 and p99 hold the true quantile
-    /// in nine of ten, where those of independent samples hold it in half of the bursty ones.
+    /// For sixty series of each kind (`examples/coverage.rs` has more and longer ones), the limits of p95 and p99 contain the true quantile
+    /// in nine of ten. Limits for independent samples contain it in half of the bursty ones.
     #[test]
     fn limits_of_quantiles_hold_where_samples_come_in_crowds() {
         use crate::quantile::{quantile, quantile_of_series};
@@ -135,7 +136,7 @@ mod tests {
         }
     }
 
-    /// Blocks of 1,000 samples whose means agree, and blocks that differ by a tenth of the spread of single samples.
+    /// Blocks of 1,000 samples: first with equal means, then with means that spread over half the range of single samples.
     #[test]
     fn means_of_blocks_show_states() {
         let mut random = generator(2);

@@ -3,7 +3,7 @@
 use crate::{Refusal, confidence::exceedance as bounds};
 use serde::Serialize;
 
-/// What was counted.
+/// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counted {
@@ -20,7 +20,7 @@ pub struct Bounded {
     pub value: f64,
     /// The lower bound.
     pub lower: f64,
-    /// The upper bound; of none above it is one-sided.
+    /// The upper bound; it is one-sided if no sample is above the limit.
     pub upper: f64,
 }
 
@@ -29,18 +29,18 @@ pub struct Bounded {
 pub struct Exceedance {
     /// What was counted.
     pub counted: Counted,
-    /// How many lay above the limit.
+    /// How many samples or clusters were above the limit.
     pub above: u64,
-    /// Of how many samples.
+    /// The number of all samples.
     pub count: u64,
-    /// The probability that a sample (that a cluster begins) lies above the limit.
+    /// The probability that a sample is above the limit, or that a cluster begins with it.
     pub share: Bounded,
-    /// How many there are in an hour; `None` where the length is not known.
+    /// The rate per hour; `None` where the length is not known.
     pub per_hour: Option<Bounded>,
 }
 
-/// Exceedances of a limit by Clopper & Pearson (see [`bounds`]), as a rate too where the length measured is known, in
-/// seconds. `Err` without samples, or with more above than there are.
+/// Calculates the exceedances of a limit by Clopper & Pearson (see [`bounds`]), and their rate where the measured length, in seconds, is
+/// known. Returns `Err` without samples, or if `above` is larger than `count`.
 pub fn exceedance(counted: Counted, above: u64, count: u64, length_s: Option<f64>) -> Result<Exceedance, Refusal> {
     if above > count {
         return Err(Refusal::OutOfRange { what: "more samples lie above the limit than there are" });
@@ -54,16 +54,18 @@ pub fn exceedance(counted: Counted, above: u64, count: u64, length_s: Option<f64
     Ok(Exceedance { counted, above, count, share, per_hour })
 }
 
-/// Independent clusters all begin in so short a stretch with less than this probability: then they are one crowd.
+/// Independent clusters begin within a stretch this short with less than this probability. If they do, they count as one crowd.
 const BY_CHANCE: f64 = 0.01;
 
-/// One crowd fills no more of the samples: exceedances of two kinds of distances, bursts of bursts, gather in longer stretches too.
+/// The largest share of the samples that one crowd may fill: exceedances with two kinds of distances (bursts of bursts) gather in longer
+/// stretches, too.
 const ONE_FILLS: f64 = 0.1;
 
-/// The largest distance within exceedances that are one crowd: of `n` independent clusters among `count` samples, all begin within
-/// `span` with a probability of at most `n (span / count)^(n - 1)` (each in turn the first). The intervals estimator of the extremal
-/// index cannot see that, since it has no distance to another crowd. `None` where chance may have brought them together, or where they fill more than a tenth of the samples. The samples
-/// of a cluster depend on each other, so that the function takes clusters (those at most `gap` samples apart), not samples.
+/// Returns the largest distance between exceedances that are one crowd. If `n` clusters among `count` samples are independent, all begin
+/// within `span` with a probability of at most `n (span / count)^(n - 1)` (each in turn the first). The intervals estimator of the extremal
+/// index cannot recognise one crowd, because there is no distance to another one. Returns `None` where chance may have brought the clusters
+/// together, or where they fill more than a tenth of the samples. The samples of a cluster depend on each other, so the function uses
+/// clusters (exceedances at most `gap` samples apart), not samples.
 pub fn one_crowd(indices: &[u64], gap: u64, count: u64) -> Option<u64> {
     let begins = begins(indices, gap);
     let (first, last) = begins.first().zip(begins.last())?;
@@ -72,14 +74,14 @@ pub fn one_crowd(indices: &[u64], gap: u64, count: u64) -> Option<u64> {
     (span <= ONE_FILLS && n * span.powf(n - 1.0) < BY_CHANCE).then(|| gap_between(indices, 0.0))
 }
 
-/// How many clusters exceedances form: those at most `gap` samples apart are one (the runs method; Smith & Weissman, JRSS B
-/// 56, 1994). The indices are those of the samples above the limit, in ascending order.
+/// Returns how many clusters exceedances form: exceedances at most `gap` samples apart belong to one cluster (the runs method; Smith &
+/// Weissman, JRSS B 56, 1994). The indices are those of the samples above the limit, in ascending order.
 pub fn clusters(indices: &[u64], gap: u64) -> u64 {
     begins(indices, gap).len() as u64
 }
 
-/// The largest distance within clusters, where there are so many: the longest distances separate them (Ferro & Segers, JRSS B 65,
-/// 2003).
+/// Returns the largest distance within clusters if there are `clusters` of them: the longest distances separate them (Ferro & Segers, JRSS
+/// B 65, 2003).
 pub fn gap_between(indices: &[u64], clusters: f64) -> u64 {
     let mut apart: Vec<u64> =
         indices.iter().zip(indices.iter().skip(1)).map(|(one, next)| next.saturating_sub(*one)).collect();
@@ -87,9 +89,10 @@ pub fn gap_between(indices: &[u64], clusters: f64) -> u64 {
     apart.get(clusters.floor().max(0.0) as usize).copied().unwrap_or(0)
 }
 
-/// Clusters, counted once each, with bounds that hold how uncertain their number is: the extremal index `theta` that tells them apart
-/// is estimated from the distances between them, with a standard error of one part in the square root of their number (the delta
-/// method on the intervals estimator's moments of exponential distances), and within 1.96 of those others of the exceedances are one.
+/// Counts each cluster once, with bounds that include the uncertainty of the number of clusters. That uncertainty comes from the extremal
+/// index `theta`, which is estimated from the distances between exceedances. Its relative standard error is one divided by the square root
+/// of the number of clusters (the delta method on the intervals estimator's moments of exponential distances). The bounds include the
+/// numbers of clusters for 1.96 standard errors below and above `theta`.
 pub fn clustered(
     indices: &[u64],
     theta: f64,
@@ -112,7 +115,7 @@ pub fn clustered(
     Ok(Exceedance { share: between(found.share, few.share, many.share), per_hour, ..found })
 }
 
-/// The first index of each cluster.
+/// Returns the first index of each cluster.
 fn begins(indices: &[u64], gap: u64) -> Vec<u64> {
     let later = indices.iter().zip(indices.iter().skip(1)).filter(|(one, next)| next.saturating_sub(**one) > gap);
     indices.first().copied().into_iter().chain(later.map(|(_, next)| *next)).collect()

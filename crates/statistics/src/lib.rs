@@ -1,10 +1,10 @@
-//! What samples, repeats and nights say, and how surely: pure functions over numbers.
+//! What samples, repeats and the CI history show, and how certainly: pure functions over numbers.
 //!
-//! One run: [`quantile`], [`exceed`], [`absence`], [`seen`] and the [`tail`] behind its gate. Several systems: [`two`] and
-//! [`factorial`], where the unit is the repeat. Over time: [`change`]. What cannot be said is a [`Refusal`] with its reason
-//! or `None`; no function returns NaN, and what is drawn at random is drawn from a fixed seed.
+//! One run: [`quantile`], [`exceed`], [`absence`], [`seen`] and the [`tail`] behind its gate. Several systems: [`two`] and [`factorial`],
+//! where the unit is the repeat. Over time: [`change`]. Where a question has no answer, a function returns a [`Refusal`] with its reason,
+//! or `None`. No function returns NaN, and all random draws have a fixed seed.
 //!
-//! It reads nothing, knows no unit, probe or run, and prints nothing: crate `report` puts its answers into words.
+//! This crate reads no files, knows no unit, probe or run, and prints nothing: crate `report` puts its answers into words.
 
 pub mod absence;
 pub mod change;

@@ -1,6 +1,6 @@
 //! Small symmetric matrices.
 
-/// The inverse of a symmetric positive definite matrix by elimination with pivots; `None` if it is singular.
+/// Returns the inverse of a symmetric positive definite matrix by elimination with pivots, or `None` if it is singular.
 pub fn inverse(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     let n = matrix.len();
     let largest = matrix.iter().flatten().fold(0.0_f64, |largest, value| largest.max(value.abs()));
@@ -26,12 +26,12 @@ pub fn inverse(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     Some(rows.into_iter().map(|row| row.into_iter().skip(n).collect()).collect())
 }
 
-/// The sum of products.
+/// Returns the sum of products.
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// A matrix times a vector.
+/// Multiplies a matrix by a vector.
 pub fn times(matrix: &[Vec<f64>], vector: &[f64]) -> Vec<f64> {
     matrix.iter().map(|row| dot(row, vector)).collect()
 }

@@ -1,7 +1,7 @@
-//! Mean and variance of samples as they come.
+//! The running mean and variance of samples.
 
-/// Mean and population variance (1/n) of the samples so far, after Welford (Technometrics 4, 1962). Values are taken
-/// relative to the first, in integers, so that a large offset costs no digits.
+/// Mean and population variance (1/n) of the samples so far, after Welford (Technometrics 4, 1962). It subtracts the first value from the
+/// others as integers, so that a large offset costs no digits.
 #[derive(Debug, Default)]
 pub struct Moments {
     first: i64,
@@ -11,7 +11,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// One sample more.
+    /// Adds a sample.
     pub fn push(&mut self, value: i64) {
         if self.n == 0 {
             self.first = value;
@@ -23,12 +23,12 @@ impl Moments {
         self.squares += before * (value - self.mean);
     }
 
-    /// Mean of the samples so far; 0 of none.
+    /// Returns the mean of the samples so far, or 0 without samples.
     pub fn mean(&self) -> f64 {
         self.first as f64 + self.mean
     }
 
-    /// Population variance of the samples so far; 0 of none.
+    /// Returns the population variance of the samples so far, or 0 without samples.
     pub fn variance(&self) -> f64 {
         self.squares / self.n.max(1) as f64
     }
@@ -39,10 +39,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Mean and variance from exact integer sums.
+    /// Calculates mean and variance from exact integer sums.
     fn exact(values: &[i64]) -> (f64, f64) {
         let n = values.len() as i128;
-        // Sums of differences from the first: exact in i128 for any i64.
+        // Sums of differences from the first value: exact in i128 for any i64.
         let d: Vec<i128> = values.iter().map(|v| i128::from(*v) - i128::from(values[0])).collect();
         let (sum, squares): (i128, i128) = (d.iter().sum(), d.iter().map(|d| d * d).sum());
         let variance = (n * squares - sum * sum) as f64 / (n * n) as f64;
@@ -50,7 +50,7 @@ mod tests {
     }
 
     proptest! {
-        /// Also under an offset that leaves a naive sum of squares no digit.
+        /// The running moments are exact even with an offset that leaves a naive sum of squares no digit.
         #[test]
         fn running_moments_are_exact(offset in 0i64..1_000_000_000_000_000, small in proptest::collection::vec(0i64..100_000, 1..300)) {
             let mut moments = Moments::default();

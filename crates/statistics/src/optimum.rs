@@ -1,7 +1,7 @@
 //! Minima of functions of one and two variables, and zeros of those of one.
 
-/// Where a function with one minimum within the interval is smallest, and its value there (Brent, Algorithms for
-/// Minimization without Derivatives, 1973, chapter 5).
+/// Returns where a function with one minimum within the interval is smallest, and its value there (Brent, Algorithms for Minimization
+/// without Derivatives, 1973, chapter 5).
 pub fn minimum(low: f64, high: f64, tolerance: f64, f: impl Fn(f64) -> f64) -> (f64, f64) {
     const GOLDEN: f64 = 0.381_966_011_250_105;
     let (mut low, mut high) = (low, high);
@@ -61,8 +61,8 @@ pub fn minimum(low: f64, high: f64, tolerance: f64, f: impl Fn(f64) -> f64) -> (
     (best, at_best)
 }
 
-/// Where a function of two variables is smallest, and its value there, by so many evaluations from a start with these steps
-/// (Nelder & Mead, Computer Journal 7, 1965).
+/// Returns where a function of two variables is smallest, and its value there, after about `evaluations` evaluations from `start` with
+/// these initial steps (Nelder & Mead, Computer Journal 7, 1965).
 pub fn minimum_of_two(
     start: [f64; 2],
     steps: [f64; 2],
@@ -99,8 +99,8 @@ pub fn minimum_of_two(
     corners[0]
 }
 
-/// Where a function changes its sign between two places (regula falsi after Dowell & Jarratt, BIT 11, 1971, "Illinois",
-/// with bisection where it is slow). The function must have different signs at the ends.
+/// Returns where a function changes its sign between two places (regula falsi after Dowell & Jarratt, BIT 11, 1971, "Illinois", with
+/// bisection where it is slow). The function must have different signs at the ends.
 pub fn zero(low: f64, high: f64, tolerance: f64, f: impl Fn(f64) -> f64) -> f64 {
     let (mut a, mut b) = (low, high);
     let (mut at_a, mut at_b) = (f(a), f(b));
@@ -129,7 +129,7 @@ pub fn zero(low: f64, high: f64, tolerance: f64, f: impl Fn(f64) -> f64) -> f64 
 mod tests {
     use super::*;
 
-    /// Both end where calculus says.
+    /// The functions find the minima and zeros known from calculus.
     #[test]
     fn known_minima_and_zeros_are_found() {
         let (at, value) = minimum(-3.0, 5.0, 1e-9, |x: f64| (x - 1.25).powi(2) + 2.0);

@@ -1,38 +1,38 @@
-//! Why a question has no answer.
+//! Reasons why a question has no answer.
 
 use serde::Serialize;
 use std::fmt;
 
-/// The reason for which a statistic is not given; its text is made to be printed.
+/// The reason why there is no result; its text is for readers of reports.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "refused", rename_all = "snake_case")]
 pub enum Refusal {
     /// Fewer values than the statistic needs.
     TooSmall {
-        /// What is too few.
+        /// The name of the values.
         of: &'static str,
-        /// How many it takes.
+        /// How many the statistic needs.
         needed: u64,
         /// How many there are.
         given: u64,
     },
-    /// A value is infinite or no number.
+    /// A value is infinite or not a number.
     NotFinite,
-    /// A ratio was asked of values that are not all above zero.
+    /// The caller requested a ratio of values that are not all above zero.
     NotPositive,
     /// All values are equal.
     Constant,
-    /// A number that the question holds is out of its range.
+    /// A number in the question is out of its range.
     OutOfRange {
         /// Which number, and its range.
         what: &'static str,
     },
-    /// Effects that the cells measured cannot tell apart.
+    /// The measured cells cannot separate the effects.
     Missing {
         /// The combinations of levels without a value, or what is confounded.
         cells: Vec<String>,
     },
-    /// Observations that do not have as many factors as there are names.
+    /// Observations whose number of factors differs from the number of names.
     Ragged,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Refuses values that are no finite numbers, and fewer than `needed`.
+/// Checks that values are finite numbers, and that there are at least `needed`.
 pub(crate) fn check(values: &[f64], of: &'static str, needed: u64) -> Result<(), Refusal> {
     if values.iter().any(|value| !value.is_finite()) {
         return Err(Refusal::NotFinite);
@@ -61,7 +61,7 @@ pub(crate) fn check(values: &[f64], of: &'static str, needed: u64) -> Result<(),
     if given < needed { Err(Refusal::TooSmall { of, needed, given }) } else { Ok(()) }
 }
 
-/// The natural logarithms of values that are all above zero.
+/// Returns the natural logarithms of values that must be above zero.
 pub(crate) fn logs(values: &[f64]) -> Result<Vec<f64>, Refusal> {
     if values.iter().any(|value| *value <= 0.0) {
         return Err(Refusal::NotPositive);

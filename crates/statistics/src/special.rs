@@ -1,14 +1,14 @@
-//! Distribution functions that stay exact where libraries give up: shapes and counts up to 1e9 and beyond.
+//! Distribution functions that are exact for shapes and counts up to 1e9 and beyond, where libraries fail.
 
 use statrs::function::{erf, gamma};
 use std::f64::consts::{PI, SQRT_2};
 
-/// The regularised incomplete beta function I_x(a, b), where `y` is `1 - x` and is passed for the digits it has.
+/// Returns the regularised incomplete beta function I_x(a, b). `y` is `1 - x`; the caller passes it because it may have more digits.
 ///
-/// The continued fraction of DiDonato & Morris (ACM TOMS 18, 1992) by the method of Lentz, until it stands still: it takes
-/// about as many terms as the square root of the larger shape. What stands before it is a binomial probability in the
-/// saddle-point form of Loader (Fast and Accurate Computation of Binomial Probabilities, 2000), which keeps its digits at
-/// shapes of 1e9, where differences of logarithms of gamma functions lose nine of them.
+/// The function uses the continued fraction of DiDonato & Morris (ACM TOMS 18, 1992) by the method of Lentz, until it no longer changes:
+/// the number of terms is about the square root of the larger shape. The factor before it is a binomial probability in the saddle-point
+/// form of Loader (Fast and Accurate Computation of Binomial Probabilities, 2000). This form keeps its digits for shapes of 1e9, where
+/// differences of logarithms of gamma functions lose nine of them.
 pub fn incomplete_beta(a: f64, b: f64, x: f64, y: f64) -> f64 {
     if x <= 0.0 || y <= 0.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };
@@ -43,7 +43,7 @@ fn beta_part(a: f64, b: f64, x: f64, y: f64) -> f64 {
     (before * fraction).clamp(0.0, 1.0)
 }
 
-/// The binomial probability of `k` of `n`, both real.
+/// Returns the binomial probability of `k` of `n`, both real numbers.
 fn binomial_density(k: f64, n: f64, x: f64, y: f64) -> f64 {
     let rest = n - k;
     let exponent =
@@ -51,7 +51,7 @@ fn binomial_density(k: f64, n: f64, x: f64, y: f64) -> f64 {
     exponent.exp() * (n / (2.0 * PI * k * rest)).sqrt()
 }
 
-/// What Stirling's formula lacks of ln z!.
+/// Returns the difference between ln z! and Stirling's formula.
 fn stirling_error(z: f64) -> f64 {
     if z <= 15.0 {
         return gamma::ln_gamma(z + 1.0) - (z + 0.5) * z.ln() + z - 0.5 * (2.0 * PI).ln();
@@ -60,7 +60,7 @@ fn stirling_error(z: f64) -> f64 {
     (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - (1.0 / 1680.0 - 1.0 / 1188.0 / s) / s) / s) / s) / z
 }
 
-/// `x ln(x/m) + m - x` without the cancellation near x = m.
+/// Returns `x ln(x/m) + m - x` without the cancellation near x = m.
 fn deviance(x: f64, m: f64) -> f64 {
     if (x - m).abs() >= 0.1 * (x + m) {
         return x * (x / m).ln() + m - x;
@@ -78,7 +78,7 @@ fn deviance(x: f64, m: f64) -> f64 {
     sum
 }
 
-/// The probability of at most `k` successes in `n` trials of probability `p`.
+/// Returns the probability of at most `k` successes in `n` trials of probability `p`.
 pub fn binomial_at_most(k: u64, n: u64, p: f64) -> f64 {
     if k >= n {
         return 1.0;
@@ -86,7 +86,7 @@ pub fn binomial_at_most(k: u64, n: u64, p: f64) -> f64 {
     incomplete_beta((n - k) as f64, k as f64 + 1.0, 1.0 - p, p)
 }
 
-/// The probability that a Poisson variable of this mean is at least `k`.
+/// Returns the probability that a Poisson variable with this mean is at least `k`.
 pub fn poisson_at_least(k: u64, mean: f64) -> f64 {
     if k == 0 {
         return 1.0;
@@ -94,38 +94,38 @@ pub fn poisson_at_least(k: u64, mean: f64) -> f64 {
     if mean <= 0.0 { 0.0 } else { gamma::gamma_lr(k as f64, mean) }
 }
 
-/// The standard normal distribution function.
+/// Returns the standard normal distribution function.
 pub fn normal(z: f64) -> f64 {
     0.5 * erf::erfc(-z / SQRT_2)
 }
 
-/// The standard normal quantile of a probability within (0, 1).
+/// Returns the standard normal quantile of a probability within (0, 1).
 pub fn normal_quantile(p: f64) -> f64 {
     -SQRT_2 * erf::erfc_inv(2.0 * p)
 }
 
-/// The probability that chi-square with these degrees of freedom is above `x`.
+/// Returns the probability that chi-square with these degrees of freedom is above `x`.
 pub fn chi_square_above(x: f64, freedom: f64) -> f64 {
     if x <= 0.0 { 1.0 } else { gamma::gamma_ur(freedom / 2.0, x / 2.0) }
 }
 
-/// The chi-square quantile of a probability within (0, 1).
+/// Returns the chi-square quantile of a probability within (0, 1).
 pub fn chi_square_quantile(p: f64, freedom: f64) -> f64 {
     bisect(0.0, 10.0 * freedom + 200.0, |x| 1.0 - chi_square_above(x, freedom) < p)
 }
 
-/// The probability that the absolute value of Student's t is above that of `t`.
+/// Returns the probability that the absolute value of Student's t is above that of `t`.
 pub fn t_beyond(t: f64, freedom: f64) -> f64 {
     let square = t * t;
     incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + square), square / (freedom + square))
 }
 
-/// The value that the absolute value of Student's t passes with probability `p`.
+/// Returns the value that the absolute value of Student's t exceeds with probability `p`.
 pub fn t_quantile_beyond(p: f64, freedom: f64) -> f64 {
     bisect(-700.0, 700.0, |log| t_beyond(log.exp(), freedom) > p).exp()
 }
 
-/// The probability that F is above `f`.
+/// Returns the probability that F is above `f`.
 pub fn f_above(f: f64, above: f64, below: f64) -> f64 {
     if f <= 0.0 {
         return 1.0;
@@ -134,7 +134,7 @@ pub fn f_above(f: f64, above: f64, below: f64) -> f64 {
     incomplete_beta(below / 2.0, above / 2.0, below / sum, above * f / sum)
 }
 
-/// The last place at which a condition holds that holds up to some place.
+/// Returns the place up to which a condition is true, by bisection. The condition must be true at first and false after that place.
 pub fn bisect(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (low, high);
     for _ in 0..200 {

@@ -1,4 +1,4 @@
-//! The kernel's clocks: reading one, sleeping until a time on one, what a reading costs.
+//! The kernel's clocks: reading one, sleeping until a time on one, and the cost of a reading.
 
 use crate::Errno;
 use std::mem::MaybeUninit;
@@ -20,7 +20,7 @@ impl Clock {
     /// Every clock, for lists and help texts.
     pub const ALL: [Self; 4] = [Self::Monotonic, Self::Realtime, Self::Tai, Self::Boottime];
 
-    /// The name that options and records use.
+    /// Returns the name for options and records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Monotonic => "monotonic",
@@ -39,16 +39,16 @@ impl Clock {
         }
     }
 
-    /// The time in ns. Every clock here exists since Linux 3.10, so the call cannot fail.
+    /// Returns the time in ns. Every clock here exists since Linux 3.10, so the call cannot fail.
     #[inline(always)]
     pub fn now(self) -> u64 {
         read(self.id())
     }
 
-    /// Its resolution in ns, which is that of its timers; a tick where those wait for it.
+    /// Returns its resolution in ns, which is that of its timers: a tick if those expire only at ticks.
     pub fn resolution_ns(self) -> u64 {
         let mut time = MaybeUninit::<libc::timespec>::uninit();
-        // SAFETY: the pointer is writable; each of these clocks is there since Linux 3.10, so that the call fills it.
+        // SAFETY: the pointer is writable; each of these clocks exists since Linux 3.10, so that the call fills the structure.
         let time = unsafe {
             libc::clock_getres(self.id(), time.as_mut_ptr());
             time.assume_init()
@@ -56,19 +56,19 @@ impl Clock {
         (time.tv_sec as u64).wrapping_mul(SECOND).wrapping_add(time.tv_nsec as u64)
     }
 
-    /// Sleeps until the time given in ns; a time that has passed returns at once.
+    /// Sleeps until the given time in ns, or returns at once if it has passed.
     ///
     /// # Errors
-    /// `EINTR` when a signal handler ran: the caller looks at its stop flag and sleeps on.
+    /// `EINTR` when a signal handler ran: the caller checks its stop flag and calls this again.
     #[inline(always)]
     pub fn sleep_until(self, at_ns: u64) -> Result<(), Errno> {
         self.nanosleep(libc::TIMER_ABSTIME, at_ns)
     }
 
-    /// Sleeps for so many ns, counted by the kernel from the call.
+    /// Sleeps for `ns` nanoseconds; the kernel counts from the call.
     ///
     /// # Errors
-    /// `EINTR` when a signal handler ran; what was left is not told.
+    /// `EINTR` when a signal handler ran; the remaining time is unknown.
     #[inline(always)]
     pub fn sleep_for(self, ns: u64) -> Result<(), Errno> {
         self.nanosleep(0, ns)
@@ -77,7 +77,7 @@ impl Clock {
     #[inline(always)]
     fn nanosleep(self, flags: libc::c_int, ns: u64) -> Result<(), Errno> {
         let time = libc::timespec { tv_sec: (ns / SECOND) as libc::time_t, tv_nsec: (ns % SECOND) as _ };
-        // SAFETY: `time` outlives the call and the remainder is not asked for.
+        // SAFETY: `time` outlives the call, and the call does not write the remainder.
         let error = unsafe { libc::clock_nanosleep(self.id(), flags, &time, std::ptr::null_mut()) };
         if error == 0 { Ok(()) } else { Err(Errno::from_raw(error)) }
     }
@@ -85,7 +85,7 @@ impl Clock {
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Processor time of the calling thread in ns.
+/// Returns the processor time of the calling thread, in ns.
 #[inline(always)]
 pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
@@ -94,8 +94,7 @@ pub fn thread_cpu_ns() -> u64 {
 #[inline(always)]
 fn read(id: libc::clockid_t) -> u64 {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: the pointer is writable; a known clock id and a valid pointer leave the call no way to fail, so the
-    // structure is written (checked once per clock by `available`).
+    // SAFETY: the pointer is writable. With a known clock id and a valid pointer the call cannot fail, so it writes the structure.
     let time = unsafe {
         libc::clock_gettime(id, time.as_mut_ptr());
         time.assume_init()
@@ -103,18 +102,18 @@ fn read(id: libc::clockid_t) -> u64 {
     (time.tv_sec as u64).wrapping_mul(SECOND).wrapping_add(time.tv_nsec as u64)
 }
 
-/// What reading a clock costs and how finely it counts, in ns.
+/// The cost of reading a clock and its granularity, in ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grain {
-    /// Median cost of one reading.
+    /// Median cost of one reading, in ns.
     pub cost_ns: f64,
-    /// Smallest difference seen between two different readings.
+    /// Smallest difference between two different consecutive readings, in ns.
     pub step_ns: f64,
-    /// Readings that were smaller than the one before.
+    /// Number of readings that were smaller than the previous one.
     pub backwards: u64,
 }
 
-/// Measures cost and step of any reading function; `ns_per_unit` converts its unit. Takes about a millisecond.
+/// Measures cost and step of any reading function; `ns_per_unit` converts its unit to ns. Takes about a millisecond.
 pub fn grain(ns_per_unit: f64, read: impl Fn() -> u64) -> Grain {
     const BATCHES: usize = 31;
     const READS: u64 = 500;

@@ -1,4 +1,4 @@
-//! The kernel's error numbers as one type that reads like a sentence.
+//! The kernel's error numbers as a type that prints as a sentence.
 
 use std::{ffi::CStr, fmt, io};
 
@@ -13,43 +13,43 @@ impl Errno {
     pub const EPERM: Self = Self(libc::EPERM);
     /// Not permitted by the rights of a file or a limit.
     pub const EACCES: Self = Self(libc::EACCES);
-    /// Not allowed in this state.
+    /// Not possible in this state.
     pub const EBUSY: Self = Self(libc::EBUSY);
-    /// Not an argument that the kernel knows.
+    /// The kernel does not know this argument.
     pub const EINVAL: Self = Self(libc::EINVAL);
     /// No such process or thread.
     pub const ESRCH: Self = Self(libc::ESRCH);
     /// Would block.
     pub const EAGAIN: Self = Self(libc::EAGAIN);
 
-    /// It took too long.
+    /// The time limit has passed.
     pub const ETIMEDOUT: Self = Self(libc::ETIMEDOUT);
 
-    /// The number as a return value of the kernel gives it (positive).
+    /// Creates it from the positive number in a return value of the kernel.
     pub const fn from_raw(number: i32) -> Self {
         Self(number)
     }
 
-    /// The calling thread's last error.
+    /// Returns the calling thread's last error.
     #[inline]
     pub fn last() -> Self {
-        // SAFETY: the C library gives each thread a number of its own, which lives as long as the thread.
+        // SAFETY: the C library gives each thread a separate number, which lives as long as the thread.
         Self(unsafe { *libc::__errno_location() })
     }
 
-    /// `Ok` unless the result of a call is -1.
+    /// Returns `Ok` unless the result of a call is -1.
     pub(crate) fn check(result: libc::c_int) -> Result<libc::c_int, Self> {
         if result == -1 { Err(Self::last()) } else { Ok(result) }
     }
 
-    /// `Ok` unless the result of a raw system call is -1.
+    /// Returns `Ok` unless the result of a raw system call is -1.
     pub(crate) fn check_long(result: libc::c_long) -> Result<libc::c_long, Self> {
         if result == -1 { Err(Self::last()) } else { Ok(result) }
     }
 }
 
 impl fmt::Display for Errno {
-    /// The C library's text and the number: `Operation not permitted (errno 1)`.
+    /// Writes the C library's text and the number: `Operation not permitted (errno 1)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = [0u8; 128];
         // SAFETY: the buffer is writable for the length given; the XSI variant writes a terminated string into it.

@@ -1,5 +1,5 @@
-//! Two lines of a GPIO chip, wired to each other: one is driven, the edges of the other are events (include/uapi/linux/gpio.h,
-//! the ABI's second version; Linux 5.10).
+//! Two lines of a GPIO chip, wired to each other: latido drives one, and the edges of the other are events (include/uapi/linux/gpio.h, the
+//! ABI's second version; Linux 5.10).
 
 use crate::{Errno, ioctl, layout::layout};
 use std::{
@@ -13,15 +13,15 @@ const KIND: u8 = 0xb4;
 const GET_LINE: u64 = ioctl::exchanges::<LineRequest>(KIND, 0x07);
 const SET_VALUES: u64 = ioctl::exchanges::<Values>(KIND, 0x0f);
 
-/// Flags of a line: it is read, it is driven, its rising edges are events.
+/// Flags of a line: input, output, rising edges are events.
 const INPUT: u64 = 1 << 2;
 const OUTPUT: u64 = 1 << 3;
 const RISING: u64 = 1 << 4;
 
-/// What the lines, and the interrupt of one, are told to be used by.
+/// The consumer name of the lines and of the interrupt.
 pub const CONSUMER: &str = "latido";
 
-/// struct gpio_v2_line_config_attribute: a struct gpio_v2_line_attribute and its mask; none is used.
+/// struct gpio_v2_line_config_attribute: a struct gpio_v2_line_attribute and its mask; latido uses none.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Attribute {
@@ -74,7 +74,8 @@ struct Event {
     padding: [u32; 6],
 }
 
-// include/uapi/linux/gpio.h has members of fixed sizes alone (`__u32`, `__aligned_u64`): the same for 64 and 32 bits.
+// The structures in include/uapi/linux/gpio.h have only members of fixed sizes (`__u32`, `__aligned_u64`): they are the same for 64 and 32
+// bits.
 layout!(Attribute: 24, align 8, { id: 0, padding: 4, value: 8, mask: 16 });
 layout!(LineConfig: 272, align 8, { flags: 0, attributes: 8, padding: 12, attribute: 32 });
 layout!(LineRequest: 592, align 8, {
@@ -89,7 +90,7 @@ layout!(LineRequest: 592, align 8, {
 layout!(Values: 16, align 8, { bits: 0, mask: 8 });
 layout!(Event: 48, align 8, { timestamp_ns: 0, id: 8, offset: 12, sequence: 16, line_sequence: 20, padding: 24 });
 
-/// A line that is driven and one whose edges are events, both this process's; closing gives them back.
+/// A line that latido drives and a line whose edges are events. This process owns both; closing them releases the lines.
 #[derive(Debug)]
 pub struct Gpio {
     driven: File,
@@ -97,35 +98,35 @@ pub struct Gpio {
 }
 
 impl Gpio {
-    /// Takes both lines of an open chip: `out`, driven low, and `input`.
+    /// Requests both lines of an open chip: `out`, driven low, and `input`.
     ///
     /// # Errors
-    /// `EINVAL` for a line that the chip has not, `EBUSY` for one that somebody has, `ENXIO` for one that has no interrupt.
+    /// `EINVAL` for a line that the chip does not have, `EBUSY` for one that is in use, `ENXIO` for one that has no interrupt.
     pub fn take(chip: &File, out: u32, input: u32) -> Result<Self, Errno> {
         let driven = line(chip, out, OUTPUT)?;
         let seen = line(chip, input, INPUT | RISING)?;
         Ok(Self { driven, seen })
     }
 
-    /// Drives the line up: an edge.
+    /// Drives the line high: an edge.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The error that the driver returns.
     #[inline(always)]
     pub fn raise(&self) -> Result<(), Errno> {
         ioctl::ask(&self.driven, SET_VALUES, &mut Values { bits: 1, mask: 1 })
     }
 
-    /// Drives it down, which is no event.
+    /// Drives the line low, which is not an event.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The error that the driver returns.
     #[inline(always)]
     pub fn lower(&self) -> Result<(), Errno> {
         ioctl::ask(&self.driven, SET_VALUES, &mut Values { bits: 0, mask: 1 })
     }
 
-    /// Whether an edge comes within a time.
+    /// Waits for an edge, and returns whether one came in time.
     ///
     /// # Errors
     /// `EINTR` when a signal handler ran.
@@ -134,13 +135,13 @@ impl Gpio {
         ioctl::came(&self.seen, within)
     }
 
-    /// Takes the edges that came.
+    /// Reads the edges that came, so that they no longer wait.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The error that the driver returns.
     #[inline(always)]
     pub fn taken(&self) -> Result<(), Errno> {
-        // Nobody reads them: clearing the memory first would be a call within the loop.
+        // The contents do not matter: clearing the memory first would be another call in the loop.
         ioctl::take(&self.seen, &mut [MaybeUninit::<Event>::uninit(); 16]).map(drop)
     }
 }
@@ -157,7 +158,7 @@ fn line(chip: &File, offset: u32, flags: u64) -> Result<File, Errno> {
     if request.fd < 0 {
         return Err(Errno::EINVAL);
     }
-    // SAFETY: the kernel made the descriptor for this request, and nobody else has it.
+    // SAFETY: the kernel made the descriptor for this request, and it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(request.fd) }.into())
 }
 
@@ -166,7 +167,7 @@ mod tests {
     use super::*;
     use std::mem::offset_of;
 
-    /// Numbers, flags, sizes and places of the members are the kernel's headers'.
+    /// The numbers, flags, sizes and offsets of the members equal those of the kernel's headers.
     #[test]
     fn structures_are_those_of_the_headers() {
         let told = [

@@ -1,8 +1,10 @@
-//! As whom files are reached: the file-system identity of a process that may do everything else as root.
+//! Which identity the kernel checks when a thread accesses files. A process can access files as another user and do everything else as
+//! root.
 //!
-//! The kernel keeps, for each thread, a user and a group by which it judges paths (setfsuid(2), credentials(7)). It is taken
-//! on once, before there is a second thread, and every later thread has it; effective ids and all other rights stay. Linux
-//! takes the rights that pass over the rights of files (CAP_DAC_OVERRIDE and the like) away with it, and gives them back.
+//! For each thread, the kernel keeps a user and a group with which it checks paths (setfsuid(2), credentials(7)). The process takes on an
+//! identity once, before it has a second thread, and every later thread inherits it; effective ids and all other rights stay. With the
+//! identity, Linux removes the capabilities that override the permissions of files (CAP_DAC_OVERRIDE and the like), and restores them
+//! afterwards.
 
 use crate::Errno;
 use std::{marker::PhantomData, os::unix::process::CommandExt, process::Command, sync::OnceLock};
@@ -18,21 +20,21 @@ use libc::{
     SYS_setresuid32 as SYS_SETRESUID,
 };
 
-/// Whom the kernel takes a thread for where it reaches files.
+/// The user and groups that the kernel checks when a thread accesses files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// User id.
     pub uid: u32,
-    /// Group id: that of new files, too.
+    /// Group id; new files get it, too.
     pub gid: u32,
     /// Supplementary group ids.
     pub groups: Vec<u32>,
 }
 
-/// What the process was before it took on another's, and whose that is.
+/// The identity of the process before it took on another one, and that other one.
 static CHANGED: OnceLock<(Identity, Identity)> = OnceLock::new();
 
-/// Takes on somebody's identity. To be called while the process has one thread: another one would keep its own.
+/// Takes on another identity. Call this while the process has one thread: other threads would keep the old identity.
 ///
 /// # Errors
 /// `EPERM` without CAP_SETUID and CAP_SETGID, or where a user namespace does not know the ids; `EBUSY` the second time.
@@ -45,66 +47,67 @@ pub fn take_on(whose: Identity) -> Result<(), Errno> {
     assume(whose).inspect_err(|_| _ = assume(own))
 }
 
-/// Whether the process works with somebody else's identity.
+/// Returns whether the process has taken on another identity.
 pub fn is_taken_on() -> bool {
     CHANGED.get().is_some()
 }
 
-/// Makes a command start as what this process was, whose identity it took on or not: on exec the kernel gives back the user
-/// id and its rights, but neither groups nor the right to read the program itself.
+/// Makes a command start with the original identity of this process, whether it took on another one or not. On exec the kernel restores the
+/// user id and its rights, but neither the groups nor the right to read the program itself.
 pub fn give_back(command: &mut Command) -> &mut Command {
     if !is_taken_on() {
         return command;
     }
-    // SAFETY: between fork and exec the closure makes system calls only: no allocation, no lock.
+    // SAFETY: between fork and exec the closure only makes system calls: no allocation, no lock.
     unsafe { command.pre_exec(|| Ok(restore()?)) }
 }
 
-/// Makes a command start as the person whose identity was taken on, wholly and for good: ids, groups, no more rights than
-/// theirs. Where none was taken on it starts as what this process is.
+/// Makes a command start as the user whose identity the process took on, completely and permanently: ids, groups, and no more rights than
+/// that user has. If it took on none, the command starts with the identity of this process.
 pub fn hand_over(command: &mut Command) -> &mut Command {
     if !is_taken_on() {
         return command;
     }
-    // SAFETY: between fork and exec the closure makes system calls only: no allocation, no lock.
+    // SAFETY: between fork and exec the closure only makes system calls: no allocation, no lock.
     unsafe { command.pre_exec(|| Ok(become_them()?)) }
 }
 
-/// Makes a command start as somebody, wholly and for good, whatever this process is. To be said before
-/// [`crate::process::prepare`]: to change who it is makes a child forget its death signal.
+/// Makes a command start with this identity, completely and permanently, whatever this process is. Call it before
+/// [`crate::process::prepare`]: when a child changes its identity, it loses its death signal.
 pub fn start_as(command: &mut Command, whose: Identity) -> &mut Command {
-    // SAFETY: between fork and exec the closure makes system calls only: no allocation, no lock.
+    // SAFETY: between fork and exec the closure only makes system calls: no allocation, no lock.
     unsafe { command.pre_exec(move || Ok(become_one(&whose)?)) }
 }
 
-/// In a child between fork and exec; async-signal-safe. The raw calls change this thread, which is all that there is.
+/// Changes the identity of a child between fork and exec; async-signal-safe. The raw calls change only this thread, which is the only one.
 pub(crate) fn become_them() -> Result<(), Errno> {
     CHANGED.get().map_or(Ok(()), |(_, whose)| become_one(whose))
 }
 
-/// As [`become_them`].
+/// Does the same as [`become_them`] for any identity.
 fn become_one(whose: &Identity) -> Result<(), Errno> {
     assume(whose)?;
     let (uid, gid) = (whose.uid, whose.gid);
-    // SAFETY: takes numbers only. The group first: without root's user id it could not be changed.
+    // SAFETY: takes numbers only. Change the group first: without root's user id the kernel would refuse it.
     Errno::check_long(unsafe { libc::syscall(SYS_SETRESGID, gid, gid, gid) })?;
     // SAFETY: takes numbers only.
     Errno::check_long(unsafe { libc::syscall(SYS_SETRESUID, uid, uid, uid) })?;
     Ok(())
 }
 
-/// What this process was, in a child between fork and exec; async-signal-safe.
+/// Restores the original identity of this process, in a child between fork and exec; async-signal-safe.
 pub(crate) fn restore() -> Result<(), Errno> {
     CHANGED.get().map_or(Ok(()), |(own, _)| assume(own))
 }
 
-/// While it lives, the calling thread reaches files as what the process was.
+/// While this value lives, the calling thread accesses files with the original identity of the process.
 pub struct Own(PhantomData<*const ()>);
 
-/// Reaches files as what the process was: for what must be out of reach of the person, such as a socket's directory.
+/// Makes the calling thread access files with the original identity of the process, for files that the user must not reach, such as a
+/// socket's directory.
 ///
 /// # Errors
-/// None that a correct kernel gives.
+/// None with a correct kernel.
 pub fn own() -> Result<Own, Errno> {
     if let Some((own, _)) = CHANGED.get() {
         set_ids(own)?;
@@ -116,24 +119,24 @@ impl Drop for Own {
     fn drop(&mut self) {
         let back = CHANGED.get().map_or(Ok(()), |(_, whose)| set_ids(whose));
         if back.is_err() {
-            // To go on with rights that nobody meant would be worse than to end.
+            // Ending the process is better than continuing with rights that it should not have.
             std::process::abort();
         }
     }
 }
 
 fn present() -> Result<Identity, Errno> {
-    // SAFETY: takes numbers only; without room it tells how many there are.
+    // SAFETY: takes numbers only; without room the call returns how many groups there are.
     let count = Errno::check_long(unsafe { libc::syscall(SYS_GETGROUPS, 0, std::ptr::null_mut::<u32>()) })?;
     let mut groups = vec![0u32; usize::try_from(count).unwrap_or(0)];
-    // SAFETY: there is room for `count` numbers, and this one thread changes none meanwhile.
+    // SAFETY: there is room for `count` numbers, and this thread, the only one, does not change the groups meanwhile.
     let got = Errno::check_long(unsafe { libc::syscall(SYS_GETGROUPS, count, groups.as_mut_ptr()) })?;
     groups.truncate(usize::try_from(got).unwrap_or(0));
     let (uid, gid) = ids();
     Ok(Identity { uid, gid, groups })
 }
 
-/// User and group by which files are judged: an id that cannot be is refused, and the present one is told.
+/// Returns the user and group for file access: the kernel refuses an impossible id, and returns the current one.
 fn ids() -> (u32, u32) {
     // SAFETY: takes numbers only.
     let (uid, gid) = unsafe { (libc::setfsuid(u32::MAX), libc::setfsgid(u32::MAX)) };
@@ -141,14 +144,14 @@ fn ids() -> (u32, u32) {
 }
 
 fn assume(whose: &Identity) -> Result<(), Errno> {
-    // SAFETY: the numbers are there as long as the call lasts. The raw call changes this thread alone: the C library would
-    // tell all threads, which a child between fork and exec must not do.
+    // SAFETY: the numbers live as long as the call. The raw call changes only this thread: the C library's function would involve all
+    // threads, which a child between fork and exec must not do.
     Errno::check_long(unsafe { libc::syscall(SYS_SETGROUPS, whose.groups.len(), whose.groups.as_ptr()) })?;
     set_ids(whose)
 }
 
 fn set_ids(whose: &Identity) -> Result<(), Errno> {
-    // SAFETY: takes numbers only. Neither call tells whether it was refused.
+    // SAFETY: takes numbers only. Neither call reports whether the kernel refused it.
     unsafe {
         libc::setfsgid(whose.gid);
         libc::setfsuid(whose.uid);
@@ -161,12 +164,12 @@ mod tests {
     use super::*;
     use std::{fs, os::unix::fs::MetadataExt, process::Stdio};
 
-    /// Files are made and refused as for the person, a child is what we were, and a moment of one's own is over in time.
-    /// In a process of its own: other tests of this one have threads that share the note of what was changed.
+    /// The kernel creates and refuses files as for the other user, a child gets the original identity, and `own` lasts only while its value
+    /// lives. The test runs in a separate process: other tests in this one have threads that share the record of the change.
     #[test]
     fn files_are_reached_as_somebody_else_and_children_are_not() {
         const INSIDE: &str = "LATIDO_TEST_IDENTITY";
-        // SAFETY: takes nothing.
+        // SAFETY: takes no arguments.
         if unsafe { libc::geteuid() } != 0 {
             eprintln!("skipped: only root may take on another's identity");
             return;

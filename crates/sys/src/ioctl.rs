@@ -1,41 +1,40 @@
-//! Requests to character devices (ioctl(2)) that carry a value, how their numbers are made (asm-generic/ioctl.h), and a
-//! wait for their events.
+//! Requests to character devices (ioctl(2)) with a value, the encoding of their numbers (asm-generic/ioctl.h), and a wait for their events.
 
 use crate::Errno;
 use std::{fs::File, os::fd::AsRawFd, time::Duration};
 
-/// `_IO`.
+/// Returns the number of a request without a value: `_IO`.
 pub(crate) const fn plain(kind: u8, number: u8) -> u64 {
     (kind as u64) << 8 | number as u64
 }
 
-/// `_IOW`: the kernel reads a value.
+/// Returns the number of a request whose value the kernel reads: `_IOW`.
 pub(crate) const fn writes<T>(kind: u8, number: u8) -> u64 {
     1 << 30 | (size_of::<T>() as u64) << 16 | plain(kind, number)
 }
 
-/// `_IOR`: the kernel writes a value.
+/// Returns the number of a request whose value the kernel writes: `_IOR`.
 pub(crate) const fn reads<T>(kind: u8, number: u8) -> u64 {
     2 << 30 | (size_of::<T>() as u64) << 16 | plain(kind, number)
 }
 
-/// `_IOWR`.
+/// Returns the number of a request whose value the kernel reads and writes: `_IOWR`.
 pub(crate) const fn exchanges<T>(kind: u8, number: u8) -> u64 {
     writes::<T>(kind, number) | reads::<T>(kind, number)
 }
 
-/// Asks with a value of numbers alone, which the kernel may write to.
+/// Sends a request with a value that consists of numbers only. The kernel may write to it.
 ///
 /// # Errors
-/// What the device answers.
+/// The error that the device returns.
 #[inline(always)]
 pub(crate) fn ask<T: Copy>(file: &File, request: u64, value: &mut T) -> Result<(), Errno> {
-    // SAFETY: the value is as long as the number of the request says, writable, and lives through the call; `plain`
-    // requests that come here take no value.
+    // SAFETY: the value has the size that is part of the request's number, is writable, and lives through the call; `plain` requests that
+    // come here take no value.
     Errno::check(unsafe { libc::ioctl(file.as_raw_fd(), request as _, std::ptr::from_mut(value)) }).map(drop)
 }
 
-/// Whether there is something to read within a time.
+/// Waits for data to read, and returns whether there were any in time.
 ///
 /// # Errors
 /// `EINTR` when a signal handler ran.
@@ -47,13 +46,13 @@ pub(crate) fn came(file: &File, within: Duration) -> Result<bool, Errno> {
     Ok(Errno::check(unsafe { libc::poll(&mut ready, 1, ms) })? > 0)
 }
 
-/// Reads what a device has to say, numbers alone; how many bytes that were.
+/// Reads data from a device; they consist of numbers only. Returns the number of bytes.
 ///
 /// # Errors
-/// As read(2).
+/// Those of read(2).
 #[inline(always)]
 pub(crate) fn take<T: Copy>(file: &File, value: &mut T) -> Result<usize, Errno> {
-    // SAFETY: the value is writable for its bytes, and any bytes are a value of it.
+    // SAFETY: all bytes of the value are writable, and any bytes are a valid value.
     let got = unsafe { libc::read(file.as_raw_fd(), std::ptr::from_mut(value).cast(), size_of::<T>()) };
     usize::try_from(got).map_err(|_| Errno::last())
 }
@@ -62,7 +61,7 @@ pub(crate) fn take<T: Copy>(file: &File, value: &mut T) -> Result<usize, Errno> 
 pub(crate) mod tests {
     use std::process::Command;
 
-    /// What the kernel's headers say of expressions, by the C compiler; none without one, or without the headers.
+    /// Returns the values of expressions in the kernel's headers, by the C compiler; `None` without a compiler or without the headers.
     pub(crate) fn by_headers(headers: &[&str], expressions: &[&str]) -> Option<Vec<u64>> {
         let dir =
             std::env::temp_dir().join(format!("latido-headers-{}-{}", std::process::id(), headers.join("").len()));

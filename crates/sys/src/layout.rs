@@ -1,14 +1,14 @@
-//! Structures that the kernel reads or writes lie in memory as its headers have them: looked at while this is compiled, for
-//! every architecture.
+//! Checks that structures which the kernel reads or writes have the same layout as in its headers. The compiler checks this, for every
+//! architecture.
 
-/// Refuses to compile where size, alignment or the place of a field is another one; names every field of the structure.
+/// Refuses to compile if the size, the alignment or the offset of a field differs; callers must name every field of the structure.
 macro_rules! layout {
     ($name:ident: $size:expr, align $align:expr, { $($field:ident: $at:expr),+ $(,)? }) => {
         const _: () = {
             assert!(size_of::<$name>() == $size, "another size than the kernel's");
             assert!(align_of::<$name>() == $align, "another alignment than the kernel's");
             $(assert!(core::mem::offset_of!($name, $field) == $at, "a field lies elsewhere than the kernel's");)+
-            // A field that nobody named here would not compile.
+            // If the caller omitted a field, this would not compile.
             let _: fn($name) = |whole| { let $name { $($field: _),+ } = whole; };
         };
     };

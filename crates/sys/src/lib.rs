@@ -2,14 +2,13 @@
 //!
 //! This is the only crate of latido with unsafe code; every block states why it is sound.
 //!
-//! It decides nothing and logs nothing: each function makes its calls, and the caller gets the answer of the kernel.
+//! It decides nothing and logs nothing: each function makes its calls, and the caller gets the kernel's result.
 //!
-//! Which door to the kernel: a facility that measuring threads use (clocks, scheduling, affinity, timer slack, locked
-//! memory, timers, mutexes, handoffs, signals to a thread, resource usage), or that only unsafe code can reach (what a child
-//! sets up before it becomes its program, memory shared between processes, as whom a thread reaches files), has its file
-//! here, and everybody goes through it. Every other one goes through the standard library, and where that has nothing
-//! through rustix: processes, groups and their signals, files and their locks, limits, rights, terminals. No facility has
-//! two doors.
+//! Each kernel facility has exactly one wrapper. Two kinds of facilities have a file here, and all code uses it: those that measuring
+//! threads use (clocks, scheduling, affinity, timer slack, locked memory, timers, mutexes, handoffs, signals to a thread, resource usage),
+//! and those that only unsafe code can reach (what a child sets up before it runs its program, memory shared between processes, the
+//! identity for file access). All other facilities are used through the standard library or, where it has no function, through rustix:
+//! processes, groups and their signals, files and their locks, limits, rights, terminals.
 
 pub mod clock;
 pub mod descriptor;

@@ -1,4 +1,4 @@
-//! A file seen as memory (mmap(2)): gigabytes are read where they lie, and nothing is resident that the kernel cannot drop.
+//! A file mapped into memory (mmap(2)): latido reads gigabytes in place, and the kernel can evict all of it.
 
 use crate::Errno;
 use std::{
@@ -10,8 +10,8 @@ use std::{
     sync::Once,
 };
 
-/// A whole file, read-only. Where somebody cuts the file meanwhile, the kernel answers a read of what is gone with SIGBUS: this process then
-/// says so and ends with status 1.
+/// A whole file, read-only. If a program truncates the file meanwhile, the kernel answers a read of the missing part with SIGBUS: this
+/// process then prints a message and ends with status 1.
 pub struct Mapped {
     at: NonNull<u8>,
     length: usize,
@@ -19,20 +19,20 @@ pub struct Mapped {
 
 static HANDLED: Once = Once::new();
 
-/// What is said of a file that was cut.
+/// The message for a truncated file.
 const CUT: &str = "error: a file became shorter while latido read it: try again when no program writes it\n";
 
 extern "C" fn cut(_: libc::c_int) {
-    // SAFETY: a handler may write and end the process (signal-safety(7)); the text lives for ever.
+    // SAFETY: a handler may write and end the process (signal-safety(7)); the text is static.
     unsafe {
         libc::write(2, CUT.as_ptr().cast(), CUT.len());
         libc::_exit(1);
     }
 }
 
-/// Has this process say why it ends where a mapped file was cut.
+/// Makes this process print a message before it ends because a mapped file was truncated.
 fn handle() {
-    // SAFETY: a zeroed sigaction has an empty mask and no flags; the handler does what handlers may.
+    // SAFETY: a zeroed sigaction has an empty mask and no flags; the handler only does what signal handlers may do.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = cut as extern "C" fn(libc::c_int) as libc::sighandler_t;
@@ -40,9 +40,9 @@ fn handle() {
     }
 }
 
-// SAFETY: the mapping is private, never written, and belongs to this value alone.
+// SAFETY: the mapping is private and never written, and only this value owns it.
 unsafe impl Send for Mapped {}
-// SAFETY: as above; shared references give out bytes that nobody writes.
+// SAFETY: as above; shared references give access to bytes that this process never writes.
 unsafe impl Sync for Mapped {}
 
 impl fmt::Debug for Mapped {
@@ -52,10 +52,10 @@ impl fmt::Debug for Mapped {
 }
 
 impl Mapped {
-    /// Maps a file as long as it is now.
+    /// Maps a file with its current length.
     ///
     /// # Errors
-    /// `ENODEV` for what is no file (a directory, a pipe), `ENOMEM`, `EOVERFLOW` for a file that no address space holds.
+    /// `ENODEV` if it is not a file (a directory, a pipe), `ENOMEM`, `EOVERFLOW` for a file that does not fit into the address space.
     pub fn of(file: &File) -> Result<Self, Errno> {
         let length = file.metadata().map_err(|_| Errno::EINVAL)?.size();
         let length = usize::try_from(length).map_err(|_| Errno::EINVAL)?;
@@ -69,8 +69,8 @@ impl Mapped {
         if at == libc::MAP_FAILED {
             return Err(Errno::last());
         }
-        // It is read from begin to end: the kernel reads ahead, and drops what lies behind first. Advice may fail.
-        // SAFETY: the range is the mapping that was just made.
+        // latido reads it from beginning to end: the kernel reads ahead, and evicts first what latido has read. This advice may fail.
+        // SAFETY: the range is the new mapping.
         unsafe { libc::madvise(at, length, libc::MADV_SEQUENTIAL) };
         NonNull::new(at.cast()).map(|at| Self { at, length }).ok_or(Errno::EINVAL)
     }
@@ -80,8 +80,8 @@ impl Deref for Mapped {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the mapping has so many readable bytes as long as this value lives, and nobody writes them here; an empty
-        // one is dangling and aligned, which a slice of no bytes may be.
+        // SAFETY: the mapping has this many readable bytes while this value lives, and this process does not write them; an empty one is
+        // dangling and aligned, as a slice without bytes may be.
         unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.length) }
     }
 }
@@ -89,7 +89,7 @@ impl Deref for Mapped {
 impl Drop for Mapped {
     fn drop(&mut self) {
         if self.length > 0 {
-            // SAFETY: the range was mapped by this value, and no reference to it outlives it.
+            // SAFETY: this value mapped the range, and no reference to it outlives the value.
             unsafe { libc::munmap(self.at.as_ptr().cast(), self.length) };
         }
     }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// What a file holds is seen, a file of nothing too, and what is no file is refused.
+    /// The mapping contains the bytes of the file, also of an empty one; everything else than a file is refused.
     #[test]
     fn a_file_is_its_bytes() {
         let path = std::env::temp_dir().join(format!("latido-mapped-{}", std::process::id()));
@@ -112,7 +112,7 @@ mod tests {
         assert!(Mapped::of(&File::open("/").unwrap()).is_err());
     }
 
-    /// A process that reads what was cut off says so. The test starts itself again for that.
+    /// A process that reads a truncated part prints the message. The test starts itself again for this.
     #[test]
     fn a_file_that_is_cut_is_named() {
         const CHILD: &str = "LATIDO_MAPPED_CHILD";

@@ -1,9 +1,9 @@
-//! Keeping a real-time thread's memory resident, and the process's mappings as they are.
+//! Keeps a real-time thread's memory resident, and the process's mappings unchanged.
 
 use crate::Errno;
 
-/// Locks all memory of the process, present and future, as it is touched: what is prefaulted stays, and the rest of
-/// the binary does not become resident.
+/// Locks all memory of the process, present and future, when it is first touched: prefaulted memory stays resident, and the rest of the
+/// binary does not become resident.
 ///
 /// # Errors
 /// `EPERM`/`ENOMEM` when RLIMIT_MEMLOCK does not allow it, `EINVAL` before Linux 4.4.
@@ -13,15 +13,15 @@ pub fn lock_on_fault() -> Result<(), Errno> {
     Ok(())
 }
 
-/// Gives memory free again that [`lock_on_fault`] locked: for when the loops are over, and much is to be read.
+/// Unlocks the memory that [`lock_on_fault`] locked, after the loops, before the process reads large files.
 pub fn unlock() {
     // SAFETY: changes only whether pages can be evicted.
     unsafe { libc::munlockall() };
 }
 
-/// From now on the C library keeps what is freed, takes all memory from one heap for all threads, and maps nothing
-/// apart. Giving memory back changes mappings, and that interrupts every CPU that the process runs on (a TLB shootdown).
-/// To be called before other threads are started. Nothing where the C library has no such switches.
+/// Makes the C library keep freed memory, use one heap for all threads, and map no separate blocks. Returning memory to the kernel changes
+/// mappings, which interrupts every CPU that the process runs on (a TLB shootdown). Call this before starting other threads. It does
+/// nothing if the C library has no such settings.
 pub fn keep_heap() {
     #[cfg(target_env = "gnu")]
     for (switch, value) in [(libc::M_ARENA_MAX, 1), (libc::M_TRIM_THRESHOLD, libc::c_int::MAX), (libc::M_MMAP_MAX, 0)] {
@@ -30,8 +30,8 @@ pub fn keep_heap() {
     }
 }
 
-/// Makes room in the heap for so many bytes, after [`keep_heap`], so that what is allocated later changes no mapping. It
-/// is address space: memory becomes resident where it is used. False where the kernel does not give it.
+/// Reserves `bytes` bytes in the heap, after [`keep_heap`], so that later allocations change no mapping. It reserves address space: memory
+/// becomes resident when used. Returns false if the kernel refuses it.
 pub fn reserve(bytes: usize) -> bool {
     let mut room = Vec::<u8>::new();
     let had = room.try_reserve_exact(bytes).is_ok();
@@ -39,24 +39,23 @@ pub fn reserve(bytes: usize) -> bool {
     had
 }
 
-/// Lets go of the program's code as far as it is resident: what is needed from here on is mapped again, page by page, and
-/// what only the start needed is not. Before memory is locked, since what is locked stays.
+/// Evicts the program's code from memory: the kernel maps pages again when the program needs them, but not those that only the start
+/// needed. Call this before locking memory, since locked memory stays.
 pub fn let_go_of_code() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let here = let_go_of_code as fn() as usize;
     let Some((from, to)) = maps.lines().filter_map(code).find(|(from, to)| (*from..*to).contains(&here)) else {
         return;
     };
-    // SAFETY: the range is one mapping of a file that is never written to (proc_pid_maps(5): private, not writable), so
-    // that every page comes back as it is now.
+    // SAFETY: the range is one mapping of a file that is never written (proc_pid_maps(5): private, not writable), so that every page comes
+    // back unchanged.
     unsafe { libc::madvise(from as *mut libc::c_void, to.saturating_sub(from), libc::MADV_DONTNEED) };
 }
 
 /// How much of a function [`touch_code`] touches, in bytes.
 const FUNCTION: usize = 16 << 10;
 
-/// Makes the beginnings of these functions resident, given by their addresses; what is no code of this program is passed
-/// over.
+/// Makes the beginnings of the functions at these addresses resident. It skips addresses that are not code of this program.
 pub fn touch_code(functions: &[usize]) {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     for function in functions {
@@ -70,7 +69,7 @@ pub fn touch_code(functions: &[usize]) {
     }
 }
 
-/// The range of a line of /proc/PID/maps that is code of a file: executable, and nobody can have changed it.
+/// Returns the range of a line of /proc/PID/maps if it is code from a file: executable, and not writable.
 fn code(line: &str) -> Option<(usize, usize)> {
     let mut words = line.split_whitespace();
     let (from, to) = words.next()?.split_once('-')?;
@@ -79,7 +78,7 @@ fn code(line: &str) -> Option<(usize, usize)> {
     Some((hex(from)?, hex(to)?)).filter(|_| of_file)
 }
 
-/// The stack that [`prefault_stack`] makes resident, in bytes.
+/// The amount of stack that [`prefault_stack`] makes resident, in bytes.
 pub const STACK: usize = 64 << 10;
 
 /// Touches [`STACK`] bytes of the calling thread's stack below the current frame.
@@ -110,7 +109,7 @@ mod tests {
         }
     }
 
-    /// Less is resident, and everything goes on.
+    /// Less code is resident afterwards, and everything still works.
     #[test]
     fn code_comes_back_when_it_is_needed() {
         let resident = || {
@@ -126,7 +125,7 @@ mod tests {
             }
             panic!("no code: {maps}");
         };
-        // The other tests of this process may need code of their own meanwhile.
+        // The other tests in this process may need other code meanwhile.
         let fewer = (0..50).any(|_| {
             let before = resident();
             let_go_of_code();
@@ -145,7 +144,7 @@ mod tests {
         .unwrap();
     }
 
-    /// Needs half of what the test touched, in another frame.
+    /// Uses half of the stack that the test touched, in another frame.
     #[inline(never)]
     fn use_stack() {
         let mut frame = [7u8; STACK / 2];

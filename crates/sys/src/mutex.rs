@@ -1,23 +1,23 @@
-//! Mutexes of the C library, of every protocol, one alone or many in a row.
+//! Mutexes of the C library, of every protocol: a single one, or many in one row of memory.
 
 use crate::Errno;
 use std::{cell::UnsafeCell, fmt, marker::PhantomData, mem, mem::MaybeUninit};
 
-/// What a mutex does about priorities, see pthread_mutexattr_setprotocol(3p).
+/// What a mutex does about priorities; see pthread_mutexattr_setprotocol(3p).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// PTHREAD_PRIO_NONE: nothing.
     Normal,
-    /// PTHREAD_PRIO_INHERIT: the owner runs with the highest priority of those who wait for it.
+    /// PTHREAD_PRIO_INHERIT: the owner runs with the highest priority of the threads that wait for it.
     Inherit,
     /// PTHREAD_PRIO_PROTECT: the owner runs with at least this priority, 1 to 99.
     ///
-    /// Only a thread of a real-time policy can lock it: for a time-sharing one the C library asks the kernel for an
-    /// impossible priority, the first lock gives `EINVAL`, and further ones succeed without protecting anything.
+    /// Only a thread with a real-time policy can lock such a mutex. For a time-sharing thread the C library requests an impossible priority
+    /// from the kernel: the first lock returns `EINVAL`, and later locks succeed without protecting anything.
     Ceiling(u8),
 }
 
-// Of <pthread.h>, the same in every C library for Linux.
+// Values of <pthread.h>, the same in every C library for Linux.
 const PRIO_NONE: libc::c_int = 0;
 const PRIO_INHERIT: libc::c_int = 1;
 const PRIO_PROTECT: libc::c_int = 2;
@@ -29,12 +29,12 @@ unsafe extern "C" {
     ) -> libc::c_int;
 }
 
-/// A function that returns an error number instead of setting `errno`.
+/// Checks the result of a C function that returns an error number instead of setting `errno`.
 fn check(result: libc::c_int) -> Result<(), Errno> {
     if result == 0 { Ok(()) } else { Err(Errno::from_raw(result)) }
 }
 
-/// The C structure; it never moves between its initialisation and its end.
+/// The C structure. It never moves between its initialisation and its destruction.
 #[repr(transparent)]
 struct Raw(UnsafeCell<libc::pthread_mutex_t>);
 
@@ -45,35 +45,36 @@ impl Raw {
 
     #[inline(always)]
     fn lock(&self) -> Result<(), Errno> {
-        // SAFETY: initialised before anybody sees it, and not moved since.
+        // SAFETY: initialised before any other code sees it, and not moved since.
         check(unsafe { libc::pthread_mutex_lock(self.0.get()) })
     }
 
     #[inline(always)]
     fn try_lock(&self) -> Result<(), Errno> {
-        // SAFETY: initialised before anybody sees it, and not moved since.
+        // SAFETY: initialised before any other code sees it, and not moved since.
         check(unsafe { libc::pthread_mutex_trylock(self.0.get()) })
     }
 
-    /// Only for the thread that holds it.
+    /// Unlocks the mutex. Only the thread that locked it may call this.
     #[inline(always)]
     fn unlock(&self) -> Result<(), Errno> {
-        // SAFETY: initialised and not moved; the callers hold a proof that this thread has it locked.
+        // SAFETY: initialised and not moved; the callers own a proof that this thread has locked it.
         check(unsafe { libc::pthread_mutex_unlock(self.0.get()) })
     }
 
-    /// Ends it. False if somebody still holds it: then it must stay where it is.
+    /// Destroys the mutex. Returns false if that fails, for example because a thread still has it locked: its memory must then stay where
+    /// it is.
     fn destroy(&self) -> bool {
         if self.try_lock().is_err() {
             return false;
         }
         let unlocked = self.unlock().is_ok();
-        // SAFETY: unlocked a moment ago, and the caller owns it, so that nobody can lock it again.
+        // SAFETY: unlocked a moment ago, and the caller owns it, so no other thread can lock it again.
         unlocked && unsafe { libc::pthread_mutex_destroy(self.0.get()) } == 0
     }
 }
 
-/// The attributes that mutexes are made with.
+/// The attributes for new mutexes.
 struct Attributes(libc::pthread_mutexattr_t);
 
 impl Attributes {
@@ -100,21 +101,21 @@ impl Attributes {
         Ok(attributes)
     }
 
-    /// Initialises a mutex where it will stay.
+    /// Initialises a mutex at its final address.
     fn make(&self, raw: &Raw) -> Result<(), Errno> {
-        // SAFETY: the place is writable, holds no mutex in use, and belongs to a box of the caller's.
+        // SAFETY: the place is writable, contains no mutex in use, and belongs to a box of the caller.
         check(unsafe { libc::pthread_mutex_init(raw.0.get(), &self.0) })
     }
 }
 
 impl Drop for Attributes {
     fn drop(&mut self) {
-        // SAFETY: initialised, and not used any more.
+        // SAFETY: initialised, and not used after this.
         unsafe { libc::pthread_mutexattr_destroy(&mut self.0) };
     }
 }
 
-/// One mutex, in memory of its own.
+/// One mutex, in separately allocated memory.
 pub struct Mutex {
     raw: Box<Raw>,
 }
@@ -161,7 +162,7 @@ pub struct AllHeld<'a> {
 }
 
 impl Mutex {
-    /// A mutex, unlocked. `shared`: PTHREAD_PROCESS_SHARED.
+    /// Creates an unlocked mutex. `shared` means PTHREAD_PROCESS_SHARED.
     ///
     /// # Errors
     /// `EINVAL` for an impossible ceiling, `ENOTSUP` or `ENOSYS` for a protocol that the C library does not have.
@@ -172,7 +173,7 @@ impl Mutex {
         Ok(Self { raw })
     }
 
-    /// pthread_mutex_lock(3p). Locking what this thread holds already never returns.
+    /// Calls pthread_mutex_lock(3p). It never returns if this thread has already locked the mutex.
     ///
     /// # Errors
     /// `EINVAL` when the thread's priority is above the ceiling, or cannot be raised to it.
@@ -182,10 +183,10 @@ impl Mutex {
         Ok(Held { raw: &self.raw, stays: PhantomData })
     }
 
-    /// pthread_mutex_trylock(3p).
+    /// Calls pthread_mutex_trylock(3p).
     ///
     /// # Errors
-    /// `EBUSY` when it is locked, and as [`Mutex::lock`].
+    /// `EBUSY` when the mutex is locked; otherwise as [`Mutex::lock`].
     #[inline(always)]
     pub fn try_lock(&self) -> Result<Held<'_>, Errno> {
         self.raw.try_lock()?;
@@ -194,10 +195,10 @@ impl Mutex {
 }
 
 impl Held<'_> {
-    /// pthread_mutex_unlock(3p).
+    /// Calls pthread_mutex_unlock(3p).
     ///
     /// # Errors
-    /// None that a correct C library gives.
+    /// A correct C library returns no error here.
     #[inline(always)]
     pub fn unlock(self) -> Result<(), Errno> {
         let unlocked = self.raw.unlock();
@@ -208,13 +209,13 @@ impl Held<'_> {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        // Nobody is left to tell; the mutex then stays locked and is never freed.
+        // A drop cannot return the error; the mutex then stays locked and is never freed.
         let _refused = self.raw.unlock();
     }
 }
 
 impl Mutexes {
-    /// So many mutexes, unlocked; otherwise as [`Mutex::new`].
+    /// Creates `count` unlocked mutexes, otherwise as [`Mutex::new`].
     ///
     /// # Errors
     /// As [`Mutex::new`].
@@ -225,24 +226,24 @@ impl Mutexes {
         Ok(Self { raws })
     }
 
-    /// How many there are.
+    /// Returns how many mutexes the row has.
     pub fn count(&self) -> usize {
         self.raws.len()
     }
 
-    /// Locks each once, from the first to the last.
+    /// Locks each mutex once, from the first to the last.
     ///
     /// # Errors
-    /// As [`Mutex::lock`]; those locked before are unlocked again.
+    /// As [`Mutex::lock`]. The mutexes that were already locked are unlocked again.
     #[inline(always)]
     pub fn lock(&self) -> Result<AllHeld<'_>, Errno> {
         self.each(Raw::lock)
     }
 
-    /// Tries each once, from the first to the last.
+    /// Tries to lock each mutex once, from the first to the last.
     ///
     /// # Errors
-    /// As [`Mutex::try_lock`]; those locked before are unlocked again.
+    /// As [`Mutex::try_lock`]. The mutexes that were already locked are unlocked again.
     #[inline(always)]
     pub fn try_lock(&self) -> Result<AllHeld<'_>, Errno> {
         self.each(Raw::try_lock)
@@ -269,10 +270,10 @@ impl Mutexes {
 }
 
 impl AllHeld<'_> {
-    /// Unlocks each once, from the first to the last.
+    /// Unlocks each mutex once, from the first to the last.
     ///
     /// # Errors
-    /// None that a correct C library gives; the rest then stays locked.
+    /// A correct C library returns no error here. After an error the remaining mutexes stay locked.
     #[inline(always)]
     pub fn unlock(self) -> Result<(), Errno> {
         let raws = self.raws;
@@ -292,7 +293,7 @@ impl Drop for AllHeld<'_> {
 impl Drop for Mutex {
     fn drop(&mut self) {
         if !self.raw.destroy() {
-            // A locked mutex may not end: its memory stays.
+            // A locked mutex must not be destroyed: its memory stays allocated.
             mem::forget(mem::replace(&mut self.raw, Box::new(Raw::unset())));
         }
     }
@@ -300,7 +301,7 @@ impl Drop for Mutex {
 
 impl Drop for Mutexes {
     fn drop(&mut self) {
-        // Every one that can end does, also behind one that cannot.
+        // Destroys every mutex that can be destroyed, even after one that cannot.
         let staying = self.raws.iter().filter(|raw| !raw.destroy()).count();
         if staying > 0 {
             mem::forget(mem::replace(&mut self.raws, Box::new([])));

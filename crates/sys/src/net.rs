@@ -18,16 +18,16 @@ pub use veth::pair;
 /// Brings a device up, as `ip link set NAME up` does.
 ///
 /// # Errors
-/// `ENODEV` where there is none of that name, `EPERM`, and `EINVAL` for a name of more than 15 bytes.
+/// `ENODEV` when no device has that name, `EPERM`, and `EINVAL` for a name of more than 15 bytes.
 pub fn up(name: &str) -> Result<(), Errno> {
     let mut request = request(name)?;
     asked(libc::SIOCGIFFLAGS, &mut request)?;
-    // SAFETY: the call before has filled in this member of the union.
+    // SAFETY: the previous call has filled in this field of the union.
     unsafe { request.ifr_ifru.ifru_flags |= libc::IFF_UP as libc::c_short };
     asked(libc::SIOCSIFFLAGS, &mut request)
 }
 
-/// Gives a device an address, with the mask of a network of 256.
+/// Gives a device an address, with the netmask of a network of 256 addresses.
 ///
 /// # Errors
 /// As [`up`].
@@ -38,14 +38,14 @@ pub fn address(name: &str, address: Ipv4Addr) -> Result<(), Errno> {
         let mut to: libc::sockaddr_in = unsafe { mem::zeroed() };
         to.sin_family = libc::AF_INET as libc::sa_family_t;
         to.sin_addr.s_addr = u32::from(address).to_be();
-        // SAFETY: both are sixteen bytes of plain numbers, which is what the kernel reads there as one (netdevice(7)).
+        // SAFETY: both are sixteen bytes of plain numbers, and the kernel reads a `sockaddr` there as a `sockaddr_in` (netdevice(7)).
         request.ifr_ifru.ifru_addr = unsafe { mem::transmute::<libc::sockaddr_in, libc::sockaddr>(to) };
         asked(call, &mut request)?;
     }
     Ok(())
 }
 
-/// A request about a device of this name.
+/// Builds a request for the device of this name.
 fn request(name: &str) -> Result<libc::ifreq, Errno> {
     // SAFETY: a structure of plain numbers, for which zeros are a value.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
@@ -57,9 +57,9 @@ fn request(name: &str) -> Result<libc::ifreq, Errno> {
 }
 
 fn asked(call: libc::Ioctl, request: &mut libc::ifreq) -> Result<(), Errno> {
-    // The device is named in the request; addresses are a matter of sockets of their family alone.
+    // The request names the device. A request about an address needs a socket of the address's own family.
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(|error| errno(&error))?;
-    // SAFETY: the request is whole, and lives through the call.
+    // SAFETY: the request is complete, and lives through the call.
     Errno::check(unsafe { libc::ioctl(socket.as_raw_fd(), call, request) }).map(drop)
 }
 
@@ -67,18 +67,18 @@ fn errno(error: &io::Error) -> Errno {
     Errno::from_raw(error.raw_os_error().unwrap_or(libc::EINVAL))
 }
 
-/// Puts the calling thread into a network namespace of its own, with nothing in it; a descriptor of that namespace, which
-/// lives as long as the thread or the descriptor.
+/// Moves the calling thread into a new, empty network namespace. Returns a descriptor of that namespace, which lives as long as the thread
+/// or the descriptor.
 ///
 /// # Errors
-/// `EPERM`, and `EINVAL` of a kernel without network namespaces.
+/// `EPERM`, and `EINVAL` from a kernel without network namespaces.
 pub fn leave() -> Result<File, Errno> {
     // SAFETY: takes a number only, and changes no descriptor and no memory.
     Errno::check(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
     File::open("/proc/thread-self/ns/net").map_err(|error| errno(&error))
 }
 
-/// What the kernel is asked to move a device by: a header (netlink(7)), a device (rtnetlink(7)), and one attribute.
+/// The request that moves a device: a header (netlink(7)), a device (rtnetlink(7)), and one attribute.
 #[repr(C)]
 struct Moving {
     header: libc::nlmsghdr,
@@ -93,8 +93,8 @@ struct Moving {
     namespace: i32,
 }
 
-// include/uapi/linux/netlink.h: struct nlmsghdr is 16 bytes; include/uapi/linux/rtnetlink.h: struct ifinfomsg is the 16 behind it,
-// struct rtattr the 4 after these, and its value stands right behind. Of fixed sizes; the same for 64 and 32 bits.
+// include/uapi/linux/netlink.h: struct nlmsghdr is 16 bytes. include/uapi/linux/rtnetlink.h: struct ifinfomsg is the next 16 bytes, struct
+// rtattr the next 4, and its value follows directly. All sizes are fixed; they are the same for 64 and 32 bits.
 layout!(Moving: 40, align 4, {
     header: 0,
     family: 16,
@@ -108,10 +108,10 @@ layout!(Moving: 40, align 4, {
     namespace: 36,
 });
 
-/// Gives a device to another network namespace, as `ip link set NAME netns` does. It comes back when that namespace ends.
+/// Moves a device to another network namespace, as `ip link set NAME netns` does. It comes back when that namespace ends.
 ///
 /// # Errors
-/// `ENODEV` where there is none of that name, `EPERM`.
+/// `ENODEV` when no device has that name, `EPERM`.
 pub fn give(name: &str, namespace: &File) -> Result<(), Errno> {
     let mut wanted = request(name)?;
     asked(libc::SIOCGIFINDEX, &mut wanted)?;
@@ -126,7 +126,7 @@ pub fn give(name: &str, namespace: &File) -> Result<(), Errno> {
         family: libc::AF_UNSPEC as u8,
         padding: 0,
         kind: 0,
-        // SAFETY: the call before has filled in this member of the union.
+        // SAFETY: the previous call has filled in this field of the union.
         index: unsafe { wanted.ifr_ifru.ifru_ifindex },
         flags: 0,
         change: 0,
@@ -150,8 +150,8 @@ mod tests {
         assert_eq!(address("no-such-device0", Ipv4Addr::LOCALHOST), Err(Errno::from_raw(libc::ENODEV)));
     }
 
-    /// In a namespace of its own a thread sees a loopback that is down, which can be given an address and brought up; a device
-    /// cannot be given away that belongs to its namespace for good, as the loopback does.
+    /// In a new namespace a thread sees a loopback that is down; the thread can give it an address and bring it up. A thread cannot move a
+    /// device that belongs permanently to its namespace, as the loopback does.
     #[test]
     fn a_thread_leaves_for_a_network_of_its_own() {
         let told = std::thread::spawn(|| {
@@ -163,7 +163,7 @@ mod tests {
             up("lo").unwrap();
             Some((before, reached().is_ok(), give("lo", &other), give("no-such-device0", &other)))
         });
-        // Without the right to it there is nothing to see.
+        // Without the permission there is nothing to test.
         let Some((before, after, given, nothing)) = told.join().unwrap() else { return };
         assert!(before && after);
         assert_eq!(given, Err(Errno::EINVAL));

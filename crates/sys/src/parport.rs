@@ -1,5 +1,5 @@
-//! A parallel port through its character device (include/uapi/linux/ppdev.h, drivers/char/ppdev.c), whose strobe is wired
-//! to its own interrupt: pin 1 to pin 10.
+//! A parallel port through its character device (include/uapi/linux/ppdev.h, drivers/char/ppdev.c). Its strobe is wired to its own
+//! interrupt: pin 1 to pin 10.
 
 use crate::{Errno, ioctl, layout::layout};
 use std::{fs::File, time::Duration};
@@ -11,7 +11,7 @@ const WRITE_CONTROL: u64 = ioctl::writes::<u8>(KIND, 0x84);
 const FROB_CONTROL: u64 = ioctl::writes::<Frob>(KIND, 0x8e);
 const CLEAR_IRQ: u64 = ioctl::reads::<libc::c_int>(KIND, 0x93);
 
-/// Of the control lines (include/uapi/linux/parport.h): the strobe, which the port inverts, and what a port at rest has.
+/// Control lines (include/uapi/linux/parport.h): the strobe, which the port inverts, and the value of a port at rest.
 const STROBE: u8 = 0x01;
 const REST: u8 = 0x0c;
 
@@ -23,18 +23,18 @@ struct Frob {
     value: u8,
 }
 
-// include/uapi/linux/ppdev.h: two of `unsigned char`.
+// include/uapi/linux/ppdev.h: two `unsigned char`.
 layout!(Frob: 2, align 1, { mask: 0, value: 1 });
 
-/// A port that this process has claimed; closing it gives it back. Both threads that share it only ask the kernel.
+/// A port that this process has claimed; closing it releases it. The two threads that share it only send requests to the kernel.
 #[derive(Debug)]
 pub struct Parport(File);
 
 impl Parport {
-    /// Claims the port of an open device, with its interrupt on and its strobe (pin 1) low.
+    /// Claims the port of an open device, enables its interrupt, and sets its strobe (pin 1) low.
     ///
     /// # Errors
-    /// `ENXIO` for a port that is gone, `EAGAIN` for one that somebody else has.
+    /// `ENXIO` for a port that is gone, `EAGAIN` for one that another driver or process has claimed.
     pub fn claim(file: File) -> Result<Self, Errno> {
         ioctl::ask(&file, CLAIM, &mut 0_u8)?;
         let port = Self(file);
@@ -44,26 +44,26 @@ impl Parport {
         Ok(port)
     }
 
-    /// Pin 1 goes up, and pin 10 with it: an interrupt.
+    /// Raises pin 1, and pin 10 with it: this causes an interrupt.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's error.
     #[inline(always)]
     pub fn raise(&self) -> Result<(), Errno> {
         ioctl::ask(&self.0, FROB_CONTROL, &mut Frob { mask: STROBE, value: 0 })
     }
 
-    /// Pin 1 goes down again, which is no interrupt; the status is read, as some ports want it after one.
+    /// Lowers pin 1 again, which causes no interrupt. Then it reads the status, because some ports need that after an interrupt.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's error.
     #[inline(always)]
     pub fn lower(&self) -> Result<(), Errno> {
         ioctl::ask(&self.0, FROB_CONTROL, &mut Frob { mask: STROBE, value: STROBE })?;
         ioctl::ask(&self.0, READ_STATUS, &mut 0_u8)
     }
 
-    /// Whether an interrupt comes within a time.
+    /// Waits for an interrupt, at most `within`. Returns whether one came.
     ///
     /// # Errors
     /// `EINTR` when a signal handler ran.
@@ -72,10 +72,10 @@ impl Parport {
         ioctl::came(&self.0, within)
     }
 
-    /// Takes the interrupts that came.
+    /// Clears the interrupts that came.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's error.
     #[inline(always)]
     pub fn taken(&self) -> Result<(), Errno> {
         ioctl::ask(&self.0, CLEAR_IRQ, &mut 0 as &mut libc::c_int)
@@ -86,7 +86,7 @@ impl Parport {
 mod tests {
     use super::*;
 
-    /// Numbers and constants are the kernel's headers'.
+    /// The numbers and constants are equal to those of the kernel's headers.
     #[test]
     fn requests_are_those_of_the_headers() {
         let expressions = [
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(told, own);
     }
 
-    /// A file that is no port is refused.
+    /// `claim` refuses a file that is not a port.
     #[test]
     fn what_is_no_port_is_refused() {
         let error = Parport::claim(File::open("/dev/null").unwrap()).unwrap_err();

@@ -1,7 +1,7 @@
 //! The calling thread's priority as the C library sets it: pthread_setschedparam(3) and pthread_setschedprio(3).
 //!
-//! The C library remembers what it set, and what it found when it first looked: after `sched::set_policy` alone it
-//! would raise a thread to a ceiling from the priority that it once had.
+//! The C library remembers the priority that it set, or the one that it found when it first looked. After `sched::set_policy` alone it
+//! would raise a thread to a ceiling from that outdated priority.
 
 use crate::Errno;
 use std::marker::PhantomData;
@@ -24,7 +24,7 @@ impl Realtime {
     }
 }
 
-/// The calling thread; stays on it.
+/// The calling thread; the value cannot leave this thread.
 #[derive(Debug)]
 pub struct Own {
     thread: libc::pthread_t,
@@ -32,30 +32,30 @@ pub struct Own {
 }
 
 impl Own {
-    /// The calling thread.
+    /// Returns the calling thread.
     pub fn thread() -> Self {
         // SAFETY: takes nothing and cannot fail.
         Self { thread: unsafe { libc::pthread_self() }, stays: PhantomData }
     }
 
-    /// pthread_setschedparam(3): policy and priority, 1 to 99.
+    /// Calls pthread_setschedparam(3): sets policy and priority, 1 to 99.
     ///
     /// # Errors
-    /// `EPERM` without the right, `EINVAL` for an impossible priority.
+    /// `EPERM` without the permission, `EINVAL` for an impossible priority.
     #[inline(always)]
     pub fn set_param(&self, policy: Realtime, prio: u8) -> Result<(), Errno> {
         let param = libc::sched_param { sched_priority: prio.into() };
-        // SAFETY: the thread is the calling one, which lives; the structure outlives the call.
+        // SAFETY: the thread is the calling one, so it is alive; the structure outlives the call.
         outcome(unsafe { libc::pthread_setschedparam(self.thread, policy.number(), &param) })
     }
 
-    /// pthread_setschedprio(3): the priority alone, 1 to 99 under a real-time policy.
+    /// Calls pthread_setschedprio(3): sets the priority alone, 1 to 99 under a real-time policy.
     ///
     /// # Errors
-    /// `EPERM` without the right, `EINVAL` for a priority that the policy does not have.
+    /// `EPERM` without the permission, `EINVAL` for a priority that the policy does not have.
     #[inline(always)]
     pub fn set_prio(&self, prio: u8) -> Result<(), Errno> {
-        // SAFETY: the thread is the calling one, which lives.
+        // SAFETY: the thread is the calling one, so it is alive.
         outcome(unsafe { libc::pthread_setschedprio(self.thread, prio.into()) })
     }
 }

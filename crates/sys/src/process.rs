@@ -1,4 +1,4 @@
-//! What a child sets up between fork and exec, so that nothing of it is left behind.
+//! Sets up a child between fork and exec, so that it leaves nothing behind.
 
 use crate::{Errno, identity, sched};
 use std::{
@@ -8,27 +8,28 @@ use std::{
     process::Command,
 };
 
-/// What a child sets up between fork and exec.
+/// The setup of a child between fork and exec.
 #[derive(Clone, Copy, Debug)]
 pub struct Child {
-    /// Put it in a process group of its own, whose id is its process id.
+    /// Whether to put the child in a new process group, whose id is its process id.
     pub own_group: bool,
-    /// The signal it gets when the *thread* that started it ends, see PR_SET_PDEATHSIG; keep that thread.
+    /// The signal that the child gets when the *thread* that started it ends (see PR_SET_PDEATHSIG). Keep that thread alive.
     pub death_signal: Option<i32>,
-    /// Back to SCHED_OTHER with nice 0, in case the parent is real-time.
+    /// Whether to reset the child to SCHED_OTHER with nice 0, in case the parent is real-time.
     pub reset_scheduling: bool,
-    /// Then start it this nice, as nice(1) does. Refused, it stays as it was: who wants to know reads it back.
+    /// The nice value to start the child with after that, as nice(1) does. If the kernel refuses, the value stays as it was: a caller that
+    /// needs to know reads it back.
     pub nice: Option<i8>,
 }
 
-/// Makes the command's child prepare itself as asked before it becomes the program. It is what this process was before it
-/// took on somebody's file-system identity.
+/// Makes the command's child prepare itself as requested before it becomes the program. The child gets the identity that this process had
+/// before it took on another user's file-system identity.
 pub fn prepare(command: &mut Command, child: Child) -> &mut Command {
     prepare_as(command, child, identity::restore)
 }
 
-/// As [`prepare`], but the child is handed over to the person whose identity this process took on, as by
-/// [`identity::hand_over`]: wholly and for good.
+/// As [`prepare`], but the child completely and permanently becomes the user whose file-system identity this process took on, as with
+/// [`identity::hand_over`].
 pub fn prepare_theirs(command: &mut Command, child: Child) -> &mut Command {
     prepare_as(command, child, identity::become_them)
 }
@@ -36,14 +37,14 @@ pub fn prepare_theirs(command: &mut Command, child: Child) -> &mut Command {
 fn prepare_as(command: &mut Command, child: Child, become_one: fn() -> Result<(), Errno>) -> &mut Command {
     let parent = std::process::id();
     let setup = move || -> std::io::Result<()> {
-        // First: to change it forgets the death signal.
+        // This comes first: a change of identity clears the death signal.
         become_one()?;
         if child.own_group {
             // SAFETY: takes numbers only.
             Errno::check(unsafe { libc::setpgid(0, 0) })?;
         }
         if child.reset_scheduling {
-            // Under `nice` without the right to go back: it stays as nice as it was started.
+            // If latido runs under `nice` and has no permission to go back, the child keeps the nice value it started with.
             match sched::set_policy(0, sched::Policy::Other { nice: 0 }, false) {
                 Err(Errno::EPERM) if matches!(sched::policy(0), Ok(sched::Policy::Other { .. })) => {}
                 result => result?,
@@ -54,7 +55,7 @@ fn prepare_as(command: &mut Command, child: Child, become_one: fn() -> Result<()
         }
         if let Some(signal) = child.death_signal {
             set_death_signal(signal)?;
-            // The parent may have died before the request: then no signal would ever come.
+            // The parent may have died before this request: then the signal would never come.
             if parent_id() != parent {
                 return Err(Errno::ESRCH.into());
             }
@@ -66,10 +67,10 @@ fn prepare_as(command: &mut Command, child: Child, become_one: fn() -> Result<()
     unsafe { command.pre_exec(setup) }
 }
 
-/// Makes the command's child a member of a control group before it becomes the program; `procs` is the group's
-/// `cgroup.procs`, open for writing. Refused, it stays where it was: who wants to know reads the file.
+/// Makes the command's child a member of a control group before it becomes the program. `procs` is the group's `cgroup.procs`, open for
+/// writing. If the kernel refuses, the child stays where it was: a caller that needs to know reads the file.
 pub fn join(command: &mut Command, procs: File) -> &mut Command {
-    // cgroups(7): 0 is whoever writes.
+    // cgroups(7): 0 means the writing process.
     let join = move || {
         let _ = (&procs).write(b"0");
         Ok(())
@@ -78,12 +79,12 @@ pub fn join(command: &mut Command, procs: File) -> &mut Command {
     unsafe { command.pre_exec(join) }
 }
 
-/// Bounds the files that the command's child writes, in bytes each; who writes more gets SIGXFSZ (setrlimit(2)). The child does it
-/// itself: another process would need a right for it.
+/// Limits the size of each file that the command's child writes, in bytes. A child that writes more gets SIGXFSZ (setrlimit(2)). The child
+/// sets the limit itself, because another process would need a permission for it.
 pub fn limit_files(command: &mut Command, most: u64) -> &mut Command {
     let limit = libc::rlimit64 { rlim_cur: most, rlim_max: most };
     let bound = move || -> std::io::Result<()> {
-        // SAFETY: the limit is whole, and lives through the call.
+        // SAFETY: the limit is complete, and lives through the call.
         Errno::check(unsafe { libc::setrlimit64(libc::RLIMIT_FSIZE, &raw const limit) })?;
         Ok(())
     };
@@ -91,8 +92,8 @@ pub fn limit_files(command: &mut Command, most: u64) -> &mut Command {
     unsafe { command.pre_exec(bound) }
 }
 
-/// Makes the command's child keep this descriptor, by the same number, when it becomes the program. The caller keeps it open
-/// until the child is started.
+/// Makes the command's child keep this descriptor, under the same number, when it becomes the program. The caller keeps it open until the
+/// child has started.
 pub fn keep_open<'a>(command: &'a mut Command, file: &File) -> &'a mut Command {
     let number = file.as_raw_fd();
     let keep = move || -> std::io::Result<()> {
@@ -108,7 +109,7 @@ fn parent_id() -> u32 {
     std::os::unix::process::parent_id()
 }
 
-/// The signal that the calling process gets when its parent thread ends.
+/// Sets the signal that the calling process gets when its parent thread ends.
 fn set_death_signal(signal: i32) -> Result<(), Errno> {
     // SAFETY: takes numbers only.
     Errno::check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong, 0, 0, 0) })?;
@@ -134,7 +135,7 @@ mod tests {
         assert_eq!(group, pid);
     }
 
-    /// A child that writes without end is ended by the first byte too many.
+    /// The kernel ends a child that writes without end at the first byte above its limit.
     #[test]
     fn a_child_fills_no_file_beyond_its_bound() {
         let file = std::env::temp_dir().join(format!("latido-limit-{}", std::process::id()));
@@ -146,7 +147,7 @@ mod tests {
         assert_eq!((status.signal(), length), (Some(libc::SIGXFSZ), 1 << 16));
     }
 
-    /// What a child keeps it can open again by its number; all else is closed for it.
+    /// A child can open a descriptor that it keeps again by its number; all other descriptors are closed for it.
     #[test]
     fn a_child_keeps_a_descriptor_that_it_is_to_keep() {
         let file = File::open("/proc/self/status").unwrap();

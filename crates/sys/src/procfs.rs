@@ -1,37 +1,37 @@
-//! Files of /proc that a measuring thread reads: opened once, then read into the stack, without allocation.
+//! Files of /proc that a measuring thread reads: it opens them once, then reads them into its stack without allocation.
 
 use crate::Errno;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// What the scheduler says of one thread, see "schedstat" in the kernel's sched-stats documentation.
+/// The scheduler's statistics of one thread; see "schedstat" in the kernel's sched-stats documentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedStat {
     /// Time on a CPU, in ns.
     pub run_ns: u64,
     /// Time runnable without running, in ns: it grows when the thread is preempted.
     pub delay_ns: u64,
-    /// Time slices run.
+    /// Number of time slices run.
     pub slices: u64,
 }
 
-/// The calling thread's /proc/thread-self/schedstat, open.
+/// The calling thread's open /proc/thread-self/schedstat.
 #[derive(Debug)]
 pub struct SchedStatFile(OwnedFd);
 
 impl SchedStatFile {
-    /// Opens the file of the calling thread; it keeps meaning that thread.
+    /// Opens the file of the calling thread. The file keeps reporting that thread, whichever thread reads it.
     ///
     /// # Errors
-    /// `ENOENT` where the kernel has no CONFIG_SCHED_INFO or /proc is not mounted.
+    /// `ENOENT` if the kernel has no CONFIG_SCHED_INFO or /proc is not mounted.
     pub fn open() -> Result<Self, Errno> {
         // SAFETY: the path is a terminated string.
         let fd = unsafe { libc::open(c"/proc/thread-self/schedstat".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
         Errno::check(fd)?;
-        // SAFETY: the descriptor was just opened and nobody else has it.
+        // SAFETY: the descriptor was just opened and no other code has it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Reads it: one system call, no allocation; `None` if the kernel gave no three numbers.
+    /// Reads the file with one system call and no allocation. Returns `None` if the kernel did not print three numbers.
     #[inline]
     pub fn read(&self) -> Option<SchedStat> {
         let mut text = [0u8; 96];
@@ -48,7 +48,7 @@ fn parse(text: &[u8]) -> Option<SchedStat> {
     Some(SchedStat { run_ns, delay_ns, slices })
 }
 
-/// The first decimal number after blanks, and what follows it.
+/// Parses the first decimal number after blanks. Returns it and the text that follows it.
 fn number(mut text: &[u8]) -> Option<(u64, &[u8])> {
     while let [b' ', rest @ ..] = text {
         text = rest;

@@ -1,12 +1,12 @@
 //! Policy, priority, affinity and timer slack of a thread.
 //!
-//! Policies go through the raw system calls sched_setattr and sched_getattr: musl refuses sched_setscheduler, and only
-//! these know SCHED_DEADLINE.
+//! latido sets and reads policies with the raw system calls sched_setattr and sched_getattr: musl refuses sched_setscheduler, and only
+//! these calls support SCHED_DEADLINE.
 
 use crate::{Errno, layout::layout};
 use std::fmt;
 
-/// A scheduling policy with exactly the parameters that it has, see sched(7).
+/// A scheduling policy with exactly the parameters that it has; see sched(7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// SCHED_OTHER, the time-sharing default.
@@ -14,12 +14,12 @@ pub enum Policy {
         /// Nice value, -20 to 19.
         nice: i8,
     },
-    /// SCHED_BATCH: time-sharing that never preempts on waking.
+    /// SCHED_BATCH: time-sharing whose threads never preempt another when they wake.
     Batch {
         /// Nice value, -20 to 19.
         nice: i8,
     },
-    /// SCHED_IDLE: runs when nothing else wants to.
+    /// SCHED_IDLE: runs when no other task wants to.
     Idle,
     /// SCHED_FIFO.
     Fifo {
@@ -40,7 +40,7 @@ pub enum Policy {
         /// Period of replenishment, in ns.
         period_ns: u64,
     },
-    /// Any other policy, as read back only.
+    /// Any other policy. It is only read back, never set.
     Unknown {
         /// The kernel's number.
         number: u32,
@@ -48,7 +48,7 @@ pub enum Policy {
 }
 
 impl fmt::Display for Policy {
-    /// As tables name it: `fifo 80`, `other`, `other nice -5`, `deadline 200us/1000us/1000us`.
+    /// Formats the policy as tables show it: `fifo 80`, `other`, `other nice -5`, `deadline 200us/1000us/1000us`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Other { nice: 0 } => f.write_str("other"),
@@ -80,7 +80,7 @@ struct SchedAttr {
     period: u64,
 }
 
-// include/uapi/linux/sched/types.h: up to SCHED_ATTR_SIZE_VER0, of fixed sizes alone; the same for 64 and 32 bits.
+// include/uapi/linux/sched/types.h: the fields up to SCHED_ATTR_SIZE_VER0, all of fixed size; the same for 64 and 32 bits.
 layout!(SchedAttr: 48, align 8, {
     size: 0,
     policy: 4,
@@ -102,13 +102,12 @@ const DEADLINE: u32 = 6;
 const FLAG_RESET_ON_FORK: u64 = 0x01;
 const FLAG_DL_OVERRUN: u64 = 0x04;
 
-/// Sets the policy of a thread; 0 means the calling one. With `reset_on_fork` its children and threads start as
-/// SCHED_OTHER.
+/// Sets the policy of a thread; 0 means the calling one. With `reset_on_fork` the thread's children and new threads start as SCHED_OTHER.
 ///
 /// # Errors
-/// `EPERM` without the right (RLIMIT_RTPRIO, CAP_SYS_NICE, or a control group without real-time budget), `EINVAL` for
-/// impossible parameters (a deadline period under 100 us), `EBUSY` when the deadline budgets do not fit, `EPERM` for a
-/// deadline thread whose affinity is less than its root domain.
+/// `EPERM` without the permission (RLIMIT_RTPRIO, CAP_SYS_NICE, or a control group without real-time budget), `EINVAL` for impossible
+/// parameters (a deadline period under 100 us), `EBUSY` when the deadline budgets do not fit, `EPERM` for a deadline thread whose affinity
+/// is less than its root domain.
 pub fn set_policy(tid: i32, policy: Policy, reset_on_fork: bool) -> Result<(), Errno> {
     let flags = if reset_on_fork { FLAG_RESET_ON_FORK } else { 0 };
     let base = SchedAttr { size: SIZE, flags, ..SchedAttr::default() };
@@ -128,7 +127,7 @@ pub fn set_policy(tid: i32, policy: Policy, reset_on_fork: bool) -> Result<(), E
         },
         Policy::Unknown { .. } => return Err(Errno::EINVAL),
     };
-    // SAFETY: the structure outlives the call and its size field is true.
+    // SAFETY: the structure outlives the call and its size field is correct.
     Errno::check_long(unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &attributes, 0u32) })?;
     Ok(())
 }
@@ -157,17 +156,17 @@ pub fn policy(tid: i32) -> Result<Policy, Errno> {
     })
 }
 
-/// Makes the calling thread nice, -20 to 19, as setpriority(2) does (on Linux it concerns one thread).
+/// Sets the nice value of the calling thread, -20 to 19, with setpriority(2) (on Linux the value applies to one thread).
 ///
 /// # Errors
-/// `EACCES` or `EPERM` without the right (RLIMIT_NICE, CAP_SYS_NICE).
+/// `EACCES` or `EPERM` without the permission (RLIMIT_NICE, CAP_SYS_NICE).
 pub fn set_nice(nice: i8) -> Result<(), Errno> {
     // SAFETY: takes numbers only.
     Errno::check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, i32::from(nice)) })?;
     Ok(())
 }
 
-/// The time slice of a SCHED_RR thread in ns; 0 means the calling one.
+/// Returns the time slice of a SCHED_RR thread in ns; 0 means the calling one.
 ///
 /// # Errors
 /// `ESRCH` when there is no such thread.
@@ -178,34 +177,33 @@ pub fn rr_slice_ns(tid: i32) -> Result<u64, Errno> {
     Ok((slice.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(slice.tv_nsec as u64))
 }
 
-/// The CPU that the calling thread is on at this moment; `None` where the kernel does not say.
+/// Returns the CPU that the calling thread is on at this moment, or `None` if the kernel does not report it.
 pub fn current_cpu() -> Option<u32> {
     // SAFETY: no arguments, no memory.
     u32::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
-/// Gives up the CPU: to others of the own priority, or as a SCHED_DEADLINE thread what is left of the budget, until the
-/// next period.
+/// Gives up the CPU to other threads of the same priority. A SCHED_DEADLINE thread gives up the rest of its budget until the next period.
 #[inline(always)]
 pub fn give_up() {
     // SAFETY: takes nothing; on Linux it always succeeds.
     unsafe { libc::sched_yield() };
 }
 
-/// The calling thread's id.
+/// Returns the calling thread's id.
 pub fn gettid() -> i32 {
     // SAFETY: takes nothing and cannot fail.
     unsafe { libc::syscall(libc::SYS_gettid) as i32 }
 }
 
-/// CPUs that the mask of a call can name.
+/// 64-bit words of a CPU mask: the mask of a call can name 8192 CPUs.
 const MASK_WORDS: usize = 128;
 const WORD_BITS: usize = u64::BITS as usize;
 
 /// Lets a thread (0: the calling one) run on the given CPUs only.
 ///
 /// # Errors
-/// `EINVAL` when none of them is online and allowed, or for a CPU above 8191; `EBUSY` for a deadline thread.
+/// `EINVAL` when no given CPU is online and allowed, or for a CPU above 8191; `EBUSY` for a deadline thread.
 pub fn set_affinity(tid: i32, cpus: impl IntoIterator<Item = u32>) -> Result<(), Errno> {
     let mut mask = [0u64; MASK_WORDS];
     for cpu in cpus {
@@ -219,7 +217,7 @@ pub fn set_affinity(tid: i32, cpus: impl IntoIterator<Item = u32>) -> Result<(),
     Ok(())
 }
 
-/// The CPUs that a thread (0: the calling one) may run on, in ascending order.
+/// Returns the CPUs that a thread (0: the calling one) may run on, in ascending order.
 ///
 /// # Errors
 /// `ESRCH` when there is no such thread.
@@ -235,10 +233,11 @@ pub fn affinity(tid: i32) -> Result<Vec<u32>, Errno> {
         .collect())
 }
 
-/// Timer slack of the calling thread in ns: how late the kernel may wake it on purpose. Real-time threads have none.
+/// Returns the timer slack of the calling thread in ns: how much later the kernel may deliberately wake it. Real-time threads have no
+/// slack.
 ///
 /// # Errors
-/// None that a correct kernel gives.
+/// A correct kernel returns no error here.
 pub fn timer_slack() -> Result<u64, Errno> {
     // The raw call, since the C library's prctl returns an int.
     // SAFETY: takes numbers only.
@@ -249,7 +248,7 @@ pub fn timer_slack() -> Result<u64, Errno> {
 /// Sets the timer slack of the calling thread, in ns; 0 means the default.
 ///
 /// # Errors
-/// None that a correct kernel gives.
+/// A correct kernel returns no error here.
 pub fn set_timer_slack(ns: u64) -> Result<(), Errno> {
     // SAFETY: takes numbers only.
     Errno::check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns as libc::c_ulong, 0, 0, 0) })?;
@@ -260,7 +259,7 @@ pub fn set_timer_slack(ns: u64) -> Result<(), Errno> {
 mod tests {
     use super::*;
 
-    /// Runs on a thread of its own, since settings stay with the thread.
+    /// Runs a test on a new thread, because the settings stay with the thread.
     fn on_a_thread(test: impl FnOnce() + Send + 'static) {
         std::thread::spawn(test).join().unwrap();
     }

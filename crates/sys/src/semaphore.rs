@@ -1,9 +1,9 @@
-//! A semaphore between the threads of a process, see sem_overview(7).
+//! A semaphore between the threads of a process; see sem_overview(7).
 
 use crate::Errno;
 use std::{cell::UnsafeCell, fmt, mem::MaybeUninit};
 
-/// A counting semaphore that starts at 0, in memory of its own.
+/// A counting semaphore that starts at 0, in separately allocated memory.
 pub struct Semaphore {
     raw: Box<UnsafeCell<libc::sem_t>>,
 }
@@ -20,32 +20,32 @@ impl fmt::Debug for Semaphore {
 }
 
 impl Semaphore {
-    /// A semaphore of this process.
+    /// Creates a semaphore for the threads of this process.
     ///
     /// # Errors
-    /// None that a correct C library gives.
+    /// A correct C library returns no error here.
     pub fn new() -> Result<Self, Errno> {
         // SAFETY: all-zero is a valid place for sem_init to write to.
         let raw = Box::new(UnsafeCell::new(unsafe { MaybeUninit::<libc::sem_t>::zeroed().assume_init() }));
-        // SAFETY: writable memory that stays where it is until the end.
+        // SAFETY: writable memory that does not move until the semaphore is destroyed.
         Errno::check(unsafe { libc::sem_init(raw.get(), 0, 0) })?;
         Ok(Self { raw })
     }
 
-    /// sem_post(3): wakes one that waits.
+    /// Calls sem_post(3): wakes one waiting thread.
     ///
     /// # Errors
-    /// `EOVERFLOW` after 2^31 posts that nobody waited for.
+    /// `EOVERFLOW` after 2^31 posts that no thread waited for.
     #[inline(always)]
     pub fn post(&self) -> Result<(), Errno> {
         // SAFETY: initialised, and not moved since.
         outcome(unsafe { libc::sem_post(self.raw.get()) })
     }
 
-    /// sem_wait(3).
+    /// Calls sem_wait(3).
     ///
     /// # Errors
-    /// `EINTR` when a signal handler ran: the caller looks at its stop flag and waits on.
+    /// `EINTR` when a signal handler ran: the caller checks its stop flag and waits again.
     #[inline(always)]
     pub fn wait(&self) -> Result<(), Errno> {
         // SAFETY: initialised, and not moved since.
@@ -58,7 +58,7 @@ fn outcome(result: libc::c_int) -> Result<(), Errno> {
     if result == 0 { Ok(()) } else { Err(refusal()) }
 }
 
-/// The thread's error number, by nothing but the C library: real-time loops wait here.
+/// Reads the thread's error number with the C library alone, because real-time loops wait on this semaphore.
 #[cold]
 #[inline(never)]
 fn refusal() -> Errno {
@@ -68,7 +68,7 @@ fn refusal() -> Errno {
 
 impl Drop for Semaphore {
     fn drop(&mut self) {
-        // SAFETY: initialised; whoever waits borrows it, so that nobody does any more.
+        // SAFETY: initialised. A waiting thread borrows the semaphore, so no thread waits at this point.
         unsafe { libc::sem_destroy(self.raw.get()) };
     }
 }

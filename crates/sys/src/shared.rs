@@ -1,4 +1,4 @@
-//! Memory that two processes see: an anonymous file (memfd_create), mapped by each.
+//! Memory that two processes share: an anonymous file (memfd_create) that both map.
 
 use crate::{Errno, descriptor};
 use std::{
@@ -8,20 +8,20 @@ use std::{
     ptr::NonNull,
 };
 
-/// What may lie in memory that other processes change.
+/// A type whose values may be in memory that other processes change.
 ///
 /// # Safety
-/// All bytes zero are a valid value, every value of the bytes is one, whatever changes through a shared reference is
-/// atomic or left to the kernel and the C library, and nothing in it is an address.
+/// All-zero bytes are a valid value, and so is every other value of the bytes. Everything that changes through a shared reference is atomic
+/// or left to the kernel and the C library. The type contains no address.
 pub unsafe trait Shareable: Sync {}
 
-/// A `T` in memory that other processes can map too; zero in the beginning, resident from the start.
+/// A `T` in memory that other processes can map too. It starts as zeros and is resident from the start.
 pub struct Shared<T: Shareable> {
     file: OwnedFd,
     at: NonNull<T>,
 }
 
-// SAFETY: the mapping belongs to this value alone in this process, and a `Shareable` is made to be seen by others.
+// SAFETY: in this process the mapping belongs to this value alone, and a `Shareable` is made to be shared with other processes.
 unsafe impl<T: Shareable> Send for Shared<T> {}
 // SAFETY: a shared reference gives out shared references to a `Sync` type only.
 unsafe impl<T: Shareable> Sync for Shared<T> {}
@@ -33,7 +33,7 @@ impl<T: Shareable> fmt::Debug for Shared<T> {
 }
 
 impl<T: Shareable> Shared<T> {
-    /// Makes the file, of a fixed size, and maps it. Children do not inherit the file unless told to.
+    /// Creates the file with a fixed size and maps it. Children do not inherit the file by default.
     ///
     /// # Errors
     /// `ENOMEM`, `EMFILE`; `ENOSYS` before Linux 3.17.
@@ -41,22 +41,22 @@ impl<T: Shareable> Shared<T> {
         // SAFETY: the name is a terminated string.
         let file = unsafe { libc::memfd_create(c"latido".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
         Errno::check(file)?;
-        // SAFETY: the descriptor was just opened and nobody else has it.
+        // SAFETY: the descriptor was just opened and no other code has it.
         let file = unsafe { OwnedFd::from_raw_fd(file) };
         let size = libc::off_t::try_from(size_of::<T>()).map_err(|_| Errno::EINVAL)?;
         // SAFETY: takes numbers only.
         Errno::check(unsafe { libc::ftruncate(file.as_raw_fd(), size) })?;
-        // A file that shrank under a mapping would end whoever touches it.
+        // If the file shrank under a mapping, the kernel would kill any process that touches the lost pages.
         let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
         // SAFETY: takes numbers only.
         Errno::check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) })?;
         Self::map(file)
     }
 
-    /// Maps the file that another process made and this one inherited under a number.
+    /// Maps the file that another process created and this process inherited under a descriptor number.
     ///
     /// # Errors
-    /// `EBADF` for a number that is no open file, `EINVAL` for a file that is not sealed or not of this size.
+    /// `EBADF` for a number that is not an open file, `EINVAL` for a file that is not sealed or not of this size.
     pub fn adopt(number: i32) -> Result<Self, Errno> {
         let file = descriptor::take_over(number)?;
         // SAFETY: takes numbers only.
@@ -74,7 +74,7 @@ impl<T: Shareable> Shared<T> {
     fn map(file: OwnedFd) -> Result<Self, Errno> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let how = libc::MAP_SHARED | libc::MAP_POPULATE;
-        // SAFETY: a new mapping at an address of the kernel's choice, of a file that has the size and keeps it.
+        // SAFETY: a new mapping at an address that the kernel chooses, of a file that has the size and keeps it.
         let at = unsafe { libc::mmap(std::ptr::null_mut(), size_of::<T>(), access, how, file.as_raw_fd(), 0) };
         if at == libc::MAP_FAILED {
             return Err(Errno::last());
@@ -83,7 +83,7 @@ impl<T: Shareable> Shared<T> {
         Ok(Self { file, at })
     }
 
-    /// The number under which a child inherits the file; see [`descriptor::inherit`].
+    /// Returns the file, which a child can inherit; see [`descriptor::inherit`].
     pub fn file(&self) -> &OwnedFd {
         &self.file
     }
@@ -94,7 +94,7 @@ impl<T: Shareable> Deref for Shared<T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: the mapping lives as long as self, is aligned to a page, and any bytes are a valid `Shareable`.
+        // SAFETY: the mapping lives as long as self and is page-aligned, and any bytes are a valid `Shareable`.
         unsafe { self.at.as_ref() }
     }
 }

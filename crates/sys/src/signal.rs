@@ -1,4 +1,4 @@
-//! Signals that tell a measuring thread about its own budget.
+//! Signals: the overrun signal of a measuring thread's budget, and signals that interrupt a thread's waiting.
 
 use crate::Errno;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ std::thread_local! {
     static OVERRUNS: AtomicU64 = const { AtomicU64::new(0) };
 }
 
-/// How often the calling thread has overrun its SCHED_DEADLINE budget since [`catch_overruns`].
+/// Returns how often the calling thread has overrun its SCHED_DEADLINE budget since [`catch_overruns`].
 #[inline(always)]
 pub fn overruns() -> u64 {
     OVERRUNS.with(|count| count.load(Ordering::Relaxed))
@@ -18,22 +18,22 @@ extern "C" fn on_overrun(_signal: libc::c_int) {
     OVERRUNS.with(|count| count.fetch_add(1, Ordering::Relaxed));
 }
 
-/// Counts SIGXCPU, which the kernel sends for a thread with the overrun flag when its budget is exhausted.
+/// Counts SIGXCPU signals. The kernel sends one for a thread with the overrun flag when the thread's budget is exhausted.
 ///
-/// The signal goes to the process, and the kernel prefers the thread that overran unless it blocks the signal.
+/// The kernel sends the signal to the process, and prefers the thread that overran unless that thread blocks the signal.
 ///
 /// # Errors
-/// None that a correct kernel gives.
+/// A correct kernel returns no error here.
 pub fn catch_overruns() -> Result<(), Errno> {
     // SAFETY: all-zero is a valid sigaction (no flags, empty mask).
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = on_overrun as extern "C" fn(libc::c_int) as usize;
-    // SAFETY: the handler touches a constant-initialised thread-local only: async-signal-safe.
+    // SAFETY: the handler touches only a constant-initialised thread-local: async-signal-safe.
     Errno::check(unsafe { libc::sigaction(libc::SIGXCPU, &action, std::ptr::null_mut()) })?;
     Ok(())
 }
 
-/// Makes a signal only interrupt blocking calls (EINTR), so that a thread looks at its stop flag.
+/// Makes a signal only interrupt blocking calls (EINTR), so that a thread checks its stop flag.
 ///
 /// # Errors
 /// `EINVAL` for a signal that cannot be caught.
@@ -50,14 +50,15 @@ pub fn interrupt_only(signal: i32) -> Result<(), Errno> {
 /// Sends a signal to one thread of this process.
 ///
 /// # Errors
-/// `ESRCH` when it has ended.
+/// `ESRCH` when the thread has ended.
 pub fn send_to_thread(tid: i32, signal: i32) -> Result<(), Errno> {
     // SAFETY: tgkill takes numbers only.
     Errno::check_long(unsafe { libc::syscall(libc::SYS_tgkill, std::process::id(), tid, signal) })?;
     Ok(())
 }
 
-/// SIGXFSZ: a file would grow beyond the limit of this process. Caught, the write itself fails with `EFBIG`, and says which file.
+/// SIGXFSZ: a file would grow beyond the limit of this process. If the process catches the signal, the write itself fails with `EFBIG`, so
+/// the error shows which file.
 pub const SIGXFSZ: i32 = libc::SIGXFSZ;
 /// SIGUSR1.
 pub const SIGUSR1: i32 = libc::SIGUSR1;

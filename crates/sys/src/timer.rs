@@ -19,31 +19,31 @@ const NEVER: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
 pub struct TimerDescriptor(OwnedFd);
 
 impl TimerDescriptor {
-    /// On a clock, not set.
+    /// Creates a timer on a clock, not set.
     ///
     /// # Errors
-    /// `EINVAL` for a clock that descriptors do not know: [`Clock::Tai`].
+    /// `EINVAL` for a clock that timer descriptors do not support: [`Clock::Tai`].
     pub fn new(clock: Clock) -> Result<Self, Errno> {
         // SAFETY: takes numbers only.
         let fd = Errno::check(unsafe { libc::timerfd_create(clock.id(), libc::TFD_CLOEXEC) })?;
-        // SAFETY: the descriptor was just opened and nobody else has it.
+        // SAFETY: the descriptor was just opened and no other code has it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Sets it to a time in ns, once; one that has passed expires at once.
+    /// Sets the timer to expire once, at a time in ns. A time that has passed expires at once.
     ///
     /// # Errors
-    /// None that a correct kernel gives.
+    /// A correct kernel returns no error here.
     #[inline(always)]
     pub fn set(&self, at_ns: u64) -> Result<(), Errno> {
-        // Zero would stop it.
+        // Zero would stop the timer.
         self.arm(libc::TFD_TIMER_ABSTIME, libc::itimerspec { it_interval: NEVER, it_value: timespec(at_ns.max(1)) })
     }
 
-    /// Sets it to expire again and again, the first time a period from now.
+    /// Sets the timer to expire repeatedly, the first time one period from now.
     ///
     /// # Errors
-    /// None that a correct kernel gives.
+    /// A correct kernel returns no error here.
     pub fn repeat(&self, period_ns: u64) -> Result<(), Errno> {
         let period = timespec(period_ns.max(1));
         self.arm(0, libc::itimerspec { it_interval: period, it_value: period })
@@ -51,20 +51,19 @@ impl TimerDescriptor {
 
     #[inline(always)]
     fn arm(&self, flags: libc::c_int, times: libc::itimerspec) -> Result<(), Errno> {
-        // SAFETY: the structure outlives the call and the old value is not asked for.
+        // SAFETY: the structure outlives the call, and the call does not return the old value.
         Errno::check(unsafe { libc::timerfd_settime(self.0.as_raw_fd(), flags, &times, std::ptr::null_mut()) })?;
         Ok(())
     }
 
-    /// Lets [`TimerDescriptor::wait`] say, at once, whether somebody has stepped the clock since this call (timerfd_create(2):
-    /// `ECANCELED`).
+    /// Lets [`TimerDescriptor::wait`] return at once whether the clock was stepped since this call (timerfd_create(2): `ECANCELED`).
     #[cfg(test)]
     pub(crate) fn watch_for_steps(&self) -> Result<(), Errno> {
         let long_ago = libc::itimerspec { it_interval: NEVER, it_value: timespec(1) };
         self.arm(libc::TFD_TIMER_ABSTIME | libc::TFD_TIMER_CANCEL_ON_SET, long_ago)
     }
 
-    /// Waits until it has expired; how often it did since it was set or waited for.
+    /// Waits until the timer has expired. Returns how often it expired since the last set or wait.
     ///
     /// # Errors
     /// `EINTR` when a signal handler ran.
@@ -77,7 +76,7 @@ impl TimerDescriptor {
     }
 }
 
-/// A POSIX timer that sends a signal to the thread that made it, which has blocked it and waits for it.
+/// A POSIX timer that sends a signal to the thread that created it. That thread blocks the signal and waits for it.
 #[derive(Debug)]
 pub struct SignalTimer {
     timer: libc::timer_t,
@@ -85,14 +84,14 @@ pub struct SignalTimer {
 }
 
 impl SignalTimer {
-    /// On a clock, not set; for the calling thread, which has the signal blocked from now on.
+    /// Creates a timer on a clock, not set, for the calling thread. From now on the calling thread has the signal blocked.
     ///
     /// # Errors
     /// `EINVAL` for a clock without timers, `EAGAIN` when the kernel has no room.
     pub fn new(clock: Clock) -> Result<Self, Errno> {
         let number = libc::SIGRTMIN();
         let mut signal = MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: the first call fills the set, the others change it and take it as it is then.
+        // SAFETY: the first call fills the set; the later calls change it and read it.
         let signal = unsafe {
             libc::sigemptyset(signal.as_mut_ptr());
             libc::sigaddset(signal.as_mut_ptr(), number);
@@ -105,16 +104,16 @@ impl SignalTimer {
         event.sigev_signo = number;
         event.sigev_notify_thread_id = crate::sched::gettid();
         let mut timer = MaybeUninit::<libc::timer_t>::uninit();
-        // SAFETY: both structures outlive the call, which fills the timer where it succeeds.
+        // SAFETY: both structures outlive the call, which fills the timer if it succeeds.
         Errno::check(unsafe { libc::timer_create(clock.id(), &mut event, timer.as_mut_ptr()) })?;
-        // SAFETY: it succeeded.
+        // SAFETY: the call succeeded.
         Ok(Self { timer: unsafe { timer.assume_init() }, signal })
     }
 
-    /// Sets it to a time in ns, once; one that has passed expires at once.
+    /// Sets the timer to expire once, at a time in ns. A time that has passed expires at once.
     ///
     /// # Errors
-    /// None that a correct kernel gives.
+    /// A correct kernel returns no error here.
     #[inline(always)]
     pub fn set(&self, at_ns: u64) -> Result<(), Errno> {
         self.arm(timespec(at_ns.max(1)))
@@ -123,23 +122,23 @@ impl SignalTimer {
     #[inline(always)]
     fn arm(&self, value: libc::timespec) -> Result<(), Errno> {
         let times = libc::itimerspec { it_interval: NEVER, it_value: value };
-        // SAFETY: the timer lives as long as this; the structure outlives the call, the old value is not asked for.
+        // SAFETY: the timer lives as long as this value; the structure outlives the call, and the call does not return the old value.
         Errno::check(unsafe { libc::timer_settime(self.timer, libc::TIMER_ABSTIME, &times, std::ptr::null_mut()) })?;
         Ok(())
     }
 
-    /// Waits for its signal.
+    /// Waits for the timer's signal.
     ///
     /// # Errors
-    /// `EINTR` when a signal handler ran: the timer is stopped then, and no signal of it is left.
+    /// `EINTR` when a signal handler ran: the timer is then stopped, and no signal of it is pending.
     #[inline(always)]
     pub fn wait(&self) -> Result<(), Errno> {
-        // SAFETY: the set is readable; what came with the signal is not asked for.
+        // SAFETY: the set is readable, and the call does not return the signal's information.
         let taken = unsafe { libc::sigwaitinfo(&self.signal, std::ptr::null_mut()) };
         if taken == -1 { Err(self.interrupted()) } else { Ok(()) }
     }
 
-    /// A signal that came in between must not be taken for that of the next time.
+    /// Stops the timer and discards a pending signal. The next wait must not take that signal for its own.
     #[cold]
     #[inline(never)]
     fn interrupted(&self) -> Errno {
@@ -153,7 +152,7 @@ impl SignalTimer {
 
 impl Drop for SignalTimer {
     fn drop(&mut self) {
-        // SAFETY: the timer was created and is deleted once.
+        // SAFETY: the timer was created, and is deleted once.
         unsafe { libc::timer_delete(self.timer) };
     }
 }
@@ -192,18 +191,18 @@ mod tests {
         }
     }
 
-    /// Interrupted, and expired before anybody looked again: the next wait is for the next time.
+    /// After an interrupted wait, a signal of an expired time must not end the next wait, which waits for its own time.
     #[test]
     fn a_signal_left_over_is_not_taken_for_the_next() {
         crate::signal::interrupt_only(libc::SIGUSR1).unwrap();
         let timer = SignalTimer::new(Clock::Monotonic).unwrap();
         let tid = crate::sched::gettid();
-        // No machine is so slow that the timer's own signal comes first.
+        // An hour is so long that the timer's own signal cannot come first on any machine.
         timer.set(Clock::Monotonic.now() + 3_600 * SECOND).unwrap();
         let back = AtomicBool::new(false);
         let waited = std::thread::scope(|scope| {
             scope.spawn(|| {
-                // The thread may not wait yet when the first one comes.
+                // The thread may not be waiting yet when the first signal comes.
                 while !back.load(Relaxed) {
                     crate::signal::send_to_thread(tid, libc::SIGUSR1).unwrap();
                     std::thread::sleep(std::time::Duration::from_millis(1));

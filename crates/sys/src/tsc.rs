@@ -1,15 +1,15 @@
-//! The processor's time-stamp counter: reading it, whether it can be trusted, what its ticks are worth.
+//! The processor's time-stamp counter: reading it, checking whether latido can trust it, and calibrating its ticks.
 
 use crate::clock::Clock;
 
 /// Reads the counter: x86-64 `rdtsc`, AArch64 `cntvct_el0`.
 ///
-/// Only meaningful where [`AVAILABLE`]; elsewhere it returns 0.
+/// The value is meaningful only where [`AVAILABLE`] is true; elsewhere the function returns 0.
 #[inline(always)]
 pub fn read() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
-        // SAFETY: every x86-64 processor has rdtsc, and Linux leaves it to user space.
+        // SAFETY: every x86-64 processor has rdtsc, and Linux lets user space use it.
         unsafe { core::arch::x86_64::_rdtsc() }
     }
     #[cfg(target_arch = "aarch64")]
@@ -26,9 +26,9 @@ pub fn read() -> u64 {
 /// Whether this architecture has a counter that user space can read.
 const AVAILABLE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
-/// Why the counter cannot serve as a clock here, or `None` when it can: it must tick at one rate in every power state
-/// and be the same on every CPU. The kernel says so by using it as its clock source; where it uses another (a
-/// hypervisor's), the processor's own flag decides.
+/// Returns why the counter cannot serve as a clock here, or `None` when it can. It must tick at one rate in every power state and be the
+/// same on every CPU. It does if the kernel uses it as its clock source. If the kernel uses another source (a hypervisor's), the
+/// processor's own flag and the kernel's list of sources decide.
 pub fn unfit() -> Option<&'static str> {
     if cfg!(target_arch = "aarch64") {
         return None;
@@ -43,7 +43,7 @@ pub fn unfit() -> Option<&'static str> {
     if !invariant() {
         return Some("the processor does not promise an invariant time-stamp counter");
     }
-    // The kernel drops `tsc` from the list when it has seen it run unevenly.
+    // The kernel removes `tsc` from the list when it has seen it run unevenly.
     match read("available_clocksource") {
         Ok(list) if list.split_whitespace().any(|source| source == "tsc") => None,
         Ok(_) => Some("the kernel found the time-stamp counter unstable"),
@@ -51,12 +51,12 @@ pub fn unfit() -> Option<&'static str> {
     }
 }
 
-/// The processor's own promise, CPUID 8000_0007h EDX bit 8.
+/// Returns the processor's own promise, CPUID 8000_0007h EDX bit 8.
 #[cfg(target_arch = "x86_64")]
 fn invariant() -> bool {
     use core::arch::x86_64::__cpuid;
     #[allow(unused_unsafe, reason = "an unsafe function before Rust 1.94")]
-    // SAFETY: every x86-64 processor has CPUID, and the highest leaf is asked first.
+    // SAFETY: every x86-64 processor has CPUID, and the code first reads the highest leaf.
     unsafe {
         __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0
     }
@@ -80,26 +80,27 @@ impl Scale {
     /// One tick is one ns.
     pub const NS: Self = Self { mult: 1 << 32, inverse: 1 << 32 };
 
-    /// A counter that made `ticks` in `ns`; `None` if either is 0 or the rate is absurd (outside 1 kHz to 1 THz).
+    /// Returns the scale of a counter that advanced by `ticks` in `ns`, or `None` if either is 0 or the rate is absurd (outside 1 kHz to 1
+    /// THz).
     pub fn new(ticks: u64, ns: u64) -> Option<Self> {
         let ratio = |a: u64, b: u64| u64::try_from((u128::from(a) << 32).checked_div(u128::from(b))?).ok();
         let scale = Self { mult: ratio(ns, ticks)?, inverse: ratio(ticks, ns)? };
         (scale.mult <= 1_000_000 << 32 && scale.inverse <= 1_000 << 32).then_some(scale)
     }
 
-    /// ns in so many ticks, rounded to the nearest; saturates.
+    /// Converts ticks to ns, rounded to the nearest; saturates.
     #[inline]
     pub const fn ns(self, ticks: u64) -> u64 {
         let ns = ((ticks as u128).wrapping_mul(self.mult as u128)).wrapping_add(1 << 31) >> 32;
         if ns > u64::MAX as u128 { u64::MAX } else { ns as u64 }
     }
 
-    /// The largest number of ticks that [`Scale::ns`] turns into at most `ns`; without a division.
+    /// Returns the largest number of ticks that [`Scale::ns`] converts to at most `ns`, without a division.
     #[inline]
     pub const fn ticks_within(self, ns: u64) -> u64 {
         let estimate = ((ns as u128).wrapping_add(1)).wrapping_mul(self.inverse as u128) >> 32;
         let mut ticks = if estimate > u64::MAX as u128 { u64::MAX } else { estimate as u64 };
-        // The estimate is off by the two roundings of the factors: a few steps at most for any span of a measurement.
+        // The estimate is off by the rounding of the two factors: by a few steps at most for the length of any measurement.
         while ticks > 0 && self.ns(ticks) > ns {
             ticks = ticks.wrapping_sub(1);
         }
@@ -109,12 +110,12 @@ impl Scale {
         ticks
     }
 
-    /// Ticks per second.
+    /// Returns the ticks per second.
     pub fn hz(self) -> f64 {
         self.inverse as f64 / (1u64 << 32) as f64 * 1e9
     }
 
-    /// ns per tick.
+    /// Returns the ns per tick.
     pub fn ns_per_tick(self) -> f64 {
         self.mult as f64 / (1u64 << 32) as f64
     }
@@ -123,13 +124,13 @@ impl Scale {
 /// One instant on the counter and on CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instant {
-    /// The counter.
+    /// The counter's value.
     pub ticks: u64,
     /// CLOCK_MONOTONIC in ns.
     pub monotonic_ns: u64,
 }
 
-/// Reads both clocks at once: the tightest of some bracketed readings, so that an interrupt in between does not count.
+/// Reads both clocks at one instant. It takes the tightest of 32 bracketed readings, so an interrupt in between does not count.
 pub fn instant() -> Instant {
     let mut best = Instant { ticks: read(), monotonic_ns: Clock::Monotonic.now() };
     let mut width = u64::MAX;
@@ -145,7 +146,7 @@ pub fn instant() -> Instant {
     best
 }
 
-/// What a tick is worth, by two instants; `None` where the counter stands still. The longer between, the better: 10 ms
+/// Computes the scale from two instants, or returns `None` if the counter does not advance. A longer time between them is more exact: 10 ms
 /// give about 1 ppm, the two ends of a cell give parts per billion.
 fn scale_between(from: Instant, to: Instant) -> Option<Scale> {
     Scale::new(to.ticks.wrapping_sub(from.ticks), to.monotonic_ns.wrapping_sub(from.monotonic_ns))
@@ -155,7 +156,7 @@ fn scale_between(from: Instant, to: Instant) -> Option<Scale> {
 pub fn calibrate() -> Option<Scale> {
     const SPAN: u64 = 10_000_000;
     let from = instant();
-    // Awake, because some counters of old processors stop in idle states: those must show here, not in a result.
+    // The loop stays awake because the counters of some old processors stop in idle states: that error must show here, not in a result.
     while Clock::Monotonic.now().wrapping_sub(from.monotonic_ns) < SPAN {
         std::hint::spin_loop();
     }

@@ -1,26 +1,26 @@
-//! A serial port of the 16550 kind whose output is its own input: the loopback of the chip (TIOCM_LOOP), with bytes put into it
-//! behind the driver's back through /dev/port, so that only what comes back is an interrupt.
+//! A serial port of the 16550 kind whose output is its own input: the chip's loopback (TIOCM_LOOP). latido writes bytes to the chip through
+//! /dev/port, without the driver's knowledge, so that only the returning bytes cause interrupts.
 
 use crate::{Errno, ioctl};
 use std::{fs::File, os::fd::AsRawFd, os::unix::fs::FileExt};
 
-/// Adds modem lines: `TIOCMBIS`; takes them away: `TIOCMBIC`.
+/// The requests that set modem lines (`TIOCMBIS`) and clear them (`TIOCMBIC`).
 const ADD: u64 = 0x5416;
 const REMOVE: u64 = 0x5417;
 
-/// The loopback among the modem lines (asm-generic/termios.h).
+/// The loopback's bit among the modem lines (asm-generic/termios.h).
 const LOOP: libc::c_int = 0x8000;
 
-/// Bits of a character on the line: start, eight, stop.
+/// Bits of a character on the line: one start bit, eight data bits, one stop bit.
 const BITS: u64 = 10;
 
-/// Bits a second.
+/// Bits per second.
 const SPEED: (libc::speed_t, u64) = (libc::B9600, 9_600);
 
-/// Tenths of a second that a read waits at most.
+/// The longest wait of a read, in tenths of a second.
 const PATIENCE: libc::cc_t = 20;
 
-/// A port in loopback; closing it ends the loopback and puts back what the port was set to.
+/// A port in loopback. Dropping it ends the loopback and restores the port's earlier settings.
 #[derive(Debug)]
 pub struct Loopback {
     tty: File,
@@ -30,24 +30,24 @@ pub struct Loopback {
 }
 
 impl Loopback {
-    /// What one character takes on the line, ns.
+    /// The time of one character on the line, in ns.
     pub const CHARACTER_NS: u64 = BITS * 1_000_000_000 / SPEED.1;
 
-    /// Makes a loop of an open port at an address of /dev/port.
+    /// Puts an open port at an address of /dev/port into loopback.
     ///
     /// # Errors
-    /// What the driver answers: `EIO` of a port without a chip, `EINVAL` of a driver without a loopback.
+    /// The driver's error: `EIO` for a port without a chip, `EINVAL` for a driver without a loopback.
     pub fn start(tty: File, ports: File, address: u16) -> Result<Self, Errno> {
         let mut before = std::mem::MaybeUninit::<libc::termios>::uninit();
-        // SAFETY: the structure is writable, and the call fills it where it succeeds.
+        // SAFETY: the structure is writable, and the call fills it if it succeeds.
         let before = unsafe {
             Errno::check(libc::tcgetattr(tty.as_raw_fd(), before.as_mut_ptr()))?;
             before.assume_init()
         };
         let mut raw = before;
-        // SAFETY: a structure that tcgetattr(3) has filled; the call writes to nothing else.
+        // SAFETY: tcgetattr(3) has filled the structure; the call writes to nothing else.
         unsafe { libc::cfmakeraw(&raw mut raw) };
-        // What cfsetspeed(3) does (asm-generic/termbits.h), which not every C library has in its static form.
+        // This does what cfsetspeed(3) does (asm-generic/termbits.h); not every C library has that function in its static form.
         raw.c_cflag = raw.c_cflag & !libc::CBAUD | SPEED.0;
         (raw.c_ispeed, raw.c_ospeed) = (SPEED.0, SPEED.0);
         raw.c_cflag |= libc::CLOCAL | libc::CREAD;
@@ -59,30 +59,30 @@ impl Loopback {
         let looped = Self { tty, ports, address: address.into(), before };
         looped.set(&raw)?;
         ioctl::ask(&looped.tty, ADD, &mut { LOOP })?;
-        // What came before is no event.
+        // Bytes that came before are not events.
         // SAFETY: takes numbers only.
         Errno::check(unsafe { libc::tcflush(looped.tty.as_raw_fd(), libc::TCIOFLUSH) })?;
         Ok(looped)
     }
 
     fn set(&self, how: &libc::termios) -> Result<(), Errno> {
-        // SAFETY: the structure is whole and lives through the call.
+        // SAFETY: the structure is complete and lives through the call.
         Errno::check(unsafe { libc::tcsetattr(self.tty.as_raw_fd(), libc::TCSANOW, how) }).map(drop)
     }
 
-    /// Puts a byte into the chip's transmitter.
+    /// Writes a byte to the chip's transmitter.
     ///
     /// # Errors
     /// As pwrite(2).
     #[inline(always)]
     pub fn send(&self) -> Result<(), Errno> {
         let byte = b"U";
-        // SAFETY: the byte is there for the length that is said.
+        // SAFETY: the byte is readable for the stated length.
         let put = unsafe { libc::pwrite(self.ports.as_raw_fd(), byte.as_ptr().cast(), 1, self.address as libc::off_t) };
         if put == 1 { Ok(()) } else { Err(Errno::last()) }
     }
 
-    /// Waits for bytes that came back: how many; none after two seconds.
+    /// Waits for returning bytes. Returns how many came, or 0 after two seconds.
     ///
     /// # Errors
     /// `EINTR` when a signal handler ran.
@@ -91,9 +91,9 @@ impl Loopback {
         ioctl::take(&self.tty, &mut [0_u8; 16])
     }
 
-    /// Whether the chip's transmitter is where it was said to be: its line status says that it is empty.
+    /// Returns whether the chip's transmitter is at the given address: the chip's line status must report an empty transmitter.
     pub fn is_there(&self) -> bool {
-        /// The line status register and its bits: the transmitter is empty, whole and its register.
+        /// The line status register, and its two bits for an empty transmitter and an empty transmitter register.
         const STATUS: u64 = 5;
         const EMPTY: u8 = 0x60;
         let mut byte = [0];

@@ -1,56 +1,55 @@
-//! A device of userspace I/O (Documentation/driver-api/uio-howto.rst) with a register that raises its interrupt and one that
-//! takes it back.
+//! A device of userspace I/O (Documentation/driver-api/uio-howto.rst) with one register that raises its interrupt and one that clears it.
 
 use crate::{Errno, ioctl};
 use std::{fs::File, os::fd::AsRawFd, ptr::NonNull, time::Duration};
 
-/// What is mapped: registers beyond are not reached.
+/// Mapped bytes: latido cannot reach registers beyond them.
 pub const MAPPED: usize = 4096;
 
-/// The command of a PCI device in its configuration space, and its bit that keeps INTx away (PCI 3.0, 6.2.2).
+/// The command register in a PCI device's configuration space, and its bit that disables INTx (PCI 3.0, 6.2.2).
 const COMMAND: u64 = 4;
 const INTX_OFF: u16 = 1 << 10;
-/// Its registers answer, and it is master of its bus.
+/// The device's registers respond, and the device is a bus master.
 const ANSWERS: u16 = 6;
 
-/// A value to write to a register of 32 bits.
+/// A value to write to a 32-bit register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// Where, in bytes from the first register: a multiple of four below [`MAPPED`].
+    /// The register's offset in bytes from the first register: a multiple of four below [`MAPPED`].
     pub offset: u32,
-    /// What.
+    /// The value.
     pub value: u32,
 }
 
-/// A device, its registers, and how its interrupt is let through again.
+/// A device, its registers, and how latido enables its next interrupt.
 #[derive(Debug)]
 pub struct Uio {
     device: File,
     registers: NonNull<u32>,
-    /// The configuration space, where the generic PCI driver keeps the interrupt away after each.
+    /// The configuration space, in which the generic PCI driver disables the interrupt after each one.
     config: Option<File>,
     raise: Write,
     clear: Write,
 }
 
-// SAFETY: the page of registers belongs to this value alone, and is reached by volatile accesses only, each of one register;
-// what two threads do to them at once the device puts in order.
+// SAFETY: the page of registers belongs to this value alone. Every access is a volatile access to one register; the device orders the
+// concurrent accesses of two threads.
 unsafe impl Send for Uio {}
 // SAFETY: as above.
 unsafe impl Sync for Uio {}
 
 impl Uio {
-    /// Maps the first registers that `memory` has: a device file or a PCI resource. With `config` the device is made to answer.
+    /// Maps the first registers of `memory`, which is a device file or a PCI resource. With `config` it also makes the device respond.
     ///
     /// # Errors
-    /// `EINVAL` for a register that is not among them; what the kernel answers to the mapping.
+    /// `EINVAL` for a register outside the mapped ones, and the kernel's error for the mapping.
     pub fn map(device: File, memory: &File, config: Option<File>, raise: Write, clear: Write) -> Result<Self, Errno> {
         let within = |write: Write| write.offset.is_multiple_of(4) && (write.offset as usize) < MAPPED;
         if !within(raise) || !within(clear) {
             return Err(Errno::EINVAL);
         }
         let (flags, protection) = (libc::MAP_SHARED, libc::PROT_READ | libc::PROT_WRITE);
-        // SAFETY: a new mapping at a place that the kernel chooses touches no other memory.
+        // SAFETY: a new mapping at an address that the kernel chooses touches no other memory.
         let at = unsafe { libc::mmap(std::ptr::null_mut(), MAPPED, protection, flags, memory.as_raw_fd(), 0) };
         let registers = NonNull::new(at.cast()).filter(|_| at != libc::MAP_FAILED).ok_or_else(Errno::last)?;
         let uio = Self { device, registers, config, raise, clear };
@@ -64,13 +63,13 @@ impl Uio {
         self.write(self.raise);
     }
 
-    /// Takes it back at the device.
+    /// Clears the interrupt at the device.
     #[inline(always)]
     pub fn clear(&self) {
         self.write(self.clear);
     }
 
-    /// Whether an interrupt comes within a time.
+    /// Waits for an interrupt, at most `within`. Returns whether one came.
     ///
     /// # Errors
     /// `EINTR` when a signal handler ran.
@@ -79,17 +78,17 @@ impl Uio {
         ioctl::came(&self.device, within)
     }
 
-    /// Takes the interrupts that came, and lets the next one through.
+    /// Consumes the interrupts that came, and enables the next one.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's error.
     #[inline(always)]
     pub fn taken(&self) -> Result<(), Errno> {
         ioctl::take(&self.device, &mut 0_u32)?;
         self.command(|command| command & !INTX_OFF)?;
         if self.config.is_none() {
             let on = 1_u32;
-            // SAFETY: the number is there for its bytes. A driver without such a switch refuses, and needs none.
+            // SAFETY: the number is readable for its bytes. A driver without such a switch refuses the write and does not need it.
             unsafe { libc::write(self.device.as_raw_fd(), (&raw const on).cast(), size_of::<u32>()) };
         }
         Ok(())
@@ -115,14 +114,14 @@ impl Uio {
 
     #[inline(always)]
     fn write(&self, Write { offset, value }: Write) {
-        // SAFETY: both offsets were looked at: multiples of four within the page that is mapped as long as this lives.
+        // SAFETY: `map` checked both offsets: multiples of four within the page, which is mapped while this value lives.
         unsafe { self.registers.as_ptr().byte_add(offset as usize).write_volatile(value.to_le()) }
     }
 }
 
 impl Drop for Uio {
     fn drop(&mut self) {
-        // SAFETY: the page was mapped by this value, and nothing refers to it any more.
+        // SAFETY: this value mapped the page, and nothing refers to it after this.
         unsafe { libc::munmap(self.registers.as_ptr().cast(), MAPPED) };
     }
 }
@@ -132,7 +131,7 @@ mod tests {
     use super::*;
     use std::{io::Write as _, os::unix::fs::FileExt};
 
-    /// Values arrive at their registers; one beyond them, or across two, is refused.
+    /// Each value must arrive at its register. `map` refuses a register beyond the page, or an offset across two registers.
     #[test]
     fn registers_are_written_where_they_are() {
         let dir = std::env::temp_dir().join(format!("latido-uio-{}", std::process::id()));

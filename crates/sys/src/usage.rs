@@ -1,15 +1,15 @@
-//! What a thread used: page faults and context switches.
+//! The resources that a thread used: page faults, context switches, CPU time.
 
-/// Counts of the calling thread since it started, see getrusage(2).
+/// Counts of the calling thread since it started; see getrusage(2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Page faults without disk access.
     pub minor_faults: u64,
     /// Page faults with disk access.
     pub major_faults: u64,
-    /// Times it gave up the CPU, for example to sleep.
+    /// How often the thread gave up the CPU, for example to sleep.
     pub voluntary_switches: u64,
-    /// Times it was preempted.
+    /// How often the thread was preempted.
     pub involuntary_switches: u64,
     /// User time in us.
     pub user_us: u64,
@@ -18,7 +18,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The difference to an earlier reading of the same thread.
+    /// Returns the difference to an earlier reading of the same thread.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             minor_faults: self.minor_faults.wrapping_sub(earlier.minor_faults),
@@ -31,7 +31,7 @@ impl Usage {
     }
 }
 
-/// The calling thread's counts so far.
+/// Returns the calling thread's counts so far.
 pub fn of_thread() -> Usage {
     // SAFETY: all-zero is a valid rusage.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -48,7 +48,7 @@ pub fn of_thread() -> Usage {
     }
 }
 
-/// How often the calling thread gave up the CPU so far: one system call, for loops.
+/// Returns how often the calling thread has given up the CPU so far. It makes one system call, so loops can use it.
 #[inline(always)]
 pub fn voluntary_switches() -> u64 {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
@@ -60,8 +60,8 @@ pub fn voluntary_switches() -> u64 {
     usage.ru_nvcsw as u64
 }
 
-/// The page faults of a piece of work that are its own: for tests of what must cause none. A thread that touches a page
-/// while the kernel moves it has a minor fault, whatever the thread does; so many are left out as pages were moved.
+/// Returns the page faults that `work` itself causes, for tests of code that must cause none. A thread that touches a page while the kernel
+/// moves it takes a minor fault, whatever the thread does. So the function subtracts one fault per moved page.
 pub fn own_faults(work: impl FnOnce()) -> u64 {
     let moved_before = moved_pages();
     let before = of_thread();
@@ -69,16 +69,16 @@ pub fn own_faults(work: impl FnOnce()) -> u64 {
     let Usage { minor_faults, major_faults, .. } = of_thread().since(before);
     let look = || {
         std::thread::sleep(std::time::Duration::from_millis(20));
-        // In this order: what has gone to sleep has counted.
+        // The order matters: a compaction thread that sleeps has already counted its pages.
         let at_work = compacts();
         (moved_pages(), at_work)
     };
     unexplained(minor_faults, moved_before, moved_pages(), look) + major_faults
 }
 
-/// Of so many faults those that no page explains that the kernel has moved. It counts pages when it has done with all of a batch
-/// (mm/migrate.c, `migrate_pages`), which may be after the fault: so `look` is called, which gives the count and whether the
-/// kernel compacts memory, until the count stands still while it is not.
+/// Returns how many of the `faults` no moved page explains. The kernel counts moved pages when it has finished a whole batch (mm/migrate.c,
+/// `migrate_pages`), which may be after the fault. `look` returns that count, and whether the kernel is compacting memory. The function
+/// calls `look` until the count no longer changes and the kernel does not compact.
 fn unexplained(faults: u64, before: u64, mut moved: u64, mut look: impl FnMut() -> (u64, bool)) -> u64 {
     loop {
         let left = faults.saturating_sub(moved.saturating_sub(before));
@@ -93,7 +93,7 @@ fn unexplained(faults: u64, before: u64, mut moved: u64, mut look: impl FnMut() 
     }
 }
 
-/// How many pages the kernel has moved, or has tried to move, since it started; 0 where it does not count them.
+/// Returns how many pages the kernel has moved, or has tried to move, since boot; 0 if it does not count them.
 fn moved_pages() -> u64 {
     let text = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
     let counts = text.lines().filter_map(|line| line.strip_prefix("pgmigrate_")?.split_once(' '));
@@ -103,7 +103,7 @@ fn moved_pages() -> u64 {
         .sum()
 }
 
-/// Whether a thread of the kernel that moves pages is anything but asleep (proc_pid_stat(5)); false where none can be seen.
+/// Returns whether a kernel thread that moves pages is not asleep (proc_pid_stat(5)); false if no such thread is visible.
 fn compacts() -> bool {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut stats = processes.filter_map(|process| std::fs::read_to_string(process.path().join("stat")).ok());
@@ -114,7 +114,8 @@ fn compacts() -> bool {
 mod tests {
     use super::*;
 
-    /// Pages that the kernel counts late explain faults as well. `unexplained` returns the faults that nothing explains, and ends.
+    /// Pages that the kernel counts late must explain faults as well. `unexplained` must return the faults that nothing explains, and must
+    /// end.
     #[test]
     fn pages_that_the_kernel_moved_explain_faults() {
         let told = |faults, looks: &[(u64, bool)]| {

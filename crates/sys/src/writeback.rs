@@ -1,15 +1,15 @@
-//! When written data goes to the disk.
+//! Controls when written data goes to the disk.
 
 use crate::Errno;
 use std::{fs::File, os::fd::AsRawFd};
 
-/// Begins to write to the disk what was written to a file, and does not wait for it: of many files whose end is waited for
-/// afterwards, one commit of the file system then takes all (sync_file_range(2), `SYNC_FILE_RANGE_WRITE`).
+/// Starts to write a file's data to the disk and does not wait. If a caller does this for many files and then waits for each, one commit of
+/// the file system covers all of them (sync_file_range(2), `SYNC_FILE_RANGE_WRITE`).
 ///
 /// # Errors
-/// As the man page says; `ESPIPE` of what is no file of a disk. Nothing is lost by it: it is `sync_all` that waits.
+/// As the man page says; `ESPIPE` for a file that is not on a disk. An error loses nothing: `sync_all` does the waiting.
 pub fn begin(file: &File) -> Result<(), Errno> {
-    // SAFETY: takes numbers only; 0 and 0 are the whole file.
+    // SAFETY: takes numbers only; 0 and 0 mean the whole file.
     Errno::check(unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) })?;
     Ok(())
 }
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
 
-    /// A file stays what it is, and a pipe is refused.
+    /// `begin` must not change a file, and must refuse a pipe.
     #[test]
     fn files_alone_are_written() {
         let path = std::env::temp_dir().join(format!("latido-writeback-{}", std::process::id()));

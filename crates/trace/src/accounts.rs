@@ -1,29 +1,30 @@
-//! Events that are lost: who says so, of which CPU, and how many.
+//! Lost events: which source reports them, for which CPU, and how many.
 
 use crate::page::Missed;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who says that events were lost, or that none were.
+/// A source that reports that events were lost, or that none were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
-    /// The pages of a file: the kernel marks one before which events are missing; one that cannot be read is such a loss too.
+    /// The pages of a file: the kernel marks a page before which events are missing. A page that latido cannot read is also such a loss.
     Pages,
     /// Lines among the events: `CPU:1 [LOST 5 EVENTS]`, `CPU:1 [5 EVENTS DROPPED]`.
     Lines,
     /// The header of a text: `entries-in-buffer/entries-written`, and where the buffer of a CPU started.
     Header,
-    /// The kernel's counts of each CPU: `per_cpu/cpuN/stats`.
+    /// The kernel's counts per CPU: `per_cpu/cpuN/stats`.
     Statistics,
-    /// Of those the events that were not even written, as the ring was full: nothing says where they are missing.
+    /// The part of the kernel's counts for events that it did not even write, because the ring was full. No source reports where they are
+    /// missing.
     Dropped,
     /// The total below a histogram: `Dropped`.
     Histogram,
-    /// Times that go back.
+    /// Times that go backwards.
     Order,
 }
 
 impl Source {
-    /// What people call it.
+    /// Returns the name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pages => "the pages",
@@ -36,7 +37,7 @@ impl Source {
         }
     }
 
-    /// What programs call it.
+    /// Returns the name for programs.
     pub fn key(self) -> &'static str {
         match self {
             Self::Pages => "pages",
@@ -49,27 +50,27 @@ impl Source {
         }
     }
 
-    /// Whether it says where the events are missing.
+    /// Returns whether the source reports where the events are missing.
     fn places(self) -> bool {
         matches!(self, Self::Pages | Self::Lines | Self::Order)
     }
 }
 
-/// What a source says of a CPU, or of all of them.
+/// What a source reports about one CPU, or about all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// How often events are missing.
+    /// How many losses there are.
     pub times: u64,
-    /// How many events, as far as they were counted.
+    /// How many events are lost, as far as they were counted.
     pub events: u64,
-    /// How often nobody counted them.
+    /// How many of the losses have no count.
     pub uncounted: u64,
 }
 
-/// latido tells so many CPUs apart.
+/// The most pairs of source and CPU that latido keeps apart.
 const MOST: usize = 1 << 16;
 
-/// All that the sources of a trace say.
+/// The reports of all sources of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
     said: BTreeMap<(Source, Option<u32>), Said>,
@@ -77,7 +78,7 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// A source says that events are lost.
+    /// Records that a source reports lost events.
     pub fn lost(&mut self, source: Source, cpu: Option<u32>, missed: Missed) {
         let cpu = if self.said.len() < MOST { cpu } else { None };
         let said = self.said.entry((source, cpu)).or_default();
@@ -88,14 +89,14 @@ impl Accounts {
         }
     }
 
-    /// A source says that nothing is lost.
+    /// Records that a source reports that nothing is lost.
     pub fn none(&mut self, source: Source) {
         if !self.none.contains(&source) {
             self.none.push(source);
         }
     }
 
-    /// Adds what other sources say.
+    /// Adds the reports of other sources.
     pub fn join(&mut self, other: &Self) {
         for (place, said) in &other.said {
             let all = self.said.entry(*place).or_default();
@@ -106,27 +107,27 @@ impl Accounts {
         other.none.iter().for_each(|source| self.none(*source));
     }
 
-    /// What each source says, by CPU.
+    /// Returns what each source reports, by CPU.
     pub fn said(&self) -> impl Iterator<Item = (Source, Option<u32>, Said)> {
         self.said.iter().map(|((source, cpu), said)| (*source, *cpu, *said))
     }
 
-    /// Whether any source says that events are lost.
+    /// Returns whether any source reports that events are lost.
     pub fn any(&self) -> bool {
         !self.said.is_empty()
     }
 
-    /// Who says that nothing is lost, where nobody says that anything is.
+    /// Returns the source that reports that nothing is lost, provided that no source reports a loss.
     pub fn none_by(&self) -> Option<Source> {
         if self.any() { None } else { self.none.iter().max().copied() }
     }
 
-    /// How often events are missing at a known place.
+    /// Returns how many losses have a known place.
     pub fn gaps(&self) -> u64 {
         self.said().filter(|(source, ..)| source.places()).map(|(_, _, said)| said.times).sum()
     }
 
-    /// How many events are missing at known places, and how often nobody counted them.
+    /// Returns how many events are missing at known places, and how many of these losses have no count.
     pub fn placed(&self) -> (u64, u64) {
         let placed = |(events, uncounted): (u64, u64), (placed, counted, _): &(Said, Said, Said)| {
             let covered = counted.events > 0 && counted.events >= placed.events;
@@ -136,15 +137,15 @@ impl Accounts {
         self.by_cpu().values().fold((0, 0), placed)
     }
 
-    /// How many events are lost, as far as anybody counted. What places and the kernel's counts say of one CPU is the same
-    /// loss: the larger number holds.
+    /// Returns how many events are lost, as far as they were counted. Places and the kernel's counts report the same loss of a CPU: the
+    /// larger number counts.
     pub fn events(&self) -> u64 {
         self.by_cpu().values().fold(0, |sum, (placed, counted, others)| {
             sum.saturating_add(placed.events.max(counted.events)).saturating_add(others.events)
         })
     }
 
-    /// How often nobody counted what is missing: neither the source that placed it, nor the kernel's counts of that CPU.
+    /// Returns how many losses have no count: neither the source that placed them nor the kernel's counts of that CPU give one.
     pub fn uncounted(&self) -> u64 {
         let uncounted = |(placed, counted, others): &(Said, Said, Said)| {
             let covered = counted.events > 0 && counted.events >= placed.events;
@@ -153,7 +154,7 @@ impl Accounts {
         self.by_cpu().values().map(uncounted).sum()
     }
 
-    /// The CPUs that lost events of which nobody says where they were.
+    /// Returns the CPUs that lost events at unknown places.
     pub fn unplaced(&self) -> Vec<u32> {
         let counted = |(cpu, (placed, counted, _)): (&Option<u32>, &(Said, Said, Said))| {
             cpu.filter(|_| counted.events > 0 && placed.times == 0)
@@ -163,7 +164,7 @@ impl Accounts {
         all.into_iter().collect()
     }
 
-    /// Of each CPU: what has a place, the kernel's counts, all else.
+    /// Returns three reports per CPU: the losses with a place, the kernel's counts, all others.
     fn by_cpu(&self) -> BTreeMap<Option<u32>, (Said, Said, Said)> {
         let mut all = BTreeMap::<Option<u32>, (Said, Said, Said)>::new();
         for (source, cpu, said) in self.said() {
@@ -185,7 +186,7 @@ impl Accounts {
 mod tests {
     use super::*;
 
-    /// Of one CPU the larger number of two sources holds; what the kernel counted is no longer uncounted.
+    /// The larger number of two sources counts for a CPU. A loss that the kernel counted no longer lacks a count.
     #[test]
     fn the_kernels_counts_cover_gaps_that_nobody_counted() {
         let mut accounts = Accounts::default();
@@ -201,7 +202,7 @@ mod tests {
         assert_eq!((accounts.events(), accounts.unplaced()), (392_907, vec![0, 1]));
     }
 
-    /// That nothing is lost holds only while nobody says otherwise.
+    /// A report that nothing is lost counts only if no source reports a loss.
     #[test]
     fn nothing_is_lost_where_somebody_says_so() {
         let mut accounts = Accounts::default();

@@ -1,23 +1,23 @@
-//! Bytes of a stated order and word size, read with bounds.
+//! Reads bytes of a stated order and word size, with bounds checks.
 
 use std::fmt;
 
-/// Why bytes are no trace, and where.
+/// Why bytes are not a trace, and at which offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bad {
-    /// The offset in what was read, in bytes.
+    /// The offset in the bytes that were read.
     pub at: u64,
     /// What is wrong there.
     pub what: String,
 }
 
 impl Bad {
-    /// That at this offset.
+    /// Creates the fault `what` at an offset.
     pub fn new(at: usize, what: impl Into<String>) -> Self {
         Self { at: at as u64, what: what.into() }
     }
 
-    /// The same, counted from further in front.
+    /// Returns the same fault, with the offset counted from `by` bytes further in front.
     #[must_use]
     pub fn further(mut self, by: u64) -> Self {
         self.at = self.at.saturating_add(by);
@@ -33,7 +33,7 @@ impl fmt::Display for Bad {
 
 impl std::error::Error for Bad {}
 
-/// What could not be read: the first places, and how many there are. However broken a file is, it stays small.
+/// What could not be read: the first places, and how many there are. It stays small however broken a file is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     places: Vec<Bad>,
@@ -41,10 +41,10 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// So many places are named.
+    /// The number of places that are kept.
     pub const MOST: usize = 100;
 
-    /// One more.
+    /// Adds one loss.
     pub fn push(&mut self, bad: Bad) {
         self.count += 1;
         if self.places.len() < Self::MOST {
@@ -52,7 +52,7 @@ impl Losses {
         }
     }
 
-    /// Those of another, each with what it is a part of before it.
+    /// Adds the losses of `other`, each with `part` in front of it: the part of the file that it belongs to.
     pub fn join(&mut self, other: &Self, part: &str) {
         for bad in &other.places {
             self.push(Bad { at: bad.at, what: format!("{part}{}", bad.what) });
@@ -60,22 +60,22 @@ impl Losses {
         self.count += other.count - other.places.len() as u64;
     }
 
-    /// Whether all was read.
+    /// Returns whether everything was read.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How many places there are.
+    /// Returns how many places there are.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The first of them.
+    /// Returns the first places.
     pub fn places(&self) -> &[Bad] {
         &self.places
     }
 
-    /// Each as a sentence, and at the end how many are not named.
+    /// Returns each place as a sentence, and at the end the number of places that were not kept.
     pub fn told(&self) -> impl Iterator<Item = String> {
         let further = self.count - self.places.len() as u64;
         let further = (further > 0).then(|| format!("and {further} more places"));
@@ -83,7 +83,7 @@ impl Losses {
     }
 }
 
-/// The order of a machine's bytes.
+/// The byte order of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endian {
     /// The least significant first.
@@ -93,7 +93,7 @@ pub enum Endian {
 }
 
 impl Endian {
-    /// A number of up to 8 bytes; more are none.
+    /// Returns a number of up to 8 bytes, or `None` for more bytes.
     pub fn number(self, bytes: &[u8]) -> Option<u64> {
         let mut word = [0; 8];
         match self {
@@ -106,7 +106,7 @@ impl Endian {
         })
     }
 
-    /// Of four bytes.
+    /// Returns the number in four bytes.
     #[inline(always)]
     pub fn word(self, bytes: [u8; 4]) -> u32 {
         match self {
@@ -115,13 +115,13 @@ impl Endian {
         }
     }
 
-    /// Four bytes at an offset.
+    /// Reads four bytes at an offset.
     #[inline(always)]
     pub fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
         Some(self.word(*bytes.get(at..)?.first_chunk()?))
     }
 
-    /// Eight bytes at an offset.
+    /// Reads eight bytes at an offset.
     #[inline(always)]
     pub fn u64(self, bytes: &[u8], at: usize) -> Option<u64> {
         let word = *bytes.get(at..)?.first_chunk()?;
@@ -131,7 +131,7 @@ impl Endian {
         })
     }
 
-    /// Two bytes at an offset.
+    /// Reads two bytes at an offset.
     #[inline(always)]
     pub fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
         let word = *bytes.get(at..)?.first_chunk()?;
@@ -142,7 +142,7 @@ impl Endian {
     }
 }
 
-/// Reads one thing behind the other.
+/// A reader of values, one after the other.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],
@@ -151,25 +151,25 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// At an offset of these bytes.
+    /// Starts at an offset of these bytes.
     pub fn new(bytes: &'a [u8], at: usize, endian: Endian) -> Self {
         Self { bytes, at, endian }
     }
 
-    /// Where it stands.
+    /// Returns the current offset.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// How much is left.
+    /// Returns how many bytes are left.
     pub fn left(&self) -> usize {
         self.bytes.len().saturating_sub(self.at)
     }
 
-    /// That many bytes.
+    /// Takes the next `count` bytes.
     ///
     /// # Errors
-    /// There are not as many; `what` says of what.
+    /// Fewer bytes are left; `what` names the value in the message.
     pub fn take(&mut self, count: u64, what: &str) -> Result<&'a [u8], Bad> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let taken = usize::try_from(count).ok().and_then(|count| rest.get(..count));
@@ -183,17 +183,17 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// A number of so many bytes, up to 8.
+    /// Reads a number of `bytes` bytes, up to 8.
     ///
     /// # Errors
-    /// The bytes end.
+    /// Fewer bytes are left, or the number has more than 8 bytes.
     pub fn number(&mut self, bytes: u64, what: &str) -> Result<u64, Bad> {
         let at = self.at;
         let taken = self.take(bytes, what)?;
         self.endian.number(taken).ok_or_else(|| Bad::new(at, format!("{what} has {bytes} bytes and is no number")))
     }
 
-    /// Text up to a NUL, which is passed over; what is no UTF-8 is replaced.
+    /// Reads text up to a NUL and skips the NUL. It replaces bytes that are not UTF-8.
     ///
     /// # Errors
     /// There is no NUL within 64 KiB.

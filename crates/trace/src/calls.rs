@@ -1,8 +1,8 @@
-//! The names of system calls that a trace has by number alone (`raw_syscalls`): they differ by architecture.
+//! The names of system calls that a trace records only by number (`raw_syscalls`); the numbers differ by architecture.
 
 use syscalls::{aarch64, arm, powerpc64, riscv64, s390x, x86, x86_64};
 
-/// Whose numbers they are.
+/// The architecture that the numbers belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
     /// 64-bit x86.
@@ -15,18 +15,18 @@ pub enum Machine {
     Arm,
     /// 64-bit RISC-V.
     Riscv64,
-    /// 64-bit POWER, of either order of bytes.
+    /// 64-bit POWER, of either byte order.
     Powerpc64,
     /// IBM Z.
     S390x,
-    /// Another one, or the file does not tell.
+    /// Another architecture, or the file does not name it.
     Unknown,
 }
 
 impl Machine {
-    /// From what a file says of its system: `Linux board 6.1.0 aarch64`.
+    /// Reads the architecture from a file's description of its system: `Linux board 6.1.0 aarch64`.
     pub fn of(system: &str) -> Self {
-        // A host or a kernel may be named after an architecture: the machine stands last.
+        // A host or a kernel may be named after an architecture: the machine is the last word.
         let word = system.split_whitespace().rev().find_map(|word| {
             Some(match word {
                 "x86_64" => Self::X86_64,
@@ -43,7 +43,7 @@ impl Machine {
     }
 }
 
-/// What a call is called; its number where that is of no call of this architecture, or nobody knows which that is.
+/// Returns the name of a call. If this architecture has no such call, or is unknown, it returns the number.
 pub fn call(machine: Machine, number: u16) -> String {
     let at = usize::from(number);
     let name = match machine {
@@ -63,8 +63,8 @@ pub fn call(machine: Machine, number: u16) -> String {
 mod tests {
     use super::*;
 
-    /// The same number is another call elsewhere; what nobody knows stays a number. Checked against the kernel's tables
-    /// (arch/x86/entry/syscalls/syscall_64.tbl and _32.tbl, scripts/syscall.tbl, arch/arm/tools/syscall.tbl).
+    /// The same number is a different call on another architecture, and an unknown number stays a number. Checked against the kernel's
+    /// tables (arch/x86/entry/syscalls/syscall_64.tbl and _32.tbl, scripts/syscall.tbl, arch/arm/tools/syscall.tbl).
     #[test]
     fn a_number_is_a_call_of_its_architecture() {
         let of = |system: &str, number| call(Machine::of(system), number);

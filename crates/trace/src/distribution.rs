@@ -1,11 +1,11 @@
-//! How many samples had which value: exact sums, and buckets narrower than a hundredth of the value.
+//! Counts samples by value, with exact sums and with buckets narrower than a hundredth of the value.
 
-/// Binary digits of a value that a bucket keeps: 128 buckets for every doubling.
+/// Binary digits of a value that a bucket keeps: 128 buckets per doubling.
 const DIGITS: u32 = 7;
 const FINE: usize = 1 << DIGITS;
 
-/// A distribution of times in ns. Count, sum, least and greatest are exact; a quantile is exact below 256 ns and at most
-/// 1/128 too high above.
+/// A distribution of times in ns. Count, sum, least and greatest are exact. A quantile is exact below 256 ns, and at most 1/128 too high
+/// above that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
     count: u64,
@@ -22,15 +22,15 @@ impl Default for Distribution {
     }
 }
 
-/// The bucket of a value.
+/// Returns the bucket of a value.
 #[inline]
 fn bucket(value: u64) -> usize {
-    // Below the first doubling every value has a bucket of its own.
+    // Below the first doubling every value has a separate bucket.
     let shift = (value | (FINE as u64)).ilog2() - DIGITS;
     ((shift as usize) << DIGITS) + (value >> shift) as usize
 }
 
-/// The largest value in a bucket.
+/// Returns the largest value in a bucket.
 fn top(bucket: usize) -> u64 {
     if bucket < 2 * FINE {
         return bucket as u64;
@@ -41,7 +41,7 @@ fn top(bucket: usize) -> u64 {
 }
 
 impl Distribution {
-    /// One more.
+    /// Adds one sample.
     #[inline]
     pub fn push(&mut self, value: u64) {
         let at = bucket(value);
@@ -58,39 +58,39 @@ impl Distribution {
         self.squares = self.squares.saturating_add(u128::from(value) * u128::from(value));
     }
 
-    /// How many.
+    /// Returns the number of samples.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// All together, ns.
+    /// Returns the sum of all samples, in ns.
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
-    /// The least, if there is one.
+    /// Returns the least sample, if there is one.
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The greatest, if there is one.
+    /// Returns the greatest sample, if there is one.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The mean, if there is one.
+    /// Returns the mean, if there is a sample.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The standard deviation (n - 1), from two samples on.
+    /// Returns the standard deviation (n - 1), if there are two samples or more.
     pub fn sd(&self) -> Option<f64> {
         let n = self.count as f64;
         let mean = self.mean()?;
         (self.count > 1).then(|| ((self.squares as f64 - n * mean * mean) / (n - 1.0)).max(0.0).sqrt())
     }
 
-    /// The sample at rank ceil(p n), as its bucket tells it.
+    /// Returns the sample at rank ceil(p n), at the resolution of its bucket.
     pub fn quantile(&self, p: f64) -> Option<u64> {
         if self.count == 0 || !(0.0..=1.0).contains(&p) {
             return None;
@@ -104,7 +104,7 @@ impl Distribution {
         Some(top(at).clamp(self.min, self.max))
     }
 
-    /// Every bucket that is not empty: the largest value in it, and how many.
+    /// Returns every bucket that is not empty: the largest value in it, and its number of samples.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
         self.buckets.iter().enumerate().filter(|(_, count)| **count > 0).map(|(at, count)| (top(at), *count))
     }

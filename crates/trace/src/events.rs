@@ -1,7 +1,7 @@
-//! What events mean: records as the kernel wrote them become what happened, resolved once from the formats of the trace.
+//! Turns the kernel's records into what happened, with the formats of the trace resolved once.
 //!
-//! Names and fields are those of include/trace/events/*.h and arch/x86/include/asm/trace/irq_vectors.h; where one lies in a
-//! record is read from its format, as it differs between kernels.
+//! Names and fields are those of include/trace/events/*.h and arch/x86/include/asm/trace/irq_vectors.h. latido reads a field's place in a
+//! record from the format, because it differs between kernels.
 
 mod resolve;
 mod task;
@@ -11,31 +11,31 @@ pub use resolve::Events;
 pub(crate) use resolve::state_of;
 pub use task::{Class, Comm, Priority};
 
-/// Something that happened, as far as latencies go.
+/// Something that happened and matters for latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happened {
     /// A CPU changed from one task to another (`sched_switch`).
     Switch {
-        /// The task that leaves.
+        /// The task that leaves the CPU.
         from: Switched,
         /// Why it leaves.
         state: State,
-        /// The task that comes.
+        /// The task that starts to run.
         to: Switched,
     },
     /// A task is about to be woken (`sched_waking`), in the waker's context.
     Waking(Woken),
-    /// A task was put among those that may run (`sched_wakeup`), perhaps by the CPU that it goes to.
+    /// The scheduler put a task on a run queue (`sched_wakeup`). The CPU of that run queue may be the one that writes the event.
     Wakeup(Woken),
-    /// The same of a new task (`sched_wakeup_new`).
+    /// The same for a new task (`sched_wakeup_new`).
     New(Woken),
-    /// The CPU begins something that lies above what it did.
+    /// The CPU starts something above what it did before.
     Enter(Above),
-    /// It ends that.
+    /// The CPU ends it.
     Exit(Above),
-    /// A soft interrupt was asked for (`softirq_raise`).
+    /// A soft interrupt was requested (`softirq_raise`).
     Raise(u8),
-    /// A non-maskable interrupt's handler has run for so many ns (`nmi_handler`).
+    /// A non-maskable interrupt's handler has run for this many ns (`nmi_handler`).
     Nmi(u64),
     /// A thread enters a system call.
     Call {
@@ -44,42 +44,42 @@ pub enum Happened {
         /// Which call.
         call: Call,
     },
-    /// A thread leaves it.
+    /// A thread leaves a system call.
     Return {
         /// The thread.
         pid: i32,
-        /// Which call; none where the kernel no longer knows it (the way back from a signal has the number -1).
+        /// Which call; `None` if the kernel no longer knows it (the return from a signal has the number -1).
         call: Option<Call>,
     },
-    /// Interrupts or preemption were turned off here, or on again (`preemptirq`).
+    /// The CPU switched interrupts or preemption off (`preemptirq`).
     Off(Off),
-    /// The end of that.
+    /// The CPU switched them on again.
     On(Off),
-    /// A high-resolution timer's function begins (`hrtimer_expire_entry`).
+    /// A high-resolution timer's function starts (`hrtimer_expire_entry`).
     Expired {
         /// The timer.
         timer: u64,
-        /// When the clock was read, by the timer's clock, ns.
+        /// The reading of the timer's clock, in ns.
         now: i64,
     },
     /// A task has a new name (`task_rename`).
     Renamed {
         /// The task.
         pid: i32,
-        /// Its name from now on.
+        /// Its new name.
         comm: Comm,
     },
-    /// A task is gone (`sched_process_free`): its number may come back as another.
+    /// A task is gone (`sched_process_free`): another task may get its number.
     Freed(i32),
-    /// A task begins to end (`sched_process_exit`): what it does from here on is the kernel's clearing up.
+    /// A task starts to exit (`sched_process_exit`): from here on it runs the kernel's clean-up.
     Exits(i32),
-    /// A task that may run goes to another CPU (`sched_migrate_task`).
+    /// A runnable task moves to another CPU (`sched_migrate_task`).
     Migrated {
         /// The task.
         pid: i32,
-        /// From there.
+        /// The CPU that it leaves.
         from: u32,
-        /// To there.
+        /// The CPU that it moves to.
         to: u32,
     },
 }
@@ -87,7 +87,7 @@ pub enum Happened {
 /// One side of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switched {
-    /// The task's number; 0 of a CPU's idle task.
+    /// The task's number; 0 for a CPU's idle task.
     pub pid: i32,
     /// Its effective priority.
     pub priority: Priority,
@@ -109,17 +109,17 @@ pub struct Woken {
 /// Why a task leaves its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It would have gone on: it was preempted, or gave way.
+    /// It could continue: it was preempted, or yielded.
     Runnable,
     /// It waits for something.
     Sleeping,
     /// It was stopped by a signal or a tracer.
     Stopped,
-    /// It ends.
+    /// It exits.
     Dead,
 }
 
-/// What lies above a task on a CPU, innermost last: soft interrupts, hard interrupts.
+/// What runs above a task on a CPU, innermost last: soft interrupts, hard interrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Above {
     /// A soft interrupt (`softirq_entry`) by its number.
@@ -130,16 +130,16 @@ pub enum Above {
     Line(u32),
 }
 
-/// A system call: by its number, or as an index into [`Events::calls`].
+/// A system call, by its number or as an index into [`Events::calls`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Call {
-    /// From an event of its own: index of its name.
+    /// From a separate event: the index of its name.
     Named(u16),
     /// From `raw_syscalls`: the architecture's number.
     Number(u16),
 }
 
-/// What is off.
+/// What is switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Off {
     /// Interrupts.
@@ -152,7 +152,7 @@ pub enum Off {
 pub const SOFT: [&str; 10] =
     ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
-/// The fields of a side of a switch, or of a wake-up.
+/// The fields of one side of a switch, or of a wake-up.
 #[derive(Clone, Copy, Debug)]
 struct TaskFields {
     pid: Int,
@@ -160,10 +160,10 @@ struct TaskFields {
     comm: u16,
 }
 
-/// What a record's first two bytes lead to.
+/// The meaning of a record, from its first two bytes.
 #[derive(Clone, Copy, Debug, Default)]
 enum Kind {
-    /// Nothing that is paired.
+    /// Nothing that latido pairs.
     #[default]
     Other,
     Switch,
@@ -185,7 +185,7 @@ enum Kind {
     Migrated,
 }
 
-/// Begin or end.
+/// Start or end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Edge {
     Enter,

@@ -1,8 +1,8 @@
-//! Why a sample was late: its time, cut into slices that each have one cause, the innermost.
+//! Explains why a sample was late: cuts its time into slices that each have one cause, the innermost.
 //!
-//! What is asked is a window of one thread: from when it should have gone on to when it did. What the CPU did in it is known
-//! by segments ([`crate::pairing::Segment`]), what the thread was at by its switches and wake-ups. What no event explains is
-//! a slice of its own, *unexplained*; slices add up to the window exactly.
+//! The time is a window of one thread: from when the thread should have continued to when it did. Segments ([`crate::pairing::Segment`])
+//! show what the CPU did in it. The thread's switches and wake-ups show what the thread did. Time that no event explains is a separate
+//! slice, *unexplained*. The slices add up to the window exactly.
 
 mod collect;
 mod cut;
@@ -20,29 +20,29 @@ use collect::Collect;
 pub use jobs::Awaited;
 use std::collections::BTreeMap;
 
-/// A time of a thread that is to be explained.
+/// A time of a thread that latido explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Window {
-    /// When it should have gone on: a timer was due, a reading was taken. In ns of the trace's clock.
+    /// When the thread should have continued: a timer was due, or the thread took a reading. In ns of the trace's clock.
     pub begin: u64,
-    /// When it did, ns.
+    /// When the thread did continue, ns.
     pub end: u64,
     /// The thread.
     pub pid: i32,
-    /// Where it is at home: the CPU that is looked at as long as no event tells another.
+    /// The thread's home CPU: latido looks at this CPU until an event shows another one.
     pub cpu: u32,
-    /// What it was at when it began.
+    /// What the thread was doing at the start.
     pub begins: Begins,
 }
 
-/// What a thread was at when its window began.
+/// What a thread was doing when its window started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Begins {
-    /// It slept, until a timer that was due then.
+    /// It slept until a timer that was due then.
     Asleep,
-    /// It ran, and read the clock again and again.
+    /// It ran, and read the clock repeatedly.
     Reading,
-    /// A job of a program was due, and the thread slept or still did the job before.
+    /// A job of a program was due, and the thread slept or was still doing the previous job.
     Job,
 }
 
@@ -55,74 +55,75 @@ pub enum Cause {
     Interrupt(String),
     /// A soft interrupt, by its name.
     Soft(String),
-    /// The timer was due and no interrupt came while this task ran: interrupts were off, or the machine was elsewhere
-    /// (system management, a hypervisor). Generic events cannot tell these apart.
+    /// The timer was due and no interrupt came while this task ran: interrupts were off, or the machine was elsewhere (system management, a
+    /// hypervisor). Generic events cannot distinguish these.
     NoInterrupt(String),
-    /// The timer was due and this task had turned interrupts off: events of `preemptirq` tell.
+    /// The timer was due and this task had switched interrupts off, as events of `preemptirq` show.
     InterruptsOff(String),
-    /// The timer was due and no interrupt came although these events tell that interrupts were on: the machine was
-    /// elsewhere (system management, a hypervisor), or its timer was late.
+    /// The timer was due and no interrupt came although these events show that interrupts were on: the machine was elsewhere (system
+    /// management, a hypervisor), or its timer was late.
     Elsewhere,
     /// Another task of higher or equal priority had the CPU.
     Task(String, Class),
-    /// A task of lower priority had the CPU and kept it, and events on its CPU tell that it was to give way: it could not be
-    /// preempted.
+    /// A task of lower priority had the CPU and kept it, and events on its CPU show that it had to give way: it could not be preempted.
     NotPreemptible(String),
-    /// A task that came with lower priority had the CPU and kept it, and no event tells that it was to give way, or it no longer
-    /// was: it may have raised its priority meanwhile.
+    /// A task that came with lower priority had the CPU and kept it. No event shows that it had to give way, or it no longer had to: it may
+    /// have raised its priority meanwhile.
     Kept(String),
-    /// The CPU was idle: it was late to leave that.
+    /// The CPU was idle and left the idle state late.
     IdleExit,
-    /// The timer was due and no interrupt came to the idle CPU, for longer than leaving idle takes: a hypervisor, firmware, or
-    /// an idle state that is left more slowly than it says.
+    /// The timer was due and no interrupt came to the idle CPU, for longer than leaving idle takes. Possible reasons: a hypervisor,
+    /// firmware, or an idle state whose exit is slower than it reports.
     NoInterruptIdle,
-    /// The hypervisor had stopped the machine: stolen time was counted, and no CPU of it wrote an event.
+    /// The hypervisor had stopped the machine: the kernel counted stolen time, and no CPU of the machine wrote an event.
     Standstill,
-    /// This handler had begun, and as much time was stolen while no CPU wrote an event: it took so long, or the hypervisor stopped the
-    /// machine in it.
+    /// This handler had started, and as much time was stolen while no CPU wrote an event: the handler took that long, or the hypervisor
+    /// stopped the machine during it.
     HandlerOrStandstill(Box<Cause>),
-    /// It slept until this ordinary task woke it, while its own timer did not: a freezer let it go on, or somebody took the timer.
+    /// The thread slept until this ordinary task woke it, and its own timer did not: a freezer let it continue, or something else took its
+    /// timer.
     NotByTimer(String),
-    /// Another CPU woke it: the message took so long.
+    /// Another CPU woke it: the message took this long.
     InterProcessor,
     /// It was moved to another CPU.
     Migration,
-    /// It was awake and waited for a lock of the kernel, spinning or asleep: events of `lock` tell.
+    /// It was awake and waited for a lock of the kernel, spinning or asleep, as events of `lock` show.
     Lock,
     /// It was awake, ran, and then waited for something in the kernel.
     Blocked,
-    /// In a job, or before it: it waited until this task or interrupt woke it.
+    /// In a job, or before it: the thread waited until this task or interrupt woke it.
     Awaits(String),
-    /// It waited for the first task, and the second one had that one's CPU.
+    /// It waited for the first task, while the second task had the first task's CPU.
     Inverted(String, String),
-    /// It slept until a timer that it had set for then.
+    /// It slept until a timer that it had set for that time.
     OwnTimer,
-    /// It slept, and nothing tells for what.
+    /// It slept, and no event shows why.
     Asleep,
     /// It did its job.
     Own,
-    /// It did its job for longer than usual, and whether page faults may be why.
+    /// It did its job for longer than usual. The fields show whether page faults may be the reason.
     Beyond {
-        /// How long usual is, ns.
+        /// The usual time, in ns.
         usual_ns: u64,
-        /// Whether there were as many page faults as may take a quarter of what is longer.
+        /// Whether there were enough page faults to account for a quarter of the time beyond the usual.
         faults: bool,
     },
     /// It was stopped by a signal or a tracer.
     Stopped,
-    /// It could run, and the scheduler gave the CPU to a lower one, or to nobody: real-time throttling.
+    /// It could run, and the scheduler gave the CPU to a lower task, or to none: real-time throttling.
     Throttled,
-    /// It could run, and nobody had the CPU: its control group had used up its CPU quota.
+    /// It could run, and no task had the CPU: its control group had used up its CPU quota.
     Quota,
-    /// An ordinary task had the CPU while its control group may have used up its CPU quota: no event tells which of these kept it off.
+    /// An ordinary task had the CPU while the thread's control group may have used up its CPU quota. No event shows which of the two kept
+    /// it off.
     TaskOrQuota(String),
-    /// It ran itself: its way back to its own code.
+    /// The thread itself ran: its return to its own code.
     Itself,
     /// Events of that time were lost.
     Lost,
-    /// Nothing of its CPU was recorded yet, or any more.
+    /// latido has no record of its CPU for that time: before the first or after the last event.
     Untraced,
-    /// More happened than is followed: what comes after so many changes of its CPUs is not told apart.
+    /// More happened than latido follows: after that many changes of its CPUs it does not distinguish causes.
     TooMany,
     /// No event explains it.
     Unexplained,
@@ -131,16 +132,16 @@ pub enum Cause {
 /// A slice of a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// From then, ns.
+    /// Start, ns.
     pub begin: u64,
-    /// To then, ns.
+    /// End, ns.
     pub end: u64,
-    /// What it was lost to.
+    /// What the slice was lost to.
     pub cause: Cause,
 }
 
 impl Slice {
-    /// How long, ns.
+    /// Returns the length of the slice, ns.
     pub fn ns(&self) -> u64 {
         self.end.saturating_sub(self.begin)
     }
@@ -151,42 +152,42 @@ impl Slice {
 pub struct Explained {
     /// The window.
     pub window: Window,
-    /// `name-number` of its thread, where an event names it.
+    /// `name-number` of its thread, if an event names it.
     pub name: Option<String>,
-    /// Its slices in order of time; they add up to it.
+    /// Its slices in order of time; they add up to the window.
     pub slices: Vec<Slice>,
     /// What each CPU did around it.
     pub segments: Vec<Segment>,
-    /// The events around it, as text, with their CPU and time.
+    /// The events around it as text, with their CPU and time.
     pub excerpt: Vec<Line>,
-    /// How many events there were besides, in its middle.
+    /// How many events in its middle the excerpt leaves out.
     pub omitted: u64,
-    /// How it was woken, where it slept.
+    /// How it was woken, if it slept.
     pub chain: Chain,
-    /// The tasks that it waited for in a job: each with the time of that.
+    /// The tasks that it waited for in a job, each with the time of the wait.
     pub awaited: Vec<Awaited>,
-    /// The CPU that its thread had last when it began, as far as events tell.
+    /// The thread's last CPU before the window, as far as events show it.
     pub cpu: u32,
-    /// Its page faults; none where the trace has no events of them.
+    /// Its page faults; `None` if the trace has no events for them.
     pub faults: Option<u64>,
 }
 
-/// How a thread came back from a sleep: each step where an event tells it, ns.
+/// How a thread came back from a sleep: each step that an event shows, in ns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
-    /// The interrupt in which it was woken began, with its name.
+    /// The start of the interrupt in which it was woken, with the interrupt's name.
     pub interrupt: Option<(u64, String)>,
-    /// A timer's function began in that interrupt.
+    /// When a timer's function started in that interrupt.
     pub timer: Option<u64>,
-    /// A task woke it, in no interrupt: the interrupt's thread, where handlers are threads.
+    /// The task that woke it outside of an interrupt: the interrupt's thread, where handlers are threads.
     pub by: Option<Waker>,
-    /// Somebody was about to wake it.
+    /// When something was about to wake it.
     pub waking: Option<u64>,
-    /// Until then it did nothing but sleep: it was not stopped, and waited for no lock.
+    /// Whether it did nothing but sleep until then: it was not stopped, and waited for no lock.
     pub merely_slept: bool,
-    /// It got a CPU.
+    /// When it got a CPU.
     pub on_cpu: Option<u64>,
-    /// Where it was when it was woken, if no event tells where it waited then.
+    /// Its CPU when it was woken, if no event shows where it then waited.
     pub was_on: Option<u32>,
 }
 
@@ -199,27 +200,28 @@ pub struct Waker {
     pub name: String,
     /// Its class.
     pub class: Class,
-    /// When it got the CPU on which it did that, where that was after the begin, ns.
+    /// When it got the CPU on which it did that, if that was after the start, ns.
     pub on_cpu: Option<u64>,
 }
 
 /// An event as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// When, ns.
+    /// Its time, ns.
     pub time: u64,
-    /// Where.
+    /// Its CPU.
     pub cpu: u32,
-    /// What, with its fields.
+    /// Its text, with its fields.
     pub text: String,
 }
 
-/// Leaving idle takes no longer than this, ns, whatever the state: the deepest ones of processors say up to about 1 ms.
+/// The longest time that leaving idle takes, in ns, in any state: the deepest states of processors report up to about 1 ms.
 const IDLE_EXIT_NS: u64 = 1_000_000;
 
 impl Explained {
-    /// Tells idle time that is longer than leaving idle may take, ns, from leaving idle: before the waking no interrupt came, and behind
-    /// it nothing tells why the scheduler chose nobody. A message between CPUs takes no longer either.
+    /// Separates idle time that is longer than leaving idle may take from leaving idle; `allowed_ns` is that limit. Before the waking, no
+    /// interrupt came. After it, no event shows why the scheduler chose no task. A message between CPUs takes no longer than the limit
+    /// either.
     pub fn idle_exits_within(&mut self, allowed_ns: u64) {
         wakers::messages_within(self, allowed_ns);
         let waking = self.chain.waking.unwrap_or(u64::MAX);
@@ -241,8 +243,8 @@ impl Explained {
         self.slices = all;
     }
 
-    /// Of a thread that waited for its timer alone: an ordinary task that woke it was not that. Interrupts, their threads and the
-    /// kernel's threads of timers are no such tasks. What the CPUs did until then kept nobody.
+    /// Handles a thread that waited only for its timer: an ordinary task that woke it was not that timer. Interrupts, their threads and the
+    /// kernel's timer threads are not such tasks. Until the waking, nothing on the CPUs kept the thread from running.
     pub fn woken_by_timer(&mut self) {
         let Some((by, waking)) = self.chain.by.clone().zip(self.chain.waking) else { return };
         let kernels = ["ksoftirqd/", "ktimers/", "irq/"].iter().any(|name| by.name.starts_with(name));
@@ -250,16 +252,16 @@ impl Explained {
             return;
         }
         let asleep = Slice { begin: self.window.begin, end: waking, cause: Cause::NotByTimer(by.name) };
-        // What woke that task is no timer of the thread's.
+        // What woke that task is not a timer of the thread.
         (self.chain.interrupt, self.chain.timer) = (None, None);
         let rest = self.slices.iter().filter(|slice| slice.end > waking);
         let rest = rest.map(|slice| Slice { begin: slice.begin.max(waking), ..slice.clone() });
         self.slices = [asleep].into_iter().chain(rest).filter(|slice| slice.end > slice.begin).collect();
     }
 
-    /// Names a standstill of the whole machine: slices of so many ns at least in which nothing explains what a CPU did, no CPU
-    /// wrote an event, and `stolen` (given a begin and an end on the trace's clock) tells that as much time was stolen. Of a handler
-    /// that had begun before nobody knows which of the two took so long.
+    /// Names a standstill of the whole machine: slices of at least `least_ns` in which no CPU wrote an event, nothing explains what a CPU
+    /// did, and `stolen` reports that as much time was stolen (its arguments are a start and an end on the trace's clock). If a handler had
+    /// started before, latido cannot tell which of the two took the time.
     pub fn standstills(&mut self, least_ns: u64, stolen: impl Fn(u64, u64) -> bool) {
         if self.omitted > 0 {
             return;
@@ -284,7 +286,7 @@ impl Explained {
         }
     }
 
-    /// How long each cause took, ns, the longest first.
+    /// Returns how long each cause took in ns, the longest first.
     pub fn causes(&self) -> Vec<(&Cause, u64)> {
         let mut sums = BTreeMap::<&Cause, u64>::new();
         for slice in &self.slices {
@@ -296,9 +298,10 @@ impl Explained {
     }
 }
 
-/// Explains windows of a buffer; what is at its edges, or where events are missing, is unexplained or lost.
+/// Explains windows of a buffer. Time at its edges, or where events are missing, is unexplained or lost.
 ///
-/// Where a task woke the thread, the time until then is explained by what became of that task: it is walked twice then.
+/// If a task woke the thread, latido explains the time until then by what that task went through. It reads the buffer a second time for
+/// that.
 pub fn explain(trace: &Trace<'_>, buffer: &Buffer<'_>, windows: &[Window]) -> (Vec<Explained>, Met) {
     let (mut all, met) = explain_once(trace, buffer, windows);
     let before: Vec<Window> =
@@ -320,7 +323,7 @@ fn explain_once(trace: &Trace<'_>, buffer: &Buffer<'_>, windows: &[Window]) -> (
     (collect.explained(names), met)
 }
 
-/// The same of the text of a tracer.
+/// Does the same for the text of a tracer.
 pub fn explain_text(input: Input<'_>, windows: &[Window]) -> Vec<Explained> {
     let mut collect = Collect::of_text(windows);
     let mut pairing = Pairing::of(Definition::Waking);
@@ -330,7 +333,7 @@ pub fn explain_text(input: Input<'_>, windows: &[Window]) -> Vec<Explained> {
     all
 }
 
-/// What numbers are called.
+/// The names of numbers.
 struct Names<'a> {
     devices: &'a BTreeMap<u32, String>,
     vectors: Vec<String>,
@@ -342,7 +345,7 @@ impl Names<'_> {
         interrupt(above, &self.vectors, self.devices)
     }
 
-    /// An interrupt's cause.
+    /// Returns an interrupt's cause.
     fn above(&self, above: Above) -> Cause {
         let name = self.interrupt(above);
         match above {
@@ -351,7 +354,7 @@ impl Names<'_> {
         }
     }
 
-    /// `name-number` of a task that an event named.
+    /// Returns `name-number` of a task that an event named.
     fn name(&self, pid: i32) -> Option<String> {
         self.pairing.name(pid).map(|comm| named(&comm, pid))
     }
@@ -364,7 +367,7 @@ impl Names<'_> {
     }
 }
 
-/// What an interrupt is called: `net_rx`, `local_timer`, `36:virtio1-req.0`.
+/// Returns the name of an interrupt: `net_rx`, `local_timer`, `36:virtio1-req.0`.
 pub fn interrupt(above: Above, vectors: &[String], devices: &BTreeMap<u32, String>) -> String {
     match above {
         Above::Soft(vec) => {
@@ -378,7 +381,7 @@ pub fn interrupt(above: Above, vectors: &[String], devices: &BTreeMap<u32, Strin
     }
 }
 
-/// `name-number`, as the kernel writes tasks.
+/// Returns `name-number`, as the kernel writes tasks.
 pub fn named(comm: &Comm, pid: i32) -> String {
     format!("{}-{pid}", comm.text())
 }

@@ -1,7 +1,7 @@
 //! Trace files as `trace-cmd record` writes them (trace-cmd.dat.v6(5), trace-cmd.dat.v7(5)).
 //!
-//! A file is taken as one slice of bytes, best a mapping of it: what stands in it is looked at where it lies, and compressed
-//! pages are unpacked one chunk at a time.
+//! latido reads a file as one slice of bytes, preferably a memory mapping. It reads the content in place, and unpacks compressed pages one
+//! chunk at a time.
 
 mod cpu;
 pub(crate) mod kind;
@@ -25,16 +25,16 @@ pub use times::{Shift, Shifts, Ticks};
 pub use unpack::Packing;
 use unpack::Unpacker;
 
-/// How every file begins.
+/// The first bytes of every file.
 pub(crate) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// The largest page that a kernel's ring buffer can have (sub-buffers of 2^9 pages of 64 KiB).
 const LARGEST_PAGE: u64 = 32 << 20;
 
-/// As many CPUs as a kernel can be built for (CONFIG_NR_CPUS of x86 and arm64): a number above it is none.
+/// The most CPUs that a kernel can be built for (CONFIG_NR_CPUS of x86 and arm64): latido refuses a larger number.
 const MOST_CPUS: u64 = 1 << 13;
 
-/// So many rings are walked through.
+/// The most rings that latido reads.
 const MOST_RINGS: usize = 1 << 10;
 
 /// An opened trace.
@@ -42,50 +42,49 @@ const MOST_RINGS: usize = 1 << 10;
 pub struct Trace<'a> {
     /// 6 or 7.
     pub version: u32,
-    /// The order of its bytes.
+    /// The byte order of the file.
     pub endian: Endian,
-    /// How its pages and sections are packed.
+    /// The compression of its pages and sections.
     pub packing: Packing,
-    /// Where its pages have what.
+    /// The layout of its pages.
     pub layout: Layout,
-    /// What its events are.
+    /// The formats of its events.
     pub formats: Vec<Described>,
-    /// The names of tasks by their number, as the kernel knew them at the end.
+    /// The names of tasks by number, as the kernel knew them at the end.
     pub comms: Vec<(i32, String)>,
-    /// What the file says of itself.
+    /// What the file states about itself.
     pub options: Options,
-    /// The rings that were read: one by `trace-cmd record`, one more for each instance.
+    /// The rings: one from `trace-cmd record`, and one for each instance.
     pub buffers: Vec<Buffer<'a>>,
-    /// The text of a latency tracer, where that is what was recorded.
+    /// The text of a latency tracer, if that is what was recorded.
     pub text: Option<Cow<'a, [u8]>>,
-    /// What could not be read, and was passed over.
+    /// What could not be read, and was skipped.
     pub lost: Losses,
 }
 
 /// An event's format with the system that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
-    /// `sched`; `ftrace` of what the tracers themselves write.
+    /// `sched`; `ftrace` for the tracers' own events.
     pub system: String,
-    /// What its record holds.
+    /// The fields of its record.
     pub format: Format,
 }
 
-/// What a file says of itself.
+/// What a file states about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The clock, where the file names one: `local`, `mono`, `x86-tsc`.
+    /// The clock, if the file names one: `local`, `mono`, `x86-tsc`.
     pub clock: Option<String>,
-    /// To be added to every time, in the clock's unit: what the file was given, and the time of day at which the clock was
-    /// nothing.
+    /// The offset to add to every time, in the clock's unit: the offset that the file states, and the time of day at the clock's zero.
     pub offset: i64,
-    /// How ticks of a processor's counter become ns.
+    /// The conversion of ticks of a processor's counter to ns.
     pub ticks: Option<Ticks>,
-    /// How a guest's times become its host's.
+    /// The conversion of a guest's times to its host's.
     pub shifts: Shifts,
     /// The system: `Linux board 6.12.0 …`.
     pub uname: Option<String>,
-    /// What recorded it.
+    /// The program that recorded the file.
     pub recorder: Option<String>,
     /// `per_cpu/cpuN/stats` of each CPU.
     pub statistics: Vec<String>,
@@ -94,28 +93,28 @@ pub struct Options {
 /// The ring of one instance.
 #[derive(Clone, Debug)]
 pub struct Buffer<'a> {
-    /// Its name; empty of the main one.
+    /// Its name; empty for the main ring.
     pub name: String,
-    /// Its clock, where it has one of its own.
+    /// Its clock, if it has a separate one.
     pub clock: Option<String>,
-    /// How many bytes a page of it has.
+    /// The size of its pages in bytes.
     pub page: usize,
-    /// What each CPU wrote.
+    /// The data of each CPU.
     pub cpus: Vec<CpuData<'a>>,
 }
 
-/// What a CPU wrote into a ring.
+/// The data that a CPU wrote into a ring.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuData<'a> {
     /// The CPU's number.
     pub cpu: u32,
     /// Its pages, packed or not.
     pub bytes: &'a [u8],
-    /// Where in the file they begin.
+    /// The place in the file where they start.
     pub at: u64,
     /// Whether they are packed.
     pub packed: bool,
-    /// Whether it wrote more than is here.
+    /// Whether the CPU wrote more than this data.
     pub cut: bool,
 }
 
@@ -128,11 +127,10 @@ struct Head<'a> {
 }
 
 impl<'a> Trace<'a> {
-    /// Opens a file. What stands behind a place that cannot be read is lost, and named in [`Trace::lost`]; what comes before
-    /// it is read.
+    /// Opens a file. What comes before an unreadable place is read; what comes after it is lost and listed in [`Trace::lost`].
     ///
     /// # Errors
-    /// It is no trace, or breaks off before it says what its pages look like.
+    /// The file is not a trace, or ends before it describes its pages.
     pub fn open(bytes: &'a [u8]) -> Result<Self, Bad> {
         let head = Head::read(bytes)?;
         let mut trace = match head.version {
@@ -144,8 +142,8 @@ impl<'a> Trace<'a> {
         Ok(trace)
     }
 
-    /// Gives up what a file tells again and again: data of all CPUs together that is longer than the file, and rings without
-    /// end. So a walk through all rings takes no longer than the file is.
+    /// Drops repeated content: data of all CPUs together that is longer than the file, and rings above the limit. So reading all rings
+    /// takes no longer than the file's length allows.
     fn bound(&mut self, length: usize) {
         let mut left = length;
         for ring in &mut self.buffers {
@@ -167,22 +165,22 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// A format by its event's name: `sched_switch`.
+    /// Returns the format of an event: `sched_switch`.
     pub fn format(&self, name: &str) -> Option<&Format> {
         self.formats.iter().map(|described| &described.format).find(|format| format.name == name)
     }
 
-    /// The pages of a CPU's data, unpacked where they are packed.
+    /// Returns the pages of a CPU's data, unpacked if they are packed.
     pub fn pages(&self, buffer: &Buffer<'a>, data: CpuData<'a>) -> Pages<'a> {
         Pages::of(data, buffer.page, Unpacker::of_pages(self.packing, buffer.cpus.len(), buffer.page), self.layout)
     }
 
-    /// What the kernel's own counts in the file say that a ring lost, or that it lost nothing.
+    /// Returns what the kernel's own counts in the file report: that a ring lost events, or that it lost none.
     pub fn counted(&self, buffer: &Buffer<'_>) -> Accounts {
         statistics::accounts(&self.options.statistics, &buffer.name)
     }
 
-    /// A time of the file on its clock in ns, with everything applied that the file says of it.
+    /// Returns a time of the file on its clock in ns, with all of the file's corrections applied.
     pub fn time_ns(&self, cpu: u32, stored: u64) -> u64 {
         self.options.time_ns(cpu, stored)
     }
@@ -203,7 +201,7 @@ impl<'a> Head<'a> {
             other => return Err(Bad::new(at, format!("{other} is no order of bytes"))),
         };
         let mut cursor = Cursor::new(bytes, cursor.at(), endian);
-        // Of programs, not of the kernel: nothing is read by it.
+        // The size of a long of programs, not of the kernel: latido does not use it.
         let _long = cursor.number(1, "the size of a long")?;
         let at = cursor.at();
         let page = page_size(cursor.number(4, "the size of a page")?, at)?;
@@ -211,7 +209,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// A page's size, if it can be one.
+/// Returns a page's size, if it is possible.
 fn page_size(bytes: u64, at: usize) -> Result<usize, Bad> {
     let usable = (64..=LARGEST_PAGE).contains(&bytes);
     usize::try_from(bytes).ok().filter(|_| usable).ok_or_else(|| Bad::new(at, format!("pages of {bytes} bytes")))

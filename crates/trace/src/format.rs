@@ -1,30 +1,30 @@
-//! What an event's record holds, from the kernel's own description (`events/SYSTEM/EVENT/format`,
-//! Documentation/trace/events.rst): offset, size and sign are trusted, the C type is not.
+//! The fields of an event's record, from the kernel's own description (`events/SYSTEM/EVENT/format`, Documentation/trace/events.rst).
+//! latido trusts the offset, size and sign, but not the C type.
 
 use crate::bytes::{Bad, Endian};
 use std::fmt::Write;
 
-/// An event's record.
+/// The format of an event's record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// What its first two bytes say.
+    /// The number in its first two bytes.
     pub id: u16,
-    /// `sched_switch`.
+    /// The event's name: `sched_switch`.
     pub name: String,
-    /// The common fields first.
+    /// Its fields, the common ones first.
     pub fields: Vec<Field>,
 }
 
 /// A field of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// `prev_comm`.
+    /// Its name: `prev_comm`.
     pub name: String,
-    /// The C type with the name, as it is declared: for people.
+    /// The C type and the name as declared, for people.
     pub declared: String,
-    /// Where it begins in the record.
+    /// Its offset in the record, in bytes.
     pub at: usize,
-    /// How many bytes it has; 0 of the rest of a record.
+    /// Its size in bytes; 0 for a field that takes the rest of the record.
     pub size: usize,
     /// Whether it may be negative.
     pub signed: bool,
@@ -35,25 +35,25 @@ pub struct Field {
 /// Where the bytes of a field are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In it.
+    /// In the field itself.
     Here,
-    /// Elsewhere in the record: the field's word has the offset from the record's begin below, and the length above.
+    /// Elsewhere in the record: the low half of the field's word is the offset from the start of the record, the high half is the length.
     Elsewhere,
-    /// The same, counted from the end of the field.
+    /// The same, with the offset counted from the end of the field.
     Behind,
 }
 
-/// No record is longer than a page of the largest size that there is.
+/// The greatest end of a field in a record that latido accepts, in bytes.
 const LONGEST: usize = 1 << 24;
 
-/// So many fields no event has.
+/// The most fields that latido accepts in an event.
 const MOST_FIELDS: usize = 1024;
 
 impl Format {
-    /// From the text of a `format` file.
+    /// Parses the text of a `format` file.
     ///
     /// # Errors
-    /// No name, no number, or a field that lies nowhere.
+    /// The name or the number is missing, or a field has no valid place in a record.
     pub fn parse(text: &str) -> Result<Self, Bad> {
         let (mut name, mut id, mut fields) = (None, None, Vec::new());
         let mut at = 0;
@@ -83,12 +83,12 @@ impl Format {
         }
     }
 
-    /// A field.
+    /// Returns a field by its name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// A record as text: `sched_waking comm=sh pid=7 …`, the common fields left out. Bytes that are no text are numbers.
+    /// Returns a record as text: `sched_waking comm=sh pid=7 …`, without the common fields. Bytes that are not text are shown as numbers.
     pub fn describe(&self, record: &[u8], endian: Endian) -> String {
         let mut text = self.name.clone();
         for field in self.fields.iter().filter(|field| !field.name.starts_with("common_")) {
@@ -103,13 +103,13 @@ impl Format {
         text
     }
 
-    /// A field that is a number.
+    /// Returns a field that is a number.
     pub fn number(&self, name: &str, endian: Endian) -> Option<Number> {
         let field = self.field(name).filter(|field| field.place == Place::Here)?;
         matches!(field.size, 1 | 2 | 4 | 8).then(|| Number::of_field(field, endian))
     }
 
-    /// Such a field as an `int`, where it has four bytes or more.
+    /// Returns such a field as an `int`, if it has four bytes or eight.
     pub(crate) fn int(&self, name: &str, endian: Endian) -> Option<Int> {
         let field = self.field(name).filter(|field| field.place == Place::Here)?;
         let at = match (field.size, endian) {
@@ -121,7 +121,7 @@ impl Format {
     }
 }
 
-/// The low four bytes of a number in a record. All that pairing reads of most events is an `int`, or fits in one: this is a
+/// The low four bytes of a number in a record. Pairing reads of most events only an `int`, or a number that fits in one. Reading it takes a
 /// third of the work of [`Number`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Int {
@@ -129,7 +129,7 @@ pub(crate) struct Int {
 }
 
 impl Int {
-    /// Its value; none where the record is too short.
+    /// Returns its value, or `None` if the record is too short.
     #[inline(always)]
     pub fn of(self, record: &[u8], endian: Endian) -> Option<i32> {
         let at = usize::from(self.at);
@@ -138,7 +138,7 @@ impl Int {
 }
 
 impl Field {
-    /// `char prev_comm[16]; offset:8; size:16; signed:0;`, with tabs between them.
+    /// Parses `char prev_comm[16]; offset:8; size:16; signed:0;`, with tabs between the parts.
     fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(';').map(str::trim);
         let declared = parts.next()?.to_owned();
@@ -164,7 +164,7 @@ impl Field {
         Some(Self { name, declared, at, size, signed, place })
     }
 
-    /// A number of it: addresses as such.
+    /// Formats one of its numbers; addresses in hexadecimal.
     fn written(&self, value: i64) -> String {
         if self.declared.contains('*') || (self.size == 8 && self.declared.starts_with("unsigned long")) {
             format!("{:#x}", value.cast_unsigned())
@@ -173,7 +173,7 @@ impl Field {
         }
     }
 
-    /// Its bytes in a record; none where the record is shorter than it says.
+    /// Returns its bytes in a record, or `None` if the record is too short for them.
     pub fn bytes<'a>(&self, record: &'a [u8], endian: Endian) -> Option<&'a [u8]> {
         match self.place {
             Place::Here if self.size == 0 => record.get(self.at..),
@@ -187,7 +187,7 @@ impl Field {
         }
     }
 
-    /// It as text, up to a NUL.
+    /// Returns it as text, up to a NUL.
     pub fn text<'a>(&self, record: &'a [u8], endian: Endian) -> Option<std::borrow::Cow<'a, str>> {
         let bytes = self.bytes(record, endian)?;
         let text = bytes.split(|byte| *byte == 0).next()?;
@@ -195,20 +195,20 @@ impl Field {
     }
 }
 
-/// A number in a record, read fast: the eight bytes that end with it, and what else is in them shifted out. Which size it
-/// has makes no branch.
+/// A number in a record, for fast reading: latido reads the eight bytes that end with the number, and shifts out the other bytes in them.
+/// The size of the number causes no branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
-    /// Where the eight bytes begin.
+    /// The offset of the eight bytes.
     from: usize,
-    /// By how many bits what lies above it is shifted out.
+    /// The number of bits by which the bytes above it are shifted out.
     left: u32,
-    /// By how many bits it is shifted down then, with its sign.
+    /// The number of bits by which it is then shifted right, with its sign.
     right: u32,
-    /// What of that counts: all bits where it has a sign, else its own.
+    /// The bits that count after that: all bits if it is signed, otherwise its own bits.
     mask: i64,
     endian: Endian,
-    /// Where itself lies: a record may be shorter than eight bytes.
+    /// The offset of the number itself: a record may be shorter than eight bytes.
     at: usize,
     size: usize,
 }
@@ -217,19 +217,19 @@ impl Number {
     fn of_field(field: &Field, endian: Endian) -> Self {
         let Field { at, size, signed, .. } = *field;
         let from = (at + size).saturating_sub(8);
-        // Bytes of the word before and behind the field; at the begin of a record some may lie behind.
+        // Bytes of the word before and after the field. At the start of a record, bytes after the field may be in the word.
         let (before, right) = (at - from, 8 * (8 - size as u32));
         let behind = 8 - size - before;
         let left = match endian {
             Endian::Little => behind,
             Endian::Big => before,
         };
-        // Eight bytes without a sign wrap.
+        // Eight bytes without a sign wrap around.
         let mask = if signed || size == 8 { -1 } else { (u64::MAX >> right).cast_signed() };
         Self { from, left: 8 * left as u32, right, mask, endian, at, size }
     }
 
-    /// Its value; a field of eight bytes without sign wraps above half of its range. None where the record is too short.
+    /// Returns its value, or `None` if the record is too short. An unsigned field of eight bytes wraps above half of its range.
     #[inline]
     pub fn of(self, record: &[u8]) -> Option<i64> {
         let Some(word) = self.endian.u64(record, self.from) else { return self.of_short(record) };
@@ -282,7 +282,7 @@ mod tests {
         let text = |name: &str| format.field(name).unwrap().text(&record, endian).unwrap().into_owned();
         assert_eq!((text("prev_comm"), text("filename"), text("rest")), ("sh".into(), "abc".into(), "abc".into()));
         assert_eq!(format.field("buf").unwrap().bytes(&record, endian).unwrap().len(), 12);
-        // A word that leads out of the record leads nowhere.
+        // A word that points outside of the record gives no bytes.
         record[40..44].copy_from_slice(&(60u32 | 400 << 16).to_le_bytes());
         assert_eq!(format.field("filename").unwrap().bytes(&record, endian), None);
     }

@@ -1,9 +1,9 @@
-//! Kernel traces: what a file or a ring buffer holds, decoded at the speed of memory.
+//! Kernel traces: decodes the content of a file or a ring buffer, at the speed of memory.
 //!
-//! Pure: bytes in, events out. Nothing is opened, nothing is copied that need not be, and whatever the bytes say, nothing
-//! panics, hangs, or allocates more than they could hold.
+//! The crate is pure: bytes in, events out. It opens nothing and copies only what it must. Whatever the bytes contain, it does not panic,
+//! does not hang, and allocates no more than the bytes could contain.
 //!
-//! It records nothing and judges nothing: crate `agent` has the kernel trace, crate `report` says what a trace means for a run.
+//! It records nothing and judges nothing: crate `agent` makes the kernel trace, crate `report` explains what a trace means for a run.
 
 pub mod accounts;
 pub mod bytes;

@@ -1,6 +1,6 @@
-//! The events of several CPUs in the order of time.
+//! The events of several CPUs in order of time.
 //!
-//! A wake-up begins on one CPU and ends on another: whoever pairs events needs them in one order.
+//! A wake-up starts on one CPU and ends on another: code that pairs events needs them in one order.
 
 mod lane;
 mod turns;
@@ -13,16 +13,16 @@ use crate::{
 use lane::Lane;
 use turns::Turns;
 
-/// Takes what a walk meets, in the order of time.
+/// A receiver of what a walk finds, in order of time.
 pub trait Take {
     /// An event that a CPU wrote.
     fn event(&mut self, cpu: u32, event: Event<'_>);
-    /// Events of a CPU are missing. It comes in the order of its begin, before any event of another CPU that what is missing
-    /// may have led to.
+    /// Reports that events of a CPU are missing. The report comes at the time when the loss starts, before any event of another CPU that a
+    /// missing event may have caused.
     fn lost(&mut self, lost: &Lost);
 }
 
-/// Who only wants the events.
+/// A function that needs only the events.
 impl<F: FnMut(u32, Event<'_>)> Take for F {
     #[inline]
     fn event(&mut self, cpu: u32, event: Event<'_>) {
@@ -32,20 +32,20 @@ impl<F: FnMut(u32, Event<'_>)> Take for F {
     fn lost(&mut self, _lost: &Lost) {}
 }
 
-/// From a CPU's last event up to its next others are missing: its ring was full, bytes cannot be read, or time went back.
+/// A loss between a CPU's last event and its next one: the ring was full, bytes cannot be read, or time went backwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The CPU.
     pub cpu: u32,
-    /// When its last event was; the first of the trace where there was none.
+    /// When its last event was; the first event of the trace if it had none.
     pub since: u64,
-    /// When it goes on; never, where its data ends before the trace does.
+    /// When its events continue; `None` if its data ends before the trace does.
     pub until: Option<u64>,
     /// How much.
     pub missed: Missed,
 }
 
-/// Walks through all CPUs at once.
+/// A walk through all CPUs together.
 #[derive(Debug)]
 pub struct Merge<'a> {
     lanes: Vec<Lane<'a>>,
@@ -54,18 +54,18 @@ pub struct Merge<'a> {
     clock: Clock,
 }
 
-/// The times of all events that were given.
+/// The times of all events so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clock {
     first: Option<u64>,
     last: u64,
-    /// The latest there was before time went back.
+    /// The latest time before time went backwards.
     most: u64,
     backwards: u64,
 }
 
 impl Clock {
-    /// What is in doubt where time went back.
+    /// Returns the time that is in doubt if time went backwards.
     #[inline(always)]
     fn tick(&mut self, cpu: u32, time: u64) -> Option<Lost> {
         let lost = if time < self.last { self.back(cpu, time) } else { None };
@@ -79,27 +79,27 @@ impl Clock {
         self.backwards += 1;
         self.most = self.most.max(self.last);
         self.first = self.first.map(|first| first.min(time));
-        // What began at the very last of them is in doubt too.
+        // An event at this very last time is in doubt too.
         let until = Some(self.most.saturating_add(1));
         Some(Lost { cpu, since: time, until, missed: Missed::Some })
     }
 }
 
 impl<'a> Merge<'a> {
-    /// Of a buffer of a trace, with times in ns where the file tells how.
+    /// Merges a buffer of a trace, with times in ns if the file states how.
     pub fn of(trace: &'a Trace<'a>, buffer: &Buffer<'a>) -> Self {
         let pages = buffer.cpus.iter().map(|data| (data.cpu, trace.pages(buffer, *data)));
         Self::over(trace.endian, pages, Some(&trace.options).filter(|options| options.change_times()))
     }
 
-    /// Of the pages of each CPU, all with this order of bytes; with what is to be done to their times.
+    /// Merges the pages of each CPU, all of this byte order. `timed` has the corrections of their times.
     pub fn over(endian: Endian, all: impl IntoIterator<Item = (u32, Pages<'a>)>, timed: Option<&'a Options>) -> Self {
         let lanes: Vec<Lane<'a>> = all.into_iter().map(|(cpu, pages)| Lane::of(cpu, pages, timed)).collect();
         let turns = Turns::of(lanes.iter().map(Lane::due));
         Self { lanes, turns, endian, clock: Clock::default() }
     }
 
-    /// Gives everything to `take`, in the order of time.
+    /// Passes everything to `take`, in order of time.
     #[inline]
     pub fn each(&mut self, take: &mut impl Take) {
         match self.endian {
@@ -108,7 +108,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// The same with the order of bytes told to the compiler.
+    /// Does the same with the byte order known to the compiler.
     #[inline]
     pub(crate) fn each_in<const LITTLE: bool>(&mut self, take: &mut impl Take) {
         let endian = if LITTLE { Endian::Little } else { Endian::Big };
@@ -131,17 +131,17 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// When the first and the last of them were; 0 of none.
+    /// Returns when the first and the last event were; 0 if there was none.
     pub fn span(&self) -> (u64, u64) {
         (self.clock.first.unwrap_or(0), self.clock.last.max(self.clock.most))
     }
 
-    /// How often time went back.
+    /// Returns how often time went backwards.
     pub fn backwards(&self) -> u64 {
         self.clock.backwards
     }
 
-    /// What could not be read, CPU by CPU.
+    /// Returns what could not be read, CPU by CPU.
     pub fn unread(&self) -> Losses {
         let mut all = Losses::default();
         self.lanes.iter().for_each(|lane| all.join(lane.pages.lost(), &format!("CPU {}: ", lane.cpu)));

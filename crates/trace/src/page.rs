@@ -1,31 +1,31 @@
-//! Pages of the kernel's ring buffer (include/linux/ring_buffer.h, kernel/trace/ring_buffer.c): a time, a length, then events,
-//! each with the time since the one before.
+//! Pages of the kernel's ring buffer (include/linux/ring_buffer.h, kernel/trace/ring_buffer.c): a time, a length, then events, each with
+//! the time since the previous event.
 
 use crate::bytes::{Bad, Endian};
 
-/// Where a page has what: from `events/header_page`, since a `long` is 4 or 8 bytes.
+/// The layout of a page. It comes from `events/header_page`, because a `long` is 4 or 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The order of its bytes.
+    /// The byte order.
     pub endian: Endian,
-    /// Where the word with the length of the data lies.
+    /// The offset of the word with the length of the data.
     pub commit_at: usize,
-    /// How long that word is: 4 or 8 bytes.
+    /// The size of that word: 4 or 8 bytes.
     pub commit_bytes: usize,
-    /// Where the data begins.
+    /// The offset of the data.
     pub data_at: usize,
 }
 
 impl Layout {
-    /// Of a kernel with a `long` of so many bytes.
+    /// Returns the layout of a kernel whose `long` has this many bytes.
     pub fn of(endian: Endian, long: usize) -> Self {
         Self { endian, commit_at: 8, commit_bytes: long, data_at: 8 + long }
     }
 
-    /// From the text of `header_page`.
+    /// Parses the text of `header_page`.
     ///
     /// # Errors
-    /// It does not tell where the data begins, or puts it where there can be none.
+    /// The text does not give the place of the data, or gives an impossible place.
     pub fn parse(text: &str, endian: Endian) -> Result<Self, Bad> {
         let field = |name: &str| {
             text.lines().find_map(|line| {
@@ -54,19 +54,19 @@ impl Layout {
 pub enum Missed {
     /// Nothing.
     Nothing,
-    /// So many events.
+    /// This many events.
     Events(u64),
-    /// Nobody counted how many.
+    /// An unknown number of events.
     Some,
 }
 
-/// Bits of the commit word beside the length.
+/// The bits of the commit word above the length.
 const MISSED: u64 = 1 << 31;
 const COUNTED: u64 = 1 << 30;
-/// The length itself.
+/// The bits of the length.
 const LENGTH: u64 = (1 << 27) - 1;
 
-/// The top five bits of a time, which an absolute stamp does not carry.
+/// The top five bits of a time, which an absolute stamp does not contain.
 const TOP: u64 = 0xf8 << 56;
 
 /// Kinds of an event's header (enum ring_buffer_type).
@@ -78,7 +78,7 @@ const STAMP: u32 = 31;
 /// A page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// When its first event's delta counts from, in the trace's clock.
+    /// The time from which its first event's delta counts, in the trace's clock.
     pub time: u64,
     /// What was lost before it.
     pub missed: Missed,
@@ -86,20 +86,20 @@ pub struct Page<'a> {
     endian: Endian,
 }
 
-/// An event as it lies in a page.
+/// An event as a page contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
-    /// In the trace's clock, as it was stored.
+    /// The stored time, in the trace's clock.
     pub time: u64,
     /// The record; its first two bytes name the format.
     pub data: &'a [u8],
 }
 
 impl<'a> Page<'a> {
-    /// From the bytes of a page.
+    /// Parses the bytes of a page.
     ///
     /// # Errors
-    /// They are too few, or the length in them is more than they are.
+    /// There are too few bytes, or the length in them is more than their number.
     pub fn parse(bytes: &'a [u8], layout: &Layout) -> Result<Self, Bad> {
         let endian = layout.endian;
         let time = endian.u64(bytes, 0).ok_or_else(|| Bad::new(0, "a page without a time"))?;
@@ -115,7 +115,7 @@ impl<'a> Page<'a> {
         })?;
         let missed = match (commit & MISSED != 0, commit & COUNTED != 0) {
             (false, _) => Missed::Nothing,
-            // The count is a long behind the data.
+            // The count is in a `long` after the data.
             (true, true) => rest
                 .get(data.len()..data.len().saturating_add(layout.commit_bytes))
                 .and_then(|count| endian.number(count))
@@ -125,18 +125,18 @@ impl<'a> Page<'a> {
         Ok(Self { time, missed, data, endian })
     }
 
-    /// Its events, in their order.
+    /// Returns the events of the page, in order.
     pub fn events(&self) -> Events<'a> {
         Events::behind(self.data, self.time, self.endian)
     }
 
-    /// The bytes of its events.
+    /// Returns the bytes of its events.
     pub fn data(&self) -> &'a [u8] {
         self.data
     }
 }
 
-/// Goes through the events of a page.
+/// A walk through the events of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Events<'a> {
     rest: &'a [u8],
@@ -146,33 +146,33 @@ pub struct Events<'a> {
 }
 
 impl<'a> Events<'a> {
-    /// Behind an event of that time, in the data of its page; before the first that is the page's own time.
+    /// Continues after an event of this time, in the data of its page. Before the first event the time is the page's own.
     #[inline(always)]
     pub(crate) fn behind(rest: &'a [u8], time: u64, endian: Endian) -> Self {
         Self { rest, time, broken: false, endian }
     }
 
-    /// The time of the event that was given last, as it stands in the page.
+    /// Returns the time of the last returned event, as the page stores it.
     #[inline(always)]
     pub(crate) fn time(&self) -> u64 {
         self.time
     }
 
-    /// How many bytes follow.
+    /// Returns how many bytes are left.
     #[inline(always)]
     pub(crate) fn left(&self) -> usize {
         self.rest.len()
     }
 
-    /// How much of the page's data could not be read, in bytes: nothing of a good one.
+    /// Returns how many bytes of the page's data could not be read: 0 for a sound page.
     pub fn unread(&self) -> usize {
         if self.broken { self.rest.len() } else { 0 }
     }
 
-    /// The next event, with the order of bytes told again where it is known before a loop begins.
+    /// Returns the next event. The caller passes the byte order, because it may know it before its loop starts.
     ///
-    /// Nearly all events are short and carry the time since the one before; all else is looked at apart, so that the walk
-    /// over these stays in registers.
+    /// Nearly all events are short and store the time since the previous one. A separate function reads all other entries, so the walk over
+    /// the short events stays in registers.
     #[inline(always)]
     pub(crate) fn step(&mut self, endian: Endian) -> Option<Event<'a>> {
         if let Some((head, body)) = self.rest.split_first_chunk() {
@@ -203,11 +203,11 @@ impl<'a> Events<'a> {
         (None, self)
     }
 
-    /// The data of the next entry, if it is an event's; none at all where it cannot be read.
+    /// Returns the data of the next entry, `Some(None)` if the entry is not an event, `None` if it cannot be read.
     fn any(&mut self) -> Option<Option<&'a [u8]>> {
         let (head, body) = self.rest.split_first_chunk()?;
         let (kind, delta) = parts(self.endian.word(*head), self.endian);
-        // A length counts itself, and words are whole in a page.
+        // A length includes its own word, and the page contains only whole words.
         let long = || {
             let (length, rest) = body.split_first_chunk()?;
             let length = (self.endian.word(*length) as usize).checked_sub(4)?;
@@ -223,7 +223,7 @@ impl<'a> Events<'a> {
                 let (data, rest) = long()?;
                 (Some(data), rest, self.time.wrapping_add(delta))
             }
-            // The rest of the page, or an event that was taken back, which keeps its time.
+            // The rest of the page, or a discarded event, which keeps its time.
             PADDING if delta == 0 => (None, Default::default(), self.time),
             PADDING => (None, long()?.1, self.time.wrapping_add(delta)),
             EXTEND | STAMP => {
@@ -248,8 +248,8 @@ impl<'a> Iterator for Events<'a> {
     }
 }
 
-/// The kind of an event and the time since the one before. The bit fields of C lie at the other end of the word where bytes
-/// do.
+/// Returns the kind of an event and the time since the previous one. The bit fields of C are at opposite ends of the word in the two byte
+/// orders.
 #[inline(always)]
 fn parts(head: u32, endian: Endian) -> (u32, u64) {
     match endian {

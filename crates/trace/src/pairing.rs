@@ -1,7 +1,7 @@
-//! From events to latencies: what begins in one event and ends in another, perhaps on another CPU.
+//! Turns events into latencies: what starts in one event and ends in another, perhaps on another CPU.
 //!
-//! Pairing needs the events of all CPUs in one order ([`crate::merge`]). What was open when events were lost is void: it is
-//! counted, never guessed. What is still open at the end is censored, and counted too.
+//! Pairing needs the events of all CPUs in one order ([`crate::merge`]). What was open when events were lost is void: latido counts it and
+//! never guesses. What is still open at the end is censored, and is counted too.
 
 mod above;
 mod activations;
@@ -30,13 +30,13 @@ pub use waits::{Definition, Wait, Why};
 /// Something that lasted, on one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span<T> {
-    /// What.
+    /// What lasted.
     pub what: T,
     /// When it began, ns.
     pub begin: u64,
     /// When it ended, ns.
     pub end: u64,
-    /// Where.
+    /// The CPU.
     pub cpu: u32,
 }
 
@@ -45,17 +45,17 @@ pub struct Span<T> {
 pub struct Unpaired {
     /// Pairs that lost events may have broken: void.
     pub voided: u64,
-    /// Ends without a beginning: it lies before the trace.
+    /// Ends whose start is not in the trace: it was earlier.
     pub unbegun: u64,
-    /// Beginnings without an end: it lies behind the trace, or there is none (a task that ends in a system call).
+    /// Starts whose end is not in the trace: it was later, or there is none (a task that exits in a system call).
     pub unended: u64,
-    /// Waits whose end is not in the trace, though the task left a CPU later: the kernel recorded no switch to it.
+    /// Waits whose end is not in the trace, although the task left a CPU later: the kernel recorded no switch to it.
     pub unseen: u64,
     /// Wake-ups of a task that was running: there was nothing to wait for.
     pub running: u64,
 }
 
-/// What a walk through a buffer met.
+/// What a walk through a buffer found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Met {
     /// How many events there were.
@@ -64,38 +64,38 @@ pub struct Met {
     pub first: u64,
     /// The time of the last, ns.
     pub last: u64,
-    /// How often events are missing: a ring was full, bytes could not be read, time went back.
+    /// How many gaps there are: a ring was full, bytes could not be read, or time went backwards.
     pub gaps: u64,
-    /// How many events were lost then, as far as the kernel counted.
+    /// How many events were lost in them, as far as the kernel counted.
     pub lost: u64,
-    /// Gaps of which nobody counted what was lost.
+    /// Gaps with an unknown number of lost events.
     pub uncounted: u64,
-    /// Who says that events are missing, or that none are.
+    /// Which sources report that events are missing, or that none are.
     pub said: Accounts,
-    /// From when on nothing is certain, ns: the data of a CPU ends there, before the trace does.
+    /// The time from which nothing is certain, ns: the data of a CPU ends there, before the trace does.
     pub over: Option<u64>,
-    /// The first CPU of which that holds.
+    /// The first CPU whose data ends before the trace does.
     pub over_cpu: Option<u32>,
-    /// How often time went back.
+    /// How often time went backwards.
     pub backwards: u64,
-    /// What of the pages could not be read.
+    /// What could not be read of the pages.
     pub unread: Losses,
     /// What did not become a pair.
     pub unpaired: Unpaired,
-    /// Tasks that could not be followed, as there were too many.
+    /// How often a task could not be followed, because there were too many.
     pub refused: u64,
     /// The names of devices by the number of their line.
     pub devices: BTreeMap<u32, String>,
 }
 
 impl Met {
-    /// Counts events that are missing.
+    /// Counts missing events, and records the source that reports them.
     pub(crate) fn miss(&mut self, source: Source, lost: &Lost) {
         self.said.lost(source, Some(lost.cpu), lost.missed);
         self.gap(lost);
     }
 
-    /// Counts events that are missing, of which is known who says so.
+    /// Counts missing events whose source is already recorded.
     pub(crate) fn gap(&mut self, lost: &Lost) {
         self.gaps += u64::from(lost.missed != Missed::Nothing);
         if lost.until.is_none() && self.over.is_none_or(|over| lost.since < over) {
@@ -125,7 +125,7 @@ pub(crate) struct Task {
     waited: u64,
 }
 
-/// The state between events.
+/// The state between two events.
 #[derive(Debug, Default)]
 pub struct Pairing {
     definition: Definition,
@@ -139,16 +139,16 @@ pub struct Pairing {
     devices: BTreeMap<u32, String>,
 }
 
-/// CPUs above this number do not exist.
+/// latido ignores CPUs from this number on.
 const MOST_CPUS: usize = 1 << 16;
 
 impl Pairing {
-    /// With the pairing of wake-ups as defined.
+    /// Creates a pairing with this definition of wake-ups.
     pub fn of(definition: Definition) -> Self {
         Self { definition, ..Self::default() }
     }
 
-    /// Takes an event in.
+    /// Processes an event.
     #[inline(always)]
     pub fn take(&mut self, cpu: u32, time: u64, happened: &Happened, sink: &mut impl Sink) {
         match *happened {
@@ -169,7 +169,7 @@ impl Pairing {
             Happened::Call { pid, call } => self.called(time, pid, call),
             Happened::Return { pid, call } => self.returned(cpu, time, pid, call, sink),
             Happened::Renamed { pid, comm } => self.tasks.of(pid).into_iter().for_each(|task| task.comm = comm),
-            // Callers ask at the end who had this number last: its name and priority stay until another task has it.
+            // At the end callers query the task that last had this number: its name and priority stay until another task gets the number.
             Happened::Freed(pid) => self.tasks.of(pid).into_iter().for_each(|task| {
                 *task = Task { comm: task.comm, priority: task.priority, ..Task::default() };
             }),
@@ -184,20 +184,20 @@ impl Pairing {
         }
     }
 
-    /// Events of a CPU are missing: nothing is known of it in that time.
+    /// Handles missing events of a CPU: nothing is known of the CPU in that time.
     pub fn lost(&mut self, lost: &Lost, sink: &mut impl Sink) {
         self.doubt = self.doubt.max(lost.until.unwrap_or(u64::MAX));
         self.lane(lost.cpu, |lane, _| lane.lose(lost.since, lost.until, sink));
         sink.lost(lost);
     }
 
-    /// Events of a CPU are missing, and nothing says where: no wait and no call is certain, nor anything of that CPU.
+    /// Handles missing events of a CPU at an unknown place: no wait and no call is certain, and nothing of that CPU.
     pub fn doubt(&mut self, cpu: u32) {
         self.doubt = u64::MAX;
         self.lane(cpu, |lane, _| lane.doubt());
     }
 
-    /// A pair that may stand; void if it began in doubt.
+    /// Returns whether a pair is certain. If it started in doubt, the function counts it as void.
     #[inline]
     fn certain(&mut self, begin: u64) -> bool {
         let certain = begin >= self.doubt;
@@ -205,7 +205,7 @@ impl Pairing {
         certain
     }
 
-    /// The trace ends here.
+    /// Ends the trace.
     pub fn end(&mut self, time: u64, sink: &mut impl Sink) -> Unpaired {
         for lane in &mut self.cpus {
             lane.end(time, &mut self.unpaired, sink);
@@ -214,13 +214,13 @@ impl Pairing {
         self.unpaired
     }
 
-    /// The name and priority that a task had when it was last seen.
+    /// Returns the name and priority that a task had when it was last seen.
     pub fn task(&mut self, pid: i32) -> Option<(Comm, Priority)> {
         let task = self.tasks.of(pid)?;
         (task.comm != Comm::default()).then_some((task.comm, task.priority))
     }
 
-    /// The name of a task when it was last seen, where it is still known.
+    /// Returns the name of a task when it was last seen, if latido still has it.
     pub fn name(&self, pid: i32) -> Option<Comm> {
         self.tasks.get(pid).map(|task| task.comm).filter(|comm| *comm != Comm::default())
     }
@@ -233,13 +233,13 @@ impl Known for Task {
 }
 
 impl Task {
-    /// How much of it is open.
+    /// Returns how many of its pairs are open.
     fn open(&self) -> u64 {
         u64::from(self.wait.waits()) + u64::from(self.call.is_some())
     }
 }
 
-/// Walks through a buffer of a trace and pairs its events.
+/// Reads through a buffer of a trace and pairs its events.
 pub fn pair<S: Sink>(trace: &Trace<'_>, buffer: &Buffer<'_>, pairing: &mut Pairing, sink: &mut S) -> Met {
     let events = Events::of(&trace.formats, trace.endian);
     let merge = Merge::of(trace, buffer);
@@ -249,7 +249,7 @@ pub fn pair<S: Sink>(trace: &Trace<'_>, buffer: &Buffer<'_>, pairing: &mut Pairi
     }
 }
 
-/// With the order of bytes told to the compiler: a choice for each number of each record costs as much as all the rest.
+/// Reads with the byte order known to the compiler: a decision for each number of each record costs as much as everything else.
 fn walk<S: Sink, const LITTLE: bool>(
     events: &Events,
     mut merge: Merge<'_>,
@@ -265,14 +265,14 @@ fn walk<S: Sink, const LITTLE: bool>(
     met.unpaired = pairing.end(met.last, sink);
     met.refused = pairing.tasks.refused();
     met.devices = pairing.devices.clone();
-    // A ring without a page has no marks.
+    // A ring without pages has no marks of loss.
     if !met.said.any() && met.events > 0 {
         met.said.none(Source::Pages);
     }
     met
 }
 
-/// A walk that pairs what it meets.
+/// A walk that pairs the events it finds.
 struct Paired<'p, S, const LITTLE: bool> {
     events: &'p Events,
     pairing: &'p mut Pairing,
@@ -310,11 +310,11 @@ impl<S: Sink, const LITTLE: bool> Take for Paired<'_, S, LITTLE> {
     }
 }
 
-/// So many devices are named.
+/// The most devices that latido names.
 const MOST_DEVICES: usize = 4096;
 
 impl Pairing {
-    /// A line's device, by its first event.
+    /// Records a line's device, from the line's first event.
     #[inline]
     fn device(&mut self, line: u32, name: impl FnOnce() -> Option<String>) {
         if !self.devices.contains_key(&line) && self.devices.len() < MOST_DEVICES {

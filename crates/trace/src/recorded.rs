@@ -1,5 +1,5 @@
-//! What tracers write into a trace file as events of the system `ftrace` (kernel/trace/trace_entries.h): latencies of timerlat, periods
-//! of osnoise, gaps of hwlat.
+//! Events of the system `ftrace` that tracers write into a trace file (kernel/trace/trace_entries.h): latencies of timerlat, periods of
+//! osnoise, gaps of hwlat.
 
 use crate::{
     bytes::Endian,
@@ -8,17 +8,17 @@ use crate::{
     text::{Body, Context, Hwlat, NOISES, Noise, Osnoise, Timerlat},
 };
 
-/// The formats of such events in a trace, resolved.
+/// The resolved formats of such events in a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
     timerlat: Option<Fields<3>>,
     osnoise: Option<Fields<8>>,
     hwlat: Option<Fields<8>>,
-    /// What interrupted CPUs.
+    /// The events of what interrupted CPUs.
     noises: Vec<OfNoise>,
 }
 
-/// An event of the system `osnoise` with a duration: what it is of, its name and number.
+/// An event of the system `osnoise` with a duration: its kind, its name and its number.
 #[derive(Clone, Debug)]
 struct OfNoise {
     kind: &'static str,
@@ -42,7 +42,7 @@ const OSNOISE: [&str; 8] =
 const HWLAT: [&str; 8] =
     ["seqnum", "duration", "outer_duration", "tv_sec", "tv_nsec", "count", "nmi_total_ts", "nmi_count"];
 
-/// Which events, and where their fields lie.
+/// One kind of event, and the places of its fields.
 #[derive(Clone, Debug)]
 struct Fields<const N: usize> {
     endian: Endian,
@@ -51,7 +51,7 @@ struct Fields<const N: usize> {
 }
 
 impl<const N: usize> Fields<N> {
-    /// None where the format lacks a field.
+    /// Finds the fields; returns `None` if the format lacks one.
     fn of(format: &Format, endian: Endian, names: [&str; N]) -> Option<Self> {
         let mut fields = [format.number(names.first()?, endian)?; N];
         for (field, name) in fields.iter_mut().zip(names) {
@@ -60,7 +60,7 @@ impl<const N: usize> Fields<N> {
         Some(Self { endian, id: format.id, fields })
     }
 
-    /// Their values in a record of this kind.
+    /// Returns the values of the fields in a record of this kind.
     fn read(&self, record: &[u8]) -> Option<[u64; N]> {
         if self.endian.u16(record, 0)? != self.id {
             return None;
@@ -74,7 +74,7 @@ impl<const N: usize> Fields<N> {
 }
 
 impl Recorded {
-    /// The events of tracers whose formats a trace has.
+    /// Finds the tracers' events whose formats a trace has.
     pub fn of(formats: &[Described], endian: Endian) -> Self {
         let mut all = Self::default();
         let of_noise = formats.iter().filter(|one| one.system == "osnoise");
@@ -90,12 +90,12 @@ impl Recorded {
         all
     }
 
-    /// What a record of such an event says; nothing of any other.
+    /// Returns the content of such a record; `None` for a record of another event.
     pub fn read(&self, record: &[u8]) -> Option<Body<'static>> {
         self.timerlat(record).or_else(|| self.osnoise(record)).or_else(|| self.hwlat(record))
     }
 
-    /// What interrupted a CPU, by such an event: taken by `take`.
+    /// Passes what interrupted a CPU to `take`, if the record is such an event.
     pub fn noise(&self, record: &[u8], take: impl FnOnce(Noise<'_>)) {
         let Some((of, [ns])) = self.noises.iter().find_map(|of| Some((of, of.time.read(record)?))) else { return };
         let name = of.name.as_ref().and_then(|field| field.text(record, of.time.endian)).unwrap_or_default();
@@ -131,7 +131,7 @@ impl Recorded {
 mod tests {
     use super::*;
 
-    /// The formats of Linux 6.18 on x86-64: a field's name, where it lies, its size and sign.
+    /// Builds a format as in Linux 6.18 on x86-64. Each field has a name, an offset, a size and a sign.
     fn format(name: &str, id: u16, fields: &[(&str, usize, usize, u8)]) -> Described {
         let mut text = format!(
             "name: {name}\nID: {id}\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
@@ -161,7 +161,7 @@ mod tests {
         vec![format("timerlat", 17, &timerlat), format("osnoise", 16, &osnoise), format("hwlat", 14, &hwlat)]
     }
 
-    /// A record: its kind, eight bytes that all records share, and what follows.
+    /// Builds a record: its kind, eight bytes that all records have, and the rest.
     fn record(id: u16, words: &[u64], halves: &[u32]) -> Vec<u8> {
         let mut bytes = id.to_le_bytes().to_vec();
         bytes.resize(8, 0);
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(all.read(&gap), Some(Body::Hwlat(wanted)));
     }
 
-    /// Of another event, of a record that is cut, of a context that no kernel has: nothing.
+    /// A record of another event, a record that is cut, and a context that no kernel has must give nothing.
     #[test]
     fn what_is_no_such_record_says_nothing() {
         let all = Recorded::of(&formats(), Endian::Little);
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(Recorded::of(&[], Endian::Little).read(&record(17, &[1, 2], &[])), None);
     }
 
-    /// What interrupted a CPU, by name and number.
+    /// What interrupted a CPU must be read with its name and number.
     #[test]
     fn noises_are_read() {
         let text = "name: irq_noise\nID: 300\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\

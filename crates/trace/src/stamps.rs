@@ -1,60 +1,60 @@
-//! Events of a known number and instant, joined with what the kernel recorded of each: its hard interrupt, the thread
-//! of its interrupt, its handler.
+//! Joins events of a known number and time with what the kernel recorded of each: its hard interrupt, the thread of its interrupt, its
+//! handler.
 //!
-//! An event happened at t1, and the task that waited for it read the clock at t3. Exactly one stamp of the handler must
-//! lie between the two: none is a lost one, several are doubled, and both are counted, never guessed at. The hard entry
-//! and the switch to the interrupt's thread stand beside it: neither can stand in for the handler, which under forced
-//! threading runs long after the one and may wait behind the other (for the lock of soft interrupts on PREEMPT_RT).
+//! An event happened at t1, and the task that waited for it read the clock at t3. Exactly one stamp of the handler must be between the two.
+//! An event without a stamp is lost, an event with several is doubled; latido counts both and never guesses. The hard entry and the switch
+//! to the interrupt's thread are recorded in addition. Neither can replace the handler: under forced threading the handler runs long after
+//! the hard entry, and it may wait after the switch (for the lock of soft interrupts on PREEMPT_RT).
 
 mod collect;
 
 pub use collect::{Collect, Names, collect, of_line};
 
-/// An event as the measuring task knows it.
+/// An event, as the measuring task recorded it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
     /// Its number.
     pub number: u64,
     /// When it happened, ns.
     pub t1: u64,
-    /// When its handler began, ns, where the event brings that along and no trace has to be asked.
+    /// When its handler started, ns, if the event itself contains that time and no trace is needed.
     pub t2: Option<u64>,
     /// When the task read the clock, ns.
     pub t3: u64,
-    /// By how much t1 may be wrong, ns: a stamp may lie so far before it.
+    /// The possible error of t1, ns: a stamp may be this much earlier than t1.
     pub error: u64,
 }
 
-/// A stamp of the kernel's.
+/// A stamp of the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp {
-    /// When, ns, on the same clock.
+    /// Its time, ns, on the same clock.
     pub at: u64,
-    /// On which CPU.
+    /// Its CPU.
     pub cpu: u32,
-    /// When what it stamps was due, ns, where it tells: then it is of the event with that t1 and of no other.
+    /// When the stamped thing was due, ns, if known: the stamp then belongs only to the event with that t1.
     pub due: Option<u64>,
 }
 
-/// What the kernel recorded, in any order.
+/// The stamps that the kernel recorded, in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stamps {
-    /// Entries of the real handler.
+    /// Entries of the actual handler.
     pub handler: Vec<Stamp>,
-    /// Hard interrupts' entries.
+    /// Entries of hard interrupts.
     pub entry: Vec<Stamp>,
     /// Switches to the thread of the interrupt.
     pub thread: Vec<Stamp>,
 }
 
-/// How an event and the handler's stamps came together.
+/// The result of joining an event with the handler's stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handler {
-    /// By exactly one, at this time, ns.
+    /// Exactly one stamp, at this time, ns.
     At(u64),
-    /// There is none.
+    /// No stamp.
     Lost,
-    /// There are several.
+    /// Several stamps.
     Doubled,
 }
 
@@ -72,7 +72,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// t2, where the handler's stamp is there and the only one.
+    /// Returns t2, if there is exactly one stamp of the handler.
     pub fn t2(&self) -> Option<u64> {
         match self.handler {
             Handler::At(at) => Some(at),
@@ -81,28 +81,28 @@ impl Chain {
     }
 }
 
-/// All events, in the order in which they were answered, and what did not come together.
+/// All events, in the order of their answers, and what could not be joined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
     /// Each event.
     pub chains: Vec<Chain>,
     /// Events without a stamp of the handler.
     pub lost: u64,
-    /// Events with several.
+    /// Events with several stamps of the handler.
     pub doubled: u64,
-    /// Numbers that no event has: they passed while the task was away.
+    /// Numbers without an event: they passed while the task was away.
     pub passed: u64,
 }
 
 impl Joined {
-    /// Events that have no t2.
+    /// Returns how many events have no t2.
     pub fn unjoined(&self) -> u64 {
         self.lost.saturating_add(self.doubled)
     }
 }
 
-/// Joins events with stamps, each by itself: a stamp that is missing, there twice, or out of order costs the events
-/// between whose t1 and t3 it lies, and no other.
+/// Joins events with stamps, each event separately. A stamp that is missing, doubled or out of order affects only the events whose t1 and
+/// t3 enclose it.
 pub fn join(events: &[Answered], mut stamps: Stamps) -> Joined {
     for all in [&mut stamps.handler, &mut stamps.entry, &mut stamps.thread] {
         all.sort_unstable();
@@ -135,7 +135,7 @@ pub fn join(events: &[Answered], mut stamps: Stamps) -> Joined {
     joined
 }
 
-/// Those of sorted stamps that lie from then to then, both ends included.
+/// Returns the sorted stamps from `from` to `to`, both inclusive.
 fn between(stamps: &[Stamp], from: u64, to: u64) -> impl Iterator<Item = &Stamp> {
     let begin = stamps.partition_point(|one| one.at < from);
     stamps.iter().skip(begin).take_while(move |one| one.at <= to)

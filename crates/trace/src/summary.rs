@@ -1,4 +1,4 @@
-//! All latencies that a trace permits, as distributions, with the worst of each kept by where they lie.
+//! All latencies that a trace permits, as distributions. The worst samples of each are kept with their time and place.
 
 mod series;
 
@@ -11,51 +11,51 @@ use crate::{
 pub use series::{Series, WORST, Worst};
 use std::collections::BTreeMap;
 
-/// What a task's waits were.
+/// A task's waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OfTask {
     /// Its name when it was last seen.
     pub comm: Comm,
-    /// How often it was woken and came.
+    /// How often it came to a CPU after a waking.
     pub woken: u64,
-    /// How long it waited then, ns.
+    /// How long it waited for that in total, ns.
     pub waited: u64,
     /// The longest of these waits, ns.
     pub longest: u64,
-    /// How often it came back after it was preempted.
+    /// How often it came back after a preemption.
     pub preempted: u64,
-    /// How long it waited then, ns.
+    /// How long it waited for that in total, ns.
     pub held_up: u64,
     /// How long it had a CPU itself, ns.
     pub ran: u64,
 }
 
-/// What is counted of a task stays; of those for which there is no room nothing is.
+/// The counts of a task are never dropped. A task for which there is no room is not counted.
 impl Known for OfTask {
     fn needed(&self) -> bool {
         true
     }
 }
 
-/// A system call, whole and in parts. What is neither slept nor waited it had a CPU.
+/// A system call, as a whole and in parts. In the time in which it neither slept nor waited, the thread had a CPU.
 #[derive(Clone, Debug, Default)]
 pub struct OfCall {
-    /// From enter to exit.
+    /// The time from enter to exit.
     pub whole: Series,
-    /// How many of them left their CPU meanwhile.
+    /// How many of the calls left their CPU meanwhile.
     pub interrupted: u64,
-    /// How long these slept, ns.
+    /// How long these calls slept, ns.
     pub blocked: u64,
-    /// How long these could have run and had no CPU, ns.
+    /// How long these calls could have run but had no CPU, ns.
     pub waited: u64,
 }
 
-/// So many lines, calls and owners are told apart; what comes after is not.
+/// The most lines, calls and owners that latido distinguishes; it ignores later ones.
 const MOST: usize = 1 << 16;
-/// Numbers below this are found without a search.
+/// Numbers below this need no search.
 const DENSE: usize = 1024;
 
-/// What belongs to numbers, of which most are small: a search for each event would cost more than all else.
+/// Values by number. Most numbers are small: a search for each event would cost more than everything else.
 #[derive(Debug)]
 struct Numbered<V> {
     dense: Vec<Option<Box<V>>>,
@@ -87,15 +87,15 @@ impl<V: Default> Numbered<V> {
     }
 }
 
-/// Whose waits and system calls count.
+/// Which tasks' waits and system calls count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Of {
-    /// Everybody's.
+    /// Those of all tasks.
     #[default]
     All,
     /// Those of one thread, by its number.
     Thread(i32),
-    /// Those of all threads of that name, as it was then.
+    /// Those of all threads with that name at that time.
     Named(Comm),
 }
 
@@ -115,7 +115,7 @@ impl Of {
 pub struct Summary {
     of: Of,
     waits: [[Series; 3]; 2],
-    /// By number, and by the index of a name.
+    /// System calls by number, and by the index of a name.
     calls: [Numbered<OfCall>; 2],
     /// Soft interrupts, vectors, lines.
     handled: [Numbered<Series>; 3],
@@ -125,24 +125,24 @@ pub struct Summary {
     cpus: Numbered<OfCpu>,
 }
 
-/// So many tasks that had a CPU lately are found without a search.
+/// The number of recent tasks that need no search.
 const RECENT: usize = 32;
 
-/// Who had a CPU.
+/// The owners of a CPU.
 #[derive(Debug, Default)]
 struct OfCpu {
     above: [Numbered<Had>; 3],
-    /// Non-maskable interrupts, nothing, nobody knows, not known yet.
+    /// Non-maskable interrupts, the idle task, lost events, and the time before the first switch.
     others: [Had; 4],
     tasks: BTreeMap<i32, Had>,
-    /// Tasks that had it lately, each in the place that its number leads to: they will have it again.
+    /// Recent tasks of the CPU, each at the place that follows from its number: they will probably have the CPU again.
     recent: [(i32, Had); RECENT],
 }
 
-/// How a CPU was had by one owner.
+/// One owner's time on a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Had {
-    /// How long, ns.
+    /// How long in total, ns.
     pub ns: u64,
     /// In how many pieces.
     pub pieces: u64,
@@ -158,7 +158,7 @@ impl Had {
         self.longest = self.longest.max(ns);
     }
 
-    /// Adds what another had.
+    /// Adds the times of another value.
     pub fn join(&mut self, other: &Self) {
         self.ns = self.ns.saturating_add(other.ns);
         self.pieces += other.pieces;
@@ -166,7 +166,7 @@ impl Had {
     }
 }
 
-/// Which of three lists an interrupt is in, and its number there.
+/// Returns which of three lists an interrupt is in, and its number there.
 #[inline]
 fn place(above: Above) -> (usize, u32) {
     match above {
@@ -214,7 +214,7 @@ impl OfCpu {
         }
     }
 
-    /// How each task had it, some in two parts.
+    /// Returns each task's time on the CPU; some tasks appear in two parts.
     fn tasks(&self) -> impl Iterator<Item = (i32, Had)> {
         self.tasks.iter().map(|(pid, had)| (*pid, *had)).chain(self.recent)
     }
@@ -236,23 +236,23 @@ impl OfCpu {
 }
 
 impl Summary {
-    /// Takes all that a buffer of a trace permits, and nothing else is done: the fastest way from a file to its latencies. It
-    /// is compiled here, with all that it calls.
+    /// Reads everything that a buffer of a trace permits, and does nothing else: the fastest way from a file to its latencies. The function
+    /// is compiled here, with everything that it calls.
     pub fn take(&mut self, trace: &Trace<'_>, buffer: &Buffer<'_>, pairing: &mut Pairing) -> Met {
         pair(trace, buffer, pairing, self)
     }
 
-    /// For the waits and system calls of some alone.
+    /// Creates a summary of the waits and system calls of some tasks only.
     pub fn of(of: Of) -> Self {
         Self { of, ..Self::default() }
     }
 
-    /// Waits by why and class.
+    /// Returns the waits by reason and class.
     pub fn waits(&self, why: Why, class: Class) -> Option<&Series> {
         self.waits.get(why as usize)?.get(class as usize)
     }
 
-    /// System calls.
+    /// Returns the system calls.
     pub fn calls(&self) -> BTreeMap<Call, &OfCall> {
         let [numbers, names] = &self.calls;
         let number = |(number, of)| Some((Call::Number(u16::try_from(number).ok()?), of));
@@ -260,7 +260,7 @@ impl Summary {
         numbers.iter().filter_map(number).chain(names.iter().filter_map(name)).collect()
     }
 
-    /// Interrupts: how long each ran itself.
+    /// Returns the interrupts, with how long each ran itself.
     pub fn handled(&self) -> BTreeMap<Above, &Series> {
         let lists = self.handled.iter().enumerate();
         lists
@@ -268,19 +268,19 @@ impl Summary {
             .collect()
     }
 
-    /// Soft interrupts: from being asked for to their begin.
+    /// Returns the soft interrupts, from their request to their start.
     pub fn raised(&self) -> BTreeMap<u8, &Series> {
         self.raised.iter().filter_map(|(vec, of)| Some((u8::try_from(vec).ok()?, of))).collect()
     }
 
-    /// How long interrupts or preemption were off.
+    /// Returns how long interrupts or preemption were off.
     pub fn off(&self, off: Off) -> Option<&Series> {
         self.off.get(off as usize)
     }
 
-    /// Tasks that waited, by their number.
+    /// Returns the tasks that waited, by their number.
     pub fn tasks(&self) -> impl Iterator<Item = (i32, OfTask)> {
-        // How long each ran is the sum over the CPUs: added up once, not at every event.
+        // A task's running time is the sum over the CPUs: it is added up once, not at every event.
         let mut ran = BTreeMap::<i32, u64>::new();
         for (pid, had) in self.cpus.iter().flat_map(|(_, cpu)| cpu.tasks()) {
             let all = ran.entry(pid).or_default();
@@ -290,13 +290,13 @@ impl Summary {
         waited.map(move |(pid, task)| (pid, OfTask { ran: ran.get(&pid).copied().unwrap_or(0), ..*task }))
     }
 
-    /// Who had each CPU.
+    /// Returns the owners of each CPU, with their times.
     pub fn owners(&self) -> impl Iterator<Item = (u32, BTreeMap<Owner, Had>)> {
         self.cpus.iter().map(|(cpu, of)| (cpu, of.owners()))
     }
 }
 
-/// The entry of a key, unless there are too many of them.
+/// Returns the entry of a key, unless there are too many entries.
 fn entry<K: Ord + Copy, V: Default>(all: &mut BTreeMap<K, V>, key: K) -> Option<&mut V> {
     if all.len() >= MOST && !all.contains_key(&key) {
         return None;

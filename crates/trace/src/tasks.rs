@@ -1,29 +1,29 @@
-//! What is known of each task, found by its number.
+//! A table of tasks, by their number.
 
 use crate::events::{Comm, Priority};
 
-/// The largest number that a kernel gives (PID_MAX_LIMIT).
+/// The number above the largest that a kernel assigns (PID_MAX_LIMIT).
 const MOST: usize = 1 << 22;
-/// So many tasks are kept at once, and no trace takes more memory.
+/// The most tasks that latido keeps at one time; this limits the memory for any trace.
 const MOST_KEPT: usize = 1 << 16;
-/// So many of them are looked at for one that nobody needs.
+/// How many tasks latido checks for one that is not needed.
 const LOOKS: usize = 64;
 
 /// What is known of a task.
 pub trait Known: Default + Copy {
-    /// Whether something would be wrong without it. What is not needed gives way to other tasks: a machine may start
-    /// thousands a second, of which few live.
+    /// Returns whether the result would be wrong without this task. A task that is not needed makes room for others: a machine may start
+    /// thousands of tasks per second, and few of them live long.
     fn needed(&self) -> bool;
 }
 
 /// A table of tasks.
 #[derive(Debug)]
 pub struct Tasks<T> {
-    /// By number, the place among all behind which its own lies; 0 of those of which nothing is known. As long as the
-    /// greatest number asks for.
+    /// By task number: the index in `all` plus 1, or 0 if nothing is known of the task. The vector is as long as the greatest number
+    /// requires.
     places: Vec<u32>,
     all: Vec<(i32, T)>,
-    /// Which one is looked at next for one that nobody needs.
+    /// The index of the next task to check for one that is not needed.
     hand: usize,
     refused: u64,
 }
@@ -35,7 +35,7 @@ impl<T> Default for Tasks<T> {
 }
 
 impl<T: Known> Tasks<T> {
-    /// What is known of a task; none of one that no kernel can have, or where there are too many.
+    /// Returns what is known of a task; `None` for a number that no kernel can have, or if there are too many tasks.
     #[inline(always)]
     pub fn of(&mut self, pid: i32) -> Option<&mut T> {
         let place = self.places.get(pid as usize).copied().unwrap_or(0);
@@ -43,7 +43,7 @@ impl<T: Known> Tasks<T> {
         self.all.get_mut(place as usize - 1).map(|(_, known)| known)
     }
 
-    /// What is known of a task; none of one that was never looked at.
+    /// Returns what is known of a task; `None` for a task that [`Tasks::of`] never returned.
     pub fn get(&self, pid: i32) -> Option<&T> {
         let place = usize::try_from(*self.places.get(pid as usize)?).ok()?.checked_sub(1)?;
         self.all.get(place).map(|(_, known)| known)
@@ -65,7 +65,7 @@ impl<T: Known> Tasks<T> {
         Some(place)
     }
 
-    /// Room for another one: a new place, or that of one that nobody needs.
+    /// Makes room for a task: a new place, or the place of a task that is not needed.
     fn room(&mut self, pid: i32) -> Option<usize> {
         if self.all.len() < MOST_KEPT {
             self.all.push((pid, T::default()));
@@ -84,19 +84,19 @@ impl<T: Known> Tasks<T> {
         None
     }
 
-    /// How often a task could not be followed, since there were too many.
+    /// Returns how often a task could not be followed, because there were too many.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// All of which something is known, by their numbers.
+    /// Returns all known tasks with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (i32, &T)> {
         let places = self.places.iter().filter_map(|place| (*place as usize).checked_sub(1));
         places.filter_map(|place| self.all.get(place).map(|(pid, known)| (*pid, known)))
     }
 }
 
-/// What a task is called and how urgent it was last.
+/// A task's last name and priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Named {
     /// Its name.
@@ -109,7 +109,7 @@ pub struct Named {
 mod tests {
     use super::*;
 
-    /// Needed where it is odd.
+    /// A value that is needed if it is odd.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     struct Word(u64);
 
@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    /// Tasks come and go, many more than there is room for: those that are needed keep what is known of them.
+    /// Tasks come and go, many more than there is room for: the table must keep what is known of the tasks that are needed.
     #[test]
     fn who_is_not_needed_gives_way() {
         let mut tasks = Tasks::<Word>::default();
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!((tasks.get(3), tasks.get(4), tasks.get(-1)), (Some(&Word(1)), None, None));
     }
 
-    /// However wild the numbers, the table stays within its bounds and says what it left out.
+    /// However wild the numbers, the table must stay within its bounds and report what it left out.
     #[test]
     fn wild_numbers_take_bounded_memory() {
         let mut tasks = Tasks::<Word>::default();

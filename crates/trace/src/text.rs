@@ -1,10 +1,10 @@
-//! The text of tracefs: what `trace`, `trace_pipe` and the `hist` files of events say, read line by line.
+//! The text of tracefs: latido reads the content of `trace`, `trace_pipe` and the events' `hist` files line by line.
 //!
-//! The forms are those of Documentation/trace/ftrace.rst, osnoise-tracer.rst, timerlat-tracer.rst, hwlat_detector.rst and
-//! histogram.rst of the kernel. Which flags and columns there are is read from the drawing in the header, since kernels
-//! differ; `trace_pipe` draws none, and is read by the forms alone. What a line went through on its way (mail, terminals, other
-//! systems) is cut away first, in one place ([`clean`]). Whatever the bytes say, nothing panics, a line holds at
-//! most 16 KiB of memory, and what is not understood is given as such and counted.
+//! The forms are those of the kernel's Documentation/trace/ftrace.rst, osnoise-tracer.rst, timerlat-tracer.rst, hwlat_detector.rst and
+//! histogram.rst. latido reads the flags and columns from the drawing in the header, because kernels differ. `trace_pipe` has no drawing,
+//! so latido reads it by the forms alone. One module ([`clean`]) first removes what mail, terminals and other systems added to a line.
+//! Whatever the bytes contain, the code does not panic, and a line uses at most 16 KiB of memory. latido passes on a line that it does not
+//! understand as unknown, and counts it.
 
 pub mod clean;
 mod durations;

@@ -1,8 +1,7 @@
-//! Trace files written: version 7, not compressed (trace-cmd.dat.v7(5)), as trace-cmd, KernelShark and [`crate::file`] read
-//! them.
+//! Writes trace files: version 7, not compressed (trace-cmd.dat.v7(5)), as trace-cmd, KernelShark and [`crate::file`] read them.
 //!
-//! What describes the events comes first, then all options, then what the CPUs wrote: whoever knows how long that is writes
-//! a file from its begin to its end and never goes back.
+//! The description of the events comes first, then all options, then the data of the CPUs. A caller that knows the length of this data
+//! writes a file from start to end and never goes back.
 
 use crate::{
     bytes::Endian,
@@ -13,59 +12,59 @@ use std::{
     io::{self, Read, Write},
 };
 
-/// What a file says beside its pages. Texts are as the kernel gives them.
+/// The content of a file except its pages. Texts are as the kernel provides them.
 #[derive(Clone, Debug)]
 pub struct Contents<'a> {
-    /// The order of the machine's bytes.
+    /// The byte order of the machine.
     pub endian: Endian,
-    /// How long a `long` of its programs is in bytes.
+    /// The size of a `long` of its programs in bytes.
     pub long: u8,
-    /// How long a page of its memory is in bytes.
+    /// The size of a page of its memory in bytes.
     pub page: u32,
     /// `events/header_page`.
     pub header_page: Cow<'a, str>,
     /// `events/header_event`.
     pub header_event: Cow<'a, str>,
-    /// The formats of what tracers themselves write, `events/ftrace/*/format`.
+    /// The formats of the tracers' own events, `events/ftrace/*/format`.
     pub ftrace: Vec<Cow<'a, str>>,
     /// The formats of events by their systems.
     pub systems: Vec<(Cow<'a, str>, Vec<Cow<'a, str>>)>,
-    /// `/proc/kallsyms`, or what of it is needed.
+    /// `/proc/kallsyms`, or the necessary part of it.
     pub kallsyms: Cow<'a, str>,
     /// `printk_formats`.
     pub printk: Cow<'a, str>,
-    /// `saved_cmdlines`: a number and a name a line.
+    /// `saved_cmdlines`: one number and one name per line.
     pub comms: Cow<'a, str>,
     /// The name of the clock: `mono`.
     pub clock: Cow<'a, str>,
     /// The system: `Linux board 6.12.0 …`.
     pub uname: Cow<'a, str>,
-    /// What recorded it.
+    /// The program that recorded the trace.
     pub recorder: Cow<'a, str>,
     /// How many CPUs the machine has.
     pub cpus: u32,
     /// `per_cpu/cpuN/stats` of each CPU.
     pub statistics: Vec<Cow<'a, str>>,
-    /// How long a page of the ring is in bytes: a sub-buffer.
+    /// The size of a page of the ring, a sub-buffer, in bytes.
     pub sub_buffer: u32,
 }
 
-/// What a CPU wrote: its number, how many bytes, and where they come from.
+/// The data of a CPU: the CPU's number, the number of bytes, and their source.
 #[derive(Debug)]
 pub struct Ring<R> {
     /// The CPU's number.
     pub cpu: u32,
     /// How many bytes its pages have together.
     pub length: u64,
-    /// Gives them.
+    /// The source of the pages.
     pub pages: R,
 }
 
-/// So many bytes are written at a time, from places in the file that are multiples of it. So a file lies in the page cache
-/// in large pieces, and whoever maps it waits for fewer faults; the kernel's own copy from file to file goes page by page.
+/// How many bytes are written at a time, at places in the file that are multiples of this. So the page cache has the file in large pieces,
+/// and a program that maps the file takes fewer faults. The kernel's own copy from file to file goes page by page.
 const PIECE: usize = 1 << 20;
 
-/// Gathers what is written into whole pieces.
+/// A writer that collects its output into whole pieces.
 struct Pieces<'a, W> {
     out: &'a mut W,
     piece: Vec<u8>,
@@ -78,7 +77,7 @@ impl<'a, W: Write> Pieces<'a, W> {
         Self { out, piece: vec![0; PIECE], filled: 0, written: 0 }
     }
 
-    /// Takes all that there is; how many bytes that were.
+    /// Copies everything from a reader. Returns how many bytes that were.
     fn take(&mut self, mut from: impl Read) -> io::Result<u64> {
         let before = self.written;
         loop {
@@ -92,14 +91,14 @@ impl<'a, W: Write> Pieces<'a, W> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
-            // There is always room: a read of none would look like the end.
+            // There is always room: a read of zero bytes would look like the end.
             if self.filled == self.piece.len() {
                 self.put()?;
             }
         }
     }
 
-    /// Writes what has been gathered.
+    /// Writes the collected bytes.
     fn put(&mut self) -> io::Result<()> {
         let filled = std::mem::take(&mut self.filled);
         self.out.write_all(self.piece.get(..filled).unwrap_or_default())
@@ -107,10 +106,10 @@ impl<'a, W: Write> Pieces<'a, W> {
 }
 
 impl Contents<'_> {
-    /// Writes a whole file, in large pieces; how long it is. Nothing is to be gathered once more behind it.
+    /// Writes a whole file in large pieces. Returns its length. The caller needs no buffered writer around `out`.
     ///
     /// # Errors
-    /// It cannot be written, or a ring gives fewer bytes than it said.
+    /// The file cannot be written, or a ring provides fewer bytes than stated.
     pub fn write<R: Read>(&self, out: &mut impl Write, rings: Vec<Ring<R>>) -> io::Result<u64> {
         let lengths: Vec<(u32, u64)> = rings.iter().map(|ring| (ring.cpu, ring.length)).collect();
         let mut out = Pieces::of(out);
@@ -127,7 +126,7 @@ impl Contents<'_> {
         Ok(out.written)
     }
 
-    /// All that comes before the pages of the first CPU.
+    /// Returns everything that comes before the pages of the first CPU.
     fn head(&self, rings: &[(u32, u64)]) -> Vec<u8> {
         let mut out = Bytes { bytes: Vec::new(), endian: self.endian };
         out.bytes.extend_from_slice(MAGIC);
@@ -135,7 +134,7 @@ impl Contents<'_> {
         out.number(u64::from(self.endian == Endian::Big), 1);
         out.number(u64::from(self.long), 1);
         out.number(u64::from(self.page), 4);
-        // Not compressed, by no version of anything.
+        // Not compressed: the name is `none`, the version is empty.
         out.text("none");
         out.text("");
         let first = out.bytes.len();
@@ -143,7 +142,7 @@ impl Contents<'_> {
         let mut options = self.places(&mut out);
         self.facts(&mut options);
         let place = out.bytes.len() as u64;
-        // The pages lie behind the options and the head of their section, where a page of memory begins.
+        // The pages come after the options and the head of their section, at the start of a memory page.
         let buffer_option = 8 + 1 + self.clock.len() as u64 + 1 + 4 + 4 + 20 * rings.len() as u64;
         let own = kind::HEAD + options.bytes.len() as u64 + OPTION_HEAD + buffer_option + OPTION_HEAD + 8;
         let section = place + own;
@@ -172,7 +171,7 @@ impl Contents<'_> {
         out.bytes
     }
 
-    /// Writes the sections that describe the events, and options that tell where they are.
+    /// Writes the sections that describe the events. Returns the options with their places.
     fn places(&self, out: &mut Bytes) -> Bytes {
         let mut options = Bytes { bytes: Vec::new(), endian: self.endian };
         let mut section = |id: u16, body: &dyn Fn(&mut Bytes)| {
@@ -215,23 +214,23 @@ impl Contents<'_> {
         }
     }
 
-    /// The next place where a page may begin: readers map them.
+    /// Returns the next place where a page may start: readers map the pages.
     fn aligned(&self, place: u64) -> u64 {
         place.next_multiple_of(u64::from(self.page.max(1)))
     }
 }
 
-/// The number and the size before an option.
+/// The size of the number and the length before an option, in bytes.
 const OPTION_HEAD: u64 = 6;
 
-/// Bytes in the order of a machine.
+/// Bytes in the byte order of a machine.
 struct Bytes {
     bytes: Vec<u8>,
     endian: Endian,
 }
 
 impl Bytes {
-    /// A number in so many bytes, up to 8.
+    /// Appends a number as this many bytes, up to 8.
     fn number(&mut self, number: u64, bytes: usize) {
         self.bytes.extend(self.ordered(number, bytes));
     }
@@ -248,19 +247,19 @@ impl Bytes {
         all.into_iter().skip(skipped).take(bytes)
     }
 
-    /// Eight bytes over others.
+    /// Overwrites eight bytes with a number.
     fn put_at(&mut self, at: usize, number: u64) {
         let ordered = self.ordered(number, 8);
         self.bytes.iter_mut().skip(at).zip(ordered).for_each(|(there, byte)| *there = byte);
     }
 
-    /// A text up to its first NUL, and one behind it.
+    /// Appends a text up to its first NUL, and a NUL after it.
     fn text(&mut self, text: &str) {
         self.bytes.extend(text.bytes().take_while(|byte| *byte != 0));
         self.bytes.push(0);
     }
 
-    /// A text with its length in so many bytes before it.
+    /// Appends a text, after its length as a number of `bytes` bytes.
     fn counted(&mut self, text: &str, bytes: usize) {
         self.number(text.len() as u64, bytes);
         self.bytes.extend_from_slice(text.as_bytes());
@@ -271,7 +270,7 @@ impl Bytes {
         formats.iter().for_each(|format| self.counted(format, 8));
     }
 
-    /// The head of a section.
+    /// Appends the head of a section.
     fn section(&mut self, id: u16, size: u64) {
         self.number(u64::from(id), 2);
         // No flags, no description.

@@ -1,4 +1,4 @@
-//! What a trace says of itself, read of the kernel when the recording is over: formats, names, counts.
+//! The kernel's description of a trace, read when the recording is over: formats, names, counts.
 
 use super::{CLOCK, Chosen};
 use crate::{
@@ -16,13 +16,13 @@ use std::{
     path::Path,
 };
 
-/// A symbol lies at most so far before an address that it names.
+/// The greatest distance between an address and the symbol before it that names it, in bytes.
 const REACH: u64 = 1 << 20;
 
 /// The order of this machine's bytes.
 const ENDIAN: Endian = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
 
-/// Texts of the kernel.
+/// The kernel's texts that describe a trace.
 #[derive(Debug)]
 pub struct Description {
     header_page: String,
@@ -33,15 +33,15 @@ pub struct Description {
     comms: String,
     statistics: Vec<(u32, String)>,
     cpus: u32,
-    /// Where its pages have what.
+    /// The layout of the trace's pages.
     pub layout: Layout,
 }
 
 impl Description {
-    /// Reads all of it.
+    /// Reads the texts from the kernel.
     ///
     /// # Errors
-    /// What pages look like cannot be read, or a format.
+    /// The layout of the pages or the format of an event cannot be read.
     pub fn read(
         tracefs: &Tracefs,
         instance: &Path,
@@ -54,7 +54,7 @@ impl Description {
         let header_page = text(&events.join("header_page"))?;
         let layout = Layout::parse(&header_page, ENDIAN)?;
         let mut systems = BTreeMap::<String, Vec<String>>::new();
-        // Those of a tracer are there in any case.
+        // The formats of a tracer's events (`ftrace`) are read below in any case.
         let own = stamped.filter(|stamped| stamped.system != "ftrace" && stamped.by != "event");
         let own = own.map(|stamped| format!("{}:{}", stamped.system, stamped.event));
         for event in chosen.events.iter().chain(&own) {
@@ -81,19 +81,19 @@ impl Description {
         })
     }
 
-    /// Events that a CPU lost: overwritten before they were read, or not even written.
+    /// Returns the number of events that a CPU lost: overwritten before latido read them, or never written.
     pub fn lost(&self, cpu: u32) -> u64 {
         let text = self.statistics.iter().find(|(of, _)| *of == cpu).map(|(_, text)| text.as_str());
         lost(text.unwrap_or_default())
     }
 
-    /// The formats of the events that were recorded.
+    /// Returns the formats of the recorded events.
     pub fn formats(&self) -> impl Iterator<Item = Format> {
         let all = self.systems.iter().flat_map(|(_, formats)| formats).chain(&self.ftrace);
         all.filter_map(|text| Format::parse(text).ok())
     }
 
-    /// For the file; of the kernel's symbols those that these addresses need.
+    /// Returns the contents of the trace file. They include only the kernel symbols that these addresses need.
     pub fn contents(&self, sub_buffer: u32, addresses: &BTreeSet<u64>) -> Contents<'_> {
         fn borrowed(texts: &[String]) -> Vec<Cow<'_, str>> {
             texts.iter().map(|text| text.as_str().into()).collect()
@@ -123,7 +123,7 @@ impl Description {
     }
 }
 
-/// A file of tracefs. The headers give no more than fits into the first read, and std's first is small.
+/// Reads a file of tracefs. The kernel gives only as much of a header as fits into the first read, and std's first read is small.
 fn text(path: &Path) -> Result<String> {
     let read = || -> io::Result<String> {
         let (mut file, mut bytes, mut piece) = (File::open(path)?, Vec::new(), vec![0; 1 << 16]);
@@ -138,7 +138,7 @@ fn text(path: &Path) -> Result<String> {
     read().with_context(|| format!("{}", path.display()))
 }
 
-/// The counts of `per_cpu/cpuN/stats` that tell of a loss, added up.
+/// Adds up the counts of lost events in `per_cpu/cpuN/stats`.
 fn lost(text: &str) -> u64 {
     let count = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -147,7 +147,7 @@ fn lost(text: &str) -> u64 {
     ["overrun", "commit overrun", "dropped events"].into_iter().map(count).sum()
 }
 
-/// The names of all tasks that live, by their numbers.
+/// Lists the numbers and names of all living tasks.
 fn alive() -> Vec<(i32, String)> {
     let numbers = |dir: &str| -> Vec<i32> {
         let entries = fs::read_dir(dir).into_iter().flatten().flatten();
@@ -157,7 +157,7 @@ fn alive() -> Vec<(i32, String)> {
     tasks.filter_map(|tid| Some((tid, Root::default().read(&format!("proc/{tid}/comm"))?))).collect()
 }
 
-/// What the kernel remembers of names, and those of the living that it forgot.
+/// Returns the names that the kernel saved, and adds the living tasks that it forgot.
 fn comms(saved: &str, alive: &[(i32, String)]) -> String {
     let number = |line: &str| line.trim_start().split(' ').next()?.parse::<i32>().ok();
     let known: BTreeSet<i32> = saved.lines().filter_map(number).collect();
@@ -168,7 +168,7 @@ fn comms(saved: &str, alive: &[(i32, String)]) -> String {
     all
 }
 
-/// The lines of `/proc/kallsyms` that name these addresses, each with the one behind it, where it ends.
+/// Returns the lines of `/proc/kallsyms` that name these addresses. With each comes the line of the next symbol, where this one ends.
 fn needed(symbols: &str, addresses: &BTreeSet<u64>) -> String {
     if addresses.is_empty() {
         return String::new();

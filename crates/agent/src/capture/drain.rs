@@ -1,4 +1,4 @@
-//! The rings read into files: whole pages, moved and not copied, by threads that look by the clock.
+//! Reads the rings into files. Threads that poll at fixed intervals move whole pages without copying them.
 
 use anyhow::{Context, Result};
 use latido_model::cpus::CpuSet;
@@ -21,16 +21,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often the rings are looked at, while none fills quickly.
+/// The interval at which the readers poll the rings, while no ring fills quickly.
 const ROUND: Duration = Duration::from_millis(50);
 
-/// How often is looked for room on the disk.
+/// The interval at which the readers check the free room on the disk.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// So many CPUs a thread reads.
+/// The number of CPUs per reading thread.
 const EACH: usize = 16;
 
-/// What a pipe between ring and file is asked to hold, in bytes.
+/// The size that latido requests for a pipe between ring and file, in bytes.
 const PIPE: usize = 1 << 20;
 
 /// The readers of all rings.
@@ -38,7 +38,7 @@ const PIPE: usize = 1 << 20;
 pub struct Drains {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<io::Result<Vec<Reading>>>>,
-    /// Those that are read when all is over.
+    /// The rings that are read only when the recording is over.
     later: Vec<Reading>,
     on: Option<CpuSet>,
     page: u32,
@@ -52,7 +52,7 @@ pub struct Drained {
     pub files: Vec<(u32, PathBuf)>,
     /// How long a page is in bytes.
     pub page: u32,
-    /// Why it was read no further.
+    /// Why reading ended early, if it did.
     pub cut: Option<String>,
 }
 
@@ -74,14 +74,14 @@ struct Reading {
     page: usize,
 }
 
-/// So often is looked, a millisecond apart, whether the readers are where they belong.
+/// How often [`Drains::start`] checks, a millisecond apart, whether the readers run on their CPUs.
 const MOST_LOOKS: u32 = 2_000;
 
 impl Drains {
-    /// Opens the rings of an instance, and reads them from `readers`; without any, when it is told to finish.
+    /// Opens the rings of an instance, and starts threads on `readers` that read them. Without `readers`, [`Self::finish`] reads them.
     ///
     /// # Errors
-    /// They cannot be opened, or there is no thread to be had.
+    /// A ring cannot be opened, or a thread cannot be started.
     pub fn start(
         instance: &Path,
         cpus: &CpuSet,
@@ -105,16 +105,16 @@ impl Drains {
             let (shared, readers) = (Arc::clone(&drains.shared), readers.clone());
             let keeper = Keeper { into: into.into(), switch: instance.join("tracing_on"), reserve };
             let drain = thread::Builder::new().name("latido-trace".into()).spawn(move || {
-                // Below every real-time task, and behind what the machine is there for; not so far behind that rings fill.
+                // A reader runs below every real-time task and behind the machine's own work, but not so far behind that rings fill.
                 let _ = sched::set_policy(0, Policy::Other { nice: 10 }, false);
-                // Refused where a cpuset was narrowed meanwhile: then it stays where it is.
+                // The kernel refuses this where a cpuset was narrowed meanwhile. The thread then stays where it is.
                 let _ = sched::set_affinity(0, readers.iter());
                 shared.tids.lock().unwrap_or_else(PoisonError::into_inner).push(sched::gettid());
                 shared.read(part, &keeper, ring)
             });
             drains.threads.push(drain.context("cannot start a thread that reads the trace")?);
         }
-        // Recorded is only once they have left the CPUs that are to be left alone; on a starved machine not for ever.
+        // The recording starts only when the readers have left the quiet CPUs. On a starved machine latido does not wait for ever.
         for _ in 0..MOST_LOOKS {
             if drains.shared.tids.lock().unwrap_or_else(PoisonError::into_inner).len() >= drains.threads.len() {
                 break;
@@ -129,22 +129,22 @@ impl Drains {
         self.page
     }
 
-    /// The file that each CPU's pages go to.
+    /// Returns the file of each CPU's pages.
     pub fn places(&self) -> &[(u32, PathBuf)] {
         &self.places
     }
 
-    /// Where the threads are that read.
+    /// Returns the CPUs on which the readers run.
     pub fn on(&self) -> Option<&CpuSet> {
         self.on.as_ref()
     }
 
-    /// Why it is read no further, where that is so.
+    /// Returns why reading ended early, if it did.
     pub fn cut(&self) -> Option<String> {
         self.shared.cut.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The threads of this process, the readers among them.
+    /// Lists the threads of this process, including the readers.
     pub fn threads(&self) -> Vec<i32> {
         let own = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
         let own = own.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -152,7 +152,8 @@ impl Drains {
         own.chain(readers).collect()
     }
 
-    /// Nothing is measured any more: the readers are as urgent as who waits for them. Behind a crowd they would read for minutes.
+    /// Gives the readers the caller's scheduling policy, because the measurement is over. Behind many other tasks they would read for
+    /// minutes.
     fn hurry(&self) {
         let Ok(own) = sched::policy(0) else { return };
         for tid in self.shared.tids.lock().unwrap_or_else(PoisonError::into_inner).iter() {
@@ -160,10 +161,10 @@ impl Drains {
         }
     }
 
-    /// Reads what is left; to be asked when nothing is written any more.
+    /// Reads what is left. The caller must have stopped the recording.
     ///
     /// # Errors
-    /// A ring cannot be read, or a file not be written.
+    /// A ring cannot be read, or a file cannot be written.
     pub fn finish(&mut self) -> Result<Drained> {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.hurry();
@@ -201,7 +202,7 @@ impl Drop for Drains {
     }
 }
 
-/// Sees that a disk is not filled.
+/// What a reader needs to stop the recording before it fills the disk.
 struct Keeper {
     into: PathBuf,
     switch: PathBuf,
@@ -237,14 +238,14 @@ impl Shared {
                     return Ok(readings);
                 }
             }
-            // A ring that has filled by a quarter meanwhile is not left alone.
+            // If a ring has filled by a quarter meanwhile, the reader continues at once.
             if most < ring / 4 {
                 thread::sleep(ROUND);
             }
         }
     }
 
-    /// Nothing more is recorded, for this reason.
+    /// Stops the recording, and keeps the reason.
     fn cut(&self, keeper: &Keeper, why: &str) {
         let _ = fs::write(&keeper.switch, "0");
         self.cut.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| why.into());
@@ -259,12 +260,12 @@ impl Reading {
         let path = into.join(format!("cpu{cpu}"));
         let file = File::create(&path).with_context(|| format!("{}", path.display()))?;
         let pipe = pipe_with(PipeFlags::CLOEXEC).context("a pipe between ring and file")?;
-        // A smaller one takes more turns.
+        // A smaller pipe needs more rounds.
         let _ = fcntl_setpipe_size(&pipe.1, PIPE);
         Ok(Self { cpu, raw: raw.into(), pipe: Some(pipe), file, path, page })
     }
 
-    /// Moves the pages that are full, at most so many bytes; how many it moved.
+    /// Moves full pages until at least `most` bytes are moved or no page is left. Returns the number of bytes.
     fn whole_pages(&mut self, most: u64) -> io::Result<u64> {
         let mut moved = 0;
         while moved < most {
@@ -283,7 +284,7 @@ impl Reading {
         let taken = match splice(&self.raw, None, inlet, None, PIPE.max(self.page), flags) {
             Ok(taken) => taken,
             Err(Errno::AGAIN) => 0,
-            // Where pages cannot be moved they are copied.
+            // If the kernel cannot move pages, latido copies them.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 self.pipe = None;
                 return self.copied();
@@ -303,14 +304,14 @@ impl Reading {
         Ok(taken as u64)
     }
 
-    /// One page, full or not.
+    /// Copies one page, full or not, and returns its length in bytes: 0 if there is none.
     fn copied(&mut self) -> io::Result<u64> {
         let mut page = vec![0; self.page];
         loop {
             match self.raw.read(&mut page) {
                 Ok(0) => return Ok(0),
                 Ok(length) => {
-                    // A page is a page, however little there is in it.
+                    // The file gets a whole page, however little the ring gave.
                     page.get_mut(length..).unwrap_or_default().fill(0);
                     self.file.write_all(&page)?;
                     return Ok(self.page as u64);
@@ -322,7 +323,7 @@ impl Reading {
         }
     }
 
-    /// All that is left, the last page as full as it is.
+    /// Reads all that is left. The last page may be partly filled.
     fn rest(&mut self) -> io::Result<()> {
         while self.some()? > 0 {}
         while self.copied()? > 0 {}
@@ -330,7 +331,7 @@ impl Reading {
     }
 }
 
-/// What is free where a file is, in bytes.
+/// Returns the free bytes of the file system that contains a file.
 fn free(place: &Path) -> u64 {
     rustix::fs::statvfs(place).map_or(u64::MAX, |system| system.f_bavail.saturating_mul(system.f_frsize))
 }
@@ -340,7 +341,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    /// When nothing is measured any more, a reader is as urgent as who waits for it; where the kernel refuses that, it stays as it is.
+    /// When the measurement is over, a reader gets the policy of its caller. Where the kernel refuses that, the reader keeps its own.
     #[test]
     fn readers_hurry_at_the_end() {
         let shared: Arc<Shared> = Arc::default();

@@ -1,11 +1,11 @@
-//! Which events are recorded: those that are named, or the usual ones.
+//! Which events are recorded: those that the user names, or the usual ones.
 
 use crate::measure::Wanted;
 use anyhow::{Context, Result, bail};
 use latido_model::{record::MissingEvent, registry::Objection, suggest::closest};
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// What tells who runs when, where and why: switches, wake-ups and moves between CPUs, interrupts, soft interrupts, timers.
+/// Events that show which task runs when, where and why: switches, wake-ups and moves between CPUs, interrupts, soft interrupts, timers.
 const USUAL: [&str; 12] = [
     "sched:sched_switch",
     "sched:sched_waking",
@@ -21,11 +21,12 @@ const USUAL: [&str; 12] = [
     "timer:hrtimer_expire_exit",
 ];
 
-/// What explains a late sample besides: waits for locks of the kernel, signals that stop, non-maskable interrupts. All of them are rare.
+/// Events that help to explain a late sample: waits for kernel locks, signals that stop a task, non-maskable interrupts. All of them are
+/// rare.
 const EXPLAINING: [&str; 4] =
     ["lock:contention_begin", "lock:contention_end", "signal:signal_generate", "nmi:nmi_handler"];
 
-/// Interrupts that are no devices': of x86, and of others.
+/// The systems of interrupts that come from no device: the first on x86, the second on other processors.
 const VECTORS: [&str; 2] = ["irq_vectors", "ipi"];
 
 /// What a kernel needs for the events of a system (Kconfig of kernel/trace and of the architectures).
@@ -51,10 +52,10 @@ const NEEDS: [(&str, &str); 14] = [
 pub struct Available(Vec<String>);
 
 impl Available {
-    /// From `available_events`.
+    /// Reads `available_events`.
     ///
     /// # Errors
-    /// It cannot be read, or there are none.
+    /// The file cannot be read, or lists no events.
     pub fn read(tracefs: &Path) -> Result<Self> {
         let path = tracefs.join("available_events");
         let text = fs::read_to_string(&path).with_context(|| format!("{}", path.display()))?;
@@ -69,12 +70,12 @@ impl Available {
         self.0.iter().any(|one| one == event)
     }
 
-    /// Whether there is any event of a system.
+    /// Whether the kernel has any event of a system.
     fn knows(&self, system: &str) -> bool {
         self.0.iter().any(|one| one.split(':').next() == Some(system))
     }
 
-    /// What a word names: an event, an event of a system, or all of a system.
+    /// Returns the events that a word names: an event, an event of a system, or all events of a system.
     fn named(&self, word: &str) -> Vec<String> {
         let word = word.replace('/', ":");
         let (system, event) =
@@ -90,7 +91,7 @@ impl Available {
         if found.is_empty() { self.0.iter().filter(whole).cloned().collect() } else { found }
     }
 
-    /// Why there is no such event.
+    /// Explains that the kernel has no such event, and suggests others.
     fn refusal(&self, word: &str) -> String {
         let plain = word.replace('/', ":");
         let plain = plain.to_lowercase();
@@ -99,7 +100,7 @@ impl Available {
         let of_system = parts.filter(|(of, _)| system.is_empty() || *of == system);
         let mut names: Vec<&str> = of_system.map(|(_, name)| name).collect();
         let has = names.len();
-        // A whole system may be meant.
+        // The user may mean a whole system.
         names.extend(
             self.0.iter().filter_map(|one| one.split_once(':')).map(|(of, _)| of).filter(|_| system.is_empty()),
         );
@@ -131,7 +132,7 @@ impl Available {
     }
 }
 
-/// The system that an event's name tells: `irq_disable` is of `preemptirq`, `sys_enter_read` of `syscalls`.
+/// Returns the system that an event's name suggests: `irq_disable` is of `preemptirq`, `sys_enter_read` of `syscalls`.
 fn of_name(name: &str) -> &str {
     match name {
         "irq_disable" | "irq_enable" | "preempt_disable" | "preempt_enable" => "preemptirq",
@@ -144,14 +145,14 @@ fn of_name(name: &str) -> &str {
 /// The events that are recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chosen {
-    /// `sched:sched_switch`, in the kernel's order.
+    /// The events, such as `sched:sched_switch`, sorted by name.
     pub events: Vec<String>,
-    /// Usual ones that this kernel does not have.
+    /// Optional events that this kernel does not have.
     pub missing: Vec<MissingEvent>,
 }
 
 impl Chosen {
-    /// What is asked for, and what a probe wants besides.
+    /// Chooses the requested events, and those that a probe needs.
     ///
     /// # Errors
     /// As [`Chosen::named`].
@@ -181,10 +182,10 @@ impl Chosen {
         Ok(chosen)
     }
 
-    /// Those that are named, or the usual ones where none is.
+    /// Chooses the events that `words` name, or the usual ones if `words` is empty.
     ///
     /// # Errors
-    /// A name that is no event here, with those that may be meant and what a kernel needs for it.
+    /// The kernel has no event of that name. The error suggests others, and says what a kernel needs for it.
     fn named(words: &[String], available: &Available) -> Result<Self> {
         if words.is_empty() {
             return Self::usual(&[], available);
@@ -203,7 +204,7 @@ impl Chosen {
         Ok(Self { events, missing: Vec::new() })
     }
 
-    /// Those that explain late samples, and those that are named.
+    /// Chooses the usual events, those that explain late samples, and those that `words` name.
     ///
     /// # Errors
     /// As [`Self::of`].
@@ -286,8 +287,8 @@ mod tests {
         assert!(!said("zzz:bar").contains("did you mean"), "{}", said("zzz:bar"));
     }
 
-    /// Where a kernel has no events of single system calls, those of all stand in; where it has some, a name that is none of
-    /// them is refused.
+    /// Where a kernel has no events of single system calls, latido takes the events of all system calls instead. Where the kernel has some
+    /// of them, latido refuses a name that it does not have.
     #[test]
     fn what_stands_in_for_a_system_is_taken_where_the_kernel_has_nothing_of_it() {
         let raw = ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit"];

@@ -1,4 +1,4 @@
-//! The entry of a function of the kernel as an event of a trace: by a kprobe, an fprobe, or the function tracer.
+//! Records the entry of a kernel function as an event of a trace: by a kprobe, an fprobe, or the function tracer.
 
 use super::put;
 use crate::{
@@ -9,18 +9,18 @@ use crate::{
 use anyhow::{Context, Result, anyhow, bail};
 use std::{fs, path::Path};
 
-/// An event of our own that is there for as long as this is.
+/// An event that latido defined. Dropping it removes the event.
 #[derive(Debug)]
 pub struct Hooked(Hook);
 
 impl Drop for Hooked {
     fn drop(&mut self) {
-        // It stands in the journal: who settles that tries again, and tells.
+        // The event is in the journal: whichever latido recovers the journal tries again, and reports it.
         let _ = self.0.remove();
     }
 }
 
-/// How a handler is stamped, before the instance is made.
+/// How latido stamps a handler: decided before it makes the instance.
 #[derive(Debug)]
 pub struct Prepared {
     /// What is recorded.
@@ -28,11 +28,11 @@ pub struct Prepared {
     hooked: Option<Hooked>,
 }
 
-/// Looks the function up in this kernel and defines an event at its entry: in the journal first, read back. Where the kernel
-/// has no such events, the function tracer will do, which is the instance's own.
+/// Looks the function up in this kernel and defines an event at its entry. latido writes the event to the journal first, and verifies it.
+/// Where the kernel has no such events, latido uses the instance's own function tracer.
 ///
 /// # Errors
-/// The kernel has no such function, or lets nobody stamp it, with each refusal.
+/// The kernel has no such function, or refuses every way to stamp it. The error gives each refusal.
 pub fn prepare(handler: &HandlerAt, tracefs: &Tracefs, instance: &Instance, journal: &mut Journal) -> Result<Prepared> {
     let symbols = match handler {
         HandlerAt::Event(system, event) => {
@@ -80,7 +80,7 @@ pub fn prepare(handler: &HandlerAt, tracefs: &Tracefs, instance: &Instance, jour
 }
 
 impl Prepared {
-    /// Records it in an instance; what is left has to be held for as long as that is there.
+    /// Starts to record the event in an instance. The caller must keep the result of [`Self::into_held`] while the instance exists.
     ///
     /// # Errors
     /// The kernel refuses it.
@@ -102,13 +102,13 @@ impl Prepared {
         }
     }
 
-    /// What has to be held.
+    /// Returns what the caller must keep while the instance exists.
     pub fn into_held(self) -> Option<Hooked> {
         self.hooked
     }
 }
 
-/// Whether the function tracer can stamp it here.
+/// Checks that the function tracer can stamp this function.
 fn by_tracer(tracefs: &Tracefs, symbol: &str) -> Result<()> {
     let read = |file: &str| fs::read_to_string(tracefs.dir().join(file)).unwrap_or_default();
     let there = read("available_tracers").split_whitespace().any(|name| name == "function");
@@ -120,15 +120,15 @@ fn by_tracer(tracefs: &Tracefs, symbol: &str) -> Result<()> {
     Ok(())
 }
 
-/// The kernel's symbols: some ten megabytes.
+/// Reads the kernel's symbols: some ten megabytes.
 fn kallsyms(root: &Root) -> std::io::Result<String> {
     fs::read_to_string(root.path("/proc/kallsyms"))
 }
 
-/// The first of a handler's names that this kernel has.
+/// Returns the first of a handler's names that this kernel has.
 ///
 /// # Errors
-/// It has none of them, or tells nobody its symbols.
+/// The kernel has none of them, or shows no symbols.
 fn symbol(symbols: &[String], root: &Root) -> Result<String> {
     let text = kallsyms(root).context("/proc/kallsyms (CONFIG_KALLSYMS)")?;
     let has = |wanted: &&String| text.lines().any(|line| line.split_whitespace().nth(2) == Some(wanted.as_str()));
@@ -140,14 +140,14 @@ fn symbol(symbols: &[String], root: &Root) -> Result<String> {
     })
 }
 
-/// The address of a symbol, for a filter; none where the kernel does not tell.
+/// Returns the address of a symbol, for a filter; `None` where the kernel hides it.
 pub fn address(root: &Root, symbol: &str) -> Option<u64> {
     let text = kallsyms(root).ok()?;
     let line = text.lines().find(|line| line.split_whitespace().nth(2) == Some(symbol))?;
     u64::from_str_radix(line.split_whitespace().next()?, 16).ok().filter(|address| *address != 0)
 }
 
-/// What a locked-down kernel has to do with it.
+/// Returns a hint where the kernel is locked down, else an empty text.
 fn locked(root: &Root) -> String {
     let text = root.read("/sys/kernel/security/lockdown").unwrap_or_default();
     match text.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
@@ -162,7 +162,7 @@ fn locked(root: &Root) -> String {
 mod tests {
     use super::*;
 
-    /// The newest name that the kernel has is taken, a part of a name never, and an address that is hidden is none.
+    /// latido takes the newest name that the kernel has. It never matches a part of a name, and it treats a hidden address as unknown.
     #[test]
     fn a_handler_is_looked_up_by_its_whole_name() {
         let dir = tempfile::tempdir().unwrap();

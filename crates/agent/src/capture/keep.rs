@@ -1,5 +1,5 @@
-//! What is kept of a trace that is there to explain samples: the pages in which these were late, and the one before them on
-//! each CPU, which tells what went on when they began. All others are given up, while it is recorded and at its end.
+//! Which pages latido keeps of a trace that explains samples: those in which a sample was late, and on each CPU the page before them, which
+//! shows what happened when the sample began. latido discards all other pages, during the recording and at its end.
 
 use super::Time;
 use anyhow::{Context, Result};
@@ -12,18 +12,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What is shown around a sample, ns.
+/// The margin that is kept around a sample, ns.
 const MARGIN: u64 = 1_000_000;
 
-/// A sample that had begun when others were told may still come: what is younger than this is kept, ns.
+/// How long before `told` pages are kept in any case, ns: a sample that began then may still be reported.
 const RECENT: u64 = 5_000_000_000;
 
-/// The bit of a page's length that says that events before it are missing (RB_MISSED_EVENTS, kernel/trace/ring_buffer.c),
-/// and where the length lies: behind the time, in every kernel.
+/// The bit of a page's length that marks missing events before the page (RB_MISSED_EVENTS, kernel/trace/ring_buffer.c), and the offset of
+/// the length: after the time, in every kernel.
 const MISSED: usize = 1 << 31;
 const LENGTH_AT: usize = 8;
 
-/// The files of all CPUs, and which of their pages are still there.
+/// The files of all CPUs, and the pages that they still contain.
 #[derive(Debug)]
 pub struct Keeping {
     page: u64,
@@ -37,23 +37,23 @@ struct Lane {
     path: PathBuf,
     /// How many pages were looked at.
     looked: u64,
-    /// Those that are still there: number and time of each.
+    /// The pages that are still in the file: number and time of each.
     pages: Vec<(u64, u64)>,
 }
 
 impl Keeping {
-    /// Of files with pages of so many bytes.
+    /// Keeps the files at `places`, with pages of `page` bytes.
     pub fn of(page: u32, places: &[(u32, PathBuf)]) -> Self {
         let lane = |(cpu, path): &(u32, PathBuf)| Lane { cpu: *cpu, path: path.clone(), looked: 0, pages: Vec::new() };
         Self { page: u64::from(page.max(1)), lanes: places.iter().map(lane).collect(), dropped: 0 }
     }
 
-    /// Gives up all pages that lie around none of these samples and are older than what was told.
+    /// Discards all pages that are around none of these samples, unless they are too young: all samples that ended before `told` are known.
     pub fn sift(&mut self, samples: &[Time], told: u64) {
         let times = Times::of(samples);
         let recent = if told == u64::MAX { told } else { told.saturating_sub(RECENT) };
         for lane in &mut self.lanes {
-            // What cannot be looked at or punched stays, and takes its room: it is bounded as all traces are.
+            // If a page cannot be read or punched, it stays and takes its room. That room is bounded as for every trace.
             let Ok(file) = OpenOptions::new().read(true).write(true).open(&lane.path) else { continue };
             lane.look(&file, self.page);
             let needed = needed(&lane.pages, &times, recent);
@@ -70,10 +70,10 @@ impl Keeping {
         }
     }
 
-    /// Writes what is left of each file into another beside it, in which a page behind a gap says that it is.
+    /// Copies what is left of each file into a new file next to it, and marks each page that follows a gap.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// A file cannot be read or written.
     pub fn close(self, files: &mut [(u32, PathBuf)], samples: u64) -> Result<Kept> {
         let mut kept = Kept { samples, pages: 0, dropped: self.dropped };
         for (cpu, path) in files {
@@ -90,7 +90,7 @@ impl Keeping {
 }
 
 impl Lane {
-    /// Takes in the pages that came since.
+    /// Adds the pages that were written since the last call.
     fn look(&mut self, file: &File, page: u64) {
         let there = file.metadata().map_or(0, |what| what.len()) / page;
         for number in self.looked..there {
@@ -119,7 +119,7 @@ impl Lane {
     }
 }
 
-/// Says in a page that events before it are missing.
+/// Marks a page: events before it are missing.
 fn mark(page: &mut [u8]) {
     let at = LENGTH_AT..LENGTH_AT + size_of::<usize>();
     if let Some(word) = page.get_mut(at).and_then(|word| <&mut [u8; size_of::<usize>()]>::try_from(word).ok()) {
@@ -127,7 +127,7 @@ fn mark(page: &mut [u8]) {
     }
 }
 
-/// Times of samples that do not overlap, in order.
+/// Time ranges around samples, in order. Ranges that overlapped are merged.
 struct Times(Vec<Time>);
 
 impl Times {
@@ -145,14 +145,14 @@ impl Times {
         Self(joined)
     }
 
-    /// Whether one of them touches what lies between.
+    /// Whether one of them overlaps the range from `begin` to `end`.
     fn touch(&self, begin: u64, end: u64) -> bool {
         let at = self.0.partition_point(|(_, until)| *until < begin);
         self.0.get(at).is_some_and(|(from, _)| *from <= end)
     }
 }
 
-/// Numbers in order as runs without a gap: the first and how many. A hole for each page would keep the disk busy for long.
+/// Groups sorted numbers into runs without a gap: the first number and the count. A hole per page would keep the disk busy for long.
 fn runs(numbers: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for number in numbers {
@@ -164,8 +164,7 @@ fn runs(numbers: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     runs
 }
 
-/// Which pages lie around a sample, or right before those, or are younger than what was told. A page lasts until the next
-/// one begins.
+/// Tells which pages are around a sample, directly before such a page, or younger than `recent`. A page lasts until the next one begins.
 fn needed(pages: &[(u64, u64)], times: &Times, recent: u64) -> Vec<bool> {
     let end = |at: usize| pages.get(at + 1).map_or(u64::MAX, |(_, time)| *time);
     let around = |(at, (_, begin)): (usize, &(u64, u64))| times.touch(*begin, end(at)) || end(at) > recent;
@@ -190,7 +189,7 @@ mod tests {
         assert_eq!(runs([1, 2, 3, 7, 9, 10].into_iter()), [(1, 3), (7, 1), (9, 2)]);
     }
 
-    /// A file of pages, one for each second.
+    /// Writes a file of pages, one per second.
     fn recorded(dir: &Path, seconds: std::ops::Range<u64>) -> PathBuf {
         let path = dir.join("cpu3");
         let mut file = OpenOptions::new().append(true).create(true).open(&path).unwrap();
@@ -203,8 +202,8 @@ mod tests {
         path
     }
 
-    /// Of a long recording only the pages around the samples stay, with the one before each, whenever they were told; what is
-    /// young stays until more is known; a page behind a gap says so; and the room of the others is given back.
+    /// Of a long recording only the pages around the samples and the page before each stay, whenever the samples were reported. Young pages
+    /// stay until more is known, a page after a gap is marked, and the room of the other pages is freed.
     #[test]
     fn only_what_samples_need_is_kept() {
         let dir = tempfile::tempdir().unwrap();
@@ -216,7 +215,7 @@ mod tests {
         let young: Vec<u64> = (84..100).collect();
         assert_eq!(numbers(&keeping), [&[19, 20, 49, 50][..], &young].concat());
         recorded(dir.path(), 100..120);
-        // The first sample is not among the largest any more.
+        // The first sample is no longer among the largest.
         keeping.sift(&[sample(110), sample(50)], u64::MAX);
         assert_eq!(numbers(&keeping), [49, 50, 109, 110]);
         let mut files = [(3, path)];

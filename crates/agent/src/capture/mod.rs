@@ -1,8 +1,9 @@
-//! A trace recorded: an instance of tracefs of our own, its rings read page by page, one file of trace-cmd's format.
+//! Records a trace: latido makes an instance of tracefs, reads its rings page by page, and writes one file in trace-cmd's format.
 //!
-//! Reading must not disturb what is recorded. Who waits for a ring (a blocking read, or poll) is woken by an interrupt on the
-//! CPU that writes; so the threads that read look by the clock, and stay off the CPUs that are measured. Where every CPU is
-//! measured the rings are large, and read when all is over. Of tracefs only the files of the instance are written.
+//! Reading must not disturb the recording. A reader that waits for a ring (a blocking read, or poll) is woken by an interrupt on the CPU
+//! that writes. The reading threads therefore poll at fixed intervals, and stay off the measured CPUs. Where every CPU is measured, latido
+//! makes the rings large, and reads them when the recording is over. latido writes only the instance's files of tracefs, except for the
+//! settings of a tracer and the event of a handler.
 
 mod contents;
 mod drain;
@@ -40,27 +41,27 @@ use walk::Walked;
 /// The clock of our traces: the same on all CPUs, and that of the samples (CLOCK_MONOTONIC).
 const CLOCK: &str = "mono";
 
-/// What is to be recorded.
+/// What latido must record.
 #[derive(Clone, Debug, Default)]
 pub struct Spec {
-    /// The events, `sched_switch`, `irq:softirq_entry` or a whole system `irq_vectors`; none of them asks for the usual
-    /// ones, absent for nothing but what is wanted below.
+    /// The events: `sched_switch`, `irq:softirq_entry` or a whole system such as `irq_vectors`. An empty list requests the usual events,
+    /// `None` requests only those that `wanted` names.
     pub events: Option<Vec<String>>,
-    /// What a probe wants besides.
+    /// What a probe needs in addition.
     pub wanted: Wanted,
-    /// Whether those that explain late samples are recorded besides.
+    /// Whether latido also records the events that explain late samples.
     pub explaining: bool,
-    /// The CPUs that are recorded; absent, all that are online.
+    /// The CPUs that are recorded; all online CPUs if `None`.
     pub cpus: Option<CpuSet>,
     /// The CPUs that the recorder stays off.
     pub quiet: CpuSet,
-    /// The room of each CPU's ring in bytes; absent, as much as the machine can spare.
+    /// The size of each CPU's ring in bytes; as much as the machine can spare if `None`.
     pub ring: Option<u64>,
     /// Whether the measuring process switches the trace off at a sample (`stop_on`).
     pub freezes: bool,
 }
 
-/// Whether these events could be recorded here; asked before anything is begun.
+/// Checks that these events can be recorded here, before anything is started.
 ///
 /// # Errors
 /// What is missing and how to get it.
@@ -72,18 +73,18 @@ pub fn possible(events: Option<&[String]>, explaining: bool, wanted: &Wanted) ->
     Chosen::of(events, explaining, wanted, &events::Available::read(tracefs.dir())?).map(drop)
 }
 
-/// Whether a tracer makes settings of the machine change; named CPUs may be one.
+/// Whether a tracer changes settings of the machine. A list of named CPUs can be such a setting.
 pub fn changes(tracer: &Tracer, named: bool) -> bool {
     let cpus = named && matches!(tracer.on, On::Named(_));
     let steps = Tracefs::find(&Root::default()).and_then(|tracefs| tracer::steps(tracer, &tracefs));
-    // What cannot be had is skipped.
+    // latido skips a tracer that is not available.
     cpus || steps.is_ok_and(|steps| !steps.is_empty())
 }
 
 /// A trace that is being recorded. Dropping it removes the instance; what was recorded is lost then.
 #[derive(Debug)]
 pub struct Capture {
-    // In the order in which they end: whose files are open is not removed.
+    // The fields drop in this order: the kernel removes no instance whose files are open.
     drains: Drains,
     made: Made,
     _hooked: Option<handler::Hooked>,
@@ -101,10 +102,10 @@ pub struct Capture {
     keeping: Option<Keeping>,
 }
 
-/// Why nothing is recorded any more where somebody else wrote 0 into `tracing_on`.
+/// Why the recording ended where another program wrote 0 into `tracing_on`.
 const SWITCHED_OFF: &str = "another program switched the trace off while latido recorded it";
 
-/// Tells an instance what to record, by which clock, on which CPUs and in how much room; it does not record yet.
+/// Configures an instance: events, clock, CPUs and ring size. It does not record yet.
 fn instruct(dir: &Path, spec: &Spec, chosen: &Chosen, cpus: &CpuSet, ring: u64) -> Result<()> {
     put(&dir.join("tracing_on"), "0")?;
     put(&dir.join("trace_clock"), CLOCK).context("the clock `mono` (Linux 3.17 and later)")?;
@@ -126,14 +127,14 @@ fn instruct(dir: &Path, spec: &Spec, chosen: &Chosen, cpus: &CpuSet, ring: u64) 
     Ok(())
 }
 
-/// A time of a sample, from its begin to its end, ns on CLOCK_MONOTONIC.
+/// The time of a sample, from its beginning to its end, ns on CLOCK_MONOTONIC.
 pub type Time = (u64, u64);
 
 impl Capture {
-    /// Begins to record. The instance stands in the journal before it is made.
+    /// Starts to record. latido writes the instance to the journal before it makes it.
     ///
     /// # Errors
-    /// What is missing and how to get it; nothing is recorded then, and nothing stays.
+    /// What is missing and how to get it. Then nothing is recorded, and nothing is left behind.
     pub fn start(spec: &Spec, journal: &mut Journal) -> Result<Self> {
         let tracefs = Tracefs::find(&Root::default())?;
         let chosen = Chosen::of(
@@ -154,7 +155,8 @@ impl Capture {
         }
         let scratch = Scratch::new(0).context("there is no place for what is recorded")?;
         let instance = Instance::planned();
-        // Before the instance: what the journal names last is undone first, and a trace holds what it records.
+        // The handler comes before the instance: recovery undoes the journal's last entry first, and an event stays in use while a trace
+        // records it.
         let handler = spec.wanted.handler.as_ref();
         let handler = handler.map(|handler| handler::prepare(handler, &tracefs, &instance, journal)).transpose()?;
         journal.write(Borrowed::Trace { instance: instance.clone() })?;
@@ -195,8 +197,8 @@ impl Capture {
         })
     }
 
-    /// Gives up what lies around none of these samples. To be asked again and again while it is recorded, with all that
-    /// may still be among the largest: all samples that ended before `told` are known. What cannot be given up stays.
+    /// Discards what is around none of these samples. The caller repeats this during the recording, with all samples that may still be
+    /// among the largest. All samples that ended before `told` are known. What cannot be discarded stays.
     pub fn keep(&mut self, samples: &[Time], told: u64) {
         let keeping = self.keeping.get_or_insert_with(|| Keeping::of(self.drains.page(), self.drains.places()));
         keeping.sift(samples, told);
@@ -207,41 +209,40 @@ impl Capture {
         &self.made.0
     }
 
-    /// What is recorded of a handler.
+    /// Returns the recorded event of a handler, if there is one.
     pub fn stamped(&self) -> Option<&Stamped> {
         self.stamped.as_ref()
     }
 
-    /// The events that are recorded, and the usual ones that this kernel does not have.
+    /// Returns the recorded events, and those that this kernel does not have.
     pub fn chosen(&self) -> &Chosen {
         &self.chosen
     }
 
-    /// The room of each CPU's ring in bytes.
+    /// Returns the size of each CPU's ring in bytes.
     pub fn ring(&self) -> u64 {
         self.ring
     }
 
-    /// Why recording has ended already, where it has.
+    /// Returns why the recording ended early, if it did.
     pub fn cut(&self) -> Option<String> {
         self.drains.cut()
     }
 
-    /// Where the rings are read while they are written; `None` where they are read afterwards.
+    /// Returns the CPUs that read the rings during the recording; `None` where latido reads the rings afterwards.
     pub fn read_on(&self) -> Option<&CpuSet> {
         self.drains.on()
     }
 
-    /// Ends the recording: nothing is written any more. To be asked when the measured threads are through, since events
-    /// are switched off by work on every CPU.
+    /// Ends the recording. Call it when the measured threads have ended, because the kernel needs work on every CPU to switch events off.
     ///
     /// # Errors
-    /// What was recorded cannot be read. The instance is gone all the same.
+    /// What was recorded cannot be read. The instance is removed all the same.
     pub fn stop(self) -> Result<Stopped> {
         self.stop_with(None)
     }
 
-    /// The same; of what was recorded only the surroundings of these samples are kept.
+    /// Ends the recording as [`Self::stop`] does, but keeps only the surroundings of these samples.
     ///
     /// # Errors
     /// As [`Self::stop`].
@@ -297,21 +298,21 @@ impl Capture {
     }
 }
 
-/// An instance that is there for as long as this is.
+/// An instance that latido made. Dropping it removes the instance.
 #[derive(Debug)]
 struct Made(Instance);
 
 impl Drop for Made {
     fn drop(&mut self) {
-        // It stands in the journal: who settles that tries again, and tells.
+        // The instance is in the journal: whichever latido recovers the journal tries again, and reports it.
         let _ = self.0.remove();
     }
 }
 
-/// What was recorded, not yet one file.
+/// A finished recording, not yet written as one file.
 #[derive(Debug)]
 pub struct Stopped {
-    /// What it holds; its length is known once it is written.
+    /// The description of the recording. The file's length is known once it is written.
     pub record: TraceRecord,
     description: Description,
     drained: Drained,
@@ -328,7 +329,7 @@ impl Stopped {
         let mut rings = Vec::new();
         for (cpu, path) in &self.drained.files {
             let pages = File::open(path).with_context(|| format!("{}", path.display()))?;
-            // Half a page is none.
+            // An incomplete page does not count.
             let length = pages.metadata()?.len() / u64::from(self.drained.page) * u64::from(self.drained.page);
             rings.push(Ring { cpu: *cpu, length, pages });
         }
@@ -339,7 +340,7 @@ impl Stopped {
     }
 }
 
-/// Leaves away what is not needed of an event; where the kernel refuses that, all of it is recorded.
+/// Filters out what latido does not need of an event. Where the kernel refuses the filter, it records all of the event.
 fn filter(dir: &Path, event: &str, enough: &Enough) {
     let text = match enough {
         Enough::Filter(text) => Some(text.clone()),

@@ -1,42 +1,43 @@
-//! The rings: how large they are, what their pages are, and what interrupts their readers cause.
+//! The rings: their size, the size of their pages, and the interrupts that their readers cause.
 
 use super::Spec;
 use crate::machine::{self, Reach, Root, own_cpus};
 use latido_model::cpus::CpuSet;
 use std::{fs, path::Path};
 
-/// A ring that is read while it is written holds half a second and more of the busiest CPU: at 30 bytes an event and a million
-/// events a second.
+/// The most bytes of a ring that is read during the recording: half a second and more of the busiest CPU, at 30 bytes per event and a
+/// million events per second.
 const WHILE: u64 = 16 << 20;
 
-/// One that is read when all is over holds what there was.
+/// The most bytes of a ring that is read when the recording is over: it must contain the whole recording.
 const AFTERWARDS: u64 = 256 << 20;
 
-/// Less than this holds nothing.
+/// The least bytes of a ring: a smaller one is useless.
 const LEAST: u64 = 256 << 10;
 
-/// The ring of a tracer that keeps one value: it is there twice, in bytes of a CPU.
+/// The ring of a tracer that keeps one value, in bytes per CPU. The kernel allocates it twice.
 const LITTLE: u64 = 1 << 18;
 
-/// The room for each of so many CPUs' rings, in bytes: a sixteenth of what memory is free for all of them, a quarter where
-/// they are not read before the end.
+/// Returns the size of each CPU's ring, in bytes. All rings together take a sixteenth of the available memory, or a quarter where latido
+/// reads them at the end.
 pub fn room(available: u64, cpus: usize, while_written: bool) -> u64 {
     let (part, most) = if while_written { (16, WHILE) } else { (4, AFTERWARDS) };
     let share = available / part / cpus.max(1) as u64;
     share.clamp(LEAST, most) / 4096 * 4096
 }
 
-/// Where the rings are read while they are written, if anywhere, and the room of each CPU's in bytes.
+/// Returns the CPUs that read the rings during the recording, if any, and the size of each CPU's ring in bytes.
 pub fn rings(spec: &Spec, cpus: &CpuSet) -> (Option<CpuSet>, u64) {
     let maxima = spec.wanted.tracer.as_ref().is_some_and(|tracer| tracer.maxima);
-    // Where the rings are read: nowhere, as long as every CPU is to be left alone. A tracer of maxima swaps them.
+    // If every CPU must be left alone, no CPU reads the rings. A tracer of maxima swaps its rings, so latido does not read them meanwhile
+    // either.
     let readers = machine::housekeeping(&spec.quiet, &own_cpus(), &Reach::ask().usable, &machine::kept_free())
         .filter(|_| !maxima);
     let ring = spec.ring.unwrap_or_else(|| room(available(), cpus.len(), readers.is_some()));
     (readers, if maxima { ring.min(LITTLE) } else { ring })
 }
 
-/// The memory that is free, in bytes (proc_meminfo(5)).
+/// Returns the available memory, in bytes (proc_meminfo(5)).
 pub fn available() -> u64 {
     let text = Root::default().read("proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
@@ -44,14 +45,14 @@ pub fn available() -> u64 {
     kib.unwrap_or(0).saturating_mul(1024)
 }
 
-/// How long a page of the ring is in bytes; kernels before 6.8 have pages of memory alone.
+/// Returns the length of a ring's page in bytes. Kernels before 6.8 always use the size of a memory page.
 pub fn sub_buffer(instance: &Path) -> u32 {
     let text = fs::read_to_string(instance.join("buffer_subbuf_size_kb")).unwrap_or_default();
     let stated = text.trim().parse::<u32>().ok().and_then(|kib| kib.checked_mul(1024)).filter(|bytes| *bytes > 0);
     stated.unwrap_or_else(|| u32::try_from(rustix::param::page_size()).unwrap_or(4096))
 }
 
-/// CPUs as `tracing_cpumask` has them: hexadecimal words of 32 bits, the highest first, commas between them.
+/// Formats CPUs as in `tracing_cpumask`: hexadecimal words of 32 bits, the highest first, separated by commas.
 pub fn mask(cpus: &CpuSet) -> String {
     let highest = cpus.iter().max().unwrap_or(0);
     let mut words = vec![0u32; highest as usize / 32 + 1];
@@ -63,8 +64,8 @@ pub fn mask(cpus: &CpuSet) -> String {
     words.iter().rev().map(|word| format!("{word:08x}")).collect::<Vec<_>>().join(",")
 }
 
-/// Irq-work interrupts of these CPUs since boot, where the machine counts them: `IWI` of x86, `IPI…: IRQ work interrupts`
-/// of others.
+/// Counts the irq-work interrupts of these CPUs since boot, where the machine counts them: `IWI` on x86, `IPI…: IRQ work interrupts` on
+/// others.
 pub fn irq_work(cpus: &CpuSet) -> Option<u64> {
     parse_irq_work(&Root::default().read("proc/interrupts")?, cpus)
 }

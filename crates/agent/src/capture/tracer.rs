@@ -1,4 +1,4 @@
-//! A tracer in our instance, and the settings outside of it that the kernel has once for all tracers of a kind
+//! A tracer in latido's instance, and the settings outside of the instance, which the kernel has once for all tracers of a kind
 //! (Documentation/trace/{ftrace,osnoise-tracer,timerlat-tracer,hwlat_detector}.rst).
 
 use super::put;
@@ -26,7 +26,7 @@ const NEEDS: [(&str, &str, Option<&str>); 9] = [
 
 const RT: Option<&str> = Some("linux-image-rt-amd64");
 
-/// Why a kernel that has these tracers has not that one, and how to get it; none where it has.
+/// Returns why a kernel with these tracers does not have that one, and how to get it; `None` if it does.
 fn lacks(name: &str, available: &str) -> Option<String> {
     if available.split_whitespace().any(|one| one == name) {
         return None;
@@ -40,7 +40,7 @@ fn lacks(name: &str, available: &str) -> Option<String> {
     Some(format!("not available on this kernel: the tracer `{name}` needs {option}; {remedy}"))
 }
 
-/// Refuses a tracer that cannot be had, or told what it is to be told.
+/// Refuses a tracer that is not available, or whose settings cannot be changed.
 ///
 /// # Errors
 /// What is missing and how to get it.
@@ -66,7 +66,7 @@ pub fn possible(tracer: &Tracer, tracefs: &Tracefs) -> Result<()> {
     }
 }
 
-/// What is to change outside of the instance: nothing of what is so already.
+/// Returns the necessary changes outside of the instance. A setting that is already right is left out.
 ///
 /// # Errors
 /// A setting cannot be read, or belongs to a mount that only this process sees.
@@ -82,7 +82,7 @@ pub fn steps(tracer: &Tracer, tracefs: &Tracefs) -> Result<Vec<Step>> {
         };
         steps.extend(Step::value(&Root::default(), path, value, form)?);
     }
-    // Who puts it back after a crash of ours must find the same path.
+    // The latido that restores the settings after a crash must find the same path.
     let seen = PLACES.iter().any(|place| Root::default().path(place) == tracefs.dir());
     ensure!(
         seen || steps.is_empty(),
@@ -93,8 +93,8 @@ pub fn steps(tracer: &Tracer, tracefs: &Tracefs) -> Result<Vec<Step>> {
     Ok(in_order(steps))
 }
 
-/// A kernel refuses a part longer than its whole, also for a moment: where the whole would become too short, the part comes
-/// first. Put back is in the opposite order.
+/// Orders the changes. The kernel refuses a part that is longer than its whole, even for a moment: where the whole would become too short,
+/// the part is changed first. Settings are restored in the opposite order.
 fn in_order(mut steps: Vec<Step>) -> Vec<Step> {
     for (whole, part) in
         [("osnoise/period_us", "osnoise/runtime_us"), ("hwlat_detector/window", "hwlat_detector/width")]
@@ -111,10 +111,10 @@ fn in_order(mut steps: Vec<Step>) -> Vec<Step> {
     steps
 }
 
-/// Changes what is outside of the instance: each change journalled first.
+/// Changes the settings outside of the instance. latido writes each change to the journal first.
 ///
 /// # Errors
-/// The kernel refuses one; those before it stand in the journal.
+/// The kernel refuses a change. The changes before it are in the journal.
 pub fn prepare(tracer: &Tracer, tracefs: &Tracefs, journal: &mut Journal) -> Result<()> {
     for step in steps(tracer, tracefs)? {
         let tuning = format!("tracer {}", tracer.name);
@@ -125,13 +125,13 @@ pub fn prepare(tracer: &Tracer, tracefs: &Tracefs, journal: &mut Journal) -> Res
     Ok(())
 }
 
-/// Puts it into an instance whose ring is off.
+/// Starts the tracer in an instance whose ring is off.
 ///
 /// # Errors
 /// The kernel refuses it.
 pub fn begin(tracer: &Tracer, dir: &Path) -> Result<()> {
     let functions = dir.join("options/function-trace");
-    // A tracer of latencies traces every function meanwhile where nobody says otherwise, which costs more than most of what it measures.
+    // By default a latency tracer also traces every function, which costs more than most of what it measures.
     if tracer.maxima && functions.exists() {
         put(&functions, if tracer.functions { "1" } else { "0" })?;
     }
@@ -157,7 +157,7 @@ mod tests {
         assert!(timerlat.contains("CONFIG_TIMERLAT_TRACER") && timerlat.contains("linux-image-rt-amd64"), "{timerlat}");
     }
 
-    /// At each moment of both ways the part fits into the whole, as the kernel wants it.
+    /// At each moment, forwards and backwards, the part fits into the whole, as the kernel requires.
     #[test]
     fn a_part_is_never_longer_than_its_whole() {
         let value = |name: &str, from: u64, to: u64| Step::Value {

@@ -1,4 +1,5 @@
-//! One walk through what was recorded: how much it is, what of it ran while our own threads did, and which symbols are named.
+//! Walks once through the recording: counts its events, counts those that latido's own threads caused, and collects the addresses that need
+//! symbols.
 
 use super::{contents::Description, drain::Drained};
 use anyhow::{Context, Result};
@@ -13,30 +14,30 @@ use std::{
     io::Read,
 };
 
-/// How much of a file is looked at at once, in bytes.
+/// How much of a file is read at once, in bytes.
 const PIECE: usize = 4 << 20;
 
-/// Fields that hold the address of code (include/trace/events).
+/// Fields that contain the address of code (include/trace/events).
 const CODE: [&str; 7] = ["function", "func", "callsite", "call_site", "caller_ip", "parent_ip", "ip"];
 
-/// More different addresses than these are not symbols.
+/// The most distinct addresses that are collected: more than that are not symbols.
 const MOST: usize = 10_000;
 
-/// What was found.
+/// What the walk found.
 #[derive(Debug, Default)]
 pub struct Walked {
     /// Events of each CPU.
     pub events: BTreeMap<u32, u64>,
-    /// Events on the quiet CPUs while one of our threads ran there.
+    /// Events on the quiet CPUs while one of latido's threads ran there.
     pub own: u64,
-    /// What events name of the kernel's code.
+    /// Addresses of kernel code that events contain.
     pub addresses: BTreeSet<u64>,
 }
 
-/// Where events have what is looked at.
+/// The positions of the fields that are read.
 struct Looks {
     pid: Option<Number>,
-    /// By an event's number.
+    /// The fields with addresses of code, indexed by the event's number.
     code: Vec<Vec<Number>>,
 }
 
@@ -62,7 +63,7 @@ impl Walked {
     /// Walks through all files.
     ///
     /// # Errors
-    /// One cannot be read.
+    /// A file cannot be read.
     pub fn all(description: &Description, drained: &Drained, quiet: &CpuSet, own: &[i32]) -> Result<Self> {
         let looks = Looks::of(description.formats(), description.layout.endian);
         let own: BTreeSet<i64> = own.iter().map(|tid| i64::from(*tid)).collect();

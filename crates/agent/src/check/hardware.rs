@@ -15,7 +15,7 @@ pub const SMI: Question = Question {
 /// MSR_SMI_COUNT (Intel SDM volume 4): interrupts since the last reset.
 const COUNT: u64 = 0x34;
 
-/// More than one a minute hit a measurement of minutes.
+/// The rate above which management interrupts are often, per hour: more than one a minute hits a measurement of minutes.
 const OFTEN_PER_HOUR: f64 = 60.0;
 
 fn smi(view: &MachineView) -> Answer {
@@ -59,7 +59,7 @@ pub const HEAT: Question = Question {
     look: heat,
 };
 
-/// How near to the critical point is too near, in millidegrees.
+/// The distance to the critical temperature below which a CPU is too hot, in millidegrees.
 const NEAR: i64 = 10_000;
 
 fn heat(view: &MachineView) -> Answer {
@@ -90,8 +90,8 @@ fn slowed(state: String) -> Answer {
     Answer::new(Severity::Advice, state).advise("better cooling, or a lower frequency that it can hold")
 }
 
-/// How often CPUs were throttled for heat since the start: the kernel's counters on x86 (admin-guide: thermal_throttle),
-/// or the firmware's flags of a Raspberry Pi (bits 16 to 19 say that something has happened).
+/// Counts how often heat throttled CPUs since the start: the kernel's counters on x86 (admin-guide: thermal_throttle), or the firmware's
+/// flags of a Raspberry Pi (bits 16 to 19 mean that something has happened).
 fn throttled(view: &MachineView) -> Option<u64> {
     let dir = "sys/devices/system/cpu";
     let count = |cpu: &String| view.root.value::<u64>(&format!("{dir}/{cpu}/thermal_throttle/core_throttle_count"));

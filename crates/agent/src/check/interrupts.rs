@@ -17,7 +17,7 @@ fn threading(view: &MachineView) -> Answer {
         return Answer::ok("all, by PREEMPT_RT");
     }
     let Some(line) = &view.machine.command_line else { return Answer::unknown("/proc/cmdline is not readable") };
-    // A word without a value; what follows `--` is for init.
+    // `threadirqs` takes no value. The words after `--` are for init.
     let asked = line.split_whitespace().take_while(|word| *word != "--").any(|word| word == "threadirqs");
     let built = view.machine.config.as_ref().and_then(|config| config.is_on("IRQ_FORCED_THREADING"));
     match (asked, built) {
@@ -40,7 +40,7 @@ pub const PLACEMENT: Question = Question {
 struct IrqLine {
     number: u32,
     name: String,
-    /// The CPUs that serve it: the effective ones where the kernel tells, else those allowed.
+    /// The CPUs that serve it: the effective ones where the kernel reports them, else the allowed ones.
     cpus: CpuSet,
 }
 
@@ -51,7 +51,7 @@ fn lines(root: &Root) -> Option<Vec<IrqLine>> {
     }
     let line = |number: u32| {
         let dir = format!("proc/irq/{number}");
-        // Handlers are the directories in it; those of a shared line are one each.
+        // Each handler has a directory in it, also the handlers of a shared line.
         let names: Vec<String> =
             root.list(&dir).into_iter().filter(|name| root.path(&format!("{dir}/{name}")).is_dir()).collect();
         let list = |file: &str| root.value::<CpuSet>(&format!("{dir}/{file}")).filter(|cpus| !cpus.is_empty());
@@ -105,7 +105,7 @@ fn placement(view: &MachineView) -> Answer {
     }
 }
 
-/// Whether irqbalance is at work.
+/// Whether irqbalance is running.
 fn balancer(root: &Root) -> bool {
     let pids = root.list("proc").into_iter().filter(|name| name.parse::<u32>().is_ok());
     pids.into_iter().any(|pid| root.read(&format!("proc/{pid}/comm")).as_deref() == Some("irqbalance"))

@@ -86,11 +86,11 @@ pub const CLOCK: Question = Question {
     look: clock,
 };
 
-/// Above this step the clock cannot tell a good latency from a bad one; above this cost it is one.
+/// A clock with a larger step cannot distinguish a good latency from a bad one. A reading that costs more is itself a bad latency.
 const COARSE_NS: f64 = 10_000.0;
 const SLOW_NS: f64 = 500.0;
 
-/// What a reading costs and how finely it counts, on the running machine.
+/// Measures the cost and the step of a clock reading on the running machine.
 fn measured(view: &MachineView) -> Option<Grain> {
     view.root.asked(|kernel| kernel.clock()).map(|clock| clock::grain(1.0, || clock.now()))
 }

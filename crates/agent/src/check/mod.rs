@@ -1,4 +1,4 @@
-//! `latido check`: is this machine fit for real-time measurement, and what to change. It changes nothing itself.
+//! `latido check`: tells whether this machine is fit for real-time measurement, and what to change. It changes nothing itself.
 
 mod hardware;
 mod interrupts;
@@ -55,20 +55,20 @@ pub const QUESTIONS: &[Question] = &[
     hardware::HEAT,
 ];
 
-/// One question to the machine.
+/// One question about the machine.
 pub struct Question {
     /// The name in tables.
     pub name: &'static str,
     /// Why it matters, in one line.
     pub why: &'static str,
-    /// Whether the machine's fitness cannot be told without its answer.
+    /// Whether latido needs the answer to judge the machine's fitness.
     pub decides: bool,
     /// The least demanding use that a warning here rules out.
     pub rules_out: Option<Purpose>,
     look: fn(&MachineView) -> Answer,
 }
 
-/// What the questions look at.
+/// What the questions examine.
 pub struct MachineView<'a> {
     /// The files.
     pub root: &'a Root,
@@ -130,7 +130,7 @@ pub fn points(root: &Root, machine: &Machine, cpus: Option<&CpuSet>) -> Vec<Poin
     QUESTIONS.iter().map(|question| question.ask(&MachineView { root, machine, cpus: cpus.cloned() })).collect()
 }
 
-/// Whether real-time policies are granted, by which limit not, and the command that grants them.
+/// Tells whether real-time policies are granted, which limit refuses them, and which command grants them.
 pub fn realtime_permission(root: &Root, machine: &Machine) -> Point {
     permission::REALTIME.ask(&MachineView { root, machine, cpus: None })
 }
@@ -143,10 +143,10 @@ impl Question {
     }
 }
 
-/// Looks at a program at work, named by its number or name.
+/// Examines a running program, given its number or name.
 ///
 /// # Errors
-/// There is no such process, or several.
+/// There is no such process, or several have the name.
 pub fn process(root: &Root, word: &str) -> anyhow::Result<(Process, Vec<Point>)> {
     let process = process::read(root, process::find(root, word)?)?;
     let points = process_points::points(root, &machine::read(root), &process);

@@ -19,12 +19,12 @@ const LOG_IN_AGAIN: &str = "log out and in again after granting it; or run latid
 const CONTAINER: &str =
     "start the container with --cap-add=SYS_NICE --cap-add=IPC_LOCK --ulimit rtprio=99 --ulimit memlock=-1";
 
-/// What the kernel checks before it grants a policy, see sched(7) and capabilities(7).
+/// What the kernel checks before it grants a policy: see sched(7) and capabilities(7).
 struct Privileges {
     capabilities: Option<u64>,
-    /// What a program started by root here could get.
+    /// The capabilities that a program started here by root could get.
     bounding: Option<u64>,
-    /// Capabilities of a user namespace's root do not count for scheduling.
+    /// Whether this is the initial user namespace. In another one, root's capabilities do not count for scheduling.
     initial_namespace: bool,
     seccomp: bool,
     limits: Option<String>,
@@ -51,12 +51,12 @@ impl Privileges {
         Some(self.initial_namespace && self.capabilities? >> capability & 1 == 1)
     }
 
-    /// Whether becoming root would give it.
+    /// Whether the process would have the capability as root.
     fn root_would_have(&self, capability: u32) -> bool {
         self.initial_namespace && self.bounding.is_some_and(|set| set >> capability & 1 == 1)
     }
 
-    /// The soft limit; unlimited is the largest number.
+    /// Returns the soft limit; `u64::MAX` if unlimited.
     fn limit(&self, name: &str) -> Option<u64> {
         let line = self.limits.as_ref()?.lines().find_map(|line| line.strip_prefix(name))?;
         match line.split_whitespace().next()? {
@@ -65,7 +65,7 @@ impl Privileges {
         }
     }
 
-    /// Why a capability is missing.
+    /// Explains why a capability is missing.
     fn lacks(&self, name: &str) -> String {
         match self.initial_namespace {
             true => format!("{name} is missing"),
@@ -118,7 +118,8 @@ fn realtime(view: &MachineView) -> Answer {
     }
 }
 
-/// A group without budget refuses real-time policies even to root, before anything else is asked.
+/// Refuses where the process's group has no real-time budget: the kernel then refuses real-time policies even to root, before any other
+/// check.
 fn group_refuses(view: &MachineView) -> Option<Answer> {
     let budget = view.machine.realtime.group_budget.as_ref().filter(|budget| budget.runtime_us == 0)?;
     let contained = matches!(view.machine.container, Some(Layer::Present(_)));
@@ -153,7 +154,7 @@ pub const MEMORY: Question = Question {
     look: memory,
 };
 
-/// mlockall counts the whole address space of the process, not only what is touched.
+/// The limit of locked memory that is enough, in bytes. mlockall counts the whole address space of the process, not only the pages in use.
 const ENOUGH: u64 = 64 << 20;
 
 fn memory(view: &MachineView) -> Answer {

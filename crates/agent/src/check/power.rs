@@ -10,7 +10,7 @@ pub(super) fn is_guest(view: &MachineView) -> bool {
     matches!(view.machine.hypervisor, Some(Layer::Present(_)))
 }
 
-/// Where the kernel of a guest manages nothing, the host may.
+/// Where a guest's kernel manages no power saving, the host may do so.
 fn left_to_others(view: &MachineView) -> Answer {
     Answer::ok(if is_guest(view) { "left to the host of this virtual machine" } else { "none in this kernel" })
 }
@@ -40,7 +40,7 @@ fn frequency(view: &MachineView) -> Answer {
     Answer::new(Severity::Warning, state).tune("frequency:performance")
 }
 
-/// A range of one frequency is as good as the governor.
+/// Whether the frequency is fixed. A range of one frequency is as good as the governor.
 fn fixed(policies: &[FrequencyPolicy]) -> bool {
     policies.iter().all(|policy| {
         policy.governor.as_deref() == Some("performance")
@@ -60,7 +60,7 @@ fn turbo(view: &MachineView) -> Answer {
     let frequency = &view.machine.frequency;
     match (frequency.boost, &frequency.policies) {
         (Some(false), _) => Answer::ok("off"),
-        // Who changes the governor changes this with it.
+        // The tuning that changes the governor also switches turbo off.
         (Some(true), Some(policies)) if !fixed(policies) => {
             Answer::new(Severity::Advice, "on").tune("frequency:performance")
         }
@@ -79,7 +79,7 @@ pub const IDLE: Question = Question {
     look: idle,
 };
 
-/// Leaving a lighter state disappears in the cost of a wake-up.
+/// The exit latency in µs up to which an idle state is light: it disappears in the cost of a wake-up.
 const LIGHT_US: u64 = 2;
 
 fn idle(view: &MachineView) -> Answer {

@@ -1,4 +1,4 @@
-//! A program at work: what the kernel says of each of its threads, from /proc (proc_pid_stat(5), proc_pid_status(5)).
+//! A running program: what the kernel reports about each of its threads, from /proc (proc_pid_stat(5), proc_pid_status(5)).
 
 use crate::machine::{Root, task};
 use anyhow::{Context, Result, bail};
@@ -8,10 +8,10 @@ use latido_model::{
 };
 use latido_sys::sched::Policy;
 
-/// The number of a process that is meant by a number or a name.
+/// Returns the number of the process with this number or name.
 ///
 /// # Errors
-/// There is none, or there are several.
+/// No process matches, or several do.
 pub fn find(root: &Root, word: &str) -> Result<u32> {
     if let Ok(pid) = word.parse::<u32>() {
         return if root.exists(&format!("proc/{pid}/stat")) { Ok(pid) } else { bail!("there is no process {pid}") };
@@ -61,10 +61,10 @@ pub fn read(root: &Root, pid: u32) -> Result<Process> {
     })
 }
 
-/// A thread of the kernel (include/linux/sched.h).
+/// The flag of a kernel thread (include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
 
-/// The kernel's flags of a process: field 9 of its stat file.
+/// Returns the kernel's flags of a process: field 9 of its stat file.
 fn flags(root: &Root, pid: u32) -> Option<u64> {
     let stat = root.read(&format!("proc/{pid}/stat"))?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(6)?.parse().ok()
@@ -116,7 +116,7 @@ fn thread(root: &Root, pid: u32, tid: u32) -> Option<Thread> {
         major_faults: count(12),
         voluntary_switches: field(&status, "voluntary_ctxt_switches").and_then(|n| n.parse().ok()),
         involuntary_switches: field(&status, "nonvoluntary_ctxt_switches").and_then(|n| n.parse().ok()),
-        // Of a thread it is only found under its own number.
+        // The kernel shows a thread's slack only under the thread's own number.
         timer_slack_ns: root.value(&format!("proc/{tid}/timerslack_ns")),
         cgroup: root.read(&format!("{dir}/cgroup")),
     })
@@ -125,7 +125,7 @@ fn thread(root: &Root, pid: u32, tid: u32) -> Option<Thread> {
 /// SCHED_DEADLINE.
 const DEADLINE: u32 = 6;
 
-/// From the numbers of the stat file (sched(7)).
+/// Returns the policy from the numbers of the stat file (sched(7)).
 fn policy(number: Option<i64>, priority: Option<i64>, nice: Option<i64>) -> Option<Policy> {
     let prio = u8::try_from(priority?).ok()?;
     let nice = i8::try_from(nice?).ok()?;
@@ -144,7 +144,7 @@ pub(super) mod tests {
     use super::*;
     use crate::fixture::machine::{self as fixture, FakeMachine};
 
-    /// One thread of process 77.
+    /// Writes the files of one thread of process 77.
     pub fn write(tree: &FakeMachine, tid: u32, name: &str, policy: u8, prio: u8, cpus: &str) {
         // Fields 3 to 41, of which 10, 12, 19 and 39 to 41 are read.
         let mut fields = vec!["0".to_string(); 39];
@@ -194,7 +194,7 @@ pub(super) mod tests {
         assert!(!read(&tree.root, 77).unwrap().kernel);
         tree.write("proc/77/stat", "77 (a b) c) S 2 0 0 0 -1 69238880 0 0\n");
         assert!(read(&tree.root, 77).unwrap().kernel);
-        // A thread without its files has just ended; so has a process without threads.
+        // A thread without files has just ended. A process without threads has ended too.
         std::fs::create_dir_all(tree.root.path("proc/77/task/78")).unwrap();
         assert_eq!(read(&tree.root, 77).unwrap().threads.len(), 1);
         std::fs::remove_dir_all(tree.root.path("proc/77/task/77")).unwrap();

@@ -1,4 +1,4 @@
-//! What is wrong with a program for real-time work, and what mends it.
+//! What makes a program unfit for real-time work, and how to fix it.
 
 use super::Answer;
 use crate::machine::Root;
@@ -9,7 +9,7 @@ use latido_model::{
 };
 use std::collections::BTreeMap;
 
-/// One question to a program.
+/// One question about a program.
 struct ProgramQuestion {
     name: &'static str,
     why: &'static str,
@@ -104,7 +104,7 @@ pub fn points(root: &Root, machine: &Machine, process: &Process) -> Vec<Point> {
     QUESTIONS.iter().map(ask).collect()
 }
 
-/// `12 (name)` of some threads.
+/// Formats some threads as `12 (name)`.
 fn named<'a>(threads: impl IntoIterator<Item = &'a Thread>) -> String {
     const MOST: usize = 4;
     let all: Vec<String> = threads.into_iter().map(|thread| format!("{} ({})", thread.tid, thread.name)).collect();
@@ -213,7 +213,7 @@ fn affinity(asked: &ProgramView) -> Answer {
     }
 }
 
-/// The CPU to which most real-time threads are bound, where they are several.
+/// Returns the CPU to which the most real-time threads are pinned, if there are several threads.
 fn crowd<'a>(asked: &'a ProgramView) -> Option<(u32, Vec<&'a Thread>)> {
     let mut of_cpu: BTreeMap<u32, Vec<&Thread>> = BTreeMap::new();
     for thread in asked.realtime() {

@@ -76,7 +76,8 @@ fn isolation(view: &MachineView) -> Answer {
     }
     let isolated = isolation.cpus();
     if !isolated.is_empty() {
-        // Those of a partition are in nobody's cpuset but its own; what was isolated by latido has a door.
+        // CPUs of a partition are in no cpuset except the partition's. But a thread can enter CPUs that latido isolated through an
+        // [`isolated::Entry`].
         let doors = isolated::entries(view.root);
         let behind: CpuSet = doors.iter().flat_map(|door| door.cpus.iter()).collect();
         let shut = match &view.machine.cpu.usable {
@@ -121,7 +122,7 @@ fn load(view: &MachineView) -> Answer {
     };
     let cpus = online.len();
     let host = if matches!(view.machine.container, Some(Layer::Present(_))) { ", of the whole host" } else { "" };
-    // proc_loadavg(5): running and existing tasks; the one that reads runs too.
+    // proc_loadavg(5): running and existing tasks. The task that reads is running too.
     let running = text.split_whitespace().nth(3).and_then(|word| word.split_once('/')?.0.parse::<u64>().ok());
     let now = running.map_or_else(String::new, |count| format!("; {} now", count.saturating_sub(1)));
     let state = format!("{average:.2} tasks on {cpus} CPUs in the last minute{now}{host}");
@@ -148,7 +149,8 @@ fn groups(view: &MachineView) -> Answer {
         (None, _) => Answer::unknown("neither the control groups nor the kernel's configuration tell"),
         (Some(false), _) => Answer::ok("off"),
         (Some(true), Some(budget)) => {
-            // A group with less than all have is stopped before the throttle stops anybody. Without a throttle no group is.
+            // If a group has less than all tasks together, its budget stops it before the throttle stops any task. Without a throttle no
+            // group is stopped.
             let less = budget.runtime_us == 0 || limits.runtime_us.is_some_and(|all| budget.runtime_us < all);
             let severity = if less { Severity::Warning } else { Severity::Advice };
             let state = format!("on; {} µs of each period here ({})", budget.runtime_us, budget.group);
@@ -198,7 +200,7 @@ fn inheritance(view: &MachineView) -> Answer {
     let Some(config) = &view.machine.config else {
         return Answer::unknown("the kernel's configuration is not readable");
     };
-    // FUTEX_PI is an option of its own since Linux 4.14; before, RT_MUTEXES alone says it.
+    // FUTEX_PI is a separate option since Linux 4.14. Before, RT_MUTEXES alone implies it.
     match config.is_on("FUTEX_PI") == Some(true) || config.is_on("RT_MUTEXES") == Some(true) {
         true => Answer::ok("mutexes of programs can have it (PTHREAD_PRIO_INHERIT)"),
         false => {

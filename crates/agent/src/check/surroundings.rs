@@ -117,7 +117,7 @@ pub const STEAL: Question = Question {
     look: steal,
 };
 
-/// A thousandth of all time is a millisecond in each second.
+/// The share of stolen time that is much: a thousandth is a millisecond per second.
 const MUCH: f64 = 0.001;
 
 fn steal(view: &MachineView) -> Answer {

@@ -14,7 +14,7 @@ fn severities(tree: &FakeMachine, wanted: Severity) -> Vec<String> {
     points_of(tree).into_iter().filter(|point| point.severity == wanted).map(|point| point.check).collect()
 }
 
-/// The page of a desktop is tested with these very points, where pages are made.
+/// The report tests its page of a desktop with exactly these points.
 #[test]
 fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
     let points = points_of(&fixture::desktop());
@@ -67,7 +67,7 @@ fn each_limit_that_blocks_real_time_is_named() {
     assert!(state(&tree).contains("cpu.rt_runtime_us is 0"), "{}", state(&tree));
 }
 
-/// A group that has less of each period than all real-time tasks together stops its tasks first.
+/// latido warns of a group that has less of each period than all real-time tasks together: the kernel stops its tasks first.
 #[test]
 fn a_group_with_less_than_all_is_warned_of() {
     let tree = fixture::desktop();
@@ -115,7 +115,7 @@ fn lock_debugging_and_coarse_clocks_make_a_machine_unfit() {
     }
 }
 
-/// What a run refuses is not advised: a CPU of a partition that latido is not in.
+/// latido does not advise what a run refuses: a CPU of a partition that latido is not in.
 #[test]
 fn isolated_cpus_are_advised_where_a_run_can_measure_them() {
     let tree = fixture::desktop();
@@ -136,8 +136,8 @@ fn isolated_cpus_are_advised_where_a_run_can_measure_them() {
     assert_eq!(found.remedies, [Remedy::Do("to measure CPU 3, start latido in the control group that has it".into())]);
 }
 
-/// latido proposes to change the preemption model while the kernel runs where it can read the file for that: some hosts of virtual
-/// machines refuse it even to root.
+/// latido proposes to change the preemption model at run time only where it can read the file: some hosts of virtual machines refuse it
+/// even to root.
 #[test]
 fn the_model_is_to_be_changed_where_its_file_can_be_read() {
     let tree = fixture::desktop();
@@ -148,7 +148,7 @@ fn the_model_is_to_be_changed_where_its_file_can_be_read() {
     assert!(remedies(&tree).contains(&boot) && remedies(&tree).contains(&tune), "{:?}", remedies(&tree));
 }
 
-/// Fit for what: a virtual machine without preemption is good to compare and for soft deadlines, and no more.
+/// Fitness depends on the use: a virtual machine without preemption is good for comparisons and soft deadlines, and no more.
 #[test]
 fn fitness_is_graded_by_use() {
     let tree = fixture::board();
@@ -189,7 +189,7 @@ fn this_machine_answers_every_question() {
     assert!(points.iter().map(|point| point.check.as_str()).eq(QUESTIONS.iter().map(|question| question.name)));
 }
 
-/// What a remedy calls a tuning is one, with options that it takes, on every machine that the fixtures know.
+/// Each tuning that a remedy names exists, and accepts the options, on every machine of the fixtures.
 #[test]
 fn every_tuning_that_is_named_exists() {
     use crate::catalogue::Installed;
@@ -201,7 +201,7 @@ fn every_tuning_that_is_named_exists() {
             let machine = machine::read(&tree.root);
             for remedy in points(&tree.root, &machine, cpus.as_ref()).into_iter().flat_map(|point| point.remedies) {
                 let (Remedy::Tune(word) | Remedy::TuneForBusy(word)) = remedy else { continue };
-                // Each is `name:value` with one value, that of the main option.
+                // Each is `name:value` with one value, for the main option.
                 let (name, text) = word.split_once(':').unwrap();
                 let option = tunings.entry(name).unwrap().main_option.unwrap();
                 let value = tunings.value(name, option, text);

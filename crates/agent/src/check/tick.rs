@@ -3,12 +3,12 @@
 use super::{Answer, MachineView, Question};
 use latido_model::check::Severity;
 
-/// Whether only one CPU is online, which must do everything.
+/// Whether only one CPU is online: it must do all work.
 fn alone(view: &MachineView) -> bool {
     view.machine.cpu.online.as_ref().is_some_and(|online| online.len() == 1)
 }
 
-/// The CPUs that a parameter should name: those isolated, else the last one.
+/// Returns the CPUs that a parameter should name: the isolated ones, else the last one.
 fn wanted(view: &MachineView) -> String {
     let isolated = view.machine.isolation.cpus();
     let last = || view.machine.cpu.online.as_ref().and_then(|online| online.iter().last());
@@ -54,7 +54,7 @@ pub const CALLBACKS: Question = Question {
 fn callbacks(view: &MachineView) -> Answer {
     let isolation = &view.machine.isolation;
     let Some(offloaded) = &isolation.rcu_nocbs else { return Answer::unknown("/proc/cmdline is not readable") };
-    // The tickless CPUs are offloaded without being named (Documentation/timers/no_hz.rst).
+    // The kernel offloads tickless CPUs even if no parameter names them (Documentation/timers/no_hz.rst).
     match (offloaded.as_str(), &isolation.nohz_full) {
         ("", Some(tickless)) if !tickless.is_empty() => {
             Answer::ok(format!("offloaded from CPUs {tickless}, by nohz_full"))

@@ -1,4 +1,4 @@
-//! The agent on a machine over ssh: found, or copied there once and verified.
+//! The agent on a machine over ssh: latido finds it there, or copies it there once and verifies it.
 
 use super::{
     Stopped, file,
@@ -9,34 +9,34 @@ use anyhow::{Context, Result, bail, ensure};
 use latido_sys::clock::Clock;
 use std::{fs::File, path::Path, process::Output, time::Duration};
 
-/// Where agents are kept on the machine, from the user's home directory.
+/// Where latido keeps agents on the machine, relative to the user's home directory.
 const KEPT: &str = ".cache/latido/agents";
 
-/// Places for machines on whose home directory nothing can be run, tried by running.
+/// Places for machines whose home directory forbids execution. latido tries each by running the agent.
 const ELSEWHERE: &[&str] = &["/run", "/dev/shm", "/var/tmp", "/tmp"];
 
 /// How long the copy of an agent, some 10 MB, may take.
 const COPY: Duration = Duration::from_secs(600);
 
-/// Latido's file that is there.
+/// The agent's file on the machine.
 #[derive(Debug)]
 pub struct Copied {
-    /// Where.
+    /// Its path.
     pub path: String,
     /// The user's number there.
     pub uid: u32,
-    /// A directory made for it alone, to be removed: words that do it.
+    /// A directory that latido made for this file alone, and must remove.
     _passing: Option<Passing>,
 }
 
-/// Something to be removed from the machine.
+/// A command that removes something from the machine when this is dropped.
 #[derive(Debug)]
 struct Passing {
     remove: Option<std::process::Command>,
 }
 
-/// How long the machine may take to remove it. Then it stays: `/run` and `/dev/shm` end with the machine, and a later session of the same
-/// run removes it.
+/// The time limit for the removal. After that the directory stays: `/run` and `/dev/shm` end with the machine, and a later session of the
+/// same run removes it.
 const REMOVAL: Duration = Duration::from_secs(10);
 
 impl Drop for Passing {
@@ -45,7 +45,7 @@ impl Drop for Passing {
     }
 }
 
-/// The machine while an agent is brought there.
+/// The machine during the transfer of an agent.
 struct Board<'a> {
     way: &'a Way,
     stopped: Stopped<'a>,
@@ -57,10 +57,10 @@ impl Board<'_> {
     }
 }
 
-/// Finds the agent there, or copies it. `left` are directories that an earlier session could not remove.
+/// Finds the agent on the machine, or copies it there. `left` lists directories that an earlier session could not remove.
 ///
 /// # Errors
-/// No agent for that machine here, with the command that builds it; nowhere there that it can be run.
+/// There is no agent here for that machine (the error gives the command that builds it), or no place on the machine allows it to run.
 pub fn there(way: &Way, left: &mut Vec<String>, stopped: Stopped<'_>) -> Result<Copied> {
     let board = &Board { way, stopped };
     let (arch, uid) = survey(board)?;
@@ -81,7 +81,7 @@ pub fn there(way: &Way, left: &mut Vec<String>, stopped: Stopped<'_>) -> Result<
     }
     for base in ELSEWHERE {
         let dir = format!("{base}/latido-{short}-{}", once());
-        // New and nobody else's, or not at all.
+        // The directory must be new and belong to this user only. Otherwise latido does not use it.
         let made = board.ask(&["mkdir", "-m", "700", &dir])?;
         if !made.status.success() {
             why = complaint(&made);
@@ -98,16 +98,16 @@ pub fn there(way: &Way, left: &mut Vec<String>, stopped: Stopped<'_>) -> Result<
     bail!("the agent cannot be put anywhere on {}: {why}", way.host())
 }
 
-/// A word for a name that nobody else gives: another session may copy the same agent at the same time.
+/// Returns a part of a name that no other session uses: another session may copy the same agent at the same time.
 fn once() -> String {
     format!("{}-{:x}", std::process::id(), Clock::Realtime.now())
 }
 
-/// Architecture and user of the machine.
+/// Asks the machine for its architecture and user.
 fn survey(board: &Board<'_>) -> Result<(String, u32)> {
     let said = board.ask(&["uname", "-m", "&&", "id", "-u"])?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
-    // A login shell may greet before.
+    // A login shell may print a greeting first.
     let mut lines = text.lines().rev();
     let (uid, arch) = (lines.next().and_then(|line| line.trim().parse().ok()), lines.next().map(str::trim));
     match (arch, uid) {
@@ -116,20 +116,20 @@ fn survey(board: &Board<'_>) -> Result<(String, u32)> {
     }
 }
 
-/// Whether a word can be the name of an architecture: it is part of the path of a file here.
+/// Whether a word can be the name of an architecture. latido uses it in the path of a local file.
 fn is_architecture(word: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     (1..=16).contains(&word.len()) && word.bytes().all(plain)
 }
 
-/// Whether the agent of this hash is at a path there.
+/// Whether the agent with this hash is at a path on the machine.
 fn verified(board: &Board<'_>, path: &str, hash: &str) -> Result<bool> {
     let said = board.ask(&[path, "agent", "--hash"])?;
     let text = String::from_utf8_lossy(&said.stdout);
     Ok(said.status.success() && text.lines().any(|line| line.trim() == hash))
 }
 
-/// Copies the file; what is cut short or changed on the way is never run under its name.
+/// Copies the file and verifies it. A copy that was cut short or changed on the way never runs under the final name.
 fn copied(board: &Board<'_>, own: &Path, dir: &str, path: &str, hash: &str, why: &mut String) -> Result<bool> {
     let new = format!("{path}-{}.new", once());
     let file = File::open(own).with_context(|| format!("cannot read {}", own.display()))?;
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// A machine's word for its architecture chooses no file of ours but an agent.
+    /// The name that a machine reports as its architecture selects only an agent, never another local file.
     #[test]
     fn an_architecture_is_no_path() {
         assert!(["x86_64", "aarch64", "armv7l", "riscv64"].into_iter().all(is_architecture));
@@ -167,7 +167,7 @@ mod tests {
         assert!(not.into_iter().all(|word| !is_architecture(word)));
     }
 
-    /// Two sessions may bring the same agent to one board at the same time, and one may have been cut before.
+    /// Two sessions may copy the same agent to one board at the same time, and an earlier one may have been interrupted.
     #[test]
     fn no_two_copies_have_one_name() {
         let names: BTreeSet<String> = (0..100).map(|_| once()).collect();

@@ -1,14 +1,14 @@
-//! Latido's own file for machines that are not this one.
+//! latido's executable for machines other than this one.
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
-/// Our file for a machine of this architecture, which needs no library there; `host` is who asks, for people.
+/// Returns latido's executable for a machine of this architecture; it needs no library there. `host` names the machine in messages.
 ///
 /// # Errors
-/// There is none, with what builds it.
+/// There is no such executable. The error gives the command that builds it.
 pub fn file(arch: &str, host: &str) -> Result<PathBuf> {
-    // uname(1) names the kernel's architecture, directories and compilers name the instruction set.
+    // uname(1) gives the kernel's name of the architecture. Directories and compilers use the name of the instruction set.
     let arch = match arch {
         "armv7l" | "armv8l" | "armv6l" => "armv7",
         other => other,

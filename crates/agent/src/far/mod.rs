@@ -1,4 +1,4 @@
-//! Latido on another machine over ssh: the system's own ssh with its own configuration, and our file copied there once.
+//! latido on another machine over ssh: it uses the system's ssh with its configuration, and copies its executable there once.
 
 mod copied;
 pub mod file;
@@ -9,17 +9,17 @@ pub use way::Way;
 
 use anyhow::{Result, ensure};
 
-/// Asks whether nobody wants the answer any more.
+/// Returns whether latido should give up waiting for the answer.
 pub type Stopped<'a> = &'a dyn Fn() -> bool;
 
-/// A host as ssh takes it: nothing in it that ssh could take for an option, or a shell for a command.
+/// Returns a host in the form that ssh takes. It contains nothing that ssh could take for an option, or a shell for a command.
 ///
 /// # Errors
-/// It is none.
+/// The text is not a host.
 pub fn host(place: &str) -> Result<String> {
     ensure!(!place.is_empty(), "name the machine: ssh:[USER@]HOST");
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:@%".contains(c);
-    // An IPv6 address may stand in brackets, which ssh would take for a part of the name.
+    // The user may write an IPv6 address in brackets, but ssh would take them for a part of the name.
     let (user, name) = place.rsplit_once('@').map_or((None, place), |(user, name)| (Some(user), name));
     let name = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
     let sound = |word: &str| !word.is_empty() && !word.starts_with('-') && word.chars().all(plain);
@@ -34,7 +34,7 @@ pub fn host(place: &str) -> Result<String> {
 mod tests {
     use super::*;
 
-    /// What a plan or a command line names must reach ssh as a host or not at all.
+    /// A name from a plan or a command line must reach ssh as a host or not at all.
     #[test]
     fn nothing_but_a_host_is_one() {
         for (place, expected) in [

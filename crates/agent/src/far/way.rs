@@ -1,4 +1,4 @@
-//! The way to a machine over ssh: one connection for all commands, ended with it.
+//! The connection to a machine over ssh: one for all commands, which end with it.
 
 use super::Stopped;
 use crate::{
@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a connection may take, a person's own delays (a key on a card) included.
+/// The time limit for a connection. It includes delays by a person (a key on a card).
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long a machine may take to answer a question.
@@ -27,23 +27,23 @@ const ANSWER: Duration = Duration::from_secs(60);
 /// How much a command may print on each of its outputs, bytes: every answer is a few lines.
 const SAID: usize = 64 << 10;
 
-/// A connection. Dropping it ends it, and with it whatever goes over it.
+/// A connection. Dropping it ends it, and every command that uses it.
 #[derive(Debug)]
 pub struct Way {
     host: String,
-    /// Where the socket of the connection lies.
+    /// The directory that contains the connection's socket.
     dir: PathBuf,
-    /// Holds that; it goes with the connection, or with the next latido's first look.
+    /// Owns `dir`. latido removes it with the connection, or the next latido does so at its start.
     scratch: Option<Scratch>,
     master: process::Child,
-    /// What that complains of, listened to while it lives: a full pipe would stop it.
+    /// The messages of `master`. latido reads them all the time: a full pipe would stop ssh.
     complaints: Tail,
 }
 
-/// How long our own ssh may take for a word with the connection.
+/// The time limit for the local ssh to answer about the connection.
 const WORD: Duration = Duration::from_secs(5);
 
-/// Waits so long for a program's end, then ends it; its status where it ended by itself.
+/// Waits for a program until `within`, then kills it. Returns its status if it ended by itself.
 pub(super) fn status_within(mut command: Command, within: Duration) -> Option<process::ExitStatus> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
@@ -60,10 +60,10 @@ pub(super) fn status_within(mut command: Command, within: Duration) -> Option<pr
 }
 
 impl Way {
-    /// Connects.
+    /// Connects to a host.
     ///
     /// # Errors
-    /// What ssh says.
+    /// The message of ssh.
     pub fn open(host: &str, stopped: Stopped<'_>) -> Result<Self> {
         let scratch = place()?;
         let dir = scratch.path().to_path_buf();
@@ -85,7 +85,7 @@ impl Way {
             if self.master.try_wait()?.is_some() {
                 bail!("ssh {}: {}", self.host, self.complaints.text().replace(['\n', '\r'], " "));
             }
-            // The socket is made when the machine has let us in; ssh answers on it a moment later.
+            // The local ssh makes the socket when the machine has accepted us, and answers on it a moment later.
             let there = identity::own().is_ok_and(|_own| self.dir.join("way").exists());
             if there && self.stands() {
                 return Ok(());
@@ -96,14 +96,14 @@ impl Way {
         }
     }
 
-    /// Asks our own ssh whether the connection stands.
+    /// Asks the local ssh whether the connection is up.
     fn stands(&self) -> bool {
         let mut command = ssh(&self.dir);
         command.args(["-O", "check", "--"]).arg(&self.host);
         status_within(command, WORD).is_some_and(|status| status.success())
     }
 
-    /// A command for the machine, of fixed words: no shell there has anything to take apart.
+    /// Returns a command for the machine. It has only plain words, so that no shell there interprets anything.
     pub fn command(&self, words: &[String]) -> Command {
         debug_assert!(words.iter().all(|word| is_plain(word)), "{words:?}");
         let mut command = ssh(&self.dir);
@@ -119,11 +119,11 @@ impl Way {
         self.run(words, Stdio::null(), ANSWER, stopped)
     }
 
-    /// Runs such a command with this input; what it prints.
+    /// Runs a command with this input, and returns what it prints.
     ///
     /// # Errors
-    /// It cannot be started here, prints more than an answer has, or has not ended in time (a machine may answer pings and
-    /// still hang at a command), or nobody wants the answer any more.
+    /// The command cannot be started here, prints more than an answer may have, or has not ended in time (a machine may answer pings and
+    /// still hang at a command); or `stopped` returns true.
     pub fn run(&self, words: &[&str], input: Stdio, within: Duration, stopped: Stopped<'_>) -> Result<Output> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let mut command = self.command(&words);
@@ -139,7 +139,7 @@ impl Way {
                 Ok(Said::Whole(output)) => return Ok(output?),
                 Err(_) if Instant::now() < until && !stopped() => {}
                 too_much_or_late => {
-                    // Still waited for, and so still the process of this number.
+                    // The child has not been reaped yet, so the number is still its own.
                     let _ = rustix::process::kill_process(ssh, rustix::process::Signal::TERM);
                     ensure!(too_much_or_late.is_err(), "{host} answers `{what}` with more than {} KiB", SAID >> 10);
                     ensure!(!stopped(), "{host}: stopped during `{what}`");
@@ -149,7 +149,7 @@ impl Way {
         }
     }
 
-    /// The machine, as ssh was told it.
+    /// Returns the machine as it was given to ssh.
     pub fn host(&self) -> &str {
         &self.host
     }
@@ -166,21 +166,21 @@ impl Drop for Way {
     }
 }
 
-/// What became of a command.
+/// How a command ended.
 enum Said {
     /// It has ended.
     Whole(io::Result<Output>),
-    /// It goes on beyond what an answer has.
+    /// The command prints more than an answer may have.
     TooMuch,
 }
 
-/// Waits for a command's end, and says at once where it prints too much.
+/// Waits for a command's end, and reports at once if it prints too much.
 fn waited(mut child: process::Child, ended: &mpsc::SyncSender<Said>) {
     let (output, errors) = (child.stdout.take(), child.stderr.take());
     let heard = thread::Builder::new().spawn(move || errors.map(answer));
     let output = output.map(answer).transpose();
     if matches!(output, Ok(Some(None))) {
-        // The other pipe may stay open until it is ended for this.
+        // The other pipe may stay open until latido kills the command for this.
         let _ = ended.send(Said::TooMuch);
         let _ = child.wait();
         return;
@@ -202,22 +202,22 @@ fn waited(mut child: process::Child, ended: &mpsc::SyncSender<Said>) {
     let _ = ended.send(Said::Whole(said));
 }
 
-/// All that comes; nothing where it is too much. Then its pipe is closed.
+/// Reads a whole output; `None` if it is too long. Then it closes the pipe.
 fn answer(from: impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut said = Vec::new();
     from.take(SAID as u64 + 1).read_to_end(&mut said)?;
     Ok(Some(said).filter(|said| said.len() <= SAID))
 }
 
-/// Whether a word means the same to every shell (sh, fish, csh).
+/// Whether a word has the same meaning in every shell (sh, fish, csh).
 fn is_plain(word: &str) -> bool {
     matches!(word, "&&" | ">" | ";")
         || (!word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_./=,:+-".contains(c)))
 }
 
-/// ssh over the connection whose socket lies in this directory. A link that is lost in silence is noticed within 10 s.
+/// Returns an ssh command that uses the connection with its socket in this directory. ssh notices a silent loss of the link within 10 s.
 fn ssh(dir: &std::path::Path) -> Command {
-    // Runs as latido does: root connects with its own keys, and its socket lies in a directory of root's.
+    // ssh runs as latido does: root connects with root's keys, and root's socket is in a directory of root's.
     let mut command = Command::new("ssh");
     if let Some(config) = std::env::var_os("LATIDO_SSH_CONFIG") {
         command.arg("-F").arg(config);
@@ -238,8 +238,8 @@ fn ssh(dir: &std::path::Path) -> Command {
     for option in options {
         command.arg("-o").arg(option);
     }
-    // Ctrl-C at the terminal is for us alone: ssh would end, and with it the link over which the record is to come. And it
-    // goes when we go, however that is.
+    // Ctrl-C at the terminal is for latido only: it would end ssh, and with it the link that must still carry the record. ssh ends whenever
+    // latido ends, for whatever reason.
     let manners = Child { own_group: true, death_signal: Some(SIGTERM), reset_scheduling: false, nice: None };
     latido_sys::process::prepare(&mut command, manners);
     let mut path = std::ffi::OsString::from("ControlPath=");
@@ -248,7 +248,7 @@ fn ssh(dir: &std::path::Path) -> Command {
     command
 }
 
-/// A directory of our own for the socket, which the next latido removes should this one be killed.
+/// Makes a directory for the socket. The next latido removes it if this one is killed.
 fn place() -> Result<Scratch> {
     let _own = identity::own()?;
     Scratch::at(&scratch::sockets()).context("there is no place for the connection's socket")

@@ -1,4 +1,4 @@
-//! The lines of the journal: read, written, given another owner. A line that cannot be read is never lost.
+//! The lines of the journal: latido reads them, writes them, and changes their owner. It never loses a line that it cannot read.
 
 use super::{Borrowed, Custody};
 use anyhow::{Context, Result};
@@ -16,9 +16,9 @@ use std::{
 pub(super) struct Entry {
     /// The boot it belongs to; after a reboot it is void.
     pub boot: String,
-    /// Who wrote it: all entries but `manual` ones are undone by recovery.
+    /// Who wrote it. Recovery undoes all entries but `manual` ones.
     pub owner: Custody,
-    /// What was borrowed.
+    /// What was applied.
     pub what: Borrowed,
 }
 
@@ -27,12 +27,12 @@ pub(super) struct Entry {
 pub(super) enum Line {
     /// An entry.
     Entry(Entry),
-    /// What another version of latido wrote, or a person: its bytes.
+    /// The bytes of a line that another version of latido, or a person, wrote.
     Unreadable(Vec<u8>),
 }
 
 impl Line {
-    /// The boot that it belongs to, where that can be read.
+    /// Returns the boot to which it belongs, where that is readable.
     pub fn boot(&self) -> Option<String> {
         match self {
             Self::Entry(entry) => Some(entry.boot.clone()),
@@ -44,7 +44,7 @@ impl Line {
     }
 }
 
-/// The lines of the journal, oldest first, and what was wrong with it.
+/// Returns the lines of the journal, oldest first, and warnings about it.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -59,14 +59,14 @@ pub(super) fn read(path: &Path) -> Result<(Vec<Line>, Vec<String>)> {
         match serde_json::from_slice(bytes) {
             Ok(entry) => lines.push(Line::Entry(entry)),
             Err(_) if bytes.ends_with(b"\n") => lines.push(Line::Unreadable(bytes.trim_ascii_end().to_vec())),
-            // Only the last line has no end. It was never acted upon: what is borrowed waits until its line is whole.
+            // Only the last line can be incomplete. latido did not act on it: it applies something only after the line is whole.
             Err(_) => told.push(format!("a cut line in the journal {} was dropped", path.display())),
         }
     }
     Ok((lines, told))
 }
 
-/// A plain file's bytes: a pipe or a device in its place would keep us for ever.
+/// Reads a plain file's bytes. A pipe or a device in its place would block latido for ever.
 fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -78,14 +78,14 @@ fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Gives the picked entries another owner, all at once; the first line has the index 0.
+/// Gives the picked entries another owner, all at once. The first line has the index 0.
 ///
 /// # Errors
-/// The file cannot be read or written; nobody's owner has changed.
+/// The file cannot be read or written. No entry's owner has changed.
 pub(super) fn hand_over(path: &Path, picked: &dyn Fn(usize, &Entry) -> bool, owner: Custody) -> Result<()> {
     let (mut lines, _) = read(path)?;
     if lines.is_empty() {
-        // Opened, and nothing was to be changed.
+        // The journal was opened, but nothing was changed.
         return rewrite(path, &lines);
     }
     let mut changed = false;
@@ -104,7 +104,7 @@ pub(super) fn hand_over(path: &Path, picked: &dyn Fn(usize, &Entry) -> bool, own
     Ok(())
 }
 
-/// Replaces the journal by these lines, at once: a crash leaves the old one or the new one.
+/// Replaces the journal by these lines atomically: a crash leaves the old one or the new one.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -127,7 +127,7 @@ pub(super) fn rewrite(path: &Path, lines: &[Line]) -> Result<()> {
     }
     let next = path.with_extension("next");
     let write = || -> std::io::Result<()> {
-        // New and without following a link.
+        // The file must be new, and no link.
         match fs::remove_file(&next) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}

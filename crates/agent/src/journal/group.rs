@@ -1,7 +1,7 @@
-//! A control group of a load's own: whatever session, environment or parent a process takes, it stays a member.
+//! A control group for a load. A process of the load stays a member, whatever session, environment or parent it takes.
 //!
-//! Only where that changes nothing between load and measurement: a freezer of version 1, which schedules nothing, or a group
-//! of version 2 below one that distributes no controllers, so that none of them counts the load apart.
+//! latido uses one only where it changes nothing between load and measurement: a freezer of version 1, which schedules nothing, or a group
+//! of version 2 below one that distributes no controllers, so that no controller treats the load separately.
 
 use crate::machine::groups::Hierarchy;
 use anyhow::{Context, Result, bail, ensure};
@@ -18,35 +18,35 @@ use std::{
     time::Duration,
 };
 
-/// How the name of every such group begins; the load's mark follows.
+/// The prefix of every such group's name; the load's mark follows.
 const PREFIX: &str = "latido-load-";
 
 /// The file systems of control groups (statfs(2)): others have no groups.
 const MAGIC: [u64; 2] = [0x0027_e0eb, 0x6367_7270];
 
-/// How often is tried to end its members, 5 ms apart: a process that is stuck in the kernel must not hold us for ever.
+/// How often latido tries to kill the group's processes, every 5 ms. A process that is stuck in the kernel must not block latido for ever.
 const ROUNDS: u32 = 200;
 
-/// A group, made or to be made.
+/// A group that exists or will be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     dir: PathBuf,
     by: By,
 }
 
-/// How its members are ended without one being forked away meanwhile.
+/// How latido kills all members, so that none can fork meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum By {
-    /// `freezer.state`: frozen, killed one by one, thawed.
+    /// `freezer.state`: latido freezes the members, kills them one by one, and thaws them.
     Freezer,
     /// `cgroup.kill`.
     Kill,
 }
 
 impl Group {
-    /// The group for a load with this mark below the own one, where one can be had; nothing is made yet. For root alone:
-    /// others have no groups of their own.
+    /// Returns the group for a load with this mark, below the group of this process, where one is available. Nothing is made yet. It works
+    /// for root only: other users have no groups.
     pub fn planned(mark: &str) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             return None;
@@ -54,10 +54,10 @@ impl Group {
         candidates(mark).into_iter().next()
     }
 
-    /// Makes it; the file by which processes join.
+    /// Makes the group. Returns the file through which processes join it.
     ///
     /// # Errors
-    /// The kernel refuses it, or cannot end its members at once: then there is none.
+    /// The kernel refuses it, or cannot kill its members at once. No group is left then.
     pub fn make(&self) -> io::Result<File> {
         fs::create_dir(&self.dir)?;
         let opened = match self.by {
@@ -70,7 +70,7 @@ impl Group {
         opened
     }
 
-    /// Kills every member until none is left, and removes the group. Returns how many there were; none where it is gone.
+    /// Kills every member until none is left, and removes the group. Returns how many there were: 0 if the group is gone.
     ///
     /// # Errors
     /// It is not the group of a load with this mark, this process is in it, or some members would not go.
@@ -102,7 +102,7 @@ impl Group {
             By::Freezer => {
                 let state = self.dir.join("freezer.state");
                 let _ = fs::write(&state, "FROZEN");
-                // Frozen or not after a while: a member that is stuck in the kernel cannot fork either.
+                // latido waits only for a while: a member that is stuck in the kernel cannot fork either.
                 for _ in 0..20 {
                     if fs::read_to_string(&state).is_ok_and(|state| state.trim() == "FROZEN") {
                         break;
@@ -112,20 +112,20 @@ impl Group {
                 for pid in self.members().into_iter().filter_map(Pid::from_raw) {
                     let _ = kill_process(pid, Signal::KILL);
                 }
-                // The frozen are not even killed.
+                // A signal does not end a process while it is frozen.
                 let _ = fs::write(&state, "THAWED");
             }
         }
     }
 
-    /// The processes in it and in whatever groups a load made below.
+    /// Lists the processes in it and in all groups that a load made below it.
     fn members(&self) -> Vec<i32> {
         let lists =
             with_all_below(&self.dir).into_iter().filter_map(|dir| fs::read_to_string(dir.join("cgroup.procs")).ok());
         lists.flat_map(|list| list.lines().filter_map(|line| line.parse().ok()).collect::<Vec<_>>()).collect()
     }
 
-    /// Whether it can be none but the group of the load with this mark: by its name, in a file system of groups.
+    /// Whether it can only be the group of the load with this mark: by its name, in a file system of groups.
     fn is_of(&self, mark: &str) -> bool {
         let plain = !mark.is_empty() && mark.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
         let straight = self.dir.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
@@ -135,7 +135,7 @@ impl Group {
     }
 }
 
-/// Those that can be had here, the best first.
+/// Lists the groups that are available here, the best first.
 fn candidates(mark: &str) -> Vec<Group> {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
@@ -148,13 +148,13 @@ fn candidates(mark: &str) -> Vec<Group> {
     own(&groups, &mounts).into_iter().filter(usable).map(below).collect()
 }
 
-/// The own groups of both kinds as directories.
+/// Returns the directories of this process's groups of both kinds.
 fn own(groups: &str, mounts: &str) -> Vec<(PathBuf, By)> {
     let both = [(Hierarchy::Freezer, By::Freezer), (Hierarchy::Unified, By::Kill)];
     both.into_iter().filter_map(|(hierarchy, by)| Some((hierarchy.directory(groups, mounts)?, by))).collect()
 }
 
-/// A directory and all below it, the deepest last.
+/// Lists a directory and all directories below it, the deepest last.
 fn with_all_below(dir: &Path) -> Vec<PathBuf> {
     let mut all = vec![dir.to_path_buf()];
     let mut next = 0;
@@ -192,14 +192,14 @@ mod tests {
                 found("/sys/fs/cgroup/unified/user.slice/session-1.scope", By::Kill)
             ]
         );
-        // In a container: what is mounted is a part of the tree, or another part than the own.
+        // In a container the mount shows only a part of the tree, which may not contain the process's group.
         let part = "31 25 0:27 /box /sys/fs/cgroup rw - cgroup2 cgroup rw\n";
         assert_eq!(own("0::/box/in\n", part), [found("/sys/fs/cgroup/in", By::Kill)]);
         assert_eq!(own("0::/\n", part), []);
     }
 
-    /// Each kind that this machine has ends a process that took a session and an environment of its own and is deaf to
-    /// SIGTERM, with the groups that it made below, and nothing of it stays.
+    /// Each kind that this machine has kills a process that took a new session and environment and ignores SIGTERM, and removes the groups
+    /// that it made below. Nothing is left behind.
     #[test]
     fn no_member_outlives_its_group() {
         if !rustix::process::geteuid().is_root() {

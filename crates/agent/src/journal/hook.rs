@@ -1,5 +1,5 @@
-//! An event of our own at the entry of a function of the kernel (Documentation/trace/{kprobetrace,fprobetrace}.rst). It is
-//! defined for the whole machine, whoever records it.
+//! An event that latido defines at the entry of a kernel function (Documentation/trace/{kprobetrace,fprobetrace}.rst). It is defined for
+//! the whole machine, whichever program records it.
 
 use super::Instance;
 use crate::machine::{Root, tracefs::Tracefs};
@@ -14,27 +14,27 @@ use std::{
     time::Duration,
 };
 
-/// How the group of every such event begins: as the name of its instance, in letters that a group may have.
+/// The prefix of every such event's group: like the name of its instance, in letters that a group may have.
 const PREFIX: &str = "latido_";
 
-/// The event's own name.
+/// The name of the event in its group.
 const NAME: &str = "handler";
 
-/// How often is tried to remove it, 10 ms apart: a trace that was just removed still holds it.
+/// How often latido tries to remove it, every 10 ms: a trace that was just removed still keeps it in use.
 const ROUNDS: u32 = 100;
 
-/// What the kernel defines it by.
+/// The mechanism by which the kernel defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
-    /// A breakpoint, or the hook of the function tracer where it lies at the entry.
+    /// A breakpoint, or the hook of the function tracer if there is one at the entry.
     Kprobe,
     /// The hook of the function tracer (Linux 6.5 and later).
     Fprobe,
 }
 
 impl By {
-    /// The file of tracefs, and the letter of its definitions.
+    /// Returns the file of tracefs, and the letter of its definitions.
     fn file(self) -> (&'static str, char) {
         match self {
             Self::Kprobe => ("kprobe_events", 'p'),
@@ -42,7 +42,7 @@ impl By {
         }
     }
 
-    /// As records name it.
+    /// Returns its name in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Kprobe => "kprobe",
@@ -51,7 +51,7 @@ impl By {
     }
 }
 
-/// An event, defined or to be defined.
+/// An event that is defined or will be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hook {
     group: String,
@@ -59,25 +59,25 @@ pub struct Hook {
 }
 
 impl Hook {
-    /// One that nobody has, for an instance; nothing is defined yet.
+    /// Returns a new event for an instance. Nothing is defined yet.
     pub fn planned(instance: &Instance, by: By) -> Self {
         Self { group: instance.name().replace('-', "_"), by }
     }
 
-    /// By what it is defined.
+    /// Returns the mechanism that defines it.
     pub fn by(&self) -> By {
         self.by
     }
 
-    /// The event, system and name.
+    /// Returns the event's system and name.
     pub fn event(&self) -> (&str, &str) {
         (&self.group, NAME)
     }
 
-    /// Whether this kernel defines events so.
+    /// Checks that this kernel can define events in this way.
     ///
     /// # Errors
-    /// It does not, with what it needs.
+    /// It cannot. The error says what it needs.
     pub fn possible(tracefs: &Tracefs, by: By) -> Result<()> {
         let (file, _) = by.file();
         ensure!(
@@ -109,10 +109,10 @@ impl Hook {
         Ok(())
     }
 
-    /// Removes it; nothing where it is gone.
+    /// Removes the event. Does nothing if it is gone.
     ///
     /// # Errors
-    /// It is no event of latido's, or somebody else records it.
+    /// It is not an event of latido's, or another program records it.
     pub fn remove(&self) -> Result<()> {
         let own = self.group.strip_prefix(PREFIX);
         let named = own.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'_'));
@@ -135,14 +135,14 @@ impl Hook {
         Ok(())
     }
 
-    /// Its line in the list of events.
+    /// Returns the event's line in the list of events.
     fn line(&self, path: &Path) -> Result<Option<String>> {
         let text = fs::read_to_string(path).with_context(|| format!("{}", path.display()))?;
         let own = format!(":{self} ");
         Ok(text.lines().find(|line| line.contains(&own)).map(str::to_owned))
     }
 
-    /// Where its files are in an instance.
+    /// Returns the directory of its files in an instance.
     pub fn dir(&self, instance: &Path) -> PathBuf {
         let (group, name) = self.event();
         instance.join("events").join(group).join(name)
@@ -155,7 +155,7 @@ impl fmt::Display for Hook {
     }
 }
 
-/// One line more: to open the file for anything else would remove the events of everybody.
+/// Appends a line. Opening the file in any other way would remove the events of all programs.
 fn append(path: &Path, line: &str) -> io::Result<()> {
     OpenOptions::new().append(true).open(path)?.write_all(format!("{line}\n").as_bytes())
 }
@@ -178,7 +178,7 @@ mod tests {
         assert!(own.to_string().starts_with("latido_") && !own.to_string().contains('-'), "{own}");
     }
 
-    /// Other people's events are in the same list: ours is told by its whole name.
+    /// Events of other programs are in the same list: latido finds its event by the whole name.
     #[test]
     fn its_line_is_its_own() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! A trace of our own beside the kernel's: an instance of tracefs, which is made and removed as a directory
-//! (Documentation/trace/ftrace.rst, Instances). With it goes all that was enabled in it.
+//! A trace of latido's in addition to the kernel's: an instance of tracefs, which is made and removed as a directory
+//! (Documentation/trace/ftrace.rst, Instances). Everything that was enabled in it ends with it.
 
 use crate::machine::{Root, tracefs::Tracefs};
 use anyhow::{Context, Result, ensure};
@@ -12,13 +12,13 @@ use std::{
     time::Duration,
 };
 
-/// How the name of every such instance begins.
+/// The prefix of every such instance's name.
 const PREFIX: &str = "latido-";
 
-/// How often is tried to remove it, 10 ms apart: a reader that was just killed still holds it.
+/// How often latido tries to remove it, every 10 ms: a reader that was just killed still keeps it open.
 const ROUNDS: u32 = 100;
 
-/// An instance, made or to be made.
+/// An instance that exists or will be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Instance {
@@ -26,12 +26,12 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// One that nobody has; nothing is made yet.
+    /// Returns a new instance with a unique name. Nothing is made yet.
     pub fn planned() -> Self {
         Self { name: format!("{PREFIX}{}-{}", std::process::id(), Monotonic.now()) }
     }
 
-    /// Whether a name in the directory of instances is that of a trace which another latido process than `own` made.
+    /// Whether a name in the directory of instances belongs to a trace that a latido process other than `own` made.
     pub fn of_another(name: &str, own: u32) -> bool {
         let parts = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
         let numbers = parts.and_then(|(pid, at)| Some((pid.parse::<u32>().ok()?, at.parse::<u64>().ok()?)));
@@ -43,10 +43,10 @@ impl Instance {
         &self.name
     }
 
-    /// Makes it; its directory.
+    /// Makes the instance, and returns its directory.
     ///
     /// # Errors
-    /// The kernel refuses it, with the remedy.
+    /// The kernel refuses it. The error gives the remedy.
     pub fn make(&self, tracefs: &Tracefs) -> Result<PathBuf> {
         let dir = self.place(tracefs.dir());
         fs::create_dir(&dir).map_err(|error| {
@@ -60,10 +60,10 @@ impl Instance {
         Ok(dir)
     }
 
-    /// Removes it with all that it holds; nothing where it is gone.
+    /// Removes the instance with all its content. Does nothing if it is gone.
     ///
     /// # Errors
-    /// It is no instance of latido's, or somebody else has its files open.
+    /// It is not an instance of latido's, or another program has its files open.
     pub fn remove(&self) -> Result<()> {
         let own = self.name.strip_prefix(PREFIX);
         let named = own.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'-'));
@@ -72,10 +72,10 @@ impl Instance {
         remove(&self.place(tracefs.dir()))
     }
 
-    /// Where it is.
+    /// Returns tracefs and the instance's directory.
     ///
     /// # Errors
-    /// Tracefs cannot be had.
+    /// Tracefs is not available.
     pub fn dir(&self) -> Result<(Tracefs, PathBuf)> {
         let tracefs = Tracefs::find(&Root::default())?;
         let dir = self.place(tracefs.dir());

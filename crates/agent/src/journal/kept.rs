@@ -1,8 +1,8 @@
-//! What persons applied, in a second place: whoever deletes the state directory takes the journal and not this.
+//! What users applied by hand, in a second place: deleting the state directory removes the journal but not this.
 //!
-//! `applied.jsonl` in `lock::second_dir()`: the journal's lines of this boot that are a person's. It is written before a
-//! change is made over to the person and struck before its line leaves the journal, so it never names more than the
-//! journal does, unless the journal was lost.
+//! `applied.jsonl` in `lock::second_dir()` contains the journal's lines of this boot that belong to a user. latido writes it before it
+//! hands a change over to the user, and strikes an entry before its line leaves the journal. So it never names more than the journal does,
+//! unless the journal was lost.
 
 use super::{
     Borrowed, Custody,
@@ -15,30 +15,30 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where entries stand.
+/// The files that contain entries.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     /// The journal.
     pub journal: PathBuf,
-    /// The second record; `None` for who has no place for it.
+    /// The second record; `None` for a user who has no place for it.
     pub second: Option<PathBuf>,
 }
 
-/// The lines of the journal with those that it has lost.
+/// The lines of the journal, including those that it has lost.
 pub(super) struct Whole {
     pub lines: Vec<Line>,
-    /// Where the lost ones were found.
+    /// The file from which the lost lines come, if any are lost.
     pub lost: Option<PathBuf>,
 }
 
 impl Files {
-    /// This user's.
+    /// Returns the files of this user.
     pub fn usual() -> Self {
         let second = lock::second_dir().map(|dir| dir.join("applied.jsonl"));
         Self { journal: lock::state_dir().join("journal.jsonl"), second }
     }
 
-    /// What persons applied in this boot, oldest first; nothing where somebody else could have written it.
+    /// Returns what users applied in this boot, oldest first; nothing where another user could have written it.
     fn kept(&self, boot: &str) -> Vec<Entry> {
         let Some(path) = self.second.as_deref().filter(|_| self.is_ours()) else { return Vec::new() };
         let of_this_boot = |line| match line {
@@ -48,12 +48,12 @@ impl Files {
         read(path).unwrap_or_default().0.into_iter().filter_map(of_this_boot).collect()
     }
 
-    /// Whether nobody else can have written the second record.
+    /// Whether no other user can have written the second record.
     fn is_ours(&self) -> bool {
         self.second.as_deref().and_then(Path::parent).is_some_and(|dir| lock::trusted(dir).is_ok())
     }
 
-    /// The journal, and what it lacks of what is kept. What is kept stands in its order before the rest.
+    /// Returns the journal's lines, and the kept entries that it lacks. The kept entries come first, in their order.
     pub fn whole(&self, boot: &str) -> Result<Whole> {
         let there = read(&self.journal)?.0;
         let mut rest = there.clone();
@@ -77,7 +77,7 @@ impl Files {
         Ok(Whole { lines, lost: self.second.clone() })
     }
 
-    /// Writes what the journal has lost of what persons applied into it again; tells so.
+    /// Restores lost entries of users in the journal. Returns a message if there were any.
     pub fn mend(&self, boot: &str) -> Result<Option<String>> {
         let whole = self.whole(boot)?;
         let Some(second) = whole.lost else { return Ok(None) };
@@ -89,10 +89,10 @@ impl Files {
         )))
     }
 
-    /// Keeps these as well; durably, and before they are the person's.
+    /// Keeps these entries too: durably, and before they belong to the user.
     ///
     /// # Errors
-    /// There is no place for it, or none that is ours alone: only the journal has them.
+    /// There is no place for them, or another user could write to it. Then only the journal has them.
     pub fn keep(&self, boot: &str, new: impl Iterator<Item = Entry>) -> Result<()> {
         let path = self.second.as_deref().context("there is no home directory")?;
         let dir = path.parent().unwrap_or(Path::new("/"));
@@ -105,7 +105,7 @@ impl Files {
     /// Strikes out what leaves the journal.
     ///
     /// # Errors
-    /// It cannot be written: what was put back would be put back again.
+    /// The file cannot be written. What is restored now would be restored again later.
     pub fn strike(&self, boot: &str, gone: &[Borrowed]) -> Result<()> {
         let Some(path) = &self.second else { return Ok(()) };
         let mut kept = self.kept(boot);
@@ -115,7 +115,7 @@ impl Files {
                 kept.remove(at);
             }
         }
-        // What is from before the last boot goes as well.
+        // A record from an earlier boot is removed too.
         let void = before == 0 && self.is_ours() && fs::symlink_metadata(path).is_ok();
         if kept.len() == before && !void {
             return Ok(());
@@ -123,7 +123,7 @@ impl Files {
         let empty = kept.is_empty();
         rewrite(path, &kept.into_iter().map(Line::Entry).collect::<Vec<_>>())?;
         if empty && let Some(dir) = path.parent() {
-            // Others may have something in it.
+            // The directory may contain files of others.
             let _: io::Result<()> = fs::remove_dir(dir);
         }
         Ok(())

@@ -1,8 +1,8 @@
-//! Turns: one latido at a time in a state directory, and settings of the machine only while nobody else measures.
+//! Locks: only one latido at a time uses a state directory, and it changes settings of the machine only while no other process measures.
 //!
-//! Whoever may open a file may lock it for ever (flock(2) asks for no right to write). So what root's latidos agree upon
-//! among themselves are files that only root can open. Beside them lie files for everybody, by which root and users keep
-//! out of each other's way: those bind a user; root is bound by a holder that is a latido, and by none when it puts back.
+//! Any user who may open a file may lock it for ever (flock(2) requires no right to write). Root's latidos therefore agree among themselves
+//! by files that only root can open. In addition there are files for everybody, by which root and users avoid each other. These files bind
+//! a user in any case. They bind root only if the holder is a latido, and not at all when root restores settings.
 
 mod account;
 mod holder;
@@ -24,20 +24,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where root's locks are.
+/// The directory of root's locks.
 const ROOT_DIR: &str = "/run/latido";
 
-/// Beside root's `run`, which nobody else can open: where users and root see each other's runs.
+/// The lock next to root's `run`, which only root can open: here users and root see each other's runs.
 const TURN: &str = "turn";
 
-/// A lock of our own.
+/// The mode of a lock that only its user may take.
 const OURS: u32 = 0o600;
 
-/// One that others may take too.
+/// The mode of a lock that others may take too.
 const EVERYBODYS: u32 = 0o644;
 
-/// Where locks and journal are: `$LATIDO_STATE`, `/run/latido` for root, else the user's runtime directory. Root of a user
-/// namespace that cannot have `/run/latido` is a user.
+/// Returns the directory of locks and journal: `$LATIDO_STATE`, `/run/latido` for root, else the user's runtime directory. Root of a user
+/// namespace that cannot have `/run/latido` counts as a user.
 pub fn state_dir() -> PathBuf {
     if let Some(dir) = named() {
         return dir;
@@ -52,8 +52,8 @@ pub fn state_dir() -> PathBuf {
     }
 }
 
-/// Where what persons applied is kept a second time, so that it does not go with the state directory:
-/// `$LATIDO_STATE-kept`, `/var/lib/latido` for root, else the user's state directory. `None` for a user without a home.
+/// Returns the directory with the second copy of what users applied, which outlives the state directory: `$LATIDO_STATE-kept`,
+/// `/var/lib/latido` for root, else the user's state directory. `None` for a user without a home.
 pub fn second_dir() -> Option<PathBuf> {
     if let Some(dir) = named() {
         let mut name = dir.file_name()?.to_os_string();
@@ -68,17 +68,17 @@ pub fn second_dir() -> Option<PathBuf> {
     Some(base.join("latido"))
 }
 
-/// Whether lock and journal are where they usually are.
+/// Whether locks and journal are in their default place.
 pub fn is_default() -> bool {
     named().is_none()
 }
 
-/// What a person names; nothing is named by an empty word.
+/// Returns the directory that the user names. An empty text names none.
 fn named() -> Option<PathBuf> {
     std::env::var_os("LATIDO_STATE").filter(|dir| !dir.is_empty()).map(PathBuf::from)
 }
 
-/// A held lock; released when dropped or when the process ends, however it ends.
+/// A held lock. It is released when dropped or when the process ends, however it ends.
 #[derive(Debug)]
 pub struct Lock {
     _files: Vec<File>,
@@ -92,27 +92,27 @@ pub fn take(name: &str, purpose: &str) -> Result<Lock> {
     take_patiently(name, purpose, &mut Patience::none())
 }
 
-/// The same with all that can be said of the waiting.
+/// Takes a lock as [`take`] does, but waits with `patience`.
 ///
 /// # Errors
 /// As [`take`], when patience ends.
 pub fn take_patiently(name: &str, purpose: &str, patience: &mut Patience<'_>) -> Result<Lock> {
     let dir = state_dir();
     let mut files = vec![of_directory(&dir, name, purpose, patience)?];
-    // Two runs disturb each other whoever started them.
+    // Two runs disturb each other, whichever user started them.
     if name == "run"
         && is_default()
         && let Some((file, path, binds)) = turn(&dir)?
     {
         patience.hold(&file, &path, binds, FlockOperation::NonBlockingLockExclusive)?;
-        // Root's file is not everybody's to write; the kernel knows the holder all the same.
+        // Not every user may write to root's file, but the kernel knows the holder all the same.
         let _ = sign(&file, purpose);
         files.push(file);
     }
     Ok(Lock { _files: files })
 }
 
-/// The lock of a directory, which nobody else can open.
+/// Takes the lock of a directory, which no other user can open.
 fn of_directory(dir: &Path, name: &str, purpose: &str, patience: &mut Patience<'_>) -> Result<File> {
     make(dir)?;
     let path = dir.join(name);
@@ -122,14 +122,14 @@ fn of_directory(dir: &Path, name: &str, purpose: &str, patience: &mut Patience<'
     Ok(file)
 }
 
-/// The locks of a state directory again, where the files that we hold are there no more and others could begin.
+/// Takes the locks of a state directory again, where the locked files were deleted and another latido could start.
 pub(super) fn again(dir: &Path, purpose: &str) -> Vec<Lock> {
     let take = |name| of_directory(dir, name, purpose, &mut Patience::none());
-    // What we still hold is refused: it is ours.
+    // The kernel refuses the locks that this process still holds.
     ["run", "lock"].into_iter().filter_map(|name| take(name).ok()).map(|file| Lock { _files: vec![file] }).collect()
 }
 
-/// Where everybody's runs meet: root makes it, and users have it where root has been.
+/// Opens the lock for the runs of all users. Root makes it, so it exists where root has run latido.
 fn turn(dir: &Path) -> Result<Option<(File, PathBuf, Binds)>> {
     let path = Path::new(ROOT_DIR).join(TURN);
     if dir == Path::new(ROOT_DIR) {
@@ -138,14 +138,14 @@ fn turn(dir: &Path) -> Result<Option<(File, PathBuf, Binds)>> {
     Ok(File::open(&path).ok().map(|file| (file, path, Binds::Always)))
 }
 
-/// Who holds a lock now; `None` where nobody does. Found without touching the lock.
+/// Returns who holds a lock now; `None` if it is free. It does not touch the lock.
 pub fn holder(name: &str) -> Option<String> {
     let file = File::open(state_dir().join(name)).ok()?;
     let locker = holder::lockers(&file).into_iter().next()?;
     Some(holder::of(&file, locker.pid).words)
 }
 
-/// Makes the directory of locks; one that somebody else could have prepared is refused.
+/// Makes the directory of locks. It refuses a directory that another user could have prepared.
 pub(super) fn make(dir: &Path) -> Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o755).create(dir).with_context(|| {
         format!("cannot make {} for the lock; name another directory with LATIDO_STATE", dir.display())
@@ -153,7 +153,7 @@ pub(super) fn make(dir: &Path) -> Result<()> {
     trusted(dir)
 }
 
-/// Refuses a directory that somebody else could have prepared: a link in it would make us write elsewhere.
+/// Refuses a directory that another user could have prepared: a link in it would make latido write elsewhere.
 pub(super) fn trusted(dir: &Path) -> Result<()> {
     let found = fs::symlink_metadata(dir).with_context(|| format!("cannot look at {}", dir.display()))?;
     ensure!(found.is_dir(), "{} is not a directory: remove it", dir.display());
@@ -168,7 +168,7 @@ pub(super) fn trusted(dir: &Path) -> Result<()> {
     rights::ours(dir).with_context(|| format!("what lies in {} cannot be trusted", dir.display()))
 }
 
-/// Opens a lock file of our own, made where there is none, for us alone or for all.
+/// Opens a lock file, and makes it if necessary: for this user only, or for all.
 fn open(path: &Path, mode: u32) -> Result<File> {
     let file = OpenOptions::new()
         .create(true)
@@ -179,14 +179,14 @@ fn open(path: &Path, mode: u32) -> Result<File> {
         .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
         .with_context(|| format!("cannot open {}", path.display()))?;
-    // Versions before made them all for everybody.
+    // Earlier versions made all lock files for everybody.
     if mode == OURS && file.metadata()?.mode() & 0o077 != 0 {
         file.set_permissions(fs::Permissions::from_mode(OURS))?;
     }
     Ok(file)
 }
 
-/// Writes who holds it into a lock's file, below the others who hold it as well.
+/// Writes this process into a lock's file, below the other processes that hold it.
 fn sign(file: &File, purpose: &str) -> Result<()> {
     let own = std::process::id();
     let others = holder::lockers(file).into_iter().filter(|locker| locker.pid != own);

@@ -1,4 +1,4 @@
-//! Processes of a load, known by a variable of their environment, so that none can be lost or mistaken.
+//! Marks the processes of a load by a variable of their environment, so that latido neither loses nor mistakes one.
 
 use super::{Borrowed, Group, Journal};
 use anyhow::{Result, bail};
@@ -9,12 +9,13 @@ use std::{fs, process::Command};
 /// The environment variable that marks every process of a load.
 pub const MARK: &str = "LATIDO_LOAD";
 
-/// A mark that nothing else of this boot has: process id and the monotonic clock.
+/// Returns a mark that is unique in this boot: process id and the monotonic clock.
 pub fn mark() -> String {
     format!("{}-{}", std::process::id(), Monotonic.now())
 }
 
-/// How the processes of a program are known that somebody else will start: journalled, and ended when the journal is settled.
+/// The mark of a program that another process will start. It is in the journal, and latido ends the program's processes when it settles the
+/// journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Marked {
@@ -23,7 +24,7 @@ pub struct Marked {
 }
 
 impl Marked {
-    /// Journals a program before it is started.
+    /// Writes a program to the journal before it starts.
     ///
     /// # Errors
     /// The journal cannot be written.
@@ -34,12 +35,12 @@ impl Marked {
         Ok(Self { mark, group })
     }
 
-    /// The variable of the environment that its processes have.
+    /// Returns the environment variable that its processes have.
     pub fn variable(&self) -> String {
         format!("{MARK}={}", self.mark)
     }
 
-    /// Has a command start as one of them.
+    /// Makes a command start as one of its processes.
     pub fn put_on(&self, command: &mut Command) {
         command.env(MARK, &self.mark);
         if let Some(procs) = self.group.as_ref().and_then(|group| group.make().ok()) {
@@ -48,21 +49,20 @@ impl Marked {
     }
 }
 
-/// Whether this process was started as a load, by the very process whose child it is: a mark that came from elsewhere, with
-/// the environment of whoever called, says nothing.
+/// Whether the parent of this process started it as a load. A mark from elsewhere, in the environment of a caller, means nothing.
 pub fn started_as_load() -> bool {
     let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().to_string());
     let mark = std::env::var(MARK).unwrap_or_default();
     mark.split_once('-').is_some_and(|(by, _)| Some(by) == parent.as_deref())
 }
 
-/// Kills every process that carries the mark, until none is left (a load may be forking meanwhile). Returns how many.
+/// Kills every process that has the mark, until none is left (a load may be forking meanwhile). Returns how many.
 ///
 /// # Errors
-/// Some would not go (stuck in the kernel, or another user's): how many.
+/// Some processes would not end (stuck in the kernel, or another user's). The error gives their number.
 pub fn end_marked(mark: &str) -> Result<usize> {
     let mut ended = 0;
-    // Fork storms outrun one pass; a bound keeps a process stuck in the kernel from holding us for ever.
+    // Fork storms outrun one pass. The bound keeps a process that is stuck in the kernel from blocking latido for ever.
     for _ in 0..200 {
         let found = marked(mark);
         if found.is_empty() {
@@ -79,8 +79,8 @@ pub fn end_marked(mark: &str) -> Result<usize> {
     bail!("{} processes of a load would not end; look for {MARK}={mark} in /proc/*/environ", marked(mark).len())
 }
 
-/// The living processes that carry the mark; never this one, nor those that it comes from: who asks for a recovery from
-/// within what a load left wants an answer.
+/// Lists the living processes with the mark, except this one and its ancestors: a recovery that was started by a leftover of a load must
+/// still answer.
 pub fn marked(mark: &str) -> Vec<i32> {
     let wanted = format!("{MARK}={mark}");
     let own = lineage();
@@ -95,7 +95,7 @@ pub fn marked(mark: &str) -> Vec<i32> {
         .collect()
 }
 
-/// This process, its parent, and so on.
+/// Lists this process, its parent, and so on.
 fn lineage() -> Vec<i32> {
     let parent = |pid: &i32| -> Option<i32> {
         // proc_pid_stat(5): after the parenthesised name, state and parent.

@@ -1,7 +1,8 @@
-//! The journal of borrowed things: written and synced before anything is started or set, struck out when it is undone.
+//! The journal of changes: latido writes and syncs an entry before it starts or sets anything, and strikes the entry out when it has undone
+//! it.
 //!
-//! `journal.jsonl` in the state directory. Whoever finds entries of this boot that nobody owns any more undoes them.
-//! The holder has its lines in memory too: a journal that is deleted, cut or replaced is noticed and loses nothing.
+//! It is `journal.jsonl` in the state directory. A latido that finds entries of this boot without an owner undoes them. The latido that
+//! holds the journal has its lines in memory too: it notices when the journal is deleted, cut or replaced, and loses nothing.
 
 mod entries;
 mod group;
@@ -38,38 +39,38 @@ use std::{
     path::PathBuf,
 };
 
-/// On whose behalf something was borrowed.
+/// On whose behalf something was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Custody {
-    /// A run: undone when the run is over, by whoever finds it.
+    /// A run. The next latido that finds it undoes it when the run is over.
     Run,
-    /// A person, with `tune apply`: undone only by `tune undo`.
+    /// A user, with `tune apply`. Only `tune undo` undoes it.
     Manual,
-    /// A `tune apply` or `tune undo` that has not come to its end: undone as a run's, so that half of it never stays.
+    /// A `tune apply` or `tune undo` that has not finished. It is undone like a run's entry, so that half of it never stays.
     Unsettled,
 }
 
-/// What was borrowed of the machine.
+/// What latido applied to the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Borrowed {
-    /// A load: every process whose environment holds `LATIDO_LOAD=<mark>`.
+    /// A load: every process with `LATIDO_LOAD=<mark>` in its environment.
     Load {
         /// The mark.
         mark: String,
-        /// For people.
+        /// The command line, for messages.
         argv: Vec<String>,
-        /// The control group that holds its processes, where one can be had.
+        /// The control group of its processes, where one is available.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         group: Option<Group>,
     },
-    /// A trace of our own beside the kernel's.
+    /// A trace of latido's in addition to the kernel's.
     Trace {
-        /// The instance that holds it.
+        /// The instance of tracefs.
         instance: Instance,
     },
-    /// An event of our own at a function of the kernel.
+    /// An event that latido defined at a kernel function.
     Hook {
         /// How it is defined.
         hook: Hook,
@@ -78,44 +79,44 @@ pub enum Borrowed {
     Setting {
         /// The tuning that wanted it.
         tuning: String,
-        /// The root of the machine, where it is a fake one.
+        /// The root of the machine, if it is a fake one.
         root: Option<PathBuf>,
         /// What is changed.
         change: Step,
     },
 }
 
-/// The journal of the process that holds the lock.
+/// The journal, used by the process that holds the lock.
 #[derive(Debug)]
 pub struct Journal {
     files: Files,
     file: File,
     boot: String,
-    /// The root of the machine that is changed, where it is a fake one.
+    /// The root of the changed machine, if it is a fake one.
     place: Option<PathBuf>,
-    /// What stands in the file, whatever becomes of that.
+    /// The lines of the file, kept in memory whatever happens to the file.
     lines: Vec<Line>,
-    /// What somebody else has put in the file's place: it stays there, and is not ours to undo.
+    /// Lines that another program has put in the file's place. They stay there, and latido does not undo them.
     foreign: Vec<Line>,
-    /// How many of these are not of this process: they were there before.
+    /// How many of `lines` were there before this process.
     earlier: usize,
-    /// How long the file is with them, in bytes.
+    /// The length of the file with `lines`, in bytes.
     length: u64,
-    /// A line was begun that could not be taken back: whatever follows would be lost with it.
+    /// Whether the file ends in half a line that could not be removed: any further line would be lost with it.
     broken: bool,
-    /// The machine, once a setting of it is to be changed: nobody else measures on it until all is put back.
+    /// The lock of the machine, from the first change of a setting: no other process measures until all is restored.
     machine: Option<lock::MachineTurn>,
-    /// The locks, where those that we had were deleted with the journal.
+    /// The locks that were taken again after they were deleted with the journal.
     again: Vec<lock::Lock>,
-    /// What a person should know, and was not told yet.
+    /// Messages that the user has not received yet.
     news: Vec<String>,
-    /// Asked at every change and every undoing.
+    /// latido calls it at every change and every undoing.
     pub pulse: Pulse,
 }
 
 impl Journal {
-    /// Opens the journal after undoing what an earlier, crashed latido left of the machine `place` (of the running one:
-    /// of any); what was done is in the [`Journal::news`].
+    /// Opens the journal. Before, it undoes what an earlier, crashed latido left of the machine `place` (if `None`: of any machine).
+    /// [`Journal::news`] reports what was done.
     ///
     /// # Errors
     /// The journal cannot be read or written, or names what this latido cannot undo.
@@ -138,7 +139,7 @@ impl Journal {
         Ok(Self { files, file, boot, place, lines, foreign, earlier, length, broken, machine, again, news, pulse })
     }
 
-    /// A journal in a directory of its own, for tests.
+    /// Opens a journal in a separate directory, for tests.
     #[cfg(test)]
     pub fn scratch() -> (tempfile::TempDir, Self) {
         let dir = tempfile::tempdir().unwrap();
@@ -147,7 +148,7 @@ impl Journal {
         (dir, journal)
     }
 
-    /// From now on nothing more can be written, for tests.
+    /// Makes every further write fail, for tests.
     #[cfg(test)]
     pub fn fill(&mut self) {
         fs::remove_file(&self.files.journal).unwrap();
@@ -155,15 +156,15 @@ impl Journal {
         self.file = OpenOptions::new().write(true).open("/dev/full").unwrap();
     }
 
-    /// Writes an entry durably; only then may the thing be borrowed.
+    /// Writes an entry durably. Only after that may latido apply the change.
     ///
     /// # Errors
-    /// The journal cannot be written: then nothing must be borrowed.
+    /// The journal cannot be written. Then latido must not apply the change.
     pub fn write(&mut self, what: Borrowed) -> Result<()> {
         self.write_for(Custody::Run, what)
     }
 
-    /// The same on somebody's behalf.
+    /// Writes an entry for this owner, as [`Journal::write`] does.
     ///
     /// # Errors
     /// As [`Journal::write`].
@@ -185,7 +186,7 @@ impl Journal {
         Ok(())
     }
 
-    /// The whole line, or nothing of it: the next one would be glued to half a line and lost.
+    /// Appends the whole line or nothing: the next line would be joined to half a line, and both would be lost.
     fn append(&mut self, line: &[u8]) -> Result<()> {
         ensure!(!self.broken, "it ends in half a line");
         if let Err(error) = self.file.write_all(line).and_then(|()| self.file.sync_data()) {
@@ -196,7 +197,7 @@ impl Journal {
         Ok(())
     }
 
-    /// What has become of the file, where it is not as we left it.
+    /// Returns what has happened to the file, if it is not as latido left it.
     fn lost(&self) -> Option<&'static str> {
         let Ok(own) = self.file.metadata() else { return Some("cannot be looked at") };
         match fs::metadata(&self.files.journal) {
@@ -208,7 +209,7 @@ impl Journal {
         }
     }
 
-    /// Notices that the journal is lost, and says so; whether it is.
+    /// Notices that the journal is lost, and adds a message. Returns whether it is.
     fn notice(&mut self) -> Result<bool> {
         let Some(what) = self.lost() else { return Ok(false) };
         if !self.lines.is_empty() {
@@ -227,7 +228,7 @@ impl Journal {
         Ok(true)
     }
 
-    /// A journal that is lost is written anew: what was changed must be known to others when we crash.
+    /// Writes a lost journal again: if latido crashes, others must know what was changed.
     fn hold_on(&mut self) -> Result<()> {
         if self.notice()? {
             self.write_out()?;
@@ -241,10 +242,10 @@ impl Journal {
         rewrite(&self.files.journal, &[&self.foreign[..], &self.lines[..]].concat())
     }
 
-    /// Undoes everything borrowed by runs and empties the journal.
+    /// Undoes everything that runs applied, and removes it from the journal.
     ///
     /// # Errors
-    /// Something would not go; it stays in the journal.
+    /// Something could not be undone. It stays in the journal.
     pub fn settle(&mut self) -> Result<Vec<String>> {
         let wanted = |index: usize, entry: &Entry| {
             (index >= self.earlier && entry.owner != Custody::Manual) || left_behind(entry, self.place.as_ref())
@@ -259,11 +260,11 @@ impl Journal {
         recovery.settled()
     }
 
-    /// Makes over to the person what `tune apply` has changed: from now on only `tune undo` puts it back. What an earlier
-    /// latido could not undo was not applied by anybody: it stays as it is. Returns the last news.
+    /// Hands over to the user what `tune apply` has changed: from now on only `tune undo` restores it. What an earlier latido could not
+    /// undo was not applied by a user: its owner does not change. Returns the last messages.
     ///
     /// # Errors
-    /// The journal cannot be written; all is still to be put back.
+    /// The journal cannot be written. All changes must still be undone.
     pub fn keep(mut self) -> Result<Vec<String>> {
         self.notice()?;
         let mut new = Vec::new();
@@ -287,20 +288,20 @@ impl Journal {
         Ok(self.news)
     }
 
-    /// What a person should know and was not told yet.
+    /// Returns the messages that the user has not received yet.
     pub fn news(&mut self) -> Vec<String> {
         std::mem::take(&mut self.news)
     }
 }
 
-/// The journal, to be appended to.
+/// Opens the journal for appending.
 fn opened(files: &Files) -> Result<File> {
     let path = &files.journal;
     let mut options = OpenOptions::new();
     options.create(true).append(true).mode(0o600).open(path).with_context(|| format!("cannot open {}", path.display()))
 }
 
-/// The journal's file.
+/// Returns the path of the journal.
 pub fn path() -> PathBuf {
     lock::state_dir().join("journal.jsonl")
 }
@@ -311,7 +312,7 @@ impl Borrowed {
         matches!(self, Self::Setting { root: None, .. })
     }
 
-    /// What was put back, for people.
+    /// Describes what was restored, for users.
     pub fn put_back(&self) -> String {
         match self {
             Self::Load { .. } => format!("{self}: ended"),
@@ -335,7 +336,7 @@ impl std::fmt::Display for Borrowed {
     }
 }
 
-/// The kernel's name for this boot; empty where /proc does not tell, and then only entries of such a machine match.
+/// Returns the kernel's id of this boot. It is empty where /proc does not show it: then it matches only entries of such a machine.
 pub fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_string()).unwrap_or_default()
 }

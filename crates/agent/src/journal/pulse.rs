@@ -1,5 +1,5 @@
-//! Signs of life while settings are changed and put back: a slow machine must not be taken for a hanging agent, and who
-//! asks it to stop must not wait for the last of a thousand tasks.
+//! Signs of life while latido changes and restores settings. A slow machine must not look like a hanging agent, and a host that requests a
+//! stop must not wait for the last of a thousand tasks.
 
 use anyhow::{Result, bail};
 use latido_model::protocol::Phase;
@@ -8,10 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often something is said.
+/// The interval of the signs of life.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Asked between any two changes.
+/// A check between any two changes.
 pub struct Pulse {
     stop: Box<dyn Fn() -> bool>,
     tell: Box<dyn FnMut(Phase)>,
@@ -20,23 +20,23 @@ pub struct Pulse {
 }
 
 impl Pulse {
-    /// `stop` says whether the changes are to end; `tell` hears what is done, about once a second.
+    /// `stop` returns whether the changes should end. `tell` receives the current phase, about once per second.
     pub fn new(stop: impl Fn() -> bool + 'static, tell: impl FnMut(Phase) + 'static) -> Self {
         Self { stop: Box::new(stop), tell: Box::new(tell), every: EVERY, last: Instant::now() }
     }
 
-    /// Nobody listens, nobody asks to stop.
+    /// Reports to no one, and never stops.
     pub fn none() -> Self {
         Self::new(|| false, |_| {})
     }
 
-    /// The same, but heard at every change: for tests.
+    /// Reports at every change, for tests.
     #[cfg(test)]
     pub fn always(self) -> Self {
         Self { every: Duration::ZERO, ..self }
     }
 
-    /// Still at it.
+    /// Reports that the work goes on.
     pub fn beat(&mut self, phase: Phase) {
         if self.last.elapsed() >= self.every {
             self.last = Instant::now();
@@ -44,12 +44,12 @@ impl Pulse {
         }
     }
 
-    /// Whether the changes are to end.
+    /// Whether the changes should end.
     pub fn stops(&self) -> bool {
         (self.stop)()
     }
 
-    /// To be asked before a change; an undoing is never stopped.
+    /// Checks before a change that it may go on. An undoing is never stopped.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -67,7 +67,7 @@ impl fmt::Debug for Pulse {
     }
 }
 
-/// Somebody asked for the end before all was changed.
+/// The host requested a stop before all was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 

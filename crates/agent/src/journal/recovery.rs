@@ -1,4 +1,4 @@
-//! Putting back what the journal names: after a run, after a crash, at a person's wish.
+//! Restores what the journal names: after a run, after a crash, or at a user's request.
 
 use super::{
     Borrowed, Custody, boot_id,
@@ -13,26 +13,26 @@ use crate::{fault, step::Undone};
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 
-/// How an undoing went.
+/// The result of an undoing.
 #[derive(Debug, Default)]
 pub struct Recovery {
-    /// Put back, the last change first.
+    /// What was restored, the last change first.
     pub back: Vec<Borrowed>,
-    /// Not put back, and why, or what else a person should know.
+    /// What was not restored and why, and other messages for the user.
     pub told: Vec<String>,
-    /// What leaves the journal without being put back.
+    /// What leaves the journal without being restored.
     left: Vec<Borrowed>,
-    /// Whether something is not as it was: `told` says what.
+    /// Whether something is not as it was before. Then `told` says what.
     pub incomplete: bool,
-    /// What stands in the journal and cannot be read, and what to do.
+    /// Lines of the journal that cannot be read, and what to do about them.
     unreadable: Option<String>,
 }
 
 impl Recovery {
-    /// What a person should know of a recovery that others build upon.
+    /// Returns the messages of a recovery on which further work depends.
     ///
     /// # Errors
-    /// The journal names things that this latido cannot put back: nothing must be built upon them.
+    /// The journal names changes that this latido cannot undo: no work may depend on them.
     pub(super) fn settled(mut self) -> Result<Vec<String>> {
         match self.unreadable.take() {
             None => Ok(self.told),
@@ -41,27 +41,27 @@ impl Recovery {
     }
 }
 
-/// Undoes what persons applied and `wanted` picks, and what a crash left of the machine `place`.
+/// Undoes what users applied and `wanted` selects, and what a crash left of the machine `place`.
 ///
 /// # Errors
-/// Another latido is at work until patience ends, or the journal cannot be read or written.
+/// Another latido is running until patience ends, or the journal cannot be read or written.
 pub fn undo_manual(
     wanted: &dyn Fn(&Borrowed) -> bool,
     place: Option<&PathBuf>,
     pulse: &mut Pulse,
     patience: &mut lock::Patience<'_>,
 ) -> Result<Recovery> {
-    // Between two cells of a run as well nothing may change.
+    // Between two cells of a run nothing may change either.
     let _run = lock::take_patiently("run", "tune undo", patience.undoing())?;
     let _lock = lock::take_patiently("lock", "tune undo", patience)?;
     let (files, boot) = (Files::usual(), boot_id());
     let mended = files.mend(&boot)?;
     let picked = |_: usize, entry: &Entry| entry.owner == Custody::Manual && entry.boot == boot && wanted(&entry.what);
-    // The machine first: where somebody measures, what a person applied stays a person's.
+    // This takes the machine's lock first: while another process measures, a user's change must stay the user's.
     let _machine = changing(&read(&files.journal)?.0, &picked, patience)?;
     hand_over(&files.journal, &picked, Custody::Unsettled)?;
     let mut recovery = recover(&files, &boot, &|_, entry| left_behind(entry, place), pulse, patience)?;
-    // Of an agent that was killed.
+    // This removes files of a killed agent.
     crate::scratch::sweep();
     if let Some(why) = recovery.unreadable.take() {
         recovery.told.push(why);
@@ -71,7 +71,7 @@ pub fn undo_manual(
     Ok(recovery)
 }
 
-/// Undoes what a run left behind, where the lock is free: before a run, and for the host whose supervisor was killed.
+/// Undoes what a run left behind, if the lock is free: before a run, and for the host whose supervisor was killed.
 ///
 /// # Errors
 /// The lock is held until patience ends, or the journal cannot be read.
@@ -81,8 +81,8 @@ pub fn recover_now(pulse: &mut Pulse, patience: &mut lock::Patience<'_>) -> Resu
     recover(&Files::usual(), &boot_id(), &|_, entry| left_behind(entry, None), pulse, patience)?.settled()
 }
 
-/// The machine, to put settings back, where the journal holds any of this machine that are wanted. Somebody whose state
-/// lies elsewhere may measure: settings stay as they are until that one has ended.
+/// Takes the lock of the machine if the journal contains settings of this machine to restore. A latido with another state directory may be
+/// measuring: the settings stay as they are until it has ended.
 fn changing(
     lines: &[Line],
     wanted: &dyn Fn(usize, &Entry) -> bool,
@@ -96,8 +96,8 @@ fn changing(
     any.then(|| lock::machine(lock::Use::Change, "putting settings back", patience.undoing())).transpose()
 }
 
-/// Whether an entry is for a latido that works on the machine `place` to undo: never what a person applied, and for a
-/// fake machine nothing of the running one, which was not named.
+/// Whether a latido that works on the machine `place` must undo an entry. It never undoes what a user applied. For a fake machine it undoes
+/// nothing of the running one, which the user did not name.
 pub(super) fn left_behind(entry: &Entry, place: Option<&PathBuf>) -> bool {
     let of = match &entry.what {
         Borrowed::Setting { root, .. } => root.as_ref(),
@@ -106,8 +106,7 @@ pub(super) fn left_behind(entry: &Entry, place: Option<&PathBuf>) -> bool {
     entry.owner != Custody::Manual && (place.is_none() || of == place)
 }
 
-/// Undoes the entries of the journal that are wanted, the last one first, and keeps the others. Tells what a person
-/// should know.
+/// Undoes the wanted entries of the journal, the last one first, and keeps the others. The result contains messages for the user.
 pub(super) fn recover(
     files: &Files,
     boot: &str,
@@ -122,7 +121,7 @@ pub(super) fn recover(
     Ok(recovery)
 }
 
-/// The same of these lines; returns those that are to stand in the journal from now on.
+/// Undoes the wanted entries of these lines as [`recover`] does. Returns the lines that the journal must contain from now on.
 pub(super) fn put_back(
     files: &Files,
     lines: Vec<Line>,
@@ -156,7 +155,7 @@ pub(super) fn put_back(
         }
     }
     kept.reverse();
-    // Before it leaves the journal: what stands here alone would look lost.
+    // This comes before they leave the journal: an entry that is only in the second record would look lost.
     if let Err(error) = files.strike(boot, &[&recovery.back[..], &recovery.left[..]].concat()) {
         recovery.told.push(format!("{error:#}: `latido tune undo` would put it back once more"));
     }
@@ -178,7 +177,7 @@ fn unknown(path: &Path, lines: &[String]) -> String {
 }
 
 impl Recovery {
-    /// Undoes one entry; returns it where it must stay in the journal.
+    /// Undoes one entry. Returns it if it must stay in the journal.
     fn undo(&mut self, entry: Entry) -> Option<Entry> {
         let mut stays = None;
         match entry.what.undo() {
@@ -204,31 +203,31 @@ impl Recovery {
     }
 }
 
-/// What became of something borrowed.
+/// The result of undoing one change.
 enum Past {
     /// It is as it was.
     Back,
-    /// So many processes of a load had outlived it, and do so no longer.
+    /// The number of a load's processes that had outlived it and were killed.
     Ended(usize),
-    /// Left alone, and why.
+    /// It was left alone, for this reason.
     Left(String),
 }
 
 impl Borrowed {
-    /// Puts it back.
+    /// Undoes the change.
     fn undo(&self) -> Result<Past> {
         match self {
             Self::Load { mark, group, .. } => {
-                // Whoever left the one may still be found by the other.
+                // A process that has left the group may still have the mark, and the other way round.
                 let grouped = group.as_ref().map_or(Ok(0), |group| group.end(mark));
                 let ended = end_marked(mark)? + grouped?;
-                // Its directory is nobody's now.
+                // The load's directory has no owner any longer.
                 crate::scratch::sweep();
                 Ok(if ended == 0 { Past::Back } else { Past::Ended(ended) })
             }
             Self::Trace { instance } => {
                 instance.remove()?;
-                // What was read of it lies in a directory that is nobody's now.
+                // What was read from the trace is in a directory that has no owner any longer.
                 crate::scratch::sweep();
                 Ok(Past::Back)
             }

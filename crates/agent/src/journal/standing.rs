@@ -1,29 +1,29 @@
-//! What stands in the journal now, for people and records.
+//! The current content of the journal, for users and records.
 
 use super::{Borrowed, Custody, boot_id, entries::Line, kept::Files, lock};
 use crate::rights;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
-/// What the journal holds, oldest first.
+/// The entries of the journal, oldest first.
 #[derive(Debug, Default)]
 pub struct Standing {
     /// Applied by hand and not undone yet.
     pub by_hand: Vec<Borrowed>,
-    /// Of a run or a `tune` that is at work, or crashed.
+    /// Entries of a run or a `tune` that is running or has crashed.
     pub unowned: Vec<Borrowed>,
     /// From before the last boot.
     pub void: Vec<Borrowed>,
-    /// Lines of this boot, or of one that is not known, that another latido wrote.
+    /// Lines of this boot, or of an unknown one, that another version of latido wrote.
     pub unreadable: Vec<String>,
-    /// The journal has lost some of what is applied by hand: it stands here alone.
+    /// The second record, if the journal has lost some of what is applied by hand.
     pub lost: Option<PathBuf>,
 }
 
-/// What the journal holds now; changes nothing.
+/// Returns the current content of the journal. It changes nothing.
 ///
 /// # Errors
-/// The journal cannot be read, or somebody else could have written it.
+/// The journal cannot be read, or another user could have written it.
 pub fn standing() -> Result<Standing> {
     let (boot, dir) = (boot_id(), lock::state_dir());
     if dir.exists() {

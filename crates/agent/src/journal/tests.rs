@@ -3,7 +3,7 @@ use crate::{machine::Root, step::Form};
 use latido_model::protocol::Phase;
 use std::{cell::Cell, rc::Rc};
 
-/// A directory with the journal's place in it and fake machines `a` and `b`, each with a knob that says 2.
+/// A directory with a place for the journal, and with fake machines `a` and `b`, each with a knob whose value is 2.
 struct Scene(tempfile::TempDir, &'static str);
 
 impl Scene {
@@ -36,7 +36,7 @@ impl Scene {
         fs::read_to_string(self.knob(machine)).unwrap().trim().into()
     }
 
-    /// The change of a machine's knob from 1 to 2.
+    /// Returns the change of a machine's knob from 1 to 2.
     fn setting(&self, machine: &str) -> Borrowed {
         let change = Step::Value { path: "knob".into(), original: "1".into(), new: "2".into(), form: Form::Plain };
         Borrowed::Setting { tuning: "t".into(), root: Some(Root::new(self.place(machine)).path("")), change }
@@ -60,7 +60,7 @@ impl Scene {
     }
 }
 
-/// The original that it names would be lost, and the change never put back.
+/// latido must not drop the line: the original that it names would be lost, and the change never undone.
 #[test]
 fn a_line_of_another_latido_stays_as_it_is_and_nothing_is_built_upon_it() {
     let scene = Scene::new();
@@ -84,7 +84,7 @@ fn a_line_of_another_latido_is_void_after_a_reboot() {
     assert_eq!(scene.text(), "");
 }
 
-/// Whoever is cut off while writing has not changed anything yet.
+/// A latido that is interrupted while it writes a line has not changed anything yet.
 #[test]
 fn half_a_line_at_the_end_is_dropped_and_a_whole_one_without_its_end_is_not() {
     let scene = Scene::new();
@@ -98,7 +98,7 @@ fn half_a_line_at_the_end_is_dropped_and_a_whole_one_without_its_end_is_not() {
     assert_eq!(scene.says("b"), "1");
 }
 
-/// As somebody's own it would never be put back by a run.
+/// If it became the user's, no run would ever undo it.
 #[test]
 fn what_an_earlier_undoing_left_is_not_made_over_to_the_person() {
     let scene = Scene::new();
@@ -112,7 +112,7 @@ fn what_an_earlier_undoing_left_is_not_made_over_to_the_person() {
     assert_eq!(scene.text(), scene.line(Custody::Unsettled, "a") + &scene.line(Custody::Manual, "b"));
 }
 
-/// One thing of each kind that latido borrows of the running machine. The compiler refuses a new kind that this function lacks.
+/// Returns one change of each kind that latido applies to the running machine. The compiler refuses a new kind that this function lacks.
 fn one_of_each_kind() -> impl Iterator<Item = Borrowed> {
     let load = Borrowed::Load { mark: "1-2".into(), argv: vec!["busy".into()], group: None };
     std::iter::successors(Some(load), |one| match one {
@@ -126,7 +126,7 @@ fn one_of_each_kind() -> impl Iterator<Item = Borrowed> {
     })
 }
 
-/// The next latido undoes every kind of thing that a killed run or a half-done `tune` left, and nothing that a person applied.
+/// The next latido undoes every kind of change that a killed run or a half-done `tune` left, and nothing that a user applied.
 #[test]
 fn every_kind_that_a_crash_left_is_undone() {
     let after = |owner: &Custody| match owner {
@@ -147,7 +147,7 @@ fn every_kind_that_a_crash_left_is_undone() {
 mod alone {
     use super::*;
 
-    /// Who names a fake machine does not expect that the running one is changed.
+    /// A user who names a fake machine does not expect a change of the running one.
     #[test]
     fn for_a_fake_machine_nothing_of_another_is_undone() {
         let scene = Scene::new();
@@ -168,7 +168,7 @@ mod alone {
         assert_eq!(scene.text(), live);
         journal.settle().unwrap();
         assert_eq!(scene.text(), live, "nor at the end");
-        // The running machine's own latido puts it back: that needs the machine, which a test beside this one may have.
+        // A latido for the running machine undoes it. It needs the machine's lock, which a parallel test may hold.
         let mut opened = scene.open(None);
         while opened.as_ref().is_err_and(|error| error.is::<lock::Busy>()) {
             std::thread::sleep(std::time::Duration::from_millis(100));
@@ -194,7 +194,7 @@ fn every_undoing_is_a_sign_of_life_and_is_never_stopped() {
     assert_eq!((heard.get(), scene.says("a"), scene.says("b")), (2, "1".into(), "1".into()));
 }
 
-/// /dev/full takes nothing, and nothing can be taken back from it.
+/// /dev/full accepts no data, and nothing can be removed from it.
 #[test]
 fn after_half_a_line_nothing_more_is_written() {
     let scene = Scene::new();
@@ -206,7 +206,7 @@ fn after_half_a_line_nothing_more_is_written() {
     assert!(refused().contains("half a line"));
 }
 
-/// Whatever becomes of the file while it is needed: what was changed goes back, and it is said.
+/// Whatever happens to the file while latido needs it, latido undoes all changes and reports the loss.
 #[test]
 fn a_journal_that_is_lost_is_noticed_and_all_is_put_back_from_memory() {
     type Loss = fn(&Scene);
@@ -223,7 +223,7 @@ fn a_journal_that_is_lost_is_noticed_and_all_is_put_back_from_memory() {
     for (index, (what, lose)) in losses.into_iter().enumerate() {
         for writes_again in [false, true] {
             let mut scene = Scene::new();
-            // A directory that can go, while the machines stay.
+            // A directory that a test can remove while the machines stay.
             scene.1 = "state";
             fs::create_dir(scene.journal().parent().unwrap()).unwrap();
             let (mut journal, _) = scene.open(None).unwrap();
@@ -241,13 +241,13 @@ fn a_journal_that_is_lost_is_noticed_and_all_is_put_back_from_memory() {
             let news = journal.news();
             assert!(news.len() == 1 && news[0].contains(what), "{news:?}");
             assert_eq!((scene.says("a").as_str(), scene.says("b") == "1"), ("1", writes_again), "{what}");
-            // What somebody else put there is not ours to undo or to remove.
+            // latido must neither undo nor remove what another program put there.
             assert_eq!(scene.text().contains("another"), index == 2, "{what}: {}", scene.text());
         }
     }
 }
 
-/// The second record stands where the journal is not, and never says more than was applied.
+/// The second record is outside of the journal's directory, and never contains more than was applied.
 #[test]
 fn what_a_person_applied_outlives_the_journal() {
     let scene = Scene::new();
@@ -259,7 +259,7 @@ fn what_a_person_applied_outlives_the_journal() {
     let (whole, boot) = (scene.text(), boot_id());
     assert_eq!(fs::read_to_string(scene.files().second.unwrap()).unwrap(), whole);
     assert!(scene.files().whole(&boot).unwrap().lost.is_none());
-    // Lost as a whole, and by half.
+    // The whole journal is lost, then half of it.
     for left in ["", whole.lines().next_back().unwrap()] {
         fs::write(scene.journal(), left).unwrap();
         assert!(scene.files().whole(&boot).unwrap().lost.is_some());
@@ -271,21 +271,21 @@ fn what_a_person_applied_outlives_the_journal() {
     }
     // After a reboot it is void.
     assert!(scene.files().whole("another boot").unwrap().lost.is_none());
-    // What is undone leaves both.
+    // An undone change leaves both files.
     entries::hand_over(&scene.journal(), &|_, _| true, Custody::Unsettled).unwrap();
     scene.open(None).unwrap();
     assert_eq!((scene.says("a"), scene.says("b"), scene.text()), ("1".into(), "1".into(), String::new()));
     assert!(!scene.0.path().join("second").exists());
 }
 
-/// Where there is no place for it that is ours alone.
+/// This holds where no second place belongs to this user only.
 #[test]
 fn without_a_second_place_the_journal_alone_keeps_it_and_says_so() {
     let scene = Scene::new();
     let second = scene.0.path().join("second");
     fs::create_dir(&second).unwrap();
     fs::set_permissions(&second, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
-    // Somebody else's line in it is not believed.
+    // latido does not believe a line in it that another user could have written.
     fs::write(second.join("applied.jsonl"), scene.line(Custody::Manual, "b")).unwrap();
     let (mut journal, news) = scene.open(None).unwrap();
     assert_eq!(news, Vec::<String>::new());

@@ -1,23 +1,22 @@
-//! Before everybody else, for as long as settings are changed or put back.
+//! Gives latido priority while it changes or restores settings.
 
 use latido_sys::sched::{self, Policy};
 
-/// The calling thread at a real-time priority; back to what it was when dropped.
+/// Keeps the calling thread at a real-time priority. Dropping it restores the former policy.
 ///
-/// While CPUs are isolated all tasks crowd on the others, and where a task was moved between runqueues its session may
-/// wait there for a minute before the scheduler counts it as eligible (seen with EEVDF and autogroup, Linux 6.18): the
-/// machine would stay half changed for as long. The work is short, and whoever may change settings may have a priority;
-/// without the right all goes on as before.
+/// While CPUs are isolated, all tasks crowd on the other CPUs. Where a task was moved between runqueues, its session may wait there for a
+/// minute before the scheduler counts it as eligible (seen with EEVDF and autogroup, Linux 6.18): the machine would stay half changed for
+/// that time. The work is short, and a user who may change settings may also have a priority. Without that right latido goes on as before.
 #[derive(Debug)]
 pub struct Urgent(Option<Policy>);
 
 impl Urgent {
-    /// Takes the lowest real-time priority: above all that shares time, below every real-time task.
+    /// Takes the lowest real-time priority: above all ordinary tasks, below every other real-time task.
     pub fn take() -> Self {
         let before = sched::policy(0)
             .ok()
             .filter(|policy| matches!(policy, Policy::Other { .. } | Policy::Batch { .. } | Policy::Idle));
-        // Programs started meanwhile do not inherit it.
+        // Programs that this thread starts meanwhile do not inherit it.
         Self(before.filter(|_| sched::set_policy(0, Policy::Fifo { prio: 1 }, true).is_ok()))
     }
 }
@@ -25,7 +24,7 @@ impl Urgent {
 impl Drop for Urgent {
     fn drop(&mut self) {
         if let Some(before) = self.0 {
-            // Without privileges the policy can be put back, but what children inherit cannot (sched(7)).
+            // Without privileges latido can restore the policy, but not what children inherit (sched(7)).
             if sched::set_policy(0, before, false).is_err() {
                 let _ = sched::set_policy(0, before, true);
             }

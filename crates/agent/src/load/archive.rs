@@ -71,7 +71,7 @@ impl Default for Archive {
     }
 }
 
-/// Functions of a file: about 32 KiB.
+/// Functions per file: about 32 KiB.
 const FUNCTIONS: u32 = 80;
 
 fn checked(table: toml::Table) -> Result<Archive> {
@@ -82,13 +82,13 @@ fn checked(table: toml::Table) -> Result<Archive> {
     Ok(archive)
 }
 
-/// What an archive counts.
+/// The counts of an archive.
 pub(super) const COUNTS: [&str; 2] = ["archives", "compressed_bytes"];
 
-/// An archive of all files, for a load that has others too.
+/// Returns the work of archiving all files once, for a load with several parts.
 ///
 /// # Errors
-/// An option that is none, or no room for the tree.
+/// An option is unknown or wrong, or there is no room for the tree.
 pub(super) fn chore(options: toml::Table) -> Result<Chore> {
     let archive = checked(options)?;
     let scratch = archive.tree()?;
@@ -104,7 +104,7 @@ impl Load for Archive {
         let asked = Self { seed: Some(self.seed.unwrap_or(around.seed)), ..self.clone() };
         let level = self.level.map(|level| format!(" -{level}")).unwrap_or_default();
         let command = format!("tar -c -f - -C DIR . | {}{level} -c", self.with.program());
-        // bzip2 older than 1.0.9 prints its version and then waits for data: it is given none.
+        // bzip2 older than 1.0.9 prints its version and then waits for data: it gets none.
         Ok(Some(work::running(&["tar", self.with.program()], command, DEF.name, &asked)?))
     }
 
@@ -114,7 +114,7 @@ impl Load for Archive {
 }
 
 impl Archive {
-    /// Bears the load in this process until it is ended from outside.
+    /// Runs the load in this process until another process ends it.
     fn work(&self) -> Result<()> {
         let scratch = self.tree()?;
         let chores = (0..self.jobs).map(|_| -> Chore {
@@ -124,7 +124,7 @@ impl Archive {
         work::bear(&COUNTS, chores)
     }
 
-    /// The tree to archive.
+    /// Makes the tree to archive.
     fn tree(&self) -> Result<Scratch> {
         let bytes = u64::from(self.size) << 20;
         let files = (bytes / source::length(FUNCTIONS)).max(1) as u32;
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// Each compressor that is here makes an archive smaller than what went in.
+    /// Each installed compressor makes an archive that is smaller than its input.
     #[test]
     fn an_archive_is_made_and_counted() {
         let dir = tempfile::tempdir().unwrap();

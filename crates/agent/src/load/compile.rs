@@ -1,4 +1,4 @@
-//! `compile`: a real compiler at work on a made source tree: clean, build, again and again.
+//! `compile`: a real compiler builds a generated source tree: clean, build, again and again.
 
 use crate::{
     loading::{
@@ -76,7 +76,7 @@ impl Default for Compile {
     }
 }
 
-/// Functions of a file: some tenths of a second of a PC's compiler.
+/// Functions per file: a PC's compiler takes some tenths of a second for it.
 const FUNCTIONS: u32 = 40;
 
 fn checked(table: toml::Table) -> Result<Compile> {
@@ -87,13 +87,13 @@ fn checked(table: toml::Table) -> Result<Compile> {
     Ok(compile)
 }
 
-/// What a build counts.
+/// The counts of a build.
 pub(super) const COUNTS: [&str; 2] = ["units", "builds"];
 
-/// A build of all files, for a load that has others too.
+/// Returns the work of building all files once, for a load with several parts.
 ///
 /// # Errors
-/// An option that is none, or no room for the tree.
+/// An option is unknown or wrong, or there is no room for the tree.
 pub(super) fn chore(options: toml::Table) -> Result<Chore> {
     checked(options)?.chore()
 }
@@ -116,20 +116,20 @@ impl Load for Compile {
 }
 
 impl Compile {
-    /// Bears the load in this process until it is ended from outside.
+    /// Runs the load in this process until another process ends it.
     fn work(&self) -> Result<()> {
         work::bear(&COUNTS, [self.clone().chore()?])
     }
 
-    /// A build of all files.
+    /// Returns the work of building all files once.
     fn chore(self) -> Result<Chore> {
-        // Source, objects and program, and the assembler text of those that are at work.
+        // Room for source, objects and program, and for the assembler text of the running compilers.
         let scratch = Scratch::new(u64::from(self.units) * source::length(FUNCTIONS) * 8)?;
         source::write(scratch.path(), self.units, FUNCTIONS, self.seed.unwrap_or(1))?;
         Ok(Box::new(move |work| self.build(scratch.path(), work)))
     }
 
-    /// Compiles all, links, removes what was built.
+    /// Compiles all files, links them, and removes what was built.
     fn build(&self, dir: &Path, work: &Work) -> Result<()> {
         let next = AtomicU32::new(0);
         let job = || -> Result<()> {
@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    /// The tree builds with what is installed, and a build leaves the source alone behind.
+    /// Installed compilers build the tree, and a build leaves only the source behind.
     #[test]
     fn a_build_ends_as_it_began() {
         let there = |name: &&str| work::versions(&[*name]).is_ok();

@@ -60,7 +60,7 @@ enum Order {
     Together,
 }
 
-/// One of the four, with how often it is made in a round.
+/// One of the four parts, and how often it runs per round.
 struct Part {
     name: &'static str,
     options: toml::Table,
@@ -119,7 +119,7 @@ impl Load for Compound2008 {
 }
 
 impl Compound2008 {
-    /// Bears the load in this process until it is ended from outside.
+    /// Runs the load in this process until another process ends it.
     fn work(&self) -> Result<()> {
         let counts = [&["rounds"][..], &disk::COUNTS, &tree::COUNTS, &archive::COUNTS, &compile::COUNTS].concat();
         let work = Work::of(&counts);
@@ -128,7 +128,7 @@ impl Compound2008 {
         work.go_on(vec![thread])
     }
 
-    /// A round: each part after the one before.
+    /// Returns the work of one round: the parts run one after the other.
     fn round(&self, installed: &dyn Fn(&str) -> bool) -> Result<Chore> {
         let mut chores = Vec::new();
         for Part { mut options, times, chore, .. } in self.made_of(installed).0 {
@@ -150,7 +150,7 @@ impl Compound2008 {
         }))
     }
 
-    /// What there is of the four here, and what is not.
+    /// Lists the available ones of the four parts, and the missing ones.
     fn made_of(&self, installed: &dyn Fn(&str) -> bool) -> (Vec<Part>, Vec<Skip>) {
         let mut skipped = Vec::new();
         let mut skip =
@@ -159,7 +159,7 @@ impl Compound2008 {
         let device = self.device.as_ref().map(|path| path.to_string_lossy().into_owned());
         let (options, times) = match device {
             Some(device) => (toml::toml! { mode = "read" size = 1000 device = device }, 1),
-            // Sixteen times 64 blocks.
+            // The part runs sixteen times over 64 blocks.
             None => (toml::toml! { mode = "read" }, 16),
         };
         made.push(Part { name: "disk", options, times, chore: disk::chore });
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::load::LOADS;
 
-    /// Whatever is installed, each part is a load that exists and accepts its options, and what is missing is said.
+    /// Whatever is installed, each part is a load that exists and accepts its options, and latido reports what is missing.
     #[test]
     fn every_part_is_a_load() {
         let all = ["find", "grep", "tar", "bzip2", "gzip", "cc"];
@@ -221,7 +221,7 @@ mod tests {
         );
     }
 
-    /// One after the other: when the archive is through, the compiler has not begun.
+    /// The parts run one after the other: when the archive is finished, the compiler has not started.
     #[test]
     fn a_round_is_one_part_after_the_other() {
         for name in ["find", "grep", "tar", "gzip", "cc"] {
@@ -229,7 +229,7 @@ mod tests {
                 return;
             }
         }
-        // No bzip2: it takes longest.
+        // bzip2 is left out because it takes longest.
         let there = |name: &str| name != "bzip2" && installed(name);
         let compound = checked(toml::Table::new()).unwrap();
         let names: Vec<&str> = compound.made_of(&there).0.iter().map(|part| part.name).collect();
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!((done, work.done("read_bytes")), ([1; 4], 16 * (64 << 20)));
     }
 
-    /// Sequential is one load that latido bears, together are loads of their own.
+    /// In sequence the parts are one load that latido runs. Together they are separate loads.
     #[test]
     fn the_order_decides_whether_it_is_one_load() {
         let around = Surroundings { allowed: "0".parse().unwrap(), counted: "0".parse().unwrap(), seed: 7 };

@@ -1,4 +1,4 @@
-//! `cpu-memory-video`: stands in for the load of the scheduling-latency study, a benchmark beside a 1080p film.
+//! `cpu-memory-video`: a substitute for the load of the scheduling-latency study, a benchmark and a 1080p film at once.
 
 use super::{stress_ng, video};
 use crate::loading::{Load, Parts, Surroundings};
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use crate::load::LOADS;
 
-    /// Whatever is installed, each part is a load that exists and accepts its options, and what is missing is said.
+    /// Whatever is installed, each part is a load that exists and accepts its options, and latido reports what is missing.
     #[test]
     fn every_part_is_a_load() {
         for (stress_ng, ffmpeg) in [(true, true), (true, false), (false, true), (false, false)] {

@@ -1,4 +1,4 @@
-//! `disk`: a file that has no name is written, synced and read again and again, or a device is read raw.
+//! `disk`: writes, syncs and reads a file without a name again and again, or reads a raw device.
 
 use crate::{
     loading::{
@@ -137,32 +137,32 @@ impl Load for Disk {
     }
 }
 
-/// What a pass counts.
+/// The counts of a pass.
 pub(super) const COUNTS: [&str; 4] = ["read_bytes", "written_bytes", "syncs", "sync_ns"];
 
-/// A pass over the file or the device, for a load that has others too.
+/// Returns the work of one pass over the file or the device, for a load with several parts.
 ///
 /// # Errors
-/// An option that is none, or what cannot be opened.
+/// An option is unknown or wrong, or the file or device cannot be opened.
 pub(super) fn chore(options: toml::Table) -> Result<Chore> {
     checked(options)?.chore()
 }
 
-/// What is read and written.
+/// The file or device that is read and written.
 struct Aim {
     file: File,
     direct: bool,
 }
 
 impl Disk {
-    /// The directory of the file; none for a device.
+    /// Returns the directory of the file; `None` for a device.
     fn place(&self) -> Option<PathBuf> {
         self.device.is_none().then(|| self.dir())
     }
 
     fn dir(&self) -> PathBuf {
         let usual = || {
-            // By the hierarchy standard what lies here outlives a reboot, so it is on a disk.
+            // By the hierarchy standard, files here outlive a reboot, so they are on a disk.
             let var = PathBuf::from("/var/tmp");
             if rustix::fs::access(&var, rustix::fs::Access::WRITE_OK).is_ok() { var } else { std::env::temp_dir() }
         };
@@ -188,7 +188,7 @@ impl Disk {
         }
     }
 
-    /// Bears the load in this process until it is ended from outside.
+    /// Runs the load in this process until another process ends it.
     fn work(&self) -> Result<()> {
         let work = Work::of(&COUNTS);
         let disk = self.clone();
@@ -196,25 +196,25 @@ impl Disk {
         work.go_on(vec![thread])
     }
 
-    /// A pass over the file or the device.
+    /// Returns the work of one pass over the file or the device.
     fn chore(self) -> Result<Chore> {
         let target = self.open()?;
         let block = self.block as usize * 1024;
-        // The start of the buffer must lie on a page for direct transfers.
+        // Direct transfers need a buffer that starts on a page boundary.
         let mut memory = vec![0u8; block + 4096];
         let start = memory.as_ptr().align_offset(4096);
         let aligned = start..start.saturating_add(block);
         let buffer = memory.get_mut(aligned.clone()).context("disk: no aligned memory")?;
         let mut random = ChaCha8Rng::seed_from_u64(self.seed.unwrap_or(1));
-        // Random data: a drive that compresses or recognises what it has must work all the same.
+        // Random data also makes a drive work that compresses data or recognises repeated data.
         random.fill_bytes(buffer);
         let blocks = (u64::from(self.size) << 20) / block as u64;
-        // Where something is read before it is written there must be something. This is not yet the load asked for.
+        // A load that reads before it writes needs data in the file. This filling is not yet part of the load.
         if self.device.is_none() && (self.mode == Access::Read || self.order == Walk::Random) {
             let fill = Self { order: Walk::Sequential, ..self.clone() };
             fill.write(&target, buffer, blocks, &mut random, &mut 0, &Work::of(&[]))?;
         }
-        // Counted across passes: a small file is synced as often as a large one.
+        // The count continues across passes: a small file is synced as often as a large one.
         let mut written = 0;
         Ok(Box::new(move |work| {
             let buffer = memory.get_mut(aligned.clone()).context("disk: no aligned memory")?;
@@ -264,7 +264,7 @@ impl Disk {
 
     fn read(&self, from: &Aim, buffer: &mut [u8], blocks: u64, random: &mut ChaCha8Rng, work: &Work) -> Result<()> {
         if !from.direct {
-            // What is in the cache would be read without the disk; only clean pages are dropped (posix_fadvise(2)).
+            // Pages in the cache would be read without the disk. The kernel drops only clean pages (posix_fadvise(2)).
             if self.device.is_none() {
                 from.file.sync_data().context("disk: fdatasync")?;
             }
@@ -287,13 +287,13 @@ impl Disk {
     }
 }
 
-/// A file for reading and writing that no directory knows.
+/// Opens a file for reading and writing that appears in no directory.
 fn nameless(dir: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Permission::RUSR | Permission::WUSR;
     match rustix::fs::open(dir, flags | OFlags::TMPFILE, mode) {
         Ok(file) => Ok(file.into()),
-        // File systems without O_TMPFILE (open(2)): a name for an instant.
+        // On file systems without O_TMPFILE (open(2)) the file has a name for an instant.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => {
             let path = dir.join(format!("latido-disk-{}", std::process::id()));
             let file = rustix::fs::open(&path, flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW, mode)?;
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(disk("device = \"/dev/sda\"").unwrap().mode, Access::Read);
     }
 
-    /// One pass writes and reads the whole file and no more, and the directory never shows it.
+    /// One pass writes and reads the whole file and no more, and the file never appears in the directory.
     #[test]
     fn a_pass_is_the_size_asked_for() {
         let dir = tempfile::tempdir().unwrap();
@@ -352,7 +352,7 @@ mod tests {
         }
     }
 
-    /// What a person names as a device is opened for reading alone, and its end is no error.
+    /// latido opens a device that the user names for reading only, and its end is no error.
     #[test]
     fn a_file_to_read_is_not_written() {
         let dir = tempfile::tempdir().unwrap();

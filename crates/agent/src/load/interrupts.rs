@@ -81,7 +81,7 @@ impl Load for InterruptLoad {
 }
 
 impl InterruptLoad {
-    /// Bears the load in this process until it is ended from outside.
+    /// Runs the load in this process until another process ends it.
     fn work(&self) -> Result<()> {
         let work = Work::of(&["expiries", "wakeups"]);
         let cpus = self.cpus.clone().unwrap_or_else(machine::own_cpus);
@@ -98,7 +98,7 @@ impl InterruptLoad {
         work.go_on(threads)
     }
 
-    /// Time from an expiry of a timer to its next.
+    /// Returns the time between two expiries of a timer.
     fn period(&self) -> Duration {
         Duration::from_nanos(1_000_000_000 / u64::from(self.rate))
     }
@@ -106,7 +106,7 @@ impl InterruptLoad {
     fn expire(&self, work: &Work) -> Result<()> {
         let period = self.period();
         if self.by == TimerKind::Nanosleep {
-            // Without it the kernel gathers sleeps that end within 50 µs of each other.
+            // With the default slack the kernel joins sleeps that end within 50 µs of each other.
             let _ = sched::set_timer_slack(1);
             while !work.is_over() {
                 std::thread::sleep(period);

@@ -1,4 +1,4 @@
-//! `iperf3`: UDP packets at a rate by iperf3, where it is installed.
+//! `iperf3`: sends UDP packets at a rate by iperf3, where it is installed.
 
 use super::udp_flood::bits;
 use crate::loading::{
@@ -77,7 +77,7 @@ impl Load for Iperf3 {
             bail!("iperf3 is not installed: apt-get install iperf3, or use the built-in load `udp-flood`")
         };
         let to = self.to.as_deref().unwrap_or("127.0.0.1");
-        // On the loopback a free port is chosen when it starts.
+        // On the loopback latido chooses a free port at the start.
         let words = self.client(to, self.port.unwrap_or(5201))?;
         let commands = vec![format!("iperf3 {}", words.join(" "))];
         Ok(Some(Launch {
@@ -88,7 +88,7 @@ impl Load for Iperf3 {
         }))
     }
 
-    /// The server, the client, and their agreement come first.
+    /// The server and the client must first start and agree.
     fn settle(&self) -> Ns {
         Ns::from_secs(2)
     }
@@ -99,7 +99,7 @@ impl Load for Iperf3 {
 }
 
 impl Iperf3 {
-    /// Bears the load in this process until it is ended from outside.
+    /// Runs the load in this process until another process ends it.
     fn work(&self) -> Result<()> {
         let mut server = None;
         let (to, port) = match &self.to {
@@ -126,7 +126,7 @@ impl Iperf3 {
         // 0 is as fast as it goes (iperf3(1)).
         let rate = bits(&self.rate)?.unwrap_or(0).to_string();
         let (size, port) = (self.size.to_string(), port.to_string());
-        // -t 0 has no end; ten reports a second, at once.
+        // -t 0 has no end. iperf3 prints ten reports per second, each immediately.
         let argv = ["-c", to, "-p", &port, "-u", "-b", &rate, "-l", &size, "-t", "0", "-i", "0.1", "--forceflush"];
         Ok(argv.into_iter().map(String::from).collect())
     }
@@ -167,7 +167,7 @@ fn serve(port: u16) -> Result<Child> {
         if let Some(status) = server.try_wait()? {
             bail!("iperf3: the server ended: {status}");
         }
-        // Bound by another means that it listens; a connection would be taken for a client.
+        // If the port is taken, the server listens. The server would take a connection for a client.
         if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_err() {
             return Ok(server);
         }
@@ -177,8 +177,8 @@ fn serve(port: u16) -> Result<Child> {
     bail!("iperf3: the server does not listen on port {port}")
 }
 
-/// Datagrams and length in ns of an interval: the columns of `[  5]   0.00-0.10   sec  1.19 MBytes  100 Mbits/sec  856`.
-/// The summaries at the end name their side behind them.
+/// Returns the datagrams and the length in ns of an interval: the columns of `[  5]   0.00-0.10   sec  1.19 MBytes  100 Mbits/sec  856`.
+/// The summaries at the end name their side after the columns.
 fn interval(line: &str) -> Option<(u64, u64)> {
     let words: Vec<&str> = line.strip_prefix('[')?.split_whitespace().collect();
     let unit = words.iter().position(|word| *word == "sec")?;

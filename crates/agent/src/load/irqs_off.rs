@@ -1,4 +1,4 @@
-//! `irqs-off`: interrupts or preemption off for a while, again and again, by the kernel's own module for that.
+//! `irqs-off`: turns interrupts or preemption off for a while, again and again, by a kernel module for that purpose.
 
 use crate::{
     loading::{
@@ -49,7 +49,7 @@ clock has passed it, so it is no less) and elapsed_ns. Needs root.",
 /// Where the module's parameters are, for reading alone.
 const PARAMETERS: &str = "/sys/module/preemptirq_delay_test/parameters";
 
-/// What is written to for each time.
+/// The file that latido writes to for each disturbance.
 const TRIGGER: &str = "/sys/kernel/preemptirq_delay_test/trigger";
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ enum Mode {
 }
 
 impl Mode {
-    /// The module's word for it.
+    /// Returns the module's name for the mode.
     fn word(self) -> &'static str {
         match self {
             Self::Irq => "irq",
@@ -99,7 +99,7 @@ impl Load for IrqsOff {
         registry::resolved(self)
     }
 
-    /// Whether the module is there is seen where the load is borne: for a guest this is asked outside of it.
+    /// Does not check for the module: for a guest, latido calls this outside of the guest. The process that runs the load checks it.
     fn launch(&self, _around: &Surroundings) -> Result<Option<Launch>> {
         Ok(Some(work::own(DEF.name, self)?))
     }
@@ -110,7 +110,7 @@ impl Load for IrqsOff {
 }
 
 impl IrqsOff {
-    /// Bears the load in this process until it is ended from outside.
+    /// Runs the load in this process until another process ends it.
     fn work(&self) -> Result<()> {
         let root = Root::default();
         self.loaded(&root)?;
@@ -120,7 +120,7 @@ impl IrqsOff {
         work.go_on(vec![thread])
     }
 
-    /// Refuses a module that would do anything else than what is asked for.
+    /// Refuses a module that would do something other than requested.
     fn loaded(&self, root: &Root) -> Result<()> {
         let (delay, mode) = ((self.length.0 / 1_000).to_string(), self.mode.word());
         let modprobe = format!("modprobe preemptirq_delay_test delay={delay} test_mode={mode}");
@@ -143,7 +143,7 @@ impl IrqsOff {
         Ok(())
     }
 
-    /// Has the module do it until the end.
+    /// Triggers the module until the end.
     fn disable(&self, trigger: &Path, work: &Work) -> Result<()> {
         let mut next = Instant::now();
         while !work.is_over() {
@@ -151,7 +151,7 @@ impl IrqsOff {
             fs::write(trigger, "1").with_context(|| format!("irqs-off: {}", trigger.display()))?;
             work.add("disabled", 1);
             work.add("disabled_ns", self.length.0);
-            // What fell behind is not made up for: it would leave less than `every` in between.
+            // A delay is not made up for: that would leave less than `every` between two disturbances.
             next = (next + self.every.as_duration()).max(Instant::now());
             pause_until(next, work);
         }
@@ -159,7 +159,7 @@ impl IrqsOff {
     }
 }
 
-/// Sleeps, and looks ten times a second whether it is time to end.
+/// Sleeps until `next`, and checks ten times per second whether the load must end.
 fn pause_until(next: Instant, work: &Work) {
     while !work.is_over() {
         let left = next.saturating_duration_since(Instant::now());
@@ -178,7 +178,8 @@ mod tests {
         checked(text.parse().unwrap())
     }
 
-    /// What would stop the machine, or what the module cannot do, is refused before anything starts; the rest goes on to the process that bears it.
+    /// latido refuses, before anything starts, what would stop the machine and what the module cannot do. Everything else goes on to the
+    /// process that runs the load.
     #[test]
     fn nonsense_is_refused_before_anything_starts() {
         for bad in [
@@ -197,7 +198,7 @@ mod tests {
         assert_eq!(launch.argv[2], "irqs-off:every=50ms,length=200us,mode=preempt");
     }
 
-    /// A machine whose module was loaded so.
+    /// Returns a machine whose module was loaded with these parameters.
     fn machine(delay: &str, mode: &str, burst: &str) -> tempfile::TempDir {
         let machine = tempfile::tempdir().unwrap();
         let root = Root::new(machine.path());
@@ -210,7 +211,8 @@ mod tests {
         machine
     }
 
-    /// The module as it is loaded decides; without it, or with another length, mode or number, the command is told.
+    /// The parameters of the loaded module decide. Without the module, or with another length, mode or number, the refusal contains the
+    /// command.
     #[test]
     fn a_module_that_would_do_something_else_is_refused_with_the_command() {
         let load = load("length = \"500us\"").unwrap();
@@ -232,7 +234,7 @@ mod tests {
         assert!(refused.contains("not loaded: modprobe preemptirq_delay_test delay=500 test_mode=irq."), "{refused}");
     }
 
-    /// Each time is asked for at the trigger and counted with its length.
+    /// Each disturbance is requested at the trigger, and counted with its length.
     #[test]
     fn what_was_asked_for_is_counted() {
         let machine = machine("500", "irq", "1");

@@ -1,4 +1,4 @@
-//! `memory`: threads that copy through caches and memory and jump about in them.
+//! `memory`: threads that copy through caches and memory and access random places in them.
 
 use crate::loading::{
     Launch, Load, Surroundings,
@@ -86,19 +86,19 @@ impl Load for MemoryLoad {
     }
 }
 
-/// MemAvailable of proc_meminfo(5).
+/// Returns MemAvailable of proc_meminfo(5), in MiB.
 fn available_mib() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? >> 10)
 }
 
-/// Bytes of one copy, and steps of one walk, between two looks at the clock of the end.
+/// The bytes of one copy, and the steps of one walk, between two checks for the end.
 const CHUNK: usize = 1 << 20;
 const STEPS: u64 = 100_000;
 
 impl MemoryLoad {
-    /// Bears the load in this process until it is ended from outside.
+    /// Runs the load in this process until another process ends it.
     fn work(&self) -> Result<()> {
         let work = Work::of(match self.pattern {
             Pattern::Both => &["copied_bytes", "accesses"][..],
@@ -119,7 +119,7 @@ impl MemoryLoad {
     fn thrash(&self, number: u64, work: &Work) {
         let words = (self.size as usize) << 17;
         let mut random = ChaCha8Rng::seed_from_u64(self.seed.unwrap_or(1).wrapping_add(number));
-        // Written, so that every page is there and none is the shared page of zeros.
+        // The memory is written, so that every page exists and none is the shared page of zeros.
         let mut memory: Vec<u64> = (0..words).map(|_| random.random()).collect();
         let mut place = 0;
         while !work.is_over() {
@@ -139,7 +139,7 @@ impl MemoryLoad {
     }
 }
 
-/// The first half to the second, and back.
+/// Copies the first half to the second, and back.
 fn copy(memory: &mut [u64], work: &Work) {
     let (first, second) = memory.split_at_mut(memory.len() / 2);
     for back in [false, true] {
@@ -155,8 +155,7 @@ fn copy(memory: &mut [u64], work: &Work) {
     std::hint::black_box(memory);
 }
 
-/// From place to place, each of which the word at the last one decides; each word is changed, so that no walk is a
-/// circle.
+/// Walks through memory: the word at each place decides the next place. Each word is changed, so that no walk is a circle.
 fn walk(memory: &mut [u64], mut place: usize) -> usize {
     let length = memory.len().max(1) as u64;
     for _ in 0..STEPS {

@@ -67,7 +67,7 @@ impl Default for Messaging {
 /// The most threads of all groups.
 const THREADS: u32 = 8192;
 
-/// Messages of a sender to each receiver in one run of hackbench: a fraction of a second on a PC.
+/// Messages from a sender to each receiver in one run of hackbench: a fraction of a second on a PC.
 const ROUNDS: u64 = 100;
 
 fn checked(table: toml::Table) -> Result<Messaging> {
@@ -101,7 +101,7 @@ impl Load for Messaging {
 }
 
 impl Messaging {
-    /// Bears the load in this process until it is ended from outside.
+    /// Runs the load in this process until another process ends it.
     fn work(&self) -> Result<()> {
         let work = Work::of(match self.with {
             With::Latido => &["messages"][..],
@@ -112,7 +112,7 @@ impl Messaging {
             for _ in 0..self.groups {
                 threads.extend(self.group(&work)?);
             }
-            // They sleep in the kernel, where nobody tells them of the end: they go with the process.
+            // The threads sleep in the kernel, where they do not notice the end: they end with the process.
             drop(threads);
             return work.go_on(Vec::new());
         }
@@ -143,7 +143,7 @@ impl Messaging {
         Ok(())
     }
 
-    /// The threads of one group.
+    /// Starts the threads of one group.
     fn group(&self, work: &Arc<Work>) -> Result<Vec<JoinHandle<()>>> {
         let (mut threads, mut ends) = (Vec::new(), Vec::new());
         for _ in 0..self.pairs {
@@ -159,7 +159,7 @@ impl Messaging {
         Ok(threads)
     }
 
-    /// Where messages come out and go in.
+    /// Returns the ends that messages leave and enter.
     fn channel(&self) -> std::io::Result<(OwnedFd, std::fs::File)> {
         Ok(match self.by {
             Through::Sockets => {
@@ -205,7 +205,7 @@ mod tests {
         }
     }
 
-    /// Whatever carries them, messages arrive; when it is over, senders and receivers end as far as they are awake.
+    /// Messages arrive through sockets and pipes. At the end, senders and receivers end if they are awake.
     #[test]
     fn messages_arrive() {
         for by in ["sockets", "pipes"] {

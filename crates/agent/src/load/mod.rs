@@ -1,4 +1,4 @@
-//! What disturbs the machine while a probe runs: one file each and one line in [`LOADS`].
+//! What disturbs the machine while a probe runs: one file and one line in [`LOADS`] per load.
 
 mod archive;
 mod command;
@@ -61,10 +61,10 @@ pub const LOADS: &[Def<dyn Load>] = &[
     command::DEF,
 ];
 
-/// The loads to start for the items of a cell, presets taken apart.
+/// Returns the loads to start for the items of a cell. Presets are replaced by their parts.
 ///
 /// # Errors
-/// An item that is no load.
+/// An item is not a load.
 pub fn parts(items: &[Item], around: &Surroundings) -> Result<Parts> {
     let mut all = Parts::default();
     for item in items {

@@ -1,4 +1,4 @@
-//! `none`: a load that is nothing, so that an idle machine is a level like any other.
+//! `none`: a load that does nothing, so that an idle machine is a level like any other.
 
 use crate::loading::{Launch, Load, Surroundings};
 use anyhow::Result;

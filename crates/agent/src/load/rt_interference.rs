@@ -1,4 +1,4 @@
-//! `rt-interference`: rivals of every real-time priority on every CPU, as in the scheduling-latency study.
+//! `rt-interference`: competing tasks of low, middle and high real-time priority on every CPU, as in the scheduling-latency study.
 
 use crate::machine;
 use crate::{
@@ -71,7 +71,7 @@ impl Default for Interference {
             busy: Ns::from_millis(17),
             idle: Ns::from_millis(100),
             low: 10,
-            // Not the 50 of the measured task, with which it would tie.
+            // A priority of 50 would tie with the measured task.
             middle: 40,
             high: 90,
             cpus: None,
@@ -88,7 +88,7 @@ fn checked(table: toml::Table) -> Result<Interference> {
         1 <= load.low && load.low <= load.middle && load.middle <= load.high && load.high <= 99,
         "priorities are 1 to 99 and rise: low <= middle <= high"
     );
-    // Three bursts in a row must leave the machine to others in between.
+    // Three bursts in a row must leave the machine to other tasks in between.
     ensure!(
         load.idle.0 >= load.busy.0,
         "`idle` must be at least `busy`: three threads a CPU would take the machine from everybody else"
@@ -126,7 +126,7 @@ impl Load for Interference {
     }
 }
 
-/// How the real-time throttle is set, in words.
+/// Describes the setting of the real-time throttle.
 fn throttle() -> String {
     let realtime = machine::read(&Root::default()).realtime;
     match (realtime.runtime_us, realtime.period_us) {
@@ -136,7 +136,7 @@ fn throttle() -> String {
     }
 }
 
-/// What all threads did so far.
+/// What all threads have done so far.
 #[derive(Default)]
 struct Served {
     busy_ns: AtomicU64,
@@ -145,7 +145,7 @@ struct Served {
     refused: Mutex<Option<String>>,
 }
 
-/// Bears the load in this process until it is ended from outside.
+/// Runs the load in this process until another process ends it.
 fn bear(load: &Interference) -> Result<()> {
     let done = Arc::new(Served::default());
     let cpus = load.cpus.clone().unwrap_or_else(|| machine::own_cpus().without(&machine::kept_free()));
@@ -173,7 +173,7 @@ fn bear(load: &Interference) -> Result<()> {
     }
 }
 
-/// One rival, for ever.
+/// Runs one competing task without end.
 fn rival(cpu: u32, prio: u8, begin: Duration, busy: u64, idle: Duration, top: bool, done: &Served) {
     let scheduling = latido_model::cell::Scheduling::Fifo { prio };
     let asked = sched::set_affinity(0, [cpu]).and_then(|()| sched::set_policy(0, Policy::Fifo { prio }, false));

@@ -57,10 +57,10 @@ impl Default for Sleepers {
     }
 }
 
-/// From its options.
+/// Returns the load with these options.
 ///
 /// # Errors
-/// One that it does not have, or more threads than it may have.
+/// An option does not exist, or there are more threads than allowed.
 pub fn checked(table: toml::Table) -> Result<Sleepers> {
     let load: Sleepers = registry::options(table)?;
     let workers = load.workers.unwrap_or(1);
@@ -98,15 +98,15 @@ impl Load for Sleepers {
     }
 }
 
-/// How long a thread sleeps before its first round: at most as long as a round takes. So members of a sweep of guests differ in what
-/// their load does at a given moment, not in the guest's own time alone.
+/// Returns how long a thread sleeps before its first round: at most the length of a round. So the replicates of a sweep of guests differ in
+/// what their load does at a given moment, not only in the guest's own time.
 fn phase(random: &mut impl RngCore) -> Timespec {
     let longest: i64 = SLEEPS.iter().chain(&WAITS).sum();
     let nanoseconds = i64::from(random.next_u32()).checked_rem(longest).unwrap_or(0);
     Timespec { tv_sec: 0, tv_nsec: nanoseconds }
 }
 
-/// What a thread does: it waits for its phase once, then makes rounds.
+/// Returns what a thread does: it waits for its phase once, then makes rounds.
 fn sleeper(phase: Timespec) -> work::Chore {
     let mut phase = Some(phase);
     Box::new(move |work| {
@@ -117,7 +117,7 @@ fn sleeper(phase: Timespec) -> work::Chore {
     })
 }
 
-/// One round of sleeps.
+/// Makes one round of sleeps.
 fn round(work: &Work) -> Result<()> {
     let span = |nanoseconds| Timespec { tv_sec: 0, tv_nsec: nanoseconds };
     for nanoseconds in SLEEPS {

@@ -31,7 +31,7 @@ The record's `achieved` holds computed (random numbers), touched (words of memor
     new: |table| Ok(Box::new(checked(table)?)),
 };
 
-/// The options of the load, also those of the process that bears it.
+/// The options of the load, also for the process that runs it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SpinLoad {
@@ -79,7 +79,7 @@ impl Load for SpinLoad {
     }
 }
 
-/// Bears the load in this process until it is ended from outside.
+/// Runs the load in this process until another process ends it.
 fn bear(spin: &SpinLoad) -> Result<()> {
     let seed = spin.seed.unwrap_or(1);
     let size = spin.size.unwrap_or(64);
@@ -97,14 +97,14 @@ fn bear(spin: &SpinLoad) -> Result<()> {
     work.go_on(threads)
 }
 
-/// How many steps between two looks at the end.
+/// The steps between two checks for the end.
 const STEPS: u64 = 10_000;
 
 fn fork(work: &Work) -> Result<()> {
     // `latido --version` is a program that is certainly there and ends at once.
     let own = std::env::current_exe()?;
     while !work.is_over() {
-        // Runs as latido does: a load is the agent's, and this is latido's own file.
+        // It runs as latido does: the agent starts the load, and the program is latido itself.
         bound(Command::new(&own)).arg("--version").status().context("spin: fork")?;
         work.add("forks", 1);
     }

@@ -59,18 +59,18 @@ impl StressNg {
 /// The program.
 pub const PROGRAM: &str = "stress-ng";
 
-/// The program with its version, or `None` where there is no stress-ng.
+/// Returns the program with its version, or `None` where stress-ng is not installed.
 ///
 /// # Errors
-/// It is not to be trusted.
+/// The program cannot be trusted.
 pub fn version() -> Result<Option<Installed>> {
     work::version(PROGRAM, "--version")
 }
 
-/// The argv for a table of options.
+/// Returns the argv for a table of options.
 fn argv(options: &toml::Table, seed: u64) -> Vec<String> {
     let mut argv = vec![PROGRAM.to_string(), "--quiet".into()];
-    // Its own account, to where latido listens. A file that the user names is the user's.
+    // stress-ng must print its account where latido reads it, unless the user names another file.
     if !options.contains_key("yaml") {
         argv.extend(["--metrics", "--yaml", "/dev/stdout"].map(String::from));
     }
@@ -88,14 +88,14 @@ fn argv(options: &toml::Table, seed: u64) -> Vec<String> {
     argv
 }
 
-/// What is to be started for a table of options.
+/// Returns the launch for a table of options.
 pub fn launch(options: &toml::Table, seed: u64, there: Installed) -> Launch {
     let manner = if options.contains_key("yaml") { Manner::Lines } else { Manner::StressNg };
     let note = options.contains_key("sleep").then(|| spins(&there.version)).flatten();
     Launch { version: Some(there.version), programs: there.programs, manner, note, ..Launch::of(argv(options, seed)) }
 }
 
-/// What a person should know of this version's `--sleep`: from 0.15.04 to 0.15.08 a condition in its source is the wrong way round.
+/// Returns a note about this version's `--sleep`: from 0.15.04 to 0.15.08 a condition in its source is the wrong way round.
 fn spins(version: &str) -> Option<String> {
     let number = version.split([' ', ',']).find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     let mut parts = number.split('.').map_while(|part| part.parse::<u32>().ok());
@@ -121,7 +121,7 @@ impl Load for StressNg {
 }
 
 impl StressNg {
-    /// latido's own load that makes the same calls, where there is one.
+    /// Returns latido's own load that makes the same calls, if there is one.
     fn stand_in(&self, around: &Surroundings) -> Result<Option<Launch>> {
         let of = |names: &[(&str, &str)]| -> Option<toml::Table> {
             let named = |key: &String| names.iter().find(|(theirs, _)| theirs == key);
@@ -162,7 +162,7 @@ mod tests {
         );
     }
 
-    /// The ramps of the study `ftrace-latencies` run without stress-ng; other stressors do not.
+    /// The ramps of the study `ftrace-latencies` run without stress-ng. Other stressors need it.
     #[test]
     fn sleep_and_tee_have_stand_ins() {
         let around = Surroundings { allowed: [0].into_iter().collect(), counted: [0].into_iter().collect(), seed: 1 };

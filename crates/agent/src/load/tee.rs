@@ -35,7 +35,7 @@ The record's `achieved` holds tees (stress-ng's operations), tee_bytes and elaps
 /// The most workers.
 const MOST: u32 = 1024;
 
-/// What a thread writes or reads at once, in bytes.
+/// The bytes that a thread writes or reads at once.
 const BLOCK: usize = 65_536;
 
 /// The options of the load.
@@ -46,10 +46,10 @@ pub struct Tee {
     workers: Option<u32>,
 }
 
-/// From its options.
+/// Returns the load with these options.
 ///
 /// # Errors
-/// One that it does not have, or a number of workers that cannot be.
+/// An option does not exist, or the number of workers is not allowed.
 pub fn checked(table: toml::Table) -> Result<Tee> {
     let load: Tee = registry::options(table)?;
     ensure!((1..=MOST).contains(&load.workers.unwrap_or(1)), "`workers` is 1 to {MOST}");
@@ -72,17 +72,17 @@ impl Load for Tee {
 }
 
 impl Tee {
-    /// Bears the load in this process until it is ended from outside.
+    /// Runs the load in this process until another process ends it.
     fn work(&self) -> Result<()> {
         let work = Work::of(&["tees", "tee_bytes"]);
         let workers = (0..self.workers.unwrap_or(1)).map(|_| worker(&work)).collect::<Result<Vec<_>>>()?;
-        // A thread in a call of a pipe that is full or empty hears of no end: all go with the process.
+        // A thread that blocks on a full or empty pipe does not notice the end: all threads end with the process.
         drop(workers);
         work.go_on(Vec::new())
     }
 }
 
-/// The threads of one worker.
+/// Starts the threads of one worker.
 fn worker(work: &Arc<Work>) -> Result<[JoinHandle<()>; 3]> {
     let pipe = || std::io::pipe().context("tee: no more pipes; see `ulimit -n`");
     let ((source, inlet), (outlet, copy)) = (pipe()?, pipe()?);

@@ -1,4 +1,4 @@
-//! `tree`: find and grep through a tree of C source, or through a directory that is there.
+//! `tree`: find and grep through a generated tree of C source, or through an existing directory.
 
 use crate::{
     loading::{
@@ -57,7 +57,7 @@ impl Default for TreeLoad {
     }
 }
 
-/// Functions of a file: about 4 KiB.
+/// Functions per file: about 4 KiB.
 const FUNCTIONS: u32 = 10;
 
 fn checked(table: toml::Table) -> Result<TreeLoad> {
@@ -90,24 +90,24 @@ impl Load for TreeLoad {
     }
 }
 
-/// What a search counts.
+/// The counts of a search.
 pub(super) const COUNTS: [&str; 3] = ["passes", "files", "lines"];
 
-/// A search of all files, for a load that has others too.
+/// Returns the work of searching all files once, for a load with several parts.
 ///
 /// # Errors
-/// An option that is none, or no room for the tree.
+/// An option is unknown or wrong, or there is no room for the tree.
 pub(super) fn chore(options: toml::Table) -> Result<Chore> {
     checked(options)?.chore()
 }
 
 impl TreeLoad {
-    /// Bears the load in this process until it is ended from outside.
+    /// Runs the load in this process until another process ends it.
     fn work(&self) -> Result<()> {
         work::bear(&COUNTS, [self.chore()?])
     }
 
-    /// A search of all files.
+    /// Returns the work of searching all files once.
     fn chore(&self) -> Result<Chore> {
         let tree = self.clone();
         if let Some(path) = self.path.clone() {
@@ -122,7 +122,7 @@ impl TreeLoad {
         self.pattern.as_deref().unwrap_or(if self.path.is_some() { "*" } else { "*.c" })
     }
 
-    /// What find is told.
+    /// Returns the arguments of find.
     fn arguments(&self, dir: &Path) -> Vec<String> {
         let dir = dir.to_string_lossy();
         let before = [&dir, "-xdev", "-type", "f", "-name", self.pattern(), "-exec", "grep", "-s", "-c", "-H", "-F"];
@@ -143,7 +143,7 @@ impl TreeLoad {
             work.add("files", 1);
             work.add("lines", found);
         }
-        // Statuses tell only that nothing was found or that some file is not ours to read.
+        // The status means only that nothing was found, or that latido may not read some file.
         let status = find.wait().context("tree: find")?;
         ensure!(searched > 0, "tree: find {} searched no file named {name} ({status})", dir.display());
         work.add("passes", 1);
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// A pass searches each file once and finds what is there, in a directory that is only read.
+    /// A pass searches each file once and counts the matches, in a directory that it only reads.
     #[test]
     fn a_pass_counts_files_and_lines() {
         if work::versions(&["find", "grep"]).is_err() {

@@ -1,4 +1,4 @@
-//! `udp-flood`: UDP packets at a steady rate or as fast as they go, to this machine or to one that is named.
+//! `udp-flood`: sends UDP packets at a steady rate or as fast as possible, to this machine or to a named one.
 
 mod cable;
 
@@ -115,10 +115,10 @@ impl Default for UdpFlood {
     }
 }
 
-/// Bits a second; `None` for as many as there can be.
+/// Parses a rate in bits per second; `None` means as fast as possible.
 ///
 /// # Errors
-/// No rate with its unit.
+/// The text is not a rate with a unit.
 pub fn bits(rate: &str) -> Result<Option<u64>> {
     if rate == "max" {
         return Ok(None);
@@ -138,7 +138,7 @@ fn no_rate(rate: &str) -> String {
 }
 
 impl UdpFlood {
-    /// Where the packets go, if not to this process.
+    /// Returns the address to which the packets go, if it is not in this process.
     fn target(&self) -> Result<Option<SocketAddr>> {
         let Some(to) = &self.to else { return Ok(None) };
         let found = match to.to_socket_addrs() {
@@ -182,7 +182,7 @@ impl Load for UdpFlood {
 }
 
 impl UdpFlood {
-    /// Bears the load in this process until it is ended from outside.
+    /// Runs the load in this process until another process ends it.
     fn flood(&self) -> Result<()> {
         if let Some(place) = self.elsewhere() {
             return self.taken_from(place);
@@ -223,12 +223,12 @@ impl UdpFlood {
         }
     }
 
-    /// The place of the station, where it is not this process.
+    /// Returns the place of the station, if it is not this process.
     fn elsewhere(&self) -> Option<&Place> {
         self.station.as_ref().filter(|place| **place != Place::Local)
     }
 
-    /// Takes the packets of a station elsewhere until this process is ended; both ends' counts are told.
+    /// Receives the packets of a station elsewhere until this process ends, and prints the counts of both ends.
     fn taken_from(&self, place: &Place) -> Result<()> {
         let here = self
             .to
@@ -240,7 +240,7 @@ impl UdpFlood {
         let done = Arc::new(Counts::default());
         let mark = Mark::new();
         let (size, rate) = (format!("--size={}", self.size), format!("--rate={}", self.rate));
-        // The station ends with who listens to it; its own bound is for the case that this is not noticed.
+        // The station ends with the process that reads its output. Its own bound is for the case that it does not notice that.
         let output = reached.start(&["flood", &size, &rate, "--for=24h", "--count=1000000000000"], mark)?;
         let met = reached.meet(mark).context("udp-flood")?;
         done.arrived(met.bytes);
@@ -266,7 +266,7 @@ impl UdpFlood {
     }
 }
 
-/// What a station prints; the end of it is told.
+/// The output of a station. Dropping it, at the end of the output, closes the channel.
 struct Watched(ChildStdout, #[expect(dead_code, reason = "dropped with what it belongs to")] mpsc::Sender<()>);
 
 impl std::io::Read for Watched {
@@ -275,7 +275,7 @@ impl std::io::Read for Watched {
     }
 }
 
-/// A socket of this process on the loopback that counts what arrives from this one, and from no other.
+/// Counts on the loopback what arrives from `of`, and from no other socket.
 fn own_sink(socket: UdpSocket, of: &UdpSocket, done: &Arc<Counts>) -> Result<()> {
     socket.connect(of.local_addr()?).context("udp-flood: the loopback")?;
     let done = Arc::clone(done);
@@ -315,7 +315,7 @@ mod tests {
             to = "127.0.0.1" })
             .is_err()
         );
-        // On a machine of one's own it would take a device away from its user.
+        // On a user's machine it would take a device away.
         let Err(refused) = cable::laid(&("eth0".into(), "eth1".into()), 1, &Arc::default()) else { panic!("no guest") };
         assert!(refused.to_string().contains("guest of the laboratory"), "{refused}");
     }

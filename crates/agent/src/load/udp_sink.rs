@@ -1,4 +1,4 @@
-//! `udp-sink`: takes the packets of a `udp-flood` on another machine and counts them.
+//! `udp-sink`: receives the packets of a `udp-flood` on another machine and counts them.
 
 use crate::{
     loading::{Launch, Load, Surroundings, account},
@@ -73,7 +73,7 @@ impl Load for UdpSink {
 }
 
 impl UdpSink {
-    /// Bears the load in this process until it is ended from outside.
+    /// Runs the load in this process until another process ends it.
     fn listen(&self) -> Result<()> {
         let socket = UdpSocket::bind((self.address, self.port))
             .with_context(|| format!("udp-sink: port {} of {} cannot be had", self.port, self.address))?;

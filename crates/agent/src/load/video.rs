@@ -1,4 +1,4 @@
-//! `video`: a film is played to nobody: software decoding by ffmpeg, at the film's own speed or as fast as it goes.
+//! `video`: plays a film without showing it: ffmpeg decodes it in software, at the film's speed or as fast as possible.
 
 use crate::{
     loading::{Launch, Load, Surroundings, account, listening::Paced, work},
@@ -112,9 +112,9 @@ impl Video {
         before.iter().chain(speed).chain(&after).chain(&out).map(ToString::to_string).collect()
     }
 
-    /// Bears the load until it is ended from outside. The film lies in memory that ends with this process.
+    /// Runs the load until another process ends it. The film is in memory that is freed with this process.
     fn show(&self) -> Result<()> {
-        // Without close-on-exec: ffmpeg opens it by our number in /proc.
+        // The file has no close-on-exec flag: ffmpeg opens it through this process's number in /proc.
         let film = rustix::fs::memfd_create("latido-film", MemfdFlags::empty()).context("memory for the film")?;
         let file = format!("/proc/{}/fd/{}", std::process::id(), film.as_raw_fd());
         let made = command(&self.make(&file))?.status().context("ffmpeg, making the film")?;

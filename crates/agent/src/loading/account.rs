@@ -1,4 +1,4 @@
-//! What a load says it did: cumulative counts, printed now and then, of which the record keeps the measured part.
+//! What a load reports about its work: it regularly prints cumulative counts, and the record keeps the measured part.
 
 use super::{
     listening::{self, Paced},
@@ -14,16 +14,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How a line of counts begins; everything else that the program prints is its own business.
+/// The prefix of a line of counts. latido ignores everything else that the program prints.
 const MARK: &str = "latido-load ";
 
-/// The most counts and the longest name that are believed.
+/// The most counts that latido accepts, and the longest name.
 const MOST: usize = 64;
 
-/// Prints the counts for whoever started this load.
+/// Prints the counts for the process that started this load.
 ///
 /// # Errors
-/// Nobody listens any more.
+/// The other end of the pipe is closed.
 pub fn tell(counts: &[(&str, u64)]) -> std::io::Result<()> {
     let mut line = String::from(MARK);
     for (name, count) in counts {
@@ -33,27 +33,27 @@ pub fn tell(counts: &[(&str, u64)]) -> std::io::Result<()> {
     std::io::stdout().lock().write_all(line.as_bytes())
 }
 
-/// The listening end.
+/// The receiving end.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
     told: Arc<Mutex<Told>>,
 }
 
-/// What was heard so far.
+/// What was received so far.
 #[derive(Debug, Default)]
 struct Told {
     latest: WorkCounts,
-    /// When it first told of work done, on CLOCK_MONOTONIC in ns.
+    /// When it first reported work, on CLOCK_MONOTONIC in ns.
     worked_at: Option<u64>,
     /// The seconds since the measurement began.
     seconds: Option<Seconds>,
-    /// What the program told at its end.
+    /// What the program reported at its end.
     at_the_end: BTreeMap<String, Rate>,
-    /// Whether it told its last.
+    /// Whether the program's output has ended.
     over: bool,
 }
 
-/// How a program tells what it did.
+/// How a program reports its work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Manner {
     /// By lines of counts now and then.
@@ -64,7 +64,7 @@ pub enum Manner {
 }
 
 impl Account {
-    /// Listens to what a load prints until it ends.
+    /// Reads what a load prints until it ends.
     ///
     /// # Errors
     /// The machine allows no further thread.
@@ -84,7 +84,7 @@ impl Account {
         Ok(account)
     }
 
-    /// The last counts in what a load printed.
+    /// Returns the last counts that a load printed.
     pub fn read(output: impl Read) -> WorkCounts {
         let mut last = WorkCounts::new();
         follow(output, |counts| last = counts);
@@ -107,34 +107,34 @@ impl Account {
         told.latest = counts;
     }
 
-    /// The counts last told.
+    /// Returns the latest counts.
     pub fn now(&self) -> WorkCounts {
         self.told().latest.clone()
     }
 
-    /// From now on it is measured.
+    /// Starts the measurement.
     pub fn start(&self) {
         self.told().seconds = Some(Seconds::default());
     }
 
-    /// When it first told of work done, on CLOCK_MONOTONIC in ns.
+    /// Returns when it first reported work, on CLOCK_MONOTONIC in ns.
     pub fn worked_at(&self) -> Option<u64> {
         self.told().worked_at
     }
 
-    /// What was done since [`Account::start`]; it is not measured any more.
+    /// Ends the measurement, and returns what was done since [`Account::start`].
     pub fn course(&self) -> Course {
         let seconds = self.told().seconds.take();
         seconds.map(|seconds| seconds.course(Monotonic.now())).unwrap_or_default()
     }
 
-    /// What was done so far since [`Account::start`]; it goes on being measured.
+    /// Returns what was done so far since [`Account::start`]. The measurement continues.
     pub fn so_far(&self) -> Course {
         let seconds = self.told().seconds.clone();
         seconds.map(|seconds| seconds.course(Monotonic.now())).unwrap_or_default()
     }
 
-    /// What the program told at its end, if that comes within the time.
+    /// Returns what the program reported at its end, if that arrives within `patience`.
     pub fn at_the_end(&self, patience: Duration) -> BTreeMap<String, Rate> {
         let give_up = Instant::now() + patience;
         while !self.told().over && Instant::now() < give_up {
@@ -144,16 +144,16 @@ impl Account {
     }
 }
 
-/// Calls for the counts of every line that has some, until the end.
+/// Calls `each` with the counts of every line that has some, until the end.
 fn follow(output: impl Read, mut each: impl FnMut(WorkCounts)) {
-    // What cannot be read any more is over.
+    // An output that cannot be read is treated as ended.
     let _ = Paced::new(output).lines(|line| -> io::Result<()> {
         parse(&String::from_utf8_lossy(line)).into_iter().for_each(&mut each);
         Ok(())
     });
 }
 
-/// What was counted between two moments; a count that was not told at the first began at 0.
+/// Returns the counts between two moments. A count that is missing at the first moment started at 0.
 pub fn between(before: &WorkCounts, after: &WorkCounts) -> WorkCounts {
     let since =
         |(name, count): (&String, &i64)| (name.clone(), count.saturating_sub(before.get(name).copied().unwrap_or(0)));

@@ -1,7 +1,7 @@
-//! What other programs print, heard without harm: by a thread of ordinary priority, in pieces, at a bounded rate.
+//! Reads the output of other programs without disturbing the machine: by a thread of ordinary priority, in pieces, at a bounded rate.
 //!
-//! Whoever looks after loads may go before everybody else, and what is read there without end would be read before
-//! everybody else, too. A pipe that is not read fast enough fills, and throttles the program that writes.
+//! The supervisor of loads may have a higher priority than other tasks. If it read an endless output itself, it would do so before them. A
+//! pipe that is not read fast enough fills, and throttles the program that writes.
 
 use latido_model::clean;
 use latido_sys::sched::{self, Policy};
@@ -15,19 +15,19 @@ use std::{
 /// The most bytes of one read.
 const PIECE: usize = 4096;
 
-/// The most reads of a window: together 640 KiB a second, many times what any account needs.
+/// The most reads per window: together 640 KiB per second, many times what any account needs.
 const READS: u32 = 16;
 
 /// How long a window is.
 const WINDOW: Duration = Duration::from_millis(100);
 
-/// A line is cut behind so many bytes: one without an end must not fill the memory.
+/// The most bytes of a line: a line without an end must not fill the memory.
 pub const LINE: usize = 4096;
 
-/// How long the last words of a program that has ended are waited for.
+/// How long latido waits for the last output of a program that has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// What a program prints, at a bounded rate.
+/// The output of a program, read at a bounded rate.
 #[derive(Debug)]
 pub struct Paced<R> {
     inner: R,
@@ -36,15 +36,15 @@ pub struct Paced<R> {
 }
 
 impl<R: Read> Paced<R> {
-    /// Nothing was read yet.
+    /// Starts with the first window.
     pub fn new(inner: R) -> Self {
         Self { inner, window: Instant::now(), reads: 0 }
     }
 
-    /// Calls for each line, its end included, until the output is over.
+    /// Calls `each` for each line, including its end, until the output is over.
     ///
     /// # Errors
-    /// It cannot be read, or what `each` says.
+    /// The output cannot be read, or `each` fails.
     pub fn lines<E: From<io::Error>>(self, mut each: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let mut output = BufReader::with_capacity(PIECE, self);
         let mut line = Vec::new();
@@ -71,19 +71,19 @@ impl<R: Read> Read for Paced<R> {
     }
 }
 
-/// A thread that listens to a program: never before those who share the machine's time, whoever starts it.
+/// Starts a thread that reads a program's output. It never runs before ordinary tasks, whatever the priority of its creator.
 ///
 /// # Errors
 /// The machine allows no further thread.
 pub fn thread(body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     thread::Builder::new().spawn(move || {
-        // Under `nice` without the right to go back: then it is nicer than it must be.
+        // Under `nice` without the right to lower it again, the thread stays nicer than necessary.
         let _ = sched::set_policy(0, Policy::Other { nice: 0 }, false);
         body();
     })
 }
 
-/// Keeps the last bytes that a program prints, at most so many.
+/// Keeps the last `most` bytes that a program prints.
 pub fn last(output: impl Read, most: usize, kept: &Mutex<Vec<u8>>) {
     let mut output = Paced::new(output);
     let mut buffer = [0; PIECE];
@@ -95,7 +95,7 @@ pub fn last(output: impl Read, most: usize, kept: &Mutex<Vec<u8>>) {
     }
 }
 
-/// The last words of a program, kept while it runs.
+/// The last output of a program, kept while it runs.
 #[derive(Debug, Default)]
 pub struct Tail {
     kept: Arc<Mutex<Vec<u8>>>,
@@ -103,7 +103,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Listens until the program and all that it started have closed their end.
+    /// Reads until the program and all its descendants have closed their end.
     ///
     /// # Errors
     /// The machine allows no further thread.
@@ -114,13 +114,13 @@ impl Tail {
         Ok(Self { kept, listener })
     }
 
-    /// What it said, once it has ended. On a busy machine the listener comes later than the end; what a program leaves behind
-    /// may hold the pipe open for ever.
+    /// Returns what the program printed, once it has ended. On a busy machine the reader is slower than that end, and a process that the
+    /// program leaves behind may keep the pipe open for ever.
     pub fn text(&self) -> String {
         self.text_within(LAST_WORDS)
     }
 
-    /// The same with another patience.
+    /// Returns the same text, but waits for `patience`.
     fn text_within(&self, patience: Duration) -> String {
         let until = Instant::now() + patience;
         while self.listener.as_ref().is_some_and(|listener| !listener.is_finished()) && Instant::now() < until {
@@ -135,7 +135,7 @@ impl Tail {
 mod tests {
     use super::*;
 
-    /// A program that has ended is heard to its end, however late the listener comes.
+    /// latido reads the output of an ended program to its end, however slow the reader is.
     #[test]
     fn last_words_are_waited_for() {
         struct Slow(u32);
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(Tail::default().text(), "");
     }
 
-    /// Who writes without end is heard at the bounded rate, and no faster; what nobody is waiting for arrives at once.
+    /// An endless output is read at the bounded rate, and no faster.
     #[test]
     fn an_endless_output_is_read_at_a_bounded_rate() {
         let (mut heard, began) = (0, Instant::now());

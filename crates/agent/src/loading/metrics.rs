@@ -1,4 +1,4 @@
-//! What stress-ng says at its end with `--metrics --yaml`: operations and seconds of each stressor (stress-ng(1)).
+//! What stress-ng reports at its end with `--metrics --yaml`: operations and seconds of each stressor (stress-ng(1)).
 
 use super::{listening::Paced, rates::round};
 use latido_model::record::Rate;
@@ -7,10 +7,10 @@ use std::{
     io::{self, Read},
 };
 
-/// The most stressors that are believed.
+/// The most stressors that latido accepts.
 const MOST: usize = 64;
 
-/// Operations and time of a stressor, as far as they were told.
+/// Operations and time of a stressor, as far as it reported them.
 #[derive(Default)]
 struct Stressor {
     name: String,
@@ -18,11 +18,11 @@ struct Stressor {
     seconds: Option<f64>,
 }
 
-/// The rate of each stressor, `cpu_bogo_ops` for the stressor `cpu`; of several of one name the sum. None of a stressor
-/// of which not everything was told.
+/// Returns the rate of each stressor, as `cpu_bogo_ops` for the stressor `cpu`. The rates of stressors of one name are added up. A stressor
+/// with an incomplete report has no rate.
 pub fn rates(text: impl Read) -> BTreeMap<String, Rate> {
     let mut all: Vec<Stressor> = Vec::new();
-    // What cannot be read any more is over.
+    // An output that cannot be read is treated as ended.
     let _ = Paced::new(text).lines(|line| -> io::Result<()> {
         if all.len() <= MOST {
             read(&String::from_utf8_lossy(line), &mut all);

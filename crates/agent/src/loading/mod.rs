@@ -1,4 +1,4 @@
-//! Loads at work: started, proved alive, asked what they did, ended with all that they left.
+//! Running loads: latido starts them, checks that they live, collects their counts, and ends them with all that they left.
 
 pub mod account;
 pub mod listening;
@@ -14,35 +14,34 @@ use crate::program::Program;
 use anyhow::Result;
 use latido_model::{cell::Item, cpus::CpuSet, record::Skip, units::Ns};
 
-/// A load. It is always a program of its own; this says which.
+/// A load. It is always a separate program, which this trait names.
 pub trait Load {
-    /// Every option after defaults, for the record.
+    /// Returns every option after defaults, for the record.
     fn options(&self) -> toml::Table;
 
-    /// The program to start, or `None` for a load that is nothing.
+    /// Returns the program to start, or `None` for a load that does nothing.
     ///
     /// # Errors
-    /// The program is missing, with the command that installs it.
+    /// The program is missing. The error gives the command that installs it.
     fn launch(&self, around: &Surroundings) -> Result<Option<Launch>>;
 
-    /// For a preset: the loads that it stands for here, all at once. `None` for a load of its own.
+    /// For a preset, returns the loads that it consists of here, all at once. `None` for any other load.
     fn parts(&self, _around: &Surroundings) -> Option<Parts> {
         None
     }
 
-    /// How long it takes from the start to the full load.
+    /// Returns the time from the start to the full load.
     fn settle(&self) -> Ns {
         Ns::from_millis(500)
     }
 
-    /// For a load that latido itself bears (`latido load NAME`): does it until ended from outside. `None` for the
-    /// others.
+    /// Runs a load that is part of latido (`latido load NAME`) until another process ends it. `None` for other loads.
     fn bear(&self) -> Option<Result<()>> {
         None
     }
 }
 
-/// What a preset stands for on this machine.
+/// The parts of a preset on this machine.
 #[derive(Debug, Default)]
 pub struct Parts {
     /// The loads, none of them a preset.
@@ -51,12 +50,12 @@ pub struct Parts {
     pub skipped: Vec<Skip>,
 }
 
-/// What a load may need to know.
+/// What a load may need for its start.
 pub struct Surroundings {
     /// The CPUs it may use.
     pub allowed: CpuSet,
-    /// The CPUs by which it counts its workers: all that latido may use before any is isolated, so that a cell with an
-    /// isolated CPU and one without bear the same load.
+    /// The CPUs from which it derives its number of workers: all that latido may use before any is isolated. So a cell with an isolated CPU
+    /// and a cell without one have the same load.
     pub counted: CpuSet,
     /// The cell's seed.
     pub seed: u64,
@@ -69,18 +68,18 @@ pub struct Launch {
     pub argv: Vec<String>,
     /// Its version as it prints it.
     pub version: Option<String>,
-    /// What a person should know.
+    /// A note for the user.
     pub note: Option<String>,
-    /// The commands that it carries out itself, where they are others.
+    /// The commands that it runs itself, where they differ from `argv`.
     pub commands: Vec<String>,
     /// The programs that it starts itself.
     pub programs: Vec<Program>,
-    /// How it tells what it did.
+    /// How it reports its work.
     pub manner: account::Manner,
 }
 
 impl Launch {
-    /// A command of which no more is known.
+    /// Returns the launch of a command about which nothing else is known.
     pub fn of(argv: Vec<String>) -> Self {
         let (commands, programs) = (Vec::new(), Vec::new());
         Self { argv, version: None, note: None, commands, programs, manner: account::Manner::default() }

@@ -1,5 +1,5 @@
-//! Children that nobody here started: a subreaper inherits the orphans of its loads, must collect those that end, and
-//! must end those that stay.
+//! Children that this process did not start. A subreaper inherits the orphans of its loads: it must collect those that end, and kill those
+//! that stay.
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::{
@@ -9,30 +9,30 @@ use std::{
     time::Duration,
 };
 
-/// Children that somebody here waits for.
+/// Children for which another part of this process waits.
 static EXPECTED: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
-/// Somebody waits for this child: leave it alone.
+/// Leaves this child alone: another part of this process waits for it.
 pub fn expect(pid: u32) {
     EXPECTED.lock().unwrap_or_else(PoisonError::into_inner).push(pid);
 }
 
-/// It was waited for.
+/// Removes a child that was waited for.
 pub fn forget(pid: u32) {
     EXPECTED.lock().unwrap_or_else(PoisonError::into_inner).retain(|known| *known != pid);
 }
 
-/// The children that nobody waits for.
+/// Lists the children for which no part of this process waits.
 fn strangers() -> Vec<Pid> {
     let expected = EXPECTED.lock().unwrap_or_else(PoisonError::into_inner).clone();
     children().into_iter().filter(|pid| !expected.contains(&pid.cast_unsigned())).filter_map(Pid::from_raw).collect()
 }
 
-/// Every child of this process, adopted ones too.
+/// Lists every child of this process, including adopted ones.
 fn children() -> Vec<i32> {
     let own = std::process::id();
     let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    // CONFIG_PROC_CHILDREN; where it is missing, all processes are asked for their parent.
+    // The files need CONFIG_PROC_CHILDREN. Without them latido reads the parent of every process.
     let lists: Option<Vec<String>> = tasks.map(|task| fs::read_to_string(task.path().join("children")).ok()).collect();
     match lists {
         Some(lists) => {
@@ -48,13 +48,13 @@ fn children() -> Vec<i32> {
     }
 }
 
-/// proc_pid_stat(5), field 4.
+/// Returns the parent: field 4 of proc_pid_stat(5).
 fn parent(pid: i32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Collects those that ended. Without it a load that leaves orphans behind would fill the machine's process table.
+/// Collects the orphans that have ended. Without this, a load that leaves orphans behind would fill the machine's process table.
 pub fn reap() {
     for pid in strangers() {
         collect(pid);
@@ -66,16 +66,16 @@ fn collect(pid: Pid) {
     let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
 }
 
-/// Ends and collects all of them, and their own children, which are adopted in turn.
+/// Kills and collects all orphans, and their children, which this process adopts in turn.
 pub fn end() {
-    // The bound keeps a process that is stuck in the kernel from holding us for ever.
+    // The bound keeps a process that is stuck in the kernel from blocking latido for ever.
     for _ in 0..400 {
         let strangers = strangers();
         if strangers.is_empty() {
             return;
         }
         for pid in strangers {
-            // Ours until collected, so the number cannot mean another process.
+            // The child stays this process's until it is collected, so the number cannot mean another process.
             let _ = kill_process(pid, Signal::KILL);
             collect(pid);
         }

@@ -1,4 +1,4 @@
-//! From what a load tells of itself to rates: their means, and the slowest and fastest of their seconds.
+//! Converts what a load reports about its work into rates: their means, and the slowest and fastest of their seconds.
 
 use super::steps::Steps;
 use latido_model::record::{LoadStep, Rate};
@@ -10,13 +10,13 @@ pub type WorkCounts = BTreeMap<String, i64>;
 /// The count that is the load's own clock, in ns.
 pub const ELAPSED: &str = "elapsed_ns";
 
-/// The shortest time of which a slowest and a fastest are told.
+/// The shortest time for which latido computes a slowest and a fastest rate, ns.
 const SECOND: u64 = 1_000_000_000;
 
-/// How far the load's clock may stay behind ours before it is not believed: a load that says nothing stands still.
+/// How far the load's clock may stay behind latido's clock before latido ignores it, ns: a load that reports nothing stands still.
 const SILENCE: u64 = SECOND;
 
-/// What was told, and when it arrived by our own clock, in ns.
+/// What a load reported, and when it arrived by latido's clock, in ns.
 #[derive(Clone, Debug)]
 struct Moment {
     counts: WorkCounts,
@@ -28,23 +28,23 @@ struct Moment {
 pub struct Seconds {
     first: Option<Moment>,
     last: Option<Moment>,
-    /// Begin and end of the last whole second; what follows it at the end is too short for one and belongs to it.
+    /// Beginning and end of the last whole second. A rest at the end is too short for a second and is added to it.
     second: Option<(Moment, Moment)>,
     extremes: BTreeMap<String, (f64, f64)>,
     steps: Steps,
 }
 
-/// What the reports of a load come to.
+/// The results from the reports of a load.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
-    /// Its rates; none where less than two reports arrived.
+    /// Its rates; none if fewer than two reports arrived.
     pub rates: BTreeMap<String, Rate>,
-    /// Its seconds, in steps; their times are on our own clock.
+    /// Its seconds, in steps. Their times are on latido's clock.
     pub steps: Vec<LoadStep>,
 }
 
 impl Seconds {
-    /// A report arrived.
+    /// Adds a report.
     pub fn tell(&mut self, counts: &WorkCounts, at_ns: u64) {
         let now = Moment { counts: counts.clone(), at_ns };
         let first = &*self.first.get_or_insert_with(|| now.clone());
@@ -66,9 +66,9 @@ impl Seconds {
         }
     }
 
-    /// What it all comes to until now.
+    /// Returns the results until now.
     pub fn course(mut self, at_ns: u64) -> Course {
-        // Whoever fell silent did nothing more, as far as anybody knows.
+        // A load that fell silent has done nothing more, as far as latido knows.
         if let Some(last) = self.last.take() {
             self.tell(&last.counts, at_ns);
         }
@@ -87,7 +87,7 @@ impl Seconds {
     }
 }
 
-/// The time between two reports in ns: by the load's clock, or by ours where it has none or fell behind.
+/// Returns the time between two reports in ns: by the load's clock, or by latido's where the load has none or its clock fell behind.
 fn span(from: &Moment, to: &Moment) -> u64 {
     let ours = to.at_ns.saturating_sub(from.at_ns);
     let clock = |moment: &Moment| moment.counts.get(ELAPSED).copied();
@@ -97,7 +97,7 @@ fn span(from: &Moment, to: &Moment) -> u64 {
     }
 }
 
-/// Rates per second of everything that was told at both moments.
+/// Returns the rates per second between two reports. A count that is new in the second report started at 0.
 fn between(from: &Moment, to: &Moment, span: u64) -> Vec<(String, f64)> {
     if span == 0 {
         return Vec::new();
@@ -106,7 +106,7 @@ fn between(from: &Moment, to: &Moment, span: u64) -> Vec<(String, f64)> {
     more(from, to).map(|(name, more)| (name, more as f64 / seconds)).collect()
 }
 
-/// By how much each count grew; one that ran backwards was not believed.
+/// Returns the increase of each count. A count that ran backwards is left out.
 fn more(from: &Moment, to: &Moment) -> impl Iterator<Item = (String, i64)> {
     let of = |(name, count): (&String, &i64)| {
         let more = count.checked_sub(from.counts.get(name).copied().unwrap_or(0)).filter(|more| *more >= 0)?;
@@ -115,7 +115,7 @@ fn more(from: &Moment, to: &Moment) -> impl Iterator<Item = (String, i64)> {
     to.counts.iter().filter_map(of)
 }
 
-/// To millionths: more is noise.
+/// Rounds to millionths: further digits are noise.
 pub fn round(rate: f64) -> f64 {
     if rate.abs() < 1e9 { (rate * 1e6).round() / 1e6 } else { rate.round() }
 }
@@ -134,7 +134,7 @@ mod tests {
         counts
     }
 
-    /// Ten reports a second of a load that does 1000 a second and half of it in the fourth and fifth.
+    /// Returns ten reports per second of a load that does 1000 per second, and half of it in the fourth and fifth second.
     fn collapsing(own_clock: bool) -> Seconds {
         let mut seconds = Seconds::default();
         let mut work = 5000;
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// Where it collapsed is seen second by second.
+    /// The steps show second by second where the load collapsed.
     #[test]
     fn its_seconds_are_its_steps() {
         for own_clock in [true, false] {
@@ -171,7 +171,7 @@ mod tests {
     fn silence_is_no_work() {
         let rate = collapsing(true).course(25_000 * MS).rates["work"];
         assert_eq!((rate.mean, rate.slowest, rate.over_ns), (437.5, Some(0.0), 16_000 * MS));
-        // Also of a load that goes on telling the same by a clock that stands.
+        // This also holds for a load that repeats its report with a clock that stands still.
         let mut stuck = collapsing(true);
         for ms in 17_000..25_000 {
             stuck.tell(&counts(12_000, Some(8700)), ms * MS);
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(stuck.course(25_000 * MS).rates["work"].slowest, Some(0.0));
     }
 
-    /// The end that makes no whole second counts too: no mean below the slowest second.
+    /// A rest that is shorter than a second counts too: no mean is below the slowest second.
     #[test]
     fn seconds_cover_everything() {
         let mut seconds = Seconds::default();
@@ -196,7 +196,7 @@ mod tests {
         let mut once = Seconds::default();
         once.tell(&counts(5, Some(1)), 1);
         assert!(once.course(1).rates.is_empty());
-        // Too short for a slowest second, and a count that ran backwards.
+        // The time is too short for a slowest second, and a count runs backwards.
         let mut short = Seconds::default();
         short.tell(&counts(9, Some(0)), 0);
         short.tell(&counts(5, Some(500)), 500 * MS);

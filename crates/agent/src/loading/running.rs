@@ -1,4 +1,4 @@
-//! A load at work: the guard that starts it, looks after it and ends it with all its descendants.
+//! A running load: the guard that starts it, watches it, and ends it with all its descendants.
 
 use super::{
     Launch, Load, Surroundings,
@@ -26,13 +26,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How much of a load's error output is kept, to say why it died.
+/// How much of a load's error output latido keeps, to explain its death, in bytes.
 const TAIL: usize = 2048;
 
 /// How long a load may take to end by itself before it is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long where it then tells what it did: a machine full of its processes takes long to end them.
+/// How long a load may take that reports its work at its end: a machine full of its processes takes long to end them.
 const LONG_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A started load. Dropping it ends it.
@@ -44,9 +44,9 @@ pub struct Running {
     died: Option<String>,
     at_start: Consumed,
     at_end: Consumed,
-    /// What it did while measured; `None` until that is over.
+    /// What it did during the measurement; `None` until that is over.
     course: Option<Course>,
-    /// When its program was started, first told of work and ended, on CLOCK_MONOTONIC in ns.
+    /// When its program was started, first reported work and ended, on CLOCK_MONOTONIC in ns.
     started_at: u64,
     worked_at: Option<u64>,
     ended_at: Option<u64>,
@@ -69,16 +69,16 @@ struct Begun {
 }
 
 impl Running {
-    /// The variable that marks the environment of each of its processes; none where there is no process.
+    /// Returns the variable that marks the environment of each of its processes; `None` without a process.
     pub fn mark(&self) -> Option<String> {
         self.process.as_ref().map(|process| format!("{MARK}={}", process.mark))
     }
 
-    /// Journals (where there is a journal) and starts a load in a process group of its own, in this session (a session of its own would be
-    /// scheduled apart by autogroup and decide comparisons of time-sharing tasks).
+    /// Starts a load in a new process group, and writes it to the journal first, if there is one. The load stays in this session: autogroup
+    /// would schedule another session separately, and so decide comparisons of time-sharing tasks.
     ///
     /// # Errors
-    /// The program is missing or does not start, with the remedy.
+    /// The program is missing or does not start. The error gives the remedy.
     pub fn start(load: &dyn Load, name: &str, around: &Surroundings, journal: Option<&mut Journal>) -> Result<Self> {
         let item = Item { name: name.into(), options: load.options() };
         let Some(mut launch) = load.launch(around)? else {
@@ -87,13 +87,13 @@ impl Running {
         let mark = journal::mark();
         let (mut group, argv) = (None, launch.argv.clone());
         if let Some(journal) = journal {
-            // Without a journal nobody would remove it after a crash.
+            // Without a journal, no latido would remove the group after a crash.
             group = Group::planned(&mark);
             journal.write(Borrowed::Load { mark: mark.clone(), argv: argv.clone(), group: group.clone() })?;
         }
         let (program, arguments) = argv.split_first().context("the load has no program")?;
         let mut command = match is_own(program) {
-            // Runs as latido does: a load is the agent's, and this is latido's own file.
+            // It runs as latido does: the agent starts the load, and the program is latido itself.
             true => Command::new(program),
             false => {
                 let found =
@@ -135,13 +135,13 @@ impl Running {
         Self { item, launch, process, died, at_start, at_end, course, started_at, worked_at, ended_at }
     }
 
-    /// Looks whether it lives. Once dead, always dead.
+    /// Checks whether it lives. A load that has died stays dead.
     pub fn alive(&mut self) -> bool {
         if self.died.is_none()
             && let Some(process) = &mut self.process
             && let Ok(Some(status)) = process.child.try_wait()
         {
-            // Its number may soon be another process's: from here on only the mark names what it left.
+            // The kernel may soon give its number to another process: from here on only the mark identifies what it left.
             orphans::forget(process.child.id());
             self.ended_at.get_or_insert_with(|| Monotonic.now());
             let how = match (status.code(), status.signal()) {
@@ -156,12 +156,12 @@ impl Running {
         self.died.is_none()
     }
 
-    /// Why it died, if it did.
+    /// Returns why it died, if it did.
     pub fn died(&self) -> Option<&str> {
         self.died.as_deref()
     }
 
-    /// Notes the processor time used so far: the measurement starts now.
+    /// Starts the measurement: notes the processor time used so far.
     pub fn measuring_starts(&mut self) {
         if self.process.is_none() && self.died.is_some() {
             return;
@@ -170,7 +170,7 @@ impl Running {
         self.process.iter().for_each(|process| process.account.start());
     }
 
-    /// Ends it before its time; the reason stands in the record, which keeps what it did until now.
+    /// Ends it before its time. The record gives the reason, and keeps what the load did until now.
     pub fn end_early(&mut self, why: &str) {
         if self.process.is_some() {
             self.measuring_ends();
@@ -179,7 +179,7 @@ impl Running {
         }
     }
 
-    /// Notes life and processor time: the measurement is over.
+    /// Ends the measurement: notes whether the load lives, and its processor time.
     pub fn measuring_ends(&mut self) {
         if self.process.is_none() && self.died.is_some() {
             return;
@@ -196,12 +196,12 @@ impl Running {
         Consumed { cpu_ns: self.cpu_time(), counts }
     }
 
-    /// The command; empty for a load that is nothing.
+    /// Returns the command; it is empty for a load that does nothing.
     pub fn launch(&self) -> &Launch {
         &self.launch
     }
 
-    /// What the record says of it, now or so far. Its times count from this one of CLOCK_MONOTONIC, in ns.
+    /// Returns its record, with the results so far. Its times count from `origin_ns` on CLOCK_MONOTONIC, in ns.
     pub fn record(&self, origin_ns: u64) -> LoadRecord {
         let account = self.process.as_ref().map(|process| &process.account);
         let so_far = || account.map(Account::so_far).unwrap_or_default();
@@ -234,7 +234,7 @@ impl Running {
         }
     }
 
-    /// Why nobody knows how much it did; a load that is nothing did nothing.
+    /// Returns why its work is unknown. A load that does nothing has nothing to report.
     fn unaccounted(&self, course: &Course) -> Option<String> {
         if !course.rates.is_empty() || self.launch.argv.is_empty() {
             return None;
@@ -246,7 +246,7 @@ impl Running {
         })
     }
 
-    /// Processor time of all its processes, living and collected, in ns (steps of 10 ms).
+    /// Returns the processor time of all its processes, living and collected, in ns (steps of 10 ms).
     fn cpu_time(&self) -> Option<u64> {
         // After an early death the group's number may be another's.
         let group = self.process.as_ref().filter(|_| self.died.is_none())?.child.id();
@@ -264,12 +264,12 @@ impl Running {
         Some(ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)))
     }
 
-    /// Ends it: politely first (stress-ng removes its files), then for good, with every descendant.
+    /// Ends it with every descendant: first by SIGTERM (stress-ng then removes its files), then by SIGKILL.
     pub fn stop(&mut self) {
         self.end(PATIENCE);
     }
 
-    /// The same, but waits for what it tells at its end.
+    /// Ends it like [`Self::stop`], but waits for what it reports at its end.
     pub fn finish(&mut self) {
         self.end(if self.launch.manner == Manner::StressNg { LONG_PATIENCE } else { PATIENCE });
     }
@@ -291,7 +291,7 @@ impl Running {
         }
         let _ = process.child.wait();
         orphans::forget(process.child.id());
-        // What would not end stays in the journal, which says so when it is settled.
+        // Processes that would not end stay in the journal, which reports them when it is settled.
         if let Some(group) = &process.group {
             let _ = group.end(&process.mark);
         }
@@ -300,7 +300,7 @@ impl Running {
             let rates = process.account.at_the_end(PATIENCE);
             self.course = Some(Course { rates, ..Course::default() });
         }
-        // What a load that had to be killed could not remove itself.
+        // A load that had to be killed could not remove its files.
         scratch::sweep();
     }
 }
@@ -311,7 +311,7 @@ impl Drop for Running {
     }
 }
 
-/// Whether a program is latido itself, which is at work already.
+/// Whether a program is latido's own file, which is already running.
 pub fn is_own(program: &str) -> bool {
     std::env::current_exe().is_ok_and(|own| own.as_os_str() == program)
 }

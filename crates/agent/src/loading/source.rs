@@ -5,23 +5,23 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::{fmt::Write, fs, path::Path};
 
-/// The word in about one file of four that a search looks for.
+/// The word that a search looks for. About one file in four contains it.
 pub const NEEDLE: &str = "latido_needle";
 
-/// How many files lie in one directory.
+/// The number of files per directory.
 const TOGETHER: u32 = 32;
 
-/// About how long a file with so many functions is, in bytes.
+/// Returns the approximate length of a file with this many functions, in bytes.
 pub fn length(functions: u32) -> u64 {
     400 * u64::from(functions) + 200
 }
 
-/// The path of one unit below the top, without its extension: `part3/unit99`.
+/// Returns the path of a unit below the top, without its extension: `part3/unit99`.
 pub fn unit(number: u32) -> String {
     format!("part{}/unit{number}", number / TOGETHER)
 }
 
-/// Writes `units` C files of so many functions each, `shared.h` that declares them and `main.c` that calls them.
+/// Writes `units` C files of `functions` functions each, `shared.h` that declares them and `main.c` that calls them.
 ///
 /// # Errors
 /// The directory cannot be written.

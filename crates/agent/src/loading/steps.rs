@@ -1,12 +1,13 @@
-//! The seconds of a load as steps of its record: as many as a figure can show, however long the cell.
+//! The seconds of a load as steps of its record: no more than a figure can show, however long the cell.
 
 use latido_model::record::LoadStep;
 use std::collections::BTreeMap;
 
-/// At this many the steps are made twice as long: those of a week stay small. An even number, so that all have a partner.
+/// The number of steps at which latido doubles their length, so that the record of a week stays small. It is even, so that the steps form
+/// pairs.
 const MOST: usize = 900;
 
-/// Steps of one second, or of a power of two of them, all of one length but the last.
+/// Steps of one second, or of a power of two seconds. All but the last have the same number of seconds.
 #[derive(Clone, Debug)]
 pub struct Steps {
     whole: Vec<LoadStep>,
@@ -23,7 +24,7 @@ impl Default for Steps {
 }
 
 impl Steps {
-    /// A second that began then (CLOCK_MONOTONIC, ns), with what was done in it.
+    /// Adds a second that began at `begin_ns` (CLOCK_MONOTONIC, ns), with the work done in it.
     pub fn push(&mut self, begin_ns: u64, length_ns: u64, counts: BTreeMap<String, i64>) {
         let start_ns = i64::try_from(begin_ns).unwrap_or(i64::MAX);
         let second = LoadStep { start_ns, length_ns, counts };
@@ -53,7 +54,7 @@ impl Steps {
         }
     }
 
-    /// All of them in the order of time.
+    /// Returns all steps in the order of time.
     pub fn all(self) -> Vec<LoadStep> {
         self.whole.into_iter().chain(self.open).collect()
     }
@@ -73,7 +74,7 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// 72 h at one and then at two a second: no step covers hours, and nothing is lost.
+    /// 72 h at one and then at two per second: no step covers hours, and nothing is lost.
     #[test]
     fn three_days_stay_even_and_whole() {
         let hours = 72 * 3600;

@@ -1,4 +1,4 @@
-//! What the loads that latido bears itself share: counts told ten times a second, programs run, an orderly end.
+//! The common part of the loads that latido itself runs: they report counts ten times per second, run programs, and end in order.
 
 use super::{Launch, account, rates::ELAPSED};
 use crate::{
@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-/// What the threads of a load did so far, and whether they shall go on.
+/// What the threads of a load have done so far, and whether they must end.
 #[derive(Debug)]
 pub struct Work {
     counts: Vec<(&'static str, AtomicU64)>,
@@ -29,20 +29,20 @@ pub struct Work {
 }
 
 impl Work {
-    /// Nothing done yet of what these names count.
+    /// Starts with zero for each of these counts.
     pub fn of(names: &[&'static str]) -> Arc<Self> {
         let counts = names.iter().map(|name| (*name, AtomicU64::new(0))).collect();
         Arc::new(Self { counts, over: AtomicBool::new(false), failed: Mutex::new(None) })
     }
 
-    /// So much more was done. A name that is not counted is ignored.
+    /// Adds to a count. A name that is not counted is ignored.
     pub fn add(&self, name: &str, more: u64) {
         if let Some((_, count)) = self.counts.iter().find(|(known, _)| *known == name) {
             count.fetch_add(more, Relaxed);
         }
     }
 
-    /// How much of it was done.
+    /// Returns a count.
     #[cfg(test)]
     pub fn done(&self, name: &str) -> u64 {
         self.counts.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| count.load(Relaxed))
@@ -53,12 +53,12 @@ impl Work {
         self.over.load(Relaxed)
     }
 
-    /// Asks all threads to end.
+    /// Tells all threads to end.
     pub fn end(&self) {
         self.over.store(true, Relaxed);
     }
 
-    /// A thread that works until the end. Its error ends the load.
+    /// Starts a thread that works until the end. Its error ends the load.
     ///
     /// # Errors
     /// The machine allows no further thread.
@@ -69,7 +69,7 @@ impl Work {
     fn started(self: Arc<Self>, body: Body) -> Result<JoinHandle<()>> {
         let started = thread::Builder::new().spawn(move || {
             let result = body(&self);
-            // What went wrong because of the end is none of the load's failures.
+            // An error after the end is not a failure of the load.
             if let (Err(error), false) = (result, self.is_over()) {
                 *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("{error:#}"));
             }
@@ -77,10 +77,10 @@ impl Work {
         started.context("cannot start a thread of the load")
     }
 
-    /// Tells the counts until somebody ends the load, then waits for its threads.
+    /// Prints the counts until a signal ends the load, then waits for its threads.
     ///
     /// # Errors
-    /// A thread's error, or nobody listens any more.
+    /// A thread failed, or the other end of the pipe is closed.
     pub fn go_on(&self, threads: Vec<JoinHandle<()>>) -> Result<()> {
         let ended = Arc::new(AtomicBool::new(false));
         for signal in [SIGTERM, SIGINT, SIGHUP] {
@@ -96,7 +96,7 @@ impl Work {
                 break Err(anyhow::anyhow!(why));
             }
             let mut told: Vec<_> = self.counts.iter().map(|(name, count)| (*name, count.load(Relaxed))).collect();
-            // A load whose counts come at moments of their own counts the time between them itself.
+            // A load that updates its counts at its own moments also counts the time between them.
             if !told.iter().any(|(name, _)| *name == ELAPSED) {
                 told.push((ELAPSED, Monotonic.now().saturating_sub(started)));
             }
@@ -111,16 +111,16 @@ impl Work {
     }
 }
 
-/// What a thread of a load does until the end.
+/// The work of a thread until the end.
 type Body = Box<dyn FnOnce(&Work) -> Result<()> + Send>;
 
-/// One pass of a load's work, to be made again and again; what it works in goes with it.
+/// One pass of a load's work, which is repeated. It owns the files that it works with.
 pub type Chore = Box<dyn FnMut(&Work) -> Result<()> + Send>;
 
-/// Makes passes until the end.
+/// Repeats passes until the end.
 ///
 /// # Errors
-/// One failed.
+/// A pass failed.
 pub fn again_and_again(mut chore: Chore, work: &Work) -> Result<()> {
     while !work.is_over() {
         chore(work)?;
@@ -128,25 +128,25 @@ pub fn again_and_again(mut chore: Chore, work: &Work) -> Result<()> {
     Ok(())
 }
 
-/// Bears a load in this process until somebody ends it from outside: a thread does each chore. The threads begin when all are there:
-/// those that work already would keep a thread that starts thousands from its CPU for minutes.
+/// Runs a load in this process until another process ends it: one thread per chore. The threads start their work when all of them exist. If
+/// some worked earlier, they would keep the thread that starts thousands from its CPU for minutes.
 ///
 /// # Errors
-/// A chore's error, no further thread, or nobody listens any more.
+/// A chore failed, the machine allows no further thread, or the other end of the pipe is closed.
 pub fn bear(counts: &[&'static str], chores: impl IntoIterator<Item = Chore>) -> Result<()> {
     let work = Work::of(counts);
     let threads = together(&work, chores)?;
     work.go_on(threads)
 }
 
-/// Threads that begin their chores when all of them are there.
+/// Starts threads that begin their chores when all of them exist.
 fn together(work: &Arc<Work>, chores: impl IntoIterator<Item = Chore>) -> Result<Vec<JoinHandle<()>>> {
     let (open, gate) = mpsc::channel::<()>();
     let gate = Arc::new(Mutex::new(gate));
     let thread = |chore| {
         let gate = Arc::clone(&gate);
         work.thread(move |work| {
-            // Nothing is ever sent: this ends when the sender goes.
+            // Nothing is ever sent: the call returns when the sender is dropped.
             let _ = gate.lock().unwrap_or_else(PoisonError::into_inner).recv();
             again_and_again(chore, work)
         })
@@ -156,23 +156,23 @@ fn together(work: &Arc<Work>, chores: impl IntoIterator<Item = Chore>) -> Result
     threads
 }
 
-/// Ends the programs that this load started: all of its process group, where that is its own. The signal reaches this
-/// process too, which has heard of its end already.
+/// Ends the programs that this load started: its whole process group, if this process leads one. The signal also reaches this process,
+/// which is already ending.
 fn end_programs() {
     if rustix::process::getpgrp() == rustix::process::getpid() {
         let _ = rustix::process::kill_current_process_group(rustix::process::Signal::TERM);
     }
 }
 
-/// A program that ends with the thread that started it, whatever ends that, and says nothing.
+/// Returns a command for a program that prints nothing, and that ends with the thread that started it, however that ends.
 ///
 /// # Errors
-/// It is not installed, or not to be trusted.
+/// The program is not installed, or cannot be trusted.
 pub fn program(name: &str) -> Result<Command> {
     Ok(bound(needed(name)?.command()))
 }
 
-/// The same of a command that is known already.
+/// Prepares an existing command like [`program()`].
 pub fn bound(mut command: Command) -> Command {
     command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let manners = process::Child { own_group: false, death_signal: Some(SIGKILL), reset_scheduling: false, nice: None };
@@ -180,19 +180,19 @@ pub fn bound(mut command: Command) -> Command {
     command
 }
 
-/// Programs that are here.
+/// Installed programs.
 #[derive(Debug, Default)]
 pub struct Installed {
-    /// What they print of their versions.
+    /// The versions that they print.
     pub version: String,
-    /// They themselves.
+    /// The programs.
     pub programs: Vec<Program>,
 }
 
-/// A program with the first line that it prints of its version, or `None` where it is not installed or tells none.
+/// Returns a program with the first line of its version output, or `None` where it is not installed or prints none.
 ///
 /// # Errors
-/// It is not to be trusted.
+/// The program cannot be trusted.
 pub fn version(name: &str, asked: &str) -> Result<Option<Installed>> {
     let Some(program) = program::find(name)? else { return Ok(None) };
     let Ok(output) = program.command().arg(asked).stdin(Stdio::null()).output() else { return Ok(None) };
@@ -202,10 +202,10 @@ pub fn version(name: &str, asked: &str) -> Result<Option<Installed>> {
     Ok(line.map(|line| Installed { version: line.trim().to_string(), programs: vec![program] }))
 }
 
-/// The versions of programs, all of which are needed.
+/// Returns the versions of programs, all of which must be installed.
 ///
 /// # Errors
-/// One is not installed, with the command that installs it on Debian, or not to be trusted.
+/// One is not installed (the error gives the command that installs it on Debian), or cannot be trusted.
 pub fn versions(names: &[&str]) -> Result<Installed> {
     let (mut versions, mut programs) = (Vec::new(), Vec::new());
     for name in names {
@@ -224,7 +224,7 @@ fn missing(name: &str) -> String {
     format!("{name} is not installed: apt-get install {}", package(name))
 }
 
-/// The Debian package of a program where it has another name.
+/// Returns the Debian package of a program. Most have the program's name.
 fn package(program: &str) -> &str {
     match program {
         "find" => "findutils",
@@ -235,10 +235,10 @@ fn package(program: &str) -> &str {
     }
 }
 
-/// `latido load NAME:key=value,...`: latido itself, bearing the load with these options.
+/// Returns the launch `latido load NAME:key=value,...`: latido runs the load itself with these options.
 ///
 /// # Errors
-/// latido's own file cannot be found.
+/// latido cannot find its own file.
 pub fn own(name: &str, options: &impl serde::Serialize) -> Result<Launch> {
     let file = std::env::current_exe().context("cannot find latido's own file to start the load")?;
     let word = |(key, value): (String, toml::Value)| match value {
@@ -251,8 +251,8 @@ pub fn own(name: &str, options: &impl serde::Serialize) -> Result<Launch> {
     Ok(Launch { version: Some(env!("CARGO_PKG_VERSION").into()), ..Launch::of(argv) })
 }
 
-/// The same of a load that runs other programs among temporary files: with their versions, the command that it carries out, and
-/// a note where those files are in memory.
+/// Returns the launch of a load that runs other programs on temporary files: like [`own`], with their versions, the command that it runs,
+/// and a note where those files are in memory.
 ///
 /// # Errors
 /// As [`versions`] and [`own`].
@@ -262,7 +262,7 @@ pub fn running(programs: &[&str], command: String, name: &str, options: &impl se
     Ok(Launch { version: Some(version), programs, note, commands, ..own(name, options)? })
 }
 
-/// What a person should know of the directory for temporary files.
+/// Returns a note where the directory for temporary files is in memory.
 pub fn memory_note(load: &str) -> Option<String> {
     let dir = std::env::temp_dir();
     let kind = filesystem(&dir).filter(|kind| kind == "tmpfs" || kind == "ramfs")?;

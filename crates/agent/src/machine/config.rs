@@ -8,7 +8,7 @@ use std::{
     io::{BufReader, Read},
 };
 
-/// Options that matter besides the debugging ones, without `CONFIG_`.
+/// The important options without `CONFIG_`, except the debugging ones.
 const SELECTED: &[&str] = &[
     "CPUSETS",
     "CPU_ISOLATION",
@@ -39,23 +39,23 @@ const SELECTED: &[&str] = &[
     "TIMERLAT_TRACER",
 ];
 
-/// Longer than any that a kernel was built with.
+/// The most bytes of a configuration: no kernel has a longer one.
 const LONGEST: u64 = 8 << 20;
 
-/// The options that matter, from the running kernel's own configuration, and the hash of all of it.
+/// Returns the important options from the running kernel's configuration, and the hash of the whole.
 pub fn config(root: &Root, release: &str) -> Option<KernelConfig> {
     let (source, text) = whole(root, release)?;
     let options = select(&text)?;
     Some(KernelConfig { source, sha256: Some(KernelConfig::hash(&text)), options })
 }
 
-/// The running kernel's configuration as it was built: a file of some hundred KiB.
+/// Returns the running kernel's configuration as it was built: a file of some hundred KiB.
 pub fn config_text(root: &Root) -> Option<String> {
     let release = root.read("proc/sys/kernel/osrelease")?;
     String::from_utf8(whole(root, &release)?.1).ok()
 }
 
-/// Reads /proc/config.gz, or the file that the distribution keeps for exactly this release: where it lies, and its text.
+/// Reads /proc/config.gz, or the file that the distribution keeps for exactly this release. Returns its path and text.
 fn whole(root: &Root, release: &str) -> Option<(String, Vec<u8>)> {
     let read = |mut file: &mut dyn Read| {
         let mut text = Vec::new();
@@ -69,7 +69,7 @@ fn whole(root: &Root, release: &str) -> Option<(String, Vec<u8>)> {
     {
         return Some((source.into(), text));
     }
-    // A release is a file name; one with a slash would be somebody's trick.
+    // The release is used as a file name: one with a slash would be an attack.
     if release.is_empty() || release.contains('/') {
         return None;
     }
@@ -84,7 +84,7 @@ fn whole(root: &Root, release: &str) -> Option<(String, Vec<u8>)> {
     })
 }
 
-/// Picks the wanted options; `None` when the text is not a kernel configuration.
+/// Selects the wanted options; `None` if the text is not a kernel configuration.
 fn select(text: &[u8]) -> Option<BTreeMap<String, String>> {
     let wanted = || SELECTED.iter().copied().chain(DEBUGGING.iter().map(|(option, _)| *option));
     let mut options: BTreeMap<String, String> = wanted().map(|option| (option.into(), "n".into())).collect();
@@ -98,7 +98,7 @@ fn select(text: &[u8]) -> Option<BTreeMap<String, String>> {
     (settings > 0).then_some(options)
 }
 
-/// `CONFIG_HZ=250` as (`HZ`, `250`).
+/// Parses `CONFIG_HZ=250` as (`HZ`, `250`).
 fn setting(line: &[u8]) -> Option<(&str, &str)> {
     let line = line.strip_prefix(b"CONFIG_")?;
     std::str::from_utf8(line).ok()?.trim_end().split_once('=')

@@ -1,4 +1,4 @@
-//! The processors: which, how many, how they share, and which are kept free.
+//! The processors: which and how many there are, how they share caches and cores, and which are kept free.
 
 use super::{Reach, Root, preemption::parameter};
 use latido_model::{
@@ -26,7 +26,7 @@ pub fn cpu(root: &Root, cpuinfo: Option<&str>) -> Cpu {
     }
 }
 
-/// The value of the first `key : value` line of /proc/cpuinfo with this key.
+/// Returns the value of the first `key : value` line of /proc/cpuinfo with this key.
 pub fn field<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
     let mut pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
     pairs.find(|(k, _)| k.trim() == key).map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
@@ -61,7 +61,7 @@ fn smt(root: &Root) -> Option<bool> {
     })
 }
 
-/// ABI/testing/sysfs-devices-system-cpu: one file for each.
+/// Reads the vulnerabilities, one file each (ABI/testing/sysfs-devices-system-cpu).
 fn vulnerabilities(root: &Root) -> Option<BTreeMap<String, String>> {
     let directory = "sys/devices/system/cpu/vulnerabilities";
     let names = root.list(directory).into_iter();
@@ -96,19 +96,19 @@ pub fn isolation(root: &Root, command_line: Option<&str>) -> Isolation {
     }
 }
 
-/// The CPUs that this thread runs on as it is: the mask that it inherited, and loads inherit of it. Where it could be put
-/// if it asked is [`super::Reach`]'s.
+/// Returns the CPUs that this thread may run on now: the mask that it inherited, and that loads inherit from it. [`super::Reach`] has the
+/// CPUs on which the kernel would put it on request.
 pub fn own_cpus() -> CpuSet {
     if let Ok(cpus) = sched::affinity(0) {
         return cpus.into_iter().collect();
     }
-    // The fixed-size set of the call is too small on machines of more than 8192 CPUs.
+    // The call's set of fixed size is too small for machines with more than 8192 CPUs.
     let status = Root::default().read("proc/thread-self/status").unwrap_or_default();
     let list = field(&status, "Cpus_allowed_list").and_then(|list| list.parse().ok());
     list.unwrap_or_else(|| CpuSet::from_iter([0]))
 }
 
-/// The CPUs that run now.
+/// Returns the CPUs that are online.
 pub fn online_cpus() -> CpuSet {
     Root::default().value("sys/devices/system/cpu/online").unwrap_or_else(own_cpus)
 }

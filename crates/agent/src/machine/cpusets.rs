@@ -18,10 +18,10 @@ pub enum Hierarchy {
     },
 }
 
-/// Looks for it. A controller is in one hierarchy only, so a machine with both versions has one answer too.
+/// Finds the hierarchy. A controller is in one hierarchy only, so the answer is unique even on a machine with both versions.
 ///
 /// # Errors
-/// There is none, and what to do.
+/// There is no such hierarchy. The error says what to do.
 pub fn find(root: &Root) -> Result<Hierarchy> {
     let mounts = root.read("proc/mounts").unwrap_or_default();
     let mut unified = None;

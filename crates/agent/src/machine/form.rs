@@ -1,9 +1,9 @@
-//! How files print a value: to compare what was written with what is read.
+//! How files print a value: for comparing what latido wrote with what it reads.
 
 use latido_model::cpus::CpuSet;
 use serde::{Deserialize, Serialize};
 
-/// How a file prints its value, to compare what was written with what is read.
+/// How a file prints its value, for comparing what latido wrote with what it reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
@@ -16,15 +16,15 @@ pub enum Form {
     Cpus,
     /// A mask of CPUs in hexadecimal words: `0000000f`, `ff,ffffffff`.
     Mask,
-    /// A mask that the kernel narrows further: what was asked for stands in the file beside it, `NAME_requested`, where
-    /// there is one (workqueues since Linux 6.7).
+    /// A mask that the kernel narrows further. The requested mask is in the file `NAME_requested` in the same directory, if that exists
+    /// (workqueues since Linux 6.7).
     Requested,
-    /// The line of the cache of level 3 among others, a mask for each cache: `L3:0=ffff;1=00ff`.
+    /// The line of the level-3 cache among others, with one mask per cache: `L3:0=ffff;1=00ff`.
     L3,
 }
 
 impl Form {
-    /// The value alone.
+    /// Returns the value alone from a file's text.
     pub fn value(self, text: &str) -> String {
         let text = text.trim();
         match self {
@@ -51,7 +51,7 @@ impl Form {
         }
     }
 
-    /// As a value is written: masks in words of 32 bits, of which the kernel takes no longer ones (bitmap_parse).
+    /// Returns a value as it must be written: the kernel accepts masks only in words of 32 bits (bitmap_parse).
     pub fn written(self, value: &str) -> String {
         match self {
             Self::Mask | Self::Requested => {

@@ -12,8 +12,8 @@ pub enum Hierarchy {
 }
 
 impl Hierarchy {
-    /// The directory of a process's group; `None` where it has none, or where it is not mounted. `groups` is the text of
-    /// `/proc/PID/cgroup`, `mounts` that of `/proc/self/mountinfo`.
+    /// Returns the directory of a process's group; `None` where the process has none, or where the hierarchy is not mounted. `groups` is
+    /// the text of `/proc/PID/cgroup`, `mounts` that of `/proc/self/mountinfo`.
     pub fn directory(self, groups: &str, mounts: &str) -> Option<PathBuf> {
         let (controller, kind, option) = match self {
             Self::Freezer => ("freezer", "cgroup", "freezer"),

@@ -1,4 +1,4 @@
-//! How hot the machine is, and when that ends a load: the thermal zones of sysfs (kernel: thermal/sysfs-api.rst).
+//! The machine's temperature, and when it ends a load: the thermal zones of sysfs (kernel: thermal/sysfs-api.rst).
 
 use super::Root;
 use latido_model::cell::Cell;
@@ -6,10 +6,10 @@ use latido_model::cell::Cell;
 /// The zones' directory.
 const ZONES: &str = "sys/class/thermal";
 
-/// The most trip points of a zone that are read.
+/// The most trip points per zone that latido reads.
 const TRIPS: usize = 16;
 
-/// How far below the critical point loads end where nothing is said, in millidegrees.
+/// How far below the critical point latido ends loads by default, in millidegrees.
 const ROOM: i64 = 5_000;
 
 /// The thermometer of a cell.
@@ -22,9 +22,9 @@ pub struct Heat {
 /// A temperature above the limit, both in millidegrees Celsius.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooHot {
-    /// Of the hottest zone.
+    /// The temperature of the hottest zone.
     pub temperature: i64,
-    /// What it must not pass.
+    /// The limit that it exceeds.
     pub limit: i64,
 }
 
@@ -35,20 +35,20 @@ impl std::fmt::Display for TooHot {
 }
 
 impl Heat {
-    /// With the cell's limit; where it names none and has loads, 5 degrees below the lowest critical trip point; none
-    /// where that is not known.
+    /// Uses the cell's limit. If the cell has none but has loads, the limit is 5 degrees below the lowest critical trip point, or none
+    /// where that is unknown.
     pub fn of(root: Root, cell: &Cell) -> Self {
         Self::new(root, cell.conditions.max_temp, !cell.load.items.is_empty())
     }
 
-    /// With a limit in degrees; without it the usual one where there are loads.
+    /// Uses a limit in degrees Celsius. Without it, the default applies if there are loads.
     pub fn new(root: Root, max_temp: Option<i32>, loads: bool) -> Self {
         let usual = || critical(&root).filter(|_| loads).map(|point| point - ROOM);
         let limit = max_temp.map(|degrees| i64::from(degrees) * 1000).or_else(usual);
         Self { root, limit }
     }
 
-    /// Whether it is too hot now. Without a limit or a thermometer it never is.
+    /// Returns the temperature if it is too hot now. Without a limit or a thermometer it never is.
     pub fn look(&self) -> Option<TooHot> {
         let limit = self.limit?;
         let temperature = hottest(&self.root).filter(|now| *now > limit)?;
@@ -61,12 +61,12 @@ fn zones(root: &Root) -> impl Iterator<Item = String> {
     names.map(|name| format!("{ZONES}/{name}"))
 }
 
-/// The hottest zone, in millidegrees Celsius.
+/// Returns the temperature of the hottest zone, in millidegrees Celsius.
 pub fn hottest(root: &Root) -> Option<i64> {
     zones(root).filter_map(|zone| root.value(&format!("{zone}/temp"))).max()
 }
 
-/// The lowest critical trip point of any zone, in millidegrees Celsius. A point at or below zero is a zone that has none.
+/// Returns the lowest critical trip point of any zone, in millidegrees Celsius. A point at or below zero means that the zone has none.
 pub fn critical(root: &Root) -> Option<i64> {
     let of_zone = |zone: String| {
         let trips = (0..TRIPS).map(move |trip| format!("{zone}/trip_point_{trip}"));

@@ -1,4 +1,4 @@
-//! Doors to isolated CPUs: the groups that latido made of them, and how a thread enters.
+//! Entries to isolated CPUs: the groups that latido made of these CPUs, and how a thread enters them.
 
 use super::{
     Root,
@@ -12,19 +12,19 @@ use std::{fs::OpenOptions, io::Write};
 /// The group of the measured threads.
 pub const ISOLATED: &str = "latido-isolated";
 
-/// A door to isolated CPUs: a measuring thread writes its number there.
+/// An entry to isolated CPUs: a measuring thread writes its number into a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// The CPUs behind it.
+    /// The CPUs to which it leads.
     pub cpus: CpuSet,
-    /// The file that takes threads.
+    /// The file that accepts threads.
     pub threads: String,
-    /// The file that must take the whole process before: cgroup v2 lets threads go only to groups of their domain.
+    /// The file that must first accept the whole process: cgroup v2 lets threads move only to groups of their domain.
     pub process: Option<String>,
 }
 
-/// The doors to CPUs that are isolated now, by a run or by hand with `latido tune apply`.
+/// Lists the entries to CPUs that are isolated now, by a run or by hand with `latido tune apply`.
 pub fn entries(root: &Root) -> Vec<Entry> {
     let Ok(place) = cpusets::find(root) else { return Vec::new() };
     let (dir, tasks, process) = match &place {
@@ -40,18 +40,18 @@ pub fn entries(root: &Root) -> Vec<Entry> {
 }
 
 impl Entry {
-    /// Lets the calling process reach the door: its threads are still outside.
+    /// Prepares the calling process for the entry. Its threads are still outside afterwards.
     ///
     /// # Errors
-    /// What the kernel answered.
+    /// The kernel refuses it.
     pub fn approach(&self) -> Result<()> {
         self.process.as_ref().map_or(Ok(()), |file| put(file, std::process::id().cast_signed()))
     }
 
-    /// Lets the calling thread in.
+    /// Moves the calling thread to the isolated CPUs.
     ///
     /// # Errors
-    /// What the kernel answered.
+    /// The kernel refuses it.
     pub fn enter(&self) -> Result<()> {
         put(&self.threads, latido_sys::sched::gettid())
     }
@@ -63,7 +63,7 @@ fn put(file: &str, id: i32) -> Result<()> {
     open.write_all(id.to_string().as_bytes()).with_context(|| format!("{file} does not take {id}"))
 }
 
-/// The door for a thread that is to run on `cpu`, or anywhere (`None`): a helper that may run anywhere stays outside.
+/// Returns the entry for a thread that will run on `cpu`, or anywhere (`None`). A helper that may run anywhere stays outside.
 pub fn door(entries: &[Entry], cpu: Option<u32>, helper: bool) -> Option<&Entry> {
     match cpu {
         Some(cpu) => entries.iter().find(|entry| entry.cpus.contains(cpu)),

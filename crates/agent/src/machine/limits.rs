@@ -1,4 +1,4 @@
-//! What bounds this process: control groups of both versions, resource limits, seccomp.
+//! What limits this process: control groups of both versions, resource limits, seccomp.
 
 use super::{Root, cpu::field};
 use latido_model::{
@@ -6,11 +6,11 @@ use latido_model::{
     record::HeldBack,
 };
 
-/// Those of this process.
+/// Reads the limits of this process.
 pub fn limits(root: &Root) -> Option<Limits> {
     let groups = group_limits(root, &root.read("proc/self/cgroup")?);
     let text = root.read("proc/self/limits").unwrap_or_default();
-    // proc_pid_limits(5): the name, the soft limit, the hard one, the unit.
+    // proc_pid_limits(5): the name, the soft limit, the hard limit, the unit.
     let soft = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         line.split_whitespace().next().map(str::to_owned)
@@ -24,7 +24,7 @@ pub fn limits(root: &Root) -> Option<Limits> {
     })
 }
 
-/// The limits of control groups and of those above them; `groups` is the text of a process's /proc/PID/cgroup.
+/// Reads the limits of a process's control groups and of all groups above them. `groups` is the text of its /proc/PID/cgroup.
 pub fn group_limits(root: &Root, groups: &str) -> GroupLimits {
     let mut limits = GroupLimits::default();
     for line in groups.lines() {
@@ -33,7 +33,7 @@ pub fn group_limits(root: &Root, groups: &str) -> GroupLimits {
         let has = |name: &str| controllers.split(',').any(|controller| controller == name);
         let mounts: &[&str] = match controllers {
             "" => &["sys/fs/cgroup", "sys/fs/cgroup/unified"],
-            // Often one is a link to the other.
+            // Often one of the two is a link to the other.
             _ if has("cpu") && root.exists("sys/fs/cgroup/cpu") => &["sys/fs/cgroup/cpu"],
             _ if has("cpu") => &["sys/fs/cgroup/cpu,cpuacct"],
             _ if has("cpuset") => &["sys/fs/cgroup/cpuset"],
@@ -41,7 +41,7 @@ pub fn group_limits(root: &Root, groups: &str) -> GroupLimits {
             _ => continue,
         };
         for mount in mounts {
-            // Inside a container the path may be the host's while the mount shows the own group at its top.
+            // Inside a container the path may be the host's, while the mount shows the process's group at its top.
             let own = format!("{mount}{}", path.trim_end_matches('/'));
             let mut dir = if root.exists(&own) { own } else { (*mount).to_string() };
             for file in ["cpuset.cpus.effective", "cpuset.effective_cpus"] {
@@ -88,7 +88,7 @@ pub fn held_back(root: &Root, groups: &str) -> Option<HeldBack> {
     group_limits(root, groups).quotas.iter().filter_map(of).reduce(HeldBack::and)
 }
 
-/// What version 1 prints for no limit is the largest multiple of a page (cgroup-v1/memory.rst).
+/// Version 1 prints the largest multiple of a page if there is no limit (cgroup-v1/memory.rst).
 const NO_LIMIT: u64 = 1 << 62;
 
 fn memory(root: &Root, dir: &str) -> Option<GroupLimit> {

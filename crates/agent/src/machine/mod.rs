@@ -1,4 +1,4 @@
-//! This machine read: what every record says of it, and what the checks ask.
+//! Reads this machine, for its description in every record and for the checks.
 
 mod config;
 mod cpu;
@@ -36,10 +36,10 @@ use power::{frequency, idle};
 use preemption::preemption;
 pub use realtime::realtime;
 
-/// Where a guest's image says what laboratory it is in: an [`Emulated`].
+/// The file in which a guest's image describes its laboratory: an [`Emulated`].
 pub const LABORATORY: &str = "lab/about";
 
-/// Reads the machine from files, about a hundred small ones. Never fails: what cannot be read is absent.
+/// Reads the machine from about a hundred small files. It never fails: what it cannot read is absent.
 pub fn read(root: &Root) -> Machine {
     let kernel = root.read("proc/sys/kernel/osrelease").unwrap_or_default();
     let kernel_version = root.read("proc/sys/kernel/version");
@@ -73,7 +73,7 @@ pub fn read(root: &Root) -> Machine {
     }
 }
 
-/// The laboratory, of a guest in it.
+/// Returns the laboratory, if this is a guest in it.
 pub fn laboratory(root: &Root) -> Option<Emulated> {
     serde_json::from_str(&root.read(LABORATORY)?).ok()
 }
@@ -109,7 +109,7 @@ fn distribution(root: &Root) -> Option<String> {
     Some(pretty.trim_matches(['"', '\'']).to_owned())
 }
 
-/// Known when the binary is built; a static one measures its own library's mutexes, not the system's.
+/// Returns the C library, known from the build. A static binary measures its own library's mutexes, not the system's.
 fn libc() -> String {
     let name = match () {
         () if cfg!(target_env = "gnu") => "glibc",
@@ -121,13 +121,13 @@ fn libc() -> String {
     format!("{name}, {linkage}")
 }
 
-/// A scheduling policy as the kernel takes it.
+/// Converts a scheduling policy to the kernel's form.
 pub fn policy(scheduling: Scheduling) -> Policy {
     match scheduling {
         Scheduling::Other { nice, .. } => Policy::Other { nice },
         Scheduling::Batch { nice } => Policy::Batch { nice },
         Scheduling::Idle => Policy::Idle,
-        // No plan can ask for it.
+        // No plan can request it.
         Scheduling::Unknown | Scheduling::Own => Policy::Other { nice: 0 },
         Scheduling::Fifo { prio } => Policy::Fifo { prio },
         Scheduling::Rr { prio } => Policy::Rr { prio },

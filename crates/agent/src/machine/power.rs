@@ -1,4 +1,4 @@
-//! What the processors do to save power: frequency scaling and idle states.
+//! How the processors save power: frequency scaling and idle states.
 
 use super::Root;
 use latido_model::{
@@ -30,7 +30,7 @@ fn policies(root: &Root) -> Vec<FrequencyPolicy> {
             min_khz: root.value(&path("scaling_min_freq")),
             max_khz: root.value(&path("scaling_max_freq")),
         };
-        // The policy of CPUs that are off names none.
+        // The policy of offline CPUs names no CPU.
         if new.cpus.is_empty() {
             continue;
         }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::fixture::machine as fixture;
 
-    /// What is written into a record must be read again: the reader refuses CPUs that no machine has.
+    /// A policy that goes into a record must be readable again: the reader refuses CPUs that no machine has.
     #[test]
     fn a_policy_of_impossible_cpus_is_left_out() {
         let tree = fixture::empty();

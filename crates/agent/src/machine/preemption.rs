@@ -1,13 +1,13 @@
-//! The preemption model in force, and what says so.
+//! The preemption model in force, and the source that shows it.
 
 use super::Root;
 use latido_model::machine::{KernelConfig, Model, Preemption};
 
-/// The source that only says what the kernel was asked for.
+/// The source that only shows what was requested from the kernel.
 pub const BOOT_PARAMETER: &str = "the boot parameter preempt=";
 
-/// Asks, in this order: the marks of PREEMPT_RT, the setting in force (debugfs), the boot parameter of a dynamic
-/// kernel, the kernel configuration, the version string (`#1 SMP PREEMPT_DYNAMIC ...`, see init/Makefile).
+/// Checks in this order: the marks of PREEMPT_RT, the setting in force (debugfs), the boot parameter of a dynamic kernel, the kernel
+/// configuration, the version string (`#1 SMP PREEMPT_DYNAMIC ...`, see init/Makefile).
 pub fn preemption(
     root: &Root,
     version: Option<&str>,
@@ -56,7 +56,7 @@ fn by_name(name: &str) -> Option<Model> {
     [Model::None, Model::Voluntary, Model::Full, Model::Lazy].into_iter().find(|model| model.to_string() == name)
 }
 
-/// The value of a boot parameter; the last one counts, as in the kernel.
+/// Returns the value of a boot parameter. The last one counts, as in the kernel.
 pub fn parameter<'a>(command_line: &'a str, name: &str) -> Option<&'a str> {
     let pairs =
         command_line.split_whitespace().take_while(|word| *word != "--").filter_map(|word| word.split_once('='));
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(read("#1 SMP PREEMPT_DYNAMIC Debian", "preempt=none preempt=full", &[]), Some(Model::Full));
         assert_eq!(read("#1 SMP PREEMPT_DYNAMIC Debian", "", &["PREEMPT_VOLUNTARY"]), Some(Model::Voluntary));
         assert_eq!(read("#1 SMP PREEMPT_DYNAMIC Debian", "", &[]), Some(Model::Dynamic));
-        // Only dynamic kernels listen to the parameter.
+        // Only dynamic kernels obey the parameter.
         assert_eq!(read("#1 SMP PREEMPT Debian", "preempt=none", &[]), Some(Model::Full));
         assert_eq!(read("#1 SMP PREEMPT Debian", "", &["PREEMPT_LAZY"]), Some(Model::Lazy));
         assert_eq!(read("#1 SMP Debian", "", &[]), Some(Model::NoneOrVoluntary));

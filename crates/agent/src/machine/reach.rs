@@ -1,7 +1,7 @@
-//! The CPUs that a thread of latido may be put on, and why the others not.
+//! The CPUs on which the kernel lets a thread of latido run, and why it excludes the others.
 //!
-//! What binds is the cpuset and what is online, not the mask that this process inherited: `taskset` and `isolcpus=` narrow
-//! only that mask, and the kernel takes a thread out of it that asks (sched_setaffinity(2), kernel/sched/syscalls.c).
+//! The cpuset and the online CPUs limit a thread, not the mask that this process inherited. `taskset` and `isolcpus=` narrow only that
+//! mask, and a thread can leave the mask on request (sched_setaffinity(2), kernel/sched/syscalls.c).
 
 use super::{Root, cpu::own_cpus};
 use latido_model::{
@@ -12,27 +12,27 @@ use latido_model::{
 use latido_sys::{Errno, sched};
 use std::thread;
 
-/// What the kernel says to a thread that asks for every CPU that is online.
+/// The kernel's answer to a thread that requests every online CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// Where a thread may be put.
+    /// The CPUs on which a thread may run.
     pub usable: CpuSet,
-    /// What the kernel answered, where it lets no thread choose at all.
+    /// The kernel's error, if it lets no thread choose its CPUs.
     refused: Option<Errno>,
 }
 
 impl Reach {
-    /// Asks, on a thread that ends at once: the mask of nobody else changes, and no thread moves.
+    /// Asks the kernel, on a thread that ends at once. So no other thread moves or changes its mask.
     pub fn ask() -> Self {
         let Some(online) = Root::default().value::<CpuSet>("sys/devices/system/cpu/online") else {
             return Self { usable: own_cpus(), refused: None };
         };
         let asked = thread::Builder::new().spawn(move || {
             sched::set_affinity(0, online.iter())?;
-            // Cut to the cpuset by the kernel: what is read back is what it would grant one by one.
+            // The kernel reduces the mask to the cpuset: the result is what it would grant one by one.
             sched::affinity(0)
         });
-        // Where no thread can be started, the mask of this one is all that is known.
+        // If no thread can start, latido knows only the mask of this thread.
         let Ok(asked) = asked else { return Self { usable: own_cpus(), refused: None } };
         match asked.join() {
             Ok(Ok(granted)) => Self { usable: granted.into_iter().collect(), refused: None },
@@ -41,7 +41,7 @@ impl Reach {
         }
     }
 
-    /// The CPUs of this machine that no thread of latido can be put on, with the reason.
+    /// Lists the CPUs of this machine on which no thread of latido can run, with the reason.
     pub fn left_out(&self, root: &Root) -> Vec<LeftOut> {
         let list = |path: &str| root.read(path).and_then(|text| none_or_list::parse(&text)).unwrap_or_default();
         let online = list("sys/devices/system/cpu/online");
@@ -61,7 +61,7 @@ impl Reach {
         .collect()
     }
 
-    /// Why CPUs that are online cannot be had.
+    /// Returns why online CPUs are not available.
     fn outside(&self, root: &Root) -> String {
         if let Some(error) = self.refused {
             return format!("the kernel lets latido choose no CPU: sched_setaffinity {error}");
@@ -72,10 +72,10 @@ impl Reach {
         }
     }
 
-    /// Refuses CPUs that cannot be measured; `more` can be reached by doors of latido's own.
+    /// Refuses CPUs that cannot be measured. latido's own entries lead to the CPUs in `more`.
     ///
     /// # Errors
-    /// Each CPU with its reason, and those that can.
+    /// Each missing CPU with its reason, and the CPUs that can be measured.
     pub fn admit(&self, root: &Root, asked: &CpuSet, more: &CpuSet) -> anyhow::Result<()> {
         let usable: CpuSet = self.usable.iter().chain(more.iter()).collect();
         let missing = asked.without(&usable);
@@ -99,8 +99,8 @@ impl Reach {
     }
 }
 
-/// The CPUs of the running machine that are kept free: `isolcpus=`, and the isolated partitions of cgroup v2, listed in its
-/// root (cgroup-v2.rst, cpuset.cpus.isolated).
+/// Returns the CPUs of the running machine that are kept free: `isolcpus=`, and the isolated partitions of cgroup v2 as listed in its root
+/// (cgroup-v2.rst, cpuset.cpus.isolated).
 pub fn kept_free() -> CpuSet {
     let root = Root::default();
     let list = |path| root.read(path).and_then(|text| none_or_list::parse(&text));
@@ -108,8 +108,8 @@ pub fn kept_free() -> CpuSet {
     Isolation { isolated: boot, partitions, ..Isolation::default() }.cpus()
 }
 
-/// Where latido's own work stays while CPUs are measured: where it was started, else on others that it may use, rather not
-/// on those that are kept free at boot; `None` where all are measured.
+/// Returns the CPUs for latido's own work while it measures others: the CPUs on which it was started, else other usable ones, with those
+/// that are kept free at boot as the last choice; `None` if all are measured.
 pub fn housekeeping(measured: &CpuSet, own: &CpuSet, usable: &CpuSet, isolated: &CpuSet) -> Option<CpuSet> {
     let rests = [own.without(measured), usable.without(isolated).without(measured), usable.without(measured)];
     rests.into_iter().find(|rest| !rest.is_empty())
@@ -128,7 +128,7 @@ mod tests {
         Reach { usable: set(usable), refused: None }
     }
 
-    /// The mask of a thread, and of what it starts, is no limit of what it may ask for.
+    /// An inherited mask does not limit what a thread may request.
     #[test]
     fn an_inherited_mask_does_not_bind() {
         let whole = Reach::ask();

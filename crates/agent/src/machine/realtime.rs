@@ -56,7 +56,7 @@ fn fair_server(root: &Root, release: &str) -> FairServer {
     FairServer::Unknown { reason: reason.into() }
 }
 
-/// The files of version 1 exist exactly where groups have budgets; without them the configuration decides.
+/// Whether groups have real-time budgets. The files of version 1 exist exactly in that case. Without them the configuration decides.
 fn group_scheduling(root: &Root, command_line: Option<&str>, config: Option<&KernelConfig>) -> Option<bool> {
     if V1_MOUNTS.iter().any(|mount| root.exists(&format!("{mount}/cpu.rt_runtime_us"))) {
         return Some(true);
@@ -80,7 +80,7 @@ fn group_budget(root: &Root) -> Option<GroupBudget> {
         let mut parts = line.splitn(3, ':');
         let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
         if controllers.split(',').any(|controller| controller == "cpu") {
-            // Inside a container the path is the host's while the mount shows the own group at its top.
+            // Inside a container the path is the host's, while the mount shows the process's group at its top.
             let candidates = V1_MOUNTS.iter().flat_map(|mount| [format!("{mount}{path}"), (*mount).to_owned()]);
             return candidates.into_iter().find_map(|directory| {
                 let file = format!("{}/cpu.rt_runtime_us", directory.trim_end_matches('/'));
@@ -145,7 +145,7 @@ mod tests {
         };
         write("proc/self/cgroup", "0::/user.slice/app.scope\n");
         assert_eq!(group_budget(&root), None);
-        // The controller reaches only the slice: the scope shares the slice's scheduling group.
+        // The controller reaches only the slice: the scope is in the slice's scheduling group.
         write("sys/fs/cgroup/user.slice/cpu.max", "max 100000");
         assert_eq!(group_budget(&root).unwrap().group, "/sys/fs/cgroup/user.slice");
         write("proc/self/cgroup", "4:cpu,cpuacct:/jobs\n0::/\n");

@@ -1,4 +1,4 @@
-//! The file tree that is read, `/` or a copy of another machine's, and the kernel behind it.
+//! The tree of files that latido reads (`/` or a copy of another machine's), and the kernel of that machine.
 
 use super::kernel::{Kernel, Running};
 use anyhow::{Context, Result};
@@ -10,14 +10,14 @@ use std::{
     sync::Arc,
 };
 
-/// Where a kernel shows its lockdown.
+/// The file in which a kernel shows its lockdown.
 pub const LOCKDOWN: &str = "sys/kernel/security/lockdown";
 
-/// No file of interest is longer; a hostile one must not fill the memory.
+/// The most bytes that latido reads from a file. No useful file is longer, and a hostile one must not fill the memory.
 const LONGEST: u64 = 1 << 20;
 
-/// The directory under which `proc`, `sys`, `dev`, `etc` and `boot` are looked for, and the kernel that answers there. All
-/// paths are relative to the directory.
+/// The directory that contains `proc`, `sys`, `dev`, `etc` and `boot`, and the kernel that answers for it. All paths are relative to the
+/// directory.
 #[derive(Clone, Debug)]
 pub struct Root {
     directory: PathBuf,
@@ -25,14 +25,14 @@ pub struct Root {
 }
 
 impl Default for Root {
-    /// This machine.
+    /// Returns this machine.
     fn default() -> Self {
         Self { directory: PathBuf::from("/"), kernel: Some(Arc::new(Running)) }
     }
 }
 
 impl Root {
-    /// The tree under a directory, to be read: no kernel answers there, unless it is this machine's.
+    /// Returns the tree under a directory, for reading. It has no kernel, unless it is this machine.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into(), kernel: None }.or_this_machine()
     }
@@ -41,7 +41,7 @@ impl Root {
         if self.directory == Path::new("/") { Self::default() } else { self }
     }
 
-    /// The tree under a directory with a simulated kernel, for tests that change it.
+    /// Returns the tree under a directory with a simulated kernel, for tests that change it.
     #[cfg(any(test, debug_assertions))]
     pub fn simulated(directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();
@@ -49,27 +49,27 @@ impl Root {
         Self { directory, kernel: Some(Arc::new(kernel)) }.or_this_machine()
     }
 
-    /// The kernel of the machine.
+    /// Returns the kernel of the machine.
     ///
     /// # Errors
-    /// It is a copy of another machine's files.
+    /// The tree is a copy of another machine's files.
     pub fn kernel(&self) -> Result<&dyn Kernel> {
         let kernel = self.kernel.as_deref();
         kernel
             .with_context(|| format!("{} is a copy of a machine's files: no kernel is there", self.directory.display()))
     }
 
-    /// What the kernel answers, where there is one and it knows.
+    /// Returns the kernel's answer, if there is a kernel and it knows.
     pub fn asked<T>(&self, question: impl FnOnce(&dyn Kernel) -> Option<T>) -> Option<T> {
         question(self.kernel.as_deref()?)
     }
 
-    /// The directory of a machine that is not the running one.
+    /// Returns the directory, if the machine is not the running one.
     pub fn elsewhere(&self) -> Option<PathBuf> {
         (self.directory != Path::new("/")).then(|| self.path(""))
     }
 
-    /// The full path of a file of the tree.
+    /// Returns the full path of a file in the tree.
     pub fn path(&self, path: &str) -> PathBuf {
         // `join` with an absolute path would leave the tree.
         self.directory.join(path.trim_start_matches('/'))
@@ -83,35 +83,35 @@ impl Root {
         File::open(self.path(path))
     }
 
-    /// The text of a file without surrounding white space and NUL bytes (which end device-tree strings).
+    /// Reads the text of a file without surrounding white space and NUL bytes (which end device-tree strings).
     ///
     /// # Errors
-    /// As `open(2)` and `read(2)`: the kind tells a missing file from a refused one.
+    /// As `open(2)` and `read(2)`: the error's kind distinguishes a missing file from a refused one.
     pub fn try_read(&self, path: &str) -> io::Result<String> {
-        // Some files of the kernel refuse a read into less room than what they have to say takes (osnoise/cpus).
+        // Some kernel files refuse a read into a buffer that is too small for their content (osnoise/cpus).
         let mut bytes = Vec::with_capacity(4096);
         self.open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
         Ok(text(&bytes))
     }
 
-    /// As [`Root::try_read`] where the reason does not matter.
+    /// Reads a file like [`Root::try_read`], for callers that do not need the reason.
     pub fn read(&self, path: &str) -> Option<String> {
         self.try_read(path).ok()
     }
 
-    /// The beginning of a file whose whole is dear to produce: `/proc/cpuinfo` has a paragraph for each CPU.
+    /// Reads the beginning of a file that is expensive to produce as a whole: `/proc/cpuinfo` has a paragraph per CPU.
     pub fn beginning(&self, path: &str) -> Option<String> {
         let mut bytes = [0; 4096];
         let length = self.open(path).ok()?.read(&mut bytes).ok()?;
         bytes.get(..length).map(text)
     }
 
-    /// A file that holds one value.
+    /// Reads a file that contains one value.
     pub fn value<T: FromStr>(&self, path: &str) -> Option<T> {
         self.read(path)?.parse().ok()
     }
 
-    /// A file that holds 0 or 1 (or N or Y, as module parameters do).
+    /// Reads a file that contains 0 or 1 (or N or Y, as module parameters do).
     pub fn flag(&self, path: &str) -> Option<bool> {
         match self.read(path)?.as_str() {
             "1" | "Y" => Some(true),
@@ -120,17 +120,17 @@ impl Root {
         }
     }
 
-    /// The choice in force in a file that lists them all, as in `always [madvise] never` or `none (full)`.
+    /// Reads the choice in force in a file that lists all choices, as in `always [madvise] never` or `none (full)`.
     pub fn choice(&self, path: &str) -> Option<String> {
         chosen(&self.read(path)?)
     }
 
-    /// The lockdown mode in force, where the kernel tells and it is not `none` (kernel_lockdown(7)).
+    /// Returns the lockdown mode in force, unless it is unknown or `none` (kernel_lockdown(7)).
     pub fn lockdown(&self) -> Option<String> {
         self.choice(LOCKDOWN).filter(|mode| mode != "none")
     }
 
-    /// The names in a directory, `cpu2` before `cpu10`; empty where there is none.
+    /// Lists the names in a directory, `cpu2` before `cpu10`. The list is empty if the directory does not exist.
     pub fn list(&self, directory: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.path(directory)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -138,12 +138,12 @@ impl Root {
         names
     }
 
-    /// Whether there is such a file or directory.
+    /// Whether a file or directory exists.
     pub fn exists(&self, path: &str) -> bool {
         self.path(path).exists()
     }
 
-    /// Whether this process may write the file; `None` where it does not exist.
+    /// Whether this process may write the file; `None` if it does not exist.
     pub fn writable(&self, path: &str) -> Option<bool> {
         let path = self.path(path);
         path.exists().then(|| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok())

@@ -1,9 +1,9 @@
-//! What lies around the system: a hypervisor below it, a container about it.
+//! The surroundings of the system: a hypervisor below it, a container around it.
 
 use super::{Root, cpu::field};
 use latido_model::machine::Layer;
 
-/// The maker and product: device tree or DMI.
+/// Returns the maker and product, from the device tree or DMI.
 pub fn board(root: &Root) -> Option<String> {
     root.read("proc/device-tree/model").filter(|model| !model.is_empty()).or_else(|| {
         let part = |name: &str| root.read(&format!("sys/class/dmi/id/{name}")).filter(|text| !text.is_empty());
@@ -31,7 +31,7 @@ const PRODUCTS: &[(&str, &str)] = &[
     ("Microsoft Corporation Virtual Machine", "Hyper-V"),
 ];
 
-/// Whether this is a virtual machine: the cpuid flag decides on x86, the names elsewhere.
+/// Whether this is a virtual machine. The cpuid flag decides on x86, names decide elsewhere.
 pub fn hypervisor(root: &Root, cpuinfo: Option<&str>, board: Option<&str>) -> Option<Layer> {
     let flags = cpuinfo.and_then(|text| field(text, "flags"));
     let flagged = flags.map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
@@ -55,12 +55,12 @@ pub fn hypervisor(root: &Root, cpuinfo: Option<&str>, board: Option<&str>) -> Op
     match (name, flagged) {
         (Some(name), _) => Some(Layer::Present(name)),
         (None, Some(true)) => Some(Layer::Present("unnamed".into())),
-        // A board that names itself, and not as a virtual one, is one.
+        // A board with a name that is not a virtual one is real hardware.
         (None, _) => board.map(|_| Layer::Absent),
     }
 }
 
-/// Whether this process runs in a container: the marks that managers leave, then the control group's name.
+/// Whether this process runs in a container: latido checks the marks of container managers, then the control group's name.
 pub fn container(root: &Root) -> Option<Layer> {
     let present = |name: &str| Some(Layer::Present(name.into()));
     for marker in ["run/systemd/container", "run/host/container-manager"] {
@@ -87,7 +87,7 @@ pub fn container(root: &Root) -> Option<Layer> {
         ("containerd", "containerd"),
         ("crio-", "cri-o"),
     ];
-    // The host's own daemons live in groups of such names too: docker.service, containerd.service.
+    // The host's daemons run in groups with such names too: docker.service, containerd.service.
     let contained = |mark: &str| groups.lines().any(|line| line.contains(mark) && !line.ends_with(".service"));
     let found = marks.into_iter().find(|(mark, _)| contained(mark));
     Some(found.map_or(Layer::Absent, |(_, name)| Layer::Present(name.into())))

@@ -1,25 +1,25 @@
-//! What /proc says of a task: the line of its `stat`, split (proc_pid_stat(5)), and its users (proc_pid_status(5)).
+//! What /proc shows of a task: the line of its `stat`, split (proc_pid_stat(5)), and its users (proc_pid_status(5)).
 
 use latido_model::clean;
 
-/// A task's name, cleaned, and the fields behind it from the third on. Any task may call itself what it likes, a closing
-/// parenthesis and what moves a cursor included: the last parenthesis ends the name.
+/// Returns a task's name, cleaned, and the fields from the third on. A task may give itself any name, even one with a closing parenthesis
+/// or with text that moves a cursor. So the last parenthesis ends the name.
 pub fn named(stat: &str) -> Option<(String, &str)> {
     let (before, fields) = stat.rsplit_once(')')?;
     let (_, name) = before.split_once('(')?;
     Some((clean::line(name).into_owned(), fields))
 }
 
-/// Who a task is, by the line `Uid` of its status.
+/// The users of a task, from the line `Uid` of its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Users {
-    /// Who began it: a program that runs with root's rights for anybody keeps that user.
+    /// The user who started it. A program that runs with root's rights for any user keeps that user here.
     pub real: u32,
-    /// Whose rights it has.
+    /// The user whose rights it has.
     pub effective: u32,
 }
 
-/// The users of a task; none where the text does not show them.
+/// Returns the users of a task; `None` if the text does not show them.
 pub fn users(status: &str) -> Option<Users> {
     let mut ids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?.split_whitespace();
     let mut next = || ids.next()?.parse().ok();

@@ -1,7 +1,7 @@
-//! The kernel's tracing file system (Documentation/trace/ftrace.rst): where it is mounted, or mounted nowhere.
+//! The kernel's tracing file system (Documentation/trace/ftrace.rst), mounted in its usual place or privately.
 //!
-//! Where it is not mounted, a mount of it is made that no directory shows (fsmount(2)): it ends with whoever holds it, however
-//! that ends, and there is nothing to be put back.
+//! If it is not mounted, latido makes a mount that appears in no directory (fsmount(2)). It ends with the process that holds it, however
+//! that ends, and nothing must be restored.
 
 use super::{Root, tracing::PLACES};
 use anyhow::{Result, anyhow};
@@ -19,15 +19,15 @@ use std::{
 #[derive(Debug)]
 pub struct Tracefs {
     dir: PathBuf,
-    /// A mount that nobody else has.
+    /// The private mount, if latido made one.
     _mount: Option<OwnedFd>,
 }
 
 impl Tracefs {
-    /// Finds it, or mounts it for this process alone.
+    /// Finds tracefs, or mounts it for this process only.
     ///
     /// # Errors
-    /// It cannot be had, with what is missing and how to get it.
+    /// Tracefs is not available. The error says what is missing and how to get it.
     pub fn find(root: &Root) -> Result<Self> {
         let mut refused = None;
         for place in PLACES {
@@ -49,7 +49,7 @@ impl Tracefs {
         })
     }
 
-    /// Where its files are.
+    /// Returns the directory of its files.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -63,7 +63,7 @@ fn detached() -> Result<Tracefs, Errno> {
     Ok(Tracefs { dir, _mount: Some(mount) })
 }
 
-/// What to do about a refusal.
+/// Returns what to do about a refusal.
 fn remedy(root: &Root, error: &io::Error) -> String {
     if root.lockdown().as_deref() == Some("confidentiality") {
         return "the kernel is locked down (confidentiality) and lets nobody trace: boot it without lockdown=confidentiality, \

@@ -1,14 +1,14 @@
-//! The kernel's own tracing, in tracefs (Documentation/trace/ftrace.rst): whether a trace is being written, and where it is
-//! switched off. Nothing is read here that interrupts a CPU.
+//! The kernel's tracing, in tracefs (Documentation/trace/ftrace.rst): whether a trace is being recorded, and where to switch it off. latido
+//! reads here nothing that interrupts a CPU.
 
 use super::Root;
 use latido_model::record::{Tracer, Tracing};
 use std::io::ErrorKind;
 
-/// Where tracefs is mounted: its own place, or that of kernels before 4.1.
+/// Where tracefs is mounted: its usual place, or that of kernels before 4.1.
 pub const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// The most instances looked at.
+/// The most instances that latido examines.
 const MOST: usize = 64;
 
 /// A trace that can be switched: the kernel's own, or an instance.
@@ -18,14 +18,14 @@ pub struct Trace {
     pub instance: String,
     /// Its directory.
     pub dir: String,
-    /// Whether what happens is written to it.
+    /// Whether it records.
     pub on: bool,
 }
 
-/// Every trace, the kernel's own first.
+/// Lists every trace, the kernel's own first.
 ///
 /// # Errors
-/// Why they cannot be seen, with the remedy.
+/// Why the traces are not visible, with the remedy.
 pub fn traces(root: &Root) -> Result<Vec<Trace>, String> {
     let mut refused = None;
     for place in PLACES {
@@ -46,8 +46,7 @@ pub fn traces(root: &Root) -> Result<Vec<Trace>, String> {
     Err(refused.unwrap_or_else(|| "tracefs is not mounted (mount -t tracefs tracefs /sys/kernel/tracing)".into()))
 }
 
-/// What traces at this moment: a trace that is on and has a tracer or events. The kernel's own is on from the boot, and
-/// empty.
+/// Returns what traces at this moment: traces that are on and have a tracer or events. The kernel's own trace is on from boot, but empty.
 pub fn seen(root: &Root) -> Tracing {
     let traces = match traces(root) {
         Ok(traces) => traces,
@@ -55,7 +54,7 @@ pub fn seen(root: &Root) -> Tracing {
     };
     let active = traces.into_iter().filter(|trace| trace.on).filter_map(|Trace { instance, dir, .. }| {
         let tracer = root.read(&format!("{dir}/current_tracer")).unwrap_or_default();
-        // 0 is none, 1 all, X some.
+        // 0 means none, 1 all, X some.
         let events = root.read(&format!("{dir}/events/enable")).is_some_and(|enabled| enabled != "0");
         (events || !matches!(tracer.as_str(), "" | "nop")).then_some(Tracer { instance, tracer, events })
     });
@@ -67,7 +66,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A trace in a tree of plain files.
+    /// Makes a trace in a tree of plain files.
     fn plant(root: &Root, dir: &str, on: &str, tracer: &str, events: &str) {
         fs::create_dir_all(root.path(&format!("{dir}/events"))).unwrap();
         for (name, value) in [("tracing_on", on), ("current_tracer", tracer), ("events/enable", events)] {

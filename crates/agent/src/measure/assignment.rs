@@ -1,4 +1,4 @@
-//! What the supervisor hands to the measuring process: the cell with nothing left to choose.
+//! What the supervisor hands to the measuring process: the cell with every choice made.
 
 use super::wanted::Stamped;
 use crate::{
@@ -17,39 +17,39 @@ pub struct Assignment {
     pub cell: Cell,
     /// The CPUs for everything that is not measuring; absent when all are measured.
     pub housekeeping: Option<CpuSet>,
-    /// Every CPU that a thread may be put on: a deadline thread must be free to run on all of them.
+    /// Every CPU on which a thread may run: a deadline thread must be free to run on all of them.
     pub usable: CpuSet,
-    /// What is not measured although the cell names no CPUs; the supervisor alone needs to know.
+    /// The CPUs that are not measured although the cell names none. Only the supervisor needs them.
     #[serde(skip)]
     pub left_out: Vec<LeftOut>,
-    /// The CPUs that a tuning takes from everything else; the supervisor alone needs to know.
+    /// The CPUs that a tuning isolates. Only the supervisor needs them.
     #[serde(skip)]
     pub isolated: CpuSet,
-    /// The CPUs by which loads count their workers, see [`crate::loading::Surroundings`].
+    /// The CPUs from which loads derive their number of workers, see [`crate::loading::Surroundings`].
     #[serde(skip)]
     pub counted: CpuSet,
-    /// Where the measuring process puts what it writes.
+    /// The directory into which the measuring process writes.
     pub spool: PathBuf,
-    /// The instance of tracefs in which is recorded, where a tracer runs there.
+    /// The instance of tracefs that records, if a tracer runs there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<Instance>,
-    /// How the processes of a program are known that the probe starts.
+    /// The mark of a program's processes, if the probe starts a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Marked>,
-    /// What is recorded of a handler, or why nothing is, where the probe wants that.
+    /// The recorded event of a handler, or why there is none, if the probe needs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamped: Option<Result<Stamped, String>>,
-    /// The doors to isolated CPUs, known once the tunings are in force.
+    /// The entries to isolated CPUs, known once the tunings are in force.
     pub entries: Vec<Entry>,
 }
 
-/// Binds every thread of this process to these CPUs, those that it will start included; `None` changes nothing.
+/// Pins every thread of this process to these CPUs, including those that it will start; `None` changes nothing.
 pub fn stay_on(cpus: Option<&CpuSet>) {
     let Some(cpus) = cpus else { return };
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let others = threads.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     for tid in [0].into_iter().chain(others) {
-        // Refused where a cpuset was narrowed meanwhile: then we stay where we are, which measures the same.
+        // The kernel refuses this if a cpuset was narrowed meanwhile. Then the thread stays where it is, which measures the same.
         let _ = latido_sys::sched::set_affinity(tid, cpus.iter());
     }
 }

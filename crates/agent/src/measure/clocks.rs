@@ -3,18 +3,18 @@
 use latido_model::record::Anchors;
 use latido_sys::{clock::Clock, tsc};
 
-/// All clocks at one instant, to name any other.
+/// All clocks at one instant, from which any other instant can be converted.
 pub struct Clocks {
     monotonic: u64,
     realtime: u64,
     boottime: u64,
     tai: u64,
-    /// The counter that stamps the samples, where one does: what it is worth, from an instant before the loop.
+    /// The counter that stamps the samples, if there is one: an instant before the loop, and its scale.
     pub counter: Option<(tsc::Instant, tsc::Scale)>,
 }
 
 impl Clocks {
-    /// Now.
+    /// Reads all clocks.
     pub fn now() -> Self {
         Self {
             monotonic: Clock::Monotonic.now(),
@@ -25,7 +25,7 @@ impl Clocks {
         }
     }
 
-    /// The instant `monotonic_ns` on all clocks.
+    /// Returns the instant `monotonic_ns` on all clocks.
     pub fn anchors(&self, monotonic_ns: u64) -> Anchors {
         let later = monotonic_ns.wrapping_sub(self.monotonic);
         let ticks = |(instant, scale): (tsc::Instant, tsc::Scale)| {
@@ -41,7 +41,7 @@ impl Clocks {
         }
     }
 
-    /// By how much the counter's ns and those of CLOCK_MONOTONIC disagree since the calibration, in 10^-9.
+    /// Returns by how much the counter and CLOCK_MONOTONIC disagree since the calibration, in 10^-9.
     pub fn drift_ppb(&self) -> Option<f64> {
         let (start, scale) = self.counter?;
         let now = tsc::instant();
@@ -50,12 +50,12 @@ impl Clocks {
         (passed > 0.0).then(|| (counted - passed) / passed * 1e9)
     }
 
-    /// How far CLOCK_REALTIME moved against CLOCK_MONOTONIC since, in ns: steps and slewing.
+    /// Returns how far CLOCK_REALTIME moved against CLOCK_MONOTONIC since, in ns: steps and slewing.
     pub fn shift(&self) -> i64 {
         let now = Self::now();
         let offset = |c: &Self| c.realtime.wrapping_sub(c.monotonic).cast_signed();
         let shift = offset(&now).wrapping_sub(offset(self));
-        // The two readings lie some 50 ns apart: below a microsecond nothing can be told.
+        // The two readings are some 50 ns apart: below a microsecond the difference means nothing.
         if shift.abs() < 1_000 { 0 } else { shift }
     }
 }

@@ -1,10 +1,10 @@
-//! `stop_on` freezes the kernel's trace: the thread that met the sample marks the trace and switches it off, right behind
-//! its loop, before anything is freed or read, so that the ring still holds the cause.
+//! `stop_on` freezes the kernel's trace: the thread that met the sample marks the trace and switches it off, directly after its loop,
+//! before anything is freed or read. So the ring still contains the cause.
 //!
-//! Another latido's own trace goes on: that one takes its samples from it.
+//! The trace of another latido continues, because that latido takes its samples from it.
 //!
-//! What is needed is opened beforehand. Behind the loop there are two system calls for each trace and no allocation. The
-//! marker comes first: a trace that is off takes none.
+//! latido opens all files beforehand. After the loop it makes two system calls per trace and no allocation. It writes the marker first: a
+//! trace that is off accepts none.
 
 use crate::{
     journal::Instance,
@@ -28,7 +28,7 @@ use std::{
 /// The longest marker in bytes.
 const MARKER: usize = 192;
 
-/// The open doors of the traces that are on.
+/// The open files of the traces that are on.
 #[derive(Debug)]
 pub struct Freezer {
     doors: Vec<Door>,
@@ -36,12 +36,12 @@ pub struct Freezer {
     struck: OnceLock<Struck>,
 }
 
-/// One trace: where marks are written, and its switch.
+/// One trace: the file for markers, and its switch.
 #[derive(Debug)]
 struct Door {
     marker: File,
     switch: File,
-    /// The switch's path, for people.
+    /// The switch's path, for messages.
     path: String,
 }
 
@@ -55,10 +55,10 @@ struct Struck {
 }
 
 impl Freezer {
-    /// Opens what is needed to freeze every trace that is on.
+    /// Opens the files that freeze every trace that is on.
     ///
     /// # Errors
-    /// What the record says where there is nothing to freeze, or no way to.
+    /// The text for the record, if there is nothing to freeze or no way to freeze it.
     pub fn arm(root: &Root) -> Result<Self, Freeze> {
         let impossible = |why| Freeze::Impossible { why };
         let traces = tracing::traces(root).map_err(impossible)?;
@@ -70,8 +70,8 @@ impl Freezer {
         if doors.is_empty() {
             return Err(Freeze::Off);
         }
-        // Once through to nowhere: what it costs to touch its code and files for the first time is no page fault of a
-        // measuring thread.
+        // This runs the code once, on /dev/null. So no measuring thread has a page fault when it touches the code and files for the first
+        // time.
         if let Ok(nowhere) = Door::nowhere() {
             Self::of(vec![nowhere]).strike(Some(0), 0, 0);
         }
@@ -82,8 +82,8 @@ impl Freezer {
         Self { doors, done: AtomicBool::new(false), struck: OnceLock::new() }
     }
 
-    /// Called by every measuring thread behind its loop, with the signs of its series: the first that met a sample above
-    /// `stop_on` freezes.
+    /// Freezes the traces at the first sample above `stop_on`. Every measuring thread calls this after its loop, with the stop signs of its
+    /// series.
     pub fn after_loop(&self, cpu: Option<u32>, signs: &[StopSign]) {
         let Some(sample) = signs.iter().find_map(StopSign::sample) else { return };
         if !self.done.swap(true, Ordering::Relaxed) {
@@ -96,7 +96,7 @@ impl Freezer {
         let monotonic_ns = Clock::Monotonic.now();
         let mut text = [0u8; MARKER];
         let mut marker = Cursor::new(text.as_mut_slice());
-        // Too long a text would be cut off, not refused.
+        // A text that is too long is cut off, not refused.
         let _ = match cpu {
             Some(cpu) => write!(marker, "latido: stop_on: sample {value_ns} ns on CPU {cpu}"),
             None => write!(marker, "latido: stop_on: sample {value_ns} ns"),
@@ -113,7 +113,7 @@ impl Freezer {
         let _ = self.struck.set(Struck { value_ns, cpu, monotonic_ns, failed });
     }
 
-    /// What the record says.
+    /// Returns the text for the record.
     pub fn told(&self) -> Freeze {
         let Some(struck) = self.struck.get() else { return Freeze::Armed };
         Freeze::Frozen {
@@ -164,7 +164,7 @@ mod tests {
         fs::read_to_string(root.path(file)).unwrap()
     }
 
-    /// The sign of a recorder that met this sample.
+    /// Returns the stop sign of a recorder that met this sample.
     fn sign(value: i64) -> StopSign {
         let (mut recorder, reader) = recorder::new(&Config { stop_on_ns: Some(1_000), ..Config::default() }).unwrap();
         recorder.sample(value, 5_000);
@@ -216,7 +216,7 @@ mod tests {
         assert!(why.contains("trace_marker"), "{why}");
     }
 
-    /// A full device refuses: the switch that did not move is told.
+    /// If a write fails on a full device, the record reports the failure.
     #[test]
     fn a_write_that_fails_is_told() {
         let dir = tempfile::tempdir().unwrap();

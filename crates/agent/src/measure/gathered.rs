@@ -1,4 +1,4 @@
-//! Series that are filled from what was recorded, when all is over: nothing here is real-time.
+//! Series that latido fills from a recording afterwards: nothing here is real-time.
 
 use super::{
     looped::Interval,
@@ -10,7 +10,7 @@ use latido_rt::Recorder;
 use latido_trace::pairing::Met;
 use std::collections::BTreeMap;
 
-/// So many series are told apart: each has a histogram of its own, and a table of more is read by nobody.
+/// The most series: each has a histogram, and a table of more is too long to read.
 const MOST: usize = 256;
 
 /// How often finished blocks are taken over, ns: a recorder has room for a minute of them.
@@ -26,7 +26,7 @@ pub struct Gathered {
     series: Vec<Filled>,
 }
 
-/// A series with both its ends.
+/// A series with its recorder and its reader.
 struct Filled {
     recorder: Recorder,
     open: OpenSeries,
@@ -35,22 +35,22 @@ struct Filled {
 }
 
 impl Gathered {
-    /// None yet; samples are counted that lie in this interval.
+    /// Starts without series. Samples count if they are within this interval.
     pub fn over(interval: Interval) -> Self {
         Self { interval, series: Vec::new() }
     }
 
-    /// From when to when samples are counted.
+    /// Returns the interval in which samples count.
     pub fn interval(&self) -> Interval {
         self.interval
     }
 
-    /// Nothing counts that ends later than this.
+    /// Shortens the interval: samples that end later do not count.
     pub fn until(&mut self, ended_ns: u64) {
         self.interval.ended_ns = self.interval.ended_ns.min(ended_ns).max(self.interval.first_slot_ns);
     }
 
-    /// How each series goes, for who looks on.
+    /// Returns the progress of each series.
     pub fn progress(&self) -> Vec<ThreadProgress> {
         let of = |filled: &Filled| {
             let glance = filled.open.reader.glance();
@@ -68,22 +68,22 @@ impl Gathered {
         self.series.iter().map(of).collect()
     }
 
-    /// The slots of a series were no slots: nobody counted those that passed.
+    /// Marks a series as not periodic: its slots were not counted.
     pub fn unslotted(&mut self, place: Place) {
         if let Some(filled) = self.series.get_mut(place.0) {
             filled.open.quantity.periodic = false;
         }
     }
 
-    /// A further series ([`super::Stage::series`]), told apart by labels.
+    /// Adds a series ([`super::Stage::series`]), identified by labels.
     ///
     /// # Errors
-    /// There are too many.
+    /// There are too many series.
     pub fn open(&mut self, ends: (Recorder, OpenSeries), labels: &[(&str, &str)]) -> Result<Place> {
         self.open_on(ends, None, labels)
     }
 
-    /// As [`Gathered::open`], of a CPU.
+    /// Adds a series like [`Gathered::open`], for a CPU.
     ///
     /// # Errors
     /// As [`Gathered::open`].
@@ -96,7 +96,7 @@ impl Gathered {
         self.open_as(ends, 0, cpu, labels)
     }
 
-    /// As [`Gathered::open_on`], of a thread.
+    /// Adds a series like [`Gathered::open_on`], for a thread.
     ///
     /// # Errors
     /// As [`Gathered::open`].
@@ -115,12 +115,12 @@ impl Gathered {
         Ok(Place(self.series.len() - 1))
     }
 
-    /// A sample that lasted from then to then on CLOCK_MONOTONIC. What began before the interval or ended behind it is none.
+    /// Adds the duration from `begin` to `end` on CLOCK_MONOTONIC. It does not count if it begins before the interval or ends after it.
     pub fn lasted(&mut self, place: Place, begin: u64, end: u64) {
         self.sample(place, i64::try_from(end.saturating_sub(begin)).unwrap_or(i64::MAX), begin, end);
     }
 
-    /// A sample of a value of its own, taken from something that lasted from then to then.
+    /// Adds a sample with its own value, taken from something that lasted from `begin` to `end`.
     pub fn sample(&mut self, place: Place, value: i64, begin: u64, end: u64) {
         let counts = self.covers(begin, end);
         let Some(filled) = self.series.get_mut(place.0).filter(|_| counts) else { return };
@@ -132,7 +132,7 @@ impl Gathered {
         }
     }
 
-    /// A slot of a periodic series: a sample that lasted from then to then, later than its deadline or not.
+    /// Adds a slot of a periodic series: a sample that lasted from `begin` to `end`, late for its deadline or not.
     pub fn slot(&mut self, place: Place, value: u64, late: bool, begin: u64, end: u64) {
         self.sample(place, i64::try_from(value).unwrap_or(i64::MAX), begin, end);
         let counts = late && self.covers(begin, end);
@@ -141,51 +141,51 @@ impl Gathered {
         }
     }
 
-    /// A slot of a periodic series that passed with nothing in it; what came at last was so late for it.
+    /// Adds a missed slot of a periodic series: the next job came `delay` ns late for it.
     pub fn missed(&mut self, place: Place, delay: u64) {
         if let Some(filled) = self.series.get_mut(place.0) {
             filled.recorder.missed(delay);
         }
     }
 
-    /// So many slots of a periodic series that passed with nothing in them: what came at last was so late for the first, and
-    /// `step` less for each that follows.
+    /// Adds `count` missed slots of a periodic series. The next job came `delay` ns late for the first of them, and `step` ns less for each
+    /// following one.
     pub fn missed_in_turn(&mut self, place: Place, delay: u64, step: u64, count: u64) {
         if let Some(filled) = self.series.get_mut(place.0) {
             filled.recorder.missed_in_turn(delay, step, count);
         }
     }
 
-    /// Whether what lasted from then to then is counted.
+    /// Whether a sample from `begin` to `end` counts.
     pub fn covers(&self, begin: u64, end: u64) -> bool {
         begin >= self.interval.first_slot_ns && end <= self.interval.ended_ns
     }
 
-    /// How many more series there may be.
+    /// Returns how many more series are possible.
     pub fn room(&self) -> usize {
         MOST - self.series.len().min(MOST)
     }
 
-    /// A whole-numbered fact of a series.
+    /// Sets a whole-numbered fact of a series.
     pub fn fact(&mut self, place: Place, name: &str, value: u64) {
         if let Some(filled) = self.series.get_mut(place.0) {
             filled.facts.insert(name.into(), i64::try_from(value).unwrap_or(i64::MAX));
         }
     }
 
-    /// What the trace lost, and what could not be told because of it, is a fact of every series.
+    /// Adds the trace's losses, and the pairs that are unknown because of them, as facts of every series.
     pub fn met(&mut self, met: &Met) {
         for filled in &mut self.series {
             for (name, value) in [("lost", met.lost + met.uncounted), ("voided", met.unpaired.voided)] {
                 filled.facts.insert(name.into(), i64::try_from(value).unwrap_or(i64::MAX));
             }
-            // Who follows single tasks knows of each.
+            // A probe that follows single tasks has already set this fact.
             let unseen = i64::try_from(met.unpaired.unseen).unwrap_or(i64::MAX);
             filled.facts.entry("unseen".into()).or_insert(unseen);
         }
     }
 
-    /// The finished series, numbered from here on.
+    /// Returns the finished series, numbered from `from` on.
     pub(super) fn parts(mut self, from: usize) -> impl Iterator<Item = Result<Part>> {
         self.close();
         self.series.into_iter().enumerate().map(move |(number, mut filled)| {
@@ -196,7 +196,7 @@ impl Gathered {
         })
     }
 
-    /// Nothing follows.
+    /// Closes all series.
     fn close(&mut self) {
         let length = self.interval.ended_ns.saturating_sub(self.interval.first_slot_ns);
         self.series.iter_mut().for_each(|filled| filled.recorder.close(length));

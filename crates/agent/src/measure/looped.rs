@@ -1,4 +1,4 @@
-//! A measuring thread between its two looks at its own counters: what it calls there lies in memory before.
+//! A measuring thread between the two readings of its counters. Everything that it calls there is already in memory.
 
 use super::{freeze::Freezer, threads::PreparedThread};
 use anyhow::{Result, bail};
@@ -7,7 +7,7 @@ use latido_rt::recorder::StopSign;
 use latido_sys::memory;
 use std::any::Any;
 
-/// What a measuring thread says when its loop is over: from when to when it measured.
+/// The result of a measuring thread's loop: from when to when it measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interval {
     /// The first counted slot, or the start of the loop, on CLOCK_MONOTONIC.
@@ -16,21 +16,21 @@ pub struct Interval {
     pub ended_ns: u64,
 }
 
-/// A loop that is ready to run. Called by reference: what it owns is freed after the trace is frozen.
+/// A loop that is ready to run. It is called by reference, so that its memory is freed only after the trace is frozen.
 pub struct Loop {
     state: Box<dyn Any>,
-    /// Its address is known, unlike that of a method of a trait object.
+    /// The function that runs the loop. Its address is known, unlike that of a trait object's method.
     enter: fn(&mut dyn Any) -> Result<Interval>,
 }
 
 impl Loop {
-    /// Of what runs once.
+    /// Wraps a loop that runs once.
     pub fn new<L: FnMut() -> Result<Interval> + 'static>(body: L) -> Self {
         Self { state: Box::new(body), enter: enter::<L> }
     }
 
-    /// Touches the code that runs between the counters and that no rehearsal has run: where a page of it begins differs
-    /// from start to start, and it would come as a page fault.
+    /// Touches the code that runs between the counters and that no dry run has executed. Its pages start at different places from run to
+    /// run, and would cause page faults in the loop.
     pub fn touch_code(&self) {
         let functions = [
             self.enter as usize,
@@ -40,7 +40,7 @@ impl Loop {
             PreparedThread::finish as fn(PreparedThread) -> ThreadEvidence as usize,
         ];
         memory::touch_code(&functions);
-        // Asked for its type, it calls a function of its own.
+        // The type check calls another function of the loop, which is thereby touched.
         std::hint::black_box((*self.state).is::<()>());
     }
 }
@@ -53,8 +53,8 @@ fn enter<L: FnMut() -> Result<Interval> + 'static>(state: &mut dyn Any) -> Resul
     }
 }
 
-/// Becomes real-time, runs the loop, freezes the trace where a sample asks for it, and reads what the thread used.
-/// `refused` hears why it could not become real-time.
+/// Makes the thread real-time, runs the loop, freezes the trace if a sample requires it, and reads what the thread used. `refused` receives
+/// the reason if the thread could not become real-time.
 #[inline(never)]
 pub fn carry_out(
     mut prepared: PreparedThread,
@@ -68,6 +68,6 @@ pub fn carry_out(
     if let Some((freezer, cpu, signs)) = freezer {
         freezer.after_loop(cpu, signs);
     }
-    // The counters before anything is freed: what that costs is not the loop's.
+    // The counters are read before anything is freed: freeing is not part of the loop.
     (interval, prepared.finish())
 }

@@ -1,4 +1,4 @@
-//! What a probe finds in the measuring process: threads prepared and let go together, samples counted, evidence read
+//! The services for a probe in the measuring process: it prepares threads and starts them together, counts samples, and reads the evidence
 //! back.
 
 pub mod assignment;
@@ -31,7 +31,7 @@ use latido_model::{cell::Cell, cpus::CpuSet, registry::Options};
 /// A measuring procedure. Built from its options on the host (to refuse nonsense before anything starts) and again in
 /// the measuring process on the target (to measure).
 pub trait Probe: Options {
-    /// What it measures with its options.
+    /// Returns what it measures with its options.
     fn measurand(&self) -> Measurand;
 
     /// Refuses a cell that this probe cannot measure, with the reason and the remedy.
@@ -42,18 +42,18 @@ pub trait Probe: Options {
         Ok(())
     }
 
-    /// The CPUs it measures when none are named.
+    /// Returns the CPUs that it measures if the cell names none.
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
         allowed.clone()
     }
 
-    /// What is to be recorded meanwhile, where the samples are taken from that ([`Stage::watch`]) or joined with it; `None` for
-    /// a probe that measures in loops of its own alone.
+    /// Returns what the kernel must record meanwhile, if the samples are taken from that ([`Stage::watch`]) or joined with it; `None` for a
+    /// probe that measures only in its own loops.
     fn wants(&self) -> Option<Wanted> {
         None
     }
 
-    /// Refuses a machine that lacks what it measures, found by reading alone: its cells are skipped there.
+    /// Refuses a machine that lacks what the probe needs. It only reads. latido skips the cells there.
     ///
     /// # Errors
     /// What is missing, and what to load or enable.
@@ -61,24 +61,24 @@ pub trait Probe: Options {
         Ok(())
     }
 
-    /// Whether it only looks on: it has no loop of its own, and no policy.
+    /// Whether it only watches passively: it has neither a loop nor a policy.
     fn looks_on(&self) -> bool {
         self.wants().is_some_and(|wanted| !wanted.beside)
     }
 
-    /// Whether it changes a setting of the machine: then nobody else measures meanwhile.
+    /// Whether it changes a setting of the machine: then no other process may measure meanwhile.
     fn changes(&self) -> bool {
         false
     }
 
-    /// The program that it starts: a guest of the laboratory must have it.
+    /// Returns the program that it starts: a guest of the laboratory must have it.
     fn starts(&self) -> Option<&str> {
         None
     }
 
-    /// Measures: runs in a process of its own, on threads that the stage prepares.
+    /// Measures, in a separate process, on threads that the stage prepares.
     ///
     /// # Errors
-    /// What kept it from measuring at all; what merely weakens the result is evidence in the stage.
+    /// Why it could not measure at all. What merely weakens the result goes into the stage's evidence.
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()>;
 }

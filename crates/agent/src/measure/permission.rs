@@ -1,11 +1,11 @@
-//! Why the kernel refused a scheduling policy, which limit it was, and the command that lifts it.
+//! Explains why the kernel refused a scheduling policy, which limit caused it, and which command lifts it.
 
 use latido_model::cell::Scheduling;
 use latido_sys::Errno;
 use rustix::process::Resource;
 use std::fs;
 
-/// The refusal in words, with its cause where it can be found and the remedy.
+/// Describes the refusal, with its cause where latido finds it, and the remedy.
 pub fn explain(scheduling: Scheduling, error: Errno) -> String {
     let asked = format!("{scheduling} was refused: {error}");
     if error != Errno::EPERM && error != Errno::EACCES {
@@ -53,7 +53,7 @@ pub fn explain(scheduling: Scheduling, error: Errno) -> String {
     format!("{asked}; {remedy}")
 }
 
-/// A limit of this process in words.
+/// Describes a limit of this process.
 fn limit(resource: Resource, words: fn(u64) -> String) -> String {
     match rustix::process::getrlimit(resource).current {
         Some(limit) => words(limit),
@@ -61,7 +61,7 @@ fn limit(resource: Resource, words: fn(u64) -> String) -> String {
     }
 }
 
-/// The cgroup v1 group of this process, if its real-time budget is 0 (CONFIG_RT_GROUP_SCHED).
+/// Returns the cgroup v1 group of this process, if its real-time budget is 0 (CONFIG_RT_GROUP_SCHED).
 fn group_without_budget() -> Option<String> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let group = groups.lines().find_map(|line| {

@@ -1,4 +1,4 @@
-//! The measuring process's voice: progress and records on its stream, their files in the spool.
+//! The outgoing channel of the measuring process: it sends progress and records on its stream, and puts their files into the spool.
 
 use super::series::Part;
 use anyhow::{Context, Result};
@@ -17,49 +17,49 @@ use std::{
     },
 };
 
-/// What the measuring process tells its supervisor.
+/// A message of the measuring process to its supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Told {
-    /// How the cell goes.
+    /// The progress of the cell.
     Progress(Progress),
     /// The result, or a checkpoint of it.
     Record {
-        /// Without what only the supervisor knows.
+        /// The record, without what only the supervisor knows.
         record: Box<Record>,
         /// Names and lengths of its files.
         files: Vec<(String, u64)>,
         /// Their directory in the spool.
         place: String,
     },
-    /// What disturbs the threads that measure must have this priority; `None` where anything does. Told before the first
-    /// sample counts, by who does not measure under the cell's policy.
+    /// A task needs this priority to disturb the measuring threads; `None` if any task can. A probe that does not measure under the cell's
+    /// policy sends this before the first sample counts.
     Ranks {
-        /// 1 to 99, 100 for deadline tasks.
+        /// 1 to 99 for real-time priorities, 100 for deadline tasks.
         priority: Option<u8>,
     },
-    /// The machine was watched for long enough: the trace is wanted, in the spool.
+    /// The watching is over: the supervisor must put the trace into the spool.
     Watched,
-    /// The threads of an interrupt are to have this priority: what came of it is wanted, in the spool.
+    /// The supervisor must give the threads of an interrupt this priority, and put the result into the spool.
     IrqPriority {
-        /// How the name of its line begins.
+        /// The beginning of the interrupt line's name.
         line: String,
-        /// FIFO.
+        /// The SCHED_FIFO priority.
         prio: u8,
     },
-    /// Why there is no record.
+    /// The reason why there is no record.
     Error {
-        /// What happened and what to do.
+        /// What happened, and what to do.
         message: String,
     },
-    /// Nothing follows.
+    /// The last message.
     End,
 }
 
 /// The supervisor's answer to [`Told::IrqPriority`], as a file of the spool.
 pub const ANSWER: &str = "irq-priority";
 
-/// Gives it: whole, as soon as it has its name.
+/// Writes the answer. The file is complete as soon as it has its final name.
 ///
 /// # Errors
 /// The spool cannot be written.
@@ -69,17 +69,17 @@ pub fn answer(spool: &Path, raised: &Result<(), String>) -> Result<()> {
     fs::rename(&unfinished, &path).with_context(|| format!("{}", path.display()))
 }
 
-/// A [`Told::Progress`] that is borrowed: it is told several times a second and made once.
+/// A borrowed [`Told::Progress`]: it is made once and sent several times per second.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 enum Telling<'a> {
     Progress(&'a Progress),
 }
 
-/// The most that a measurement may write, in bytes: what lies in a spool in memory is taken from what is measured.
+/// The most bytes that a measurement may write: a spool in memory takes memory from the measured machine.
 pub const QUOTA: u64 = latido_model::run::bounds::MOST_FILES_BYTES;
 
-/// Writes the stream to the supervisor, and files to the spool.
+/// Sends messages to the supervisor, and writes files to the spool.
 pub struct Reporter {
     out: Writer<Stdout>,
     spool: PathBuf,
@@ -89,7 +89,7 @@ pub struct Reporter {
     attached: Vec<String>,
 }
 
-/// A further file of the cell while it is written: a trace, or whatever else a probe hands over.
+/// Another file of the cell while it is being written: a trace, or other data from a probe.
 pub struct Attachment {
     file: File,
     written: Arc<AtomicU64>,
@@ -112,7 +112,7 @@ impl Write for Attachment {
 }
 
 impl Reporter {
-    /// With a spool of its own.
+    /// Starts with this spool.
     pub fn new(spool: &Path) -> Self {
         Self {
             out: Writer::new(stdout()),
@@ -123,7 +123,7 @@ impl Reporter {
         }
     }
 
-    /// How the cell goes.
+    /// Sends the progress of the cell.
     ///
     /// # Errors
     /// The supervisor is gone.
@@ -131,7 +131,7 @@ impl Reporter {
         self.out.send(&Telling::Progress(progress))
     }
 
-    /// Tells how high those rank that measure.
+    /// Sends the priority of the measuring threads.
     ///
     /// # Errors
     /// The supervisor is gone.
@@ -139,7 +139,7 @@ impl Reporter {
         self.out.send(&Told::Ranks { priority })
     }
 
-    /// The trace is wanted in the spool: what was to be watched is over.
+    /// Requests the trace in the spool, because the watching is over.
     ///
     /// # Errors
     /// The supervisor is gone.
@@ -147,7 +147,7 @@ impl Reporter {
         self.out.send(&Told::Watched)
     }
 
-    /// The threads of an interrupt are wanted at a priority.
+    /// Requests a priority for the threads of an interrupt.
     ///
     /// # Errors
     /// The supervisor is gone.
@@ -155,12 +155,12 @@ impl Reporter {
         self.out.send(&Told::IrqPriority { line: line.into(), prio })
     }
 
-    /// Where a file of the spool is.
+    /// Returns the path of a file in the spool.
     pub fn spooled(&self, name: &str) -> PathBuf {
         self.spool.join(name)
     }
 
-    /// Begins a further file of the cell, sent with its final record.
+    /// Starts another file of the cell, which is sent with its final record.
     ///
     /// # Errors
     /// The spool cannot be written, or has a file of that name.
@@ -171,8 +171,8 @@ impl Reporter {
         Ok(Attachment { file, written: Arc::clone(&self.written) })
     }
 
-    /// A record with its series and their files, written one after another: no more than one series waits in memory.
-    /// Whether it was told: a checkpoint that cannot be had is left out.
+    /// Sends a record with its series and their files. It writes them one after another, so that only one series at a time is in memory.
+    /// Returns whether the record was sent: a checkpoint that fails is left out.
     ///
     /// # Errors
     /// The supervisor is gone, or the spool is full.
@@ -183,7 +183,7 @@ impl Reporter {
         let checkpoint = record.outcome == Outcome::Checkpoint;
         let files = match self.put(&dir, &mut record, parts, checkpoint) {
             Ok(files) => files,
-            // A checkpoint that cannot be kept is not worth the measurement.
+            // A failed checkpoint must not end the measurement.
             Err(_) if checkpoint => {
                 let _ = fs::remove_dir_all(&dir);
                 return Ok(false);
@@ -195,7 +195,7 @@ impl Reporter {
         Ok(true)
     }
 
-    /// Puts the files of a record into their directory; what a checkpoint takes is given back soon, and not counted.
+    /// Puts the files of a record into their directory. A checkpoint's files are soon removed and do not count towards the quota.
     fn put(
         &mut self,
         dir: &Path,
@@ -228,7 +228,7 @@ impl Reporter {
         Ok(files)
     }
 
-    /// Nothing follows.
+    /// Sends the error, if any, and the last message.
     ///
     /// # Errors
     /// The supervisor is gone.

@@ -1,4 +1,4 @@
-//! What the probes of timed calls share: their series, their end, and how long they go on.
+//! The common part of the probes of timed calls: their series, their end, and how long they run.
 
 use super::{looped::Interval, series::OpenSeries, stage::Stage};
 use anyhow::{Result, anyhow, ensure};
@@ -19,12 +19,12 @@ use serde::{Deserialize, Serialize};
 pub enum Timing {
     /// Each between two readings of the clock.
     Each,
-    /// Many between two readings: a mean.
+    /// Many calls between two readings: the sample is a mean.
     Batch,
 }
 
-/// The channel of one kind of calls, in which `capacity` rounds wait, and its series: of these quantities, in the order
-/// of the loop's samples, with these labels.
+/// Makes the channel of one kind of calls, with room for `capacity` waiting rounds, and its series: one per quantity, in the order of the
+/// loop's samples, with these labels.
 ///
 /// # Errors
 /// The probe declares no such quantity.
@@ -34,7 +34,7 @@ pub fn channel<const Q: usize>(
     labels: &[(&str, &str)],
     capacity: usize,
 ) -> Result<(Channel<Q>, Vec<OpenSeries>)> {
-    // A spike between two readings of the clock with no call in between is one of the machine all the same.
+    // `stop_on` applies to every series: a spike between two readings of the clock without a call is the machine's fault too.
     let stop_on_ns = stage.cell.conditions.stop_on.map(|limit| limit.0);
     let mut recorders = Vec::new();
     let mut all = Vec::new();
@@ -43,17 +43,17 @@ pub fn channel<const Q: usize>(
         recorders.push(recorder);
         all.push(labels.iter().fold(series, |series, (key, value)| series.label(key, value)));
     }
-    // As many as there are quantities.
+    // There is one recorder per quantity.
     let recorders = recorders.try_into().map_err(|_| anyhow!("a quantity without a recorder"))?;
     Ok((Channel::new(recorders, capacity), all))
 }
 
-/// What one reading of the clock costs, in ps, as the stage has measured it.
+/// Returns the cost of one reading of the clock in ps, as measured by the stage.
 pub fn cost_ps(stage: &Stage<'_>) -> u64 {
     (stage.evidence.clock.cost_ns * 1_000.0).round() as u64
 }
 
-/// By a number of rounds or, where that is 0, by the cell's duration.
+/// Limits a loop by a number of rounds or, if that is 0, by the cell's duration.
 pub fn course(cell: &Cell, rounds: u64) -> Course {
     Course {
         rounds: if rounds > 0 { rounds } else { u64::MAX },
@@ -62,7 +62,7 @@ pub fn course(cell: &Cell, rounds: u64) -> Course {
     }
 }
 
-/// What the stage wants to know of a loop that is over.
+/// Returns the interval of a finished loop, for the stage.
 ///
 /// # Errors
 /// A call failed.
@@ -73,7 +73,7 @@ pub fn interval(outcome: Rounds) -> Result<Interval> {
     }
 }
 
-/// The policy and priority of a cell whose policy has priorities.
+/// Returns the policy and priority of a cell, if its policy has priorities.
 pub fn realtime(scheduling: Scheduling) -> Option<(Realtime, u8)> {
     match scheduling {
         Scheduling::Fifo { prio } => Some((Realtime::Fifo, prio)),
@@ -90,7 +90,7 @@ pub fn realtime(scheduling: Scheduling) -> Option<(Realtime, u8)> {
 /// Refuses what no loop of calls can do.
 ///
 /// # Errors
-/// The reason.
+/// The reason and the remedy.
 pub fn check(probe: &str, timing: Timing, cell: &Cell) -> Result<()> {
     ensure!(
         !matches!(cell.scheduling, Scheduling::Deadline { .. }),
@@ -103,8 +103,8 @@ pub fn check(probe: &str, timing: Timing, cell: &Cell) -> Result<()> {
     Ok(())
 }
 
-/// The last CPU allowed: the first takes most of the interrupts. The only one must be asked for, unless the loop ends
-/// after a number of calls: one that does not sleep would keep it from everything else.
+/// Returns the last allowed CPU, because the first takes most of the interrupts. If there is only one, the user must name it, unless the
+/// loop ends after a number of calls: a loop that does not sleep would block everything else on it.
 pub fn last_cpu(allowed: &CpuSet, ends: bool) -> CpuSet {
     if allowed.len() < 2 && !ends { CpuSet::default() } else { allowed.iter().last().into_iter().collect() }
 }

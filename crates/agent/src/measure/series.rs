@@ -1,5 +1,4 @@
-//! A series while it is measured, and what becomes of it: from the memory that the real-time threads wrote to the
-//! series of a record and the files beside it.
+//! A series during and after the measurement: from the memory that the real-time threads wrote to the series of a record and its files.
 
 use anyhow::{Result, anyhow};
 use hdrhistogram::Histogram;
@@ -15,11 +14,11 @@ use std::{collections::BTreeMap, fmt};
 /// A whole-numbered fact of a series: its name and its value.
 pub type Fact = (&'static str, u64);
 
-/// A series while it is measured: the reading end of what one thread writes.
+/// A series during the measurement: the reading end of one thread's recorder.
 pub struct OpenSeries {
-    /// What is measured.
+    /// The measured quantity.
     pub(super) quantity: Quantity,
-    /// What tells it from others of the same quantity.
+    /// The labels that distinguish it from other series of the same quantity.
     labels: BTreeMap<String, String>,
     /// The CPU that its thread is pinned to.
     pub(super) cpu: Option<u32>,
@@ -27,49 +26,49 @@ pub struct OpenSeries {
     thread: u32,
     /// The reading end.
     pub(super) reader: Reader,
-    /// What the probe itself has to say of the result.
+    /// Computes the probe's facts from the result.
     facts: fn(&Snapshot) -> Vec<Fact>,
 }
 
 impl OpenSeries {
-    /// A series of a quantity with nothing to tell it apart, on no thread yet.
+    /// Makes a series of a quantity, without labels and without a thread.
     pub(super) fn new(quantity: Quantity, reader: Reader) -> Self {
         Self { quantity, labels: BTreeMap::new(), cpu: None, thread: 0, reader, facts: |_| Vec::new() }
     }
 
-    /// On a thread, and on a CPU if that is pinned.
+    /// Assigns a thread, and a CPU if the thread is pinned.
     pub(super) fn on(self, thread: u32, cpu: Option<u32>) -> Self {
         Self { thread, cpu, ..self }
     }
 
-    /// With a label.
+    /// Adds a label.
     pub fn label(mut self, key: &str, value: impl ToString) -> Self {
         self.labels.insert(key.into(), value.to_string());
         self
     }
 
-    /// With facts that the probe finds in the result.
+    /// Sets the function that computes the probe's facts from the result.
     pub fn facts(self, facts: fn(&Snapshot) -> Vec<Fact>) -> Self {
         Self { facts, ..self }
     }
 
-    /// Room for what grows while it is measured, and for making a checkpoint of it, in bytes.
+    /// Returns the room for what grows during the measurement, and for making a checkpoint, in bytes.
     pub(super) fn needs(&self) -> usize {
-        // A block and its four largest samples with their sentences in a file; a sample kept in order with its own.
+        // Room for each block and its four largest samples as text in a file, and for each kept sample.
         BlockSeries::MOST * 512 + self.reader.room() * 160
     }
 
-    /// The probe's own facts.
+    /// Returns the probe's facts.
     pub(super) fn stated(&self, snapshot: &Snapshot) -> BTreeMap<String, i64> {
         let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         (self.facts)(snapshot).into_iter().map(|(name, value)| (name.to_string(), whole(value))).collect()
     }
 
-    /// Makes the series number `number` of a record, with its files. All times of a record count from the cell's first
-    /// slot: that of this thread came `offset_ns` later.
+    /// Makes the series number `number` of a record, with its files. All times of a record count from the cell's first slot. This thread's
+    /// first slot came `offset_ns` later.
     ///
     /// # Errors
-    /// A count that no file format can hold.
+    /// A count is too large for a file format.
     pub(super) fn part(
         &mut self,
         number: usize,
@@ -114,7 +113,7 @@ impl OpenSeries {
         Ok((series, files))
     }
 
-    /// Its files with their names: the histogram, the blocks, the largest samples and, where it keeps them, all samples.
+    /// Returns its files with their names: the histogram, the blocks, the largest samples and, if it keeps them, all samples.
     fn files(
         &mut self,
         number: usize,
@@ -148,7 +147,8 @@ impl OpenSeries {
 }
 
 impl fmt::Display for OpenSeries {
-    /// The quantity with the values of its labels, those that are yes or no by their key: `lock normal shared`.
+    /// Writes the quantity and the values of its labels. A label with the value yes appears by its key, one with the value no does not
+    /// appear: `lock normal shared`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.quantity.name)?;
         self.labels.iter().try_for_each(|(key, value)| match value.as_str() {
@@ -165,11 +165,11 @@ pub type Part = (Series, Vec<File>);
 /// A file of a cell: its name and its bytes.
 pub type File = (String, Vec<u8>);
 
-/// The counts in the crate that writes the files: bucket by bucket, since both have the same layout.
+/// Copies the counts into the histogram of the crate that writes the files. Both have the same layout, so this goes bucket by bucket.
 fn hdr(distribution: &Distribution) -> Result<Histogram<u64>> {
     let mut histogram = codec::histogram()?;
     for (index, &count) in distribution.counts.iter().enumerate() {
-        // The loop counts samples below zero in bucket 0; the files hold only what they can say.
+        // The loop counts samples below zero in bucket 0, but the files cannot express them.
         let count = if index == 0 { count.saturating_sub(distribution.negative) } else { count };
         if count > 0 {
             let value = buckets::lowest(index);

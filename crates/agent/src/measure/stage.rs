@@ -1,4 +1,4 @@
-//! What a probe finds in the measuring process: its cell, its measuring threads, and where its series go.
+//! The stage for a probe in the measuring process: its cell, its measuring threads, and where its series go.
 
 mod crew;
 mod lookout;
@@ -35,7 +35,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
 };
 
-/// A thread to be: what it does, and what can be read of it meanwhile.
+/// A thread that will be started: what it does, and the series that can be read meanwhile.
 struct MeasuringThread {
     cpu: Option<u32>,
     scheduling: Option<Scheduling>,
@@ -43,11 +43,11 @@ struct MeasuringThread {
     rehearse: Box<dyn FnOnce() -> Loop + Send>,
 }
 
-/// What the kernel says of threads in other processes, by the thread that stands for each here: put in before that one
-/// ends, it goes into the record instead of its own.
+/// The kernel's evidence about threads in other processes, by the index of the local thread that represents each. It must be inserted
+/// before the local thread ends. Then it goes into the record instead of the local thread's evidence.
 pub type StandIns = Arc<Mutex<BTreeMap<u32, ThreadEvidence>>>;
 
-/// What a thread sends when it is over.
+/// What a thread sends at its end.
 struct Finished {
     thread: usize,
     interval: Result<Interval>,
@@ -58,36 +58,36 @@ struct Finished {
 pub struct Stage<'a> {
     /// The cell; its CPUs are known.
     pub cell: Cell,
-    /// The doors to isolated CPUs.
+    /// The entries to isolated CPUs.
     pub entries: Vec<Entry>,
-    /// How the processes of a program are known that the probe starts.
+    /// The mark of a program's processes, if the probe starts a program.
     pub program: Option<Marked>,
-    /// What the trust checks will look at.
+    /// The evidence for the trust checks.
     pub evidence: Evidence,
-    /// What could not be had.
+    /// What was not available.
     pub skipped: Vec<Skip>,
     measurand: Measurand,
     threads: Vec<MeasuringThread>,
-    /// Set to end all loops: by the host, by a sample above `stop_on`, by a failure.
+    /// The flag that ends all loops. The host, a sample above `stop_on`, or a failure sets it.
     stop: Arc<AtomicBool>,
     interrupted: Arc<AtomicBool>,
-    /// The first refusal that a thread met, known before its loop begins.
+    /// The first refusal that a thread met, known before its loop starts.
     refused: Arc<Mutex<Option<String>>>,
     stand_ins: StandIns,
-    /// Every CPU that a thread may be put on.
+    /// Every CPU on which a thread may run.
     usable: CpuSet,
-    /// What freezes the kernel's trace at a sample above `stop_on`.
+    /// Freezes the kernel's trace at a sample above `stop_on`.
     freezer: Option<Arc<Freezer>>,
     /// The instance in which a tracer runs.
     instance: Option<Instance>,
-    /// What is recorded of a handler, or why nothing is.
+    /// The recorded event of a handler, or why there is none.
     stamped: Option<Result<Stamped, String>>,
     reporter: &'a mut Reporter,
     clocks: Clocks,
 }
 
 impl<'a> Stage<'a> {
-    /// A stage for one cell; `interrupted` is set when the host wants the end.
+    /// Makes the stage for one cell. The host sets `interrupted` when it requests a stop.
     pub fn new(
         assignment: Assignment,
         measurand: Measurand,
@@ -115,43 +115,43 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Notes what was refused to a thread of another process.
+    /// Notes a refusal that a thread of another process met.
     pub fn refuse(&self, why: String) {
         lock(&self.refused).get_or_insert(why);
     }
 
-    /// Where a thread puts the evidence of the one that it stands for.
+    /// Returns where a local thread puts the evidence of the thread that it represents.
     pub fn stand_ins(&self) -> StandIns {
         Arc::clone(&self.stand_ins)
     }
 
-    /// The flag that ends all loops: every loop looks at it, and sets it when it cannot go on.
+    /// Returns the flag that ends all loops. Every loop checks it, and sets it when it cannot continue.
     pub fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
 
-    /// Begins a further file of the cell, of which its record tells: before the loops, or after them.
+    /// Starts another file of the cell, which its record names. Call it before or after the loops.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn attach(&mut self, name: &str) -> Result<Attachment> {
         self.reporter.attach(name)
     }
 
-    /// The CPUs to measure, ascending.
+    /// Returns the CPUs to measure, in ascending order.
     pub fn cpus(&self) -> Vec<u32> {
         self.cell.conditions.cpus.iter().flat_map(|cpus| cpus.iter()).collect()
     }
 
-    /// The CPUs of a thread that is not pinned: the measured ones and those left for the rest; every one that there is for
-    /// a deadline thread, which the kernel refuses less than its whole root domain.
+    /// Returns the CPUs of a thread that is not pinned: the measured CPUs and those for everything else. A deadline thread gets every
+    /// usable CPU, because the kernel refuses it less than its whole root domain.
     fn unpinned(&self, scheduling: Option<Scheduling>) -> Vec<u32> {
         let deadline = matches!(scheduling, Some(Scheduling::Deadline { .. }));
         let rest = if deadline { Some(&self.usable) } else { self.evidence.housekeeping.as_ref() };
         self.cpus().into_iter().chain(rest.into_iter().flat_map(CpuSet::iter)).collect()
     }
 
-    /// Both ends of a series of one of the probe's quantities: the recorder for the loop, the series for its thread.
+    /// Makes both ends of a series of one of the probe's quantities: the recorder for the loop, and the series for its thread.
     ///
     /// # Errors
     /// The probe declares no such quantity.
@@ -159,10 +159,10 @@ impl<'a> Stage<'a> {
         self.series_with(quantity, |config| config)
     }
 
-    /// As [`Stage::series`], with a recorder that keeps more or less than its quantity suggests.
+    /// Makes a series like [`Stage::series`], with an adjusted configuration of the recorder.
     ///
     /// # Errors
-    /// As [`Stage::series`], or a recorder that cannot be.
+    /// As [`Stage::series`], or the configuration is invalid.
     pub fn series_with(&self, quantity: &str, adjust: impl FnOnce(Config) -> Config) -> Result<(Recorder, OpenSeries)> {
         let declared = self.measurand.quantity(quantity);
         let declared = declared.with_context(|| format!("the probe declares no quantity `{quantity}`"))?;
@@ -170,17 +170,17 @@ impl<'a> Stage<'a> {
         Ok((recorder, OpenSeries::new(declared.clone(), reader)))
     }
 
-    /// Both ends of a series of a quantity that only the measurement itself makes known.
+    /// Makes both ends of a series of a quantity that only the measurement reveals.
     ///
     /// # Errors
-    /// A recorder that cannot be.
+    /// The configuration of the recorder is invalid.
     pub fn series_of(&self, quantity: Quantity) -> Result<(Recorder, OpenSeries)> {
         let (recorder, reader) = recorder::new(&self.config(&quantity))?;
         Ok((recorder, OpenSeries::new(quantity, reader)))
     }
 
-    /// What a recorder keeps: slots of a periodic quantity, the band edges of the studies and the cell's limit of a
-    /// time; it heeds `stop_on` where limits look at it.
+    /// Returns what a recorder keeps: the slots of a periodic quantity, and counts at the studies' band edges and at the cell's limit, if
+    /// the quantity is a time. It obeys `stop_on` if the quantity is judged.
     fn config(&self, quantity: &Quantity) -> Config {
         let limit = self.cell.conditions.limit.map(|limit| limit.0).filter(|ns| *ns <= latido_rt::buckets::HIGHEST);
         let edges = BAND_EDGES.iter().filter_map(|edge| u64::try_from(*edge).ok()).chain(limit);
@@ -194,7 +194,7 @@ impl<'a> Stage<'a> {
         Config { edges, periodic: quantity.periodic, stop_on_ns, ..Config::default() }
     }
 
-    /// The samples are stamped by a counter: what it is worth, from an instant before the loop.
+    /// Declares that a counter stamps the samples: an instant before the loop, and the counter's scale.
     pub fn stamp_by(&mut self, instant: tsc::Instant, scale: tsc::Scale) {
         self.clocks.counter = Some((instant, scale));
         self.evidence.clock.tsc_hz = Some(scale.hz());
@@ -202,8 +202,8 @@ impl<'a> Stage<'a> {
 
     /// Adds a measuring thread with its series, under the cell's policy and pinned to the CPU; `None` leaves it free.
     ///
-    /// `rehearse` runs on the thread before its policy is set: it touches everything that the loop will touch, and
-    /// returns the loop. What it allocates is the last that this thread may.
+    /// `rehearse` is the dry run. It runs on the thread before its policy is set, touches everything that the loop will touch, and returns
+    /// the loop. After it this thread may not allocate.
     pub fn thread<L: FnMut() -> Result<Interval> + 'static>(
         &mut self,
         cpu: impl Into<Option<u32>>,
@@ -213,7 +213,7 @@ impl<'a> Stage<'a> {
         self.thread_under(Some(self.cell.scheduling), cpu, series, rehearse);
     }
 
-    /// As [`Stage::thread`], under a policy of its own; `None` asks for none. Without series it is a helper.
+    /// Adds a thread like [`Stage::thread`], under another policy; `None` sets none. A thread without series is a helper.
     pub fn thread_under<L: FnMut() -> Result<Interval> + 'static>(
         &mut self,
         scheduling: Option<Scheduling>,
@@ -230,7 +230,7 @@ impl<'a> Stage<'a> {
         self.threads.push(MeasuringThread { cpu, scheduling, series, rehearse });
     }
 
-    /// Opens what `stop_on` needs to freeze the kernel's trace.
+    /// Opens the files that freeze the kernel's trace, if `stop_on` is set.
     fn arm(&mut self) {
         if self.cell.conditions.stop_on.is_some() {
             let armed = Freezer::arm(&crate::fault::tracing_root()).map(Arc::new);
@@ -239,7 +239,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Measures: starts the threads together, waits for their end, reports meanwhile, and sends the record.
+    /// Measures: starts the threads together, reports progress until they end, and sends the record.
     ///
     /// # Errors
     /// A thread cannot be started, a loop failed, or the supervisor is gone.
@@ -247,10 +247,10 @@ impl<'a> Stage<'a> {
         self.run_then(|_, _| Ok(None))
     }
 
-    /// The same; when the loops are over, `after` may add series to theirs.
+    /// Measures like [`Stage::run`]. When the loops are over, `after` may add series to theirs.
     ///
     /// # Errors
-    /// As [`Stage::run`], and what `after` met.
+    /// As [`Stage::run`], or `after` failed.
     pub fn run_then(&mut self, after: impl FnOnce(&mut Self, Interval) -> Result<Option<Gathered>>) -> Result<()> {
         self.arm();
         let mut crew = self.start()?;
@@ -266,9 +266,9 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// From the first counted slot of any thread to the end of the last.
+/// Returns the interval from the first counted slot of any thread to the end of the last thread.
 fn interval(results: &[Finished]) -> Interval {
-    // A helper's times are of no interest: it was there before the first sample.
+    // A helper's times do not matter: it started before the first sample.
     let measured = results.iter().filter(|result| !result.evidence.helper);
     let intervals = || measured.clone().filter_map(|result| result.interval.as_ref().ok());
     Interval {

@@ -1,4 +1,5 @@
-//! A measuring thread before and after its loop: pinned, prefaulted, real-time; then what the kernel says it used.
+//! A measuring thread before and after its loop: latido pins it, prefaults its stack and makes it real-time, and afterwards reads from the
+//! kernel what it used.
 
 use super::permission;
 use crate::machine;
@@ -20,7 +21,7 @@ pub const STACK: usize = 128 << 10;
 /// A prepared thread, about to run its loop.
 pub struct PreparedThread {
     evidence: ThreadEvidence,
-    /// What the kernel answered to the affinity, if it refused.
+    /// Why the kernel refused the affinity, if it did.
     refused: Option<String>,
     schedstat: Option<SchedStatFile>,
     before: Used,
@@ -34,9 +35,9 @@ struct Used {
     migrations: Option<u64>,
 }
 
-/// Prepares the calling thread, except for its policy: pinned to `cpu`, or free on all `allowed` ones (a thread inherits
-/// the few CPUs of the main thread otherwise, and the deadline policy demands them all). An affinity that is refused is
-/// a refusal like any other. A `helper` takes no samples. Isolated CPUs are entered by their door first.
+/// Prepares the calling thread, except for its policy. The thread is pinned to `cpu`, or may run on all `allowed` CPUs (otherwise it
+/// inherits the few CPUs of the main thread, and the deadline policy requires them all). A refused affinity is reported like any other
+/// refusal. A `helper` takes no samples. The thread first enters isolated CPUs through their entry.
 pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32], helper: bool, entries: &[Entry]) -> PreparedThread {
     memory::prefault_stack();
     let locked = door(entries, cpu, helper).and_then(|door| door.enter().err());
@@ -58,8 +59,8 @@ pub fn prepare(thread: u32, cpu: Option<u32>, allowed: &[u32], helper: bool, ent
 }
 
 impl PreparedThread {
-    /// Sets the policy: the last thing before the loop. From now on this thread may not be disturbed by its own doing.
-    /// `refused` hears of the first refusal: before the loop, so that a checkpoint knows of it too.
+    /// Sets the policy, as the last step before the loop. From now on the thread may not disturb itself. `refused` receives the first
+    /// refusal before the loop, so that a checkpoint contains it too.
     #[inline(never)]
     pub fn go(&mut self, scheduling: Option<Scheduling>, refused: &mut dyn FnMut(String)) {
         let by_policy = scheduling.and_then(|scheduling| {
@@ -72,20 +73,20 @@ impl PreparedThread {
         self.count();
     }
 
-    /// What the thread uses counts from here on: again, where something is left to do between policy and loop.
+    /// Starts to count what the thread uses. A thread with work left between policy and loop calls it again.
     #[inline(never)]
     pub fn count(&mut self) {
-        // The files first: what reading them costs is before the loop, not in it.
+        // The files are read first, so that the cost of reading them is before the loop.
         self.before.migrations = migrations();
         self.before.run_delay_ns = self.run_delay_ns();
         self.before.usage = usage::of_thread();
         self.before.cpu_ns = clock::thread_cpu_ns();
     }
 
-    /// What the loop used.
+    /// Returns what the loop used.
     #[inline(never)]
     pub fn finish(self) -> ThreadEvidence {
-        // The counters first: a page fault of reading a file must not look like one of the loop.
+        // The counters are read first: a page fault from reading a file must not count as one of the loop.
         let cpu_ns = clock::thread_cpu_ns();
         let used = usage::of_thread().since(self.before.usage);
         let since = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
@@ -114,20 +115,20 @@ impl PreparedThread {
     }
 }
 
-/// How often the calling thread changed its CPU, from /proc/thread-self/sched (CONFIG_SCHED_DEBUG).
+/// Returns how often the calling thread changed its CPU, from /proc/thread-self/sched (CONFIG_SCHED_DEBUG).
 fn migrations() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/sched").ok()?;
     let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
-/// Asks the kernel for a policy for the calling thread.
+/// Requests a policy for the calling thread from the kernel.
 ///
 /// # Errors
-/// What it answers, or that it did not do as asked.
+/// The kernel refuses it, or did not do it.
 pub fn ask(scheduling: Scheduling) -> Result<(), Errno> {
     match scheduling {
-        // The process was started so: nothing is left but to see whether the kernel agreed.
+        // The process was started with this nice value: this only checks whether the kernel agreed.
         Scheduling::Other { nice, by: NiceBy::Nice } if sched::policy(0)? == (Policy::Other { nice }) => Ok(()),
         Scheduling::Other { by: NiceBy::Nice, .. } => Err(Errno::EACCES),
         Scheduling::Other { nice, by: NiceBy::Setpriority } => {

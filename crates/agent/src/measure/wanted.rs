@@ -1,44 +1,43 @@
-//! What a probe wants the kernel to record: where its samples are taken from a trace instead of a loop of its own, or beside
-//! one.
+//! What a probe needs the kernel to record, because it takes its samples from a trace, or joins a trace with its own loop.
 
 use serde::{Deserialize, Serialize};
 
-/// Events, by system and name: `sched:sched_switch`; and perhaps a tracer.
+/// Events by system and name, such as `sched:sched_switch`, and optionally a tracer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Those without which there is nothing to measure.
+    /// The events without which the probe cannot measure.
     pub events: Vec<String>,
-    /// Those that tell more, where the kernel has them.
+    /// Events that show more, if the kernel has them.
     pub also: Vec<String>,
-    /// Those that tell more where samples are to be explained, where the kernel has them.
+    /// Events that help to explain samples, if the kernel has them.
     pub explaining: Vec<String>,
-    /// Where the kernel has no event at all of a system, these stand in for those of `events` that are of it.
+    /// If the kernel has no event of this system, these replace the ones of that system in `events`.
     pub instead: Option<(&'static str, Vec<String>)>,
-    /// What is to run in the trace besides.
+    /// The tracer that must also run in the trace.
     pub tracer: Option<Tracer>,
-    /// Whether it is recorded beside loops of the probe's own: these are left alone, and go on without it where it cannot be.
+    /// Whether the trace accompanies the probe's own loops. The loops measure without it if it is not possible.
     pub beside: bool,
-    /// A handler whose entry is to be an event, where that is recorded beside a loop.
+    /// A handler whose entry must be an event of the trace, which accompanies a loop.
     pub handler: Option<HandlerAt>,
-    /// What of an event is enough, where nobody else wants the trace: the event, and its filter.
+    /// Filters of events, for a trace that only the probe needs: the event, and the part of it that is enough.
     pub enough: Vec<(String, Enough)>,
 }
 
-/// What tells that a handler begins.
+/// What marks the beginning of a handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandlerAt {
-    /// An event that the kernel has, system and name; it is among those that are needed.
+    /// An event that the kernel has, by system and name. It is also one of the needed events.
     Event(&'static str, &'static str),
-    /// The entry of a function, by its names, that of the newest kernel first.
+    /// The entry of a function, with its possible names, the newest kernel's name first.
     Function(Vec<String>),
 }
 
 /// Which of an event's records are enough (Documentation/trace/events.rst, Event filtering).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Enough {
-    /// Those that this filter leaves.
+    /// The records that pass this filter.
     Filter(String),
-    /// Those whose field is the address of a symbol.
+    /// The records whose field is the address of a symbol.
     At {
         /// The field.
         field: &'static str,
@@ -47,16 +46,16 @@ pub enum Enough {
     },
 }
 
-/// What is recorded of a handler, or why nothing is.
+/// The recorded event of a handler, or why there is none.
 pub type Stamping = Result<Stamped, String>;
 
-/// What is recorded of a handler.
+/// The recorded event of a handler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stamped {
-    /// The function; none where the kernel has an event of its own there.
+    /// The function; `None` if the kernel has an event there.
     pub symbol: Option<String>,
-    /// By what.
+    /// The mechanism that stamps it.
     pub by: String,
     /// The event's system.
     pub system: String,
@@ -64,56 +63,56 @@ pub struct Stamped {
     pub event: String,
 }
 
-/// A tracer of the kernel (`current_tracer`), and what it is told before it begins.
+/// A tracer of the kernel (`current_tracer`), and its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracer {
-    /// As `available_tracers` has it.
+    /// Its name in `available_tracers`.
     pub name: &'static str,
-    /// Whether it keeps the longest value alone, and empties the ring for it: there is nothing to be read of that.
+    /// Whether it keeps only the longest value, and empties the ring for it: then latido cannot read the ring.
     pub maxima: bool,
-    /// Whether a tracer of latencies traces functions meanwhile.
+    /// Whether a latency tracer also traces functions.
     pub functions: bool,
-    /// How it learns the CPUs of the cell.
+    /// How it receives the CPUs of the cell.
     pub on: On,
-    /// Settings of the whole machine, in this order: files of tracefs, which are put back afterwards.
+    /// Settings of the whole machine, in this order: files of tracefs, which latido restores afterwards.
     pub settings: Vec<(&'static str, String)>,
 }
 
-/// How a tracer learns on which CPUs it works.
+/// How a tracer receives the CPUs on which it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
-    /// It works on all.
+    /// It works on all CPUs.
     All,
-    /// On those that are recorded.
+    /// It works on the CPUs that are recorded.
     Recorded,
-    /// By a setting of the whole machine, and those are recorded.
+    /// It works on the CPUs in this setting of the whole machine, and these are recorded.
     Named(&'static str),
 }
 
 impl Wanted {
-    /// These events, all of them needed.
+    /// Needs all of these events.
     pub fn events(names: &[&str]) -> Self {
         Self { events: names.iter().map(|name| (*name).into()).collect(), ..Self::default() }
     }
 
-    /// A tracer, and no event.
+    /// Needs a tracer, and no event.
     pub fn tracer(tracer: Tracer) -> Self {
         Self { tracer: Some(tracer), ..Self::default() }
     }
 
-    /// With these in place of all those of a system that the kernel does not have.
+    /// Uses these events instead of those of a system from which the kernel has none.
     pub fn or(mut self, system: &'static str, names: &[&str]) -> Self {
         self.instead = Some((system, names.iter().map(|name| (*name).to_owned()).collect()));
         self
     }
 
-    /// And these where samples are to be explained, where the kernel has them.
+    /// Adds events that help to explain samples, if the kernel has them.
     pub fn explaining(mut self, names: &[&str]) -> Self {
         self.explaining.extend(names.iter().map(|name| (*name).to_owned()));
         self
     }
 
-    /// And these, where the kernel has them.
+    /// Adds events that show more, if the kernel has them.
     pub fn also(mut self, names: &[&str]) -> Self {
         self.also.extend(names.iter().map(|name| (*name).to_owned()));
         self

@@ -1,4 +1,4 @@
-//! `compute`: how long the same computation takes, again and again.
+//! `compute`: measures how long the same computation takes, again and again.
 
 mod sizes;
 
@@ -99,7 +99,7 @@ enum ReportIs {
     Each,
 }
 
-/// Where a thread writes each value: the files stay open as long as this lives.
+/// Opens the files to which a thread writes each value. The caller must keep them open during the measurement.
 fn reports() -> Result<(Reports, [File; 2])> {
     let screen = File::options().write(true).open("/dev/null").context("/dev/null")?;
     let file = rustix::fs::memfd_create("latido-values", rustix::fs::MemfdFlags::CLOEXEC);
@@ -113,7 +113,7 @@ fn read(table: toml::Table) -> Result<ComputeProbe> {
     with_defaults(table, ComputeProbe { size: sizes, copy, clock, report, instances: 1000, seed: 1 })
 }
 
-/// About what an instance of this size takes on a PC, to say how long many will.
+/// Estimates the time of an instance of this size on a PC in ns, to predict the duration of many.
 fn instance_ns(n: usize) -> u64 {
     1_500 + (n as u64).pow(3)
 }
@@ -137,7 +137,7 @@ impl Probe for ComputeProbe {
     }
 
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
-        // The last CPU is the one that interrupts visit least.
+        // The last CPU usually has the fewest interrupts.
         allowed.iter().last().into_iter().collect()
     }
 
@@ -187,8 +187,8 @@ impl Probe for ComputeProbe {
     }
 }
 
-/// A random matrix in which one number of each row outweighs the others together, so that it is well-conditioned; the
-/// rows are exchanged in one great circle (S. Sattolo, 1986), so that no such number lies on the diagonal.
+/// Makes a random matrix in which one number of each row outweighs the others together, so that it is well-conditioned. The rows are
+/// permuted in one cycle (S. Sattolo, 1986), so that no such number is on the diagonal.
 fn matrix(n: usize, seed: u64) -> Vec<f64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed ^ (n as u64) << 48);
     let mut rows: Vec<Vec<f64>> = (0..n)

@@ -1,6 +1,6 @@
-//! How a program that a probe started is ended: with its process group, and by its own number where it has left that.
+//! Ends a program that a probe started: with its process group, and also by its own number, because it may have left the group.
 //!
-//! Until it is waited for, its number is its own: a signal reaches nobody else.
+//! Until latido waits for the program, the number belongs to it: a signal reaches no other process.
 
 use anyhow::{Result, bail};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -10,10 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a program may take to end after SIGKILL: to give memory back takes a while on a machine under load.
+/// How long a program may take to end after SIGKILL: freeing its memory takes a while on a machine under load.
 pub const KILLED: Duration = Duration::from_secs(10);
 
-/// How often is looked.
+/// The interval at which latido checks for its end.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Sends a signal to a program and to its process group.
@@ -23,10 +23,10 @@ pub fn send(child: &Child, signal: Signal) {
     let _ = kill_process(own, signal);
 }
 
-/// Kills a program with its process group, and waits for its end, but not for ever.
+/// Kills a program with its process group, and waits for its end for a limited time.
 ///
 /// # Errors
-/// It does not end, with its number.
+/// The program does not end. The error gives its number.
 pub fn kill(child: &mut Child, name: &str) -> Result<ExitStatus> {
     send(child, Signal::KILL);
     let until = Instant::now() + KILLED;
@@ -52,7 +52,7 @@ mod tests {
         process::Command,
     };
 
-    /// A program that has gone into the process group of somebody else is ended by its own number.
+    /// latido also ends a program by its number: it may have joined the process group of another.
     #[test]
     fn a_program_that_left_its_group_is_ended() {
         let mut other = Command::new("sleep").arg("60").process_group(0).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! Entries that a tracer writes into the ring, by the kernel's own description of them (`events/ftrace/*/format`).
+//! Entries that a tracer writes into the ring, decoded by the kernel's description (`events/ftrace/*/format`).
 
 use super::looking_on::paired;
 use crate::measure::{Gathered, Interval, Stage};
@@ -11,23 +11,23 @@ use latido_trace::{
     pairing::{Met, Sink},
 };
 
-/// An entry: its CPU, when it was written, and the fields that were asked for.
+/// An entry: its CPU, its time, and the requested fields.
 pub struct Entry<const N: usize> {
     /// The CPU.
     pub cpu: u32,
-    /// When, on CLOCK_MONOTONIC, ns.
+    /// The time on CLOCK_MONOTONIC, ns.
     pub time: u64,
-    /// The fields, in the order in which they were asked for; one that a kernel does not have is 0.
+    /// The requested fields, in that order. A field that the kernel does not have is 0.
     pub fields: [u64; N],
 }
 
 impl<const N: usize> Entry<N> {
-    /// The value in ns of a field in microseconds.
+    /// Converts a field in microseconds to ns.
     pub fn us(&self, field: usize) -> u64 {
         self.fields.get(field).map_or(0, |us| us.saturating_mul(1000))
     }
 
-    /// A field as it stands.
+    /// Returns a field as it is.
     pub fn field(&self, field: usize) -> u64 {
         self.fields.get(field).copied().unwrap_or(0)
     }
@@ -49,10 +49,10 @@ impl<F: FnMut(Entry<N>), const N: usize> Sink for Entries<F, N> {
     }
 }
 
-/// Gives each entry of a tracer.
+/// Passes each entry of a tracer to `take`.
 ///
 /// # Errors
-/// The trace does not describe them, or not the first of the fields.
+/// The trace does not describe the entries, or not the first of the fields.
 pub fn each<const N: usize>(
     trace: &Trace<'_>,
     name: &str,
@@ -69,19 +69,19 @@ pub fn each<const N: usize>(
     Ok(paired(trace, &mut Entries { id: format.id, endian: trace.endian, fields, take }))
 }
 
-/// A value in microseconds as a file takes it.
+/// Formats a value in microseconds for a file.
 ///
 /// # Errors
-/// It is none of at least one.
+/// The value is not a whole number of microseconds, at least one.
 pub fn us(name: &str, time: Ns) -> Result<String> {
     ensure!(time.0 >= 1000 && time.0.is_multiple_of(1000), "`{name}` must be whole microseconds");
     Ok((time.0 / 1000).to_string())
 }
 
-/// Looks on, and gives what was recorded to a function that fills series.
+/// Watches passively, and passes the recording to a function that fills series.
 ///
 /// # Errors
-/// As the stage's, and the function's.
+/// The stage or the function failed.
 pub fn gather(
     stage: &mut Stage<'_>,
     fill: impl FnOnce(&Stage<'_>, &Trace<'_>, &mut Gathered) -> Result<Met>,
@@ -95,10 +95,10 @@ pub fn gather(
     stage.deliver(gathered)
 }
 
-/// Refuses what a tracer with a workload of its own cannot do.
+/// Refuses what a tracer with its own workload cannot do.
 ///
 /// # Errors
-/// The reason.
+/// The reason and the remedy.
 pub fn check(probe: &str, cell: &Cell) -> Result<()> {
     super::looking_on::check(probe, cell)
 }

@@ -57,7 +57,7 @@ The measurement of the scheduling-latency study (2019); comparable with oslat(8)
     },
 };
 
-/// About what a reading takes, to say how long many will.
+/// The approximate time of a reading in ns, to predict the duration of many.
 const READING_NS: u64 = 25;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ enum GapClock {
 }
 
 impl GapProbe {
-    /// Busy time and period.
+    /// Parses busy time and period.
     fn duty(&self) -> Result<Option<(Ns, Ns)>> {
         let Some(text) = &self.duty else { return Ok(None) };
         let Some((busy, period)) = text.split_once('/') else {
@@ -116,7 +116,7 @@ impl Probe for GapProbe {
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
         // The first CPU takes most of the interrupts and is left for everything else.
         match allowed.len() {
-            // A loop that sleeps now and then leaves the rest of the machine alive; one that never does must be told.
+            // A loop that sleeps now and then leaves time for the rest of the machine. If a loop never sleeps, the user must name the CPU.
             0 | 1 if self.duty.is_some() => allowed.clone(),
             _ => allowed.iter().skip(1).collect(),
         }
@@ -132,7 +132,7 @@ impl Probe for GapProbe {
             duty,
             budgets: [None; 2],
         };
-        // With the tunings in force, as the record will have it.
+        // The machine is read with the tunings in force, as in the record.
         let machine = machine::read(&Root::default());
         for cpu in stage.cpus() {
             let limits = limits::of(&machine.realtime, &machine.kernel, cpu);
@@ -156,7 +156,7 @@ impl Probe for GapProbe {
 }
 
 impl GapProbe {
-    /// The counter to read, and what its ticks are worth.
+    /// Returns the counter to read, and the scale of its ticks.
     fn source(&self, stage: &mut Stage<'_>) -> Result<(TickSource, Scale)> {
         let unfit = tsc::unfit();
         match (self.clock, unfit) {
@@ -191,7 +191,7 @@ fn facts(snapshot: &Snapshot) -> Vec<Fact> {
     ]
 }
 
-/// The same where the kernel's limits are known: what was not looked for is no zero.
+/// Returns the facts if the kernel's limits are known. If they are unknown, the throttle counts are left out: they would not mean zero.
 fn limited_facts(snapshot: &Snapshot) -> Vec<Fact> {
     let spin = snapshot.spin;
     let limited = [("throttled", spin.throttled), ("throttled_ns", spin.throttled_ns)];

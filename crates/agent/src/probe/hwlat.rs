@@ -1,4 +1,4 @@
-//! `hwlat`: how long the hardware itself keeps a CPU from its work, with interrupts off; by the kernel's own tracer.
+//! `hwlat`: how long the hardware keeps a CPU from its work, with interrupts off, by the kernel's tracer.
 
 use super::entries::{check, each, gather, us};
 use crate::measure::{Def, Measurand, On, Place, Probe, Quantity, Stage, Tracer, Wanted, with_defaults};

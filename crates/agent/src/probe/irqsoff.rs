@@ -79,7 +79,7 @@ impl Of {
         }
     }
 
-    /// Headings by tracer and by events.
+    /// Returns the headings: by tracer, and by events.
     fn titles(self) -> [&'static str; 2] {
         match self {
             Self::Interrupts => ["Interrupts off: longest of a second", "Interrupts off: each time"],
@@ -137,7 +137,7 @@ impl Probe for IrqsOff {
     }
 }
 
-/// Where times go.
+/// The series of the times, one per CPU.
 struct Times {
     what: Off,
     gathered: Gathered,

@@ -1,4 +1,4 @@
-//! What the probes share that take their samples from a trace.
+//! The common parts of the probes that take their samples from a trace.
 
 use anyhow::{Result, ensure};
 use latido_model::cell::Cell;
@@ -9,7 +9,7 @@ use latido_trace::{
 };
 use std::collections::BTreeMap;
 
-/// Refuses what nobody can do who only looks on.
+/// Refuses the conditions that a probe cannot fulfil when it only watches passively.
 ///
 /// # Errors
 /// The reason.
@@ -22,21 +22,21 @@ pub fn check(probe: &str, cell: &Cell) -> Result<()> {
     Ok(())
 }
 
-/// Pairs the events of a trace.
+/// Pairs the events of a trace by the usual definition of a wake-up.
 pub fn paired(trace: &Trace<'_>, sink: &mut dyn Sink) -> Met {
     paired_by(trace, Definition::Waking, sink)
 }
 
-/// The same with another definition of a wake-up.
+/// Pairs the events of a trace by the given definition of a wake-up.
 pub fn paired_by(trace: &Trace<'_>, definition: Definition, mut sink: &mut dyn Sink) -> Met {
-    // A trace of our own has one buffer. The walk is compiled once for all probes, which read as many events as they record:
-    // a call for each costs less than a copy of the walk for each.
+    // A trace recorded by latido has one buffer. The compiler compiles this walk once for all probes, which read every event that they
+    // record: a dynamic call per event costs less than a copy of the walk per probe.
     let buffer = trace.buffers.first();
     buffer.map_or_else(Met::default, |buffer| pair(trace, buffer, &mut Pairing::of(definition), &mut sink))
 }
 
-/// Names by which series of these tasks are told apart: their own, and of the same ones the second, third, ... by their
-/// numbers. Numbers differ from run to run, names do not.
+/// Returns names that distinguish the series of these tasks. Of several tasks with one name, the second, third, ... by their numbers get a
+/// suffix. Numbers differ from run to run, names do not.
 pub fn told_apart(tasks: impl IntoIterator<Item = (i32, Comm)>) -> BTreeMap<i32, String> {
     let mut all: Vec<(Comm, i32)> = tasks.into_iter().map(|(pid, comm)| (comm, pid)).collect();
     all.sort_unstable();
@@ -50,7 +50,7 @@ pub fn told_apart(tasks: impl IntoIterator<Item = (i32, Comm)>) -> BTreeMap<i32,
     all.into_iter().map(name).collect()
 }
 
-/// Whether a name is one that is meant: `*` stands for anything, `?` for one character.
+/// Tells whether a name matches the pattern: `*` stands for anything, `?` for one character.
 pub fn fits(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut of, mut again) = (0, 0, None);
@@ -62,7 +62,7 @@ pub fn fits(pattern: &str, name: &str) -> bool {
             }
             Some(one) if one == letter || *one == '?' => (at, of) = (at + 1, of + 1),
             _ => {
-                // The last star takes one letter more.
+                // The last star matches one more letter.
                 let Some((from, star)) = again else { return false };
                 again = Some((from + 1, star));
                 (at, of) = (from + 1, star + 1);

@@ -1,4 +1,4 @@
-//! Tracers that keep their longest value alone: it is read and reset once a second, a sample each.
+//! Tracers that keep only their longest value. latido reads and resets it once per second: one sample each.
 
 use super::looking_on;
 use crate::measure::{Gathered, Measurand, On, Stage, Tracer, Wanted};
@@ -9,30 +9,30 @@ use latido_trace::text::{Latency, Reader};
 use serde::{Deserialize, Serialize};
 use std::{fmt::Write as _, fs, io::Write as _, path::Path};
 
-/// What one sample is the longest of.
+/// The time that one sample covers, ns.
 const SECOND: u64 = 1_000_000_000;
 
-/// A last piece of the time that is shorter than this is none.
+/// A last piece of time gives no sample if it is shorter than this, ns.
 const HALF: u64 = SECOND / 2;
 
-/// So much of the text of a trace is read: its header tells all.
+/// How much of a trace's text latido reads, bytes. The header contains everything that it needs.
 const HEADER: usize = 1 << 16;
 
-/// The name of the file with what is known of each.
+/// The name of the file with the details of each value.
 const FILE: &str = "maxima.csv";
 
-/// Whether the tracer traces the kernel's functions meanwhile, as it does where nobody says otherwise (options/function-trace).
+/// Whether the tracer also traces the kernel's functions (options/function-trace). The kernel's default is that it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Functions {
-    /// It does not.
+    /// It does not trace them.
     Off,
-    /// It does: the latencies have the cost of that in them.
+    /// It traces them: the latencies include the cost of that.
     On,
 }
 
 impl Functions {
-    /// Its word.
+    /// Returns its name in options and labels.
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -40,7 +40,7 @@ impl Functions {
         }
     }
 
-    /// What a probe measures, told apart by it where a cell says it.
+    /// Adds the label `function` to what a probe measures, if the cell sets it.
     pub fn labelled(own: Option<Self>, measurand: Measurand) -> Measurand {
         match own {
             Some(own) => measurand.labelled("function", [own.name()]),
@@ -49,14 +49,14 @@ impl Functions {
     }
 }
 
-/// What such a tracer needs: limits of others would make it tell more than its longest.
+/// Returns what such a tracer needs. A threshold set by another program would make it record more than its longest value.
 pub fn wanted(name: &'static str, functions: Option<Functions>) -> Wanted {
     let settings = vec![("tracing_thresh", "0".into())];
     let functions = functions == Some(Functions::On);
     Wanted::tracer(Tracer { name, maxima: true, functions, on: On::All, settings })
 }
 
-/// Refuses cells that make no sense with them.
+/// Refuses cells that make no sense with these tracers.
 ///
 /// # Errors
 /// The reason.
@@ -70,8 +70,8 @@ pub fn check(probe: &str, cell: &Cell) -> Result<()> {
     Ok(())
 }
 
-/// Measures: one sample a second, of seconds in which the tracer saw anything. Its series says whether functions were traced, where the
-/// cell does.
+/// Measures one sample per second, for the seconds in which the tracer found anything. If the cell sets `functions`, a label of the series
+/// repeats it.
 ///
 /// # Errors
 /// The instance cannot be read or reset.
@@ -103,13 +103,13 @@ pub fn measure(stage: &mut Stage<'_>, quantity: &str, functions: Option<Function
     stage.deliver(gathered)
 }
 
-/// The longest of a second.
+/// The longest value of a second.
 #[derive(Debug)]
 struct Longest {
     begin: u64,
     end: u64,
     ns: u64,
-    /// Whom it befell, where the kernel tells.
+    /// The task and functions that it hit, if the kernel reports them.
     latency: Option<Latency>,
 }
 
@@ -117,7 +117,7 @@ struct Seconds<'a> {
     dir: &'a Path,
     since: u64,
     found: Vec<Longest>,
-    /// Seconds in which there was none.
+    /// Seconds without a value.
     empty: u64,
 }
 
@@ -129,17 +129,17 @@ impl Seconds<'_> {
         Ok(())
     }
 
-    /// Takes what there is and begins the next.
+    /// Takes the value of this second and begins the next.
     fn end(&mut self, end: u64) -> Result<()> {
         let path = self.dir.join("tracing_max_latency");
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        // In microseconds; what is shorter than one is none.
+        // In microseconds. A value below one microsecond counts as no value.
         let us = text.trim().parse::<u64>().ok().filter(|us| *us > 0);
         let begin = self.since;
         match us {
             None => self.empty += 1,
             Some(us) => {
-                // The text of one that came right behind is longer still.
+                // If another one came directly after, the text is about that one, which is longer.
                 let latency = header(&self.dir.join("trace")).filter(|latency| latency.us >= us);
                 let us = latency.as_ref().map_or(us, |latency| latency.us);
                 self.found.push(Longest { begin, end, ns: us.saturating_mul(1000), latency });
@@ -149,7 +149,7 @@ impl Seconds<'_> {
     }
 }
 
-/// What the header of a trace's text says of the longest; some kernels show none.
+/// Reads what the header of a trace's text reports about the longest latency. Some kernels print no such header.
 fn header(path: &Path) -> Option<Latency> {
     use std::io::Read;
     let (mut reader, mut text) = (Reader::default(), Vec::new());
@@ -158,7 +158,7 @@ fn header(path: &Path) -> Option<Latency> {
     reader.header().latency.clone()
 }
 
-/// One line a sample.
+/// Formats the table, with one line per sample.
 fn table(found: &[Longest], origin: u64) -> String {
     let mut csv = String::from("begin_s,longest_us,cpu,begin_function,end_function,task,pid\n");
     for one in found {
@@ -185,7 +185,7 @@ mod tests {
         #    | task: ps-6143 (uid:0 nice:0 policy:0 rt_prio:0)\n#    -----------------\n\
         #  => started at: __lock_task_sighand\n#  => ended at:   _raw_spin_unlock_irqrestore\n#\n";
 
-    /// A fake instance: a value with its text, one without, and none.
+    /// A fake instance must give a value with its text, a value without text, and a second without a value.
     #[test]
     fn each_second_has_its_longest_with_its_functions_or_none() {
         let dir = tempfile::tempdir().unwrap();

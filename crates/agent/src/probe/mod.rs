@@ -59,12 +59,12 @@ pub const PROBES: &[Def<dyn Probe>] = &[
     null::DEF,
 ];
 
-/// Whether a probe asks for the policy of its cell: all do but those that make their samples up or only look on.
+/// Tells whether a probe requests the policy of its cell. All probes do, except those that make up their samples or only watch passively.
 pub fn asks(probe: &Item) -> bool {
     build("probe", PROBES, probe).map_or(true, |probe| !probe.measurand().made_up && !probe.looks_on())
 }
 
-/// Whether a probe only looks on.
+/// Tells whether a probe only watches passively.
 pub fn looks_on(probe: &Item) -> bool {
     build("probe", PROBES, probe).is_ok_and(|probe| probe.looks_on())
 }
@@ -84,7 +84,7 @@ mod tests {
     fn what_is_made_up_asks_for_no_policy() {
         let asking = |def: &&Def<dyn Probe>| asks(&Item { name: def.name.into(), options: toml::Table::new() });
         let silent: Vec<&str> = PROBES.iter().filter(|def| !asking(def)).map(|def| def.name).collect();
-        // `task` is none without something to watch.
+        // The probe `task` cannot be built without something to watch.
         assert_eq!(
             silent,
             ["scheduling", "syscall", "interrupt", "irqsoff", "wakeup-tracer", "timerlat", "osnoise", "hwlat", "null"]

@@ -71,7 +71,7 @@ pthread_mutexattr_setprotocol(3p).",
     },
 };
 
-/// About what a round of calls takes, to say how long many will.
+/// Roughly how long a round of calls takes, to estimate how many rounds there will be, ns.
 const ROUND_NS: u64 = 200;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -121,7 +121,7 @@ enum MutexKind {
 }
 
 impl MutexKind {
-    /// The kinds of a form that take turns.
+    /// Returns the kinds that a form measures in rotation.
     fn each(self, form: MutexForm) -> Vec<Self> {
         let all = match form {
             MutexForm::Calls => vec![Self::Normal, Self::Inherit, Self::Ceiling, Self::Shared],
@@ -130,7 +130,7 @@ impl MutexKind {
         if self == Self::All { all } else { vec![self] }
     }
 
-    /// The labels of its series: kind and shared.
+    /// Returns the labels of this kind's series: kind and shared.
     fn labels(self) -> [(&'static str, &'static str); 2] {
         let kind = match self {
             Self::Inherit => "inherit",
@@ -150,7 +150,7 @@ impl MutexKind {
 }
 
 impl MutexProbe {
-    /// The values of each label.
+    /// Returns the values of each label.
     fn labels(&self) -> Vec<(String, Vec<String>)> {
         let mut labels = vec![("kind".to_string(), Vec::new()), ("shared".to_string(), Vec::new())];
         for kind in self.kind.each(self.form) {
@@ -163,7 +163,7 @@ impl MutexProbe {
         labels
     }
 
-    /// Refuses what cannot be, whatever the cell.
+    /// Refuses impossible options, whatever the cell.
     fn refuse(&self) -> Result<()> {
         ensure!((1..=1_000_000).contains(&self.batch), "`batch` must be 1 to 1000000 calls");
         ensure!(self.ceiling.is_none_or(|prio| (1..=99).contains(&prio)), "`ceiling` must be a priority, 1 to 99");

@@ -83,7 +83,7 @@ enum Distribution {
     Lognormal,
 }
 
-/// What the samples of one cell are drawn from.
+/// The source from which the samples of one cell are drawn.
 struct Draws {
     random: ChaCha8Rng,
     dist: Distribution,
@@ -96,7 +96,7 @@ impl Draws {
     fn of(probe: &NullProbe, cell: &Cell) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(cell.seed);
         let planted = if cell.load.id == probe.under { probe.times } else { 1.0 };
-        // Nothing is drawn where nothing spreads.
+        // Without spread between repeats, latido draws no number here.
         let off = if probe.between > 0.0 { (probe.between * normal(&mut random)).exp() } else { 1.0 };
         Self { random, dist: probe.dist, sigma: probe.sigma, value: probe.value.0 as f64 * planted * off }
     }
@@ -108,13 +108,13 @@ impl Draws {
                 let value = self.random.random_range(value / 2..=value + value / 2 + 1);
                 if tail { value * 10 } else { value }
             }
-            // What is too large for an integer becomes its largest.
+            // The cast turns a value that is too large for an integer into the largest integer.
             Distribution::Lognormal => (self.value * (self.sigma * normal(&mut self.random)).exp()).round() as i64,
         }
     }
 }
 
-/// A standard normal number (Box and Muller, Annals of Mathematical Statistics 29, 1958).
+/// Draws a standard normal number (Box and Muller, Annals of Mathematical Statistics 29, 1958).
 fn normal(random: &mut ChaCha8Rng) -> f64 {
     let (radius, angle): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
     (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
@@ -123,7 +123,7 @@ fn normal(random: &mut ChaCha8Rng) -> f64 {
 impl Probe for NullProbe {
     fn measurand(&self) -> Measurand {
         let measurand = Measurand::new("Null", [Quantity::time("latency", "Null latency")]);
-        // None at all are a number of samples too.
+        // Zero is a valid number of samples too.
         Measurand { counts_samples: true, made_up: true, ..measurand.counted_by("samples", self.samples) }
     }
 
@@ -148,7 +148,7 @@ impl Probe for NullProbe {
             }
             recorder.close(probe.samples * STEP);
             hold(probe.hold.as_duration(), &stop);
-            // As long as the made-up samples took: equal cells give equal records.
+            // The interval is the time of the made-up samples: equal cells give equal records.
             Ok(Interval { first_slot_ns, ended_ns: first_slot_ns + probe.samples * STEP })
         };
         stage.thread_under(None, None, [series], || body);
@@ -183,8 +183,8 @@ mod tests {
         (values.iter().map(|v| (v - middle).powi(2)).sum::<f64>() / (values.len() - 1) as f64).sqrt()
     }
 
-    /// The distribution is the one asked for: median and spread within a repeat, spread between repeats, and the planted
-    /// factor, each within five standard errors; the same seed gives the same samples.
+    /// The distribution must be the requested one: median and spread within a repeat, spread between repeats, and the planted factor, each
+    /// within five standard errors. The same seed must give the same samples.
     #[test]
     fn a_known_distribution_is_drawn() {
         let probe = NullProbe {
@@ -208,7 +208,7 @@ mod tests {
         near(spread(&repeats), 0.4, 0.4 / 800f64.sqrt());
     }
 
-    /// What the samples of earlier versions were they still are: stored runs and golden files rest on them.
+    /// The samples must be the same as in earlier versions: stored runs and golden files depend on them.
     #[test]
     fn the_usual_samples_stay() {
         let values = draws(&DEFAULTS, 1, "none");

@@ -1,4 +1,4 @@
-//! `osnoise`: how much of a CPU others take from a thread that only looks at the clock; by the kernel's own tracer.
+//! `osnoise`: how much of a CPU others take from a thread that only reads the clock; by the kernel's own tracer.
 
 use super::entries::{check, each, gather, us};
 use crate::measure::{Def, Measurand, On, Place, Probe, Quantity, Stage, Tracer, Wanted, with_defaults};
@@ -47,11 +47,11 @@ struct Osnoise {
 
 const QUANTITIES: [(&str, &str); 2] = [("noise", "Noise: of a period"), ("single", "Noise: longest of a period")];
 
-/// The fields of an entry; counts by whose noise it was behind the first three.
+/// The fields of an entry. After the first three, each is a count by the source of the noise.
 const FIELDS: [&str; 8] =
     ["noise", "runtime", "max_sample", "nmi_count", "irq_count", "softirq_count", "thread_count", "hw_count"];
 
-/// The facts that they become.
+/// The names of the facts that those counts become.
 const FACTS: [&str; 5] = ["nmi", "irq", "softirq", "thread", "hardware"];
 
 impl Probe for Osnoise {
@@ -94,7 +94,7 @@ impl Probe for Osnoise {
                 for (place, field) in [(noise, 0), (single, 2)] {
                     gathered.sample(*place, i64::try_from(entry.us(field)).unwrap_or(i64::MAX), begin, entry.time);
                 }
-                // With the same samples as above.
+                // Only counts from the same time as the samples above.
                 if gathered.covers(begin, entry.time) {
                     for (count, field) in counts.entry(entry.cpu).or_default().iter_mut().zip(3..) {
                         *count = count.saturating_add(entry.field(field));

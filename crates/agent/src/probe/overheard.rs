@@ -1,4 +1,5 @@
-//! What a program of ours prints while it is watched: the begin of it is kept, the rest read so that it never waits.
+//! What a program that latido started prints while latido watches it. latido keeps the beginning and reads the rest, so that the program
+//! never waits for the pipe.
 
 use crate::loading::listening;
 use anyhow::{Context, Result};
@@ -14,21 +15,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How much is kept, bytes.
+/// How much latido keeps, bytes.
 const KEPT: usize = 1 << 20;
-/// How much is read at once, bytes.
+/// How much latido reads at once, bytes.
 const PIECE: usize = 1 << 14;
-/// How long the end is waited for, where others keep the pipe open.
+/// How long latido waits for the end of the output while other processes keep the pipe open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-/// How often is looked.
+/// How long latido waits between two looks at the pipe.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What was printed so far.
+/// The output so far.
 #[derive(Clone)]
 pub struct Overheard(Arc<Heard>);
 
 struct Heard {
-    /// Its reads do not wait; who holds `printed` reads.
+    /// Reads from it do not block. Only the thread that has locked `printed` reads.
     pipe: PipeReader,
     printed: Mutex<Printed>,
 }
@@ -36,12 +37,12 @@ struct Heard {
 #[derive(Default)]
 struct Printed {
     bytes: Vec<u8>,
-    /// Nobody has the other end any more.
+    /// The other end of the pipe is closed.
     whole: bool,
 }
 
 impl Overheard {
-    /// Listens from here on.
+    /// Starts to listen.
     ///
     /// # Errors
     /// No thread can be started.
@@ -52,15 +53,15 @@ impl Overheard {
         Ok(own)
     }
 
-    /// Before anybody listens.
+    /// Prepares the pipe, before a thread listens.
     fn unheard(pipe: PipeReader) -> Result<Self> {
         let flags = fcntl_getfl(&pipe).and_then(|flags| fcntl_setfl(&pipe, flags | OFlags::NONBLOCK));
         flags.context("cannot read the program's pipe without waiting")?;
         Ok(Self(Arc::new(Heard { pipe, printed: Mutex::default() })))
     }
 
-    /// All that has come, after a short wait for the end. What was printed before the call is in it, however late the listener
-    /// is; the wait is for others who keep the pipe open.
+    /// Returns everything that came, after a short wait for the end. That includes all that the program printed before the call, even if
+    /// the listening thread is slow. The wait is for other processes that keep the pipe open.
     pub fn all(&self) -> Vec<u8> {
         let until = Instant::now() + LAST_WORDS;
         loop {
@@ -79,12 +80,12 @@ impl Overheard {
         self.0.printed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads what is in the pipe by now, and no more: who writes without end is not followed.
+    /// Reads what is in the pipe now, and no more: latido does not follow a program that writes without end.
     fn take_in(&self, printed: &mut Printed) {
         let mut left = ioctl_fionread(&self.0.pipe).ok().and_then(|left| usize::try_from(left).ok()).unwrap_or(0);
         let mut piece = [0; PIECE];
         while !printed.whole {
-            // A pipe with nothing in it says by a read whether anybody can still write.
+            // A read from an empty pipe shows whether any process can still write to it.
             let most = left.clamp(1, PIECE);
             let length = match (&self.0.pipe).read(piece.get_mut(..most).unwrap_or_default()) {
                 Ok(length) => length,
@@ -102,7 +103,7 @@ impl Overheard {
         }
     }
 
-    /// Takes in what comes, until nobody has the other end any more.
+    /// Reads what comes, until the other end is closed.
     fn listen(&self) {
         loop {
             let waited = poll(&mut [PollFd::new(&self.0.pipe, PollFlags::IN)], None);
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
     use std::io::{Write, pipe};
 
-    /// The begin is kept, all is taken: the writer is never stopped by a full pipe, and the end is the writer's.
+    /// latido must keep the beginning and read everything: a full pipe never stops the program, and only the program ends its output.
     #[test]
     fn the_begin_is_kept_and_the_rest_is_read() {
         let (reader, mut writer) = pipe().unwrap();
@@ -131,7 +132,7 @@ mod tests {
         assert_eq!(heard.all().len(), KEPT);
     }
 
-    /// A listener that never comes loses no word, whether others keep the pipe open or nobody does.
+    /// No output may be lost if the listening thread never runs, whether other processes keep the pipe open or not.
     #[test]
     fn what_was_printed_before_is_heard_without_the_listener() {
         let (reader, mut writer) = pipe().unwrap();

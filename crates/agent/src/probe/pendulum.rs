@@ -1,4 +1,4 @@
-//! `pendulum`: a periodic task balances a simulated pendulum; being late is seen as a swing, or a fall.
+//! `pendulum`: a periodic task balances a simulated pendulum. A late task shows as a swing or a fall.
 
 use crate::measure::{Def, Fact, Measurand, Probe, Quantity, Stage, with_defaults};
 use anyhow::{Result, ensure};
@@ -72,7 +72,7 @@ impl Probe for PendulumProbe {
     }
 
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
-        // One pendulum is enough to look at; the last CPU is the one that interrupts visit least.
+        // One pendulum is enough to watch. Interrupts visit the last CPU least.
         allowed.iter().last().into_iter().collect()
     }
 
@@ -102,7 +102,7 @@ impl Probe for PendulumProbe {
     }
 }
 
-/// Whether and when it fell: the angle at which it lies is recorded once, and none larger.
+/// Tells whether and when the pendulum fell. The loop records the angle of a fallen pendulum once, and no larger angle.
 fn fall(angles: &Snapshot) -> Vec<Fact> {
     match angles.largest.first().filter(|sample| sample.value >= FALLEN_URAD - 1) {
         Some(sample) => vec![("fell", 1), ("fell_at_ns", sample.at_ns)],

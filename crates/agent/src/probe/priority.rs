@@ -53,7 +53,7 @@ pthread_setschedprio(3).",
     },
 };
 
-/// About what a round takes, to say how long many will.
+/// Roughly how long a round takes, to estimate how many rounds there will be, ns.
 const ROUND_NS: u64 = 2_000;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ struct PriorityProbe {
 }
 
 impl PriorityProbe {
-    /// Policy, own level and the other one.
+    /// Returns the policy, the thread's own level, and the other level.
     fn levels(&self, cell: &Cell) -> Result<(Realtime, u8, u8)> {
         let (policy, own) = rounds::realtime(cell.scheduling).with_context(|| {
             format!("`{}` has no priority to change: use fifo or rr for the probe `priority`", cell.scheduling)
@@ -141,13 +141,13 @@ impl Probe for PriorityProbe {
     }
 }
 
-/// Does something that changes the thread's policy, and gives it its own one back: the stage sets the policy of the
-/// measurement when all threads are ready.
+/// Runs `work`, which changes the thread's policy, and then restores that policy. The stage sets the policy of the measurement when all
+/// threads are ready.
 pub fn as_before(work: impl FnOnce()) {
     let before = sched::policy(0);
     work();
     if let Ok(before) = before {
-        // It had this policy a moment ago; what cannot be set back is overwritten by the stage.
+        // The thread had this policy a moment ago. If it cannot be restored, the stage overwrites it.
         let _refused = sched::set_policy(0, before, false);
     }
 }

@@ -55,7 +55,7 @@ struct SchedulingProbe {
 const QUANTITIES: [(&str, &str); 2] =
     [("wakeup", "Scheduling latency: after the wake-up"), ("preempted", "Scheduling latency: after preemption")];
 
-/// Wake-ups by the pairing of another program, beside.
+/// The quantity for wake-ups as another program pairs them, in addition.
 const REPORT_W: &str = "report_w";
 /// The class of their series.
 const TOGETHER: &str = "all";
@@ -105,12 +105,12 @@ impl Probe for SchedulingProbe {
 }
 
 impl SchedulingProbe {
-    /// Whether the waits of a task with this name are looked at.
+    /// Tells whether the probe measures the waits of a task with this name.
     fn means(&self, comm: &Comm) -> bool {
         self.task.as_ref().is_none_or(|pattern| fits(pattern, &comm.text()))
     }
 
-    /// The tasks that waited longest, with the class of that wait and a name that tells them apart.
+    /// Returns the tasks that waited longest, with the class of that wait and a distinct name.
     fn longest(&self, trace: &Trace<'_>) -> Result<Vec<(i32, Class, String)>> {
         let mut longest = Longest::default();
         paired(trace, &mut longest);
@@ -133,7 +133,7 @@ impl SchedulingProbe {
     }
 }
 
-/// The longest wait of each task, with what it was and was called then.
+/// The longest wait of each task, with the task's class and name at that time.
 #[derive(Default)]
 struct Longest(BTreeMap<i32, (u64, Class, Comm)>);
 
@@ -147,7 +147,7 @@ impl Sink for Longest {
     }
 }
 
-/// Where waits go.
+/// The series that take the waits.
 struct Waits<'a> {
     of: &'a SchedulingProbe,
     gathered: Gathered,
@@ -170,7 +170,7 @@ impl Sink for Waits<'_> {
     }
 }
 
-/// Where wake-ups by the pairing of `trace-cmd report -w` go.
+/// The series for wake-ups as `trace-cmd report -w` pairs them.
 struct AsReported<'a> {
     of: &'a SchedulingProbe,
     gathered: &'a mut Gathered,

@@ -1,4 +1,4 @@
-//! `sleep`: how long a sleep of a given length is, asked for in the two ways of clock_nanosleep.
+//! `sleep`: how long a sleep of a given length lasts, requested in the two ways of clock_nanosleep.
 
 use crate::measure::{Def, Fact, Measurand, Probe, Quantity, Stage, rounds, with_defaults};
 use anyhow::{Result, ensure};
@@ -59,7 +59,7 @@ struct SleepProbe {
     sleeps: u64,
 }
 
-/// Which comes first, an absolute sleep's instant or the first reading.
+/// Whether an absolute sleep computes its target from the first reading, or from a reading before that one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Order {
@@ -76,7 +76,7 @@ enum SleepModes {
 }
 
 impl SleepModes {
-    /// The modes that take turns, with their labels.
+    /// Returns the modes to measure in rotation, with their labels.
     fn each(self, order: Order) -> Vec<(&'static str, sleep::SleepMode)> {
         let absolute = match order {
             Order::ReadingFirst => sleep::SleepMode::Absolute,

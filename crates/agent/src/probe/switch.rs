@@ -57,7 +57,7 @@ svsematest(8), which print whole microseconds.",
     },
 };
 
-/// About what a round without a rest takes, to say how long many will.
+/// Roughly how long a round without a rest takes, to estimate how many rounds there will be, ns.
 const ROUND_NS: u64 = 6_000;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -116,14 +116,14 @@ impl Probe for SwitchProbe {
         let (Some(&posting), Some(&waiting)) = (cpus.first(), cpus.last()) else { return Ok(()) };
         let processes = self.between == Between::Processes;
         let handoff = Handoff::create(self.by.into(), processes).context("cannot make what the tasks hand over by")?;
-        // First of all: a fork after the threads were prepared would cost them page faults.
+        // The partner starts first: a fork after the preparation of the threads would cost them page faults.
         let partner = if processes { Some(self.partner(stage, &handoff, posting)?) } else { None };
         let handoff = Arc::new(handoff);
         self.wait(stage, waiting, Arc::clone(&handoff))?;
         match partner {
             Some(mut partner) => {
                 let (stop, stand_ins) = (stage.stop(), stage.stand_ins());
-                // It stands for the partner here and sleeps until that has ended.
+                // This thread represents the partner here, and sleeps until the partner has ended.
                 stage.thread_under(None, None, [], || move || partner.attend(POSTER, &stop, &stand_ins));
             }
             None => self.post(stage, posting, handoff),
@@ -156,7 +156,7 @@ impl SwitchProbe {
         Pace { pause_ns, interval_ns: self.interval.0 }
     }
 
-    /// The waiting task.
+    /// Adds the waiting task.
     fn wait(&self, stage: &mut Stage<'_>, cpu: u32, handoff: Arc<Handoff>) -> Result<()> {
         let (mut recorder, series) = stage.series("switch")?;
         let (course, stop) = (rounds::course(&stage.cell, self.switches), stage.stop());
@@ -175,7 +175,7 @@ impl SwitchProbe {
         Ok(())
     }
 
-    /// The posting task as a thread of this process.
+    /// Adds the posting task as a thread of this process.
     fn post(&self, stage: &mut Stage<'_>, cpu: u32, handoff: Arc<Handoff>) {
         let (pace, stop) = (self.pace(), stage.stop());
         stage.thread_under(Some(below(stage.cell.scheduling)), cpu, [], move || {
@@ -192,7 +192,7 @@ impl SwitchProbe {
         });
     }
 
-    /// The posting task as a process of its own.
+    /// Starts the posting task as a separate process.
     fn partner(&self, stage: &Stage<'_>, handoff: &Handoff, cpu: u32) -> Result<Partner> {
         let Pace { pause_ns, interval_ns } = self.pace();
         let orders = Orders {
@@ -213,7 +213,7 @@ impl SwitchProbe {
     }
 }
 
-/// The posting task's policy: one priority below where there are priorities.
+/// Returns the posting task's policy: one priority lower if the policy has priorities.
 fn below(scheduling: Scheduling) -> Scheduling {
     match scheduling {
         Scheduling::Fifo { prio } => Scheduling::Fifo { prio: prio.saturating_sub(1).max(1) },

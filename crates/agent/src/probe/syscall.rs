@@ -73,7 +73,7 @@ const QUANTITIES: [(&str, &str); 4] = [
     ("waiting", "System call: time without a CPU"),
 ];
 
-/// So many calls are told apart, those with the most time.
+/// How many calls get their own series: those with the most time.
 const MOST: usize = 24;
 
 impl SyscallProbe {
@@ -135,7 +135,8 @@ impl Probe for SyscallProbe {
 }
 
 impl SyscallProbe {
-    /// The numbers of the calls that are meant, where the trace has numbers alone; none where all are meant.
+    /// Returns the numbers of the selected calls, if the trace has only numbers. Returns `None` if all calls are selected or the trace has
+    /// names.
     fn numbers(&self, names: &Names) -> Result<Option<BTreeSet<u16>>> {
         if self.calls == ALL || !names.events.calls().is_empty() {
             return Ok(None);
@@ -149,10 +150,10 @@ impl SyscallProbe {
     }
 }
 
-/// Calls have numbers below this on every architecture; those above are of other systems' tables.
+/// The numbers of calls are below this on every architecture. Higher numbers belong to the tables of other systems.
 const MOST_NUMBER: u16 = 1024;
 
-/// What calls are called.
+/// The names of the calls.
 struct Names {
     events: Events,
     machine: Machine,
@@ -172,14 +173,14 @@ impl Names {
     }
 }
 
-/// The threads of a process.
+/// Returns the threads of a process.
 fn threads_of(pid: i32) -> Result<BTreeSet<i32>> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task"));
     let Ok(entries) = entries else { bail!("there is no process {pid}: `pgrep -a NAME` finds the number of another") };
     Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
 }
 
-/// Whose calls are looked at.
+/// The threads and calls that the probe measures.
 struct Whose<'a> {
     threads: Option<BTreeSet<i32>>,
     task: Option<&'a str>,
@@ -195,7 +196,7 @@ impl Whose<'_> {
     }
 }
 
-/// How long each thread was in each call, and its name.
+/// How long each thread was in each call, ns, and its name.
 struct Totals<'a> {
     whose: &'a Whose<'a>,
     all: BTreeMap<(Call, i32), (u64, Comm)>,
@@ -210,7 +211,7 @@ impl Sink for Totals<'_> {
     }
 }
 
-/// Where calls go.
+/// The series that take the calls.
 struct Calls<'a> {
     whose: &'a Whose<'a>,
     gathered: Gathered,
@@ -266,7 +267,7 @@ impl Sink for Calls<'_> {
         let values = [Some(called.ns()), called.on_cpu(), blocked, waited];
         let own = self.own.get(&(called.call, called.pid));
         for places in self.all.get(&called.call).into_iter().chain(own) {
-            // What was not seen of it is no sample of these.
+            // A part of the call that the trace does not show gives no sample.
             for (place, value) in places.iter().zip(values).filter_map(|(place, value)| Some((place, value?))) {
                 let value = i64::try_from(value).unwrap_or(i64::MAX);
                 self.gathered.sample(*place, value, called.begin, called.end);
@@ -279,7 +280,7 @@ impl Sink for Calls<'_> {
 mod tests {
     use super::*;
 
-    /// In a trace that has numbers alone the named calls are picked by their numbers, and a name of no call is refused.
+    /// If a trace has only numbers, the probe selects the named calls by their numbers. It refuses a name that no call has.
     #[test]
     fn calls_are_picked_by_number_where_there_are_no_names() {
         let names = Names { events: Events::of(&[], latido_trace::bytes::Endian::Little), machine: Machine::X86_64 };

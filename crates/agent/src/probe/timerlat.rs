@@ -38,7 +38,7 @@ struct Timerlat {
     period: Ns,
 }
 
-/// By the number of the context (kernel/trace/trace_osnoise.c).
+/// In the order of the context numbers (kernel/trace/trace_osnoise.c).
 const QUANTITIES: [(&str, &str); 3] = [
     ("interrupt", "Timer latency: interrupt"),
     ("thread", "Timer latency: thread"),

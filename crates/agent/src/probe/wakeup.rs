@@ -112,7 +112,7 @@ enum Phase {
 }
 
 impl Phase {
-    /// Of one of the threads: each has a sequence of its own, from the cell's seed.
+    /// Returns the phase of one of the threads. Each thread has its own sequence, from the cell's seed.
     fn of_thread(self, seed: u64, thread: u64) -> wakeup::Phase {
         match self {
             Self::Fixed => wakeup::Phase::Fixed,
@@ -149,13 +149,13 @@ impl SleepClock {
 }
 
 impl WakeupProbe {
-    /// Whether nothing is asked for that only a schedule of our own has.
+    /// Tells whether no option needs a schedule of latido's.
     fn is_kernels(&self) -> bool {
         let ours = (DEFAULTS.clock, DEFAULTS.phase, DEFAULTS.align, DEFAULTS.distance);
         (self.clock, self.phase, self.align, self.distance) == ours
     }
 
-    /// What a thread waits with; made on that thread.
+    /// Creates what a thread waits with. The thread itself must call this.
     fn means(&self) -> Result<Means> {
         let clock = self.clock.of_kernel();
         Ok(match self.by {
@@ -234,7 +234,7 @@ impl Probe for WakeupProbe {
                     wakeup::rehearse(means, &mut recorder, after_overrun.as_mut());
                 }
                 move || {
-                    // No call that the rehearsal has not made: its code may not be there yet.
+                    // This makes no call that the dry run has not made: its code may not be in memory yet.
                     let means = match &means {
                         Ok(means) => means,
                         Err(error) => bail!("{error:#}"),
@@ -242,7 +242,7 @@ impl Probe for WakeupProbe {
                     if free {
                         schedule.start_ns = clock.now();
                     }
-                    // Whatever the clock of the schedule, the host places the thread on CLOCK_MONOTONIC.
+                    // The host needs the thread's times on CLOCK_MONOTONIC, whatever the clock of the schedule.
                     let offset = clock.now().wrapping_sub(Monotonic.now());
                     let outcome = wakeup::run(means, &schedule, &stop, &mut recorder, after_overrun.as_mut());
                     let Interval { first_slot_ns, ended_ns } = interval(&outcome)?;
@@ -255,7 +255,7 @@ impl Probe for WakeupProbe {
     }
 }
 
-/// What the stage wants to know of a periodic loop that is over.
+/// Returns the interval of a completed periodic loop, for the stage.
 pub fn interval(outcome: &Wakeups) -> Result<Interval> {
     match outcome.end.failure() {
         Some(error) => bail!("the kernel refused to sleep: {error}"),

@@ -1,4 +1,4 @@
-//! `yielding`: what giving up the CPU to nobody costs.
+//! `yielding`: what it costs to give up the CPU when no other task wants it.
 
 use crate::measure::{Def, Interval, Measurand, Probe, Quantity, Stage, with_defaults};
 use latido_sys::clock::Clock::Monotonic;

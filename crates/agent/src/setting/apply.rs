@@ -1,4 +1,4 @@
-//! From what a tuning wants to a machine that has it: each change journalled, made, read back; all undone if one fails.
+//! Applies the changes that a tuning wants: writes each into the journal, makes it and reads it back. Undoes all if one fails.
 
 use super::{Applied, Guard, Hold, Pursuit, Tuning, Wanted};
 use crate::{
@@ -10,10 +10,10 @@ use crate::{
 use anyhow::{Result, bail, ensure};
 use latido_model::{cell::Item, protocol::Phase, record::TuningRecord};
 
-/// After so many rounds something makes new work faster than it is done.
+/// How many rounds a pursuit may take. After that, something makes new work faster than latido does it.
 const ROUNDS: u32 = 50;
 
-/// What a tuning wants, as far as reading tells that it can be had: better than to begin and turn back.
+/// Returns what a tuning wants, if reading shows no obstacle: that is better than to begin and turn back.
 ///
 /// # Errors
 /// What is missing or refused, where, and the remedy.
@@ -28,7 +28,7 @@ pub fn possible(tuning: &dyn Tuning, root: &Root) -> Result<Wanted> {
 /// Applies a tuning.
 ///
 /// # Errors
-/// What was refused, where, and the remedy, or [`crate::journal::pulse::Stopped`]; what had been changed for it is put back.
+/// What was refused, where, and the remedy, or [`crate::journal::pulse::Stopped`]. latido has restored what the tuning had changed.
 pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Custody, journal: &mut Journal) -> Result<Applied> {
     let Wanted { steps, pursuit, holds, note } = possible(tuning, root)?;
     let _urgent = root.asked(|kernel| kernel.own_process()).map(|_| Urgent::take());
@@ -53,7 +53,7 @@ pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Custody, journ
     match made.and_then(|()| in_force(tuning, root, &mut record, holds)) {
         Ok(guards) => Ok(Applied { record, guard: Box::new(guards) }),
         Err(error) => {
-            // Half a tuning is none. The journal still has it: what will not go back now is tried again later.
+            // Half a tuning is useless. The journal still lists the changes: latido tries later what it cannot restore now.
             let mut back = done.iter().rev();
             if halfway {
                 let _ = back.next().map(|step| step.revert(root));
@@ -67,7 +67,7 @@ pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Custody, journ
     }
 }
 
-/// Takes hold of what is held besides, and looks at what came of it all: in force, or an error.
+/// Takes the additional holds, and checks the result: the tuning is in force, or this returns an error.
 fn in_force(tuning: &dyn Tuning, root: &Root, record: &mut TuningRecord, holds: Vec<Hold>) -> Result<Vec<Guard>> {
     let mut guards = Vec::new();
     for hold in holds {
@@ -87,16 +87,16 @@ fn in_force(tuning: &dyn Tuning, root: &Root, record: &mut TuningRecord, holds: 
     Ok(guards)
 }
 
-/// A tuning that is being applied.
+/// A tuning in the course of its application.
 struct Application<'a> {
     root: &'a Root,
     owner: Custody,
     journal: &'a mut Journal,
     record: TuningRecord,
     done: Vec<Step>,
-    /// Whether the last of them was refused, or did not read back as set.
+    /// Whether the last step was refused, or did not read back as set.
     halfway: bool,
-    /// Tasks are moved by the hundred: they are the journal's business, the record keeps what the note says of them.
+    /// A tuning moves hundreds of tasks: only the journal lists them, and the record's note summarizes them.
     crowd: bool,
 }
 
@@ -106,7 +106,7 @@ impl Application<'_> {
         self.change(step)
     }
 
-    /// Writes it into the journal, unless somebody asks to stop.
+    /// Writes the step into the journal, unless latido is requested to stop.
     fn note(&mut self, step: &Step) -> Result<()> {
         self.journal.pulse.go_on()?;
         self.journal.pulse.beat(Phase::Tuning);
@@ -144,10 +144,10 @@ impl Application<'_> {
                 left.first().map(|step| step.change().knob).unwrap_or_default()
             );
             for step in left {
-                // What cannot be noted must not be changed, and is no answer of the kernel's.
+                // A change that the journal cannot take must not be made. Such an error is no refusal by the kernel.
                 self.note(&step)?;
                 if let Err(error) = self.change(step.clone()) {
-                    // What was half done must not stay so.
+                    // A half-done change must not stay.
                     let _ = step.revert(self.root);
                     self.halfway = false;
                     pursuit.refused(self.root, &step, error)?;
@@ -174,7 +174,7 @@ mod tests {
     };
     use std::{cell::Cell, rc::Rc};
 
-    /// The first change was made when the second is refused: half a tuning is none.
+    /// The second change is refused after the first was made: latido must restore the first.
     #[test]
     fn a_refusal_on_the_way_puts_back_what_was_changed() {
         let server = "sys/kernel/debug/sched/fair_server/cpu5/runtime";
@@ -187,7 +187,7 @@ mod tests {
         same(&snapshot(&tree.root), &before, "after the refusal");
     }
 
-    /// A tuning by one step that comes to nothing.
+    /// A tuning with one step that has no effect.
     struct Overruled;
 
     impl Tuning for Overruled {
@@ -217,7 +217,7 @@ mod tests {
         same(&snapshot(&tree.root), &before, "after the refusal");
     }
 
-    /// A value of which the kernel makes another one.
+    /// A value that the kernel changes to another one.
     struct Rounded;
 
     impl Tuning for Rounded {
@@ -231,8 +231,8 @@ mod tests {
         }
     }
 
-    /// Asked for no timer slack, the kernel gives its default (proc_pid_timerslack_ns(5)): not what was asked, and nobody
-    /// else's doing.
+    /// If a process requests no timer slack, the kernel gives it its default (proc_pid_timerslack_ns(5)). That is not the requested value,
+    /// and no other program set it.
     #[test]
     fn what_the_kernel_makes_of_a_refused_value_does_not_stay() {
         const SLACK: &str = "/proc/self/timerslack_ns";
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!((found.as_deref(), told), (Some("61000"), Vec::new()));
     }
 
-    /// A machine with many interrupts, which are moved by a pursuit that notes refusals of single ones.
+    /// A machine with many interrupts. A pursuit moves them and notes the refusals of single ones.
     fn many() -> Tree {
         let lines: Vec<String> = (1..40).map(|line| format!("proc/irq/{line}/smp_affinity_list")).collect();
         by_hand(&lines.iter().map(|line| (line.as_str(), "0-3\n")).collect::<Vec<_>>())
@@ -273,7 +273,7 @@ mod tests {
         same(&snapshot(&tree.root), &before, "after the refusal");
     }
 
-    /// What is changed without being noted is changed for good after a crash.
+    /// A change that the journal does not list would stay for ever after a crash.
     #[test]
     fn a_journal_that_cannot_be_written_ends_a_pursuit() {
         let tree = many();

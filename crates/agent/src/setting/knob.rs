@@ -1,4 +1,4 @@
-//! One file, one value: what most tunings are.
+//! Tunings of one file with one value, which most tunings are.
 
 use super::Wanted;
 use crate::{
@@ -21,7 +21,7 @@ pub enum OffOn {
 }
 
 impl OffOn {
-    /// As files hold it.
+    /// Returns the digit for the file.
     pub fn digit(self) -> &'static str {
         match self {
             Self::Off => "0",
@@ -30,11 +30,11 @@ impl OffOn {
     }
 }
 
-/// The step that gives a file another value; `None` where it has it. `absent` says why there may be no such file, and
-/// what to do.
+/// Returns the step that gives a file another value; `None` if it already has that value. `absent` tells why the file may not exist, and
+/// what to do then.
 ///
 /// # Errors
-/// The file is not there or not readable, or has no such choice.
+/// The file does not exist, is not readable, or has no such choice.
 pub fn step(root: &Root, path: &str, value: &str, form: Form, absent: &str) -> Result<Option<Step>> {
     let found = root.try_read(path).map_err(|error| refusal::of_read(root, path, absent, &error))?;
     if form == Form::Choice {
@@ -44,7 +44,7 @@ pub fn step(root: &Root, path: &str, value: &str, form: Form, absent: &str) -> R
     Step::value(root, path, value, form)
 }
 
-/// What a tuning of one file wants.
+/// Returns what a tuning of one file wants.
 ///
 /// # Errors
 /// As [`step`].
@@ -52,14 +52,14 @@ pub fn one(root: &Root, path: &str, value: &str, form: Form, absent: &str) -> Re
     Ok(wanted([step(root, path, value, form, absent)?]))
 }
 
-/// What a tuning of these steps wants, with a note where all is as it should be.
+/// Returns what a tuning of these steps wants, with a note if nothing needs to change.
 pub fn wanted(steps: impl IntoIterator<Item = Option<Step>>) -> Wanted {
     let steps: Vec<Step> = steps.into_iter().flatten().collect();
     let note = steps.is_empty().then(|| "it was so already: nothing was changed".into());
     Wanted { steps, note, ..Wanted::default() }
 }
 
-/// The CPUs that are online.
+/// Returns the CPUs that are online.
 ///
 /// # Errors
 /// sysfs is not there.
@@ -67,16 +67,16 @@ pub fn online(root: &Root) -> Result<CpuSet> {
     cpus(root, "/sys/devices/system/cpu/online", "sysfs is not mounted: mount -t sysfs sysfs /sys")
 }
 
-/// The CPUs that a file lists.
+/// Returns the CPUs that a file lists.
 ///
 /// # Errors
-/// The file is not there, or holds no such list.
+/// The file does not exist, or contains no such list.
 pub fn cpus(root: &Root, path: &str, absent: &str) -> Result<CpuSet> {
     let text = root.try_read(path).map_err(|error| refusal::of_read(root, path, absent, &error))?;
     text.parse().map_err(|error| anyhow!("{path}: {error}"))
 }
 
-/// A set of CPUs as masks are written: hexadecimal, a comma before every 32 bits from the right.
+/// Formats a set of CPUs as a mask: hexadecimal, with a comma before every 32 bits from the right.
 pub fn mask(cpus: &CpuSet) -> String {
     let words = cpus.iter().max().map_or(1, |last| last as usize / 32 + 1);
     let mut mask = vec![0u32; words];
@@ -90,10 +90,10 @@ pub fn mask(cpus: &CpuSet) -> String {
     first.into_iter().chain(words.map(|word| format!("{word:08x}"))).collect::<Vec<_>>().join(",")
 }
 
-/// The CPUs of such a mask.
+/// Parses such a mask.
 ///
 /// # Errors
-/// It is none.
+/// It is no mask.
 pub fn unmask(text: &str) -> Result<CpuSet> {
     let digits: Vec<char> = text.trim().chars().filter(|c| *c != ',').collect();
     let mut cpus = CpuSet::default();

@@ -1,4 +1,4 @@
-//! Settings on their way: what a tuning wants is applied step by step, journalled first, read back.
+//! How settings are applied: latido takes the steps that a tuning wants, writes each into the journal first, makes it, and reads it back.
 
 pub mod apply;
 pub mod knob;
@@ -10,47 +10,47 @@ use latido_model::{
     record::{Change, TuningRecord},
 };
 
-/// A reversible change of the machine's settings. It only says what it wants; [`apply::apply`] does it.
+/// A reversible change of the machine's settings. It only describes what it wants; [`apply::apply`] does it.
 pub trait Tuning {
-    /// Every option after defaults, for the record.
+    /// Returns every option, given or default, for the record.
     fn options(&self) -> toml::Table;
 
-    /// What is to change on this machine, in order, found by reading alone.
+    /// Returns what is to change on this machine, in order. It only reads.
     ///
     /// # Errors
-    /// It cannot be had here: what is missing or refused, and the remedy.
+    /// The tuning is not possible here: what is missing or refused, and the remedy.
     fn wanted(&self, root: &Root) -> Result<Wanted>;
 
-    /// The CPUs that it keeps for what is measured.
+    /// Returns the CPUs that it reserves for the measured tasks.
     fn isolated(&self) -> Option<&CpuSet> {
         None
     }
 
-    /// Looks at what came of it, where reading a knob back does not tell all: sets `in_force` and `note`.
+    /// Checks the result if reading a knob back does not show everything: sets `in_force` and `note`.
     fn confirm(&self, _root: &Root, _record: &mut TuningRecord) {}
 }
 
-/// Something to be held while the tuning is in force; the kernel itself lets go of it after any crash.
+/// A resource that latido holds while the tuning is in force. The kernel releases it after any crash.
 pub type Hold = Box<dyn FnOnce(&Root) -> Result<(Change, Guard)>>;
 
-/// Dropping it lets go.
+/// The held resource. Dropping it releases it.
 pub type Guard = Box<dyn std::any::Any + Send>;
 
 /// Changes of things that come and go, or that the kernel may refuse one by one.
 pub trait Pursuit {
-    /// What is left to change now: asked again after each round, until there is nothing.
+    /// Returns the steps that are left now. latido asks again after each round, until there are none.
     ///
     /// # Errors
-    /// It cannot be told.
+    /// The steps cannot be determined.
     fn left(&mut self, root: &Root) -> Result<Vec<Step>>;
 
-    /// The kernel refuses one of them: note it, and do not ask for it again.
+    /// Handles a step that the kernel refused: notes it, and does not return it again.
     ///
     /// # Errors
-    /// The tuning is nothing without it.
+    /// The tuning is useless without it.
     fn refused(&mut self, root: &Root, step: &Step, error: anyhow::Error) -> Result<()>;
 
-    /// What a person should know of it, at the end.
+    /// Returns a note for the user, at the end.
     fn told(&self, root: &Root) -> Option<String>;
 }
 
@@ -59,11 +59,11 @@ pub trait Pursuit {
 pub struct Wanted {
     /// Changes that are journalled and undone, in order.
     pub steps: Vec<Step>,
-    /// What is changed after these, as long as there is any of it.
+    /// Further changes after these steps, while there are any.
     pub pursuit: Option<Box<dyn Pursuit>>,
-    /// What is held besides.
+    /// The resources to hold in addition.
     pub holds: Vec<Hold>,
-    /// What a person should know.
+    /// A note for the user.
     pub note: Option<String>,
 }
 
@@ -71,6 +71,6 @@ pub struct Wanted {
 pub struct Applied {
     /// What was changed.
     pub record: TuningRecord,
-    /// What is held; settings are put back by the journal.
+    /// The held resources. The journal restores the settings.
     pub guard: Guard,
 }

@@ -1,14 +1,14 @@
-//! A flood: packets of one size as fast as they go, or at a rate.
+//! A flood: packets of one size, as fast as possible or at a rate.
 
 use super::{Bound, Counts, mark::Mark};
 use latido_sys::clock::Clock::Monotonic;
 use std::{net::UdpSocket, sync::atomic::Ordering::Relaxed, thread, time::Duration};
 
-/// How often a limited sender looks how much it may send.
+/// How often a sender with a rate checks how much it may send.
 const TICK: Duration = Duration::from_millis(1);
 
-/// Sends packets of `size` bytes through a connected socket at `rate` bits a second of payload, or as fast as they go, until it
-/// is over. Nobody listening (ECONNREFUSED) and no room (ENOBUFS) are part of it, and counted.
+/// Sends packets of `size` bytes through a connected socket until it is over: at `rate` bits of payload per second, or as fast as possible.
+/// It counts the sends that fail because the receiver does not listen (ECONNREFUSED) or there is no room (ENOBUFS), and goes on.
 pub fn send(socket: &UdpSocket, size: usize, rate: Option<u64>, bound: Bound, counts: &Counts, mark: Option<Mark>) {
     let mut packet = vec![0x5a; size];
     mark.inspect(|mark| mark.put(&mut packet));

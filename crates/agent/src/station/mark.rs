@@ -1,7 +1,7 @@
-//! What a station's packets are known by: a word that nobody can guess. Any user of a machine may send to any of its ports, and
-//! what arrives is a result.
+//! The mark of a station's packets: a secret that no other user can guess. Any user of a machine may send to any of its ports, and every
+//! packet that arrives affects the result.
 //!
-//! It goes to the station through its standard input: what stands on a command line or in an address everybody can read.
+//! latido sends the mark to the station's standard input: every user can read a command line or an address.
 
 use anyhow::{Context, Result};
 use latido_sys::clock::Clock;
@@ -10,50 +10,50 @@ use std::{
     io::{Read, Write},
 };
 
-/// The word, at the end of each packet.
+/// The secret bytes at the end of each packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Mark([u8; Self::BYTES]);
 
 impl Mark {
-    /// How long it is.
+    /// Its length, bytes.
     pub const BYTES: usize = 8;
 
-    /// One that nobody had before: the keys of the library's hashes are the kernel's random numbers (getrandom(2)).
+    /// Makes a new mark. The keys of the library's hashes come from the kernel's random numbers (getrandom(2)).
     pub fn new() -> Self {
         let mut hash = RandomState::new().build_hasher();
         hash.write_u64(Clock::Monotonic.now());
         Self(hash.finish().to_be_bytes())
     }
 
-    /// Its bytes, for a loop that has no library.
+    /// Returns its bytes, for a loop that cannot use this type.
     pub const fn bytes(self) -> [u8; Self::BYTES] {
         self.0
     }
 
-    /// Puts it on a packet; one that is shorter stays as it is, and is nobody's.
+    /// Puts it on a packet. A packet that is shorter stays unchanged, and belongs to no station.
     pub fn put(self, packet: &mut [u8]) {
         if let Some(end) = packet.last_chunk_mut() {
             *end = self.0;
         }
     }
 
-    /// Whether a packet has it.
+    /// Tells whether a packet has it.
     pub fn is_on(self, packet: &[u8]) -> bool {
         packet.last_chunk() == Some(&self.0)
     }
 
-    /// Hands it over.
+    /// Writes it to the station's input.
     ///
     /// # Errors
-    /// Nobody takes it.
+    /// The station does not accept it.
     pub fn tell(self, mut to: impl Write) -> Result<()> {
         to.write_all(&self.0).context("the station does not take its word")
     }
 
-    /// Takes it.
+    /// Reads it.
     ///
     /// # Errors
-    /// Nobody gives one.
+    /// The input ends before it.
     pub fn hear(mut from: impl Read) -> Result<Self> {
         let mut word = [0; Self::BYTES];
         from.read_exact(&mut word).context("no word came through the standard input")?;
@@ -67,7 +67,7 @@ impl Default for Mark {
     }
 }
 
-/// Nobody is shown it.
+/// The debug output does not show the bytes.
 impl std::fmt::Debug for Mark {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Mark")
@@ -78,7 +78,7 @@ impl std::fmt::Debug for Mark {
 mod tests {
     use super::*;
 
-    /// A packet has its own mark and no other; a short one has none, not even the beginning of one.
+    /// A packet must have its own mark and no other. A short one has none, not even the beginning of one.
     #[test]
     fn a_packet_is_known_by_its_mark() {
         let (own, other) = (Mark([1, 2, 3, 4, 5, 6, 7, 8]), Mark([1, 2, 3, 4, 5, 6, 7, 9]));

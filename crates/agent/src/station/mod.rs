@@ -1,6 +1,6 @@
-//! Stations: what runs beside the machine under test, to trigger it, to flood it, or to take and count what it sends.
+//! Stations: programs that run outside the machine under test, to trigger it, to flood it, or to take and count what it sends.
 //!
-//! A station sends to one address that it is told, and always has an end: a time, a count, or whoever listens to it.
+//! A station sends to one given address, and always ends: after a time, after a count, or when its listener is gone.
 
 pub mod flood;
 pub mod mark;
@@ -19,37 +19,37 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
-/// Where stations listen and are sent to unless told.
+/// The default port on which stations listen, and to which packets go.
 pub const PORT: u16 = 5201;
 
-/// When a station ends by itself: whichever comes first.
+/// When a station ends without a request: after the count or the time, whichever comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// So many packets.
+    /// The number of packets.
     pub count: u64,
-    /// After this time.
+    /// The time after the start.
     pub time: Ns,
 }
 
 impl Bound {
-    /// None of its own: for a load, which is a process that its supervisor ends.
+    /// No bound: for a load, which is a process that its supervisor ends.
     pub const OUTSIDE: Self = Self { count: u64::MAX, time: Ns(u64::MAX) };
 }
 
-/// What was done so far, and whether it shall go on.
+/// What the station has done so far, and whether it must end.
 #[derive(Debug, Default)]
 pub struct Counts {
-    /// Packets that the kernel took.
+    /// Packets that the kernel accepted.
     pub sent: AtomicU64,
-    /// Sends that it refused: no room, nobody listening.
+    /// Sends that the kernel refused: no room, or the receiver does not listen.
     pub refused: AtomicU64,
     /// Packets that arrived.
     pub received: AtomicU64,
     /// Bytes of payload in them.
     pub received_bytes: AtomicU64,
-    /// Packets that arrived of others than whom they were expected of, and are not among those.
+    /// Packets from other senders than the expected one. `received` does not include them.
     pub strangers: AtomicU64,
-    /// When the first and the last arrived, CLOCK_MONOTONIC in ns; 0 before.
+    /// When the first and the last packet arrived, CLOCK_MONOTONIC in ns; 0 before.
     pub first_ns: AtomicU64,
     /// See `first_ns`.
     pub last_ns: AtomicU64,
@@ -57,17 +57,17 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Asks for the end.
+    /// Requests the end.
     pub fn end(&self) {
         self.over.store(true, Relaxed);
     }
 
-    /// Whether the end was asked for, or a bound is reached by `done` packets since `started`.
+    /// Tells whether the end was requested, or `done` packets since `started` reach a bound.
     fn is_over(&self, done: u64, started: u64, bound: Bound) -> bool {
         done >= bound.count || self.over.load(Relaxed) || Monotonic.now().saturating_sub(started) >= bound.time.0
     }
 
-    /// A packet of so many bytes arrived.
+    /// Counts a packet of that many bytes.
     pub fn arrived(&self, bytes: usize) {
         let now = Monotonic.now();
         if self.received.fetch_add(1, Relaxed) == 0 {
@@ -78,10 +78,10 @@ impl Counts {
     }
 }
 
-/// A socket that sends to one machine and nowhere else.
+/// Returns a socket that sends only to one machine.
 ///
 /// # Errors
-/// The address is one of many machines or of none, or it cannot be reached.
+/// The address belongs to many machines or to no machine, or it cannot be reached.
 pub fn towards(target: SocketAddr) -> Result<UdpSocket> {
     let of_one = match target.ip() {
         std::net::IpAddr::V4(ip) => !(ip.is_unspecified() || ip.is_broadcast() || ip.is_multicast()),

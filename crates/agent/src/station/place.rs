@@ -12,7 +12,7 @@ use std::{fmt, str::FromStr};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Place {
-    /// A process of this machine, over the loopback.
+    /// A process on this machine, over the loopback.
     #[default]
     Local,
     /// A process in a network namespace of this machine, over a virtual cable (veth).
@@ -24,10 +24,10 @@ pub enum Place {
 }
 
 impl Place {
-    /// Whether a station can run there at all.
+    /// Checks that a station can run there at all.
     ///
     /// # Errors
-    /// What this machine is not, or lacks, and what to take in its place.
+    /// What this machine lacks, and what to use instead.
     pub fn can_be(&self, root: &Root) -> Result<()> {
         match self {
             Self::Netns => ensure!(
@@ -44,7 +44,7 @@ impl Place {
         Ok(())
     }
 
-    /// What a result must say of it: what such a station does not do.
+    /// Returns the description of the station for the result, with its limits.
     pub fn worth(&self) -> Option<String> {
         Some(match self {
             Self::Local => return None,

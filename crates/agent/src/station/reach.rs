@@ -1,7 +1,7 @@
-//! A station at work, and the measured end of the way to it.
+//! A running station, and the measured end of the link to it.
 //!
-//! Namespaces have no name and belong to threads of this process, the cable between them to the namespaces: whatever ends the
-//! process ends them. A station's own process ends with the thread that started it, and one elsewhere with its output.
+//! The network namespaces have no name and belong to threads of this process, and the cable between them belongs to the namespaces: they
+//! all end with the process. A local station's process ends with the thread that started it, and a remote one ends when its output closes.
 
 use super::{mark::Mark, place::Place};
 use crate::{far, loading::work, machine::Root};
@@ -16,10 +16,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The measured end and the station's, in a network that nothing else is on.
+/// The addresses of the measured end and of the station's end, in a network that contains only these two.
 const ENDS: (Ipv4Addr, Ipv4Addr) = (Ipv4Addr::new(10, 77, 1, 1), Ipv4Addr::new(10, 77, 1, 2));
 
-/// What the ends of the cable are called, each in its namespace.
+/// The names of the cable's ends, each in its namespace.
 const CABLE: (&str, &str) = ("latido0", "station0");
 
 /// The network cards of a guest: the measured one and the station's.
@@ -28,30 +28,30 @@ const CARDS: (&str, &str) = ("eth0", "eth1");
 /// How long the first packet may take: cards agree on their speed first.
 const ARRIVES: Duration = Duration::from_secs(20);
 
-/// A way to a station, and its process once it is started. Dropping it ends both.
+/// A link to a station, and the station's process once it is started. Dropping it ends both.
 #[derive(Debug)]
 pub struct Reached {
-    /// What arrives from the station, and nothing else.
+    /// The socket that receives only from the station.
     socket: UdpSocket,
     orders: Option<Sender<Order>>,
     told: Receiver<Result<Told>>,
     keeper: Option<thread::JoinHandle<()>>,
 }
 
-/// What the station's keeper is ordered: where to greet, to end that, or which words to start the station with.
+/// An order for the station's keeper: the address to greet, the end of the greetings (no words), or the words to start the station with.
 #[derive(Debug)]
 struct Order {
     words: Vec<String>,
-    /// What its packets are to be known by.
+    /// The mark of its packets.
     mark: Option<Mark>,
 }
 
-/// A station that was heard.
+/// A station from which a packet has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Met {
     /// The length of its first packet.
     pub bytes: usize,
-    /// How many packets of others came before.
+    /// How many packets from other senders came before.
     pub strangers: u64,
 }
 
@@ -64,11 +64,11 @@ enum Told {
 }
 
 impl Reached {
-    /// Lays the way. `here` is the measured machine's own address, which a station over ssh needs and no other takes; port 0 is
-    /// any free one.
+    /// Sets up the link. `here` is the measured machine's own address: a station over ssh needs it, and no other place takes one. Port 0
+    /// means any free port.
     ///
     /// # Errors
-    /// The place cannot be had, or nothing arrives from it.
+    /// The place is not possible, or nothing arrives from it.
     pub fn lay(place: &Place, here: Option<IpAddr>, port: u16) -> Result<Self> {
         ensure!(
             here.is_some() == matches!(place, Place::Ssh(_)),
@@ -104,12 +104,12 @@ impl Reached {
         Ok(reached)
     }
 
-    /// The measured end.
+    /// Returns the socket of the measured end.
     pub const fn socket(&self) -> &UdpSocket {
         &self.socket
     }
 
-    /// Starts `latido station WORDS... ADDRESS --port PORT --tell` there, whose packets have this mark; what it tells.
+    /// Starts `latido station WORDS... ADDRESS --port PORT --tell` there, with this mark on its packets. Returns its output.
     ///
     /// # Errors
     /// It cannot be started.
@@ -125,10 +125,10 @@ impl Reached {
         }
     }
 
-    /// Waits for the station's first packet; from then on the kernel takes no packets from elsewhere at this socket.
+    /// Waits for the station's first packet. After it the kernel accepts no packets from other senders at this socket.
     ///
     /// # Errors
-    /// None comes.
+    /// No packet comes.
     pub fn meet(&self, mark: Mark) -> Result<Met> {
         let until = Instant::now() + ARRIVES;
         let mut packet = vec![0; 65_536];
@@ -162,7 +162,7 @@ impl Reached {
         self.told.recv().context("the station's keeper is gone")?
     }
 
-    /// Waits for the station's greeting, and until no further one can be on the way.
+    /// Waits for the station's greeting, and until no further greeting can be on the way.
     fn greeted(&self) -> Result<()> {
         let until = Instant::now() + ARRIVES;
         let mut byte = [0; 16];
@@ -193,7 +193,7 @@ fn namespace(told: &Receiver<Result<Told>>) -> Result<File> {
     }
 }
 
-/// The measured end of a cable, in a namespace of its own: the machine's own network never sees it.
+/// Returns the measured end of a cable, in a separate namespace: the machine's own network never sees it.
 fn cabled(there: File, port: u16) -> Result<UdpSocket> {
     let made = thread::Builder::new().spawn(move || -> Result<UdpSocket> {
         net::leave().context("no network namespace: root has them")?;
@@ -205,12 +205,12 @@ fn cabled(there: File, port: u16) -> Result<UdpSocket> {
     made.join().ok().context("laying the cable came to nothing")?
 }
 
-/// The thread that a station's namespace and process belong to.
+/// Runs the thread that owns a station's namespace and process.
 fn keep(place: &Place, orders: &Receiver<Order>, tell: &Sender<Result<Told>>) {
     let said = |what| tell.send(what).is_ok();
     match kept(place, orders, &said) {
         Ok(Some(mut child)) => {
-            // No further order: the way is given up.
+            // When no further order can come, the owner has dropped the link.
             while orders.recv().is_ok() {}
             let _ = child.kill();
             let _ = child.wait();
@@ -220,7 +220,7 @@ fn keep(place: &Place, orders: &Receiver<Order>, tell: &Sender<Result<Told>>) {
     }
 }
 
-/// Leaves for the namespace, greets, and starts the station when it is ordered.
+/// Enters the namespace, sends greetings, and starts the station when ordered to.
 fn kept(place: &Place, orders: &Receiver<Order>, said: &dyn Fn(Result<Told>) -> bool) -> Result<Option<Child>> {
     if matches!(place, Place::Netns | Place::Guest) {
         place.can_be(&Root::default())?;
@@ -232,14 +232,14 @@ fn kept(place: &Place, orders: &Receiver<Order>, said: &dyn Fn(Result<Told>) -> 
         let own = if *place == Place::Guest { CARDS.1 } else { CABLE.1 };
         net::address(own, ENDS.1).and_then(|()| net::up(own)).with_context(|| format!("the station's {own}"))?;
         let socket = UdpSocket::bind((ENDS.1, 0)).context("the station's end has no socket")?;
-        // An order that is there ends it, and so does the end of who gives them.
+        // Any order ends the greetings, and so does the end of the thread that sends orders.
         while matches!(orders.try_recv(), Err(std::sync::mpsc::TryRecvError::Empty)) {
             let _ = socket.send_to(&[0], to);
             thread::sleep(Duration::from_millis(20));
         }
         said(Ok(Told::Ready));
     }
-    // Asked for a way that outlives the command.
+    // This link to the host must outlive the command.
     let way = match place {
         Place::Ssh(host) => Some(far::Way::open(host, &|| false)?),
         _ => None,
@@ -249,7 +249,7 @@ fn kept(place: &Place, orders: &Receiver<Order>, said: &dyn Fn(Result<Told>) -> 
     let mut command = match (&way, &copied) {
         (Some(way), Some(copied)) => way.command(&[vec!["exec".into(), copied.path.clone()], words].concat()),
         _ => {
-            // Runs as latido does: a part of the measuring process, of latido's own file.
+            // It runs as latido does: it is a part of the measuring process, from latido's own file.
             let mut command = Command::new(std::env::current_exe().context("cannot find latido's own file")?);
             command.args(words);
             work::bound(command)
@@ -263,7 +263,7 @@ fn kept(place: &Place, orders: &Receiver<Order>, said: &dyn Fn(Result<Told>) -> 
     let output = child.stdout.take().context("the station has no output")?;
     said(Ok(Told::Started(output)));
     if let Some(way) = way {
-        // The connection is the station's: until it ends, or the way is given up.
+        // The station uses the connection until the station ends or the owner drops the link.
         while orders.recv().is_ok() {}
         let _ = child.kill();
         let _ = child.wait();
@@ -285,15 +285,15 @@ mod tests {
         }
         let error = Reached::lay(&Place::Ssh("nowhere".into()), None, 0).unwrap_err();
         assert!(error.to_string().contains("`to`"), "{error}");
-        // On a machine of one's own it would take a card away from its user.
+        // On a user's own machine, this would take a network card away from its user.
         let error = Reached::lay(&Place::Guest, None, 0).unwrap_err();
         assert!(error.to_string().contains("guest of the laboratory"), "{error}");
     }
 
-    /// Laid, greeted, and gone with its owner: the machine's own network never has it.
+    /// A cable must be laid and greeted, and go with its owner. The machine's own network never has it.
     #[test]
     fn a_cable_is_laid_and_goes() {
-        // Without the right to namespaces there is nothing to see.
+        // Without the permission for namespaces there is nothing to test.
         let Ok(reached) = Reached::lay(&Place::Netns, None, 0) else { return };
         assert_eq!(reached.socket().local_addr().unwrap().ip(), IpAddr::from(ENDS.0));
         assert!(net::up(CABLE.0).is_err() && net::up(CABLE.1).is_err());

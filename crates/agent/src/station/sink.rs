@@ -1,4 +1,4 @@
-//! A sink: takes what arrives at a socket and counts it; of triggers it tells lost, doubled and late ones too.
+//! A sink: receives the packets at a socket and counts them. For triggers it also counts lost, doubled and late ones.
 
 use super::{Bound, Counts, mark::Mark, trigger::Trigger};
 use anyhow::Result;
@@ -10,20 +10,21 @@ use std::{
     time::Duration,
 };
 
-/// What the triggers say that arrived, by their numbers.
+/// What the numbers of the received triggers show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Numbered {
-    /// Triggers with a number above all before.
+    /// Triggers with a number above all earlier ones.
     pub triggers: u64,
-    /// Numbers that were passed over and did not come afterwards, up to the highest seen.
+    /// Numbers that were skipped and did not come later, up to the highest number so far.
     pub lost: u64,
-    /// Numbers below or at the highest seen: doubled, or out of order.
+    /// Numbers at or below the highest so far: doubled, or out of order.
     pub not_in_order: u64,
     highest: Option<u64>,
 }
 
 impl Numbered {
-    /// A trigger of this number arrived. A late one is taken out of the lost ones, as far as it can be told from a doubled one.
+    /// Counts a trigger with this number. A number below the highest reduces the lost ones: usually a late trigger, which latido cannot
+    /// distinguish from a doubled one.
     pub fn arrived(&mut self, number: u64) {
         match self.highest {
             Some(highest) if number <= highest => {
@@ -39,21 +40,21 @@ impl Numbered {
     }
 }
 
-/// Whose packets are counted. Those of others are counted apart: any user of a machine may send to any of its ports.
+/// Which packets to count. Packets from others count separately: any user of a machine may send to any of its ports.
 #[derive(Clone, Copy, Debug)]
 pub enum Whose {
-    /// Everybody's.
+    /// All packets.
     Everybodys,
-    /// Those that come from this address.
+    /// Packets from this address.
     Of(IpAddr),
-    /// Those that come from where the first came from.
+    /// Packets from the address that the first one came from.
     Firsts,
-    /// Those with this mark.
+    /// Packets with this mark.
     Marked(Mark),
 }
 
 impl Whose {
-    /// Whether a packet is one of theirs.
+    /// Tells whether a packet is among them.
     fn is_of(&mut self, packet: &[u8], from: IpAddr) -> bool {
         match *self {
             Self::Everybodys => true,
@@ -67,10 +68,10 @@ impl Whose {
     }
 }
 
-/// Counts what arrives until it is over.
+/// Counts packets until it is over.
 ///
 /// # Errors
-/// The socket takes no time to wait.
+/// The socket accepts no timeout.
 pub fn count(
     socket: &UdpSocket,
     mut whose: Whose,
@@ -82,7 +83,7 @@ pub fn count(
     let started = Monotonic.now();
     let mut packet = vec![0; 65_536];
     while !counts.is_over(counts.received.load(Relaxed), started, bound) {
-        // Nothing there, or a reply of the network about something sent from here: go on.
+        // Nothing arrived, or the network reports an error about an earlier packet from here: go on.
         let Ok((length, from)) = socket.recv_from(&mut packet) else { continue };
         let packet = packet.get(..length).unwrap_or_default();
         if !whose.is_of(packet, from.ip()) {
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!(all(&[]), (0, 0, 0));
     }
 
-    /// What a stranger sends is counted apart, by its mark or by where it comes from, and changes no number.
+    /// Packets from strangers, by mark or by address, must count separately and change no number.
     #[test]
     fn strangers_are_counted_apart() {
         let own = Mark::new();

@@ -1,4 +1,4 @@
-//! A trigger: numbered packets at a steady rate whose phase to any clock tick walks.
+//! A trigger: numbered packets at a steady rate. Their phase relative to any clock tick walks.
 
 use super::{Bound, Counts, mark::Mark};
 use anyhow::Result;
@@ -7,21 +7,21 @@ pub use latido_rt::stamped::Trigger;
 use latido_sys::clock::Clock::{Monotonic, Realtime};
 use std::{net::UdpSocket, sync::atomic::Ordering::Relaxed};
 
-/// Over how much the phase walks unless told: a tick of CONFIG_HZ=250, and whole ticks of faster ones.
+/// The default range of the phase's walk: a tick of CONFIG_HZ=250, and whole ticks of faster ones.
 pub const WALK: Ns = Ns::from_millis(4);
 
-/// When each is sent.
+/// The send times of the triggers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// From one to the next, on average and over any long time.
+    /// The time from one to the next, on average over any long time.
     pub period: Ns,
-    /// The phase walks over so much of it.
+    /// The phase walks over this part of the period.
     pub walk: Ns,
 }
 
 impl Pace {
-    /// ns from the start to the send of this number. Steps of the golden ratio spread the phases evenly over the walk
-    /// (Weyl's sequence), so that none is that of a tick for long, whatever its rate.
+    /// Returns the time from the start to the send of this number, ns. Steps of the golden ratio spread the phases evenly over the walk
+    /// (Weyl's sequence), so that the phase never stays at that of a tick for long, whatever the tick's rate.
     pub fn at(self, number: u64) -> u64 {
         let fraction = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let walked = (u128::from(fraction) * u128::from(self.walk.0)) >> 64;
@@ -29,7 +29,7 @@ impl Pace {
     }
 }
 
-/// Sends triggers of `size` bytes through a connected socket until it is over. A send that is refused is a number that was lost.
+/// Sends triggers of `size` bytes through a connected socket until it is over. A refused send is a lost number.
 ///
 /// # Errors
 /// The clock cannot be waited for.
@@ -47,7 +47,7 @@ pub fn send(
     let mut number = 0;
     loop {
         let due = started.saturating_add(pace.at(number));
-        // In pieces, so that an end is heeded.
+        // Waits in pieces, so that a requested end takes effect.
         while Monotonic.now() < due && !counts.is_over(number, started, bound) {
             Monotonic.sleep_until(due.min(Monotonic.now() + 100_000_000))?;
         }
@@ -67,7 +67,7 @@ pub fn send(
 mod tests {
     use super::*;
 
-    /// At 20 Hz every tenth of a tick of 4 ms, and of one of 1 ms, gets its share of 1000 triggers.
+    /// At 20 Hz, every tenth of a tick of 4 ms, and of one of 1 ms, must get its share of 1000 triggers.
     #[test]
     fn the_phase_walks_over_a_tick() {
         let pace = Pace { period: Ns::from_millis(50), walk: WALK };

@@ -1,9 +1,9 @@
-//! How a network device gathers interrupts, read and set.
+//! Reads and sets how a network device coalesces interrupts.
 
 use crate::machine::Root;
 use anyhow::{Context, Result};
 
-/// The value of a parameter, named as `ethtool -C` takes it; `n/a` where the device has none.
+/// Returns the value of a parameter, named as in `ethtool -C`; `n/a` if the device has no such parameter.
 ///
 /// # Errors
 /// The program is not there or refuses.

@@ -1,4 +1,5 @@
-//! Control groups and the threads in them: made with their settings, entered, left, removed without losing anybody.
+//! Control groups and the threads in them: makes groups with their settings, moves threads in and out, and removes groups without losing a
+//! thread.
 
 use super::{Form, Undone};
 use crate::machine::{Root, isolated::ISOLATED, kernel::MADE_HERE};
@@ -12,13 +13,13 @@ use std::{
     time::Duration,
 };
 
-/// How often a group that fills again while it is emptied is tried.
+/// How often latido tries to remove a group that fills again while latido empties it.
 const TRIES: u32 = 200;
 
-/// The cpuset of everything that is not measured (cgroup v1).
+/// The cpuset for everything that latido does not measure (cgroup v1).
 pub const SYSTEM: &str = "latido-system";
 
-/// What a file of a new control group is to say.
+/// The wanted content of a file in a new control group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroupFile {
@@ -37,13 +38,13 @@ impl GroupFile {
     }
 }
 
-/// Makes a group that [`ours`] knows again.
+/// Makes a group that [`ours`] recognizes.
 pub fn create(root: &Root, path: &str) -> Result<()> {
     let made = fs::DirBuilder::new().mode(MADE_HERE | 0o755).create(root.path(path));
     made.with_context(|| format!("cannot make the control group {path}"))
 }
 
-/// Whether a group was made here; one that somebody else had made before, so that making it failed, stays.
+/// Tells whether latido made a group. A group that another program had made before, so that latido could not make it, stays.
 pub fn ours(root: &Root, path: &str) -> bool {
     fs::metadata(root.path(path)).map_or(true, |found| found.mode() & MADE_HERE != 0)
 }
@@ -57,7 +58,7 @@ pub fn make(root: &Root, path: &str, settings: &[GroupFile]) -> Result<()> {
     Ok(())
 }
 
-/// Whether its files say what they were told. A partition that the kernel could not make says why.
+/// Checks that the files have the values that latido wrote. A partition that the kernel could not make gives the reason.
 pub fn check(root: &Root, path: &str, settings: &[GroupFile]) -> Result<()> {
     for GroupFile { file, value, form } in settings {
         let file = format!("{path}/{file}");
@@ -68,25 +69,25 @@ pub fn check(root: &Root, path: &str, settings: &[GroupFile]) -> Result<()> {
     Ok(())
 }
 
-/// Removes a group; the threads that are in it, born there for the most part, go to `leave`.
+/// Removes a group. The threads in it, most of which were created there, go to `leave`.
 pub fn unmake(root: &Root, path: &str, tasks: &str, leave: &str) -> Result<Undone> {
     let dir = root.path(path);
     let list = format!("{path}/{tasks}");
-    // A group that goes gives back its CPUs some time later, and old kernels forget then what threads chose: not after
-    // they were told again.
+    // A removed partition returns its CPUs some time later, and old kernels then forget the affinities of threads. This makes it happen
+    // before latido sets those again.
     let partition = format!("{path}/cpuset.cpus.partition");
     if root.exists(&partition) {
         put(root, &partition, "member")?;
     }
     for _ in 0..TRIES {
         for tid in root.read(&list).unwrap_or_default().split_whitespace().filter_map(|tid| tid.parse().ok()) {
-            // It may end before it is moved; what cannot leave shows in the removal.
+            // The thread may end before the move. If it cannot leave, the removal below shows that.
             let _ = enter(root, tid, Some(&list), leave);
         }
         match root.kernel()?.remove_group(&dir) {
             Ok(()) => return Ok(Undone::Back),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Undone::Back),
-            // Some fork faster than we move, and one that ends holds its group for a moment.
+            // Some programs fork faster than latido moves threads, and an ending thread keeps its group busy for a moment.
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(Duration::from_millis(5)),
             Err(error) => return Err(error).with_context(|| format!("cannot remove the control group {path}")),
         }
@@ -95,23 +96,23 @@ pub fn unmake(root: &Root, path: &str, tasks: &str, leave: &str) -> Result<Undon
     bail!("the control group {path} stays busy ({left} threads, or groups that others made in it): end them")
 }
 
-/// Gives the children of a group a controller.
+/// Gives a controller to the children of a group.
 pub fn enable(root: &Root, path: &str, name: &str) -> Result<()> {
     put(root, path, &format!("+{name}"))
 }
 
-/// Whether the children have it.
+/// Checks that the children have it.
 pub fn enabled(root: &Root, path: &str, name: &str) -> Result<()> {
     ensure!(has(root, path, name)?, "{path} was given the controller {name} and does not list it");
     Ok(())
 }
 
-/// Takes it from them, unless somebody uses it by now.
+/// Takes it from the children, unless another program uses it by now.
 pub fn disable(root: &Root, path: &str, name: &str) -> Result<Undone> {
     if !has(root, path, name)? {
         return Ok(Undone::Back);
     }
-    // The kernel refuses only where a child hands it on; what a child was told itself it would forget.
+    // The kernel refuses only if a child passes it on to its own children. It would forget what another program set in a child.
     let told = told(root, path, name);
     if let Some(file) = told.iter().find(|file| file.contains(ISOLATED)) {
         bail!("{path} keeps the controller {name} as long as {file} is there");
@@ -128,7 +129,7 @@ pub fn disable(root: &Root, path: &str, name: &str) -> Result<Undone> {
     }
 }
 
-/// The files of children that were set: without the controller there was none, and with it they say nothing at first.
+/// Returns the files of the children that were set. Without the controller they did not exist, and with it they are empty at first.
 fn told(root: &Root, path: &str, name: &str) -> Vec<String> {
     let Some((dir, _)) = path.rsplit_once('/') else { return Vec::new() };
     let files = |child: String| ["cpus", "mems", "cpus.exclusive"].map(|file| format!("{dir}/{child}/{name}.{file}"));
@@ -146,7 +147,7 @@ fn put(root: &Root, path: &str, value: &str) -> Result<()> {
     root.kernel()?.put(&root.path(path), value)
 }
 
-/// What the kernel answered, where it is in the error.
+/// Returns the kernel's answer, if the error contains one.
 fn errno(error: &anyhow::Error) -> Option<rustix::io::Errno> {
     error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()).and_then(rustix::io::Errno::from_io_error)
 }
@@ -157,8 +158,8 @@ pub fn enter(root: &Root, tid: i32, from: Option<&str>, to: &str) -> Result<()> 
     root.kernel()?.enter(tid, from.as_deref(), &root.path(to))
 }
 
-/// Takes a thread back to where it was, unless somebody else has moved or bound it meanwhile. One that handles an
-/// interrupt, which goes to the CPUs `line`, belongs there.
+/// Moves a thread back to its earlier group and affinity, unless another program has moved or bound it meanwhile. If the thread handles an
+/// interrupt, `line` gives the interrupt's present CPUs, where the thread belongs.
 pub fn bring_back(
     root: &Root,
     tid: i32,
@@ -171,7 +172,7 @@ pub fn bring_back(
     let given = to.and_then(|to| given(root, to));
     if let (Some(from), Some(to)) = (from, to) {
         match cpuset_of(root, tid) {
-            // It never went, or is back already.
+            // It never went there, or is back already.
             Some(group) if to.ends_with(&format!("/{SYSTEM}/tasks")) && group == "/" => {}
             Some(group) if to.ends_with(&format!("/{SYSTEM}/tasks")) && !group.ends_with(&format!("/{SYSTEM}")) => {
                 return Ok(Undone::Left(format!("task {tid} was moved to {group} by somebody else: left there")));
@@ -183,17 +184,17 @@ pub fn bring_back(
     if let (Some(line), Some(now)) = (line, &bound) {
         let (moved, asked) = (lacks(root, before, line), same(root, now, new));
         if moved && asked {
-            // What was asked for here would hold it where the interrupt is no longer.
+            // The requested affinity would keep the thread where its interrupt no longer is.
             return bind(root, tid, line).map(|()| Undone::Back);
         }
         if moved || !asked && same(root, now, line) {
-            // The kernel has taken it there, or will when the interrupt comes.
+            // The kernel has moved it there, or will do so when the interrupt comes.
             return Ok(Undone::Back);
         }
     }
     match bound {
-        // When the CPUs of a group change, or a thread's group, older kernels forget what threads chose and allow them all
-        // of the group's: that is nobody's wish.
+        // When the CPUs of a group change, or a thread's group, older kernels forget the affinities of threads and allow them all CPUs of
+        // the group. No program requested that.
         Some(now) if given.is_some_and(|given| same(root, &now, &given)) => {
             bind(root, tid, before).map(|()| Undone::Back)
         }
@@ -204,12 +205,12 @@ pub fn bring_back(
     }
 }
 
-/// The CPUs of the group with this list of threads (cgroup v1).
+/// Returns the CPUs of the group that has this list of threads (cgroup v1).
 fn given(root: &Root, tasks: &str) -> Option<CpuSet> {
     root.value(&format!("{}/cpuset.cpus", tasks.strip_suffix("/tasks")?))
 }
 
-/// The cpuset of a thread, from the root of its hierarchy; `None` where /proc does not tell.
+/// Returns the cpuset of a thread, from the root of its hierarchy; `None` if /proc does not show it.
 fn cpuset_of(root: &Root, tid: i32) -> Option<String> {
     let text = root.read(&format!("proc/{tid}/cgroup"))?;
     text.lines().find_map(|line| {
@@ -219,14 +220,14 @@ fn cpuset_of(root: &Root, tid: i32) -> Option<String> {
     })
 }
 
-/// The CPUs that a thread is allowed.
+/// Returns the CPUs on which a thread may run.
 pub fn affinity(root: &Root, tid: i32) -> Option<CpuSet> {
     let status = root.read(&format!("proc/{tid}/status"))?;
     status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim().parse().ok()
 }
 
-/// Whether a thread that is allowed `all` lacks an online CPU of `cpus`. Offline ones do not count: kernels take
-/// them out of requests, since 6.2 all but those for threads of the root group.
+/// Tells whether a thread that may run on `all` lacks an online CPU of `cpus`. Offline CPUs do not count: kernels remove them from
+/// requests. Since 6.2 kernels do not do so for threads of the root group.
 pub fn lacks(root: &Root, all: &CpuSet, cpus: &CpuSet) -> bool {
     let missing = cpus.without(all);
     if missing.is_empty() {
@@ -236,13 +237,13 @@ pub fn lacks(root: &Root, all: &CpuSet, cpus: &CpuSet) -> bool {
     online.is_none_or(|online| missing.iter().any(|cpu| online.contains(cpu)))
 }
 
-/// Whether two affinities are the same among the CPUs that are online.
+/// Tells whether two affinities are the same among the online CPUs.
 pub fn same(root: &Root, one: &CpuSet, other: &CpuSet) -> bool {
     !lacks(root, one, other) && !lacks(root, other, one)
 }
 
-/// Allows a thread these CPUs. One that is allowed them already is not asked: a request of its own would outlive the
-/// tuning in the kernel's memory of what the thread itself wants.
+/// Allows a thread these CPUs. If the thread is allowed them already, latido makes no request: the kernel would remember it as the thread's
+/// own wish, beyond the end of the tuning.
 pub fn bind(root: &Root, tid: i32, cpus: &CpuSet) -> Result<()> {
     if affinity(root, tid).as_ref() == Some(cpus) {
         return Ok(());

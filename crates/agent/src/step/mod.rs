@@ -1,4 +1,4 @@
-//! One reversible change of the machine: what it was, what it becomes, how to see that it is in force, how to undo it.
+//! One reversible change of the machine: the old state, the new state, how to verify that it is in force, and how to undo it.
 
 pub mod ethtool;
 pub mod group;
@@ -15,28 +15,28 @@ use anyhow::{Context, Result, ensure};
 use latido_model::{cell::Scheduling, cpus::CpuSet};
 use serde::{Deserialize, Serialize};
 
-/// A change with its original: what the journal keeps, so that anybody can undo it.
+/// A change with its original. The journal keeps it, so that any latido can undo it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Step {
-    /// Another value in a file.
+    /// A new value in a file.
     Value {
         /// The file, from the root of the machine.
         path: String,
-        /// What it said, as it is written back.
+        /// The old content, in the form for writing it back.
         original: String,
-        /// What it is to say.
+        /// The new content.
         new: String,
         /// How the kernel prints it.
         form: Form,
     },
-    /// A value that a later step makes the kernel change or forget; it is only remembered, for the way back.
+    /// A value that a later step makes the kernel change or forget. This step only remembers it, to restore it later.
     Kept {
         /// The file, from the root of the machine.
         path: String,
-        /// What it said.
+        /// The old content.
         original: String,
-        /// What the kernel makes of it, where that is known: anything else is somebody else's doing.
+        /// The value that the kernel makes of it, if known. Any other value comes from another program.
         becomes: Option<String>,
         /// How the kernel prints it.
         form: Form,
@@ -46,15 +46,15 @@ pub enum Step {
         /// Its directory.
         path: String,
     },
-    /// A control group that was made with settings of its own; whatever is in it when it goes moves elsewhere.
+    /// A control group that was made with its own settings. What is in it when it is removed moves elsewhere.
     Set {
         /// Its directory.
         path: String,
-        /// What its files are to say, in this order.
+        /// The contents of its files, in this order.
         settings: Vec<GroupFile>,
         /// The name of the file in it that lists its threads.
         tasks: String,
-        /// The file that takes the threads that are left in it.
+        /// The file that takes the threads that remain in it.
         leave: String,
     },
     /// A controller that the children of a control group get (cgroup v2).
@@ -64,31 +64,31 @@ pub enum Step {
         /// Its name.
         name: String,
     },
-    /// A task in another control group, or with another affinity.
+    /// A task that moves to another control group, or gets another affinity.
     Task {
         /// The thread's id.
         tid: i32,
-        /// When it started, in clock ticks since boot: a later task of the same number is another one.
+        /// When it started, in clock ticks since boot. A later task with the same number is a different one.
         start: u64,
         /// Its name, for people.
         comm: String,
-        /// The file that takes it back, `cgroup.threads` or `tasks` of its group; absent where it stays there.
+        /// The file that takes it back: `cgroup.threads` or `tasks` of its group. Absent if it stays in its group.
         from: Option<String>,
         /// The file that takes it now.
         to: Option<String>,
-        /// The CPUs it was allowed before and is allowed now, where they are set.
+        /// The CPUs that it was allowed before and is allowed now, if the step sets them.
         affinity: Option<(CpuSet, CpuSet)>,
     },
-    /// A value in a control group that was made: it goes with the group.
+    /// A value in a control group that latido made. It goes with the group.
     Within {
         /// The file, from the root of the machine.
         path: String,
-        /// What it is to say.
+        /// The new content.
         new: String,
         /// How the kernel prints it.
         form: Form,
     },
-    /// A thread of the kernel with another policy.
+    /// A kernel thread that gets another policy.
     Policy {
         /// The thread's id.
         tid: i32,
@@ -96,26 +96,26 @@ pub enum Step {
         start: u64,
         /// Its name, for people.
         comm: String,
-        /// What it had.
+        /// Its old policy.
         original: Scheduling,
-        /// What it gets.
+        /// Its new policy.
         new: Scheduling,
     },
-    /// Another way of a network device to gather interrupts, set by the program ethtool.
+    /// New interrupt coalescing of a network device, set by the program ethtool.
     Coalesce {
         /// The device.
         device: String,
         /// The parameter, as `ethtool -C` takes it.
         key: String,
-        /// What it was.
+        /// The old value.
         original: String,
-        /// What it becomes.
+        /// The new value.
         new: String,
     },
 }
 
 impl Step {
-    /// A change of a file, with what it says now as its original; `None` where it says that already.
+    /// Returns a change of a file, with its present content as the original; `None` if the content is the same already.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -129,13 +129,13 @@ impl Step {
         Ok(Some(Self::Value { path: path.into(), original, new: new.into(), form }))
     }
 
-    /// What a file says, to be written back after other steps; `None` where it is not there.
+    /// Returns the present content of a file, to be restored after other steps; `None` if the file does not exist.
     pub fn kept(root: &Root, path: &str, form: Form) -> Option<Self> {
         let found = shown(root, path, form).ok()?;
         Some(Self::Kept { path: path.into(), original: form.value(&found), becomes: None, form })
     }
 
-    /// Makes the change; it must be in the journal.
+    /// Makes the change. The journal must already list it.
     ///
     /// # Errors
     /// What the kernel answered.
@@ -159,7 +159,7 @@ impl Step {
                     }
                     affinity.as_ref().map_or(Ok(()), |(_, new)| group::bind(root, *tid, new))
                 };
-                // A task that ended meanwhile needs no place.
+                // A task that ended meanwhile needs no move.
                 match started(root, *tid) == Some(*start) {
                     true => moved().or_else(|error| match started(root, *tid) == Some(*start) {
                         true => Err(error),
@@ -171,10 +171,10 @@ impl Step {
         }
     }
 
-    /// Whether the machine says so too.
+    /// Checks that the change is in force.
     ///
     /// # Errors
-    /// What it says instead.
+    /// What the machine shows instead.
     pub fn verify(&self, root: &Root) -> Result<()> {
         match self {
             Self::Value { path, new, form, .. } => {
@@ -207,7 +207,7 @@ impl Step {
                 let Some(found) = group::affinity(root, *tid).filter(|_| started(root, *tid) == Some(*start)) else {
                     return Ok(());
                 };
-                // A handler goes where its interrupt goes.
+                // The kernel moves a handler's thread with its interrupt.
                 let handles = || thread::follows(root, comm).is_some_and(|line| group::same(root, &found, &line));
                 ensure!(
                     group::same(root, &found, new) || handles(),
@@ -215,13 +215,13 @@ impl Step {
                 );
                 Ok(())
             }
-            // Where a task is, is its control group's business: one that forks or ends is not an error.
+            // The group's own step covers where a task is: a task that forks or ends is no error.
             Self::Task { .. } | Self::Policy { .. } | Self::Kept { .. } => Ok(()),
         }
     }
 }
 
-/// What a file says, or the one beside it that says what was asked for.
+/// Reads a file, or for [`Form::Requested`] the file next to it that contains the requested value.
 fn shown(root: &Root, path: &str, form: Form) -> std::io::Result<String> {
     match form {
         Form::Requested if root.exists(&requested(path)) => root.try_read(&requested(path)),
@@ -233,13 +233,13 @@ fn requested(path: &str) -> String {
     format!("{path}_requested")
 }
 
-/// Writes a value, in words of its form.
+/// Writes a value in its form.
 fn write(root: &Root, path: &str, value: &str, form: Form) -> Result<()> {
     let set = root.kernel()?.set(&root.path(path), &form.written(value), form);
     set.map_err(|error| refusal::of_write(root, path, value, &error))
 }
 
-/// When a thread started, field 22 of its stat (proc_pid_stat(5)); `None` where there is none.
+/// Returns when a thread started, field 22 of its stat (proc_pid_stat(5)); `None` if it does not exist.
 pub fn started(root: &Root, tid: i32) -> Option<u64> {
     let stat = root.read(&format!("proc/{tid}/stat"))?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()

@@ -1,4 +1,4 @@
-//! Why a setting cannot be read or written, and what to do about it.
+//! Explains why a setting cannot be read or written, and what to do about it.
 
 use crate::machine::{LOCKDOWN, Root};
 use anyhow::{Error, anyhow};
@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 
 const DEBUGFS: &str = "sys/kernel/debug";
 
-/// Why a file could not be read; `absent` is what to say and do where there is none.
+/// Explains why a file could not be read. `absent` is the explanation and remedy for a file that does not exist.
 pub fn of_read(root: &Root, path: &str, absent: &str, error: &io::Error) -> Error {
     let path = path.trim_start_matches('/');
     match error.kind() {
@@ -19,7 +19,7 @@ pub fn of_read(root: &Root, path: &str, absent: &str, error: &io::Error) -> Erro
     }
 }
 
-/// Why a value could not be written.
+/// Explains why a value could not be written.
 pub fn of_write(root: &Root, path: &str, value: &str, error: &io::Error) -> Error {
     let path = path.trim_start_matches('/');
     match error.kind() {
@@ -30,7 +30,7 @@ pub fn of_write(root: &Root, path: &str, value: &str, error: &io::Error) -> Erro
     }
 }
 
-/// Why a file that is there may not be written, without trying; `None` where it may.
+/// Explains why an existing file may not be written, without trying; `None` if it may.
 pub fn beforehand(root: &Root, path: &str) -> Option<Error> {
     if root.writable(path) != Some(false) {
         return None;
@@ -46,7 +46,7 @@ pub fn beforehand(root: &Root, path: &str) -> Option<Error> {
 const READ_ONLY: &str = "it is mounted read-only, as in containers: run latido on the host, or start the container with \
                          --privileged";
 
-/// Whoever may not: a user, a container's root, or anybody on a locked kernel.
+/// Explains a refused permission: to a user, to a container's root, or to any user on a locked kernel.
 fn denied(root: &Root, path: &str) -> String {
     if path.starts_with(DEBUGFS)
         && let Some(mode) = root.lockdown()

@@ -1,4 +1,4 @@
-//! Threads of the kernel: found by name, moved and given another policy.
+//! Kernel threads: latido finds them by name, moves them and gives them another policy.
 
 use super::{Step, group};
 use crate::machine::{Root, task};
@@ -14,22 +14,22 @@ use latido_sys::{Errno, sched::Policy};
 const PF_KTHREAD: u64 = 0x0020_0000;
 const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 
-/// What /proc/TID/stat says of a task, read at once: proc_pid_stat(5).
+/// The facts about a task from one read of /proc/TID/stat: proc_pid_stat(5).
 #[derive(Clone, Debug)]
 pub struct TaskStat {
-    /// Its name, cleaned; that of a kernel thread is its own, any other task may call itself as it likes.
+    /// Its name, cleaned. The kernel gives a kernel thread its name; any other task may choose any name.
     pub comm: String,
-    /// Whether it ends.
+    /// Whether it is ending.
     pub ending: bool,
     /// When it started, in clock ticks since boot.
     pub start: u64,
-    /// Of the kernel.
+    /// Whether it is a kernel thread.
     pub kernel: bool,
-    /// Nobody may set its affinity.
+    /// Whether the kernel refuses to set its affinity.
     pub bound: bool,
 }
 
-/// The state of a task; `None` where there is none.
+/// Reads the state of a task; `None` if it does not exist.
 pub fn stat(root: &Root, tid: i32) -> Option<TaskStat> {
     let stat = root.read(&format!("proc/{tid}/stat"))?;
     let (comm, rest) = task::named(&stat)?;
@@ -45,7 +45,7 @@ pub fn stat(root: &Root, tid: i32) -> Option<TaskStat> {
     })
 }
 
-/// A thread of the kernel.
+/// A kernel thread.
 #[derive(Clone, Debug)]
 pub struct KernelThread {
     tid: i32,
@@ -54,8 +54,8 @@ pub struct KernelThread {
     pub comm: String,
 }
 
-/// The threads of the kernel with such names, in order of their ids. (Each is a process of its own; any other process may
-/// have such a name too.)
+/// Returns the kernel threads with matching names, in the order of their ids. (Each is a separate process. Any other process may have such
+/// a name too.)
 pub fn named(root: &Root, wanted: impl Fn(&str) -> bool) -> Vec<KernelThread> {
     let ids = root.list("proc").into_iter().filter_map(|name| name.parse::<i32>().ok());
     let threads = ids.filter_map(|tid| {
@@ -66,7 +66,7 @@ pub fn named(root: &Root, wanted: impl Fn(&str) -> bool) -> Vec<KernelThread> {
 }
 
 impl KernelThread {
-    /// Its policy.
+    /// Returns its policy.
     ///
     /// # Errors
     /// It has ended, or has a policy that cannot be set.
@@ -74,17 +74,17 @@ impl KernelThread {
         policy(root, self.tid)
     }
 
-    /// The step to FIFO of this priority; `None` where it has it.
+    /// Returns the step to FIFO at this priority; `None` if it has that already.
     ///
     /// # Errors
-    /// Its policy cannot be read, or cannot be put back.
+    /// Its policy cannot be read, or cannot be restored.
     pub fn fifo(&self, root: &Root, prio: u8) -> Result<Option<Step>> {
         let (original, new) = (policy(root, self.tid)?, Scheduling::Fifo { prio });
         let Self { tid, start, comm } = self.clone();
         Ok((original != new).then_some(Step::Policy { tid, start, comm, original, new }))
     }
 
-    /// The step to other CPUs; `None` where it is on them.
+    /// Returns the step to other CPUs; `None` if it is on them already.
     ///
     /// # Errors
     /// Its affinity cannot be read.
@@ -96,21 +96,21 @@ impl KernelThread {
     }
 }
 
-/// Where the interrupt goes that a thread of this name handles. The kernel takes the thread there by itself when the
-/// interrupt comes the next time after it was moved (irq_thread_check_affinity in kernel/irq/manage.c).
+/// Returns the CPUs of the interrupt that a thread of this name handles. After the interrupt has moved, the kernel moves the thread there
+/// when the interrupt next comes (irq_thread_check_affinity in kernel/irq/manage.c).
 pub fn follows(root: &Root, comm: &str) -> Option<CpuSet> {
     let (line, _) = comm.strip_prefix("irq/")?.split_once('-')?;
     let line: u32 = line.parse().ok()?;
-    // The second since Linux 4.15, where the interrupt controller tells.
+    // The kernel follows the effective affinity since Linux 4.15, if the interrupt controller reports it.
     ["effective_affinity_list", "smp_affinity_list"]
         .iter()
         .find_map(|file| root.value(&format!("proc/irq/{line}/{file}")))
 }
 
-/// The policy of a thread.
+/// Returns the policy of a thread.
 ///
 /// # Errors
-/// There is no such thread, or it has a policy that cannot be set.
+/// The thread does not exist, or it has a policy that cannot be set.
 pub fn policy(root: &Root, tid: i32) -> Result<Scheduling> {
     let policy = root.kernel()?.policy(tid);
     Ok(match policy.map_err(|error| anyhow!("the policy of task {tid} cannot be read: {error}"))? {
@@ -126,7 +126,7 @@ pub fn policy(root: &Root, tid: i32) -> Result<Scheduling> {
     })
 }
 
-/// Gives a thread a policy; one that ended meanwhile needs none.
+/// Gives a thread a policy. A thread that ended meanwhile needs none.
 ///
 /// # Errors
 /// What the kernel answered, and the remedy.
@@ -140,10 +140,10 @@ pub fn set_policy(root: &Root, tid: i32, new: Scheduling) -> Result<()> {
     }
 }
 
-/// The CPUs that a thread may run on, those that are offline included: sched_getaffinity(2) leaves these out.
+/// Returns the CPUs on which a thread may run, including offline ones: sched_getaffinity(2) leaves these out.
 ///
 /// # Errors
-/// There is no such thread.
+/// The thread does not exist.
 pub fn affinity(root: &Root, tid: i32) -> Result<CpuSet> {
     group::affinity(root, tid).with_context(|| format!("proc/{tid}/status names no CPUs"))
 }

@@ -1,11 +1,11 @@
-//! A step in words: what it changes, and what the machine says there now.
+//! Describes a step in words: what it changes, and what the machine shows there now.
 
 use super::{Step, ethtool, shown, started, thread};
 use crate::machine::Root;
 use latido_model::cpus::CpuSet;
 
 impl Step {
-    /// What the machine says there now, in the words of [`Step::change`]; `None` where it cannot be read.
+    /// Returns what the machine shows there now, in the words of [`Step::change`]; `None` if it cannot be read.
     pub fn current(&self, root: &Root) -> Option<String> {
         match self {
             Self::Value { path, form, .. } => Some(form.value(&shown(root, path, *form).ok()?)),
@@ -26,7 +26,7 @@ impl Step {
         }
     }
 
-    /// The file that it writes, where it writes a value: to see beforehand whether that is allowed.
+    /// Returns the file that it writes, if it writes a value. latido uses it to check the permission beforehand.
     pub fn file(&self) -> Option<&str> {
         match self {
             Self::Value { path, .. } => Some(path),
@@ -34,7 +34,7 @@ impl Step {
         }
     }
 
-    /// What changes, its original and its new value, for the record.
+    /// Returns what changes, with the original and the new value, for the record.
     pub fn change(&self) -> latido_model::record::Change {
         let (knob, original, new) = match self {
             Self::Value { path, original, new, .. } => (path.clone(), original.clone(), new.clone()),

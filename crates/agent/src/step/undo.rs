@@ -1,31 +1,31 @@
-//! The way back of a step: to its original, unless somebody else was there meanwhile.
+//! Undoes a step: restores its original, unless another program changed it meanwhile.
 
 use super::{Form, Step, ethtool, group, shown, started, thread, write};
 use crate::machine::Root;
 use anyhow::{Context, Result, ensure};
 use latido_model::cell::Scheduling;
 
-/// How an undoing went.
+/// The result of undoing a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undone {
     /// It is as it was.
     Back,
-    /// Left alone, and why: somebody else changed it meanwhile, or it is gone.
+    /// Left as it is, with the reason: another program changed it meanwhile, or it is gone.
     Left(String),
 }
 
-/// Which way there is back to an original.
+/// What latido must do to restore an original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// None is needed: it is there.
+    /// Nothing: the original is there.
     Is,
-    /// The original is set again: what is found is what latido made of it.
+    /// Set the original again: the value found is the one that latido wrote.
     Again,
-    /// None: somebody else was there meanwhile.
+    /// Nothing: another program changed it meanwhile.
     Others,
 }
 
-/// Compares what is found with the original and with what latido made of it; with `None` anything may have come of it.
+/// Compares the value found with the original and with the value that latido wrote. With `None` any value may have resulted.
 fn way<T: PartialEq>(found: &T, original: &T, made: Option<&T>) -> Way {
     match made {
         _ if found == original => Way::Is,
@@ -35,7 +35,7 @@ fn way<T: PartialEq>(found: &T, original: &T, made: Option<&T>) -> Way {
 }
 
 impl Step {
-    /// Puts it back, unless somebody else changed it meanwhile. Doing it twice does no harm.
+    /// Undoes the step, unless another program changed it meanwhile. Undoing it twice does no harm.
     ///
     /// # Errors
     /// What the kernel answered: the change stays.
@@ -69,14 +69,14 @@ impl Step {
             },
             Self::Set { path, tasks, leave, .. } => group::unmake(root, path, tasks, leave),
             Self::Controller { path, name } => group::disable(root, path, name),
-            // It ended; whoever has its number now is another one.
+            // It ended. A task that has its number now is a different one.
             Self::Task { tid, start, .. } if started(root, *tid) != Some(*start) => Ok(Undone::Back),
             Self::Task { tid, start, comm, from, to, affinity } => {
                 let line = thread::follows(root, comm);
                 let back =
                     group::bring_back(root, *tid, from.as_deref(), to.as_deref(), affinity.as_ref(), line.as_ref());
                 match back {
-                    // It may have ended while it was looked at.
+                    // It may have ended in the course of this.
                     Err(_) | Ok(Undone::Left(_)) if started(root, *tid) != Some(*start) => Ok(Undone::Back),
                     other => other,
                 }
@@ -84,8 +84,8 @@ impl Step {
         }
     }
 
-    /// Puts back what was refused halfway: nobody else can have been there, so a value that the kernel made of ours is
-    /// none of somebody else's.
+    /// Undoes a step that was refused halfway. No other program can have intervened, so any value that the kernel made of latido's value is
+    /// overwritten.
     ///
     /// # Errors
     /// As [`Step::undo`].
@@ -97,7 +97,7 @@ impl Step {
     }
 }
 
-/// A value in a file, where this text is found.
+/// Restores a value in a file, where `found` is its present content.
 fn restore(root: &Root, path: &str, found: &str, original: &str, made: Option<&str>, form: Form) -> Result<Undone> {
     let found = form.value(found);
     match way(&found, &form.value(original), made.map(|made| form.value(made)).as_ref()) {
@@ -109,7 +109,7 @@ fn restore(root: &Root, path: &str, found: &str, original: &str, made: Option<&s
     }
 }
 
-/// The policy of a thread that is there.
+/// Restores the policy of an existing thread.
 fn policy_back(root: &Root, (tid, comm): (i32, &str), original: Scheduling, new: Scheduling) -> Result<Undone> {
     let found = thread::policy(root, tid)?;
     match way(&found, &original, Some(&new)) {
@@ -123,7 +123,7 @@ fn policy_back(root: &Root, (tid, comm): (i32, &str), original: Scheduling, new:
     Ok(Undone::Back)
 }
 
-/// How a network device gathers interrupts.
+/// Restores the interrupt coalescing of a network device.
 fn coalesced(root: &Root, (device, key): (&str, &str), original: &str, new: &str) -> Result<Undone> {
     if !root.exists(&format!("sys/class/net/{device}")) {
         return Ok(Undone::Left(format!("{device} is gone: its {key} was {original}")));
@@ -160,7 +160,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(28), failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Nobody's value is overwritten: what is set again was latido's, and what is the original already is left so.
+        /// latido must not overwrite another program's value. It sets the original again only over its own value, and leaves an original
+        /// that is there already.
         #[test]
         fn only_latidos_own_value_is_replaced(found in 0u8..4, original in 0u8..4, made in prop::option::of(0u8..4)) {
             let chosen = way(&found, &original, made.as_ref());
@@ -170,7 +171,7 @@ mod tests {
         }
     }
 
-    /// The four ways that a file can be found, for a value that latido wrote and for one that was only remembered.
+    /// The four states of a file, for a value that latido wrote and for one that it only remembered.
     #[test]
     fn a_file_goes_back_or_its_new_owner_is_named() {
         let dir = tempfile::tempdir().unwrap();
@@ -201,7 +202,7 @@ mod tests {
         assert_eq!(undone(&kept(None), Some("3")), back, "whatever the kernel made of it");
     }
 
-    /// A number that another task has now is left alone; of the same task only latido's own policy is replaced.
+    /// latido must leave alone a number that another task has now. Of the same task it must replace only its own policy.
     #[test]
     fn a_policy_goes_back_to_the_task_that_had_it() {
         let tree = crate::fixture::trees::by_hand(&[]);

@@ -1,4 +1,4 @@
-//! Whether the kernel would grant a policy, asked before anything starts, on threads that end at once.
+//! Finds out whether the kernel would grant a policy, before anything starts, on threads that end at once.
 
 use crate::machine::Reach;
 use crate::measure::{permission, threads};
@@ -11,8 +11,8 @@ use latido_model::{
 use latido_sys::{Errno, sched};
 use std::{sync::mpsc::channel, thread};
 
-/// What the kernel says to the schedulings that these cells name, one sentence for each that it refuses, with the
-/// limit and the remedy. The default is not asked for: a run that names none goes on without it, under a banner.
+/// Tries the schedulings that these cells name. Returns one sentence for each that the kernel refuses, with the limit and the remedy. It
+/// does not try the default: a run that names no scheduling goes on without it, under a banner.
 pub fn refusals(cells: &[&Cell]) -> Vec<String> {
     let usable = Reach::ask().usable;
     let mut asked = Vec::new();
@@ -31,20 +31,20 @@ pub fn refusals(cells: &[&Cell]) -> Vec<String> {
     refused
 }
 
-/// Asks on as many threads as would measure: the budgets of deadline threads add up.
+/// Tries it on as many threads as would measure: the budgets of deadline threads add up.
 fn try_out(scheduling: Scheduling, threads: usize, usable: &CpuSet) -> Result<(), Errno> {
     let count = if matches!(scheduling, Scheduling::Deadline { .. }) { threads } else { 1 };
     let ask = move |usable: CpuSet| {
-        // A deadline thread is refused where an inherited mask keeps it from a CPU; the measuring threads have none.
+        // The kernel refuses a deadline thread if an inherited mask excludes a CPU. The measuring threads have no such mask.
         let _ = sched::set_affinity(0, usable.iter());
         match scheduling {
-            // From outside a process gets it at its start, which is the same right.
+            // A process gets this at its start, from outside, which takes the same permission.
             Scheduling::Other { nice, by: NiceBy::Nice } => sched::set_nice(nice),
             other => threads::ask(other),
         }
     };
     let (tell, told) = channel();
-    // Each keeps what it was granted until all have asked.
+    // Each thread keeps what it was granted until all have tried.
     let mut kept = Vec::new();
     for _ in 0..count {
         let ((keep, until), tell, usable) = (channel::<()>(), tell.clone(), usable.clone());
@@ -53,7 +53,7 @@ fn try_out(scheduling: Scheduling, threads: usize, usable: &CpuSet) -> Result<()
             drop(tell);
             let _ = until.recv();
         });
-        // A thread that cannot even be started is the measurement's to report.
+        // If a thread cannot even start, the measurement reports that.
         kept.extend(asked.map(|thread| (keep, thread)));
     }
     drop(tell);
@@ -74,7 +74,7 @@ mod tests {
         Cell { scheduling, ..sample::cell() }
     }
 
-    /// What no kernel grants: a deadline period under 100 µs (EINVAL), and more budget than there is (EBUSY).
+    /// No kernel grants a deadline period under 100 µs (EINVAL), or more budget than there is (EBUSY).
     #[test]
     fn impossible_deadlines_are_refused_with_their_reason() {
         let deadline = |runtime, period| Scheduling::Deadline { runtime, deadline: period, period };
@@ -83,7 +83,7 @@ mod tests {
         assert!(refusals(&[&cell(DEFAULT)]).is_empty(), "the default goes on under a banner");
     }
 
-    /// Time-sharing is everybody's.
+    /// Every user may use time-sharing policies.
     #[test]
     fn ordinary_policies_are_granted() {
         let ordinary = [Scheduling::OTHER, Scheduling::Batch { nice: 0 }, Scheduling::Idle];

@@ -1,4 +1,4 @@
-//! A cell resolved on this machine: its CPUs known, its options complete.
+//! Resolves a cell on this machine: determines its CPUs and completes its options.
 
 mod places;
 
@@ -20,10 +20,10 @@ use std::path::PathBuf;
 /// Resolves a cell on this machine.
 ///
 /// # Errors
-/// An item that this machine cannot have, or CPUs that are not there.
+/// This machine cannot provide an item, or the CPUs are not there.
 pub fn assign(mut cell: Cell) -> Result<Assignment> {
     let (probe, own) = complete(&mut cell)?;
-    // What was isolated by hand is outside of this process's cpuset, but its measuring threads know the door.
+    // CPUs that a person isolated are outside this process's cpuset, but its measuring threads can enter their group.
     let root = Root::default();
     let standing = isolated::entries(&root);
     let isolated = together(&own, standing.iter().map(|entry| &entry.cpus));
@@ -70,7 +70,7 @@ pub fn assign(mut cell: Cell) -> Result<Assignment> {
     })
 }
 
-/// Completes the options of everything that a cell asks for; its probe, and the CPUs that its tunings isolate.
+/// Completes the options of everything in a cell. Returns its probe, and the CPUs that its tunings isolate.
 fn complete(cell: &mut Cell) -> Result<(Box<dyn Probe>, CpuSet)> {
     ensure!(
         cell.schema == latido_model::cell::SCHEMA,
@@ -93,7 +93,7 @@ fn complete(cell: &mut Cell) -> Result<(Box<dyn Probe>, CpuSet)> {
     Ok((probe, isolated))
 }
 
-/// The idle states are held unless the cell says how it wants them, or what is there is looked at as it is.
+/// Tells whether latido adds the tuning of the idle states. It does not if the cell has one, or if the probe only watches passively.
 fn holds_idle_states(cell: &Cell, looks_on: bool) -> bool {
     !looks_on && !cell.tuning.items.iter().any(|item| item.name == "cstates")
 }
@@ -119,7 +119,7 @@ mod tests {
         assert!(!with(&[], true), "who looks on changes nothing");
     }
 
-    /// After it every option has its value, and another version's cell is refused with both versions.
+    /// Afterwards every option must have its value. A cell of another version must be refused with both versions.
     #[test]
     fn options_are_completed_and_a_later_schema_is_refused() {
         let mut cell = Cell { probe: item("null"), ..sample::cell() };

@@ -1,5 +1,5 @@
-//! An attempt at a cell, decided: from what happened and from the clock follows what is done next. Nothing here does
-//! anything: a [`World`] does (`cell.rs` has the real one, the tests one of plain values).
+//! Decides the course of an attempt at a cell: what happened and the clock determine what latido does next. Nothing here acts: a [`World`]
+//! does that (`cell.rs` has the real one, the tests one of plain values).
 
 mod drive;
 mod moves;
@@ -24,16 +24,16 @@ use std::time::Duration;
 /// How often the supervisor looks at the loads and at its own signals.
 pub const LOOK: Duration = Duration::from_millis(100);
 
-/// How often while a thread of the probe stands still.
+/// How often it looks while a thread of the probe is stalled.
 const CLOSE_LOOK: Duration = Duration::from_millis(10);
 
-/// How often it looks after loads, temperatures and other tasks.
+/// How often it checks loads, temperatures and other tasks.
 const ROUND: Duration = Duration::from_secs(1);
 
-/// How long loops may take to end when nobody is there any more to hear of them.
+/// How long loops may take to end after the host is gone.
 const OVERDUE: Duration = Duration::from_secs(10);
 
-/// Which step is being taken.
+/// The current step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     New,
@@ -55,7 +55,7 @@ enum Counting {
     NoMore,
 }
 
-/// How far an attempt is. Times are those of the clock that is passed in.
+/// The state of an attempt. Its times are those of the clock that the caller passes in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     stage: Stage,
@@ -64,15 +64,15 @@ pub struct Attempt {
     armed: bool,
     /// It was too hot once.
     hot: bool,
-    /// The measuring process was asked to end.
+    /// Whether latido has requested the end of the measuring process.
     stopping: bool,
-    /// Since when the host wants the end.
+    /// When the host first wanted the end.
     ending: Option<Duration>,
-    /// How long a wait for words may last.
+    /// How long a wait for a message may last.
     patience: Duration,
-    /// When it glanced last.
+    /// The time of the last glance.
     glanced: Duration,
-    /// When it looked around last; absent where the count begins with the next turn.
+    /// The time of the last look around. `None` if the second begins with the next turn.
     looked: Option<Duration>,
 }
 
@@ -93,7 +93,7 @@ impl Default for Attempt {
 }
 
 impl Attempt {
-    /// Takes in an event and says what is done next.
+    /// Takes an event, and returns what latido does next.
     pub fn on(&mut self, event: Event, now: Duration) -> Move {
         match (self.stage, event) {
             (Stage::New, Event::Begun) => self.step(Stage::Tuning, Ask::Tune),
@@ -120,14 +120,15 @@ impl Attempt {
         }
     }
 
-    /// While the measuring process is there: the host first, then its words, then what the clock says is due.
+    /// Decides while the measuring process is there: latido asks the host first, then takes the process's messages, then does what is due
+    /// by the clock.
     fn listen(&mut self, event: Event, now: Duration) -> Move {
         match event {
             Event::Host { wish: Wish::GoOn, .. } => ask(Ask::Hear(self.patience)),
             Event::Host { wish: Wish::End, gone } if !self.overdue(gone, now) => {
                 self.stop().and(Ask::Hear(self.patience))
             }
-            // The loads first: under an overload even dying takes long.
+            // The loads end first: under an overload even the end of a process takes long.
             Event::Host { .. } => self.undo(Close::AtOnce).after([Deed::Kill, Deed::StopLoads, Deed::LetGo]),
             Event::Told(told) => deeds(self.hear(told)).and(Ask::Pause(Duration::ZERO)),
             Event::Silence => ask(Ask::Pause(Duration::ZERO)),
@@ -143,7 +144,7 @@ impl Attempt {
             Event::Glanced { stands } => self.glanced(stands, now),
             Event::Felt { hot: true } => {
                 self.hot = true;
-                // The loads first: they are what heats. What was measured until now is kept, and marked.
+                // The loads end first: they cause the heat. latido keeps and marks what was measured until now.
                 self.stop().after([Deed::Cool])
             }
             Event::Felt { hot: false } => ask(Ask::Host),
@@ -151,7 +152,7 @@ impl Attempt {
         }
     }
 
-    /// What the words of the measuring process ask for.
+    /// Returns the deeds for a message of the measuring process.
     fn hear(&mut self, told: Told) -> Vec<Deed> {
         match told {
             Told::Progress(progress) => self.progress(progress),
@@ -172,7 +173,7 @@ impl Attempt {
         let mut deeds = Vec::new();
         if progress.armed_at_ns > 0 && !self.armed {
             self.armed = true;
-            // From here on it looks on: what it took to come here lies idle.
+            // From here on the supervisor only watches: the code that it ran so far is idle.
             deeds.push(Deed::LetGoOfCode);
         }
         if progress.phase == Phase::Measuring && self.counting == Counting::NotYet {
@@ -187,14 +188,14 @@ impl Attempt {
         deeds
     }
 
-    /// After a glance: where a thread stands, somebody else may be there only now, and the next glance comes soon.
+    /// Handles a glance. While a thread is stalled, the next glance comes soon: another task may only now run in its place.
     fn glanced(&mut self, stands: bool, now: Duration) -> Move {
         self.patience = if stands { CLOSE_LOOK } else { LOOK };
         self.look(now)
     }
 
-    /// Looks around once a second, while samples count at the machine too; reads the temperature until the loops are over
-    /// or it was too hot.
+    /// Looks around once per second. Looks at the machine only while samples count. Reads the temperature until the loops are over or it
+    /// was too hot.
     fn look(&mut self, now: Duration) -> Move {
         let last = *self.looked.get_or_insert(now);
         if now.saturating_sub(last) < ROUND {
@@ -207,18 +208,18 @@ impl Attempt {
         deeds(around).and(if feels { Ask::Heat } else { Ask::Host })
     }
 
-    /// Whether an end that was asked for has to be made: the host is gone, and the measuring process does not end by itself.
+    /// Tells whether latido must force a requested end: the host is gone, and the measuring process does not end.
     fn overdue(&mut self, gone: bool, now: Duration) -> bool {
         now.saturating_sub(*self.ending.get_or_insert(now)) > OVERDUE && gone
     }
 
-    /// Asks the measuring process once for an orderly end.
+    /// Requests an orderly end of the measuring process, once.
     fn stop(&mut self) -> Move {
         let first = !std::mem::replace(&mut self.stopping, true);
         deeds(first.then_some(Deed::Stop).into_iter().collect())
     }
 
-    /// Whatever was begun is let go, then everything goes back.
+    /// Drops what was started, then restores everything.
     fn fail(&mut self) -> Move {
         match self.stage {
             Stage::Undoing(_) | Stage::Over => self.close(Close::Report),

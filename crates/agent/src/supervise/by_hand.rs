@@ -1,4 +1,4 @@
-//! Tunings that a person applies and undoes, `latido tune`: the same journal and lock as a run's.
+//! Tunings that a person applies and undoes with `latido tune`. They use the same journal and lock as a run.
 
 use crate::{
     journal::{
@@ -18,27 +18,27 @@ use latido_model::{
 };
 use std::path::PathBuf;
 
-/// What `tune apply` did.
+/// The result of `tune apply`.
 #[derive(Debug, Default)]
 pub struct AppliedAll {
-    /// The tunings, in the order asked for.
+    /// The tunings, in the requested order.
     pub records: Vec<TuningRecord>,
-    /// What a person should know: what an earlier crash had left, who was passed by, whether the journal was lost.
+    /// Messages for the user: what an earlier crash had left, which latido was passed over, whether the journal was lost.
     pub told: Vec<String>,
-    /// Somebody asked for the end before all was in force: nothing was kept, and what could not be put back is this.
+    /// Present if an end was requested before all was in force. Nothing was kept; the list contains what could not be restored.
     pub stopped: Option<Vec<String>>,
 }
 
-/// Applies all, or none; with patience it waits for its turn until it is asked to stop.
+/// Applies all tunings, or none. With patience it waits for the lock until an end is requested.
 ///
 /// # Errors
-/// What was refused and the remedy; what had been changed is put back, and what was not, is named.
+/// What was refused, and the remedy. latido has restored what it had changed, and names what it could not restore.
 pub fn apply_all(items: &[Item], root: &Root, pulse: Pulse, patience: &mut lock::Patience<'_>) -> Result<AppliedAll> {
-    // Between two cells of a run as well nothing may change.
+    // This also prevents changes between two cells of a run.
     let mut turns = || -> Result<_> {
         let run = lock::take_patiently("run", "tune apply", patience)?;
         let held = lock::take_patiently("lock", "tune apply", patience)?;
-        // Who does not wait needs the machine only when something is to be changed.
+        // Without patience, latido needs the machine's lock only when it changes something.
         let here = patience.waits() && root.asked(|kernel| kernel.own_process()).is_some();
         let machine = here.then(|| lock::machine(lock::Use::Change, "tune apply", patience)).transpose()?;
         Ok((run, held, machine, patience.passed()))
@@ -77,15 +77,15 @@ pub fn apply_all(items: &[Item], root: &Root, pulse: Pulse, patience: &mut lock:
 fn one(item: &Item, root: &Root, journal: &mut Journal) -> Result<TuningRecord> {
     let tuning = registry::build("tuning", TUNINGS, item)?;
     let applied = apply(tuning.as_ref(), &item.name, root, Custody::Unsettled, journal)?;
-    // Whoever asks during the last change means it too.
+    // A stop requested during the last change counts too.
     journal.pulse.go_on()?;
     Ok(applied.record)
 }
 
-/// Undoes what was applied by hand on this machine: the tunings named, or all.
+/// Undoes what was applied by hand on this machine: the named tunings, or all.
 ///
 /// # Errors
-/// Another latido is at work until patience ends, or the journal cannot be read or written.
+/// Another latido is still running when the patience ends, or the journal cannot be read or written.
 pub fn undo(names: &[String], root: &Root, pulse: &mut Pulse, patience: &mut lock::Patience<'_>) -> Result<Recovery> {
     let here = root.elsewhere();
     let wanted = |what: &Borrowed| match what {
@@ -95,7 +95,7 @@ pub fn undo(names: &[String], root: &Root, pulse: &mut Pulse, patience: &mut loc
     journal::undo_manual(&wanted, here.as_ref(), pulse, patience)
 }
 
-/// Looks at the journal and at every knob in it; changes nothing.
+/// Reads the journal and every knob in it. Changes nothing.
 ///
 /// # Errors
 /// The journal cannot be read.
@@ -113,7 +113,7 @@ pub fn status(root: &Root) -> Result<TuneStatus> {
     })
 }
 
-/// What a person has applied, as it stands now, for the records of what is measured meanwhile.
+/// Returns what a person has applied, with its present state, for the records of measurements.
 ///
 /// # Errors
 /// The journal cannot be read.
@@ -147,7 +147,7 @@ fn line(borrowed: &Borrowed, here: &Option<PathBuf>, root: &Root) -> Option<Sett
             let latido_model::record::Change { knob, original, new } = change.change();
             Some(Setting { tuning: Some(tuning.clone()), knob, original, new, current, in_force, superseded: false })
         }
-        // It is there as long as its trace is, which is told.
+        // A hook exists while its trace exists, and the status lists the trace.
         Borrowed::Setting { .. } | Borrowed::Hook { .. } => None,
         Borrowed::Trace { instance } => {
             let there = instance.dir().is_ok_and(|(_, dir)| dir.is_dir());
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::step::{Form, Step};
 
-    /// The last change of a knob counts; what somebody else, or the cell itself, has set meanwhile is not in force.
+    /// The last change of a knob counts. A knob that another program, or the cell itself, has set meanwhile is not in force.
     #[test]
     fn what_stands_is_told_with_its_values() {
         let machine = tempfile::tempdir().unwrap();

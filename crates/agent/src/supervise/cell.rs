@@ -1,5 +1,5 @@
-//! One cell: tunings, then loads, then the measuring process; all put back; then its record, completed, on its way. What
-//! is done when is decided in `attempt.rs`.
+//! One cell: latido applies tunings, then starts loads, then the measuring process. It restores everything, then completes and sends the
+//! record. `attempt.rs` decides what is done when.
 
 mod completed;
 mod ending;
@@ -37,18 +37,18 @@ use std::{
 };
 
 impl Serving {
-    /// Signs of life while settings are made, and the end of that when the host wants no more.
+    /// Returns a pulse that reports progress to the host while settings change, and stops when the host wants the end.
     pub(super) fn pulse(&self) -> Pulse {
         let (client, voice) = (self.client.clone(), self.voice.clone());
-        // No crash point: how often it is said depends on the machine.
+        // There is no crash point here: how often this runs depends on the machine.
         Pulse::new(move || client.wish() > Wish::GoOn, move |phase| voice.progress(Progress::of(phase)))
     }
 
-    /// Measures a cell; whatever was borrowed for it is back before its record is sent.
+    /// Measures a cell. latido restores everything that it applied for the cell before it sends the record.
     pub(super) fn measure(&mut self, cell: Cell) -> Result<()> {
         ensure!(self.run.is_some(), "a cell came before the machine was prepared for it");
-        // Before the loads in the queue, or an overload would keep us from ending it. Refused without the right; then it
-        // is as it is. The loads start without it.
+        // The supervisor must run before the loads: otherwise it could not end an overload. Without the permission the kernel refuses, and
+        // latido goes on. The loads start without this priority.
         urgently();
         let allowed = machine::own_cpus();
         let lock = lock::take("lock", &format!("cell of `{}`", cell.plan))?;
@@ -78,13 +78,13 @@ impl Serving {
     }
 }
 
-/// A cell on this machine while it is attempted.
+/// The attempt at a cell on this machine.
 struct Work<'a> {
     client: &'a Client,
     voice: &'a Voice,
     heat: Heat,
     assignment: &'a Assignment,
-    /// The tunings that a person asked for.
+    /// The tunings that a person requested.
     named: &'a Level,
     /// The CPUs that this process may use.
     allowed: &'a CpuSet,
@@ -94,7 +94,7 @@ struct Work<'a> {
     failure: Option<Error>,
     /// The record, complete.
     parcel: Option<Parcel>,
-    /// From the start of the measuring process on, as long as it is there.
+    /// Present while the measuring process runs.
     listening: Option<Listening>,
     settled: Settled,
     borrowed: InForce,

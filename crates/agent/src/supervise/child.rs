@@ -1,4 +1,4 @@
-//! The measuring process as its supervisor holds it: started, asked to end, ended.
+//! The supervisor's side of the measuring process: how it starts it, requests its end, and ends it.
 
 use crate::{
     loading::orphans,
@@ -27,16 +27,17 @@ pub struct Measuring {
 }
 
 impl Measuring {
-    /// Starts it with its cell; `events` gets what it says, and at last the end of its stream, until it returns false.
+    /// Starts the measuring process with its cell. `events` receives its messages, and finally the end of its stream, until `events`
+    /// returns false.
     ///
     /// # Errors
-    /// It cannot be started, or does not take its cell.
+    /// It cannot be started, or does not accept its cell.
     pub fn spawn(
         assignment: &Assignment,
         events: impl Fn(Result<Option<Told>>) -> bool + Send + 'static,
     ) -> Result<Self> {
         let own = std::env::current_exe().context("cannot find latido's own file")?;
-        // Runs as latido does: it measures, and is of latido's own file.
+        // It runs as latido does: it measures, and it is latido's own file.
         let mut command = Command::new(own);
         command.args(["agent", "--measure"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let nice = nice(assignment.cell.scheduling, &assignment.cell.probe);
@@ -63,7 +64,7 @@ impl Measuring {
         Ok(Self { child, input: Some(input) })
     }
 
-    /// Asks for an orderly end. A program that it watches may have stopped it: it goes on, so that it can end.
+    /// Requests an orderly end. A program that the process watches may have stopped it: a signal continues it, so that it can end.
     pub fn stop(&mut self) {
         if self.input.take().is_some() {
             let _ = kill_process(Pid::from_child(&self.child), Signal::CONT);
@@ -75,7 +76,7 @@ impl Measuring {
         let _ = self.child.kill();
     }
 
-    /// How it ended, in words.
+    /// Requests its end, waits for it, and returns how it ended, in words.
     pub fn wait(&mut self) -> String {
         self.stop();
         match self.child.wait() {
@@ -94,8 +95,8 @@ impl Drop for Measuring {
     }
 }
 
-/// The nice value that the process of a cell starts with; `None` where it keeps that of its supervisor. A probe that only looks on
-/// keeps it: the tasks that it looks at may be thousands, and at a nice value of 0 it would wait behind them for minutes.
+/// Returns the nice value with which the process of a cell starts; `None` if it keeps that of its supervisor. A probe that only watches
+/// passively keeps it: there may be thousands of watched tasks, and at a nice value of 0 it would wait behind them for minutes.
 fn nice(scheduling: Scheduling, probe: &Item) -> Option<i8> {
     match scheduling {
         Scheduling::Other { nice, by: NiceBy::Nice } if !probe::looks_on(probe) => Some(nice),

@@ -1,4 +1,4 @@
-//! The host as the agent hears it: its requests in order, and at any time whether it wants the end or is gone.
+//! The agent's view of the host: its requests in order, and at any time whether it wants the end or is gone.
 
 use anyhow::{Context, Result};
 use latido_model::protocol::{Reader, Request};
@@ -17,34 +17,34 @@ use std::{
     thread,
 };
 
-/// What a host may want of a request that is being answered.
+/// What a host may want of a request that the agent is answering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wish {
-    /// That it goes on.
+    /// The agent is to go on.
     GoOn,
-    /// That it ends in order.
+    /// The agent is to end it in order.
     End,
-    /// That it ends at once.
+    /// The agent is to end it at once.
     EndNow,
 }
 
-/// What is known of the host.
+/// The state of the host.
 #[derive(Debug)]
 pub struct Client {
     wish: AtomicU8,
-    /// The end of its input was read, or something that is no request.
+    /// Whether its input ended, or contained something that is no request.
     ended: AtomicBool,
-    /// When it was heard last, on CLOCK_MONOTONIC in ns.
+    /// When its last message arrived, on CLOCK_MONOTONIC in ns.
     heard_ns: AtomicU64,
-    /// A signal asks for the end at once.
+    /// Whether a signal requested the end at once.
     terminated: Arc<AtomicBool>,
 }
 
-/// What comes in order.
+/// The host's requests, in order.
 pub type Requests = Receiver<Result<Request>>;
 
 impl Client {
-    /// Begins to listen.
+    /// Starts to listen.
     ///
     /// # Errors
     /// The kernel refuses a handler for signals.
@@ -82,11 +82,11 @@ impl Client {
                 }
                 Ok(Some(request)) => Ok(request),
                 Ok(None) => break,
-                // Who sends what cannot be read is no host of ours: it hears why, and nothing more is done for it.
+                // An unreadable message does not come from a proper host: the agent reports the error and does nothing more.
                 Err(error) => Err(error),
             };
             let over = request.is_err();
-            // What was wanted of the last request is past; what comes behind this one is about it.
+            // The wishes about the last request no longer count. Later wishes are about this one.
             self.wish.store(0, Ordering::Relaxed);
             if requests.send(request).is_err() || over {
                 break;
@@ -95,31 +95,30 @@ impl Client {
         self.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nobody will hear an answer: the input ended, or the host did not ping for so long that the connection
-    /// must be half open.
+    /// Tells whether the host is gone: its input ended, or it has not pinged for so long that the connection must be half open.
     pub fn is_gone(&self) -> bool {
         let silent = Clock::Monotonic.now().saturating_sub(self.heard_ns.load(Ordering::Relaxed));
         gone(self.ended.load(Ordering::Relaxed), silent, words_wait)
     }
 
-    /// What it wants of the request that is being answered.
+    /// Returns what the host wants of the request that the agent is answering.
     pub fn wish(&self) -> Wish {
         wish(self.wish.load(Ordering::Relaxed), self.is_terminated(), || self.is_gone())
     }
 
-    /// Whether a signal ended this process's work for good.
+    /// Tells whether a signal ended this process's work for good.
     pub fn is_terminated(&self) -> bool {
         self.terminated.load(Ordering::Relaxed)
     }
 }
 
-/// Whether a host is gone whose input ended or which was silent for so long, in ns. Words that wait to be heard are no
-/// silence: then it is this process that a crowd keeps from its CPU.
+/// Tells whether a host is gone: its input ended, or it was silent for that long, in ns. Unread messages are no silence: then other tasks
+/// keep this process from its CPU.
 fn gone(ended: bool, silent_ns: u64, words_wait: impl FnOnce() -> bool) -> bool {
     ended || (u128::from(silent_ns) > crate::fault::patience().as_nanos() && !words_wait())
 }
 
-/// What is wanted: by a signal, by how urgently the end was asked for, or since nobody is there any more.
+/// Returns what is wanted: because of a signal, by the urgency of the request for the end, or because the host is gone.
 fn wish(asked: u8, terminated: bool, gone: impl FnOnce() -> bool) -> Wish {
     match asked {
         _ if terminated => Wish::EndNow,
@@ -129,17 +128,17 @@ fn wish(asked: u8, terminated: bool, gone: impl FnOnce() -> bool) -> Wish {
     }
 }
 
-/// Whether something on the input was not read yet.
+/// Tells whether there is unread input.
 fn words_wait() -> bool {
     let input = stdin();
     let mut watched = [PollFd::new(&input, PollFlags::IN)];
     matches!(poll(&mut watched, Some(&Timespec::default())), Ok(1..))
 }
 
-/// The nice value of whatever must not wait behind the loads.
+/// The nice value of the threads that must not wait behind the loads.
 pub const URGENT: i8 = -15;
 
-/// Puts the calling thread before time-sharing ones. Refused without the right; then it is as it is.
+/// Puts the calling thread before time-sharing ones. Without the permission the kernel refuses, and the thread stays as it is.
 pub fn urgently() {
     let _ = sched::set_policy(0, Policy::Other { nice: URGENT }, false);
 }
@@ -148,7 +147,7 @@ pub fn urgently() {
 mod tests {
     use super::*;
 
-    /// A host is gone when its input ended, or behind 15 s without a word, unless words wait.
+    /// A host is gone when its input ended, or after more than 15 s of silence, unless messages are waiting.
     #[test]
     fn silence_counts_by_the_clock_and_only_where_nothing_waits() {
         let limit = 15_000_000_000;
@@ -159,7 +158,7 @@ mod tests {
         assert!(of(true, 0, true));
     }
 
-    /// A signal is obeyed at once; a host that is gone has its measurement ended in order, unless it asked for more.
+    /// latido must obey a signal at once. If the host is gone, latido must end its measurement in order, unless the host wanted more.
     #[test]
     fn the_most_urgent_wish_counts() {
         let of = |asked, terminated, gone| wish(asked, terminated, || gone);

@@ -1,4 +1,4 @@
-//! The agent of a session: answers its host's requests one after the other, and puts everything back whatever happens.
+//! The agent of a session. It answers its host's requests one after the other, and restores everything whatever happens.
 
 pub mod admission;
 pub mod assign;
@@ -28,19 +28,19 @@ use std::{
     time::Duration,
 };
 
-/// How often an idle agent looks whether its host is still there.
+/// How often an idle agent checks whether its host is still there.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long results may still be on their way when the host has ended its input.
+/// How long results may still be in transit after the host has ended its input.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// Serves one session on stdin and stdout.
 ///
 /// # Errors
-/// The host is gone before it heard anything.
+/// The host is gone before it received anything.
 pub fn run() -> Result<u8> {
-    // A session of its own: Ctrl-C on the terminal reaches the host only, which decides. It fails where we lead a
-    // session already, which serves as well.
+    // A new session: Ctrl-C on the terminal then reaches only the host, which decides. This call fails if the process leads a session
+    // already, which is just as good.
     let _ = rustix::process::setsid();
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let name = machine::Root::default().read("proc/sys/kernel/hostname").unwrap_or_default();
@@ -56,7 +56,7 @@ pub fn run() -> Result<u8> {
 struct Serving {
     client: Arc<Client>,
     voice: Voice,
-    /// Held from the first `Prepare` on: between two cells of a run nothing else may begin.
+    /// Locked from the first `Prepare` on: no other latido may start between two cells of a run.
     run: Option<Turn>,
 }
 
@@ -74,7 +74,7 @@ impl Serving {
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }
-        // The lock first: the next run need not wait for the last bytes of this one.
+        // The lock goes first: the next run need not wait for the last bytes of this one.
         self.run = None;
         self.voice.drained(LAST_WORDS);
     }
@@ -90,7 +90,7 @@ impl Serving {
                 let told = journal::recover_now(&mut self.pulse(), patience);
                 told.map(|told| told.into_iter().chain(patience.passed()).for_each(|one| self.voice.note(one)))
             }
-            // These are heeded where they arrive.
+            // The reading thread handles these when they arrive.
             Request::Ping | Request::Stop { .. } => Ok(()),
         };
         let status = match answered {
@@ -105,13 +105,13 @@ impl Serving {
         crate::fault::point("agent");
     }
 
-    /// Whether the host wants the request that is being answered to end.
+    /// Tells whether the host wants the request that the agent is answering to end.
     fn is_unwanted(&self) -> bool {
         self.client.wish() > Wish::GoOn
     }
 }
 
-/// Refuses CPUs that are not online: of what is not there everything would be in order.
+/// Refuses CPUs that are not online: for CPUs that do not exist, every check would pass.
 fn there(root: &Root, cpus: Option<&CpuSet>) -> Result<()> {
     let online: Option<CpuSet> = root.value("sys/devices/system/cpu/online");
     if let Some((cpus, online)) = cpus.zip(online) {

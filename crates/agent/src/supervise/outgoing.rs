@@ -1,5 +1,5 @@
-//! What the agent says. A thread of its own writes it, so that ending loads and putting settings back never waits for a
-//! slow link or a host that does not read; progress that nobody has taken yet is replaced by newer progress.
+//! The agent's outgoing channel. A separate thread writes to it, so that ending loads and restoring settings never wait for a slow link or
+//! for a host that does not read. New progress replaces progress that was not sent yet.
 
 use super::client::urgently;
 use anyhow::Result;
@@ -17,14 +17,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A record with its files, which lie in a directory of the spool.
+/// A record with its files, which are in a directory of the spool.
 #[derive(Debug)]
 pub struct Parcel {
     /// The record.
     pub record: Box<Record>,
-    /// Names and lengths of its files.
+    /// The names and lengths of its files.
     pub files: Vec<(String, u64)>,
-    /// Where they are; removed once they are sent.
+    /// Their directory. The agent removes them after sending.
     pub dir: PathBuf,
 }
 
@@ -49,9 +49,9 @@ enum Out {
 struct Queue {
     waiting: VecDeque<Out>,
     progress: Option<Progress>,
-    /// Something is being written.
+    /// Whether the thread is writing.
     busy: bool,
-    /// The peer does not take any more: all is thrown away.
+    /// Whether the peer accepts no more. Then everything is discarded.
     broken: bool,
 }
 
@@ -61,12 +61,12 @@ struct Shared {
     changed: Condvar,
 }
 
-/// The agent's end of the stream; its copies speak on the same.
+/// The agent's outgoing channel. Its copies send on the same stream.
 #[derive(Clone)]
 pub struct Voice(Arc<Shared>);
 
 impl Voice {
-    /// Says hello, and starts the thread that writes.
+    /// Sends the greeting, and starts the thread that writes.
     ///
     /// # Errors
     /// The host is gone already.
@@ -83,17 +83,17 @@ impl Voice {
         Ok(voice)
     }
 
-    /// One reply, behind those before it.
+    /// Sends one reply, after the earlier ones.
     pub fn say(&self, reply: Reply) {
         self.push(Out::Reply(reply));
     }
 
-    /// Something that a person should know.
+    /// Sends a message for the user.
     pub fn note(&self, message: impl Into<String>) {
         self.say(Reply::Note { message: message.into() });
     }
 
-    /// A record with its files. A checkpoint that still waits is of no use once there is a newer one.
+    /// Sends a record with its files. It replaces any checkpoint that still waits: a newer record makes it useless.
     pub fn send(&self, parcel: Parcel) {
         let mut queue = self.queue();
         queue.waiting.retain(|out| !matches!(out, Out::Parcel(older) if older.is_checkpoint()));
@@ -101,23 +101,23 @@ impl Voice {
         self.push(Out::Parcel(parcel));
     }
 
-    /// How it goes; what was said before and not written yet is forgotten.
+    /// Sends the progress. It replaces earlier progress that was not written yet.
     pub fn progress(&self, progress: Progress) {
         let mut queue = self.queue();
-        // When the first timer was armed is told once, and must not be lost with the line that tells it.
+        // The time at which the first timer was armed is sent only once: it must survive the replacement of its message.
         let armed = queue.progress.as_ref().map_or(0, |older| older.armed_at_ns).max(progress.armed_at_ns);
         queue.progress = Some(Progress { armed_at_ns: armed, ..progress });
         drop(queue);
         self.0.changed.notify_all();
     }
 
-    /// The next phase.
+    /// Sends the next phase.
     pub fn phase(&self, phase: Phase) {
         self.progress(Progress::of(phase));
         crate::fault::point("agent");
     }
 
-    /// Waits until all is written or cannot be, at most so long; says whether it is.
+    /// Waits until all is written or cannot be written, at most this long. Returns whether that is so.
     pub fn drained(&self, patience: Duration) -> bool {
         let until = Instant::now() + patience;
         let mut queue = self.queue();
@@ -144,14 +144,14 @@ impl Voice {
         self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes what comes, for as long as the process lives.
+    /// Writes whatever is queued, until the process ends.
     fn write(&self, out: &mut Writer<Stdout>) {
         loop {
             let mut queue = self.queue();
             while queue.waiting.is_empty() && queue.progress.is_none() {
                 queue = self.0.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
             }
-            // What was said before progress is older than it.
+            // What waits in the queue is older than the progress.
             let next = queue.waiting.pop_front().or_else(|| queue.progress.take().map(Reply::Progress).map(Out::Reply));
             queue.busy = true;
             drop(queue);
@@ -171,11 +171,11 @@ impl Voice {
         }
     }
 
-    /// Files first, then the record that names them; progress in between.
+    /// Sends the files first, then the record that names them. Sends progress in between.
     fn deliver(&self, out: &mut Writer<Stdout>, parcel: &Parcel) -> Result<()> {
         for (name, len) in &parcel.files {
             let Ok(file) = File::open(parcel.dir.join(name)) else {
-                // The spool is gone: somebody wants no more. The stream is as sound as before.
+                // The spool is gone, because the cell was abandoned. The stream itself is still intact.
                 return out.send(&Reply::Error { message: format!("{name} was not sent: the cell was given up") });
             };
             out.attach(name, *len, file, |out| match self.queue().progress.take() {

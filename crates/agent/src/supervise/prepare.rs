@@ -1,4 +1,4 @@
-//! What can be known before the first cell: the machine is taken, put right, and asked what it can have.
+//! What latido does before the first cell: it locks the machine, repairs what a crash left, and finds out what is possible here.
 
 use super::{Serving, admission, assign::assign, traced};
 use crate::{
@@ -29,10 +29,9 @@ use latido_model::{
 use std::{cell::RefCell, time::Duration};
 
 impl Serving {
-    /// Takes the machine for these cells. Cells whose tuning cannot be had here are skipped; what the machine refuses
-    /// outright is an error.
+    /// Locks the machine for these cells. It skips cells whose tuning is not possible here. What the machine refuses outright is an error.
     pub(super) fn prepare(&mut self, cells: &[Cell], wait: Option<Ns>) -> Result<()> {
-        // Between two cells of another run nothing may be touched, so the run's lock comes first.
+        // Between two cells of another run latido must change nothing, so it takes the run's lock first.
         let pulse = RefCell::new(self.pulse());
         let stop = || {
             pulse.borrow_mut().beat(Phase::Waiting);
@@ -43,7 +42,7 @@ impl Serving {
         };
         let mut patience = lock::Patience::of(wait.map_or(Duration::ZERO, Ns::as_duration), &stop, Some(&mut tell));
         let taken = if self.run.is_none() { Some(turn(cells, &mut patience)?) } else { None };
-        // What a crash left behind must not look like somebody's setting.
+        // latido must not mistake the remains of a crash for another program's settings.
         let told = journal::recover_now(&mut self.pulse(), &mut patience)?;
         let passed = patience.passed();
         if taken.is_some() {
@@ -53,7 +52,7 @@ impl Serving {
         passed.into_iter().chain(told).for_each(|told| self.voice.note(told));
         let mut ready = Ready { skips: skips(cells), ..Ready::default() };
         measurands(cells, &mut ready)?;
-        // Nothing is asked for what is skipped.
+        // latido tests nothing for skipped cells.
         let wanted: Vec<&Cell> =
             cells.iter().zip(&ready.skips).filter(|(_, skip)| skip.is_none()).map(|(cell, _)| cell).collect();
         ready.refusals = admission::refusals(&wanted);
@@ -69,7 +68,7 @@ impl Serving {
     }
 }
 
-/// The run's lock and the machine, after the turns of those before us.
+/// Takes the run's lock and the machine's lock, after those that wait already.
 fn turn(cells: &[Cell], patience: &mut lock::Patience<'_>) -> Result<Turn> {
     let purpose = format!("running `{}`", cells.first().map_or("nothing", |cell| &cell.plan));
     let run = lock::take_patiently("run", &purpose, patience)?;
@@ -77,13 +76,13 @@ fn turn(cells: &[Cell], patience: &mut lock::Patience<'_>) -> Result<Turn> {
     Ok(Turn { _run: run, _machine: lock::machine(wanted, &purpose, patience)? })
 }
 
-/// What a session holds between its cells too.
+/// The locks that a session keeps between its cells.
 pub(super) struct Turn {
     _run: lock::Lock,
     _machine: lock::MachineTurn,
 }
 
-/// Whether a cell changes settings of this machine: then nobody else may measure meanwhile.
+/// Tells whether a cell changes settings of this machine. If so, no other latido may measure meanwhile.
 fn changes(cell: &Cell) -> bool {
     let probe = registry::build("probe", PROBES, &cell.probe).ok();
     let tracer = probe.as_ref().and_then(|probe| probe.wants()?.tracer);
@@ -91,12 +90,12 @@ fn changes(cell: &Cell) -> bool {
     told || probe.is_some_and(|probe| probe.changes())
         || cell.tuning.items.iter().any(|item| {
             let wanted = registry::build("tuning", TUNINGS, item).and_then(|tuning| tuning.wanted(&Root::default()));
-            // What cannot be had is skipped.
+            // An impossible tuning is skipped.
             wanted.is_ok_and(|wanted| !wanted.steps.is_empty() || wanted.pursuit.is_some())
         })
 }
 
-/// Why each cell cannot be measured with its tunings, or with what its probe wants recorded, on this machine, if it cannot.
+/// Returns for each cell why its tunings, or the recording for its probe, are not possible on this machine; `None` if they are possible.
 fn skips(cells: &[Cell]) -> Vec<Option<String>> {
     let mut asked: Vec<(&Item, Option<String>)> = Vec::new();
     let mut refused = |item| match asked.iter().find(|(known, _)| *known == item) {
@@ -119,28 +118,28 @@ fn skips(cells: &[Cell]) -> Vec<Option<String>> {
     cells.iter().map(|cell| cell.tuning.items.iter().find_map(&mut refused).or_else(|| lacking(&cell.probe))).collect()
 }
 
-/// What a probe that looks on would have recorded, and this kernel lacks.
+/// Returns what a probe needs that this kernel lacks.
 fn lack(item: &Item) -> Option<String> {
     let probe = registry::build("probe", PROBES, item).ok()?;
     if let Err(error) = probe.lacks(&Root::default()) {
         return Some(format!("probe `{}`: {error:#}", item.name));
     }
     let wanted = probe.wants()?;
-    // What is recorded beside a loop may be missing.
+    // A recording in addition to a loop is optional.
     if wanted.beside {
         return None;
     }
     capture::possible(None, false, &wanted).err().map(|error| format!("probe `{}`: {error:#}", item.name))
 }
 
-/// What a tuning lacks here, found by reading alone.
+/// Returns why a tuning is not possible here. It only reads.
 fn refusal(item: &Item) -> Option<String> {
     let possible = |tuning: Box<dyn Tuning>| possible(tuning.as_ref(), &Root::default());
     let wanted = registry::build("tuning", TUNINGS, item).and_then(possible);
     wanted.err().map(|error| format!("tuning `{}`: {error:#}", item.name))
 }
 
-/// What the probes measure.
+/// Finds out what the probes measure.
 fn measurands(cells: &[Cell], ready: &mut Ready) -> Result<()> {
     let mut items: Vec<&Item> = Vec::new();
     for cell in cells {
@@ -154,10 +153,11 @@ fn measurands(cells: &[Cell], ready: &mut Ready) -> Result<()> {
     Ok(())
 }
 
-/// Where each cell is measured, the CPUs that it leaves alone, and those that none measures that could choose; refuses CPUs that are not there.
+/// Finds where each cell is measured, which CPUs it leaves alone, and which CPUs are left out without being named. Refuses CPUs that are
+/// not there.
 fn places(cells: &[Cell], ready: &mut Ready) -> Result<()> {
     type Place<'a> = (&'a Item, Option<&'a CpuSet>, Vec<&'a Item>);
-    // Those that it measures, and those that it leaves alone.
+    // The CPUs that it measures, and those that it leaves alone.
     type Places = (Option<CpuSet>, Option<CpuSet>);
     let mut known: Vec<(Place<'_>, Places)> = Vec::new();
     let of_kernel = |name| Root::default().read(&format!("proc/sys/kernel/{name}")).unwrap_or_default();
@@ -188,7 +188,7 @@ fn places(cells: &[Cell], ready: &mut Ready) -> Result<()> {
     Ok(())
 }
 
-/// Refuses loads whose programs are not here.
+/// Refuses loads whose programs do not exist here.
 fn programs(cells: &[&Cell]) -> Result<()> {
     let mut known: Vec<&Item> = Vec::new();
     for item in cells.iter().flat_map(|cell| &cell.load.items) {
@@ -224,7 +224,7 @@ fn program(item: &Item, around: &Surroundings) -> Result<()> {
     Ok(())
 }
 
-/// What is missing for real-time measurement here, where a cell wants it; `None` when nothing is.
+/// Returns which permission is missing here for real-time measurement, if a cell needs it; `None` if nothing is missing.
 fn permission(cells: &[&Cell]) -> Option<Point> {
     if !cells.iter().any(|cell| cell.scheduling.is_realtime() && probe::asks(&cell.probe)) {
         return None;

@@ -1,4 +1,4 @@
-//! `latido tune` on the target.
+//! `latido tune`, on the target.
 
 use super::{Serving, by_hand};
 use crate::{
@@ -17,7 +17,7 @@ use std::{
 };
 
 impl Serving {
-    /// Applies, undoes or shows what persons change.
+    /// Applies, undoes or shows the tunings of persons.
     pub(super) fn tune(&mut self, tune: Tune) -> Result<()> {
         let whole = |dir: &PathBuf| dir.canonicalize().with_context(|| format!("--sysroot {}", dir.display()));
         let root = fault::settings_root(tune.sysroot.as_ref().map(whole).transpose()?.as_deref())?;
@@ -40,7 +40,7 @@ impl Serving {
                     None => Tuned::Applied { records: outcome.records },
                 }
             }
-            // Half an undoing serves nobody: it comes to its end.
+            // A half-done undoing helps no user: latido completes it.
             TuneWhat::Undo { names } => {
                 let recovery = by_hand::undo(&names, &root, &mut self.pulse(), &mut patience)?;
                 recovery.told.iter().for_each(|told| self.voice.note(told.clone()));
@@ -57,7 +57,7 @@ impl Serving {
     }
 }
 
-/// Each user has a journal; what root applied is in root's.
+/// Returns root's journal if it is another one: each user has a journal, and root's lists what root applied.
 fn elsewhere() -> Option<PathBuf> {
     let of_root = Path::new("/run/latido/journal.jsonl");
     (of_root != journal::path() && lock::is_default() && of_root.exists()).then(|| of_root.to_path_buf())

@@ -1,4 +1,4 @@
-//! The trace of a cell: recorded while it is measured; a file beside its record, or what its probe takes samples from.
+//! The trace of a cell, which latido records during the measurement: as a file next to its record, or as the source of its probe's samples.
 
 use super::outgoing::Parcel;
 use crate::{
@@ -17,27 +17,27 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What is recorded while a cell is measured.
+/// The recording of a cell's measurement.
 pub(super) struct Recording {
     instance: Instance,
     stamped: Option<Stamped>,
-    /// Whether there is nothing to be read of it: its tracer keeps a value.
+    /// Whether there is no trace to read: its tracer keeps a value.
     maxima: bool,
-    /// Whether the cell asked for the trace itself.
+    /// Whether the cell itself requested the trace.
     kept: bool,
-    /// Whether its probe takes samples from it: then all of it is needed.
+    /// Whether its probe takes samples from it. Then latido needs all of it.
     whole: bool,
     state: State,
 }
 
 enum State {
     Runs(Box<Capture>),
-    /// It is over, and lies there as a file.
+    /// It is complete, and stored as a file.
     Lies(Box<TraceRecord>, PathBuf),
 }
 
 impl Recording {
-    /// Begins the trace that a cell or its probe wants, on all CPUs; its readers stay off the measured ones.
+    /// Begins the trace that a cell or its probe wants, on all CPUs. The reading threads stay off the measured CPUs.
     ///
     /// # Errors
     /// What is missing and how to get it.
@@ -52,7 +52,8 @@ impl Recording {
             return Ok(None);
         }
         let kept = recorded.is_some();
-        // Who only looks on has no CPU to be kept off: what wakes the reader would be all that is there to be seen.
+        // A probe that only watches passively has no CPU to keep the reader off. The wake-ups of the reader would be all that such a CPU
+        // shows.
         let whole = wanted.is_some();
         let looks_on = wanted.as_ref().is_some_and(|wanted| !wanted.beside);
         let quiet = if looks_on { None } else { cell.conditions.cpus.clone() };
@@ -84,10 +85,11 @@ impl Recording {
         }))
     }
 
-    /// The same where a probe measures without it too: what is recorded of its handler, or why that cannot be.
+    /// Begins the trace as [`Self::begin`] does, for a probe that can also measure without it. Returns what is recorded of its handler, or
+    /// why that is not possible.
     ///
     /// # Errors
-    /// What the cell itself asked for cannot be recorded.
+    /// latido cannot record what the cell itself requested.
     pub(super) fn begin_beside(
         assignment: &Assignment,
         wanted: Option<Wanted>,
@@ -106,12 +108,12 @@ impl Recording {
         }
     }
 
-    /// Where it is recorded.
+    /// Returns the instance that records.
     pub(super) fn instance(&self) -> &Instance {
         &self.instance
     }
 
-    /// Ends it and puts it into the spool: whole, as soon as it has its name.
+    /// Ends the trace and puts it into the spool. It is complete as soon as it has its final name.
     ///
     /// # Errors
     /// It cannot be read or written.
@@ -119,7 +121,7 @@ impl Recording {
         self.written(spool, None)
     }
 
-    /// The same; of a trace that is there to explain samples, what lies around these.
+    /// Does the same. Of a trace that only explains samples, it writes what is close to these.
     fn written(self, spool: &Path, around: Option<Vec<Time>>) -> Result<Self> {
         let State::Runs(capture) = self.state else { return Ok(self) };
         let (unfinished, path) = (spool.join("trace.part"), spool.join(TRACE));
@@ -133,11 +135,11 @@ impl Recording {
         Ok(Self { state: State::Lies(Box::new(record), path), ..self })
     }
 
-    /// Gives up what no sample of a checkpoint needs, so that a trace that is there to explain a few samples stays small
-    /// however long is measured.
+    /// Discards what no sample of a checkpoint needs. So a trace that explains a few samples stays small, however long the measurement
+    /// takes.
     ///
     /// # Errors
-    /// What the checkpoint tells of its largest samples cannot be read.
+    /// The checkpoint's data on its largest samples cannot be read.
     pub(super) fn checkpoint(&mut self, parcel: &Parcel) -> Result<()> {
         if self.whole {
             return Ok(());
@@ -150,7 +152,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Ends it and tells of it in the record; beside the record's other files it lies where that was asked for.
+    /// Ends the trace and notes it in the record. Puts it next to the record's other files if the cell requested it.
     ///
     /// # Errors
     /// It cannot be read or written.
@@ -163,7 +165,7 @@ impl Recording {
             return Ok(());
         };
         let record = &mut parcel.record;
-        // It is gone: nobody need switch it on again.
+        // The trace is gone: no user needs to switch it on again.
         if let Some(Freeze::Frozen { switches, .. }) = &mut record.quality.freeze {
             switches.retain(|switch| !switch.contains(instance.name()));
         }
@@ -177,7 +179,7 @@ impl Recording {
     }
 }
 
-/// Who wants a trace.
+/// Returns, in words, which option requested a trace.
 pub(super) fn asked(conditions: &Conditions) -> &'static str {
     if conditions.trace.is_some() {
         "a trace is to be recorded (--trace)"
@@ -186,12 +188,12 @@ pub(super) fn asked(conditions: &Conditions) -> &'static str {
     }
 }
 
-/// How many of the largest samples a trace is for; none where all of it is wanted.
+/// Returns how many of the largest samples the trace explains; `None` if all of it is wanted.
 fn explained(cell: &Cell) -> Option<u32> {
     cell.conditions.explain.filter(|_| cell.conditions.trace.is_none())
 }
 
-/// The times of the samples that are explained.
+/// Returns the times of the samples that the trace explains.
 fn times(parcel: &Parcel, worst: u32) -> Result<Vec<Time>> {
     let largest = |series: &Series| -> Result<Vec<Sample>> {
         let Some(name) = &series.files.largest else { return Ok(Vec::new()) };

@@ -1,4 +1,4 @@
-//! What happens on the machine while a cell is measured: once a second, from the supervisor, off the measured CPUs.
+//! Watches the machine while a cell is measured: once per second, from the supervisor, off the measured CPUs.
 
 mod foreign;
 mod freezer;
@@ -27,7 +27,7 @@ use timeline::Timeline;
 use waiting::{Fare, Threads};
 use wall::Wall;
 
-/// A count of each CPU that has one.
+/// A count for each CPU that has one.
 type PerCpu = BTreeMap<u32, u64>;
 
 /// The observer of one cell.
@@ -35,7 +35,7 @@ type PerCpu = BTreeMap<u32, u64>;
 pub struct Watch {
     cpus: CpuSet,
     started: Instant,
-    /// The same on CLOCK_MONOTONIC, in ns.
+    /// The start on CLOCK_MONOTONIC, in ns.
     started_ns: u64,
     last: Instant,
     steal_start: PerCpu,
@@ -45,17 +45,17 @@ pub struct Watch {
     interrupts_start: Option<interrupts::Counts>,
     moved_start: Option<u64>,
     siblings: siblings::Siblings,
-    /// The probe's own threads, whose waiting betrays others.
+    /// The probe's own threads. Their waiting reveals other tasks.
     probe: Threads,
     timeline: Timeline,
     stops: Stops,
     wall: Wall,
-    /// What traced at any look.
+    /// The tracing that any look found.
     traced: Option<Tracing>,
 }
 
 impl Watch {
-    /// Starts to observe the measured CPUs. `hardware` is how that was before the loops.
+    /// Starts to watch the measured CPUs. `hardware` is its state before the loops.
     pub fn start(cpus: &CpuSet, own: Own, hardware: Hardware) -> Self {
         let mut watch = Self {
             cpus: cpus.clone(),
@@ -76,12 +76,12 @@ impl Watch {
             timeline: Timeline::of(cpus.len()),
         };
         watch.steal_last.clone_from(&watch.steal_start);
-        // What came before the loops is no matter of theirs.
+        // What came before the loops does not count.
         watch.hardware.meanwhile();
         watch
     }
 
-    /// One look; call about once a second while samples are counted.
+    /// Takes one look. The caller does so about once per second while samples count.
     pub fn look(&mut self) {
         self.foreign.census_within(&self.cpus, foreign::ORDINARY);
         self.note();
@@ -101,7 +101,7 @@ impl Watch {
             length_ns: nanos(now.duration_since(self.last)),
             ..Second::default()
         };
-        // It stopped every CPU.
+        // A management interrupt stopped every CPU.
         self.timeline.note(Second { smi, ..second });
         for cpu in self.cpus.iter() {
             self.timeline.note(Second {
@@ -122,10 +122,10 @@ impl Watch {
         self.steal_last = steal;
     }
 
-    /// A glance, some ten times a second: where a thread of the probe wants to run and does not get on, somebody else is
-    /// at work, perhaps only now. The known tasks are not enough then: look who.
+    /// Takes a glance, about ten times per second. If a thread of the probe wants to run and does not, another task is running, perhaps a
+    /// new one: then latido samples the tasks again.
     ///
-    /// True while a thread stands: then glance more often, since a task that ends takes its figures with it.
+    /// Returns true while a thread is stalled. The caller then glances more often, since a task that ends takes its figures with it.
     pub fn glance(&mut self) -> bool {
         self.stops.look(&Root::default(), Moment::now());
         self.wall.look();
@@ -137,7 +137,7 @@ impl Watch {
         fare == Fare::Stands
     }
 
-    /// Ends the observation when the loops are over, and writes what was seen into the evidence.
+    /// Ends the watch when the loops are over, and writes the findings into the evidence.
     pub fn finish(mut self, evidence: &mut Evidence) {
         self.foreign.census(&self.cpus);
         self.note();
@@ -148,7 +148,7 @@ impl Watch {
         self.hardware.after(evidence);
     }
 
-    /// What was seen so far; of the hardware nothing, since to ask would interrupt.
+    /// Writes the findings so far. It leaves out the hardware, since reading that would interrupt the CPUs.
     pub fn write(&self, evidence: &mut Evidence) {
         evidence.steal_ns = growth(&self.steal_start, &self.steal_last);
         evidence.foreign = self.foreign.seen();
@@ -174,12 +174,12 @@ fn difference(now: &PerCpu, before: &PerCpu, cpu: u32) -> u64 {
     now.get(&cpu).zip(before.get(&cpu)).map_or(0, |(now, before)| now.saturating_sub(*before))
 }
 
-/// By how much all grew together; absent where nothing could be read.
+/// Returns the growth of all counts together; `None` if nothing could be read.
 fn growth(start: &PerCpu, end: &PerCpu) -> Option<u64> {
     (!end.is_empty()).then(|| end.keys().map(|cpu| difference(end, start, *cpu)).sum())
 }
 
-/// Stolen time of these CPUs since boot (proc_stat(5), field 8 of a CPU's line).
+/// Returns the stolen time of these CPUs since boot, in ns (proc_stat(5), field 8 of a CPU's line).
 fn steal_ns(cpus: &CpuSet) -> PerCpu {
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `boot`: what only the kernel's command line can set: recognised, recorded, never applied.
+//! `boot`: settings that only the kernel's command line can make. latido recognises and records them, and never applies them.
 
 use crate::machine;
 use crate::{
@@ -35,7 +35,7 @@ Kernel document: Documentation/admin-guide/kernel-parameters.txt",
     new: |table| Ok(Box::new(BootParameters { wanted: read(table)? })),
 };
 
-/// The option that a leading word sets: parameters without a value.
+/// The option that a leading word without a name sets: parameters without a value.
 const PLAIN: &str = "parameters";
 
 /// Parameters with a value.
@@ -65,13 +65,13 @@ const VALUED: &[&str] = &[
     "workqueue.unbound_cpus",
 ];
 
-/// Parameters without one.
+/// Parameters without a value.
 const FLAGS: &[&str] = &["threadirqs", "nosmt", "nosoftlockup", "nowatchdog", "rcu_nocb_poll"];
 
-/// What a kernel must be built with to listen.
+/// The configuration options with which a kernel must be built to obey these parameters.
 const BUILT: &[(&str, &str)] = &[("nohz_full", "NO_HZ_FULL"), ("rcu_nocbs", "RCU_NOCB_CPU")];
 
-/// Parameters by name; without a value where they have none.
+/// Parameters by name; `None` for those without a value.
 type Parameters = BTreeMap<String, Option<String>>;
 
 #[derive(Debug)]
@@ -122,7 +122,7 @@ impl Tuning for BootParameters {
     }
 }
 
-/// The parameters asked for.
+/// Reads the requested parameters.
 fn read(table: Table) -> Result<Parameters> {
     let mut wanted = Parameters::new();
     let known = || VALUED.iter().chain(FLAGS).map(|name| (*name).to_string()).collect();
@@ -159,7 +159,7 @@ fn read(table: Table) -> Result<Parameters> {
     Ok(wanted)
 }
 
-/// Whether the parameter exists and has a value where it needs one.
+/// Checks that the parameter exists and has a value if it needs one.
 fn check(name: &str, valued: bool) -> Result<()> {
     if FLAGS.contains(&name) && !valued || VALUED.contains(&name) && valued {
         return Ok(());
@@ -172,26 +172,26 @@ fn check(name: &str, valued: bool) -> Result<()> {
     Err(Objection::Value(sentence).into())
 }
 
-/// The known parameters of a command line; the last of a name counts, and what follows `--` is for init.
+/// Returns the known parameters of a command line. The last one of a name counts, and what follows `--` is for init.
 fn recognised(line: &str) -> Parameters {
     let words = line.split_whitespace().take_while(|word| *word != "--");
     let pairs = words.map(|word| match word.split_once('=') {
         Some((name, value)) => (name, Some(value.trim_matches('"').to_string())),
         None => (word, None),
     });
-    // To the kernel, a dash and an underscore in a name are the same.
+    // The kernel treats a dash and an underscore in a name as equal.
     let all = VALUED.iter().chain(FLAGS);
     let name = |word: &str| all.clone().find(|name| name.replace('-', "_") == word.replace('-', "_"));
     pairs.filter_map(|(word, value)| Some(((*name(word)?).to_string(), value))).collect()
 }
 
-/// Whether two values mean the same: equal words, or lists of the same CPUs.
+/// Tells whether two values are equivalent: equal words, or lists of the same CPUs.
 fn same(found: &Option<String>, wanted: &Option<String>) -> bool {
     let cpus = |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<CpuSet>().ok());
     found == wanted || cpus(found).is_some_and(|found| cpus(wanted) == Some(found))
 }
 
-/// As the command line has them.
+/// Formats them as on the command line.
 fn shown(parameters: &Parameters) -> String {
     let one = |(name, value): (&String, &Option<String>)| match value {
         Some(value) => format!("{name}={value}"),
@@ -203,7 +203,7 @@ fn shown(parameters: &Parameters) -> String {
     }
 }
 
-/// Fails where the kernel was told and did not listen.
+/// Fails if the kernel was booted with a parameter and did not obey it.
 fn ignored(root: &Root, wanted: &Parameters) -> Result<()> {
     for (name, file) in [("isolcpus", "isolated"), ("nohz_full", "nohz_full")] {
         let Some(value) = wanted.get(name).and_then(Option::as_ref) else { continue };
@@ -213,7 +213,7 @@ fn ignored(root: &Root, wanted: &Parameters) -> Result<()> {
         let path = format!("sys/devices/system/cpu/{file}");
         let (Ok(asked), Some(found)) = (list.join(",").parse::<CpuSet>(), root.read(&path)) else { continue };
         let in_force = found.parse::<CpuSet>().unwrap_or_default();
-        // Words before the CPUs take the place of `domain`, which alone isolates.
+        // Words before the CPUs replace the default `domain`, and only `domain` isolates.
         let mut words =
             value.split(',').filter(|piece| piece.starts_with(|c: char| c.is_ascii_alphabetic())).peekable();
         let isolates = words.peek().is_none() || words.any(|word| word == "domain");
@@ -240,7 +240,7 @@ mod tests {
         Ok(applied("boot", options, &tree.root, &mut journal)?.note.unwrap_or_default())
     }
 
-    /// The machine was told nohz-full=, with a dash, and `idle=poll` behind the dashes that end the kernel's part.
+    /// The machine was booted with nohz-full=, with a dash, and with `idle=poll` after the dashes that end the kernel's part.
     #[test]
     fn what_is_there_is_recognised_and_recorded() {
         for options in ["nohz_full = '3'", "rcu_nocbs = '2,3'", "isolcpus = 'managed_irq,3'\nnohz_full = 3"] {
@@ -266,7 +266,7 @@ mod tests {
         assert!(error.contains("built without CONFIG_NO_HZ_FULL"), "{error}");
     }
 
-    /// The line alone proves nothing: what the kernel says of its CPUs does.
+    /// The line alone proves nothing: what the kernel reports about its CPUs does.
     #[test]
     fn a_kernel_that_did_not_listen_is_found_out() {
         let tree = trees::cgroup_v2();

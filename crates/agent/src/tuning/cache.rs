@@ -1,4 +1,4 @@
-//! `cache`: ways of the last-level cache for some CPUs alone.
+//! `cache`: ways of the last-level cache for some CPUs only.
 
 use crate::{
     machine::Root,
@@ -79,7 +79,7 @@ impl Tuning for Cache {
         let others = root.list(RESCTRL).into_iter().filter(|name| root.exists(&format!("{RESCTRL}/{name}/schemata")));
         let others: Vec<String> = others.filter(|name| name != "info" && name != "mon_groups").collect();
         for name in &others {
-            // CPUs are of one group: the kernel would take them from that one, and not give them back.
+            // Each CPU belongs to one group: the kernel would take the CPU from its group, and not return it.
             let file = format!("{RESCTRL}/{name}/cpus_list");
             let taken: CpuSet = root.value::<CpuSet>(&file).unwrap_or_default();
             let common: Vec<String> =
@@ -93,7 +93,7 @@ impl Tuning for Cache {
     }
 }
 
-/// The highest ways of a mask and the rest; `None` where either would be empty.
+/// Returns the highest ways of a mask, and the rest; `None` if either would be empty.
 fn split(mask: u64, ways: u32) -> Option<(u64, u64)> {
     let rest_ways = mask.count_ones().checked_sub(ways).filter(|rest| *rest > 0)?;
     // Masks have no gaps.
@@ -101,7 +101,7 @@ fn split(mask: u64, ways: u32) -> Option<(u64, u64)> {
     Some((mask & !rest, rest))
 }
 
-/// Why resctrl may be missing.
+/// Explains why resctrl may be missing.
 fn absent(root: &Root) -> &'static str {
     let known = root.read("proc/filesystems").is_some_and(|text| text.split_whitespace().any(|name| name == "resctrl"));
     match known {
@@ -119,7 +119,7 @@ mod tests {
     };
 
     const ALL: &str = "sys/fs/resctrl/schemata";
-    /// By hand: no emulated processor divides its cache.
+    /// Written by hand: no emulated processor divides its cache.
     const FILES: &[(&str, &str)] = &[
         (ALL, "    MB:0=100;1=100\n    L3:0=fffff;1=fffff\n"),
         ("sys/fs/resctrl/cpus_list", "0-3\n"),

@@ -1,4 +1,4 @@
-//! `cstates`: keep the processors out of their idle states while measuring. On by default.
+//! `cstates`: keeps the processors out of their idle states during measurements. On by default.
 
 use crate::{
     machine::Root,
@@ -17,8 +17,8 @@ use std::{
     io::{Read, Write},
 };
 
-/// The knob; the request lasts as long as the file is open, so the kernel itself undoes it after any crash.
-/// Source: Documentation/power/pm_qos_interface.rst.
+/// The knob. The request lasts while the file is open, so the kernel itself undoes it after any crash. Source:
+/// Documentation/power/pm_qos_interface.rst.
 const KNOB: &str = "/dev/cpu_dma_latency";
 
 /// The list entry.
@@ -92,14 +92,14 @@ impl Tuning for Cstates {
     }
 
     fn confirm(&self, root: &Root, record: &mut TuningRecord) {
-        // Somebody else may ask for less, which serves as well.
+        // Another program may request a lower latency, which is just as good.
         if self.mode == IdleMode::Hold {
             record.in_force = strictest(root).is_ok_and(|now| now <= self.us() as i64);
         }
     }
 }
 
-/// Each state of each CPU with a longer exit latency, off.
+/// Disables each state of each CPU that has a longer exit latency.
 fn disable(root: &Root, us: u64) -> Result<Wanted> {
     let mut steps = Vec::new();
     let mut states = 0;
@@ -125,7 +125,7 @@ fn disable(root: &Root, us: u64) -> Result<Wanted> {
     Ok(wanted)
 }
 
-/// Holds the knob open, with the latency asked for.
+/// Opens the knob, and keeps it open with the requested latency.
 fn hold(root: &Root, us: i32) -> Result<(Change, Guard)> {
     let original = strictest(root).map_or_else(|_| "not readable".into(), |us| format!("{us} µs"));
     let ask = || -> std::io::Result<File> {
@@ -140,7 +140,7 @@ fn hold(root: &Root, us: i32) -> Result<(Change, Guard)> {
     Ok((change, Box::new(file)))
 }
 
-/// The strictest latency anyone asks for now, in µs.
+/// Returns the strictest latency that any program requests now, in µs.
 fn strictest(root: &Root) -> Result<i64> {
     let mut bytes = [0; 4];
     root.open(KNOB)?.read_exact(&mut bytes)?;
@@ -189,7 +189,7 @@ mod tests {
         assert!(record.in_force && record.note.unwrap().contains("no idle state in use"));
     }
 
-    /// What is asked for is in force as long as nobody's request is read back that allows more.
+    /// The request is in force unless the kernel reports a latency that allows more.
     #[test]
     fn a_hold_is_confirmed_by_what_the_kernel_reads_back() {
         let tree = by_hand(&[(super::KNOB, "")]);
@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// By hand nobody would hold it.
+    /// `tune apply` has no process that could keep the knob open.
     #[test]
     fn what_is_held_is_for_runs_alone() {
         let error = refusal("cstates", "", &trees::server());

@@ -1,4 +1,4 @@
-//! `frequency`: processors at one speed.
+//! `frequency`: keeps processors at one speed.
 
 use crate::{
     machine::Root,
@@ -43,7 +43,7 @@ struct Frequencies {
     absent: WhereAbsent,
 }
 
-/// What is done on a machine without frequencies to set.
+/// What latido does on a machine without settable frequencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum WhereAbsent {
@@ -84,7 +84,7 @@ impl Tuning for Frequencies {
             .list(CPUFREQ)
             .into_iter()
             .filter(|name| name.starts_with("policy"))
-            // The policy of CPUs that are off names none and refuses everything.
+            // The policy of offline CPUs lists no CPU and refuses everything.
             .filter(|name| root.read(&format!("{CPUFREQ}/{name}/affected_cpus")).is_some_and(|cpus| !cpus.is_empty()))
             .collect();
         if policies.is_empty() && self.absent == WhereAbsent::Note {
@@ -107,7 +107,8 @@ impl Tuning for Frequencies {
                 steps.extend(fix(root, &policy, self.turbo)?);
             }
         }
-        // Last, and so undone first: what turbo allows is clamped without it, and would be read back clamped.
+        // This comes last, and so latido undoes it first. Without turbo the kernel clamps the frequencies that turbo allows, and they would
+        // be read back clamped.
         let mut note = None;
         if self.turbo == Turbo::Off {
             let switches = switches(root, &policies)?;
@@ -122,16 +123,16 @@ impl Tuning for Frequencies {
 
 const NO_SWITCH: &str = "there is no switch for turbo here: neither boost nor intel_pstate/no_turbo";
 
-/// What forbids turbo: the steps, some of which may have nothing to do. None at all where there is no switch.
+/// Returns the steps that forbid turbo. Some of them may have nothing to do. Empty if there is no switch.
 fn switches(root: &Root, policies: &[String]) -> Result<Vec<Option<Step>>> {
     let off = |path: &str, off: &str| knob::step(root, path, off, Form::Plain, "");
     if root.exists(NO_TURBO) {
-        // The kernel lowers it with the switch, and does not raise it again.
+        // The kernel lowers this with the switch, and does not raise it again.
         let least = Step::kept(root, MIN_PERF, Form::Plain);
         let step = off(NO_TURBO, "1")?;
         return Ok(vec![least.filter(|_| step.is_some()), step]);
     }
-    // The switch of all sets that of each policy, also of those that were off: then it is left on.
+    // The global switch sets that of each policy. If some were off already, undoing it would turn them on, so latido does not use it.
     let own = |name: &String| Some(format!("{CPUFREQ}/{name}/boost")).filter(|path| root.exists(path));
     let own: Vec<String> = policies.iter().filter_map(own).collect();
     let some_off = own.iter().any(|path| root.read(path).as_deref() == Some("0"));
@@ -142,7 +143,7 @@ fn switches(root: &Root, policies: &[String]) -> Result<Vec<Option<Step>>> {
     }
 }
 
-/// The governor; what the kernel forgets with the one before is remembered.
+/// Returns the steps to a governor. They also remember what the kernel forgets with the previous governor.
 fn governor(root: &Root, policy: &str, wanted: &str) -> Result<Vec<Option<Step>>> {
     let offered = root.read(&format!("{policy}/scaling_available_governors")).unwrap_or_default();
     ensure!(
@@ -153,8 +154,8 @@ fn governor(root: &Root, policy: &str, wanted: &str) -> Result<Vec<Option<Step>>
     let step = knob::step(root, &path, wanted, Form::Plain, "the driver has no governors")?;
     let mut steps: Vec<Option<Step>> = Vec::new();
     if let Some(Step::Value { original, .. }) = &step {
-        // Its settings are the policy's or everybody's (Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling
-        // Governors"), and go with it.
+        // The settings of a governor belong to the policy or to all policies (Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling
+        // Governors"), and disappear with the governor.
         for dir in [format!("{policy}/{original}"), format!("{CPUFREQ}/{original}")] {
             steps.extend(root.list(&dir).iter().map(|file| Step::kept(root, &format!("{dir}/{file}"), Form::Plain)));
         }
@@ -166,11 +167,11 @@ fn governor(root: &Root, policy: &str, wanted: &str) -> Result<Vec<Option<Step>>
     Ok(steps)
 }
 
-/// Minimum and maximum, both at the highest frequency that stays allowed.
+/// Returns the steps that set minimum and maximum to the highest frequency that stays allowed.
 fn fix(root: &Root, policy: &str, turbo: Turbo) -> Result<[Option<Step>; 2]> {
     let khz = |file: &str| root.value::<u64>(&format!("{policy}/{file}"));
     let max = khz("scaling_max_freq").with_context(|| format!("{policy}/scaling_max_freq is not readable"))?;
-    // What boost alone reaches is not among the available ones.
+    // The available frequencies leave out those that only boost reaches.
     let available = root.read(&format!("{policy}/scaling_available_frequencies")).unwrap_or_default();
     let nominal = match turbo {
         Turbo::Off => khz("base_frequency").or_else(|| available.split_whitespace().flat_map(str::parse).max()),
@@ -178,7 +179,7 @@ fn fix(root: &Root, policy: &str, turbo: Turbo) -> Result<[Option<Step>; 2]> {
     };
     let target = nominal.map_or(max, |nominal| nominal.min(max)).to_string();
     let set = |file: &str| knob::step(root, &format!("{policy}/{file}"), &target, Form::Plain, "");
-    // The minimum first: it must never be above the maximum, on the way back neither.
+    // The minimum comes first, so that it is never above the maximum, not even while latido undoes the steps.
     Ok([set("scaling_min_freq")?, set("scaling_max_freq")?])
 }
 
@@ -194,7 +195,7 @@ mod tests {
 
     const CPUFREQ: &str = "sys/devices/system/cpu/cpufreq";
 
-    /// What boost alone reaches is no speed to be fixed at.
+    /// latido must not fix a frequency that only boost reaches.
     #[test]
     fn a_board_is_fixed_at_its_highest_speed_without_boost() {
         let proof = Proof {
@@ -216,7 +217,7 @@ mod tests {
         proof.holds();
     }
 
-    /// acpi-cpufreq: a policy for each CPU, and no switch where the processor has no boost.
+    /// acpi-cpufreq has a policy per CPU, and no switch if the processor has no boost.
     #[test]
     fn a_server_has_a_policy_for_each_cpu() {
         let governors: Vec<String> = (0..8).map(|cpu| format!("{CPUFREQ}/policy{cpu}/scaling_governor")).collect();
@@ -229,7 +230,7 @@ mod tests {
         assert!(record.note.unwrap().contains("no switch for turbo"));
     }
 
-    /// By hand: intel_pstate needs registers that no emulated processor has.
+    /// Written by hand: intel_pstate needs registers that no emulated processor has.
     #[test]
     fn intel_pstate_has_a_switch_and_tells_the_nominal_speed() {
         let files = [
@@ -259,7 +260,7 @@ mod tests {
         proof.holds();
     }
 
-    /// By hand, as above: what the kernel changes or forgets besides is as it was afterwards.
+    /// Written by hand, as above. What the kernel changes or forgets in addition must be restored afterwards.
     #[test]
     fn what_goes_with_a_switch_comes_back() {
         let files = [
@@ -271,7 +272,7 @@ mod tests {
         ];
         let tree = by_hand(&files);
         let (done, _) = trees::apply(&super::Frequencies::default(), &tree.root).unwrap();
-        // As a kernel does: it squashes the minimum, and a governor that comes back has its defaults.
+        // The kernel clamps the minimum, and a governor that comes back has its defaults.
         tree.write(files[4].0, "59\n");
         tree.write(files[2].0, "10000\n");
         trees::undo(&done, &tree.root);
@@ -280,7 +281,7 @@ mod tests {
         }
     }
 
-    /// Of two policies one is without boost already: the switch of all would put it on.
+    /// One of two policies is without boost already: the global switch would turn it on.
     #[test]
     fn boost_that_was_off_stays_off() {
         let tree = by_hand(&[
@@ -298,7 +299,7 @@ mod tests {
         trees::undo(&done, &tree.root);
     }
 
-    /// A plan for any machine pins the frequency where there is one, and says so where there is none.
+    /// A plan for any machine fixes the frequency if there is one, and otherwise notes that there is none.
     #[test]
     fn where_there_is_none_it_may_be_noted_instead() {
         let (_dir, mut journal) = Journal::scratch();

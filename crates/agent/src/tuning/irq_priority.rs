@@ -1,4 +1,4 @@
-//! `irq-priority`: the priority of interrupts that are handled by threads.
+//! `irq-priority`: the priority of interrupts whose handlers are threads.
 
 use crate::{
     machine::Root,
@@ -44,7 +44,8 @@ struct IrqPriority {
     prio: u8,
 }
 
-/// That of a line whose thread has run once, and its name: at any priority, for a probe that asks what each does.
+/// Returns the tuning for a line whose thread has run once, and the tuning's name. It accepts any priority, for a probe that examines the
+/// effect of each.
 pub fn of(line: &str, prio: u8) -> (Box<dyn Tuning>, &'static str) {
     (Box::new(IrqPriority { irq: line.into(), prio }), DEF.name)
 }
@@ -75,7 +76,7 @@ impl Tuning for IrqPriority {
     }
 }
 
-/// Whether a thread `irq/24-eth0-rx` is meant by `24`, by `eth0` or by `all`.
+/// Tells whether `24`, `eth0` or `all` selects a thread `irq/24-eth0-rx`.
 fn handles(comm: &str, part: &str) -> bool {
     let Some((number, name)) = comm.strip_prefix("irq/").and_then(|rest| rest.split_once('-')) else { return false };
     part == "all" || number == part || (part.parse::<u32>().is_err() && name.contains(part))
@@ -91,7 +92,7 @@ mod tests {
         journal::Journal,
     };
 
-    /// What the stat of a handler says at FIFO 80 instead of 50.
+    /// Returns the stat of a handler at FIFO 80 instead of 50.
     fn raised(stat: &str) -> String {
         let (before, after) = (stat.matches(" -51 0 1 ").count(), stat.matches(" 50 1 0 0 ").count());
         assert_eq!((before, after), (1, 1), "{stat}");
@@ -130,14 +131,14 @@ mod tests {
         }
     }
 
-    /// A user's process may have the name of a handler: it gets no priority.
+    /// A user's process with the name of a handler must get no priority.
     #[test]
     fn a_process_that_is_called_like_a_handler_stays_as_it_is() {
         let tree = trees::cgroup_v2();
         let stat = tree.root.read(&format!("proc/{}/stat", tree.thread("irq/24-eth0-rx-0"))).unwrap();
         let (_, fields) = stat.split_once(')').unwrap();
         assert!(fields.contains(" -1 2129984 "), "the flags of a kernel thread: {stat}");
-        // Flags of a process: superuser's privileges used, written to memory of its own.
+        // Flags of a process: it used superuser's privileges, and wrote to its own memory.
         tree.write("proc/4990/stat", &format!("4990 (irq/9-x){}\n", fields.replace(" -1 2129984 ", " -1 4194560 ")));
         tree.write("proc/4990/comm", "irq/9-x\n");
         let before = tree.root.read("proc/4990/stat");

@@ -1,4 +1,4 @@
-//! `irqs`: interrupts away from the measured CPUs.
+//! `irqs`: moves interrupts away from the measured CPUs.
 
 mod daemons;
 #[cfg(test)]
@@ -44,7 +44,7 @@ Kernel document: Documentation/core-api/irq/irq-affinity.rst",
     new: |table| Ok(Box::new(registry::options::<Irqs>(table)?)),
 };
 
-/// How long a moved line may take to show it before it counts as pending.
+/// How long a moved line may take to show its new place before it counts as pending.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 const DEFAULT: &str = "/proc/irq/default_smp_affinity";
@@ -110,11 +110,11 @@ impl Tuning for Irqs {
     }
 }
 
-/// The interrupt lines that still name CPUs to be freed.
+/// The interrupt lines that still include CPUs to be freed.
 struct Lines {
     away: CpuSet,
     rest: CpuSet,
-    /// Those that cannot be moved, and why.
+    /// The lines that cannot be moved, and why.
     stuck: BTreeMap<u32, String>,
 }
 
@@ -124,7 +124,7 @@ impl Pursuit for Lines {
         let lines = root.list("proc/irq").into_iter().filter_map(|name| name.parse::<u32>().ok());
         for line in lines.filter(|line| !self.stuck.contains_key(line)) {
             let file = format!("/proc/irq/{line}/smp_affinity_list");
-            // A line may go while it is looked at; one that names no CPU names none to be freed.
+            // A line may disappear meanwhile. A line that lists no CPU has no CPU to free.
             let Some(original) = root.read(&file) else { continue };
             let Some(now) = original.parse().ok().filter(|now| meet(now, &self.away)) else { continue };
             let new = elsewhere(&now, &self.away, &self.rest).to_string();
@@ -137,13 +137,13 @@ impl Pursuit for Lines {
         let Step::Value { path, .. } = step else { return Err(error) };
         let line = path.strip_prefix("/proc/irq/").and_then(|rest| rest.split('/').next()?.parse().ok());
         let Some(line) = line.filter(|_| path != DEFAULT) else { return Err(error) };
-        // Asked for what it says already it answers the same, in numbers.
+        // A second write, of the present value, gives the same answer as an error number.
         let again = || fs::OpenOptions::new().write(true).open(root.path(path))?.write_all(now(root, line)?.as_bytes());
         let why = match again().map_err(|error| Errno::from_io_error(&error)) {
             // The line went away with its device.
             Err(Some(Errno::NOENT)) => return Ok(()),
             _ if managed(root, line) => "managed for its driver".to_owned(),
-            // For lines that the kernel will not have moved by users (kernel/irq/proc.c; EIO in older ones).
+            // The kernel does not let users move these lines (kernel/irq/proc.c; EIO in older kernels).
             Err(Some(Errno::IO | Errno::PERM)) => "managed for its driver, or bound to its CPU".to_owned(),
             _ => format!("{error:#}"),
         };
@@ -162,7 +162,7 @@ fn now(root: &Root, line: u32) -> io::Result<String> {
     root.try_read(&format!("proc/irq/{line}/smp_affinity_list"))
 }
 
-/// The CPUs that remain; all others where none does.
+/// Returns the CPUs that remain; all others if no CPU remains.
 fn elsewhere(now: &CpuSet, away: &CpuSet, rest: &CpuSet) -> CpuSet {
     let left: CpuSet = now.iter().filter(|cpu| rest.contains(*cpu) && !away.contains(*cpu)).collect();
     if left.is_empty() { rest.clone() } else { left }
@@ -172,18 +172,18 @@ fn meet(a: &CpuSet, b: &CpuSet) -> bool {
     a.iter().any(|cpu| b.contains(cpu))
 }
 
-/// Where a line really goes (since Linux 4.15, where the interrupt controller tells).
+/// Returns where a line really goes (since Linux 4.15, if the interrupt controller reports it).
 fn effective(root: &Root, line: u32) -> Option<CpuSet> {
     root.value(&format!("proc/irq/{line}/effective_affinity_list"))
 }
 
-/// Whether the kernel places it for its driver, where debugfs tells (Documentation/core-api/irq/irq-domain.rst).
+/// Tells whether the kernel places the line for its driver, if debugfs shows that (Documentation/core-api/irq/irq-domain.rst).
 fn managed(root: &Root, line: u32) -> bool {
     let text = root.read(&format!("sys/kernel/debug/irq/irqs/{line}")).unwrap_or_default();
     text.contains("IRQD_AFFINITY_MANAGED")
 }
 
-/// `IRQ 36 virtio1-req.0`.
+/// Returns the title of a line: `IRQ 36 virtio1-req.0`.
 fn title(root: &Root, line: u32) -> String {
     match names(root, line).as_str() {
         "" => format!("IRQ {line}"),
@@ -191,7 +191,7 @@ fn title(root: &Root, line: u32) -> String {
     }
 }
 
-/// The handlers of a line: each has a directory in it, unless its name cannot be one; then /proc/interrupts tells.
+/// Returns the handlers of a line. Each has a directory in it, unless its name cannot be a file name; then /proc/interrupts lists it.
 fn names(root: &Root, line: u32) -> String {
     let dir = format!("proc/irq/{line}");
     let handlers: Vec<String> =
@@ -205,7 +205,7 @@ fn names(root: &Root, line: u32) -> String {
     last.to_owned()
 }
 
-/// A mask as the kernel prints it: words of 32 bits in hexadecimal, the highest first.
+/// Parses a mask as the kernel prints it: words of 32 bits in hexadecimal, the highest first.
 fn from_mask(text: &str) -> Option<CpuSet> {
     let mut cpus = Vec::new();
     for (word, digits) in (0u32..).zip(text.trim().rsplit(',')) {

@@ -1,4 +1,4 @@
-//! `isolate`: CPUs for the measured task alone; everything else that can move goes to the others.
+//! `isolate`: reserves CPUs for the measured task. Everything else that can move goes to the other CPUs.
 
 mod tasks;
 #[cfg(test)]
@@ -94,7 +94,7 @@ impl Tuning for Isolate {
 }
 
 impl Isolate {
-    /// The CPUs that are left for everything else.
+    /// Returns the CPUs that are left for everything else.
     fn rest(&self, root: &Root) -> Result<CpuSet> {
         let online: CpuSet = root
             .value("sys/devices/system/cpu/online")

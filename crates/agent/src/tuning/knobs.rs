@@ -1,4 +1,4 @@
-//! Tunings that are one option and one file: a table of them.
+//! Tunings that consist of one option and one file: a table of them.
 
 #[cfg(test)]
 mod tests;
@@ -137,32 +137,32 @@ Kernel document: Documentation/admin-guide/sysctl/kernel.rst, printk",
     },
 };
 
-/// Most knobs are turned off.
+/// The words of a switch. Most knobs are turned off.
 const SWITCH: Values = Values::Words(&[("off", "0"), ("on", "1")]);
 
-/// A file that one option gives its value.
+/// A file whose value one option sets.
 struct Knob {
     /// The option's name.
     option: &'static str,
-    /// What it can be.
+    /// The values that it can have.
     values: Values,
     /// The file.
     path: &'static str,
-    /// Why there may be no such file, and what to do.
+    /// Why the file may not exist, and what to do then.
     absent: &'static str,
 }
 
-/// What an option can be, and what the file holds then.
+/// The possible values of an option, and the file's content for each.
 #[derive(Clone, Copy)]
 enum Values {
-    /// Words with what the file holds, the default first.
+    /// Words with the file's content for each, the default first.
     Words(&'static [(&'static str, &'static str)]),
     /// Whole seconds.
     Seconds {
         /// The default.
         usual: u64,
     },
-    /// A level from 1, the first of four in the file; the others stay.
+    /// A level from 1: the first of four numbers in the file. The others stay.
     FirstOfFour {
         /// The default.
         usual: u8,
@@ -171,12 +171,12 @@ enum Values {
     },
 }
 
-/// A knob and where it shall stand.
+/// A knob with its wanted setting.
 struct Turned {
     knob: Knob,
-    /// The option, for the record.
+    /// The option's value, for the record.
     given: Value,
-    /// What the file shall hold, or of it the first word.
+    /// The wanted content of the file, or of its first word.
     value: String,
 }
 
@@ -208,12 +208,12 @@ impl Knob {
         Ok(Box::new(Turned { knob: self, given, value }))
     }
 
-    /// The option as its own type.
+    /// Reads the option as its own type.
     fn typed<T: serde::de::DeserializeOwned>(&self, table: Table) -> Result<Option<T>> {
         Ok(registry::options::<BTreeMap<String, T>>(table)?.remove(self.option))
     }
 
-    /// The option as one of its words.
+    /// Reads the option as one of its words.
     fn word(&self, table: &Table, words: &'static [(&'static str, &'static str)]) -> Result<(Value, String)> {
         let known = words.iter().map(|(word, _)| *word);
         let found = match table.get(self.option) {

@@ -38,9 +38,9 @@ Kernel documents: Documentation/networking/napi.rst, threaded NAPI; ethtool(8), 
     },
 };
 
-/// What delays an interrupt, and its value without delay: one packet, no time (include/uapi/linux/ethtool.h, struct
-/// ethtool_coalesce). The adapting first, it would change the others; the packets before the time, for without both there
-/// would be no interrupt.
+/// The parameters that delay an interrupt, and their values without delay: one packet, no time (include/uapi/linux/ethtool.h, struct
+/// ethtool_coalesce). The adaptive ones come first, since they would change the others. The packets come before the time: with neither
+/// there would be no interrupt.
 const COALESCE: &[(&str, &str)] = &[
     ("adaptive-rx", "off"),
     ("adaptive-tx", "off"),
@@ -108,13 +108,13 @@ fn coalescing(root: &Root, device: &str) -> Result<Vec<Option<Step>>> {
     let mut steps = Vec::new();
     let mut known = false;
     for (key, off) in COALESCE {
-        // A device has a part of them.
+        // A device has only some of them.
         let original = ethtool::get(root, device, key)?;
         if original == "n/a" {
             continue;
         }
         known = true;
-        // No packets: they are not counted, the time alone decides.
+        // Zero packets: the device does not count them, only the time decides.
         let is_off = original == *off || key.ends_with("-frames") && original == "0";
         let (device, key) = (device.to_string(), (*key).to_string());
         steps.push((!is_off).then(|| Step::Coalesce { device, key, original, new: (*off).into() }));
@@ -135,7 +135,7 @@ mod tests {
 
     const THREADED: &str = "sys/class/net/eth0/threaded";
 
-    /// What ethtool -c prints of an e1000e, delay and all.
+    /// The output of ethtool -c for an e1000e, with its delay.
     #[test]
     fn it_is_applied_and_undone() {
         let before = std::fs::read_to_string(trees::cgroup_v2().root.path("ethtool/eth0")).unwrap();
@@ -152,7 +152,7 @@ mod tests {
         proof.holds();
     }
 
-    /// By hand: no emulated device adapts. As `ethtool -c` of version 6 prints it.
+    /// Written by hand, since no emulated device adapts: the output of `ethtool -c` of version 6.
     #[test]
     fn adapting_ends_before_the_delay() {
         let before = "Coalesce parameters for eth0:\nAdaptive RX: on  TX: off\n\nrx-usecs:\t3\ntx-usecs:\tn/a\n";
@@ -169,7 +169,7 @@ mod tests {
         proof.holds();
     }
 
-    /// A virtual device has nothing to gather.
+    /// A virtual device does not coalesce interrupts.
     #[test]
     fn what_is_so_already_is_left_alone() {
         let (_dir, mut journal) = Journal::scratch();

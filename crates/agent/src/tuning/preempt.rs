@@ -95,7 +95,7 @@ mod tests {
             without: &[(FILE, "the model of this kernel is fixed"), ("sys/kernel/debug", "mount -t debugfs")],
         };
         proof.holds();
-        // PREEMPT_RT has models of its own.
+        // PREEMPT_RT has other models.
         let proof = Proof {
             name: "preempt",
             options: "model = 'full'",
@@ -107,7 +107,7 @@ mod tests {
         proof.holds();
     }
 
-    /// A locked kernel lets nobody open debugfs; the file is there all the same.
+    /// A locked kernel lets no user open debugfs, although the file exists.
     #[test]
     fn lockdown_is_named_with_the_other_way() {
         let tree = trees::server();

@@ -1,4 +1,4 @@
-//! `rcu`: where, how urgently and how hastily the kernel frees what it no longer needs.
+//! `rcu`: where, how urgently and how quickly the kernel frees what it no longer needs.
 
 use crate::{
     machine::Root,
@@ -187,7 +187,7 @@ mod tests {
         assert!(refusal("rcu", "cpus = '1'", &tree).contains("CPU 1 is not there: online are 0,2,3"));
     }
 
-    /// A thread that was allowed CPUs that are offline now is allowed them again.
+    /// A thread that was allowed CPUs that are now offline must be allowed them again.
     #[test]
     fn offline_cpus_of_a_thread_are_not_forgotten() {
         let tree = trees::cgroup_v2();
@@ -200,7 +200,7 @@ mod tests {
         assert!(file(&tree, "rcuop/3", "status").1.contains("Cpus_allowed_list:\t0-2\n"));
     }
 
-    /// What somebody moved meanwhile is no longer in force: `tune status` says so.
+    /// If another program moved a thread meanwhile, the tuning is no longer in force, and `tune status` reports that.
     #[test]
     fn a_thread_that_is_elsewhere_is_not_in_force() {
         let tree = trees::cgroup_v2();
@@ -213,14 +213,14 @@ mod tests {
         tree.write(&path, &status.replace("\t0\n", "\t0,2\n"));
         let told = step.verify(&tree.root).unwrap_err().to_string();
         assert!(told.contains("(rcuop/3) was bound to CPUs 0 and may run on 0,2"), "{told}");
-        // As kernels before 6.2 answer: an offline CPU is not theirs to give.
+        // Kernels before 6.2 answer like this: they do not grant an offline CPU.
         tree.write("sys/devices/system/cpu/online", "0-1\n");
         step.verify(&tree.root).unwrap();
         std::fs::remove_file(tree.root.path(&path)).unwrap();
         step.verify(&tree.root).unwrap();
     }
 
-    /// A thread that ended, or another one of the same number, is not touched.
+    /// latido must not touch a thread that ended, or another one with the same number.
     #[test]
     fn an_ended_thread_is_left_alone() {
         let tree = trees::cgroup_v2();

@@ -59,7 +59,7 @@ impl Tuning for ResumeLatency {
     fn wanted(&self, root: &Root) -> Result<Wanted> {
         const ABSENT: &str =
             "the kernel has no such CPU or was built without CONFIG_PM and CONFIG_CPU_IDLE: use cstates";
-        // 0 stands for no bound there; no latency at all is "n/a".
+        // 0 means no bound in that file. "n/a" means no latency at all.
         let value = match self.latency.0 / 1000 {
             0 => "n/a".to_string(),
             us => us.to_string(),

@@ -68,7 +68,7 @@ impl Tuning for Smt {
     }
 }
 
-/// The hardware threads of each core that has an online CPU.
+/// Returns the hardware threads of each core that has an online CPU.
 fn cores(root: &Root) -> Result<Vec<CpuSet>> {
     let mut cores: Vec<CpuSet> = Vec::new();
     for cpu in knob::online(root)?.iter() {
@@ -93,13 +93,13 @@ fn everywhere(root: &Root, cores: &[CpuSet]) -> Result<Vec<Step>> {
     const ABSENT: &str = "the kernel was built without CONFIG_HOTPLUG_SMT: name CPUs, smt:off=2-3";
     let siblings: CpuSet = cores.iter().flat_map(|core| core.iter().skip(1)).collect();
     match root.read(CONTROL).as_deref() {
-        // Nothing to switch off, or off for good.
+        // There is nothing to switch off, or SMT is off for good.
         Some("forceoff" | "notsupported") => return Ok(Vec::new()),
         Some("notimplemented") => bail!("{CONTROL} says `notimplemented`: name CPUs, smt:off=2-3"),
         _ => {}
     }
     let Some(switch) = knob::step(root, CONTROL, "off", Form::Plain, ABSENT)? else { return Ok(Vec::new()) };
-    // On again, the switch brings every sibling online, also those that were not.
+    // When the switch is turned on again, it brings every sibling online, including those that were not.
     let online = knob::online(root)?;
     let present = knob::cpus(root, "/sys/devices/system/cpu/present", "the kernel does not tell its CPUs")?;
     if !present.without(&online).is_empty() {
@@ -110,7 +110,7 @@ fn everywhere(root: &Root, cores: &[CpuSet]) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
-/// These CPUs off, one by one.
+/// Returns the steps that take these CPUs offline, one by one.
 fn off(root: &Root, cpus: &CpuSet) -> Result<Vec<Step>> {
     let mut steps = sets(root, cpus)?;
     for cpu in cpus.iter() {
@@ -120,7 +120,7 @@ fn off(root: &Root, cpus: &CpuSet) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
-/// The siblings of CPUs that are to be kept.
+/// Returns the siblings of the CPUs that stay.
 fn siblings_of(kept: &CpuSet, cores: &[CpuSet]) -> Result<CpuSet> {
     let mut siblings = CpuSet::default();
     for cpu in kept.iter() {
@@ -132,8 +132,8 @@ fn siblings_of(kept: &CpuSet, cores: &[CpuSet]) -> Result<CpuSet> {
     Ok(siblings)
 }
 
-/// The cpusets of cgroup v1 lose a CPU that goes offline and do not get it back when it returns
-/// (Documentation/admin-guide/cgroup-v1/cpusets.rst, section 1.4): they are remembered, the outer ones given back first.
+/// Remembers the cpusets of cgroup v1: they lose a CPU that goes offline and do not get it back when it returns
+/// (Documentation/admin-guide/cgroup-v1/cpusets.rst, section 1.4). latido restores the outer sets first.
 fn sets(root: &Root, gone: &CpuSet) -> Result<Vec<Step>> {
     let mut steps = Vec::new();
     for set in isolate::sets(root) {
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    /// The switch would bring online what was off before.
+    /// The switch would bring a CPU online that was off before.
     #[test]
     fn a_sibling_that_was_off_stays_off() {
         let tree = trees::server();
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(done.len(), 3, "cpu1 has no switch: {done:?}");
     }
 
-    /// By the kernel a set loses a CPU that goes, and does not get it back when it comes.
+    /// The kernel takes a CPU that goes offline from a set, and does not return it when it comes back.
     #[test]
     fn cpusets_of_version_1_get_their_cpus_back() {
         let tree = trees::cgroup_v1();

@@ -1,4 +1,4 @@
-//! `swappiness`: how readily the kernel writes memory of programs to swap space.
+//! `swappiness`: how readily the kernel writes programs' memory to swap space.
 
 use crate::{
     machine::Root,

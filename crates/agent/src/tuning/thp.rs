@@ -90,7 +90,7 @@ impl Tuning for Thp {
         };
         let enabled = step("enabled", self.enabled.word())?;
         let defrag = self.defrag.word().map(|word| step("defrag", word)).transpose()?;
-        // The kernel reckons its reserve anew (set_recommended_min_free_kbytes), also where a person had set it.
+        // The kernel recalculates its reserve (set_recommended_min_free_kbytes), even if a person had set it.
         let reserve =
             enabled.is_some().then(|| Step::kept(root, "/proc/sys/vm/min_free_kbytes", Form::Plain)).flatten();
         Ok(knob::wanted([reserve, enabled, defrag.flatten()]))
@@ -120,7 +120,7 @@ mod tests {
         proof.holds();
     }
 
-    /// PREEMPT_RT excludes them.
+    /// PREEMPT_RT excludes transparent huge pages.
     #[test]
     fn a_kernel_without_them_says_so() {
         assert!(refusal("thp", "", &trees::cgroup_v2()).contains("CONFIG_TRANSPARENT_HUGEPAGE"));

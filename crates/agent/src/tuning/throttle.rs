@@ -79,13 +79,13 @@ impl Tuning for Throttle {
     }
 }
 
-/// What groups with budgets of their own mean for it.
+/// Describes what groups with their own budgets mean for it.
 fn budget(root: &Root) -> Option<String> {
     let GroupBudget { runtime_us, group } = machine::realtime(root, "", None, None).group_budget?;
     Some(format!("{group} has a real-time budget of {runtime_us} µs, which is not enforced while the throttle is off"))
 }
 
-/// The fair server of every CPU, off.
+/// Returns the steps that turn off the fair server of every CPU.
 fn servers(root: &Root) -> Result<Vec<Option<crate::step::Step>>> {
     let release = root.read("proc/sys/kernel/osrelease").unwrap_or_default();
     if at_least(&release, 6, 12) == Some(false) {
@@ -136,7 +136,7 @@ mod tests {
         proof.holds();
     }
 
-    /// Older kernels have no fair server, and nothing is missed.
+    /// Older kernels have no fair server: nothing is missing.
     #[test]
     fn a_kernel_before_6_12_needs_no_debugfs() {
         let runtime = "proc/sys/kernel/sched_rt_runtime_us";
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    /// The budget of a group is told, and that it is lifted too. By hand: no recorded kernel has CONFIG_RT_GROUP_SCHED.
+    /// The budget of a group must be reported, and also that it is lifted. Written by hand: no recorded kernel has CONFIG_RT_GROUP_SCHED.
     #[test]
     fn budgets_of_groups_are_named() {
         let tree = trees::cgroup_v1();

@@ -64,7 +64,7 @@ mod tests {
         trial::{Proof, refusal},
     };
 
-    /// No emulated processor has the counter of the hard detector: it is off there, and can only be switched on.
+    /// No emulated processor has the counter of the hard detector: the detector is off there, and can only be switched on.
     #[test]
     fn each_is_switched_by_itself() {
         let [soft, nmi] = ["proc/sys/kernel/soft_watchdog", "proc/sys/kernel/nmi_watchdog"];

@@ -43,7 +43,7 @@ impl Tuning for Workqueues {
 
     fn wanted(&self, root: &Root) -> Result<Wanted> {
         const ABSENT: &str = "kernels before 4.1 have no mask for unbound work: leave this tuning out";
-        // What was asked for, where the kernel tells: partitions narrow it further, and end before this does.
+        // The requested mask, if the kernel shows it. Partitions narrow it further, and end before this tuning does.
         let asked = format!("{PATH}_requested");
         let file = if root.exists(&asked) { asked.as_str() } else { PATH };
         let text = root.try_read(file).map_err(|error| refusal::of_read(root, file, ABSENT, &error))?;
@@ -64,7 +64,7 @@ mod tests {
         trial::{MakeMachine, Proof, refusal},
     };
 
-    /// A kernel prints 32 of its possible CPUs to a word; the same are written.
+    /// A kernel prints 32 of its possible CPUs per word. latido must write the same.
     #[test]
     fn it_is_applied_and_undone() {
         let cases: [(MakeMachine, &str, &str, &str); 2] =
@@ -82,7 +82,7 @@ mod tests {
         }
     }
 
-    /// A partition took CPU 1 out of the mask; it is back in it when both are undone.
+    /// A partition took CPU 1 out of the mask. When both are undone, the mask must contain it again.
     #[test]
     fn what_was_asked_for_is_put_back() {
         let tree = trees::cgroup_v2();

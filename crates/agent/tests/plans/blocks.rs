@@ -1,4 +1,4 @@
-//! Targets, kernels and boots: what a machine is made ready for once is measured together.
+//! Blocks: latido measures all cells of one target, kernel and boot together, because it prepares the machine for them once.
 
 use super::*;
 
@@ -18,12 +18,12 @@ kernel = ["rt"]
 repeat = 2
 "#;
 
-/// Target, kernel and boot of a cell.
+/// The target, kernel and boot of a cell.
 fn block(cell: &Cell) -> (&str, &str, u32) {
     (&cell.target, &cell.kernel, cell.boot)
 }
 
-/// The blocks in the order in which they run, with their cells.
+/// The blocks in the order in which they run, each with its cells.
 fn blocks(cells: &[Cell]) -> Vec<&[Cell]> {
     cells.chunk_by(|one, next| block(one) == block(next)).collect()
 }
@@ -40,7 +40,7 @@ fn the_cells_of_a_boot_follow_one_another() {
         distinct.sort_unstable();
         distinct.dedup();
         assert_eq!(distinct.len(), 8);
-        // Each kernel is booted for the first time before any is for the second.
+        // latido boots each kernel once before it boots any for the second time.
         assert!(cells.is_sorted_by_key(|cell| cell.boot));
     }
 }
@@ -59,7 +59,7 @@ fn repeats_interleave_within_their_block() {
     assert!(orders.len() > 12, "each repeat of each boot has an order of its own: {}", orders.len());
 }
 
-/// Neither where nor when a cell is measured gives it the random numbers of another.
+/// Each cell has its own seed, on every target and in every boot.
 #[test]
 fn each_cell_of_each_boot_has_a_seed_of_its_own() {
     let cells = expand(&parse("blocks.toml", BLOCKS).unwrap());
@@ -84,7 +84,7 @@ fn targets_and_boots_are_printed_and_read_again() {
         "{printed}"
     );
     assert_eq!(parse("printed.toml", &printed).unwrap(), plan);
-    // What everybody has is not printed.
+    // Values that every plan has by default are not printed.
     let plain = print::plan(&parse("good.toml", GOOD).unwrap());
     assert!(!plain.contains("boots") && !plain.contains("target"), "{plain}");
     assert_eq!(

@@ -1,11 +1,11 @@
-//! Declared tables and figures: what they say is checked before anything starts, and each number that a study printed has
-//! one place in its plan's.
+//! Declared tables and figures: latido checks them before it starts anything, and each number that a study printed has a place in the plan
+//! of that study.
 
 use super::*;
 use latido_model::{places::places, plan::Over, printed};
 use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
-/// A plan with two systems and two quantities of a study, one of which no probe measures.
+/// A plan with two systems and two quantities of a study. No probe measures one of the quantities.
 const PLAN: &str = r#"schema = 1
 name = "declared"
 [[group]]
@@ -63,7 +63,7 @@ fn what_is_declared_is_printed_and_read_again() {
     }
 }
 
-/// Each mistake is told with its line, and the word that was meant.
+/// The complaint about each mistake names the file and suggests the right word.
 #[test]
 fn a_mistake_is_refused_before_anything_starts() {
     for (from, to, answer) in [
@@ -108,7 +108,7 @@ fn a_mistake_is_refused_before_anything_starts() {
     }
 }
 
-/// Flags may take away what a table is about: then it goes, and the plan can be read again.
+/// Flags may remove what a table is about. Then latido drops the table, and the plan can be read again.
 #[test]
 fn flags_leave_tables_that_can_be_read_again() {
     let text = format!("{PLAN}{TABLE}{FIGURE}");
@@ -124,7 +124,7 @@ fn flags_leave_tables_that_can_be_read_again() {
     assert!(plan.tables.is_empty() && plan.figures.is_empty());
 }
 
-/// A ramp is written short and means each of its values.
+/// A ramp is written in short form and stands for each of its values.
 #[test]
 fn a_ramp_is_one_entry_for_each_of_its_values() {
     let plan = parse("ftrace", shipped::text("ftrace-latencies").unwrap()).unwrap();
@@ -135,8 +135,8 @@ fn a_ramp_is_one_entry_for_each_of_its_values() {
     assert_eq!(table.over, Over::Each(latido_model::plan::Statistic::Max));
 }
 
-/// Every number that a study printed stands in a declared table or under each declared figure that shows its system: as the list says
-/// (`plans/studies/places.csv`; `LATIDO_PLACES=write` writes it anew).
+/// Every number that a study printed has a place in a declared table or under a declared figure, as `plans/studies/places.csv` lists them
+/// (`LATIDO_PLACES=write` rewrites that file).
 #[test]
 fn each_printed_number_has_its_places() {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -171,7 +171,7 @@ fn each_printed_number_has_its_places() {
     assert_eq!(order.len(), 696);
 }
 
-/// A probe that only looks on has no policy to set: its cells say so, and a plan that sets one is refused.
+/// A probe that only watches has no policy to set. Its cells keep their own policy, and latido refuses a plan that sets one.
 #[test]
 fn what_only_looks_on_keeps_its_own_policy() {
     let plan = |keys: &str| format!("schema = 1\nname = \"x\"\n[[group]]\n{keys}\n");

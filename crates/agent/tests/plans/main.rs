@@ -1,4 +1,4 @@
-//! Plans as a whole: good ones mean what they say, bad ones are refused at the right line, printing loses nothing.
+//! Whole plans: latido understands good ones, refuses bad ones at the right line, and prints each without loss.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]
 
 use latido_agent::catalogue::Installed;
@@ -31,7 +31,7 @@ mod sizes;
 mod specification;
 mod studies;
 
-/// A plan with something of everything that a plan of one version can have.
+/// A plan that uses every kind of key that one version of the format has.
 const GOOD: &str = r#"schema = 1
 name = "good"
 seed = 42
@@ -64,14 +64,14 @@ fn parse(name: &str, text: &str) -> Result<Plan, Problem> {
     parse::parse(name, text, &Installed)
 }
 
-/// Axes as flags give them.
+/// Parses axes as flags give them.
 fn flags(text: &str) -> Axes {
     let source = Source::file("flags", text);
     let document = parse::document("flags", &source).unwrap();
     Axes::read(Keys::document(&source, document.get_ref()), &Installed).unwrap()
 }
 
-/// How complaints list the options of the probe that the tests use.
+/// The list of options of the probe `null` as complaints print it.
 fn null_options() -> String {
     let null = Item { name: "null".into(), options: toml::toml! { none-such = 1 } };
     let error = Installed.read(Kind::Probe, &null).unwrap_err();
@@ -79,7 +79,7 @@ fn null_options() -> String {
     format!("; it has {}", known.join(", "))
 }
 
-/// Whether an expectation is about a cell.
+/// Whether an expectation covers a cell.
 fn covers(expect: &Expect, cell: &Cell) -> bool {
     expect.covers(cell, &Installed.measurand(&cell.probe).unwrap())
 }
@@ -91,7 +91,7 @@ fn refusal(text: &str) -> String {
     }
 }
 
-/// The lines of expectations are places in a file, not part of the plan's meaning.
+/// Removes the line numbers of the expectations: they are places in a file, not part of the plan's meaning.
 fn without_lines(mut plan: Plan) -> Plan {
     for expect in &mut plan.expect {
         expect.line = 0;
@@ -132,8 +132,8 @@ fn every_shipped_plan_is_sound() {
     for (name, text) in shipped::PLANS {
         let plan = parse(name, text).unwrap_or_else(|problem| panic!("{problem}"));
         assert_eq!(plan.name, *name);
-        // The first look at a machine judges nothing: what it must keep, only its user knows. Nor is a conclusion judged
-        // that no probe can measure.
+        // `quick` is a first look at a machine and judges nothing: only the user knows what the machine must achieve. A study whose
+        // quantities no probe measures judges nothing either.
         let unmeasured = plan.published.as_ref().is_some_and(|published| published.quantities.is_empty());
         assert_eq!(plan.expect.is_empty(), *name == "quick" || unmeasured, "{name}");
         assert!(plan.about.is_some(), "{name}");

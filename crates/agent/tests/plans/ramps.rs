@@ -1,13 +1,13 @@
-//! Ramps of a load: arrays and even steps, in the long form and in the short one.
+//! Ramps of a load: arrays and even steps, in the long form and in the short form.
 
 use super::*;
 
-/// The ids of the levels and the value of one option in each.
+/// The ids of the levels, each with the value of one option.
 fn levels(load: &str, key: &str) -> Vec<(String, i64)> {
     let text =
         format!("schema = 1\nname = \"a\"\nseed = 1\n[[group]]\nprobe = [\"null\"]\nrepeat = 3\nload = [{load}]\n");
     let plan = parse("plan.toml", &text).unwrap();
-    // What is printed is the same plan: the levels are written out.
+    // The printed plan is the same plan: it lists every level.
     let printed = print::plan(&plan);
     assert_eq!(parse("printed", &printed).unwrap().groups, plan.groups, "{printed}");
     assert_eq!(expand(&plan).len(), 3 * plan.groups[0].load.len());

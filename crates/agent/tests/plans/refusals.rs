@@ -1,4 +1,4 @@
-//! Bad plans are refused at the right line, in words that say what to write instead.
+//! latido refuses bad plans at the right line, in words that say what to write instead.
 
 use super::*;
 use std::fmt::Write;
@@ -161,7 +161,7 @@ fn bad_plans_are_refused_at_their_line() {
     ];
     let mut answers = String::new();
     for text in &bad {
-        // What the `null` probe has besides is its own business.
+        // The other options of the `null` probe may change without changing this snapshot.
         let answer = refusal(text).replace(&null_options(), "; it has ITS OPTIONS");
         writeln!(answers, "{}\n=> {answer}\n", text.trim_start_matches(head).trim_end()).unwrap();
         assert!(answer.starts_with("plan.toml:"), "{text}\n{answer}");
@@ -169,7 +169,8 @@ fn bad_plans_are_refused_at_their_line() {
     insta::assert_snapshot!(answers);
 }
 
-/// What an option may be depends on the others: the complaint is of the item as it stands, at the option that it is about.
+/// Which values an option may have depends on the others: latido judges the whole item, and the complaint points at the option that is
+/// wrong.
 #[test]
 fn an_option_is_judged_among_the_others() {
     let refused = |options: &str| {

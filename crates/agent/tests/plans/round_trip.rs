@@ -1,4 +1,4 @@
-//! What is printed is read as the same plan; what is damaged is answered.
+//! latido reads a printed plan as the same plan, and answers a damaged plan with an error or a plan.
 
 use super::*;
 use latido_model::{cell::Conditions, cpus::CpuSet};
@@ -159,7 +159,7 @@ fn plans() -> impl Strategy<Value = Plan> {
                     } else {
                         vec![]
                     };
-                    // A sentence of the study has words.
+                    // An expectation that is a sentence of the study has the words of that sentence (`claim`).
                     let of = match (&study.0, &claim) {
                         (None, _) => None,
                         (Some(_), Some(_)) => Some(Sentence::Study("C4".into())),
@@ -191,7 +191,7 @@ fn plans() -> impl Strategy<Value = Plan> {
         })
 }
 
-/// A good plan's text after a few random edits.
+/// The text of a good plan after a few random edits.
 fn damaged() -> impl Strategy<Value = String> {
     let edit = (any::<prop::sample::Index>(), 0usize..12, "[\\[\\]{}=\",.\\n a-z0-9-]{0,6}|\\PC{0,3}");
     prop::collection::vec(edit, 1..4).prop_map(|edits| {
@@ -206,7 +206,7 @@ fn damaged() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// What is printed is read as the same plan, with the same cells.
+    /// latido reads a printed plan as the same plan, with the same cells.
     #[test]
     fn printing_and_reading_agree(plan in plans()) {
         let text = print::plan(&plan);
@@ -215,13 +215,13 @@ proptest! {
         prop_assert_eq!(without_lines(again), plan, "{}", text);
     }
 
-    /// Junk is refused, never a crash.
+    /// latido refuses junk and never crashes on it.
     #[test]
     fn any_text_is_answered(text: String) {
         prop_assert!(parse("junk", &text).is_err());
     }
 
-    /// A damaged plan is refused with a place, or is a plan that survives printing.
+    /// latido refuses a damaged plan with a place, or accepts it as a plan that survives printing.
     #[test]
     fn a_damaged_plan_is_answered(text in damaged()) {
         match parse("damaged", &text) {

@@ -1,4 +1,4 @@
-//! Sizes of a plan beside the one that it is written with.
+//! Named sizes of a plan, in addition to the size that its groups state.
 
 use super::*;
 
@@ -27,8 +27,8 @@ fn sized(text: &str, size: Option<&str>, flags_typed: &str) -> Result<Plan, Prob
     parse::read("sized.toml", text, &over, &Installed).map(|(plan, _)| plan)
 }
 
-/// A size replaces durations, repeats and options; it has a name and is not scaled, flags go before it, and without being
-/// asked for it changes nothing.
+/// A size replaces durations, repeats and options. It is recorded by its name and does not count as scaled. Flags override it, and a size
+/// that nobody requests changes nothing.
 #[test]
 fn a_size_is_measured_under_its_name() {
     let of = |plan: &Plan| {
@@ -45,7 +45,7 @@ fn a_size_is_measured_under_its_name() {
     assert_eq!(of(&sized(SIZED, Some("laboratory"), "repeat = 3").unwrap()), (Ns::from_secs(10), 3, 500));
 }
 
-/// Every size is sound, whether it is asked for or not.
+/// latido checks every size of a plan, requested or not.
 #[test]
 fn sizes_are_refused_at_their_line() {
     let refused = |from: &str, to: &str| sized(&SIZED.replace(from, to), None, "").unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! The plans of the studies against the list of what each study has (`plans/studies/specification.toml`), and the keys that say whose
-//! sentence is whose.
+//! The plans of the studies, compared with the list of what each study contains (`plans/studies/specification.toml`), and the keys that say
+//! whether a sentence is the study's or ours.
 
 use super::*;
 use latido_model::plan::{Pick, Plan, Sentence};
@@ -26,7 +26,7 @@ fn names(picks: &[Pick]) -> Vec<String> {
     picks.iter().map(|pick| pick.name.clone()).filter(|name| !name.is_empty()).collect()
 }
 
-/// Each conclusion has an expectation or a reason why nothing decides it, under its own number; no other number is there.
+/// Each conclusion has an expectation, or a reason why nothing decides it, under its number in the study. No other number occurs.
 #[test]
 fn each_conclusion_of_a_study_has_its_sentences() {
     let all = studies();
@@ -42,7 +42,7 @@ fn each_conclusion_of_a_study_has_its_sentences() {
     }
 }
 
-/// Each figure has its number, kind, systems and scale, and no figure of ours has a number.
+/// Each figure of a study has its number, kind, systems and scale, and no figure of ours has a number.
 #[test]
 fn each_figure_of_a_study_is_drawn_under_its_number() {
     for (name, (study, plan)) in studies() {
@@ -80,7 +80,7 @@ fn each_table_of_a_study_is_laid_out_under_its_number() {
     }
 }
 
-/// A plan that repeats a publication says of each of its expectations whose sentence it is, and no sentence of the publication is there
+/// A plan that repeats a publication states for each of its expectations whose sentence it is, and no sentence of the publication occurs
 /// twice.
 #[test]
 fn every_shipped_expectation_says_whose_sentence_it_is() {
@@ -98,7 +98,8 @@ fn every_shipped_expectation_says_whose_sentence_it_is() {
     }
 }
 
-/// Whose sentence an expectation is, which kernel is which, and what nothing decides: each complaint names what is missing.
+/// The keys that say whose sentence an expectation is, what a kernel is, and what nothing decides: each complaint names what is missing or
+/// wrong.
 #[test]
 fn the_keys_of_a_study_are_checked() {
     let source = "[source]\ntitle = \"Of latencies\"\nauthor = \"A\"\nyear = 2019\n";

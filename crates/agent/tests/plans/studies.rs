@@ -1,4 +1,4 @@
-//! What makes a plan a study: kernels to come, comparisons, sources, printed numbers, and the scale.
+//! What makes a plan a study: kernels that are not running, comparisons, sources, printed numbers, and the scale.
 
 use super::*;
 use latido_model::{cell::RUNNING, plan::kernels};
@@ -60,7 +60,7 @@ fn a_study_means_what_it_says_and_is_printed_whole() {
     assert_eq!(without_lines(again), without_lines(plan));
 }
 
-/// A kernel that is not running is none of the plan's faults: its cells are expanded, and skipped when they are run.
+/// A plan may name a kernel that is not running. latido expands its cells, and skips them when it runs the plan.
 #[test]
 fn another_kernel_is_accepted_and_its_cells_are_counted_apart() {
     let plan = parse("study.toml", STUDY).unwrap();
@@ -75,7 +75,8 @@ fn another_kernel_is_accepted_and_its_cells_are_counted_apart() {
     assert_eq!(printed.lines().nth(1), Some(&*format!("# skipped, 12 cells: kernel `rt+rcu`: {reason}")));
 }
 
-/// Each reason is told once, with the cells of all groups and boots. No kernel has a name that would end the comment.
+/// The printed plan gives each reason once, with the number of cells of all groups and boots. latido refuses a kernel's name that would end
+/// the comment.
 #[test]
 fn why_cells_are_skipped_is_printed() {
     let two = "probe = [\"null\"]\nkernel = [\"running\", \"6.12-rt\"]\n";
@@ -95,7 +96,7 @@ fn why_cells_are_skipped_is_printed() {
     }
 }
 
-/// The printed plan is what a run stores: it must be readable whatever the flags took away.
+/// A run stores the printed plan: latido must be able to read it whatever the flags removed.
 #[test]
 fn flags_leave_a_study_that_can_be_read_again() {
     for text in ["load = [\"none\"]", "kernel = [\"running\"]", "tuning = [\"default\"]", "limit = \"1us\""] {
@@ -122,8 +123,7 @@ fn a_limit_is_an_edge_to_count_at() {
     assert!(answer.contains("only at 1us, 5us, 8us, 10us, 50us, 100us, 150us, 200us and the limit"), "{answer}");
 }
 
-/// The studies name what they published: each printed number of a system that is a cell has its place, and the
-/// conclusions are those of the study.
+/// Each number that a study printed for a system has a place in the plan of the study, and every expectation has the words of a conclusion.
 #[test]
 fn shipped_studies_place_the_printed_numbers() {
     let of = |name: &str| parse(name, shipped::text(name).unwrap()).unwrap();
@@ -158,23 +158,24 @@ fn shipped_studies_place_the_printed_numbers() {
     let gaps = of_system("stock", "gap_1e9");
     let above = Some(Statistic::Above(100_000));
     assert!(gaps.other.iter().any(|one| (one.statistic, one.amount) == (above, 264.0)), "{gaps:?}");
-    // cyclictest counts wake-ups alone; the study's absolute sleeps were in its own order.
+    // cyclictest counts wake-ups alone. The study took its absolute sleeps in another order than the default.
     assert_eq!(of_system("stock", "cyclictest_priority_50").taken.of, Distribution::Plain);
     assert_eq!(gaps.taken, Taken::default());
     let order = &of_system("rt", "sleep_absolute_1000us").taken.options;
     assert_eq!(order.get("order").map(String::as_str), Some("target-first"));
-    // Two boards printed the same quantity of the same system.
+    // Two boards published the same quantity of the same system.
     let boards = published::columns(&of("embedded-properties"));
     let names: Vec<&str> = boards.iter().map(|one| one.system.as_str()).filter(|name| name.ends_with("-rt")).collect();
     assert_eq!(names[..2], ["beaglebone-black, preempt-rt", "helio, preempt-rt"]);
     assert_eq!(boards.len(), 12);
-    // What was printed of threads stands beside no processes.
+    // latido compares the numbers that were printed for threads only with threads, not with processes.
     for one in boards.iter().filter(|one| one.quantity == "task_switch") {
         assert_eq!(one.taken.options.get("between").map(String::as_str), Some("threads"));
     }
 }
 
-/// Isolated differs from stock in its settings alone: each group names the CPU of both, and isolated is always all three.
+/// The system `isolated` differs from `stock` in its settings alone: each group names the same CPU for both, and `isolated` always has all
+/// three tunings.
 #[test]
 fn the_systems_of_a_study_are_measured_alike() {
     let plan = parse("scheduling-latency", shipped::text("scheduling-latency").unwrap()).unwrap();
@@ -196,7 +197,7 @@ fn the_systems_of_a_study_are_measured_alike() {
     }
 }
 
-/// Another order, or another copy, is another measurement: the printed numbers do not stand beside it.
+/// Another order is another measurement: latido does not show the printed numbers next to it.
 #[test]
 fn options_from_the_command_line_take_the_printed_numbers_away() {
     let over = |word: &str, value: &str| {
@@ -218,7 +219,7 @@ fn options_from_the_command_line_take_the_printed_numbers_away() {
     }
 }
 
-/// What of the studies is measured on any machine is what the running kernel can have, and each has some.
+/// On any machine latido measures those cells of a study that the running kernel allows, and each study has some.
 #[test]
 fn shipped_studies_have_cells_for_the_running_kernel() {
     for (name, first) in [
@@ -243,7 +244,7 @@ fn shipped_studies_have_cells_for_the_running_kernel() {
     }
 }
 
-/// `where` and `than` take the labels of the probe's series, and no others.
+/// `where` and `than` accept the labels of the probe's series, and no others.
 #[test]
 fn labels_are_axes_of_expectations() {
     let plan = |lines: &str| {
@@ -258,7 +259,7 @@ fn labels_are_axes_of_expectations() {
     assert_eq!(sound.expect[0].text, "mutex.lock.max > that with kind = normal + 10ns where kind = inherit");
     let batch = parse("x", &plan("metric = \"mutex.lock_batch.mean\"\nop = \"<\"\nvalue = \"10ns\"\n")).unwrap();
     assert_eq!((batch.expect[0].unit.as_str(), &batch.expect[0].against), ("ns", &Against::Value(10.0)));
-    // Only the cell that yields the metric is covered.
+    // The expectation covers only the cell that yields the metric.
     assert_eq!(expand(&batch).iter().filter(|cell| covers(&batch.expect[0], cell)).count(), 1);
     for (lines, answer) in [
         (compared("value = \"1us\"\nwhere = { knd = \"inherit\" }"), "has no key `knd` (did you mean `kind`?)"),
@@ -285,7 +286,7 @@ fn labels_are_axes_of_expectations() {
     }
 }
 
-/// `than` may be another quantity of the same cell, in the same unit, and of a probe that has both.
+/// `than` may name another quantity of the same cell, if it has the same unit and the probe yields both.
 #[test]
 fn a_quantity_is_compared_with_another() {
     let plan = |lines: &str| {
@@ -312,7 +313,7 @@ fn a_quantity_is_compared_with_another() {
     assert!(problem.contains("`lock_batch` is in ps, and `lock` in ns"), "{problem}");
 }
 
-/// What is no time takes plain numbers.
+/// A quantity that is not a time takes plain numbers.
 #[test]
 fn an_angle_is_a_plain_number() {
     let plan = |value: &str| {
@@ -355,13 +356,13 @@ fn a_scale_shortens_every_measurement_alike() {
             option("samples").or(option("cycles"))
         })
         .collect();
-    // 10 and 20 both become 1, which is one level; the default of 1000 is written out; 0 is without end and stays.
+    // 10 and 20 both become 1 and so are one level. The default of 1000 is written out. 0 means without end and stays.
     assert_eq!(counts, [Some(1), Some(1000), Some(10), Some(0), Some(2000)]);
     assert_eq!(group.probe[4].item.options["deadline"].as_str(), Some("3ms"));
     assert_eq!((plan.groups[1].conditions.duration, plan.groups[1].conditions.warmup), (Ns(1), Ns(0)));
     let again = parse("printed.toml", &print::plan(&plan)).unwrap();
     assert_eq!(again, plan);
-    // A scaled plan that is scaled again says how far it is from the sizes as written.
+    // A scaled plan that is scaled again states its total factor relative to the sizes as written.
     let mut twice = again;
     scale::scale(&mut twice, 0.5, &Installed).unwrap();
     assert_eq!((twice.scaled, twice.groups[0].conditions.duration), (Some(0.005), Ns::from_secs(1)));
@@ -378,7 +379,7 @@ fn a_scale_of_one_changes_nothing_and_others_are_refused() {
 }
 
 proptest::proptest! {
-    /// Whatever is scaled can be printed and read, and nothing gets longer.
+    /// Every scaled plan can be printed and read, and nothing gets longer.
     #[test]
     fn scaled_plans_survive_printing(factor in 1e-9f64..=1.0, samples in 0i64..100_000_000, seconds in 1u64..100_000) {
         let text = format!(

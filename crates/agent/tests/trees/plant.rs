@@ -1,19 +1,19 @@
-//! Recorded machines as directories again: the texts that scripts/capture-tree printed. Unit and integration tests share
-//! this file.
+//! Makes recorded machines into directories again, from the texts that scripts/capture-tree printed. Unit and integration tests share this
+//! file.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::{fs, path::Path};
 
-/// Two CPUs of forty possible, cpusets of cgroup v1, a container's set in use, no more than an emulator gives.
+/// Two CPUs of forty possible ones, cpusets of cgroup v1, the cpuset of a container in use, and no more devices than an emulator gives.
 pub const CGROUP_V1: &str = include_str!("cgroup-v1.txt");
 /// Four CPUs, cgroup v2 with other controllers in use, PREEMPT_RT, frequencies, idle states, callback threads, an e1000e.
 pub const CGROUP_V2: &str = include_str!("cgroup-v2.txt");
 /// A board of four Cortex-A53 with frequencies, boost and idle states.
 pub const ARM: &str = include_str!("arm-4-cpus.txt");
-/// Two sockets of two cores of two threads, a memory node each, handlers in threads.
+/// Two sockets with two cores of two threads each, a memory node per socket, interrupt handlers in threads.
 pub const SERVER: &str = include_str!("server-2-sockets.txt");
 
-/// A directory for one of them: in memory, where there is some, for a machine is a thousand files.
+/// Makes a directory for a recorded machine, in memory if possible: a machine is a thousand files.
 pub fn directory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }

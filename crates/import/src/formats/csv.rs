@@ -1,4 +1,4 @@
-//! `csv`: samples in lines of fields between commas, below a line that names them.
+//! `csv`: samples in lines of comma-separated fields, after a line with the names of the fields.
 
 use crate::{
     format::{Asked, Format},
@@ -18,7 +18,7 @@ pub const FORMAT: Format = Format {
     read,
 };
 
-/// The names of a first line, one of which is of a value.
+/// Returns the names in a first line, if one of them is that of a value.
 pub(crate) fn header(line: &[u8]) -> Option<Vec<String>> {
     let names: Vec<String> = fields(line).ok()?.into_iter().map(|name| name.trim().to_owned()).collect();
     names.iter().any(|name| name == "value" || name.starts_with("value_")).then_some(names)
@@ -28,7 +28,7 @@ fn recognise(bytes: &[u8]) -> bool {
     lines(bytes).find(|(_, line)| !line.is_empty()).is_some_and(|(_, line)| header(line).is_some())
 }
 
-/// The fields of a line; quotes as RFC 4180 has them, but for line feeds within.
+/// Splits a line into fields, with quotes as in RFC 4180, but without line feeds in them.
 pub(crate) fn fields(line: &[u8]) -> Result<Vec<Cow<'_, str>>> {
     let line = std::str::from_utf8(line).context("bytes that are no UTF-8")?;
     if !line.contains('"') {
@@ -55,7 +55,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
             continue;
         };
         if torn == Some(at) {
-            // Its last number may have had more digits.
+            // The last number of a torn line may have had more digits.
             cut = Some(at);
             break;
         }

@@ -23,7 +23,7 @@ pub const FORMAT: Format = Format {
 
 fn recognise(bytes: &[u8]) -> bool {
     if rt_json::is_any(bytes) {
-        // Without its name it is a cyclictest's with less.
+        // Without its name, the file looks like a cyclictest file with fewer keys.
         return rt_json::is_of(bytes, "cyclicdeadline", &[], &[]);
     }
     let own = |line: &[u8]| status::is(line) && contains(line, b" I:") && !contains(line, b" P:");
@@ -48,7 +48,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         imported
     };
     ensure!(!imported.series.is_empty(), "no thread");
-    // Its -p is no priority, its -m no lock.
+    // cyclicdeadline's -p is no priority, and its -m does not lock memory.
     imported.policy = None;
     imported.findings = starved.into_iter().collect();
     imported.notes.push("measured under SCHED_DEADLINE".into());
@@ -70,7 +70,7 @@ fn histogram(bytes: &[u8], asked: &Asked, unit: Floors) -> Result<Imported> {
     Ok(imported)
 }
 
-/// A thread with samples of 0 prints the smallest of the others: its rows say better.
+/// Corrects the smallest value. A thread with samples of 0 prints the smallest of the others, but its rows show the zeros.
 fn with_zeros(figures: Figures, thread: u32, imported: &mut Imported) -> Figures {
     let zeros = figures.rows.first().filter(|(value, _)| *value == 0).map(|(_, count)| *count);
     match (zeros, figures.min) {
@@ -88,7 +88,7 @@ fn json(bytes: &[u8], asked: &Asked, unit: Floors) -> Result<Imported> {
     let (document, notes) = rt_json::read::<cyclictest_json::Thread>(bytes)?;
     let mut imported = document.imported("cyclicdeadline", notes, asked);
     let args = imported.command.as_deref().map(cyclictest::args_of);
-    // Its -h is help.
+    // cyclicdeadline's -h prints help.
     let bins = args.as_ref().and_then(|args| args.number('\0', "histogram"));
     for (thread, one) in document.thread.0 {
         let thread = u32::try_from(thread).context("a thread's index")?;
@@ -100,7 +100,7 @@ fn json(bytes: &[u8], asked: &Asked, unit: Floors) -> Result<Imported> {
     Ok(imported)
 }
 
-/// Without rows nobody knows whether there was a 0 before the smallest value that is printed.
+/// Extends the smallest value down to 0 if there are no rows: there may have been a 0 below the printed smallest value.
 fn since_zero(series: Series) -> Series {
     let min = series.min.map(|min| if series.bins.is_empty() { Interval { low: 0, ..min } } else { min });
     Series { min, ..series }

@@ -22,7 +22,7 @@ fn recognise(bytes: &[u8]) -> bool {
     table::has(bytes) && !cyclictest::is_json(bytes) && !cyclictest::is_deadline(bytes)
 }
 
-/// A run without `-q` prints its lines `T:` too: what they say of a thread was so at or before its end.
+/// Checks the lines `T:`, which a run without `-q` also prints. They show the state of a thread at or before its end.
 fn beside(bytes: &[u8], series: &[Series], unit: Floors) -> Result<()> {
     for status in status::read(bytes, Smallest::OfAll)? {
         let of = || {

@@ -1,4 +1,4 @@
-//! `cyclictest-json`: what `cyclictest --json` writes, from 2.0 on.
+//! `cyclictest-json`: the output of `cyclictest --json`, from 2.0 on.
 
 use crate::{
     cyclictest,
@@ -14,21 +14,21 @@ use serde::Deserialize;
 pub const FORMAT: Format =
     Format { name: "cyclictest-json", about: "cyclictest --json, versions 2.0 to 2.10", recognise, read };
 
-/// By the tool's name; else by the keys that it alone has, or writers of its form.
+/// Recognises it by the tool's name, else by the keys that only cyclictest and writers of its form use.
 fn recognise(bytes: &[u8]) -> bool {
     let form = |own: &str| rt_json::is_of(bytes, "cyclictest", &["cycles", own], &["freq", "sender"]);
     ["node", "histogram"].into_iter().any(form)
 }
 
-/// What it says of a thread.
+/// The figures of a thread.
 #[derive(Deserialize)]
 pub struct Thread {
-    /// Values and counts; absent, or empty up to 2.6, where none was asked for.
+    /// Values and counts. If no histogram was requested, it is absent, or empty up to 2.6.
     histogram: Option<Pairs<u64>>,
     cycles: u64,
     min: i64,
     max: i64,
-    /// With two decimals, of truncated values.
+    /// The mean of truncated values, with two decimals.
     avg: Option<f64>,
     cpu: Option<u32>,
 }
@@ -51,7 +51,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     Ok(imported)
 }
 
-/// A thread's figures. What the histogram lacks is beyond it.
+/// Returns a thread's figures. Samples that the histogram lacks are beyond it.
 ///
 /// # Errors
 /// A value above 2^63.
@@ -62,7 +62,7 @@ pub fn figures(one: &Thread, bins: Option<i64>, asked_for: bool) -> Result<Figur
         .collect::<Result<_>>()?;
     let collected = !rows.is_empty() || asked_for && one.cycles > 0;
     let within = rows.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
-    // More rows than cycles are a doubt of both.
+    // If the rows have more samples than there were cycles, both are doubtful.
     let over = one.cycles.saturating_sub(within);
     let end = rows.last().map_or(0, |(value, _)| value.saturating_add(1)).max(bins.unwrap_or(0));
     Ok(Figures {

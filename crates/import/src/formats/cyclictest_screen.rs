@@ -1,4 +1,4 @@
-//! `cyclictest-screen`: the lines `T:` of a run without histogram, at its end or live with cursor movements.
+//! `cyclictest-screen`: the lines `T:` of a run without a histogram, from its end or live with cursor movements.
 
 use crate::{
     cyclictest,

@@ -1,4 +1,4 @@
-//! `cyclictest-v`: what `cyclictest -v` prints: a line for each cycle, or for each maximum of `-o` of them.
+//! `cyclictest-v`: the output of `cyclictest -v`: one line per cycle, or with `-o` one per maximum of several cycles.
 
 use crate::{
     cyclictest,
@@ -19,8 +19,8 @@ pub const FORMAT: Format = Format {
     read,
 };
 
-/// Values below this are counted in a table, others in a tree: the table of a thread has up to twice so many places as it has lines
-/// times [`PLACES`], so that a line with a large value takes no more memory than one with a small value.
+/// Values below this count in a table, others in a tree. The table of a thread has up to twice as many places as it has lines times
+/// [`PLACES`], so that a line with a large value takes no more memory than one with a small value.
 const TABLE: usize = 1 << 16;
 const PLACES: u64 = 8;
 
@@ -38,7 +38,7 @@ pub struct Line {
     pub value: i64,
 }
 
-/// Reads a line: `%8d:%8lu:%8ld`, behind which SMIs may be counted. `None` of all else.
+/// Reads a line: `%8d:%8lu:%8ld`, which a count of SMIs may follow. Returns `None` for anything else.
 #[inline]
 pub fn line(text: &[u8]) -> Option<Line> {
     let (thread, rest) = digits(text)?;
@@ -62,7 +62,7 @@ fn skip(text: &[u8]) -> &[u8] {
     text.get(blanks..).unwrap_or_default()
 }
 
-/// A number behind blanks, and what follows it.
+/// Reads a number after blanks. Returns it and the rest of the text.
 #[inline]
 fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
     let mut rest = skip(text);
@@ -76,17 +76,17 @@ fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 fn recognise(bytes: &[u8]) -> bool {
-    // Chatter and the status lines of a terminal may come before.
+    // Other messages and the status lines of a terminal may come before.
     text::lines(bytes).take(1000).filter_map(|(_, one)| line(one)).take(2).count() > 0
 }
 
-/// What was seen of a thread.
+/// What the lines show of a thread.
 #[derive(Default)]
 struct Thread {
     table: Vec<u64>,
     others: BTreeMap<i64, u64>,
     lines: u64,
-    /// Steps between cycles that are longer than one, the longest of them, and the cycles that have no line.
+    /// The number of steps of more than one cycle, the longest step, and the number of cycles without a line.
     jumps: u64,
     longest: u64,
     skipped: u64,
@@ -126,10 +126,10 @@ impl Thread {
         Ok(())
     }
 
-    /// Values with their counts, ascending.
+    /// Returns the values with their counts, ascending.
     fn rows(self) -> Vec<(i64, u64)> {
         let table = (0..).zip(self.table).filter(|(_, count)| *count > 0);
-        // Sorted, and of a value that stands in both its counts together.
+        // The rows are sorted, and the two counts of a value that is in both are added.
         let mut rows: Vec<(i64, u64)> = table.chain(self.others).collect();
         rows.sort_unstable();
         rows.dedup_by(|next, kept| {
@@ -163,7 +163,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         }
     }
     ensure!(!threads.is_empty(), "no line of -v: THREAD: CYCLE: VALUE");
-    // The ends of all threads, where it lived to print them.
+    // These are the final figures of all threads, if the tool lived to print them.
     let last = status::read(bytes, Smallest::OfAll).unwrap_or_default();
     let mut imported = cyclictest::described("cyclictest", asked);
     imported.findings.extend(cyclictest::unit_taken(asked, bytes));
@@ -190,7 +190,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     Ok(imported)
 }
 
-/// The series of a thread. Where lines are the largest of several cycles, or cycles are missing, there is no distribution.
+/// Returns the series of a thread. It has no distribution if the lines are maxima of several cycles, or if cycles are missing.
 fn of_thread(
     thread: Thread,
     status: Option<&status::Status>,
@@ -216,7 +216,7 @@ fn of_thread(
             ..Figures::default()
         };
         let mut series = unit.series(figures)?;
-        // How many cycles there were is not how many lines.
+        // The number of cycles differs from the number of lines.
         series.facts.insert("lines".into(), i64::try_from(lines).unwrap_or(i64::MAX));
         return Ok(series);
     }
@@ -249,7 +249,7 @@ fn of_thread(
     };
     let mut series = unit.series(figures)?;
     if let Some(status) = status {
-        // What has no line is among these.
+        // These include the cycles without a line.
         let [min, max] = [unit.interval(status.min)?, unit.interval(status.max)?];
         series.min = series.min.map(|own| own.min(min));
         series.max = series.max.map(|own| own.max(max));
@@ -276,7 +276,7 @@ mod tests {
         thread
     }
 
-    /// A line takes the same room whatever its value: a file of a line for each of 8,192 threads is small.
+    /// A line takes the same memory whatever its value: a file with one line for each of 8,192 threads is small.
     #[test]
     fn a_large_value_takes_no_large_table() {
         assert!(thread([65_535]).table.is_empty());
@@ -286,7 +286,7 @@ mod tests {
     }
 
     proptest! {
-        /// Wherever a value is counted, its count is what it came.
+        /// Wherever latido counts a value, the count must be the number of its occurrences.
         #[test]
         fn every_value_is_counted(values in prop::collection::vec(prop_oneof![-9i64..200, -70_000i64..140_000], 1..300)) {
             let mut naive = BTreeMap::new();

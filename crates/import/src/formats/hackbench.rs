@@ -22,7 +22,7 @@ fn read(bytes: &[u8], _: &Asked) -> Result<Imported> {
     ensure!(torn(bytes) != Some(at), "line {at} {TORN}");
     let ns = decimal(&shown(seconds), 1_000_000_000).filter(|ns| *ns >= 0);
     let ns = ns.with_context(|| format!("line {at}: `{}` is no time in seconds", shown(seconds)))?;
-    // It prints whole milliseconds and cuts off the rest.
+    // It prints whole milliseconds and truncates the rest.
     let time = Some(Interval::between(ns, ns.saturating_add(999_999)));
     let series = Series {
         quantity: "elapsed".into(),

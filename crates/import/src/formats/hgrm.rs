@@ -23,20 +23,20 @@ fn recognise(bytes: &[u8]) -> bool {
     lines(bytes).take(100).any(|(_, line)| header(line))
 }
 
-/// The table as far as it was read.
+/// The part of the table that was read so far.
 #[derive(Default)]
 struct Table {
-    /// What a value counts, in ns.
+    /// The unit of the values, in ns.
     unit: i64,
     begun: bool,
     total: Option<u64>,
-    /// How far a value may be off, in ns, since it was printed with so many decimals.
+    /// The rounding error of a value that was printed with a limited number of decimals, in ns.
     rounded: i64,
     bins: Vec<Bin>,
-    /// The footer's largest value and mean, each in ns with what its last decimal counts.
+    /// The footer's largest value and mean, each in ns and with the weight of its last decimal in ns.
     largest: Option<(i64, i64)>,
     mean: Option<(i64, i64)>,
-    /// The footer's number of steps within a power of two: a value may be off by one of them.
+    /// The footer's number of steps within a power of two. A value may be off by one step.
     steps: Option<i64>,
     /// The upper end of the last row, and the samples up to there.
     below: i64,
@@ -44,7 +44,7 @@ struct Table {
 }
 
 impl Table {
-    /// Takes in the line number `at`.
+    /// Reads the line with the number `at`.
     fn line(&mut self, at: usize, line: &[u8]) -> Result<()> {
         if header(line) {
             ensure!(!self.begun, "line {at}: a second table: keep one a file");
@@ -64,7 +64,7 @@ impl Table {
         Ok(())
     }
 
-    /// `Mean = 123.333, StdDeviation = 310.000`: fields that are known.
+    /// Reads the known fields of a footer such as `Mean = 123.333, StdDeviation = 310.000`.
     fn footer(&mut self, text: &str) {
         for (name, value) in text.split(',').filter_map(|field| field.split_once('=')) {
             let (name, value) = (name.trim(), value.trim());
@@ -78,14 +78,15 @@ impl Table {
         }
     }
 
-    /// How far a value that the writer counted may be from the one that it prints, in ns: a step of its table, and the last decimal.
+    /// Returns how far a counted value may be from the printed one, in ns: a step of the writer's table, plus the rounding of the last
+    /// decimal.
     fn off(&self, value: i64, decimal: i64) -> Option<i64> {
         // A power of two has half of all steps (HdrHistogram's `subBucketHalfCount`).
         let step = value.checked_div(self.steps? / 2)?;
         step.checked_add(decimal / 2)?.checked_add(1)
     }
 
-    /// The largest by rows and footer. The footer's is the upper end of its step.
+    /// Returns the largest value, by rows and footer. The footer prints the upper end of its step.
     fn max(&self, doubts: &mut Vec<Doubt>) -> Option<Interval> {
         let last = self.bins.last()?;
         let rows = Interval { low: last.low, high: last.high };
@@ -100,7 +101,7 @@ impl Table {
         Some(Interval { low: rows.low.max(stated - off), high: stated.checked_add(decimal / 2) })
     }
 
-    /// The mean that footer and rows allow: the writer counts each sample in the middle of its step.
+    /// Returns the mean that footer and rows allow. The writer counts each sample at the middle of its step.
     fn settled_mean(&self, doubts: &mut Vec<Doubt>) -> Option<[f64; 2]> {
         let stated = self.mean.and_then(|(mean, decimal)| {
             let off = self.off(mean, decimal)? as f64;
@@ -117,7 +118,7 @@ impl Table {
         let text = String::from_utf8_lossy(line);
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
         let shape = || format!("line {at}: no row of the table: `{}`", shown(line));
-        // The last row's fourth column may be missing: it has no end.
+        // The last row may lack its fourth column: it has no finite value there.
         let [value, share, count, ..] = words[..] else { anyhow::bail!(shape()) };
         ensure!(words.len() == 4 || words.len() == 3 && share.starts_with("1.0"), shape());
         let half = self.step(value) / 2;
@@ -134,14 +135,14 @@ impl Table {
         Ok(())
     }
 
-    /// What the last decimal of a value counts, in ns.
+    /// Returns the weight of a value's last decimal, in ns.
     fn step(&self, value: &str) -> i64 {
         let places = value.split_once('.').map_or(0, |(_, part)| part.len());
         let parts = u32::try_from(places).ok().and_then(|places| 10i64.checked_pow(places));
         parts.map_or(0, |parts| self.unit / parts)
     }
 
-    /// A value in ns. Parts of a ns are rounding.
+    /// Reads a value, in ns. Parts of a ns are dropped as rounding.
     fn value(&self, text: &str) -> Option<i64> {
         decimal(text, self.unit).or_else(|| {
             let (whole, part) = text.split_once('.')?;
@@ -151,7 +152,7 @@ impl Table {
         })
     }
 
-    /// Between which two values the mean lies by the rows; `None` of no sample.
+    /// Returns the range that the rows allow for the mean; `None` without samples.
     fn rows_mean(&self) -> Option<[f64; 2]> {
         let (mut low, mut high) = (0.0, 0.0);
         for bin in &self.bins {

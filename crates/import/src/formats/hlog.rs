@@ -1,4 +1,4 @@
-//! `hlog`: HdrHistogram's interval log, V2: the histograms of each tag added up.
+//! `hlog`: HdrHistogram's interval log, V2. latido adds up the histograms of each tag.
 
 use crate::{
     cost,
@@ -25,7 +25,7 @@ const MOST: u64 = 64 << 20;
 const COMPRESSED: u32 = 0x1c84_9304;
 const PLAIN: u32 = 0x1c84_9303;
 
-/// An interval: tag, start and length in ns, payload.
+/// Reads an interval: tag, start and length in ns, payload.
 fn interval(line: &str) -> Option<(String, i64, i64, &str)> {
     let (tag, rest) = match line.strip_prefix("Tag=") {
         Some(text) => text.split_once(',')?,
@@ -45,8 +45,8 @@ fn recognise(bytes: &[u8]) -> bool {
     })
 }
 
-/// How many slots the counts of a histogram pass: a count takes one, and a negative number stands for so many empty ones
-/// (HdrHistogram, "ZigZagEncoding": at most nine bytes a number, seven bits each and eight of the last).
+/// Returns how many slots the counts of a histogram cover. A count takes one, and a negative number represents that many empty ones
+/// (HdrHistogram, "ZigZagEncoding": at most nine bytes per number, with seven bits each and eight in the last).
 fn slots(counts: &[u8]) -> u64 {
     let (mut slots, mut value, mut shift) = (0u64, 0u64, 0);
     for byte in counts {
@@ -62,13 +62,14 @@ fn slots(counts: &[u8]) -> u64 {
     slots
 }
 
-/// Lowers the highest value that a histogram says it can hold to what its counts reach: the library makes room for each slot below
-/// that, used or not, and where a slot lies depends on the smallest value and on the digits alone.
+/// Lowers the stated highest value of a histogram to what its counts reach. The library allocates each slot below that value, used or not.
+/// The place of a slot depends only on the smallest value and on the digits.
 fn no_higher(plain: &mut [u8], passed: u64) -> Option<()> {
     let number = |plain: &[u8], at: usize| plain.get(at..)?.first_chunk::<8>().map(|eight| u64::from_be_bytes(*eight));
     let digits = u32::from_be_bytes(*plain.get(12..)?.first_chunk::<4>()?);
     let (low, high) = (number(plain, 16)?, number(plain, 24)?);
-    // As wide as the first power of two that tells so many digits apart; each further half is twice as wide as the one before.
+    // This is as wide as the first power of two that distinguishes values of that many digits. Each further half is twice as wide as the
+    // one before.
     let first = 10u64.checked_pow(digits)?.checked_mul(2)?.checked_next_power_of_two()?;
     let doublings = u32::try_from(passed / (first / 2)).ok()?.checked_add(low.max(1).ilog2())?;
     let reach = first.checked_mul(1u64.checked_shl(doublings)?)?;
@@ -77,7 +78,7 @@ fn no_higher(plain: &mut [u8], passed: u64) -> Option<()> {
     Some(())
 }
 
-/// The buckets of a payload. `left` are the slots that the file may still pass.
+/// Returns the buckets of a payload. `left` is the number of slots that the file may still cover.
 fn buckets(payload: &str, left: &mut u64) -> Result<Vec<Bin>> {
     let bytes = base64::engine::general_purpose::STANDARD.decode(payload).context("no base64")?;
     let cookie = |bytes: &[u8]| bytes.first_chunk::<4>().map(|four| u32::from_be_bytes(*four) & !0xf0);
@@ -97,13 +98,13 @@ fn buckets(payload: &str, left: &mut u64) -> Result<Vec<Bin>> {
     let mut plain = Vec::new();
     flate2::read::ZlibDecoder::new(packed).take(MOST).read_to_end(&mut plain).context("no zlib")?;
     ensure!(cookie(&plain) == Some(PLAIN) && (plain.len() as u64) < MOST, "no histogram of V2");
-    // The library walks through them all, however few of them are used.
+    // The library walks through all slots, even if only few of them are used.
     let passed = slots(plain.get(40..).unwrap_or_default());
     *left = left
         .checked_sub(passed)
         .with_context(|| format!("histograms of more slots than a file of this size may have ({passed} here)"))?;
     let _ = no_higher(&mut plain, passed);
-    // The word size of V2 may be left out; the library asks for it.
+    // The word size of V2 is optional, but the library requires it.
     if let Some(digit) = plain.get_mut(3) {
         *digit = 0x13;
     }
@@ -124,7 +125,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let torn = text::torn(bytes);
     let mut tags: BTreeMap<String, Counts> = BTreeMap::new();
     let (mut imported, mut span) = (Imported::default(), None::<(i64, i64)>);
-    // Of all tags together.
+    // The limits for all tags together.
     let (mut held, mut left) = (0, cost::slots(bytes.len()));
     for (at, raw) in lines(bytes).filter(|(at, line)| torn != Some(*at) && !line.is_empty()) {
         text::within(at, raw)?;
@@ -167,7 +168,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     Ok(imported)
 }
 
-/// Buckets with their counts, by the values between which they lie.
+/// The counts of buckets, by the bucket's smallest and largest value.
 type Counts = BTreeMap<(i64, i64), u64>;
 
 /// Adds the buckets of one interval, in ns.
@@ -182,7 +183,7 @@ fn add(own: &mut Counts, payload: &str, unit: i64, left: &mut u64) -> Result<()>
     Ok(())
 }
 
-/// The series of a tag.
+/// Returns the series of a tag.
 fn series(thread: u32, tag: String, own: Counts) -> Result<Series> {
     let bins: Vec<Bin> = own.into_iter().map(|((low, high), count)| Bin { low, high: Some(high), count }).collect();
     let apart = bins.windows(2).all(|two| matches!(two, [one, next] if one.high < Some(next.low)));
@@ -217,7 +218,7 @@ mod tests {
         serialization::{self, Serializer, V2DeflateSerializer},
     };
 
-    /// A log of so many tags, each with a sample in every bucket that there is: packed they are hardly any bytes.
+    /// Makes a log with that many tags, each with a sample in every possible bucket. Compressed, it takes very few bytes.
     fn dense(tags: usize) -> String {
         let mut histogram = Histogram::<u64>::new_with_bounds(1, 1 << 50, 3).unwrap();
         let mut value = 1;
@@ -232,7 +233,7 @@ mod tests {
         "#[Histogram log format version 1.3]\n".to_owned() + &(0..tags).map(line).collect::<String>()
     }
 
-    /// One dense histogram is read; a file that consists of such ones is refused before it has taken the memory.
+    /// latido must read one dense histogram. It must refuse a file that consists of them before the file has taken the memory.
     #[test]
     fn a_small_file_does_not_become_a_large_one() {
         let one = read(dense(1).as_bytes(), &Asked::default()).unwrap();
@@ -243,7 +244,7 @@ mod tests {
         assert!(told.contains("buckets") && told.contains("line "), "{told}");
     }
 
-    /// A log of histograms that pass many empty slots to one count: a line of it is short, and to read it takes long.
+    /// Makes a log of histograms with many empty slots before one count. A line of it is short, but takes long to read.
     fn hollow(lines: usize) -> String {
         let mut histogram = Histogram::<u64>::new_with_bounds(1, 1 << 52, 5).unwrap();
         histogram.record(1 << 40).unwrap();
@@ -253,7 +254,7 @@ mod tests {
         (0..lines).map(|line| format!("{}.000,1.000,1.0,{payload}\n", line + 1)).collect()
     }
 
-    /// A histogram of any bounds is read as the library reads it with all its room, and room is made for what is used alone.
+    /// The result must be the same as with the full room, for a histogram with any bounds. The library must allocate only the used part.
     #[test]
     fn a_lowered_histogram_is_the_same() {
         for (low, high, digits) in [(1, 1 << 62, 5), (1, 1 << 40, 3), (1000, 1 << 50, 2), (7, 14, 0), (1, 2, 1)] {
@@ -281,14 +282,14 @@ mod tests {
         }
     }
 
-    /// A few such lines are read, and a file that consists of them is refused before minutes have passed.
+    /// latido must read a few such lines. It must refuse a file that consists of them before minutes have passed.
     #[test]
     fn a_small_file_takes_no_long_time() {
         let one = read(hollow(1).as_bytes(), &Asked::default()).unwrap();
         assert_eq!(one.series[0].count, Some(1));
         let told = format!("{:#}", read(hollow(1000).as_bytes(), &Asked::default()).unwrap_err());
         assert!(told.contains("slots") && told.contains("line "), "{told}");
-        // By a number: 3 slots of counts, and 5 empty ones in between.
+        // Computed: 3 slots with counts, and 5 empty ones in between.
         assert_eq!(slots(&[0x02, 0x09, 0x02, 0x02]), 1 + 5 + 1 + 1);
         assert_eq!(slots(&[0xff; 9]), 1 << 63);
     }

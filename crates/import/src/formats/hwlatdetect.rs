@@ -1,4 +1,4 @@
-//! `hwlatdetect`: gaps of hardware above a threshold, each with its time.
+//! `hwlatdetect`: gaps of the hardware above a threshold, each with its time.
 
 use crate::{
     cyclictest,
@@ -18,7 +18,7 @@ fn recognise(bytes: &[u8]) -> bool {
     lines(bytes).any(|(_, line)| line.starts_with(b"hwlatdetect:"))
 }
 
-/// A line `SECONDS<TAB>INNER<TAB>OUTER` of old versions, in us. What was copied from a terminal has blanks for the tabs.
+/// Reads a line `SECONDS<TAB>INNER<TAB>OUTER` of old versions, in us. A copy from a terminal has blanks instead of tabs.
 fn old_gap(line: &str) -> Option<(i64, i64, u64)> {
     let mut words = line.split_ascii_whitespace();
     let (at, inner, outer) = (words.next()?, words.next()?, words.next()?);
@@ -27,14 +27,14 @@ fn old_gap(line: &str) -> Option<(i64, i64, u64)> {
     Some((at, us(inner)?.max(us(outer)?), 1))
 }
 
-/// When a gap of an old version was, in ns: it prints the nanoseconds ten digits wide, so that the first of them is 0.
+/// Reads the time of a gap of an old version, in ns. The tool prints the nanoseconds ten digits wide, so that the first digit is 0.
 fn stamp(text: &str) -> Option<i64> {
     let (seconds, part) = text.split_once('.')?;
     let part = part.strip_prefix('0').filter(|_| part.len() == 10).unwrap_or(part);
     decimal(&format!("{seconds}.{part}"), 1_000_000_000)
 }
 
-/// A line `ts: SECONDS, inner:US, outer:US[, cpu:N][, count:N]`: when, and the larger of both.
+/// Reads a line `ts: SECONDS, inner:US, outer:US[, cpu:N][, count:N]`. Returns the time, the larger of both, and the count.
 fn gap(line: &str) -> Result<(i64, i64, u64)> {
     let mut fields = BTreeMap::new();
     for field in line.split(',') {
@@ -54,30 +54,30 @@ fn gap(line: &str) -> Result<(i64, i64, u64)> {
     Ok((at, number("inner")?.max(number("outer")?), u64::try_from(count)?))
 }
 
-/// What the lines of a file say.
+/// The facts from the lines of a file.
 #[derive(Default)]
 struct Told {
     begun: bool,
     finished: bool,
     elapsed_ns: Option<u64>,
-    /// Above which gaps are told, in us.
+    /// The threshold above which the tool reports gaps, in us.
     threshold: Option<i64>,
-    /// The largest gap in us, and whether none was above the threshold.
+    /// The largest gap in us, and whether every gap was below the threshold.
     largest: Option<i64>,
     below: bool,
-    /// The windows that had gaps, and how many gaps these were.
+    /// The number of windows with gaps, and the number of gaps.
     recorded: Option<u64>,
     exceeding: Option<u64>,
-    /// System management interrupts, in all and by the lines of the CPUs.
+    /// System management interrupts: the total, and the sum over the lines of the CPUs.
     smis: Option<i64>,
     smis_of_cpus: Option<i64>,
-    /// The gaps have their lines in another file.
+    /// Whether the lines of the gaps are in another file.
     elsewhere: bool,
     gaps: Vec<(i64, i64, u64)>,
 }
 
 impl Told {
-    /// Takes in the line number `at`.
+    /// Reads the line with the number `at`.
     fn line(&mut self, at: usize, line: &str) -> Result<()> {
         let value = |text: &str| {
             decimal(text.trim(), 1)
@@ -122,20 +122,20 @@ impl Told {
     }
 }
 
-/// How much of what there was the file tells.
+/// How much of the test the file shows.
 struct Extent {
     /// Every gap has a line.
     whole: bool,
     /// No gap was above the threshold.
     none: bool,
-    /// The figures are of the whole test, and no gap has a line here.
+    /// The figures cover the whole test, and this file has no line for any gap.
     summary: bool,
-    /// Nothing more is to be expected of this file.
+    /// The file is complete.
     complete: bool,
 }
 
 impl Extent {
-    /// Of a file with so many gaps, which ends with a whole line or not.
+    /// Determines the extent of a file with that many gaps, whose last line is torn or not.
     fn of(told: &Told, sum: u64, torn: bool) -> Result<Self> {
         let Told { recorded, exceeding, below, .. } = *told;
         let listed = u64::try_from(told.gaps.len())?;
@@ -150,14 +150,14 @@ impl Extent {
     }
 }
 
-/// The gaps that have lines.
+/// The gaps with lines.
 #[derive(Default)]
 struct Gaps {
-    /// How many lines have this gap, in us.
+    /// How many lines have this gap, by the gap in us.
     counts: BTreeMap<i64, u64>,
-    /// The first of them, with their times.
+    /// The first of the gaps, with their times.
     samples: Vec<Timed>,
-    /// How many have no value: only the largest of a window has one.
+    /// How many gaps have no value: only the largest of a window has one.
     more: u64,
 }
 
@@ -178,12 +178,12 @@ impl Gaps {
         Ok(all)
     }
 
-    /// The largest, in us.
+    /// Returns the largest, in us.
     fn largest(&self) -> Option<i64> {
         self.counts.keys().next_back().copied()
     }
 
-    /// `sum` gaps above a threshold.
+    /// Returns the bins of `sum` gaps above a threshold.
     fn bins(&self, sum: u64, threshold_ns: Option<i64>) -> Result<Vec<Bin>> {
         if self.more == 0 {
             let bin = |(us, count): (&i64, &u64)| {
@@ -192,13 +192,13 @@ impl Gaps {
             };
             return self.counts.iter().map(bin).collect();
         }
-        // A line's other gaps have no value: from the threshold to the largest.
+        // The other gaps of a line have no value: they are between the threshold and the largest.
         let high = self.largest().map(interval).transpose()?.and_then(|one| one.high);
         Ok(vec![Bin { low: threshold_ns.unwrap_or(0), high, count: sum }])
     }
 }
 
-/// A time in whole us.
+/// Returns the interval of a time in whole us.
 fn interval(us: i64) -> Result<Interval> {
     let low = us.checked_mul(1000).context("a value beyond 2^63 ns")?;
     Ok(Interval::between(low, low.checked_add(999).context("a value beyond 2^63 ns")?))
@@ -225,7 +225,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         largest = None;
     }
     let bins = gaps.bins(sum, threshold_ns)?;
-    // Where none was longer than the threshold, in whole us, that is all that is known of how many there were.
+    // If no gap was longer than the threshold in whole us, the largest is only known to be at or below it.
     let max = match (none, whole || summary) {
         (true, _) => threshold.map(interval).transpose()?.map(|one| Interval { low: 0, ..one }),
         (_, true) => largest.map(interval).transpose()?,

@@ -1,4 +1,4 @@
-//! `jitterdebugger`: its records: raw ones of 28 or 20 bytes, also as its datagrams carry them, and jittersamples' CSV.
+//! `jitterdebugger`: its raw records of 28 or 20 bytes, also from its datagrams, and the CSV of jittersamples.
 
 use crate::{
     format::{Asked, Format, Unit},
@@ -15,14 +15,14 @@ pub const RAW: Format = Format {
     recognise: |bytes| raw(bytes).is_some(),
     read: read_raw,
 };
-/// What jittersamples makes of them.
+/// The CSV that jittersamples makes of them.
 pub const CSV: Format = Format {
     name: "jitterdebugger-csv",
     about: "jittersamples -f csv: `0;5457.507117074;32`",
     recognise: csv,
     read: read_csv,
 };
-/// What loses its last block: refused.
+/// HDF5, which loses its last block: refused.
 pub const HDF5: Format = Format {
     name: "jitterdebugger-hdf5",
     about: "jittersamples -f hdf5: refused, import samples.raw",
@@ -35,14 +35,14 @@ pub const HDF5: Format = Format {
 pub struct Record {
     /// The thread's index.
     pub thread: u32,
-    /// When.
+    /// The time of the wake-up, in ns.
     pub at_ns: i64,
     /// The value.
     pub value: i64,
 }
 
-/// Reads a packed record of 28 bytes, or 20 where seconds have 32 bits; in the order of this machine's bytes, as written
-/// by it, or in the other. `None` if it cannot be one.
+/// Reads a packed record of 28 bytes, or of 20 if seconds have 32 bits. `swapped` means big-endian instead of little-endian. Returns `None`
+/// if it cannot be a record.
 pub fn record(bytes: &[u8], swapped: bool) -> Option<Record> {
     let word = |at: usize| {
         let four: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
@@ -62,9 +62,9 @@ pub fn record(bytes: &[u8], swapped: bool) -> Option<Record> {
     sound.then(|| Record { thread, at_ns: seconds * 1_000_000_000 + ns, value })
 }
 
-/// The size of records and the order of their bytes, if the first ones are such.
+/// Returns the size of the records and whether their bytes are swapped, if the first ones are records.
 fn raw(bytes: &[u8]) -> Option<(usize, bool)> {
-    // Less than two records of the larger kind do not tell the kinds apart.
+    // With less than two records of the larger kind, latido cannot distinguish the kinds.
     if bytes.len() < 56 {
         return None;
     }
@@ -90,7 +90,7 @@ fn row(line: &[u8]) -> Option<Record> {
     fields.next().is_none().then_some(Record { thread, at_ns, value })
 }
 
-/// What the records make, in us unless a person says ns.
+/// Returns the import of the records, in us unless the user requests ns.
 fn gathered(asked: &Asked, records: impl Iterator<Item = Result<Record>>) -> Result<Imported> {
     let unit = match asked.unit {
         Some(unit @ (Unit::Ns | Unit::Us)) => unit,

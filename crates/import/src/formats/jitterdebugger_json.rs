@@ -1,4 +1,4 @@
-//! `jitterdebugger-json`: its results.json: a histogram up to 1 ms for each thread.
+//! `jitterdebugger-json`: its results.json, with a histogram up to 1 ms per thread.
 
 use crate::{
     floors::{Figures, Floors},
@@ -33,7 +33,7 @@ struct Thread {
 
 fn recognise(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    // rt-tests calls them threads.
+    // rt-tests uses the key `thread` instead.
     text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
         && text.contains("\"cpu\": {")
         && text.contains("\"histogram\"")
@@ -93,7 +93,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         };
         let mut series = floors.series(figures).with_context(|| format!("thread {thread}"))?;
         (series.quantity, series.heading, series.thread) = ("latency".into(), "Wake-up latency".into(), thread);
-        // The key is the thread's, not a CPU's.
+        // The key is that of the thread, not that of a CPU.
         series.cpu = asked.cpus.get(thread as usize).copied();
         imported.series.push(series);
     }

@@ -1,4 +1,4 @@
-//! `latmus`: EVL's `latmus -g`, its file or what it prints: a header of `# key: value`, then rows of microseconds.
+//! `latmus`: the file or output of EVL's `latmus -g`: a header of `# key: value`, then rows in microseconds.
 
 use crate::{
     doubt::{self, Doubt, Figure},
@@ -18,24 +18,24 @@ fn recognise(bytes: &[u8]) -> bool {
     is_plot(bytes)
 }
 
-/// Whether the header of `-g` is there.
+/// Tells whether the header of `-g` is present.
 pub fn is_plot(bytes: &[u8]) -> bool {
     let has = |name: &[u8]| lines(bytes).any(|(_, line)| line.starts_with(name));
     has(b"# min latency:") && has(b"# max latency:") && (has(b"# libevl version:") || has(b"# sample count:"))
 }
 
-/// Whether its screen is there, which has the marks of Xenomai's `latency`.
+/// Tells whether its console output is present, which has the marks of Xenomai's `latency`.
 pub fn is_screen(bytes: &[u8]) -> bool {
     lines(bytes).take(100).any(|(_, line)| line.starts_with(b"warming up on CPU"))
 }
 
-/// The file as it is written.
+/// The content of the file.
 #[derive(Default)]
 struct Table {
     header: BTreeMap<String, String>,
     /// The lower ends of rows in ns, ascending, with their counts.
     rows: Vec<(i64, u64)>,
-    /// What lies above the last row: from where on, and how many.
+    /// The samples above the last row: the smallest possible value, and how many.
     over: Option<(i64, u64)>,
 }
 
@@ -47,17 +47,17 @@ impl Table {
             if let Some(text) = text.strip_prefix('#') {
                 table.remark(at, text)?;
             } else if !table.header.is_empty() {
-                // Before the header comes the screen.
+                // The console output comes before the header.
                 table.row(at, &text)?;
             }
         }
         Ok(table)
     }
 
-    /// A line of the header.
+    /// Reads a line of the header.
     fn remark(&mut self, at: usize, text: &str) -> Result<()> {
         ensure!(self.header.len() < 1000, "line {at}: a header of more than 1000 lines");
-        // A time of day has colons too.
+        // A time of day contains colons too.
         let (key, value) = text.split_once(": ").unwrap_or((text.trim_end_matches(':'), ""));
         let again = self.header.insert(key.trim().to_owned(), value.trim().to_owned());
         ensure!(again.is_none(), "line {at}: `{}` a second time", shown(key.as_bytes()));
@@ -80,13 +80,13 @@ impl Table {
         Ok(())
     }
 
-    /// A time of the header, in ns.
+    /// Returns a time from the header, in ns.
     fn time(&self, key: &str) -> Result<i64> {
         let text = self.header.get(key).with_context(|| format!("no line `# {key}:`"))?;
         decimal(text, 1000).with_context(|| format!("{key}: `{}` is no time in us", shown(text.as_bytes())))
     }
 
-    /// The rows that have samples, with the largest value as the end of the last; and how many samples these are.
+    /// Returns the rows with samples, and their number of samples. The largest value is the end of the last row.
     fn bins(&self, max: i64) -> Result<(Vec<Bin>, u64)> {
         let (mut bins, mut sum): (Vec<Bin>, u64) = (Vec::new(), 0);
         for (low, count) in self.rows.iter().filter(|(_, count)| *count > 0) {
@@ -105,7 +105,7 @@ impl Table {
         Ok((bins, sum))
     }
 
-    /// What the header says besides its figures: a context, overruns, switches, all of it as notes.
+    /// Adds what the header contains in addition to its figures: a context, overruns, switches, and everything as notes.
     fn describe(&self, series: &mut Series, imported: &mut Imported) {
         series.labels.extend(self.header.get("context").map(|context| ("context".to_owned(), context.clone())));
         for (key, text) in &self.header {
@@ -121,7 +121,7 @@ impl Table {
                     text: format!("in-band switches: {}", shown(text.as_bytes())),
                 });
             }
-            // Gravity is told, and never added back.
+            // latido reports the gravity, and never adds it to the values.
             imported.notes.push(if text.is_empty() { key.clone() } else { format!("{key}: {text}") });
         }
     }
@@ -133,7 +133,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let header = &table.header;
     let (min, avg, max) = (table.time("min latency")?, table.time("avg latency")?, table.time("max latency")?);
     ensure!(min <= max, "its smallest is above its largest");
-    // Old ones do not tell it: then the rows are whole where they reach the largest.
+    // Old versions do not print it. Then the rows are complete if they reach the largest value.
     let told = header.get("sample count").map(|text| text.parse::<u64>().context("no sample count")).transpose()?;
     let (mut bins, sum) = table.bins(max)?;
     let count = told.unwrap_or(sum);

@@ -1,4 +1,4 @@
-//! `latmus-screen`: what EVL's `latmus` prints on a console, in the table of Xenomai's `latency`.
+//! `latmus-screen`: the console output of EVL's `latmus`, in the table form of Xenomai's `latency`.
 
 use crate::{
     format::{Asked, Format},

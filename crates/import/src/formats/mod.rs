@@ -71,24 +71,24 @@ pub const IMPORTS: &[Format] = &[
     ndjson::FORMAT,
 ];
 
-/// The formats that a file may be of, by its content: by its head where that tells, else by all of it. What another tool wrote
-/// at the end of a long file counts too.
+/// Returns the formats that a file may have, by its content: by its head if that suffices, else by all of it. Output of another tool at the
+/// end of a long file counts too.
 pub fn recognised(bytes: &[u8]) -> Vec<&'static Format> {
     let of = |bytes: &[u8]| IMPORTS.iter().filter(|format| (format.recognise)(bytes)).collect::<Vec<_>>();
     let head = bytes.get(..HEAD).map(of).unwrap_or_default();
-    // What a screen shows may come before a histogram.
+    // The output on a screen may come before a histogram.
     let screen = head.iter().any(|format| format.name == cyclictest_screen::FORMAT.name);
     if head.is_empty() || screen {
         return of(bytes);
     }
     let end = bytes.get(bytes.len().saturating_sub(HEAD)..).unwrap_or_default();
-    // A part of a file may look like what a simpler format of the same tool prints.
+    // A part of a file may look like the output of a simpler format of the same tool.
     let known = |format: &Format| head.iter().any(|own| own.name == format.name || of_one_tool(own.name, format.name));
     let others = of(end).into_iter().filter(|format| !known(format)).collect::<Vec<_>>();
     [head, others].concat()
 }
 
-/// `cyclictest` and `cyclictest-screen`; formats of samples have no tool.
+/// Tells whether two formats are of one tool, such as `cyclictest` and `cyclictest-screen`. Formats of plain samples have no tool.
 fn of_one_tool(one: &str, other: &str) -> bool {
     let tool = |name: &str| name.split('-').next().map(str::to_owned);
     tool(one) == tool(other)

@@ -1,4 +1,4 @@
-//! `ndjson`: samples as JSON, an object a line, with the keys that CSV has as columns.
+//! `ndjson`: samples as JSON, one object per line, with the names of the CSV columns as keys.
 
 use crate::{
     format::{Asked, Format},
@@ -18,7 +18,7 @@ pub const FORMAT: Format =
 /// The most keys of an object.
 const MOST_KEYS: usize = 8192;
 
-/// The values stay as they are written: a double would round them.
+/// An object whose values stay as written: a conversion to double would round them.
 pub(crate) type Object<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 
 fn recognise(bytes: &[u8]) -> bool {
@@ -37,10 +37,10 @@ fn field<'a>(value: &'a RawValue, key: &str) -> Result<Option<Cow<'a, str>>> {
     })
 }
 
-/// The keys of an object with their values as they are written; those that are null are not there.
+/// Returns the keys of an object with their values as written. Keys with the value null are left out.
 ///
 /// # Errors
-/// Too many, or one that is neither a number nor a text.
+/// Too many keys, or a value that is neither a number nor a text.
 pub(crate) fn pairs<'a>(object: &'a Object<'a>) -> Result<Vec<(&'a str, Cow<'a, str>)>> {
     ensure!(object.len() <= MOST_KEYS, "more than {MOST_KEYS} keys");
     let pair =
@@ -55,7 +55,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         text::within(at, line)?;
         let object: Object<'_> = match serde_json::from_slice(line) {
             Ok(object) => object,
-            // A whole object ends with its brace: a last line needs no line feed.
+            // A whole object ends with its brace: the last line needs no line feed.
             Err(_) if torn == Some(at) && samples.count() > 0 => {
                 cut = Some(at);
                 break;

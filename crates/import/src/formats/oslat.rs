@@ -12,10 +12,10 @@ use anyhow::{Context, Result, bail, ensure};
 pub const FORMAT: Format =
     Format { name: "oslat", about: "oslat's table as text, versions 1.9 to 2.10", recognise, read };
 
-/// How the line of frequencies began up to 2.2.
+/// The beginning of the line with the frequencies up to 2.2.
 const CPU: &[u8] = b"CPU Freq:";
 
-/// How it begins.
+/// The possible beginnings of that line.
 const FREQUENCY: [&[u8]; 2] = [CPU, b"Counter Freq:"];
 
 /// The most columns.
@@ -26,7 +26,7 @@ fn recognise(bytes: &[u8]) -> bool {
     key(b"Core:") && FREQUENCY.iter().any(|name| key(name))
 }
 
-/// What the table says, a column each.
+/// The content of the table, one element per column.
 #[derive(Default)]
 struct Table {
     cores: Vec<i64>,
@@ -41,11 +41,11 @@ struct Table {
     version: Option<String>,
     bias: Option<String>,
     priority: Option<String>,
-    /// What follows the table: a shell's prompt, `time`.
+    /// The lines after the table: a shell's prompt, the output of `time`.
     behind: Vec<String>,
 }
 
-/// What latido reports of a file with two tables.
+/// latido's error for a file with two tables.
 const SECOND: &str = "a second run: keep one run a file";
 
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
@@ -62,7 +62,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let args = asked.args.as_deref().map(oslat::args_of);
     let zero = threads.iter().any(|one| one.min.as_deref().is_some_and(|text| text == "0"));
     let point = table.rows.iter().any(|(label, _)| label.ns() % 1000 != 0);
-    // Only the name of a line, or the case of a letter in it, tells 2.1 from 2.10 where the version is `2.10`.
+    // If the version is `2.10`, only the name of a line, or the case of a letter in it, distinguishes 2.1 from 2.10.
     let generation = match (table.megahertz, table.version.as_deref()) {
         _ if table.of_cpu => Generation::AddingOne,
         (Some(true), _) => Generation::Truncating,
@@ -88,10 +88,10 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
 }
 
 impl Table {
-    /// Takes in a line; whether its numbers count.
+    /// Reads a line. Returns whether its numbers count.
     fn line(&mut self, line: &[u8]) -> Result<bool> {
         let after = |name: &[u8]| line.strip_prefix(name);
-        // What oslat prints before its table.
+        // oslat prints these before its table.
         let head: [&[u8]; 4] = [b"oslat V ", b"Version:", b"Total runtime:", b"Thread priority:"];
         ensure!(self.cores.is_empty() || !head.iter().any(|head| line.starts_with(head)), SECOND);
         if let Some(rest) = after(b"Core:") {
@@ -157,7 +157,7 @@ impl Table {
         Some(format!("fifo {}", number(rest.as_bytes())?))
     }
 
-    /// The columns.
+    /// Returns the columns as threads.
     fn threads(&self) -> Result<Vec<Thread>> {
         let of = |all: &Option<Vec<String>>, at: usize| -> Result<Option<String>> {
             let Some(all) = all else { return Ok(None) };
@@ -183,13 +183,13 @@ impl Table {
     }
 }
 
-/// `Global bias set to 1 (us)`
+/// Reads a line such as `Global bias set to 1 (us)`.
 fn bias(text: &str) -> Bias {
     let us = text.split_whitespace().find_map(|word| number(word.as_bytes()));
     Bias(us.and_then(|us| us.checked_mul(1_000)))
 }
 
-/// The numbers of a line before its unit, as they are written.
+/// Returns the numbers of a line before its unit, as written.
 fn figures(text: &[u8]) -> Result<Vec<String>> {
     let text = String::from_utf8_lossy(text);
     let (figures, _) = text.split_once('(').context("a line without its unit")?;

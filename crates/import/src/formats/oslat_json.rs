@@ -1,4 +1,4 @@
-//! `oslat-json`: what `oslat --json` writes.
+//! `oslat-json`: the output of `oslat --json`.
 
 use crate::{
     format::{Asked, Format},
@@ -17,7 +17,7 @@ pub const FORMAT: Format = Format {
     read,
 };
 
-/// The buckets where `-b` is not given.
+/// The number of buckets without `-b`.
 const BUCKETS: i64 = 32;
 
 #[derive(Deserialize)]
@@ -38,14 +38,14 @@ struct Histogram(Vec<(Label, u64)>);
 impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         use serde::de::Error;
-        // A key that is there twice would lose its first count.
+        // A map would lose the first count of a duplicate key.
         let all: Pairs = Deserialize::deserialize(from)?;
         let mut rows: Vec<(Label, u64)> = Vec::new();
         for (key, count) in all.0 {
             let label = Label::of(&key).map_err(|error| D::Error::custom(format!("{error:#}")))?;
             rows.push((label, count));
         }
-        // Writers that sort keys sort them as text.
+        // Writers that sort the keys sort them as text.
         rows.sort_by_key(|(label, _)| label.ns());
         if rows.windows(2).any(|two| matches!(two, [(one, _), (next, _)] if one.ns() == next.ns())) {
             return Err(D::Error::custom("a bucket is there twice"));
@@ -54,7 +54,7 @@ impl<'de> Deserialize<'de> for Histogram {
     }
 }
 
-/// All members of an object, those of one name too.
+/// All members of an object, including those with the same name.
 struct Pairs(Vec<(String, u64)>);
 
 impl<'de> Deserialize<'de> for Pairs {
@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for Pairs {
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let (document, notes) = rt_json::read::<Core>(bytes)?;
     let mut imported = document.imported("oslat", notes, asked);
-    // Its -p and -m are other options than cyclictest's.
+    // oslat's -p and -m are not the options of cyclictest.
     imported.findings.clear();
     let args = imported.command.as_deref().map(oslat::args_of);
     imported.policy = args.as_ref().and_then(oslat::policy);
@@ -93,7 +93,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         _ if zero || point => Generation::Truncating,
         Some("2.50" | "2.60") => Generation::RoundingUp,
         Some("2.70" | "2.80" | "2.90") => Generation::Truncating,
-        // 2.1 writes the same.
+        // Version 2.1 writes the same.
         Some("2.10") | None => Generation::Unknown,
         Some(_) => Generation::AddingOne,
     };
@@ -104,7 +104,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         ensure!(key == u64::from(index), "thread {key} after {index}");
         let rows: Vec<Row> =
             core.histogram.0.iter().map(|(label, count)| Row { label: *label, count: *count }).collect();
-        // The row with the overflows is not marked: it is the last of all buckets. A bias moves it on.
+        // The row with the overflows has no mark: it is the last of all buckets. A bias moves it further.
         let reach = buckets.checked_mul(width).context("buckets beyond 2^63 ns")?;
         let last = rows.last().map(|row| row.label.ns());
         let in_ns = point && width % 1000 != 0;

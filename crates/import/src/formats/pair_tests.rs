@@ -1,4 +1,4 @@
-//! `pmqtest`, `ptsematest`, `svsematest`, `sigwaittest`: how long the partner of a pair takes to wake, as text and as JSON.
+//! `pmqtest`, `ptsematest`, `svsematest`, `sigwaittest`: how long the partner in a pair takes to wake, as text and as JSON.
 
 use crate::{format::Format, pairs, rt_json};
 

@@ -11,14 +11,15 @@ use anyhow::{Context, Result, ensure};
 /// The list entry.
 pub const FORMAT: Format = Format { name: "rtai-latency", about: "RTAI's latency, kernel and user", recognise, read };
 
-/// Its columns: smallest of the last second and of all, mean of the last second, largest of it and of all, overruns.
+/// The number of its columns: smallest of the last second and of all, mean of the last second, largest of the last second and of all,
+/// overruns.
 const COLUMNS: usize = 6;
 
 fn recognise(bytes: &[u8]) -> bool {
     is(bytes)
 }
 
-/// Whether a table is RTAI's: Xenomai's has decimals, and other columns.
+/// Tells whether a table is RTAI's: Xenomai's has decimals, and other columns.
 pub fn is(bytes: &[u8]) -> bool {
     let own = |line: &[u8]| {
         let clean = plain(line);
@@ -31,7 +32,7 @@ pub fn is(bytes: &[u8]) -> bool {
     lines(bytes).any(|(_, line)| own(line))
 }
 
-/// A line `RTD|` of whole numbers.
+/// Reads a line `RTD|` of whole numbers.
 fn row(line: &str) -> Option<[i64; COLUMNS]> {
     let fields: Vec<i64> =
         line.strip_prefix("RTD|")?.split('|').map(|field| decimal(field.trim(), 1)).collect::<Option<_>>()?;

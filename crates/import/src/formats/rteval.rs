@@ -33,7 +33,7 @@ fn number<T: std::str::FromStr>(text: &str, what: &str) -> Result<T> {
         .with_context(|| format!("{what}: `{}` is no number", text.chars().take(100).collect::<String>()))
 }
 
-/// A core, as far as it is read.
+/// The part of a core's data that was read so far.
 #[derive(Default)]
 struct Core {
     id: u32,
@@ -93,8 +93,8 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     state.finish(asked)
 }
 
-/// Where an element stands, as 3.8 has it. Version 2 has a `Profile` around each set of measurements, those before it have
-/// cyclictest below the root (its server/parser/xmlparser.xsl tells them apart).
+/// Returns the place of an element as in version 3.8. Version 2 has a `Profile` around each set of measurements, and earlier ones have
+/// cyclictest directly in the root (rteval's server/parser/xmlparser.xsl distinguishes them).
 fn place(path: &[String]) -> Vec<&str> {
     let mut names: Vec<&str> = path.iter().map(String::as_str).collect();
     match names[..] {

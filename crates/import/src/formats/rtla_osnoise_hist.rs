@@ -1,4 +1,4 @@
-//! `rtla-osnoise-hist`: `rtla osnoise hist`: noises above a threshold, counted in the kernel's own buckets.
+//! `rtla-osnoise-hist`: `rtla osnoise hist`: noises above a threshold, counted in the kernel's buckets.
 
 use crate::{
     args::Args,
@@ -14,7 +14,7 @@ pub const FORMAT: Format =
     Format { name: "rtla-osnoise-hist", about: "rtla osnoise hist, 6.1 and newer", recognise, read };
 
 const TITLE: &str = "# RTLA osnoise histogram";
-/// What the kernel takes for a noise unless told otherwise, in us.
+/// The kernel's default threshold for a noise, in us.
 const THRESHOLD: i64 = 5;
 
 fn recognise(bytes: &[u8]) -> bool {
@@ -36,14 +36,14 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let mut cpus = Vec::new();
     for column in &all.columns {
         ensure!(column.kind == "CPU", "a column `{}`, not CPU", column.kind);
-        // Its extremes are lower edges of buckets.
+        // Its extremes are the lower edges of buckets.
         let mut series = all.series(column, all.width.max(1))?;
         if all.width == 0 {
-            // A single row at 0 does not tell how wide it is.
+            // A single row at 0 does not show how wide it is.
             (series.min, series.max, series.mean) = (None, None, None);
             series.bins.iter_mut().for_each(|bin| bin.high = None);
         }
-        // rtla 6.1.1 and older divide the sum of the rows' values by the number of samples, as if each row had one.
+        // rtla 6.1.1 and older divide the sum of the rows' values by the number of samples, as if each row had one sample.
         for doubt in series.doubts.iter_mut().filter(|doubt| doubt.figure == Figure::Mean) {
             doubt.why.push_str(" (a known fault of rtla 6.1.1 and older)");
         }
@@ -57,8 +57,8 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     }
     let above = said.unwrap_or(THRESHOLD).checked_mul(1000);
     if all.columns.is_empty() && all.whole {
-        // Not an error: there are no noises above the threshold, of CPUs that it does not name. How many were below it nobody
-        // knows. The threshold is all that bounds them: it must have been said.
+        // This is no error: there are no noises above the threshold, on CPUs that the file does not name. The number of noises below it is
+        // unknown. Only the threshold bounds them, so it must be known.
         imported.notes.push("no noise above the threshold was seen".into());
         let known = above.filter(|_| asked.args.is_some());
         if known.is_none() {

@@ -1,4 +1,4 @@
-//! `rtla-osnoise-top`: `rtla osnoise top` and `rtla hwnoise`: the largest single noise of each CPU, and what interrupted it.
+//! `rtla-osnoise-top`: `rtla osnoise top` and `rtla hwnoise`: the largest single noise of each CPU, and the counts of what interrupted it.
 
 use crate::{
     format::{Asked, Format},
@@ -14,7 +14,7 @@ pub const FORMAT: Format =
     Format { name: "rtla-osnoise-top", about: "rtla osnoise top and rtla hwnoise, 6.1 and newer", recognise, read };
 
 const TITLES: [&str; 2] = ["Operating System Noise", "Hardware-related Noise"];
-/// The counters at a line's end, as far as there are any.
+/// The counters at the end of a line, if there are any.
 const COUNTERS: [&str; 5] = ["hw", "nmi", "irq", "softirq", "thread"];
 
 fn title(line: &[u8]) -> Option<usize> {
@@ -77,7 +77,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     Ok(imported)
 }
 
-/// A CPU's line: period, runtime, noise, share, largest noise, largest single one, counters.
+/// Reads a CPU's line: period, runtime, noise, share, largest noise, largest single one, counters.
 fn row(line: &str, counters: usize, hardware: bool, cpus: &mut Vec<u32>) -> Result<Series> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
     let [cpu, period, runtime, noise, share, most, single, counted @ ..] = &words[..] else {

@@ -15,7 +15,7 @@ pub const FORMAT: Format =
 const TITLE: &str = "# RTLA timerlat histogram";
 
 fn recognise(bytes: &[u8]) -> bool {
-    // Without its header it is recognised to be refused with the reason.
+    // A file without its header is recognised too, so that latido can refuse it with the reason.
     let footer = |name: &[u8]| lines(bytes).any(|(_, line)| line.starts_with(name));
     titled(bytes, TITLE)
         || footer(b"over:") && footer(b"count:") && !lines(bytes).take(100).any(|(_, line)| line.starts_with(b"# "))
@@ -42,10 +42,10 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     Ok(imported)
 }
 
-/// Names what a column measures. All begin at the timer's expected expiry, and are never pooled.
+/// Names what a column measures. All columns count from the timer's expected expiry, and are never pooled.
 ///
 /// # Errors
-/// The kind is none that is known.
+/// The kind is unknown.
 pub fn named(series: &mut Series, kind: &str) -> Result<()> {
     let (quantity, heading, thread) = match kind {
         "IRQ" => ("irq-latency", "Timer interrupt latency", None),

@@ -71,7 +71,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     Ok(imported)
 }
 
-/// The unit, and what each group of columns measures.
+/// Returns the unit, and what each group of columns measures.
 fn header<'a>(groups: impl Iterator<Item = &'a str>) -> Result<(i64, Vec<&'static str>)> {
     let (mut units, mut kinds) = (Vec::new(), Vec::new());
     for group in groups {
@@ -93,7 +93,7 @@ fn header<'a>(groups: impl Iterator<Item = &'a str>) -> Result<(i64, Vec<&'stati
     Ok((unit, kinds))
 }
 
-/// A CPU's line: `0 #2751 | cur min avg max | ...`, `-` where there is none.
+/// Reads a CPU's line: `0 #2751 | cur min avg max | ...`, with `-` for missing figures.
 fn row<'a>(
     first: &str,
     groups: impl Iterator<Item = &'a str>,
@@ -105,7 +105,7 @@ fn row<'a>(
     let cpu: u32 = cpu.trim().parse().context("no CPU")?;
     ensure!(!cpus.contains(&cpu), "CPU {cpu} a second time");
     ensure!(cpus.len() < 8192, "more than 8192 CPUs");
-    // The kernel's count is an int.
+    // The kernel's count is an int and may wrap.
     let count = number(count.as_bytes()).and_then(|count| u64::try_from(count).ok());
     let count = count.context("the count is none, or has wrapped")?;
     let thread = place(cpus, cpu);
@@ -117,7 +117,7 @@ fn row<'a>(
         let [_, min, avg, max] = words[..] else {
             anyhow::bail!("not cur, min, avg and max: `{}`", shown(group.as_bytes()))
         };
-        // The count is the interrupt's; a thread may have had one less.
+        // This is the count of the interrupt; a thread may have had one less.
         let exact = *kind == "IRQ";
         let mut series =
             Series { unit: "ns", thread, cpu: Some(cpu), count: exact.then_some(count), ..Series::default() };

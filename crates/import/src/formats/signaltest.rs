@@ -1,4 +1,4 @@
-//! `signaltest`: how long signals take that go round among threads, as text and as JSON.
+//! `signaltest`: how long signals take that are passed around a ring of threads, as text and as JSON.
 
 use crate::{
     cyclictest,

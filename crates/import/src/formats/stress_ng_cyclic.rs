@@ -1,4 +1,4 @@
-//! `stress-ng-cyclic`: what `stress-ng --cyclic` prints of each instance, its distribution with `--cyclic-dist`.
+//! `stress-ng-cyclic`: the output of `stress-ng --cyclic` for each instance, with its distribution with `--cyclic-dist`.
 
 use crate::{
     doubt,
@@ -26,7 +26,7 @@ struct Instance {
 }
 
 fn told(line: &str) -> Option<(&str, &str)> {
-    // Versions before 0.15 called it by both names.
+    // Versions before 0.15 use both names.
     let (before, text) = line.split_once("] cyclic:").or_else(|| line.split_once("] stress-ng-cyclic:"))?;
     let (tool, pid) = before.rsplit_once('[')?;
     tool.contains("stress-ng").then_some((pid, text.trim()))
@@ -94,7 +94,7 @@ impl Instance {
     fn line(&mut self, text: &str) -> Result<()> {
         if let Some(text) = text.strip_prefix("sched ") {
             let (policy, _) = text.split_once(':').unwrap_or((text, ""));
-            // A real-time policy is told without its priority.
+            // For a real-time policy the tool does not print the priority.
             let other = policy.strip_prefix("SCHED_").filter(|name| !matches!(*name, "FIFO" | "RR" | "DEADLINE"));
             self.policy = other.map(str::to_ascii_lowercase);
         } else if let Some(text) = text.strip_prefix("mean:") {
@@ -153,7 +153,7 @@ impl Instance {
             let rows = bins.iter().map(|bin| (bin.low, bin.high.unwrap_or(max), bin.count));
             mean = mean::settled(mean, mean::of(rows), &mut doubts);
         }
-        // Of what lies beyond the printed rows only the largest is known.
+        // Of the samples beyond the printed rows only the largest is known.
         let cut = !bins.is_empty() && (!whole || most.is_none());
         let count = (whole && !bins.is_empty()).then_some(rows);
         Ok(Some(Series {

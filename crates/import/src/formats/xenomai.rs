@@ -18,7 +18,7 @@ pub const FORMAT: Format =
 
 /// Options with a value.
 const VALUED: &str = "tTpPlgHBcDs";
-/// How wide a bucket is unless -B says otherwise, in ns.
+/// The default width of a bucket without -B, in ns.
 const BUCKET: i64 = 1000;
 
 fn recognise(bytes: &[u8]) -> bool {
@@ -30,29 +30,29 @@ fn recognise(bytes: &[u8]) -> bool {
         })
 }
 
-/// What a line of figures says, in ns.
+/// The figures of a line, in ns.
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
     /// The smallest.
     pub min: i64,
-    /// The mean, to a ns.
+    /// The mean, exact to one ns.
     pub avg: i64,
     /// The largest.
     pub max: i64,
     /// Periods that were overrun.
     pub overruns: i64,
-    /// Switches to secondary mode; klatency does not count them.
+    /// Switches to secondary mode. klatency does not count them.
     pub switches: Option<i64>,
 }
 
-/// Figures between `|`, after their mark.
+/// Reads the figures between `|`, after their mark. Returns them and the rest of the fields.
 ///
 /// # Errors
-/// A field that is none.
+/// A field is no figure.
 pub fn figures(line: &str) -> Result<(Figures, Vec<&str>)> {
     let fields: Vec<&str> = line.split('|').map(str::trim).collect();
     let [min, avg, max, overruns, rest @ ..] = &fields[..] else { anyhow::bail!("not all its columns are there") };
-    // What follows is a time with decimals, or of the clock.
+    // The next field is a count of switches, unless it has decimals or is a time of day.
     let (switches, rest) = match rest {
         [first, rest @ ..] if !first.contains(['.', ':']) => (Some(first), rest),
         rest => (None, rest),
@@ -77,7 +77,7 @@ pub fn figures(line: &str) -> Result<(Figures, Vec<&str>)> {
     Ok((figures, rest.to_vec()))
 }
 
-/// The series of figures, and what they say of trust.
+/// Returns the series of the figures, and a finding about their trustworthiness.
 pub fn described(figures: Figures, asked: &Asked) -> (Series, Option<Finding>) {
     let Figures { min, avg, max, overruns, switches } = figures;
     let mut series = Series {
@@ -100,10 +100,10 @@ pub fn described(figures: Figures, asked: &Asked) -> (Series, Option<Finding>) {
     (series, finding)
 }
 
-/// Sets the distribution: rows of bucket numbers with their counts. Values were folded by their absolute.
+/// Sets the distribution from rows of bucket numbers with their counts. The tool counted negative values by their absolute value.
 ///
 /// # Errors
-/// What contradicts what.
+/// The figures contradict each other.
 pub fn distribution(series: &mut Series, rows: &[(i64, u64)], bucket: i64) -> Result<()> {
     let (Some(min), Some(max)) = (series.min.map(|one| one.low), series.max.and_then(|one| one.high)) else {
         return Ok(());
@@ -115,11 +115,11 @@ pub fn distribution(series: &mut Series, rows: &[(i64, u64)], bucket: i64) -> Re
         let mut high = low.checked_add(bucket - 1).context("a value beyond 2^63 ns")?;
         sum = sum.checked_add(*count).context("more than 2^64 samples")?;
         if at + 1 == rows.len() && max > high {
-            // The last bucket has all above.
+            // The last bucket contains all larger values.
             high = max;
         }
         ensure!(bins.last().is_none_or(|last| last.low < low), "bucket {number} is out of order");
-        // Where a negative value may be folded in, it is one bin with all that are nearer to 0.
+        // If a bucket may contain folded negative values, it becomes one bin together with all buckets nearer to 0.
         match bins.last_mut() {
             Some(last) if min < 0 && low <= min.saturating_abs() => {
                 (last.high, last.count) = (Some(high), last.count + count)
@@ -147,22 +147,22 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     table(bytes, asked, "latency", "xenomai latency")
 }
 
-/// What a table says, as far as it was read.
+/// The part of the table that was read so far.
 #[derive(Default)]
 struct Table {
-    /// The line RTS: of the whole run.
+    /// The line RTS, of the whole run.
     end: Option<Figures>,
-    /// The last line RTD: of a second.
+    /// The last line RTD, of one second.
     last: Option<Figures>,
     /// How many seconds have a line.
     seconds: i64,
-    /// The last time that a line RTT told, in ns.
+    /// The time in the last line RTT, in ns.
     clock: Option<u64>,
     period: Option<i64>,
     elapsed_ns: Option<u64>,
     policy: Option<String>,
     cpu: Option<u32>,
-    /// The numbers of buckets with their counts, and how many samples are in all.
+    /// The bucket numbers with their counts, and the number of all samples.
     rows: Vec<(i64, u64)>,
     total: Option<u64>,
     modes: Vec<String>,
@@ -180,7 +180,7 @@ impl Table {
         Ok(table)
     }
 
-    /// Takes in the line number `at`.
+    /// Reads the line with the number `at`.
     fn line(&mut self, at: usize, line: &str) -> Result<()> {
         let Some((mark, rest)) = line.split_once('|') else {
             if let Some(text) = line.strip_prefix("== Sampling period:") {
@@ -217,7 +217,7 @@ impl Table {
             "HSD" => {
                 let fields: Vec<&str> = rest.split('|').map(str::trim).collect();
                 let [what, range, count] = fields[..] else { anyhow::bail!(place()) };
-                // The others are of each second's extremes.
+                // The other rows count the extremes of each second.
                 if what == "avg" {
                     let (from, to) = range.split_once('-').with_context(place)?;
                     let number = |text: &str| decimal(text, 1).filter(|value| *value >= 0).with_context(place);
@@ -238,7 +238,7 @@ impl Table {
         Ok(())
     }
 
-    /// The task in a line RTT: its priority and its CPU.
+    /// Reads the task in a line RTT: its priority and its CPU.
     fn task(&mut self, text: &str) -> Result<()> {
         if let Some((_, priority)) = text.split_once("priority ") {
             self.policy = Some(format!("fifo {}", digits(priority).parse::<u8>()?));
@@ -248,7 +248,7 @@ impl Table {
         Ok(())
     }
 
-    /// Sets what the rows say, in buckets of `bucket` ns; whether they have as many samples as the table counts.
+    /// Sets the distribution from the rows, in buckets of `bucket` ns. Returns whether they have as many samples as the table counts.
     ///
     /// # Errors
     /// As [`distribution`].
@@ -266,12 +266,12 @@ impl Table {
     }
 }
 
-/// The digits that a text begins with.
+/// Returns the digits at the beginning of a text.
 fn digits(text: &str) -> &str {
     text.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default()
 }
 
-/// A time `00:00:01` in ns.
+/// Reads a time such as `00:00:01`, in ns.
 fn time_of_day(text: &str) -> Option<u64> {
     rtla::duration(&format!("0 {}", text.trim()))
 }
@@ -299,7 +299,7 @@ pub fn table(bytes: &[u8], asked: &Asked, tool: &str, title: &str) -> Result<Imp
         ..Imported::default()
     };
     if table.end.is_none() {
-        // The mean of the last second is not that of the run.
+        // The mean of the last second is not the mean of the run.
         series.mean = None;
         let why = torn.map_or_else(|| "the file ends without its line RTS".into(), |at| format!("line {at} {TORN}"));
         imported.ending = Ending::Interrupted(why);

@@ -1,4 +1,4 @@
-//! `xenomai-plot`: the file of `latency -g`: middles of buckets in us, each with its hits and one more.
+//! `xenomai-plot`: the file of `latency -g`: the middles of buckets in us, each with its number of hits plus one.
 
 use crate::{
     format::{Asked, Format},
@@ -57,7 +57,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let own = own.context("no line with its smallest, mean and largest")?;
     let (mut series, finding) = described(own, asked);
     imported.findings.extend(finding);
-    // The first and the last row are edges and count nothing.
+    // The first and the last row are edges without hits.
     let padded = matches!(rows[..], [(_, 0), _, .., (_, 0)]) && torn.is_none();
     let half = match rows[..] {
         [(edge, _), (first, _), ..] if padded => first - edge,

@@ -1,4 +1,4 @@
-//! From a column of rtla's histogram to a series: what its rows and its footer say, and which of them is not believed.
+//! Turns a column of rtla's histogram into a series: compares the rows with the footer, and drops what latido does not believe.
 
 use super::{Column, Histogram};
 use crate::{
@@ -9,14 +9,14 @@ use crate::{
 use anyhow::{Context, Result};
 
 impl Histogram {
-    /// What one printed value stands for, `width` units wide.
+    /// Returns the interval, `width` units wide, that one printed value stands for.
     fn interval(&self, value: i64, width: i64) -> Result<Interval> {
         let low = value.checked_mul(self.unit).context("a value beyond 2^63 ns")?;
         let high = width.checked_mul(self.unit).and_then(|wide| low.checked_add(wide - 1));
         Ok(Interval::between(low, high.context("a value beyond 2^63 ns")?))
     }
 
-    /// What the rows of a column allow for the mean of the truncated values, where they tell.
+    /// Returns the range that a column's rows allow for the mean of the truncated values, if they determine one.
     fn mean_of_rows(&self, column: &Column) -> Option<[f64; 2]> {
         let over = column.over.filter(|_| self.width > 0)?;
         let beyond = if over == 0 { [(0, 0, 0); 2] } else { mean::beyond(self.last?, column.max?, over) };
@@ -24,12 +24,12 @@ impl Histogram {
         mean::of(rows.chain(beyond))
     }
 
-    /// The word of its unit.
+    /// Returns the name of the unit.
     fn word(&self) -> &'static str {
         if self.unit == 1 { "ns" } else { "us" }
     }
 
-    /// The bins of a column's rows.
+    /// Returns the bins of a column's rows.
     fn bins(&self, column: &Column, max: Option<Interval>) -> Result<Vec<Bin>> {
         let one = |(value, count): &(i64, u64)| {
             Ok(match self.width {
@@ -45,7 +45,7 @@ impl Histogram {
         column.rows.iter().map(one).collect()
     }
 
-    /// Adds the bin of what lies over the rows, and leaves out extremes that the bins do not have.
+    /// Adds the bin of the samples above the rows, and drops extremes that contradict the bins.
     fn beyond(
         &self,
         column: &Column,
@@ -61,7 +61,7 @@ impl Histogram {
             return Ok(());
         };
         let low = self.last.unwrap_or(0).checked_mul(self.unit).context("a value beyond 2^63 ns")?;
-        // Where they begin is not printed: at or above the last row, which may be the bin itself.
+        // rtla does not print where these samples begin: at or above the last row, which may be the same bin.
         let shared = bins.pop_if(|bin| bin.low >= low).map_or(0, |bin| bin.count);
         let count = more.checked_add(shared).context("more than 2^64 samples")?;
         bins.push(Bin { low, high: None, count });
@@ -72,10 +72,10 @@ impl Histogram {
         Ok(())
     }
 
-    /// The series of a column; `wide` is what min and max may be off by, in the unit. Its bins and count add up.
+    /// Builds the series of a column, so that its bins and count add up. `wide` is how far min and max may be off, in the unit.
     ///
     /// # Errors
-    /// A value beyond 2^63 ns.
+    /// A value is beyond 2^63 ns, or there are more than 2^64 samples.
     pub fn series(&self, column: &Column, wide: i64) -> Result<Series> {
         let Column { rows, over, count, min, max, .. } = column;
         let mut counted = over.unwrap_or(0);
@@ -109,14 +109,14 @@ impl Histogram {
         let unit = self.unit as f64;
         let printed = column.avg.filter(|_| some).map(|(hundredths, decimals)| {
             let (mean, half) = (hundredths as f64 / 100.0, if decimals { 0.005 } else { 0.0 });
-            // One without decimals was divided in whole numbers.
+            // rtla divided a mean without decimals in whole numbers.
             [(mean - half).max(0.0), mean + half + if decimals { 0.0 } else { 1.0 }]
         });
-        // Without a largest value nothing bounds what lies over the rows.
+        // Without a largest value nothing bounds the samples above the rows.
         let bounded = sums && (max.is_some() || *over == Some(0));
         let allowed = if bounded { self.mean_of_rows(column) } else { None };
         let agreed = mean::settled(printed, allowed, &mut doubts);
-        // It is of truncated values; kernel buckets are off by their width.
+        // The mean is that of truncated values; the kernel's buckets are off by their width.
         let mean = agreed.map(|[low, high]| [low * unit, (high + wide as f64) * unit]);
         let width = self.width.max(1).checked_mul(self.unit).and_then(|width| u64::try_from(width).ok());
         Ok(Series {

@@ -1,9 +1,9 @@
-//! What a program says of a series before its first sample.
+//! What a program declares about a series before its first sample.
 
 use super::{Bad, number};
 use std::collections::BTreeMap;
 
-/// A unit in which samples may be told.
+/// A unit in which a program may report samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Nanoseconds.
@@ -24,12 +24,12 @@ impl Unit {
     const ALL: [(&'static str, Self); 6] =
         [("ns", Self::Ns), ("us", Self::Us), ("ms", Self::Ms), ("s", Self::S), ("ps", Self::Ps), ("urad", Self::Urad)];
 
-    /// The unit of this name.
+    /// Returns the unit with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|(own, _)| *own == name).map(|(_, unit)| unit)
     }
 
-    /// The unit in which its samples are kept: `ns` for all times but picoseconds.
+    /// Returns the unit in which latido keeps the samples: `ns` for all times except picoseconds.
     pub fn kept(self) -> &'static str {
         match self {
             Self::Ns | Self::Us | Self::Ms | Self::S => "ns",
@@ -38,7 +38,7 @@ impl Unit {
         }
     }
 
-    /// How many of the unit that is kept it has.
+    /// Returns how many of the kept unit make up this unit.
     pub fn factor(self) -> i64 {
         match self {
             Self::Ns | Self::Ps | Self::Urad => 1,
@@ -60,9 +60,9 @@ pub enum TimeOf {
     Tai,
     /// CLOCK_REALTIME.
     Realtime,
-    /// A clock of its own, which has nothing to do with the machine's.
+    /// The device's clock, which is unrelated to the machine's clocks.
     Device,
-    /// There are no times.
+    /// The series has no times.
     #[default]
     None,
 }
@@ -77,12 +77,12 @@ impl TimeOf {
         ("none", Self::None),
     ];
 
-    /// As lines name it.
+    /// Returns the name as lines use it.
     pub fn name(self) -> &'static str {
         Self::ALL.into_iter().find(|(_, clock)| *clock == self).map_or("none", |(name, _)| name)
     }
 
-    /// Whether it is one of the machine's.
+    /// Whether it is one of the machine's clocks.
     pub fn is_host(self) -> bool {
         !matches!(self, Self::Device | Self::None)
     }
@@ -99,22 +99,22 @@ pub struct Declared {
     pub clock: TimeOf,
     /// The CPU that the program says it measures.
     pub cpu: Option<u32>,
-    /// The thread that takes the samples, as the kernel numbers it.
+    /// The kernel's id of the thread that takes the samples.
     pub tid: Option<u32>,
-    /// How far apart its slots are, in ns.
+    /// The distance between its slots, in ns.
     pub period: Option<u64>,
-    /// What tells it from others of its quantity.
+    /// What distinguishes the series from others of the same quantity.
     pub labels: BTreeMap<String, String>,
 }
 
 impl Declared {
-    /// Of a quantity, with nothing more to say.
+    /// Returns a declaration of this quantity with nothing else declared.
     pub fn of(quantity: &str, unit: Unit) -> Self {
         let (clock, labels) = (TimeOf::None, BTreeMap::new());
         Self { quantity: quantity.into(), unit, clock, cpu: None, tid: None, period: None, labels }
     }
 
-    /// From the `key=value` words of a declaration; `quantity` and `unit` are needed.
+    /// Reads the `key=value` words of a declaration; `quantity` and `unit` are required.
     pub(super) fn read<'a>(words: impl Iterator<Item = &'a [u8]>) -> Result<Self, Bad> {
         let (mut quantity, mut unit, mut clock) = (None, None, None);
         let (mut cpu, mut tid, mut period) = (None, None, None);
@@ -151,7 +151,7 @@ impl Declared {
     }
 }
 
-/// A name as records have them.
+/// Returns the text if it is a valid name for records.
 pub(super) fn name(text: &str) -> Option<String> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
     let sound = text.len() <= 32 && text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(fits);

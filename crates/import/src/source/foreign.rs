@@ -1,4 +1,4 @@
-//! Lines of other tools, which declare nothing: a series is there when its first sample is.
+//! Lines of other tools, which declare nothing: a series starts with its first sample.
 
 use super::{
     Bad, Declared, Form, Lines, SERIES, Sink, TimeOf, Unit,
@@ -10,7 +10,7 @@ use crate::formats::{csv, ndjson};
 /// The longest line of another tool, in bytes.
 const LONGEST: usize = 4096;
 
-/// The unit that is not to be found in the file.
+/// The unit where the lines do not give it.
 const USUAL: Unit = Unit::Us;
 
 pub(super) struct Foreign {
@@ -18,13 +18,13 @@ pub(super) struct Foreign {
     unit: Option<Unit>,
     /// The columns of a CSV header.
     columns: Option<Vec<String>>,
-    /// The series so far, by what tells them apart.
+    /// The series so far; their declarations distinguish them.
     series: Vec<Seen>,
 }
 
 struct Seen {
     declared: Declared,
-    /// Of cyclictest: the last cycle.
+    /// The last cycle (only cyclictest).
     cycle: Option<u64>,
 }
 
@@ -33,7 +33,7 @@ impl Foreign {
         Self { form, unit, columns: None, series: Vec::new() }
     }
 
-    /// The number of a series, declared where it is new.
+    /// Returns the number of a series, and declares the series if it is new.
     fn number(&mut self, declared: Declared, sink: &mut impl Sink) -> Result<usize, Bad> {
         if let Some(known) = self.series.iter().position(|seen| seen.declared == declared) {
             return Ok(known);
@@ -46,13 +46,13 @@ impl Foreign {
         Ok(self.series.len() - 1)
     }
 
-    /// `thread:cycle:value`, blanks around each; chatter before and after begins with no digit.
+    /// Reads `thread:cycle:value`, with blanks around each. Other output before and after does not begin with a digit.
     fn cyclictest(&mut self, line: &[u8], sink: &mut impl Sink) -> Result<(), Bad> {
         let line = line.trim_ascii();
         let mut fields = line.split(|byte| *byte == b':').map(<[u8]>::trim_ascii);
         let (thread, cycle) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
         let Some(value) = fields.next().filter(|_| line.first().is_some_and(u8::is_ascii_digit)) else {
-            // A torn line begins with a digit too, and has fields missing.
+            // A torn line begins with a digit too, but lacks fields.
             return if line.first().is_some_and(u8::is_ascii_digit) { Err(Bad::Words) } else { Ok(()) };
         };
         let (thread, cycle) = (whole(thread).ok_or(Bad::Number)?, whole(cycle).ok_or(Bad::Number)?);
@@ -62,7 +62,8 @@ impl Foreign {
         declared.labels.insert("thread".into(), thread.to_string());
         let number = self.number(declared, sink)?;
         let Some(seen) = self.series.get_mut(number) else { return Err(Bad::Series) };
-        // Its ring was overwritten, or each line is the maximum of several cycles (-o): what is between is lost.
+        // Either cyclictest's ring was overwritten, or each line is the maximum of several cycles (`-o`). In both cases the cycles in
+        // between are lost.
         let lost = seen.cycle.replace(cycle).map_or(0, |last| cycle.saturating_sub(last).saturating_sub(1));
         if lost > 0 {
             sink.dropped(number, lost);
@@ -71,7 +72,7 @@ impl Foreign {
         Ok(())
     }
 
-    /// `thread;seconds;value`, on CLOCK_MONOTONIC at the wake-up.
+    /// Reads `thread;seconds;value`; the time is CLOCK_MONOTONIC at the wake-up.
     fn jitterdebugger(&mut self, line: &[u8], sink: &mut impl Sink) -> Result<(), Bad> {
         let mut fields = line.trim_ascii().split(|byte| *byte == b';');
         let (Some(thread), Some(at), Some(value), None) = (fields.next(), fields.next(), fields.next(), fields.next())
@@ -109,7 +110,8 @@ impl Foreign {
         self.keyed(pairs.iter().map(|(key, value)| (*key, value.as_ref())), sink)
     }
 
-    /// `value` or `value_UNIT`, perhaps `unit`, `at_ns`, `cpu`, `thread` and `quantity`; all else are labels.
+    /// Reads `value` or `value_UNIT`, and optionally `unit`, `at_ns`, `cpu` and `quantity`; all other fields, including `thread`, are
+    /// labels.
     fn keyed<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, &'a str)>, sink: &mut impl Sink) -> Result<(), Bad> {
         let (mut value, mut unit, mut at) = (None, self.unit, None);
         let mut declared = Declared::of("latency", USUAL);
@@ -130,7 +132,7 @@ impl Foreign {
                 },
             }
         }
-        // What clock its times are of a file does not say.
+        // The lines do not say on which clock their times are.
         declared.clock = if at.is_some() { TimeOf::Device } else { TimeOf::None };
         declared.unit = unit.ok_or(Bad::Words)?;
         let value = decimal(value.ok_or(Bad::Words)?.as_bytes(), declared.unit.factor()).ok_or(Bad::Number)?;

@@ -1,4 +1,5 @@
-//! Samples that a program tells line by line while it runs: bytes as they come, in pieces of any size, to a [`Sink`].
+//! Reads samples that a program reports line by line while it runs: takes bytes as they arrive, in pieces of any size, and passes the
+//! samples to a [`Sink`].
 
 mod declared;
 mod foreign;
@@ -13,16 +14,16 @@ pub use protocol::{HEADER, checksum};
 use foreign::Foreign;
 use protocol::Protocol;
 
-/// The longest line, its end not counted, in bytes.
+/// The longest line in bytes, without its line end.
 pub const LONGEST: usize = 256;
 
-/// So many series may be told apart.
+/// The most series that a program may report.
 pub const SERIES: usize = 256;
 
-/// So many bad lines are kept as they came.
+/// The number of bad lines that the reader keeps as they came.
 const KEPT: usize = 10;
 
-/// The formats in which a program may tell samples.
+/// The formats in which a program may report samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The line protocol of `docs/command.md`.
@@ -31,7 +32,7 @@ pub enum Form {
     CyclictestV,
     /// Comma-separated values under a header line.
     Csv,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Ndjson,
     /// Lines of jitterdebugger's samples.csv.
     Jitterdebugger,
@@ -41,7 +42,7 @@ impl Form {
     /// Every form.
     pub const ALL: [Self; 5] = [Self::Latido, Self::CyclictestV, Self::Csv, Self::Ndjson, Self::Jitterdebugger];
 
-    /// As plans name it.
+    /// Returns the name as plans use it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Latido => "latido",
@@ -52,46 +53,47 @@ impl Form {
         }
     }
 
-    /// The form of this name.
+    /// Returns the form with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|form| form.name() == name)
     }
 }
 
-/// What is told, in order. Series are named by their numbers, below [`SERIES`], and declared before anything else of them.
+/// Receives what the program reports, in order. A series is named by its number, below [`SERIES`]; its declaration comes before anything
+/// else about it.
 pub trait Sink {
-    /// There is such a series.
+    /// The program declares a series.
     fn series(&mut self, series: usize, declared: Declared);
-    /// All is set up.
+    /// The program has finished its setup.
     fn ready(&mut self);
-    /// A sample in the unit that is kept ([`Unit::kept`]), and its end on the series' clock in ns.
+    /// The program reports a sample in the kept unit ([`Unit::kept`]), and the sample's end on the series' clock in ns.
     fn sample(&mut self, series: usize, value: i64, end: Option<u64>);
-    /// So many slots passed, the first of them due then.
+    /// The program missed `count` slots; the first of them was due at `due`.
     fn missed(&mut self, series: usize, count: u64, due: Option<u64>);
-    /// So many samples the program lost itself.
+    /// The program itself lost `count` samples.
     fn dropped(&mut self, series: usize, count: u64);
-    /// So many samples it has produced.
+    /// The program produced `produced` samples in total.
     fn end(&mut self, series: usize, produced: u64);
 }
 
-/// Why a line is none.
+/// Why a line is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bad {
-    /// Longer than [`LONGEST`].
+    /// The line is longer than [`LONGEST`].
     Long,
-    /// Bytes that are no printable ASCII.
+    /// The line has bytes that are not printable ASCII.
     Bytes,
-    /// A checksum that is wrong, or is missing where the series has used one.
+    /// The checksum is wrong, or is missing although the series has used one.
     Checksum,
-    /// No word of the protocol, or too few or too many.
+    /// The line starts with no word of the protocol, or has too few or too many words.
     Words,
-    /// No whole number, no decimal that is exact in the unit that is kept, or one beyond 63 bits.
+    /// The number is not whole, or not a decimal that is exact in the kept unit, or exceeds 63 bits.
     Number,
-    /// Of a series that was not declared.
+    /// The line belongs to a series that was not declared.
     Series,
-    /// A declaration that cannot be, or that comes again.
+    /// The declaration is invalid, or repeats an earlier one.
     Declaration,
-    /// The last line, without an end.
+    /// The last line has no line end.
     Torn,
 }
 
@@ -108,7 +110,7 @@ impl Bad {
         Self::Torn,
     ];
 
-    /// As records name it.
+    /// Returns the name as records use it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Long => "too long",
@@ -123,13 +125,13 @@ impl Bad {
     }
 }
 
-/// The lines of a format.
+/// The parser for the lines of a format.
 trait Lines {
-    /// Takes a line without its end.
+    /// Reads a line without its line end.
     fn line(&mut self, line: &[u8], sink: &mut impl Sink) -> Result<(), Bad>;
-    /// Takes as many whole plain samples as the bytes begin with: how many, and what follows them.
+    /// Reads as many complete plain samples as the bytes begin with. Returns their number and the remaining bytes.
     fn plain<'a>(&mut self, bytes: &'a [u8], sink: &mut impl Sink) -> (u64, &'a [u8]);
-    /// The most bytes of a line.
+    /// Returns the longest line in bytes.
     fn longest(&self) -> usize;
 }
 
@@ -138,12 +140,12 @@ enum Format {
     Foreign(Foreign),
 }
 
-/// Reads what a program tells, in pieces of any size; what it keeps is one line.
+/// Reads what a program reports, in pieces of any size, and buffers at most one line.
 pub struct Reader {
     format: Format,
-    /// The begin of a line whose end has not come.
+    /// The beginning of a line whose end has not arrived.
     begun: Vec<u8>,
-    /// Whether the rest of a line that was too long is passed through.
+    /// Whether the reader is skipping the rest of a line that was too long.
     passing: bool,
     lines: u64,
     bad: [u64; Bad::ALL.len()],
@@ -151,7 +153,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Of a form; `unit` is that of numbers in foreign forms which do not say it themselves.
+    /// Creates a reader for a form; `unit` applies to numbers in forms of other tools that do not give their unit.
     pub fn new(form: Form, unit: Option<Unit>) -> Self {
         let format = match form {
             Form::Latido => Format::Latido(Protocol::default()),
@@ -161,7 +163,7 @@ impl Reader {
         Self { format, begun, passing: false, lines: 0, bad: [0; Bad::ALL.len()], kept: Vec::new() }
     }
 
-    /// Takes the next bytes.
+    /// Reads the next bytes.
     pub fn take(&mut self, bytes: &[u8], sink: &mut impl Sink) {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -193,13 +195,13 @@ impl Reader {
         }
     }
 
-    /// Keeps a part of a line; one that is too long is told and forgotten at once.
+    /// Buffers a part of a line. A line that is too long counts as bad at once, and the buffer is emptied.
     fn begin(&mut self, part: &[u8]) {
         if self.passing {
             return;
         }
         self.begun.extend_from_slice(part.get(..part.len().min(self.longest() + 2)).unwrap_or_default());
-        // A carriage return may still follow.
+        // A carriage return may still follow the longest line.
         if self.begun.len() > self.longest() + 1 {
             self.passing = true;
             self.lines += 1;
@@ -239,7 +241,7 @@ impl Reader {
         }
     }
 
-    /// Nothing follows.
+    /// Ends the input: a line without an end counts as torn.
     pub fn finish(&mut self) {
         let begun = std::mem::take(&mut self.begun);
         if !begun.is_empty() {
@@ -248,7 +250,7 @@ impl Reader {
         }
     }
 
-    /// Whether the first line was the header that its form demands; `None` before it.
+    /// Whether the first line was the header that the form requires; `None` before the first line.
     pub fn header(&self) -> Option<bool> {
         match &self.format {
             Format::Latido(format) => format.header,
@@ -256,17 +258,17 @@ impl Reader {
         }
     }
 
-    /// Lines so far, bad ones with them.
+    /// Returns the number of lines so far, including bad ones.
     pub fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// The bad lines by their kind, of those that came.
+    /// Returns the number of bad lines of each kind that occurred.
     pub fn bad(&self) -> impl Iterator<Item = (Bad, u64)> + '_ {
         Bad::ALL.into_iter().zip(self.bad).filter(|(_, count)| *count > 0)
     }
 
-    /// The first ten of them, in printable ASCII.
+    /// Returns the first ten bad lines, in printable ASCII.
     pub fn kept(&self) -> &[String] {
         &self.kept
     }

@@ -1,10 +1,10 @@
-//! Numbers in lines: whole ones, and decimals that are exact in the unit that is kept.
+//! Numbers in lines: whole numbers, and decimals that are exact in the kept unit.
 
-/// Digits of which every number fits 63 bits.
+/// The number of digits with which every number fits 63 bits.
 const SURE: usize = 18;
 
-/// The whole number that bytes begin with, the byte behind it, and what follows that; `None` where there are no digits, more
-/// than are sure to fit, or no end.
+/// Reads the whole number at the beginning of the bytes. Returns the number, the byte behind it, and the rest; `None` where there are no
+/// digits, more digits than surely fit, or no byte behind them.
 #[inline(always)]
 pub(super) fn digits(bytes: &[u8]) -> Option<(u64, u8, &[u8])> {
     let mut value = 0u64;
@@ -18,7 +18,7 @@ pub(super) fn digits(bytes: &[u8]) -> Option<(u64, u8, &[u8])> {
     None
 }
 
-/// A whole number of 63 bits.
+/// Parses a whole number of 63 bits.
 pub(super) fn whole(word: &[u8]) -> Option<u64> {
     let mut value = 0i64;
     for byte in word {
@@ -28,7 +28,7 @@ pub(super) fn whole(word: &[u8]) -> Option<u64> {
     (!word.is_empty()).then_some(value.unsigned_abs())
 }
 
-/// A decimal times a power of ten, where that is whole and fits 63 bits: `1.5` in us is 1500 ns, `0.0005` is none. The
+/// Multiplies a decimal by a power of ten, where the product is whole and fits 63 bits: `1.5` in us is 1500 ns, `0.0005` gives `None`. The
 /// protocol has no exponents.
 pub(super) fn decimal(word: &[u8], factor: i64) -> Option<i64> {
     let plain = word.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-'));

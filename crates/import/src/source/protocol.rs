@@ -5,14 +5,14 @@ use super::{
     number::{decimal, digits, whole},
 };
 
-/// The first line.
+/// The first line of the output.
 pub const HEADER: &[u8] = b"latido-samples 1";
 
-/// A series as far as its lines need it.
+/// What the reader needs to know about a series to read its lines.
 #[derive(Clone, Copy)]
 struct Known {
     factor: i64,
-    /// A line of it had a checksum: all have one from then on.
+    /// Whether a line of the series had a checksum: then all later lines need one.
     checked: bool,
 }
 
@@ -23,12 +23,12 @@ pub(super) struct Protocol {
     known: Vec<Option<Known>>,
 }
 
-/// The checksum of a line: all bytes before the `*`, by exclusive or, as in NMEA 0183.
+/// Computes the checksum of a line: the exclusive or of all bytes before the `*`, as in NMEA 0183.
 pub fn checksum(line: &[u8]) -> u8 {
     line.iter().fold(0, |sum, byte| sum ^ byte)
 }
 
-/// What a line says before its checksum, and whether it has one.
+/// Returns the part of a line before its checksum, and whether it has a checksum.
 fn checked(line: &[u8]) -> Result<(&[u8], bool), Bad> {
     let Some((text, [b'*', high, low])) = line.split_last_chunk::<3>() else { return Ok((line, false)) };
     let digit = |byte: u8| char::from(byte).to_digit(16);
@@ -44,7 +44,7 @@ impl Protocol {
         Ok((number, known))
     }
 
-    /// A series of a line that has a checksum or not.
+    /// Returns the series of a line, given whether the line has a checksum (`sum`).
     fn of(&mut self, word: Option<&[u8]>, sum: bool) -> Result<(usize, i64), Bad> {
         let (number, known) = self.known(word)?;
         if known.checked && !sum {
@@ -73,7 +73,7 @@ impl Protocol {
     }
 }
 
-/// A count, and perhaps a time, with nothing behind.
+/// Reads a count and, if `timed`, an optional time; nothing may follow.
 fn count<'a>(mut words: impl Iterator<Item = &'a [u8]>, timed: bool) -> Result<(u64, Option<u64>), Bad> {
     let number = |word: &[u8]| whole(word).ok_or(Bad::Number);
     let count = number(words.next().ok_or(Bad::Words)?)?;
@@ -149,8 +149,8 @@ impl Lines for Protocol {
     }
 }
 
-/// A whole sample of integers, one blank between them, that bytes begin with: series, value, end, and what follows. All else is
-/// for [`Protocol::line`], which comes to the same.
+/// Reads the complete sample that bytes begin with, if it consists of integers with single blanks between them. Returns series, value, end,
+/// and the rest. [`Protocol::line`] reads everything else, and would give the same result for these samples.
 #[inline(always)]
 fn plain(bytes: &[u8]) -> Option<(usize, i64, Option<u64>, &[u8])> {
     let (series, b' ', rest) = digits(bytes)? else { return None };

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// What was told, in words.
+/// What the sink received, as text.
 #[derive(Default)]
 struct Heard(Vec<String>);
 
@@ -73,7 +73,7 @@ fn every_line_of_the_protocol_is_understood() {
     assert_eq!((reader.header(), reader.lines(), counts(&reader)), (Some(true), 9, vec![]));
 }
 
-/// Wherever pipes tear it, the same is heard: at every byte.
+/// Wherever a pipe splits the text, at any byte, the sink receives the same.
 #[test]
 fn torn_at_every_byte_it_is_the_same() {
     let mut text = SPECIFIED.to_vec();
@@ -114,7 +114,7 @@ fn units_are_exact_or_refused() {
     assert_eq!(counts(&reader), [("number", 8)]);
 }
 
-/// XOR of what stands before the `*`; once used by a series it must stay.
+/// The checksum is the XOR of the bytes before the `*`; once a series has used one, its later lines need one.
 #[test]
 fn a_checksum_is_checked_and_stays() {
     let sum = |text: &str| format!("{text}*{:02X}\n", checksum(text.as_bytes()));
@@ -171,7 +171,7 @@ fn a_first_line_that_is_no_header_is_told() {
     assert_eq!(told(Form::Latido, &[b"latido-samples 1\r\n"]).1.header(), Some(true));
 }
 
-/// No double holds 9007199254740.993: a number is what is written, and a comma in quotes belongs to a label.
+/// No double can represent 9007199254740.993: a number is exactly what is written. A comma in quotes belongs to a label.
 #[test]
 fn fields_are_exact_and_may_be_quoted() {
     let value = |line: &str| line.split(' ').nth(1).unwrap().to_owned();
@@ -209,7 +209,7 @@ fn other_tools_lines_are_understood() {
 }
 
 proptest! {
-    /// No bytes make it panic, and how they are torn changes nothing.
+    /// No bytes make the reader panic, and how they are split changes nothing.
     #[test]
     fn any_bytes_are_borne(
         bytes in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b' '), b'0'..=b'9', any::<u8>()], 0..600),
@@ -226,13 +226,13 @@ proptest! {
         prop_assert_eq!(one.lines(), two.lines());
     }
 
-    /// The short way for plain samples and the long way come to the same.
+    /// The fast path for plain samples and the slow path give the same result.
     #[test]
     fn both_ways_come_to_the_same(value in any::<i64>(), end in any::<u64>(), zeros in 0usize..12) {
         let head = "latido-samples 1\nseries 0 quantity=a unit=us\n";
         let line = format!("0 {value} {}{end}", "0".repeat(zeros));
         let (short, one) = told(Form::Latido, &[format!("{head}{line}\n").as_bytes()]);
-        // Two blanks are one, but no plain sample has them.
+        // Two blanks count as one, but a plain sample has only single blanks.
         let (long, two) = told(Form::Latido, &[format!("{head}{}\n", line.replace(' ', "  ")).as_bytes()]);
         prop_assert_eq!(short, long);
         prop_assert_eq!(counts(&one), counts(&two));

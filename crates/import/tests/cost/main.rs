@@ -1,6 +1,6 @@
-//! What a byte of a file may cost: memory while it is read, by an allocator that knows the largest moment. Of each reader's samples,
-//! each kind of line comes again and again, once as it is and once with another number each time: files of a hostile writer.
-//! docs/security.md has the table.
+//! The memory that a reader may take per byte of a file, measured by an allocator that records the peak. The test repeats each kind of line
+//! of each reader's samples, once unchanged and once with another number each time, as a hostile file would. docs/security.md has the
+//! table.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by a panic")]
 
 #[path = "../suite/samples.rs"]
@@ -16,26 +16,27 @@ use std::{
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// A file of this size, and one of twice that: the difference is what bytes cost, without what any file costs.
+/// The test reads a file of this size and one of twice this size. The difference is the cost of the additional bytes, without the fixed
+/// cost of any file.
 const SIZE: usize = 48 << 10;
 
-/// Files of the formats that have no sample.
+/// Files of the formats for which no sample exists.
 const MADE: [&str; 1] = [
     "# libevl version: evl.0.47\n# sampling period: 1000 microseconds\n# thread affinity: CPU2\n# duration (hhmmss): 00:00:10\n\
      # min latency: 2.179\n# avg latency: 4.042\n# max latency: 10.997\n# sample count: 12\n2 5\n4 6\n10 1\n",
 ];
 
-/// Refused whole.
+/// The format whose files latido refuses entirely.
 const REFUSED: &str = "jitterdebugger-hdf5";
 
-/// A line without what its numbers say.
+/// A line with each of its numbers replaced by a single 0.
 fn shape(line: &[u8]) -> Vec<u8> {
     let mut shape: Vec<u8> = line.iter().map(|byte| if byte.is_ascii_digit() { b'0' } else { *byte }).collect();
     shape.dedup_by(|one, other| *one == b'0' && *other == b'0');
     shape
 }
 
-/// The line with another number at the `at`th place where it has one; `None` where it has no such place.
+/// Returns the line with its `at`th number replaced; `None` if it has fewer numbers.
 fn numbered(line: &[u8], at: usize, number: usize) -> Option<Vec<u8>> {
     let digit = |at: usize| line.get(at).is_some_and(u8::is_ascii_digit);
     let begins = (0..line.len()).filter(|one| digit(*one) && !one.checked_sub(1).is_some_and(digit)).nth(at)?;
@@ -43,7 +44,7 @@ fn numbered(line: &[u8], at: usize, number: usize) -> Option<Vec<u8>> {
     Some([&line[..begins], number.to_string().as_bytes(), &line[ends..]].concat())
 }
 
-/// A sample with more lines like one that it has, up to so many bytes.
+/// A sample with more lines like its line `at`, up to the size `bytes`.
 fn grown(lines: &[&[u8]], at: usize, again: &dyn Fn(usize) -> Vec<u8>, bytes: usize) -> Vec<u8> {
     let mut file: Vec<u8> = lines[..=at].concat();
     let rest: Vec<u8> = lines[at + 1..].concat();
@@ -55,7 +56,7 @@ fn grown(lines: &[&[u8]], at: usize, again: &dyn Fn(usize) -> Vec<u8>, bytes: us
     [file, rest].concat()
 }
 
-/// Bytes of memory at the largest moment while a file is read.
+/// The peak of memory while the format reads a file, in bytes.
 fn memory(format: &Format, file: &[u8]) -> usize {
     let before = MEMORY.current_usage();
     MEMORY.reset_peak_usage();
@@ -63,7 +64,7 @@ fn memory(format: &Format, file: &[u8]) -> usize {
     MEMORY.peak_usage().saturating_sub(before)
 }
 
-/// What a further byte costs in the dearest file that grows from a sample.
+/// The cost of an additional byte, in bytes of memory, in the most expensive file that grows from a sample.
 fn dearest(format: &Format, sample: &[u8]) -> usize {
     let lines: Vec<&[u8]> = sample.split_inclusive(|byte| *byte == b'\n').collect();
     let (mut shapes, mut most) = (BTreeSet::new(), 0);
@@ -85,7 +86,7 @@ fn dearest(format: &Format, sample: &[u8]) -> usize {
     most
 }
 
-/// The samples that a format takes for its own, the smallest first.
+/// The samples that a format recognises as its own, the smallest first.
 fn of(format: &Format) -> Vec<Vec<u8>> {
     let folders = std::fs::read_dir(samples::folder()).unwrap().flatten().map(|entry| entry.path());
     let files = folders.filter(|path| path.is_dir()).flat_map(|path| std::fs::read_dir(path).unwrap().flatten());
@@ -98,7 +99,7 @@ fn of(format: &Format) -> Vec<Vec<u8>> {
     all
 }
 
-/// Each reader's row in docs/security.md is what is measured here, and none costs a thousand bytes for one.
+/// The row of each reader in docs/security.md agrees with the measurement, and no reader takes a thousand bytes for one.
 #[test]
 fn a_byte_costs_no_more_than_the_table_says() {
     let page = include_str!("../../../../docs/security.md");

@@ -1,4 +1,4 @@
-//! What tests of importers share: the samples, and reading one.
+//! The samples and the functions that read them, shared by the tests of importers.
 
 use latido_import::{Asked, Imported, Interval, recognised};
 
@@ -8,7 +8,7 @@ pub fn sample(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Reads bytes as the one format that recognises them.
+/// Reads bytes with the one format that recognises them.
 pub fn read(bytes: &[u8], args: &str) -> anyhow::Result<Imported> {
     let formats = recognised(bytes);
     let names: Vec<_> = formats.iter().map(|format| format.name).collect();
@@ -21,7 +21,7 @@ pub fn import(name: &str, args: &str) -> Imported {
     read(&sample(name), args).unwrap_or_else(|error| panic!("{name}: {error:#}"))
 }
 
-/// Count, smallest and largest of each series.
+/// The count, smallest and largest value of each series.
 pub fn figures(imported: &Imported) -> Vec<(Option<u64>, Option<Interval>, Option<Interval>)> {
     imported.series.iter().map(|series| (series.count, series.min, series.max)).collect()
 }
@@ -38,7 +38,7 @@ pub fn samples() -> Vec<String> {
     names
 }
 
-/// What a file says that its reader does not believe, one line for each figure.
+/// The figures of a file that its reader does not believe, one line for each.
 pub fn doubts(imported: &Imported) -> Vec<&str> {
     imported.findings.iter().filter(|one| one.name == "not believed").map(|one| one.text.as_str()).collect()
 }

@@ -1,9 +1,9 @@
-//! Outputs of cyclictest whose figures contradict each other: which one is not believed, and what is refused.
+//! Outputs of cyclictest whose figures contradict each other: which figure the reader does not believe, and which files it refuses.
 
 use crate::common::{doubts, figures, read};
 use latido_import::{Ending, Interval};
 
-/// A file names its own fault: which figure is not believed, in one line, and what is left of the others.
+/// The reader names the wrong figure in one line, leaves it out, and keeps the other figures.
 #[test]
 fn a_figure_that_others_contradict_is_left_out() {
     let good = "# Histogram\n000001 000002\t000003\n000002 000001\t000000\n# Min Latencies: 00001 00001\n\
@@ -52,7 +52,7 @@ fn a_figure_that_others_contradict_is_left_out() {
         let other = read(text.as_bytes(), "").unwrap_or_else(|error| panic!("{to:?}: {error:#}"));
         assert_eq!(doubts(&other), [told], "{to:?}");
         for (own, sound) in other.series.iter().zip(&whole) {
-            // What is left is what the sound file says.
+            // What is left agrees with the correct file.
             assert!(own.max.is_none() || own.max == sound.max, "{to:?}");
             assert!(own.min.is_none() || own.min == sound.min, "{to:?}");
             assert!(own.bins.is_empty() || own.bins == sound.bins, "{to:?}");
@@ -63,7 +63,7 @@ fn a_figure_that_others_contradict_is_left_out() {
             assert_eq!(own.cut, own.max.is_none(), "no quantile where the rows may lack their end: {to:?}");
         }
     }
-    // The same fault in many threads is one line.
+    // The same fault in several threads gives one line.
     let both = good.replace("# Avg Latencies: 00001 00001", "# Avg Latencies: 00003 00003");
     let one = "the mean, latency of thread 0: it lies from 3.00 to 4.00, but its rows allow 1.33 to 1.33 (and 1 more of its kind)";
     assert_eq!(doubts(&read(both.as_bytes(), "").unwrap()), [one]);
@@ -78,7 +78,7 @@ fn a_figure_that_others_contradict_is_left_out() {
     }
 }
 
-/// A column of sums that does not add up: the totals of the threads decide whether it is the sums or a row that is wrong.
+/// A column of sums that does not add up: the totals of the threads decide whether the sums or a row is wrong.
 #[test]
 fn sums_that_do_not_add_up_are_not_believed() {
     let file = |sum: &str, total: &str| {
@@ -97,7 +97,7 @@ fn sums_that_do_not_add_up_are_not_believed() {
         doubts(&wrong),
         ["in 1 rows the last column is not the sum of the others: the totals of the threads fit their rows"]
     );
-    // Without totals the wrong number may be a thread's own.
+    // Without totals the wrong number may be in the column of a thread.
     let lone = read(file("000004", "").as_bytes(), "").unwrap();
     assert_eq!(
         doubts(&lone),
@@ -107,7 +107,7 @@ fn sums_that_do_not_add_up_are_not_believed() {
     assert_eq!(lone.series.iter().map(|one| one.max).collect::<Vec<_>>(), [whole.series[0].max, whole.series[1].max]);
 }
 
-/// Sums, rows and columns that contradict each other, with the line.
+/// The reader refuses rows, columns and counts that it cannot read, and names the line.
 #[test]
 fn contradictions_are_refused() {
     let good = "# Histogram\n000001 000002\t000003\n000002 000001\t000000\n# Min Latencies: 00001 00001\n\
@@ -127,13 +127,13 @@ fn contradictions_are_refused() {
         let error = format!("{:#}", read(text.as_bytes(), "").unwrap_err());
         assert!(error.contains(told), "{to:?}: {error}");
     }
-    // Whole rows without the footer are what is left of a run.
+    // Complete rows without a footer are what an interrupted run leaves.
     let cut = good.split("# Min").next().unwrap();
     let cut = read(cut.as_bytes(), "").unwrap();
     assert!(matches!(cut.ending, Ending::Interrupted(_)) && cut.series[0].cut && cut.series[0].max.is_none());
 }
 
-/// A mean is what its line and the rows allow together; overflows reach to the largest.
+/// The footer's line and the rows together bound the mean; overflows reach up to the largest value.
 #[test]
 fn rows_and_footer_bound_the_mean() {
     let file = |avg: i64, max: i64, over: i64| {
@@ -143,9 +143,9 @@ fn rows_and_footer_bound_the_mean() {
         )
     };
     let mean = |avg, max, over| read(file(avg, max, over).as_bytes(), "").map(|all| all.series[0].mean.unwrap());
-    // 4.75 us of values that were cut off.
+    // The rows give 4.75 us, of values whose fractions were cut off.
     assert_eq!(mean(4, 5, 0).unwrap(), [4750.0, 5749.0]);
-    // Two from 6 to 30, one of them 30: 9.17 to 13.17 us.
+    // Two values lie from 6 to 30 and one of them is 30: the mean is from 9.17 to 13.17 us.
     let [low, high] = mean(9, 30, 2).unwrap();
     assert!((low - 55_000.0 / 6.0).abs() < 0.01 && high == 10_999.0, "{low} {high}");
     let doubted = |avg, max, over| {

@@ -1,9 +1,9 @@
-//! Real outputs of cyclictest are read as what they print.
+//! The reader takes real outputs of cyclictest as they print their figures.
 
 use crate::common::{figures, import, read, sample};
 use latido_import::{Bin, Ending, Interval, Severity};
 
-/// Counts, extremes and what lies beyond the rows, of both generations, with and without the sum's column.
+/// Counts, extremes and overflows of both generations, with and without the column of sums.
 #[test]
 fn histograms_of_text() {
     let us = |low: i64, high: i64| Some(Interval::between(low * 1000, high * 1000 + 999));
@@ -25,8 +25,9 @@ fn histograms_of_text() {
     }
 }
 
-/// Versions from 0.56 to 0.74 print no smallest values and write `Latencys`; earlier ones end with the largest of all threads, which
-/// they sought in the rows alone: how many values lay beyond, and how large, nobody knows. (Built from their sources and run.)
+/// Versions from 0.56 to 0.74 print no smallest values and write `Latencys`. Earlier versions end with the largest value of all threads,
+/// which they looked for in the rows alone, so the number and size of the values beyond the rows are unknown. (Built from their sources and
+/// run.)
 #[test]
 fn old_versions_end_otherwise() {
     let rows = "# Histogram\n000000 000000\t000000\t\n000001 000003\t000000\t\n000002 000000\t000002\t\n";
@@ -43,7 +44,7 @@ fn old_versions_end_otherwise() {
     assert!(imported.notes[0].contains("2 / 3"), "{imported:?}");
 }
 
-/// A file of one run as text and as JSON says the same; overflows are what JSON leaves out.
+/// The text and the JSON of one run give the same figures.
 #[test]
 fn text_and_json_of_one_run_agree() {
     for [text, json] in [
@@ -57,7 +58,7 @@ fn text_and_json_of_one_run_agree() {
         assert_eq!(figures(&text), figures(&json));
         for (a, b) in text.series.iter().zip(&json.series) {
             assert_eq!(a.bins, b.bins);
-            // JSON has two decimals of the mean, text none; the rows tell it better than both.
+            // JSON has two decimals of the mean and the text has none; the rows give it more exactly than both.
             let ([low, high], [from, to]) = (a.mean.unwrap(), b.mean.unwrap());
             assert!(low <= to && from <= high && to - from <= high - low);
         }
@@ -70,7 +71,7 @@ fn what_lies_beyond_the_rows_reaches_to_the_maximum() {
     let imported = import("cyclictest/cyclictest-2.4-H-sum-overflow.hist", "");
     let over = imported.series[0].bins.last().unwrap();
     assert_eq!(*over, Bin { low: 60_000, high: Some(256_999), count: 7 });
-    // From 2.7 on rows of 0 are not printed: without the command line the last row is all that is known.
+    // From 2.7 on cyclictest does not print rows of 0: without the command line the reader knows only the last row.
     let last =
         |args: &str| import("cyclictest/cyclictest-2.10-h-2threads.hist", args).series[0].bins.last().unwrap().low;
     assert_eq!((last(""), last("cyclictest -qh200")), (176_000, 200_000));
@@ -78,7 +79,7 @@ fn what_lies_beyond_the_rows_reaches_to_the_maximum() {
     assert_eq!(imported.series[0].bins.last(), Some(&Bin { low: 20_000, high: Some(53_999), count: 1989 }));
 }
 
-/// What the text does not say is asked of the command line: the unit, the policy, locked memory.
+/// The reader takes from the command line what the text does not state: the unit, the policy, locked memory.
 #[test]
 fn the_command_line_says_what_the_text_does_not() {
     let imported = import("cyclictest/cyclictest-2.10-N-h.hist", "cyclictest -qmNp95 -i 500 -h 60000");
@@ -89,7 +90,7 @@ fn the_command_line_says_what_the_text_does_not() {
     assert_eq!((plain.series[0].min.unwrap().low, plain.policy), (15_801_000, None));
 }
 
-/// A unit that is taken for granted is told, in each form of text; what says it ends the doubt.
+/// The reader reports a unit that it assumed, in each form of text. If the file or the command line states the unit, it reports nothing.
 #[test]
 fn a_unit_that_nobody_said_is_told() {
     let told = |file: &str, args: &str| import(file, args).findings.iter().any(|finding| finding.name == "unit");
@@ -112,7 +113,7 @@ fn json_without_distribution_and_without_cycles() {
     let none = import("cyclictest/cyclictest-2.4-zero-cycles.json", "");
     assert_eq!(figures(&none), [(Some(0), None, None)]);
     assert!(none.notes.iter().any(|note| note.contains("-nan")), "{:?}", none.notes);
-    // A quote in an argument breaks the file; it is mended in the one line that it can be in.
+    // A quote in an argument breaks the file. The reader mends it in the only line in which it can occur.
     let text = String::from_utf8(sample("cyclictest/cyclictest-2.4-hist.json")).unwrap();
     let broken = text.replace("-m -p 95", "-m -p 95 --tracemark=\"a b\"");
     let mended = read(broken.as_bytes(), "").unwrap();
@@ -138,7 +139,7 @@ fn lines_of_a_run_and_of_a_screen() {
         assert_eq!(screen.series[0].max, ns(max, max), "{file}");
         assert_eq!(screen.policy.as_deref(), Some("fifo 95"), "{file}");
     }
-    // A ring that was overwritten: cycles in the middle have no line.
+    // A ring that was overwritten: some cycles in the middle have no line.
     let text = String::from_utf8(sample("cyclictest/cyclictest-2.4-v.txt")).unwrap();
     let lost: String =
         text.lines().filter(|line| !line.starts_with("       0:      5")).map(|line| line.to_owned() + "\n").collect();
@@ -146,7 +147,7 @@ fn lines_of_a_run_and_of_a_screen() {
     assert!(lost.series[0].cut && lost.findings.iter().any(|one| one.severity == Severity::Contaminated));
 }
 
-/// Lines of two runs are no live screen: within a run the thread stays, and extremes only spread.
+/// The reader refuses lines of two runs as a live screen: within a run the thread ids stay the same, and extremes only spread.
 #[test]
 fn screens_of_two_runs_are_refused() {
     let line = |thread, id, cycles, min, max| {
@@ -176,7 +177,7 @@ fn a_break_is_told_with_its_thread() {
     assert_eq!(imported.ending, Ending::Stopped { value: Interval::between(263_000, 263_999), thread: Some(0) });
 }
 
-/// `-N` on the screen: the widths of the columns tell the unit, in each version; blanks that were lost do not.
+/// The widths of a screen's columns show whether `-N` was set, in each version. A screen that lost its blanks does not show it.
 #[test]
 fn the_columns_of_a_screen_tell_their_unit() {
     let ns = |min: i64, max: i64| vec![(min, max)];
@@ -197,7 +198,7 @@ fn the_columns_of_a_screen_tell_their_unit() {
         assert_eq!(unit.starts_with("taken for us"), file == "blanks lost", "{file}: {unit}");
         assert_eq!(read(line.as_bytes(), "cyclictest -q").unwrap().series[0].min.unwrap().low % 1000, 0, "{file}");
     }
-    // Lines that contradict each other tell nothing; of a histogram the lines of its screen do.
+    // Lines that contradict each other do not show the unit. The lines of its screen show the unit of a histogram.
     let two = "T: 0 ( 7) P:80 I:1000 C:      2 Min:      1 Act:        1 Avg:        1 Max:        2\n\
                T: 1 ( 8) P:80 I:1000 C:      2 Min:      1 Act:    1 Avg:    1 Max:       2\n";
     assert_eq!(read(two.as_bytes(), "").unwrap().series[0].min.unwrap().low, 1_000);
@@ -210,7 +211,8 @@ fn the_columns_of_a_screen_tell_their_unit() {
     assert_eq!(read(format!("{verbose}{last}").as_bytes(), "").unwrap().series[0].max.unwrap().high, Some(23_045));
 }
 
-/// A second run in a file, in the forms that one tool writes: the lines of its screen and the histogram belong together.
+/// The reader refuses a second run in a file, in both forms that the tool writes: the lines of the screen and the histogram must belong to
+/// one run.
 #[test]
 fn a_histogram_and_a_screen_of_two_runs_are_refused() {
     let rows = "# Histogram\n000001 000002\n000002 000001\n# Min Latencies: 00001\n# Avg Latencies: 00001\n\
@@ -222,7 +224,7 @@ fn a_histogram_and_a_screen_of_two_runs_are_refused() {
         let error = format!("{:#}", read(both.as_bytes(), "").unwrap_err());
         assert!(error.contains("two runs: keep one run a file"), "{error}");
     }
-    // What another tool wrote at the end of a long file counts too.
+    // The output of another tool at the end of a long file also counts.
     let long: String = (0..9000).map(|row| format!("{row:06} 000001\n")).collect();
     let long = format!(
         "# Histogram\n{long}# Min Latencies: 00000\n# Avg Latencies: 04499\n# Max Latencies: 08999\n# Histogram Overflows: 00000\n"
@@ -233,7 +235,7 @@ fn a_histogram_and_a_screen_of_two_runs_are_refused() {
     assert_eq!(names, ["cyclictest", "oslat"]);
 }
 
-/// What is quoted in a mail or indented reads as it was.
+/// Text that is quoted in a mail or indented reads as the original does.
 #[test]
 fn quoted_and_indented_text_reads_alike() {
     for name in ["cyclictest/cyclictest-2.4-h-2threads.hist", "cyclictest/cyclictest-2.4-q.txt", "oslat/oslat-2.4.txt"]
@@ -246,7 +248,7 @@ fn quoted_and_indented_text_reads_alike() {
     }
 }
 
-/// 1.8 prints `pid = 20483` and no line feed before the first thread.
+/// Version 1.8 prints `pid = 20483` and no line feed before the first thread.
 #[test]
 fn a_screen_of_a_version_with_a_word_too_many() {
     let us = |low: i64| Some(Interval::between(low * 1000, low * 1000 + 999));
@@ -254,7 +256,7 @@ fn a_screen_of_a_version_with_a_word_too_many() {
     assert_eq!(figures(&screen), [(Some(300), us(16), us(192)), (Some(162), us(15), us(74))]);
 }
 
-/// The log of a console has no heading, or had it in what was lost: what its rows must come to tells whether they are all there.
+/// A console log may lack the heading or have lost it. The totals then show whether all rows are there.
 #[test]
 fn without_its_heading_the_total_counts() {
     let text = String::from_utf8(sample("cyclictest/cyclictest-2.4-h-2threads.hist")).unwrap();
@@ -264,7 +266,7 @@ fn without_its_heading_the_total_counts() {
     let told = read(bare.as_bytes(), "").unwrap();
     assert_eq!(told.series, whole.series);
     assert!(told.notes.iter().any(|note| note.contains("`# Histogram` is missing")), "{:?}", told.notes);
-    // With the first row that has a sample the rest is no whole histogram.
+    // If the rows up to the first one with a sample are missing too, the rest is not a complete histogram.
     let counted = rows.lines().position(|row| row.split('\t').skip(1).any(|count| count != "000000")).unwrap();
     let late: String = rows.lines().skip(counted + 1).map(|line| format!("{line}\n")).collect();
     assert!(read(late.as_bytes(), "").is_err_and(|error| format!("{error:#}").contains("its total")));
@@ -272,7 +274,7 @@ fn without_its_heading_the_total_counts() {
     assert!(latido_import::recognised(cut.as_bytes()).is_empty(), "no total");
 }
 
-/// Marks, line ends and zeros of other systems.
+/// Byte order marks, line ends and escape sequences of other systems.
 #[test]
 fn text_of_other_systems_reads_alike() {
     let text = String::from_utf8(sample("cyclictest/cyclictest-2.4-h-2threads.hist")).unwrap();

@@ -6,7 +6,7 @@ use crate::{
 };
 use latido_import::{Ending, Severity};
 
-/// The summary is exact; buckets are numbers, those of `avg` alone; the plot has one hit too many in each row.
+/// The summary is exact. Buckets are numbers, and the reader takes those of `avg` alone. Each row of the plot has one hit too many.
 #[test]
 fn xenomai() {
     let plain = import("xenomai/latency-3.2.5.txt", "");
@@ -34,7 +34,7 @@ fn xenomai() {
     assert_eq!(of(switched.as_bytes(), None, None).unwrap().findings[0].severity, Severity::Contaminated);
 }
 
-/// klatency counts no switches to secondary mode.
+/// klatency does not count switches to secondary mode.
 #[test]
 fn xenomai_without_mode_switches() {
     let head = "RTT|  00:00:00  (in-kernel periodic task, 100 us period, priority 99)\n\
@@ -49,7 +49,7 @@ fn xenomai_without_mode_switches() {
     assert_eq!(whole.elapsed_ns, Some(2_000_000_000));
 }
 
-/// With a negative smallest value, what was folded onto it is one bin.
+/// If the smallest value is negative, the values that were folded onto its bucket are one bin.
 #[test]
 fn xenomai_folds() {
     let all = "RTD|     -1.500|      0.500|      3.200|       0|     0|     -1.500|      3.200\n\
@@ -60,7 +60,7 @@ fn xenomai_folds() {
     assert_eq!(bins, [(-1500, Some(1999), 7), (3000, Some(3999), 1)]);
 }
 
-/// A header of keys, raw rows, outliers.
+/// A header of keys, plain rows, and overflows.
 #[test]
 fn latmus() {
     let head = "# libevl version: evl.0.47\n# sampling period: 1000 microseconds\n# clock gravity: 0i 3000k 3000u\n\
@@ -98,7 +98,7 @@ fn latmus() {
     }
 }
 
-/// Old ones count nothing, and what the console shows before the file is passed over; a kernel's name has a time of day in it.
+/// Old versions state no count, the reader skips what the console shows before the file, and the kernel's name contains a time of day.
 #[test]
 fn latmus_of_old_and_on_a_console() {
     let head = "# test started on: Fri Jan 24 15:36:34 2020\n# Linux version 5.5 #45 Wed Jan 22 12:24:03 CET 2020\n\
@@ -111,16 +111,16 @@ fn latmus_of_old_and_on_a_console() {
     assert_eq!((all.series[0].count, all.series[0].max, all.ending.clone()), (Some(12), ns(10_100), Ending::Complete));
     assert!(all.notes.iter().any(|note| note.contains("12:24:03")), "{:?}", all.notes);
     assert_eq!(of(format!("{screen}{file}").as_bytes(), None, None).unwrap().series, all.series);
-    // Without its last row it may be cut: nobody knows how many there were.
+    // A file without its last row may be cut, so the count is unknown.
     let cut = of(format!("{head}2 5\n4 6\n").as_bytes(), None, None).unwrap();
     assert!(matches!(cut.ending, Ending::Interrupted(_)) && cut.series[0].count.is_none(), "{cut:?}");
-    // The screen alone has the table of Xenomai's latency; without its line RTS it was cut.
+    // The screen alone has the table of Xenomai's latency. It was cut, because its RTS line is missing.
     let alone = of(screen.as_bytes(), None, None).unwrap();
     assert_eq!((alone.tool.as_str(), alone.series[0].max, alone.series[0].cpu), ("latmus", ns(10_100), Some(1)));
     assert!(matches!(alone.ending, Ending::Interrupted(_)) && alone.policy.as_deref() == Some("fifo 90"));
 }
 
-/// RTAI's table has whole ns and other columns: the last line has the extremes of the run, its mean is of a second.
+/// RTAI's table has whole ns and other columns. The last line has the extremes of the run, but its mean covers only one second.
 #[test]
 fn rtai() {
     let all = import("xenomai/rtai-kernel.txt", "");
@@ -128,7 +128,7 @@ fn rtai() {
     assert_eq!((all.tool.as_str(), own.min, own.max, own.mean), ("RTAI latency", ns(-35_125), ns(63_125), None));
     assert_eq!((own.count, own.facts["period_ns"], own.facts["overruns"]), (None, 1_000_000, 0));
     let text = text("xenomai/rtai-kernel.txt");
-    // Its lines alone, as in a bug report.
+    // The RTD lines alone, as in a bug report.
     let lines: String = text.lines().filter(|line| line.starts_with("RTD")).map(|line| format!("> {line}\n")).collect();
     assert_eq!(of(lines.as_bytes(), None, None).unwrap().series[0].max, own.max);
     let twice = of(format!("{text}{text}").as_bytes(), None, None).unwrap_err();
@@ -138,7 +138,7 @@ fn rtai() {
     assert!(matches!(cut.ending, Ending::Interrupted(_)));
 }
 
-/// A console of latmus with its summary; a second run below it.
+/// A console of latmus with its summary, and one with a second run below it.
 #[test]
 fn latmus_on_a_console_with_its_summary() {
     let all = import("xenomai/latmus-console.txt", "");

@@ -1,4 +1,4 @@
-//! Real outputs of other tools, read as what they say; one binary, a module for each family of tools.
+//! The readers take real outputs of other tools as they print them. One binary, with a module for each family of tools.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by a panic")]
 
 mod common;

@@ -1,5 +1,4 @@
-//! Arms of stored runs against each other: what they differ in, a verdict for each quantity in each place, and how their
-//! distributions are shifted.
+//! Compares the sides of stored runs: what they differ in, a verdict per quantity and place, and how their distributions are shifted.
 
 mod rows;
 #[cfg(test)]
@@ -21,68 +20,68 @@ use latido_statistics::two::{Verdict, verdict::LEVEL};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// The repeats that are set against others.
+/// The repeats to compare, grouped into sides.
 #[derive(Debug)]
 pub struct Arms {
-    /// What each is called; the first is the base.
+    /// The name of each side; the first side is the base.
     pub names: Vec<String>,
-    /// The repeats of each.
+    /// The repeats of each side.
     pub observed: Vec<Vec<Observed>>,
-    /// The axis, option or label whose levels they are; none where they are runs.
+    /// The axis, option or label whose levels make the sides; absent where the sides are runs.
     pub factor: Option<String>,
 }
 
-/// What is asked.
+/// What the user requests.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Which figure, and which quantity decides.
+    /// Which figure to compare, and which quantity decides.
     pub metric: Metric,
-    /// How far apart is the same, .05 for 5 %.
+    /// The relative difference that counts as equal, .05 for 5 %.
     pub margin: Option<f64>,
-    /// Although arms are unlike in these.
+    /// Compare although the sides are unlike in these.
     pub despite: Vec<Unlike>,
-    /// How far the rates of loads may be apart, .25 for 25 %.
+    /// How far apart the rates of loads may be, .25 for 25 %.
     pub load_margin: f64,
 }
 
-/// Arms compared.
+/// The result of a comparison.
 #[derive(Debug, Serialize)]
 pub struct Compared {
     /// `max`, `wakeup.latency.p99.9`.
     #[serde(serialize_with = "as_text")]
     pub metric: Metric,
-    /// The level of a verdict, for all that decide together.
+    /// The significance level, for all verdicts that decide together.
     pub level: f64,
-    /// How far apart is the same.
+    /// The relative difference that counts as equal.
     pub margin: Option<f64>,
-    /// The axis, option or label that makes the arms; `null` where they are runs.
+    /// The axis, option or label that makes the sides; `null` where they are runs.
     pub by: Option<String>,
-    /// The arms; the first is the base.
+    /// The sides; the first one is the base.
     pub arms: Vec<ArmView>,
-    /// In what they differ.
+    /// What the sides differ in.
     pub differences: Vec<Difference>,
-    /// In what they are unlike, and were compared all the same.
+    /// What the sides are unlike in; latido compared them nevertheless.
     pub despite: Vec<Despite>,
-    /// Whether the one arm was measured as a whole before the other, so that a drift would look like a difference.
+    /// Whether latido measured one side completely before the other, so that a drift would look like a difference.
     pub in_turn: bool,
-    /// Places that not all arms have.
+    /// Places that some side lacks.
     pub unmatched: Vec<String>,
-    /// In what the arms of further places are unlike, which keeps them from being compared.
+    /// What the sides of other places are unlike in; latido did not compare these places.
     pub left_out: Vec<Despite>,
-    /// Each quantity in each place, of each arm against the base.
+    /// A row per quantity and place, for each side against the base.
     pub rows: Vec<Row>,
-    /// What the deciding rows say together.
+    /// The joint outcome of the deciding rows.
     pub outcome: Outcome,
 }
 
-/// An arm.
+/// A side of the comparison.
 #[derive(Debug, Serialize)]
 pub struct ArmView {
-    /// What it is called.
+    /// The name of the side.
     pub arm: String,
-    /// The runs it came from.
+    /// The runs that the side comes from.
     pub runs: Vec<String>,
-    /// How many cells were measured.
+    /// The number of measured cells.
     pub cells: usize,
 }
 
@@ -90,7 +89,7 @@ fn as_text<S: Serializer>(metric: &Metric, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_str(metric)
 }
 
-/// The axes and options that have several levels within one probe: what can be compared in a run by itself.
+/// Returns the axes and options that have several levels within one probe: what a user can compare within one run.
 pub fn varied(observed: &[Observed]) -> Vec<String> {
     let mut firsts: BTreeMap<(&str, String), String> = BTreeMap::new();
     let mut names: Vec<String> = Vec::new();
@@ -105,10 +104,10 @@ pub fn varied(observed: &[Observed]) -> Vec<String> {
     names
 }
 
-/// The levels of an axis, an option of the probe or a label as arms, in the order of the plan; `base` comes first.
+/// Makes a side of each level of an axis, an option of the probe or a label, in the order of the plan; `base` comes first.
 ///
 /// # Errors
-/// There are no two levels, or none of the base's name.
+/// There are fewer than two levels, or no level has the base's name.
 pub fn by(factor: &str, observed: Vec<Observed>, base: Option<&str>) -> Result<Arms, String> {
     let mut arms = Arms { names: Vec::new(), observed: Vec::new(), factor: Some(factor.to_owned()) };
     let mut put = |level: String, one: Observed| {
@@ -126,7 +125,7 @@ pub fn by(factor: &str, observed: Vec<Observed>, base: Option<&str>) -> Result<A
             put(one.column(factor), one);
             continue;
         }
-        // A label tells series of one cell apart: each level is a repeat of its own quantities.
+        // A label distinguishes series of one cell: each level becomes a repeat with only the quantities that have this label.
         let mut levels: Vec<String> =
             one.quantities.iter().filter_map(|quantity| quantity.labels.get(factor).cloned()).collect();
         levels.sort();
@@ -147,7 +146,7 @@ pub fn by(factor: &str, observed: Vec<Observed>, base: Option<&str>) -> Result<A
         let Some(at) = arms.names.iter().position(|name| name == base || (base == NO_LOAD && name == IDLE)) else {
             return Err(format!("no {factor} is called `{base}`: there are {}", arms.names.join(", ")));
         };
-        // The others stay in the order of the plan.
+        // The other sides stay in the order of the plan.
         if let (Some(names), Some(observed)) = (arms.names.get_mut(..=at), arms.observed.get_mut(..=at)) {
             names.rotate_right(1);
             observed.rotate_right(1);
@@ -156,17 +155,17 @@ pub fn by(factor: &str, observed: Vec<Observed>, base: Option<&str>) -> Result<A
     Ok(arms)
 }
 
-/// Compares every further arm with the first.
+/// Compares every other side with the first.
 ///
 /// # Errors
-/// The arms are unlike, or have nothing in common: all reasons, to be printed.
+/// The sides are unlike, or have nothing in common. The error has all reasons, ready to print.
 pub fn of(arms: &Arms, asked: &Asked) -> Result<Compared, String> {
     let factor = arms.factor.as_deref();
     let Groups { all, unlike } = grouping::groups(&arms.names, &arms.observed, factor);
     let complete: Vec<_> =
         all.iter().filter(|group| group.arms.iter().filter(|arm| !arm.is_empty()).count() > 1).collect();
     let unmatched = all.iter().filter_map(|group| missing(group, &arms.names)).collect();
-    // Within one run the load was asked for alike: what it then did differs by chance, or follows from what is compared.
+    // Within one run all sides request the same load: differences in what the load did are chance, or follow from the compared factor.
     let mut runs = arms.observed.iter().flatten().map(|one| one.run.as_str());
     let first = runs.next();
     let own = runs.all(|run| Some(run) == first).then_some(Unlike::Load);
@@ -195,7 +194,7 @@ pub fn of(arms: &Arms, asked: &Asked) -> Result<Compared, String> {
         unmatched,
         rows,
         outcome: match outcome(deciding.iter()) {
-            // What was left out may be worse.
+            // The places that were left out may be worse.
             Outcome::NotWorse if !left_out.is_empty() => Outcome::Undecided,
             outcome => outcome,
         },
@@ -203,17 +202,18 @@ pub fn of(arms: &Arms, asked: &Asked) -> Result<Compared, String> {
     })
 }
 
-/// Places by whether their arms are alike.
+/// Places, sorted by whether their sides are similar enough to compare.
 struct Sorted<'g, 'a> {
-    /// Those that are compared.
+    /// The places that latido compares.
     complete: Vec<&'g Group<'a>>,
-    /// In what the arms of those are unlike.
+    /// What the sides of these places are unlike in.
     found: Vec<(Unlike, String)>,
-    /// In what the arms of the others are unlike.
+    /// What the sides of the other places are unlike in.
     left_out: Vec<Despite>,
 }
 
-/// Leaves out the places in which something is unlike that nobody permitted. Where no place would be left all of them stay, and so the reasons.
+/// Leaves out the places whose sides are unlike in something that is not permitted. If no place would remain, all places stay, with all
+/// reasons.
 fn sorted<'g, 'a>(places: Vec<&'g Group<'a>>, arms: &Arms, asked: &Asked, permissions: &[Unlike]) -> Sorted<'g, 'a> {
     let factor = arms.factor.as_deref();
     let foreign = grouping::is_foreign(&arms.observed);
@@ -235,7 +235,7 @@ fn sorted<'g, 'a>(places: Vec<&'g Group<'a>>, arms: &Arms, asked: &Asked, permis
     Sorted { complete, found: found.into_iter().flatten().collect(), left_out }
 }
 
-/// A place that some arm lacks: `wakeup (busy): not in b`.
+/// Describes a place that some side lacks: `wakeup (busy): not in b`.
 fn missing(group: &grouping::Group, names: &[String]) -> Option<String> {
     let lacking: Vec<&str> =
         group.arms.iter().zip(names).filter(|(arm, _)| arm.is_empty()).map(|(_, name)| name.as_str()).collect();
@@ -244,7 +244,7 @@ fn missing(group: &grouping::Group, names: &[String]) -> Option<String> {
     (!lacking.is_empty()).then(|| format!("{}{place}: not in {}", group.probe, lacking.join(", ")))
 }
 
-/// Whether arms are of different runs, all of the one before all of the other.
+/// Whether the sides come from different runs, and all runs of one side started before those of the next.
 fn in_turn(arms: &[Vec<Observed>]) -> bool {
     let mut spans: Vec<(&str, &str)> = arms
         .iter()

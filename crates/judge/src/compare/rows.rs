@@ -1,4 +1,4 @@
-//! The rows of a comparison: a quantity in a place, of an arm against the base, with its verdict in the family.
+//! The rows of a comparison. A row compares a quantity in a place between a side and the base, with its verdict within the family.
 
 use super::Asked;
 use crate::{
@@ -23,43 +23,43 @@ use latido_statistics::{
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A quantity in a place: `b` is the arm, `a` the base.
+/// A quantity in a place: `b` is the side, `a` the base.
 #[derive(Debug, Serialize)]
 pub struct Row {
-    /// The probe.
+    /// The name of the probe.
     pub probe: String,
-    /// Its quantity.
+    /// The name of the quantity.
     pub quantity: String,
-    /// What tells it from others of the quantity.
+    /// What distinguishes it from others of the quantity.
     pub labels: BTreeMap<String, String>,
-    /// In what the place differs from others of the probe, in words; empty where there is one.
+    /// What distinguishes the place from others of the probe, in words; empty where there is only one place.
     pub place: String,
-    /// The arm.
+    /// The name of the side.
     pub arm: String,
-    /// The base.
+    /// The name of the base.
     pub base: String,
-    /// Whether the exit status goes by it.
+    /// Whether the row decides the exit status.
     pub decides: bool,
     /// `ns`, `share`, `per hour`.
     #[serde(rename = "unit", serialize_with = "name_of")]
     pub measure: Measure,
     /// The figures of the base's repeats; absent where it has none.
     pub a: Option<Figures>,
-    /// The figures of the arm's repeats.
+    /// The figures of the side's repeats; absent where it has none.
     pub b: Option<Figures>,
-    /// All that was computed.
+    /// The statistics of the comparison.
     #[serde(flatten)]
     pub comparison: Option<Comparison>,
-    /// The p of Mann-Whitney after Holm, among all that decide (or do not).
+    /// The p-value after Holm's correction, among all rows that decide (or all that do not).
     pub p_holm: Option<f64>,
-    /// What follows.
+    /// The verdict.
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// Repeats that do not count, with the reason.
+    /// Repeats that do not count, with the reasons.
     pub left_out: Vec<String>,
     /// The unit of the samples.
     pub samples_in: String,
-    /// How the quantiles of all samples are shifted, with bands by drawing repeats anew.
+    /// The shift of the quantiles of all samples, with bands from resampling the repeats.
     pub shift: Vec<Shift>,
 }
 
@@ -67,13 +67,13 @@ fn name_of<S: serde::Serializer>(measure: &Measure, serializer: S) -> Result<S::
     serializer.serialize_str(measure.name())
 }
 
-/// An arm with what it has of a quantity.
+/// A side of the comparison: its name, and its repeats of a quantity.
 type Side<'n, 'a> = (&'n str, Taken<'a>);
 
-/// The rows of all places, with their verdicts: those that decide are one family, the others another.
+/// Returns the rows of all places, with their verdicts. The deciding rows form one family, the others another.
 ///
 /// # Errors
-/// No arm has anything of what was asked for in common with the base.
+/// No side has the requested quantity in common with the base.
 pub(super) fn of(groups: &[&Group], names: &[String], asked: &Asked) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     for group in groups {
@@ -134,7 +134,7 @@ fn row(group: &Group, quantity: &Quantity, base: &Side, other: &Side, asked: &As
     }
 }
 
-/// The comparison of two sides, or why there is none.
+/// Compares two sides, or returns why it cannot.
 fn compared(base: &Side, other: &Side, asked: &Asked) -> Result<Comparison, String> {
     if let Some((name, taken)) = [base, other].into_iter().find(|(_, taken)| taken.repeats.is_empty()) {
         let why = taken.left_out().first().map(|why| format!(": {why}")).unwrap_or_default();
@@ -154,12 +154,12 @@ fn compared(base: &Side, other: &Side, asked: &Asked) -> Result<Comparison, Stri
     }
     let values = |(_, taken): &Side| taken.figures().iter().map(|figure| figure.value()).collect::<Vec<f64>>();
     let (a, b) = (values(base), values(other));
-    // Zeros have no ratio, and a margin in percent says nothing of a difference.
+    // Zeros have no ratio, and a margin in percent does not apply to a difference.
     let positive = a.iter().chain(&b).all(|value| *value > 0.0);
     compare(&a, &b, if positive { ratio } else { Question::DIFFERENCE }).map_err(said)
 }
 
-/// Gives each row of a family its p and its verdict.
+/// Sets the adjusted p and the verdict of each row of a family.
 fn settle(family: &mut [&mut Row]) {
     let p: Vec<f64> = family.iter().filter_map(|row| row.comparison.as_ref()).map(Comparison::p).collect();
     let count = p.len() as u64;
@@ -175,7 +175,7 @@ fn settle(family: &mut [&mut Row]) {
     }
 }
 
-/// One run a side has a word of its own: it is what people try first.
+/// Returns a special text for one run per side, because users often try that first.
 fn undecided(found: &Comparison, family: u64, reason: String) -> String {
     let level = LEVEL / family.max(1) as f64;
     if found.repeats != (1, 1) || smallest_p(1, 1) <= level {

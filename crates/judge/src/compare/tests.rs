@@ -1,4 +1,4 @@
-//! What is compared with what, what is refused, and that verdicts do not depend on order and units.
+//! Tests what latido compares with what, what it refuses, and that verdicts do not depend on order and units.
 
 use super::*;
 use crate::{
@@ -19,12 +19,12 @@ fn asked() -> Asked {
     Asked { metric: Metric::default(), margin: None, despite: Vec::new(), load_margin: 0.25 }
 }
 
-/// Ten thousand samples (fewer would be another length) whose largest is this.
+/// Samples with this maximum. The number of samples is constant, because fewer would be another length.
 fn with_max(max: i64) -> Vec<i64> {
     (0..1_000).map(|k| 2_000 + k % 7).chain([max]).collect()
 }
 
-/// A run of repeats of these cells, each with its maxima in us.
+/// A run with repeats of these cells, each with its maxima in us.
 fn fixture(cells: &[(latido_model::cell::Cell, &[i64])]) -> Fixture {
     let all = cells.iter().flat_map(|(cell, maxima)| {
         (1..).zip(maxima.iter()).map(|(repeat, max)| {
@@ -53,7 +53,8 @@ fn verdicts(found: &Compared) -> Vec<String> {
     found.rows.iter().map(|row| format!("{}: {:?}", row.place, row.verdict)).collect()
 }
 
-/// Instructions are no time: a guest of the laboratory and a machine are not compared, unless somebody insists.
+/// The clock of an emulated guest counts instructions, not time: latido compares a guest of the laboratory with a machine only if the user
+/// insists.
 #[test]
 fn an_emulated_run_is_not_compared_with_a_real_one() {
     let real = fixture(&[(cell(), &LOW)]);
@@ -67,7 +68,7 @@ fn an_emulated_run_is_not_compared_with_a_real_one() {
     assert!(of(&both, &asked()).is_ok());
 }
 
-/// Places are told apart by what an arm has several of; the order of the repeats changes nothing.
+/// What one side has several of distinguishes places; the order of the repeats changes nothing.
 #[test]
 fn places_are_matched_and_order_says_nothing() {
     let a = fixture(&[(cell(), &LOW), (under("busy"), &LOW)]);
@@ -83,12 +84,12 @@ fn places_are_matched_and_order_says_nothing() {
     assert!((p[1] - 2.0 * 2.0 / 924.0).abs() < 1e-12, "the smaller of two p is doubled: {p:?}");
     let lacking = fixture(&[(cell(), &LOW)]);
     let found = of(&arms(&a, &lacking), &asked());
-    // The one arm has a load, the other two: only what both have is compared.
+    // One side has a load that the other lacks: latido compares only what both have.
     let found = found.unwrap();
     assert_eq!((found.rows.len(), found.unmatched), (1, vec!["wakeup (busy): not in b".to_owned()]));
 }
 
-/// Kernels of which no two arms have the same are what the arms differ in: all repeats of an arm count together.
+/// If no two sides share a kernel, the kernel is what the sides differ in: all repeats of a side count together.
 #[test]
 fn kernels_that_no_two_arms_share_tell_no_places_apart() {
     let on = |kernel: &str| latido_model::cell::Cell { kernel: kernel.into(), ..cell() };
@@ -96,12 +97,13 @@ fn kernels_that_no_two_arms_share_tell_no_places_apart() {
     let nights = fixture(&[(on("6.1.1"), first), (on("6.1.2"), last)]);
     let found = of(&arms(&nights, &fixture(&[(on("6.1.3"), &HIGH)])), &asked()).unwrap();
     assert_eq!((found.rows.len(), found.outcome), (1, Outcome::Worse), "{:?}", verdicts(&found));
-    // A kernel that both arms have is a place: only its repeats are compared.
+    // A kernel that both sides have is a place: latido compares only its repeats.
     let found = of(&arms(&nights, &fixture(&[(on("6.1.2"), &HIGH)])), &asked()).unwrap();
     assert_eq!(found.unmatched.len(), 1, "{:?}", found.unmatched);
 }
 
-/// Another clock, another rate of a load, other CPUs, another length: each is refused by its name, and not with it.
+/// latido refuses another clock, another rate of a load, other CPUs and another length, each by its name; with the matching permission it
+/// compares.
 #[test]
 fn what_is_not_alike_is_refused_by_name() {
     let change = |fixture: &mut Fixture, what: &str| {
@@ -138,7 +140,7 @@ fn what_is_not_alike_is_refused_by_name() {
         if what == Unlike::Load {
             assert!(refused.contains("work is 10 /s in b, 14 /s in a: more than 25 % apart"), "{refused}");
             assert!(of(&arms(&a, &b), &Asked { load_margin: 0.5, ..asked() }).is_ok());
-            // Within one run latido says the same, and refuses nothing.
+            // Within one run latido reports the same difference, but does not refuse.
             let mut one_run = arms(&a, &b);
             one_run.observed.iter_mut().flatten().for_each(|one| one.run = "run".into());
             assert_eq!(of(&one_run, &asked()).unwrap().despite[0].what, what);
@@ -146,7 +148,8 @@ fn what_is_not_alike_is_refused_by_name() {
     }
 }
 
-/// Where the load of one place did more in one run, that place alone is left out: the others are compared, and nothing is called not worse.
+/// Where the load of one place did more in one run, latido leaves out only that place. It compares the others, and does not call the
+/// outcome "not worse".
 #[test]
 fn a_place_of_another_rate_is_left_out() {
     let of_rate = |idle: &[i64], rate: f64| {
@@ -173,7 +176,7 @@ fn a_place_of_another_rate_is_left_out() {
     assert_eq!((found.rows.len(), found.left_out.len(), found.despite.len()), (2, 0, 1));
 }
 
-/// Kernel, settings and firmware may differ: that is what is compared, and it is told first.
+/// Kernel, settings and firmware may differ: they are what the user compares, and the report names them first.
 #[test]
 fn systems_may_differ_and_that_is_told() {
     let a = fixture(&[(cell(), &LOW)]);
@@ -190,7 +193,7 @@ fn systems_may_differ_and_that_is_told() {
     assert_eq!(found.differences[0].values, ["6.12.48", "6.12.48-rt"]);
 }
 
-/// The levels of an axis and those of a label make arms; a level may be named as the base.
+/// The levels of an axis make sides, and so do those of a label; the user may name a level as the base.
 #[test]
 fn axes_and_labels_make_arms() {
     let mut one = fixture(&[(cell(), &LOW), (under("busy"), &HIGH)]);
@@ -210,7 +213,7 @@ fn axes_and_labels_make_arms() {
     assert!(by("load", observed(&one, "run"), Some("nothing")).unwrap_err().contains("there are idle, busy"));
 }
 
-/// Counts are rates; where none was counted on a side there is a difference and no ratio.
+/// Counts are compared as rates; where one side has no count, the row gives a difference and no ratio.
 #[test]
 fn counts_are_rates_and_zeros_have_differences() {
     let counted = |maxima: &[i64]| fixture(&[(cell(), maxima)]);
@@ -231,7 +234,7 @@ fn counts_are_rates_and_zeros_have_differences() {
     assert_eq!(row.verdict, Verdict::Higher);
 }
 
-/// More of a share within an edge is better, and the exit status knows.
+/// A larger share within an edge is better, and the exit status depends on that.
 #[test]
 fn less_of_a_share_is_worse() {
     let metric: Metric = "share100us".parse().unwrap();
@@ -246,8 +249,8 @@ fn less_of_a_share_is_worse() {
     assert!("wakeup.latency".parse::<Metric>().is_err() && "largest".parse::<Metric>().is_err());
 }
 
-/// Of one stored run `--by tuning` and an expectation with `than` say the same: the verdict, its p, and which repeats are
-/// left out because what is above the other side in them is foreign.
+/// For one stored run, `--by tuning` and an expectation with `than` agree: in the verdict, in its p, and in which repeats they leave out
+/// because everything above the other side may come from other programs.
 #[test]
 fn a_comparison_and_an_expectation_leave_out_the_same_repeats() {
     let tuned = |id: &str| {
@@ -270,7 +273,7 @@ fn a_comparison_and_an_expectation_leave_out_the_same_repeats() {
         text: "b.max < a.max".into(),
         line: 1,
     };
-    // Three repeats of b are disturbed: what is left of it is lower, what was measured of it is not.
+    // Three repeats of b are disturbed: the rest of b is lower, but b with all its repeats is not.
     let mut disturbed = LOW;
     disturbed.iter_mut().take(3).for_each(|max| *max = 700);
     let mut run = fixture(&[(tuned("a"), &HIGH), (tuned("b"), &disturbed)]);

@@ -1,4 +1,4 @@
-//! What excuses a sample, what names its cause, and what does neither.
+//! Tests what excuses a sample, what names its cause, and what does neither.
 
 use super::*;
 use latido_model::{
@@ -17,7 +17,7 @@ fn second(start: u64, steal_ns: u64, foreign_ns: u64) -> Second {
     Second { start_ns, length_ns, steal_ns, foreign_ns, ..Second::default() }
 }
 
-/// One task of 30 ms held up four threads of a CPU: all four are excused, and one of them only once.
+/// One task of 30 ms delayed four threads of a CPU: it excuses one sample of each thread, but not two samples of one thread.
 #[test]
 fn what_takes_a_cpu_excuses_each_of_its_threads() {
     let mut record = sample::record();
@@ -48,7 +48,7 @@ fn a_failure_is_foreign_only_if_every_sample_is() {
     assert_eq!(one.count, 2);
 }
 
-/// What was counted and not a tick more: 10 ms of steal in a second do not excuse 29 ms.
+/// Stolen time excuses exactly as much as was counted: 10 ms of steal in a second do not excuse 29 ms.
 #[test]
 fn foreign_time_excuses_at_most_its_own_length() {
     let spikes = [at(3, 29_000_000, Class::Unknown), at(5, 2_000, Class::Unknown)];
@@ -67,13 +67,13 @@ fn foreign_time_excuses_at_most_its_own_length() {
         Deciding::new(&record, Some(20e6), &stored).is_foreign()
     };
     assert!(!limit_20_ms(10_000_000) && limit_20_ms(20_000_000));
-    // Two spikes share one second: together they are longer than what was stolen.
+    // Two spikes share one second: together they are longer than the stolen time.
     let two = [at(3, 14_000_000, Class::Unknown), at(3, 13_000_000, Class::Unknown), at(5, 2_000, Class::Unknown)];
     assert!(!weigh(vec![second(3, 20_000_000, 0)], &two, 9).is_foreign());
 }
 
-/// A foreign burst of 5.6 ms beside a load of the cell that alone holds the CPU for as long: two samples of 5.35 ms above 5 ms are
-/// not both excused by one burst, and none where the load ran as long in that second.
+/// Another program has a burst of 5.6 ms, and a load of the cell can occupy the CPU for as long by itself. One burst does not excuse two
+/// samples of 5.35 ms above 5 ms, and excuses no sample if the load ran as long in that second.
 #[test]
 fn a_burst_excuses_no_more_than_its_length_and_nothing_that_the_load_may_have_done() {
     let at_5_ms = |timeline: Vec<Second>, largest: &[Sample]| {
@@ -91,15 +91,15 @@ fn a_burst_excuses_no_more_than_its_length_and_nothing_that_the_load_may_have_do
     );
     assert!(!at_5_ms(foreign(5_900_000), &one).is_foreign(), "the load ran as long");
     assert!(at_5_ms(foreign(5_000_000), &one).is_foreign(), "too short for what is above");
-    // The load may lie in another entry, of another length.
+    // The load may be in another entry, with another length.
     let apart =
         vec![second(3, 0, 6_000_000), Second { load_ns: 9_000_000, length_ns: 2_000_000_000, ..second(3, 0, 0) }];
     assert!(!at_5_ms(apart, &one).is_foreign());
-    // Of stolen time the load has no part.
+    // The load cannot have caused stolen time.
     assert!(at_5_ms(vec![Second { load_ns: 9_000_000, ..second(3, 10_000_000, 0) }], &one).is_foreign());
 }
 
-/// One sample of two is a program's: the worst of the machine is the other.
+/// A program caused one of two late samples: the machine's worst sample is the other one.
 #[test]
 fn what_is_excused_is_told_beside_a_failure() {
     let spikes = [at(3, 5_000_000, Class::Unknown), at(7, 200_000, Class::Unknown), at(5, 2_000, Class::Unknown)];
@@ -112,7 +112,7 @@ fn what_is_excused_is_told_beside_a_failure() {
     assert_eq!(beside(vec![second(3, 0, 10_000_000), second(7, 0, 10_000_000)]), None, "the whole failure is foreign");
 }
 
-/// 18.7 us of a thread that moves tasks are not why a sample took 5.35 ms, though no more than that is left unexcused.
+/// A thread that moves tasks and ran for 18.7 us is not the reason for a sample of 5.35 ms, even if only that much is unexcused.
 #[test]
 fn a_kernel_thread_is_named_for_a_part_that_matters() {
     let named = |kernel_ns: u64| -> Vec<(Cause, u64)> {
@@ -126,7 +126,7 @@ fn a_kernel_thread_is_named_for_a_part_that_matters() {
     assert_eq!(named(2_000_000), [(Cause::Kernel, 1)]);
 }
 
-/// What one cause explains alone is not laid on another of the same second.
+/// latido does not blame a cause for what another cause of the same second explains alone.
 #[test]
 fn each_cause_is_blamed_for_its_own_share() {
     let spike = [at(3, 344_000, Class::Unknown), at(5, 2_000, Class::Unknown)];
@@ -137,7 +137,7 @@ fn each_cause_is_blamed_for_its_own_share() {
     assert_eq!(causes(244_000), [Cause::Foreign]);
 }
 
-/// Throttle, kernel threads and management interrupts are the machine's own: they are named, and the failure stands.
+/// Throttling, kernel threads and management interrupts belong to the machine: latido names them, and the failure stands.
 #[test]
 fn what_is_part_of_the_system_is_named_and_excuses_nothing() {
     let gap = |class| [at(3, 54_000_000, class), at(5, 2_000, Class::Unknown)];
@@ -154,18 +154,19 @@ fn what_is_part_of_the_system_is_named_and_excuses_nothing() {
     assert_eq!(named(vec![own(0, 1)], Class::InPlace), [(Cause::Smi, 1)]);
     assert_eq!(named(vec![own(0, 1)], Class::Preempted), [], "another task ran meanwhile");
     assert_eq!(named(vec![Second { start_ns: 9_000_000_000, ..own(0, 1) }], Class::InPlace), []);
-    // A program and a kernel thread together: the part that is the system's own is not excused.
+    // A program and a kernel thread ran together: nothing excuses the kernel's part.
     let both = Second { kernel_ns: 30_000_000, ..second(3, 0, 60_000_000) };
     assert_eq!(named(vec![both], Class::Preempted), [(Cause::Kernel, 1)]);
-    // What the machine imposes by its settings is not laid on tasks that ran, or on time that was stolen, in the same second.
+    // latido does not blame other tasks or stolen time of the same second for a wait that the machine's settings impose.
     let beside = vec![second(3, 60_000_000, 60_000_000)];
     assert_eq!(named(beside.clone(), Class::Throttled), [(Cause::Throttle, 1)]);
     assert!(weigh(beside, &gap(Class::Preempted), 9).is_foreign());
-    // Nobody else ran where the thread stayed on its CPU.
+    // Where the thread stayed on its CPU, no other task ran there.
     assert!(!weigh(vec![second(3, 0, 60_000_000)], &gap(Class::InPlace), 9).is_foreign());
 }
 
-/// A wait no longer than the server's budget, of a loop that never rested, with nobody seen: perhaps, and never a cause.
+/// A busy loop waits no longer than the fair server's budget, and latido saw no other task: the fair server is a possibility, never a
+/// cause.
 #[test]
 fn the_fair_server_is_a_possibility_and_no_cause() {
     let perhaps = |at_s: u64, value: i64, class: Class, change: fn(&mut Record)| {
@@ -190,7 +191,7 @@ fn the_fair_server_is_a_possibility_and_no_cause() {
     assert_eq!(perhaps(3, 2_000_000, Class::Preempted, |r| r.quality.timeline = vec![second(3, 0, 500_000)]), 0);
 }
 
-/// An entry may be longer than a second: it reaches every sample that it touches.
+/// A timeline entry may be longer than a second: it applies to every sample that it touches.
 #[test]
 fn a_long_stretch_reaches_over_shorter_ones() {
     let long = Second { length_ns: 5_000_000_000, ..second(1, 0, 1_000_000_000) };
@@ -198,7 +199,8 @@ fn a_long_stretch_reaches_over_shorter_ones() {
     assert!(weigh(vec![long, second(2, 10_000_000, 0)], &spikes, 9).blames(Cause::Foreign));
 }
 
-/// 256 seconds with 10 ms each: a sample within one of them lost at most that, one over three at most 30 ms.
+/// The entry covers 256 seconds with 10 ms of steal each: a sample within one second lost at most 10 ms, a sample over three seconds at
+/// most 30 ms.
 #[test]
 fn of_merged_seconds_a_sample_has_what_it_can_have_met() {
     let merged = |steal_most_ns| Second {
@@ -222,7 +224,7 @@ fn of_merged_seconds_a_sample_has_what_it_can_have_met() {
         Deciding::new(&record, Some(limit), &stored).is_foreign()
     };
     assert!(over_three(2.47e9) && !over_three(2.46e9));
-    // Each sample in its own second, and together no more than there was.
+    // Each sample is in its own second, and all together are no longer than the stolen time.
     let many: Vec<Sample> =
         (0..255).map(|second| at(second, 10_000_000, Class::Unknown)).chain([at(500, 2_000, Class::Unknown)]).collect();
     assert!(weigh(vec![merged(most)], &many, 999).is_foreign());
@@ -234,8 +236,8 @@ fn of_merged_seconds_a_sample_has_what_it_can_have_met() {
     assert_eq!((kernel(Some(10_000_000)), kernel(Some(11_000_000))), (0, 1));
 }
 
-/// A program that ran in many short pieces kept nobody waiting for long, however much they are together; of a long
-/// sample it took as many of them as came meanwhile.
+/// A program that ran in many short bursts delayed no task for long, whatever their total. A long sample lost all the bursts that came
+/// during it.
 #[test]
 fn bursts_excuse_as_far_as_one_goes() {
     let ran = |burst_ns| Second { foreign_burst_ns: burst_ns, ..second(3, 0, 50_000_000) };
@@ -247,7 +249,7 @@ fn bursts_excuse_as_far_as_one_goes() {
     assert!(excused(250_000, Some(100_000)));
     assert!(excused(5_070_000, Some(5_000_000)), "10 of 5 ms");
     assert!(excused(2_350_000, None), "older records do not tell");
-    // A second of computing, of which 50 ms were somebody else's.
+    // One second of computing, including 50 ms of another program.
     let long = Sample { value: 1_000_000_000, ..at(3, 0, Class::Unknown) };
     let mut record = sample::record();
     record.quality.timeline = vec![ran(Some(100_000))];
@@ -273,7 +275,7 @@ fn without_a_limit_nothing_is_foreign() {
 }
 
 /// A job that had the CPU for longer than the limit is late by itself, whatever was stolen in that second. A long run of a thread without
-/// slots says nothing of it.
+/// slots does not matter.
 #[test]
 fn nothing_excuses_a_program_s_own_work() {
     let is_foreign = |task: &str, run_ns: i64| {

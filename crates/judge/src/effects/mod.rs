@@ -1,4 +1,4 @@
-//! What the factors of stored runs do to a figure of each repeat, quantity by quantity.
+//! Computes how the factors of stored runs affect a figure of each repeat, quantity by quantity.
 
 mod printed;
 
@@ -28,27 +28,27 @@ pub struct AllEffects {
     pub metric: Metric,
     /// The runs.
     pub runs: Vec<String>,
-    /// Repeats that do not count, with the reason.
+    /// Repeats that do not count, with the reasons.
     pub left_out: Vec<String>,
-    /// Each quantity with its labels.
+    /// The quantities, each with its labels.
     pub quantities: Vec<Quantified>,
 }
 
 /// The effects in one quantity.
 #[derive(Debug, Serialize)]
 pub struct Quantified {
-    /// The probe.
+    /// The name of the probe.
     pub probe: String,
-    /// Its quantity.
+    /// The name of the quantity.
     pub quantity: String,
-    /// What tells it from others of the quantity.
+    /// What distinguishes it from others of the quantity.
     pub labels: BTreeMap<String, String>,
     /// `ns`, `share`, `per hour`.
     pub measure: String,
-    /// What was fitted.
+    /// The fitted effects.
     #[serde(flatten)]
     pub found: Option<Factorial>,
-    /// Why nothing was.
+    /// Why there are no fitted effects.
     pub refused: Option<String>,
 }
 
@@ -56,11 +56,11 @@ fn as_text<S: Serializer>(metric: &Metric, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_str(metric)
 }
 
-/// The effects of all factors in which the repeats of runs differ; `order` is the most factors of an interaction, all where
-/// none is said.
+/// Computes the effects of all factors in which the repeats of runs differ. `order` is the most factors of an interaction; `None` means
+/// `ORDER`.
 ///
 /// # Errors
-/// Nothing in the runs is what was asked for.
+/// The runs contain nothing that was requested.
 pub fn of(observed: &[Observed], metric: &Metric, order: Option<usize>) -> Result<AllEffects, String> {
     let mut probes: Vec<Group> = Vec::new();
     let mut runs: Vec<String> = Vec::new();
@@ -117,7 +117,7 @@ fn one(
     }
 }
 
-/// A value with what it was measured under. What limits it is judged by does not change it.
+/// Returns a value with the levels under which it was measured, except the limit: the limit does not change the value.
 fn valued(one: &Observed, value: f64) -> Valued {
     let mut columns = one.columns();
     columns.retain(|(name, _)| name != "limit");
@@ -139,6 +139,6 @@ fn fitted(values: &[Valued], order: Option<usize>, kind: Kind) -> Result<Factori
         order: order.unwrap_or(ORDER),
     };
     let whole = effects::of(&factors.observations, question(blocked), kind);
-    // Where blocks and factors cannot be told apart, factors are what was asked for.
+    // If blocks and factors are confounded, latido drops the blocks: the user requested factors.
     whole.or_else(|_| effects::of(&factors.without_blocks(), question(false), kind))
 }

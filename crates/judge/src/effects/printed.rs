@@ -1,4 +1,4 @@
-//! The effects in the numbers that a study printed: one number a system, so that there are no intervals.
+//! Computes effects from the numbers that a study printed: there is one number per system, so there are no intervals.
 
 use super::{AllEffects, Quantified, fitted};
 use crate::{
@@ -9,11 +9,11 @@ use crate::{
 use latido_model::printed::{PrintedNumber, studies, study};
 use std::collections::BTreeMap;
 
-/// The effects of the parts of a study's systems (`rt+isolated`) in each quantity that it prints; systems that are no part of
-/// a factorial are left out, and named.
+/// Computes the effects of the parts of a study's systems (`rt+isolated`) in each quantity that the study prints. Systems outside the
+/// factorial are left out and named.
 ///
 /// # Errors
-/// There is no such study, or nothing of what is asked for is printed of a factorial.
+/// The study does not exist, or does not print the requested figure for a factorial.
 pub fn printed(name: &str, metric: &Metric, order: Option<usize>) -> Result<AllEffects, String> {
     let numbers = study(name);
     if numbers.is_empty() {
@@ -25,7 +25,7 @@ pub fn printed(name: &str, metric: &Metric, order: Option<usize>) -> Result<AllE
     for number in numbers.iter().filter(|number| number.stat == statistic) {
         let key = (number.quantity.as_str(), number.load.as_str());
         match groups.iter_mut().find(|(known, _)| *known == key) {
-            // What is printed twice of a system is no repeat of it.
+            // A second number for the same system is no repeat of it.
             Some((_, all)) if all.iter().any(|known| known.system == number.system) => {}
             Some((_, all)) => all.push(number),
             None => groups.push((key, vec![number])),
@@ -73,7 +73,7 @@ pub fn printed(name: &str, metric: &Metric, order: Option<usize>) -> Result<AllE
 mod tests {
     use super::*;
 
-    /// The 2 x 2 x 2 of the study of 2019: three factors and their interactions, without intervals, and said so.
+    /// The 2 x 2 x 2 of the study of 2019 gives three factors and their interactions, without intervals.
     #[test]
     fn the_printed_factorial_has_effects_without_intervals() {
         let found = printed("scheduling-latency", &Metric::default(), None).unwrap();
@@ -84,14 +84,14 @@ mod tests {
         assert_eq!((factors, fitted.count), (["isolated", "rcu", "rt"].map(String::from).to_vec(), 8));
         assert_eq!(fitted.effects.contrasts.len(), 7, "three factors, three pairs, all three");
         assert!(fitted.effects.contrasts.iter().all(|one| one.interval.is_none()));
-        // Of a whole factorial a main effect is the mean of the logarithms with it over that without.
+        // In a complete factorial a main effect is the mean logarithm with the factor minus the mean without it.
         let rt = fitted.effects.contrasts.iter().find(|one| one.factors == ["rt"]).unwrap();
         let numbers = study("scheduling-latency").into_iter().filter(|one| {
             (one.quantity.as_str(), one.stat.as_str(), one.load.as_str()) == ("mutex_lock", "max", "geekbench+video")
         });
         let signed = |one: PrintedNumber| one.value.ln() * if one.system.contains("rt") { 0.25 } else { -0.25 };
         assert!((rt.log - numbers.map(signed).sum::<f64>()).abs() < 1e-9, "{rt:?}");
-        // Of the longest gap the study prints no maximum for PREEMPT_RT alone: the others make a 2 x 2.
+        // The study prints no maximum of the longest gap for PREEMPT_RT alone: the other systems make a 2 x 2.
         assert_eq!(of("gap_1e9").found.as_ref().unwrap().factors, ["isolated", "rcu"]);
         assert!(found.left_out.iter().any(|system| system.starts_with("gap_1e9: rt+rcu ")), "{:?}", found.left_out);
         assert!(printed("no-such", &Metric::default(), None).unwrap_err().contains("scheduling-latency"));

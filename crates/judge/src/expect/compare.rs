@@ -1,4 +1,4 @@
-//! Comparisons: a figure against the same figure where named axes have other levels and all else agrees.
+//! Comparisons: a figure against the same figure where named axes have other levels and everything else agrees.
 
 use super::{
     Found,
@@ -12,7 +12,7 @@ use latido_model::{
     run::{Run, SeriesSource, StoredCell},
 };
 
-/// Every pair of a run that an expectation compares.
+/// Finds every pair of a run that an expectation compares.
 pub(super) fn all(
     expect: &Expect,
     than: &Than,
@@ -46,7 +46,7 @@ pub(super) fn all(
             }
         }
     }
-    // A repeat that was not measured is one fewer; a configuration without any is missing.
+    // A repeat that was not measured only lowers the count; a configuration without any measured repeat is missing.
     let any = |sides: &[Side<Member<'_>>], cell: &StoredCell| {
         sides
             .iter()
@@ -59,14 +59,14 @@ pub(super) fn all(
     for cell in &untold {
         found.without(names.of_all(&cell.cell), cell);
     }
-    // What the two sides differ in is told with their figures.
+    // The figures already show what the two sides differ in.
     let names_here = Names::among(here.iter().flat_map(|side| &side.members).map(|member| &member.cell.cell));
     for side in &here {
         for partner in other.iter().filter(|partner| partner.pair == side.pair) {
             repeats::pair(expect, than, [side, partner], &names_here, source, &mut found);
         }
     }
-    // Only what some cell would have been compared with is missing.
+    // A partner is missing only if some cell would have been compared with it.
     let needed = |cell: &&&StoredCell| {
         let alike = |member: &Member<'_>| pairing.axes(&cell.cell) == pairing.axes(&member.cell.cell);
         let lone = |side: &&Side<Member<'_>>| side.members.first().is_some_and(alike);

@@ -15,7 +15,7 @@ use latido_model::{
 };
 use proptest::prelude::*;
 
-/// What all expectations of a plan come to.
+/// Judges all expectations of a plan together.
 fn together(fixture: &Fixture, all: &[Expect]) -> Vec<ExpectJudgement> {
     let cells = fixture.run.cells.iter().map(|cell| of_cell(cell, fixture)).collect::<Vec<_>>();
     let mut found = weigh(all, &fixture.run, &cells, fixture);
@@ -31,14 +31,14 @@ fn judged(fixture: &Fixture, one: &Expect) -> (Outcome, String) {
     told(&together(fixture, std::slice::from_ref(one))[0])
 }
 
-/// A repeat of a tuning whose largest sample is this.
+/// A repeat of a tuning, with this largest sample.
 fn repeat(tuning: &str, load: &str, repeat: u32, max: i64) -> (Cell, Vec<Vec<i64>>) {
     let own = if load == "idle" { cell() } else { under(load) };
     let conditions = Conditions { limit: None, ..own.conditions.clone() };
     (Cell { tuning: level(tuning, &[]), repeat, conditions, ..own }, vec![vec![2_000, 2_100, 2_500], vec![2_000, max]])
 }
 
-/// The repeats of two tunings under a load, in turn.
+/// The repeats of two tunings under a load, first all of one and then all of the other.
 fn sides_under(load: &str, stock: &[i64], isolated: &[i64]) -> Vec<(Cell, Vec<Vec<i64>>)> {
     let of = |tuning, all: &[i64]| {
         (1..).zip(all.to_vec()).map(move |(n, max)| repeat(tuning, load, n, max)).collect::<Vec<_>>()
@@ -50,7 +50,7 @@ fn sides(stock: &[i64], isolated: &[i64]) -> Fixture {
     Fixture::new(sides_under("idle", stock, isolated))
 }
 
-/// Ten maxima that scatter by about 40 %.
+/// Ten maxima that vary by about 40 %.
 const TEN: [i64; 10] = [91_000, 160_000, 120_000, 75_000, 210_000, 101_000, 140_000, 88_000, 130_000, 110_000];
 
 fn grown(all: &[i64], times: f64) -> Vec<i64> {
@@ -77,8 +77,8 @@ fn lower() -> Expect {
     than(ISOLATED, Statistic::Max, Op::Less, STOCK)
 }
 
-/// A planted factor of 2 is found with ten repeats a side, by each operator in its direction; what is decided the other
-/// way does not hold.
+/// Ten repeats per side must find a planted factor of 2, with each operator in its direction; an expectation of the opposite direction does
+/// not hold.
 #[test]
 fn a_planted_factor_is_decided() {
     let fixture = sides(&grown(&TEN, 2.2), &TEN);
@@ -94,7 +94,7 @@ fn a_planted_factor_is_decided() {
     assert_eq!(words, ["holds", "does not hold", "undecided", "not measured"]);
 }
 
-/// Options of the probe make sides, too: cells that agree in all other options are pairs.
+/// Options of the probe make sides, too: cells that agree in all other options form a pair.
 #[test]
 fn options_of_the_probe_are_compared() {
     let of = |between: &str, switches: i64, repeat: u32, max: i64| {
@@ -114,13 +114,13 @@ fn options_of_the_probe_are_compared() {
     assert_eq!(outcome, Outcome::Holds, "{detail}");
     assert!(detail.contains("processes") && detail.ends_with("(and 1 more)"), "{detail}");
     assert_eq!(judged(&fixture, &one("processes", Op::Less)).0, Outcome::DoesNotHold);
-    // Of different numbers of switches nothing is a pair.
+    // Cells with different numbers of switches form no pair.
     let fixture = Fixture::new([side("threads", 10, TEN.to_vec()), side("processes", 20, dear())].concat());
     assert_eq!(judged(&fixture, &one("processes", Op::Greater)).0, Outcome::NotMeasured);
 }
 
-/// Equal sides are undecided whatever is asked, and never a failure; with a margin that they keep they are equal, which
-/// neither direction survives.
+/// Equal sides are undecided for every operator, and never a failure. With a margin that they keep, they are equivalent, and no direction
+/// holds.
 #[test]
 fn equal_sides_are_undecided() {
     let fixture = sides(&TEN, &grown(&TEN, 1.02));
@@ -135,7 +135,7 @@ fn equal_sides_are_undecided() {
     assert_eq!(together(&fixture, &[lower()])[0].verdict, Verdict::Inconclusive);
 }
 
-/// However far apart two runs lie, one a side decides nothing; nor do three, which cannot reach 5 %.
+/// However far apart two runs are, one repeat per side decides nothing; three cannot reach 5 % either.
 #[test]
 fn too_few_repeats_decide_nothing() {
     let (outcome, detail) = judged(&sides(&[715_000], &[1_000]), &lower());
@@ -147,7 +147,7 @@ fn too_few_repeats_decide_nothing() {
     assert_eq!(judged(&sides(&[715_000; 4], &[10_000, 11_000, 12_000, 13_000]), &lower()).0, Outcome::Holds);
 }
 
-/// `times` and `by` ask for a distance: a factor of about 2 is more than 1.3, not more than 3.
+/// `times` and `by` require a distance: a factor of about 2 is more than 1.3, but not more than 3.
 #[test]
 fn times_and_by_shift_what_is_asked() {
     let fixture = sides(&grown(&TEN, 2.2), &TEN);
@@ -164,12 +164,12 @@ fn times_and_by_shift_what_is_asked() {
         assert_eq!(judged(&one, 1.0, 140_000.0), Outcome::Undecided);
         assert_eq!(judged(&one, 1.0, 900_000.0), Outcome::DoesNotHold);
     }
-    // What was asked shifts the question, not what was found.
+    // They shift the question, not the result.
     let (_, detail) = super::comparison_tests::judged(&fixture, &shifted(lower(), |than| than.times = 4.0));
     assert!(detail.contains("ratio 0.45"), "{detail}");
 }
 
-/// Four repeats against two have 15 relabellings: they decide nothing, in whatever unit and order the values are.
+/// Four repeats against two have 15 relabellings: they decide nothing, in any unit and order of the values.
 #[test]
 fn fewer_repeats_of_one_side_decide_no_more_than_their_relabellings() {
     for by in [1, 2, 7, 1000] {
@@ -180,14 +180,14 @@ fn fewer_repeats_of_one_side_decide_no_more_than_their_relabellings() {
     }
 }
 
-/// Counts are compared as rates, and where none was counted as differences.
+/// Counts are compared as rates, and as differences where a side has no count.
 #[test]
 fn counts_are_rates_and_zeros_give_differences() {
     let fixture = sides(&grown(&TEN, 4.0), &[50_000; 10]);
     let (outcome, detail) = judged(&fixture, &than(ISOLATED, Statistic::Above(200_000), Op::Less, STOCK));
     assert_eq!(outcome, Outcome::Holds, "{detail}");
     insta::assert_snapshot!(detail, @"wakeup, idle: isolated 0 per million against stock 200000 per million, difference -200000 per million (-200000 per million to -200000 per million), p below 0.0001, 10 repeats a side");
-    // Twice as long makes no rate higher.
+    // A run of twice the length has no higher rate.
     let mut longer = sides_under("idle", &[300_000; 6], &[300_000; 6]);
     for (_, samples) in longer.iter_mut().skip(6) {
         let again = samples.clone();
@@ -208,7 +208,7 @@ fn counts_are_rates_and_zeros_give_differences() {
     );
 }
 
-/// The headline counts a study's conclusions in the same words.
+/// The headline counts a study's conclusions with the same words.
 #[test]
 fn a_studys_conclusions_are_counted() {
     let mut fixture = sides(&grown(&TEN, 2.2), &TEN);
@@ -231,7 +231,7 @@ fn a_studys_conclusions_are_counted() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Neither the order of the repeats nor the unit of time decides anything.
+    /// Neither the order of the repeats nor the unit of time changes the outcome.
     #[test]
     fn outcomes_do_not_depend_on_order_or_units(
         stock in proptest::collection::vec(5_000i64..500_000, 1..8),

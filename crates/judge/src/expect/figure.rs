@@ -1,4 +1,4 @@
-//! The figure that an expectation looks at: of one series, or of several pooled.
+//! The figure that an expectation tests: the figure of one series, or of several pooled series.
 
 use crate::{
     coarse::{self, Bins},
@@ -14,17 +14,17 @@ use latido_model::{
     units::human,
 };
 
-/// Series with the cells that they are of.
+/// Series with their cells.
 pub(super) type Members<'a> = [(&'a StoredCell, &'a Series)];
 
-/// The figure of the decisive distribution in the expectation's unit; `None` where the samples do not give one.
+/// Returns the figure of the decisive distribution in the expectation's unit; `None` where the samples do not give one.
 ///
 /// # Errors
-/// Another unit than the expectation's, an edge that the bands do not have, or data that cannot be read.
+/// The series has another unit than the expectation, the edge is no edge of the bands, or the data cannot be read.
 pub(super) fn of(expect: &Expect, members: &Members<'_>, source: &dyn SeriesSource) -> Result<Option<f64>> {
     let Some((_, first)) = members.first() else { return Ok(None) };
     let scale = match (expect.unit.as_str(), first.unit.as_str()) {
-        // Whoever counts has no unit.
+        // A count has no unit.
         ("", _) => 1.0,
         (NS, "ps") => 1e-3,
         (wanted, unit) if wanted == unit => 1.0,
@@ -40,7 +40,7 @@ pub(super) fn of(expect: &Expect, members: &Members<'_>, source: &dyn SeriesSour
         Statistic::Min => plain()?.min.map(|value| value as f64),
         Statistic::Mean => plain()?.mean,
         Statistic::Sd => plain()?.sd,
-        // No expectation has it.
+        // No expectation can use the variance.
         Statistic::Variance => None,
         Statistic::Max => plain()?.max.map(|value| value as f64),
         Statistic::Missed => slots(members).map(|slots| slots.missed as f64),
@@ -56,7 +56,7 @@ pub(super) fn of(expect: &Expect, members: &Members<'_>, source: &dyn SeriesSour
     Ok(figure.map(|figure| figure * scale))
 }
 
-/// From where to where the figure reaches in the expectation's unit, of a series that another tool has counted.
+/// Returns the range of the figure in the expectation's unit, for a series that another tool counted.
 pub(super) fn reach(
     expect: &Expect,
     cell: &StoredCell,
@@ -76,7 +76,8 @@ fn bins(data: &SeriesData, series: &Series) -> Bins {
     Bins { bins: data.bins.clone(), whole, width: quantized.width }.of_all(series.count)
 }
 
-/// The upper end of a figure of several series together that another tool has counted; `None` where any is measured.
+/// Returns the upper end of the figure of several series that another tool counted. The outer `None` means that latido measured one of
+/// them.
 fn counted(statistic: Statistic, members: &Members<'_>, source: &dyn SeriesSource) -> Result<Option<Option<f64>>> {
     if !members.iter().all(|(_, series)| series.bounds.is_some()) {
         return Ok(None);
@@ -90,7 +91,7 @@ fn counted(statistic: Statistic, members: &Members<'_>, source: &dyn SeriesSourc
     let pooled = pool::summaries(&decisive, &codec::histogram()?, 0);
     let bounds = pooled.bounds.unwrap_or_default();
     Ok(Some(coarse::reach(statistic, pooled.count, &bounds, &bins).and_then(|(low, high)| {
-        // A figure whose end is not known is none, and a count that is not exact neither.
+        // A range without an upper end gives no figure, and neither does an inexact count.
         let exact = !matches!(statistic, Statistic::Above(_) | Statistic::Share(_)) || high == Some(low);
         high.filter(|_| exact)
     })))
@@ -129,7 +130,7 @@ fn quantile(members: &Members<'_>, decisive: &[Summary], p: f64, source: &dyn Se
     Ok(summary::quantile(&Exact { count, min, max, overflow, ..Exact::default() }, &histogram, p))
 }
 
-/// Why there is no figure.
+/// Returns why there is no figure.
 pub(super) fn missing(statistic: Statistic, members: &Members<'_>) -> Missing {
     let count = members.iter().map(|(_, series)| series.decisive().count).fold(0, u64::saturating_add);
     match statistic {
@@ -141,7 +142,7 @@ pub(super) fn missing(statistic: Statistic, members: &Members<'_>) -> Missing {
     }
 }
 
-/// A figure with what it counts.
+/// Returns a figure with its dimension.
 pub(super) fn amount(expect: &Expect, series: &Series, value: f64) -> Amount {
     let dimension = match (expect.unit.as_str(), expect.statistic) {
         (NS, _) if series.unit == "ps" => Dimension::FineTime,

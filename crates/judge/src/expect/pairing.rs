@@ -1,4 +1,4 @@
-//! Which configurations a comparison sets against each other, measured or still to come.
+//! Which configurations a comparison pairs, measured or only planned.
 
 use crate::judgement::CellJudgement;
 use latido_model::{
@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 
 /// One side: all threads and repeats of a configuration.
 pub(super) struct Side<M> {
-    /// What the other side must have too.
+    /// What the other side must have, too.
     pub(super) pair: String,
-    /// Everything that tells it from others.
+    /// Everything that distinguishes the side from others.
     pub(super) own: String,
-    /// How it differs, in words: `isolated`.
+    /// The levels in which it differs, in words: `isolated`.
     pub(super) name: String,
     pub(super) members: Vec<M>,
 }
@@ -33,12 +33,12 @@ pub(super) struct Member<'a> {
     pub(super) series: &'a Series,
 }
 
-/// The axes on which two sides can differ: boots are repeats, and probes are compared with their options.
+/// Returns the axes on which two sides can differ. Boots are repeats, and probes are compared through their options.
 fn system_axes() -> impl Iterator<Item = Axis> {
     Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe))
 }
 
-/// What tells a series from the others of its plan.
+/// What distinguishes a series from the others of its plan.
 #[derive(Clone, Copy)]
 pub(super) struct Tells<'a> {
     pub(super) cell: &'a Cell,
@@ -48,7 +48,7 @@ pub(super) struct Tells<'a> {
 }
 
 impl Tells<'_> {
-    /// What it has for a key that is about series.
+    /// Returns the value of a key that concerns series.
     pub(super) fn value(&self, key: &str) -> Option<String> {
         match key {
             CPU => self.cpu.map(|cpu| cpu.to_string()),
@@ -57,18 +57,18 @@ impl Tells<'_> {
         }
     }
 
-    /// Whether it has all of a filter that is about series.
+    /// Whether the series matches all conditions of a filter that concern series.
     pub(super) fn has(&self, filter: &Filter) -> bool {
         let mut of_series = filter.iter().filter(|(key, _)| is_of_series(key));
         of_series.all(|(key, wanted)| self.value(key).as_ref() == Some(wanted))
     }
 }
 
-/// An expectation that compares, and the cells among which it does.
+/// An expectation that compares, with the levels among which it compares.
 pub(super) struct Pairing<'e> {
     expect: &'e Expect,
     than: &'e Than,
-    /// The filter of the other side.
+    /// The filter for the other side.
     there: Filter,
     /// The names of all levels of each axis.
     names: BTreeMap<Axis, Vec<String>>,
@@ -82,16 +82,16 @@ impl<'e> Pairing<'e> {
         Self { expect, than, there, names }
     }
 
-    /// Whether a cell is on the side that the expectation is about, and whether on the other, as far as its axes tell.
+    /// Whether a cell belongs to the side that the expectation is about, and whether to the other side, as far as its axes show.
     pub(super) fn of_cell(&self, cell: &Cell, measurand: &Measurand) -> [bool; 2] {
-        // A level of `than` is on the other side, also where `where` would cover it.
+        // A cell at the level of `than` belongs to the other side, even if `where` covers it.
         let is_there = self.is_there(cell);
         let by_axes_alone = self.than.levels.iter().all(|(key, _)| !is_of_series(key));
         let here = self.expect.covers(cell, measurand) && !(is_there && by_axes_alone);
         [here, is_there && self.covers_there(cell, measurand)]
     }
 
-    /// The same of a series.
+    /// The same as `of_cell`, for a series.
     pub(super) fn of_series(&self, series: Tells<'_>, measurand: &Measurand) -> [bool; 2] {
         let [here, there] = self.of_cell(series.cell, measurand);
         let meant_there = || self.is_there(series.cell) && series.has(&self.than.levels);
@@ -114,7 +114,7 @@ impl<'e> Pairing<'e> {
         self.there.iter().all(is) && reads(self.expect, &self.there, &cell.probe.name, measurand)
     }
 
-    /// Axes and everything else of a cell in which a pair must agree.
+    /// Returns the axes and everything else of a cell in which a pair must agree.
     pub(super) fn axes(&self, cell: &Cell) -> String {
         let compared = |axis: &Axis| self.than.levels.iter().all(|(key, _)| key != axis.name());
         let kept: Vec<_> = system_axes().filter(compared).map(|axis| cell.level(axis)).collect();
@@ -122,7 +122,7 @@ impl<'e> Pairing<'e> {
         format!("{kept:?} {probe:?} {:?} {:?}", cell.conditions.cpus, cell.conditions.limit)
     }
 
-    /// Adds a series to the side that it belongs to.
+    /// Adds a series to its side.
     pub(super) fn add<M>(&self, sides: &mut Vec<Side<M>>, series: Tells<'_>, member: M) {
         let free = |key: &str| self.than.levels.iter().all(|(other, _)| other != key);
         let labels: Vec<_> = series.labels.iter().filter(|(label, _)| free(label)).collect();
@@ -137,7 +137,7 @@ impl<'e> Pairing<'e> {
     }
 }
 
-/// All that repeats of a cell share.
+/// Returns everything that the repeats of a cell share.
 pub(super) fn configuration(cell: &Cell) -> String {
     let levels: Vec<_> = system_axes().map(|axis| cell.level(axis)).collect();
     format!("{levels:?} {:?} {:?}", cell.probe, cell.conditions)

@@ -1,4 +1,4 @@
-//! What a plan will compare, before anything of it is measured.
+//! What a plan will compare, before anything is measured.
 
 use super::{
     is_lost, look,
@@ -17,16 +17,16 @@ use latido_model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A comparison to come.
+/// A comparison that the plan announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// The place of its expectation in the plan.
+    /// The index of its expectation in the plan.
     pub expect: usize,
-    /// The repeats of the side that it is about, and of the other.
+    /// The repeats of the side that the expectation is about, and of the other side.
     pub repeats: (u64, u64),
 }
 
-/// The comparisons of a plan of which these cells are measured. Statements that a scale takes away are none.
+/// Returns the comparisons of a plan that measures these cells, without statements that the plan's scale rules out.
 pub fn planned(plan: &Plan, cells: &[(&Cell, &Measurand)]) -> Vec<Planned> {
     let mut all = Vec::new();
     for (number, expect) in plan.expect.iter().enumerate().filter(|(_, expect)| !is_lost(plan, expect)) {
@@ -36,7 +36,7 @@ pub fn planned(plan: &Plan, cells: &[(&Cell, &Measurand)]) -> Vec<Planned> {
         let by_cpu = expect.filter.iter().chain(&than.levels).any(|(key, _)| key == CPU);
         let quantities = BTreeSet::from([expect.quantity.as_str(), quantity_of(expect, &than.levels)]);
         for (cell, measurand) in cells {
-            // Which CPUs a cell measures that names none is not known yet.
+            // If a cell names no CPUs, it is not yet known which CPUs it measures.
             let cpus: Vec<Option<u32>> = match &cell.conditions.cpus {
                 Some(cpus) if by_cpu => cpus.iter().map(Some).collect(),
                 _ => vec![None],
@@ -55,7 +55,7 @@ pub fn planned(plan: &Plan, cells: &[(&Cell, &Measurand)]) -> Vec<Planned> {
                 }
             }
         }
-        // The seed is a cell's own.
+        // Each cell has a different seed.
         let repeats = |side: &Side<u64>| side.members.iter().collect::<BTreeSet<_>>().len() as u64;
         for side in &here {
             let partners = there.iter().filter(|other| other.pair == side.pair);
@@ -65,7 +65,7 @@ pub fn planned(plan: &Plan, cells: &[(&Cell, &Measurand)]) -> Vec<Planned> {
     all
 }
 
-/// Every combination of the values of labels.
+/// Returns every combination of the labels' values.
 fn combinations(labels: &[(String, Vec<String>)]) -> Vec<BTreeMap<String, String>> {
     labels.iter().fold(vec![BTreeMap::new()], |known, (label, values)| {
         let with = |one: &BTreeMap<String, String>, value: &String| {
@@ -77,18 +77,18 @@ fn combinations(labels: &[(String, Vec<String>)]) -> Vec<BTreeMap<String, String
     })
 }
 
-/// A comparison of a run with one figure a repeat.
+/// A comparison of a run, with one figure per repeat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pilot {
-    /// The claim or the expectation, and where.
+    /// The claim or the expectation, and the place.
     pub what: String,
-    /// The repeats that count, of the side that it is about and of the other.
+    /// The figures of the repeats that count: first the side that the expectation is about, then the other.
     pub arms: [Vec<f64>; 2],
-    /// The difference that the plan calls none, where it says so.
+    /// The relative difference that the plan calls equal, if it gives one.
     pub margin: Option<f64>,
 }
 
-/// Everything that the plan of a run compares and that has figures on both sides.
+/// Returns every comparison of a run's plan with figures on both sides.
 pub fn pilots(run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource) -> Vec<Pilot> {
     let mut all = Vec::new();
     for expect in &run.plan.expect {

@@ -1,4 +1,4 @@
-//! The repeats of two sides: each is one figure, and what cannot be trusted is left out.
+//! The repeats of two sides: each repeat is one figure, and untrustworthy repeats are left out.
 
 use super::{
     Found, doubt, figure, is_foreign_above,
@@ -22,18 +22,18 @@ use latido_statistics::two::{Comparison, Question, Scale, compare, hodges_lehman
 /// A repeat that counts.
 struct Repeat<'s, 'a> {
     members: Vec<&'s Member<'a>>,
-    /// The figure; of counts as a rate.
+    /// The figure; for counts, a rate.
     value: f64,
-    /// In how much it was counted.
+    /// The exposure over which it was counted.
     exposure: f64,
 }
 
-/// A side with what is left of it.
+/// A side with its remaining repeats.
 struct Arm<'s, 'a> {
     side: &'s Side<Member<'a>>,
     repeats: Vec<Repeat<'s, 'a>>,
     left_out: Vec<LeftOut>,
-    /// The heaviest of what was left out.
+    /// The most severe verdict among the repeats that were left out.
     verdict: Verdict,
 }
 
@@ -66,7 +66,7 @@ impl<'s, 'a> Arm<'s, 'a> {
         arm
     }
 
-    /// One entry for each kind of reason: the first stands for all.
+    /// Leaves out a repeat. There is one entry per kind of reason: the first reason stands for all of its kind.
     fn leave_out(&mut self, verdict: Verdict, why: Unfit) {
         if verdict.weight_for_item() > self.verdict.weight_for_item() {
             self.verdict = verdict;
@@ -87,7 +87,7 @@ impl<'s, 'a> Arm<'s, 'a> {
         Compared { name: self.side.name.clone(), amount, repeats: self.repeats.len() }
     }
 
-    /// Why no repeat of it has a figure, where that is all that is wrong with it.
+    /// Returns why no repeat has a figure, if nothing else is wrong with the side.
     fn missing(&self) -> Option<Missing> {
         match self.left_out.as_slice() {
             [LeftOut { why: Unfit::Missing(missing), .. }] if self.repeats.is_empty() => Some(missing.clone()),
@@ -96,7 +96,7 @@ impl<'s, 'a> Arm<'s, 'a> {
     }
 }
 
-/// A repeat with all that its samples are looked up by.
+/// A repeat with everything needed to find its samples.
 struct Traced<'r, 's, 'a> {
     repeat: Repeat<'s, 'a>,
     expect: &'r Expect,
@@ -130,7 +130,7 @@ fn without_foreign<'s, 'a>(mut arms: [Arm<'s, 'a>; 2], expect: &Expect, source: 
     arms
 }
 
-/// The figure of all threads of a repeat, and in how much it was counted: 1 of what is no count.
+/// Returns the figure of all threads of a repeat, and the exposure over which it was counted (1 if it is no count).
 fn of_members(members: &[&Member<'_>], expect: &Expect, source: &dyn SeriesSource) -> Result<(f64, f64), Missing> {
     let series: Vec<_> = members.iter().map(|member| (member.cell, member.series)).collect();
     let figure = match figure::of(expect, &series, source) {
@@ -149,8 +149,8 @@ fn of_members(members: &[&Member<'_>], expect: &Expect, source: &dyn SeriesSourc
 const PER_HOUR: &str = "per hour";
 const PER_MILLION: &str = "per million";
 
-/// What a count of a statistic is counted in. Where samples stand for moments without end between them (gaps of a busy
-/// loop) or are counted themselves, in hours of a thread; else in samples or slots.
+/// Returns the unit for rates of a count. Counts are per hour of a thread where samples cover time continuously (gaps of a busy loop) or
+/// where the samples themselves are counted; else per million samples or slots.
 fn rate(statistic: Statistic, members: &[&Member<'_>]) -> Option<&'static str> {
     let continuous = |member: &&Member<'_>| {
         let quantities = &member.cell.measurand.quantities;
@@ -173,7 +173,7 @@ fn amount(expect: &Expect, side: &Side<Member<'_>>, value: f64) -> Amount {
     }
 }
 
-/// Compares a side with another, its repeats with theirs: the family decides.
+/// Compares the repeats of one side with those of another; the family decides later.
 pub(super) fn pair(
     expect: &Expect,
     than: &Than,
@@ -230,7 +230,7 @@ pub(super) fn pair(
     });
 }
 
-/// What is asked of the two: `times` grows the smaller side, `by` shifts the null hypothesis.
+/// Makes the requested comparison: `times` multiplies the side that is to be lower, `by` shifts the null hypothesis.
 fn asked(
     expect: &Expect,
     than: &Than,
@@ -245,7 +245,7 @@ fn asked(
     if than.by == 0.0 && positive {
         return compare(&a, &b, Question { margin: than.margin, ..Question::RATIO });
     }
-    // Of counts it is meant of a repeat of middling length.
+    // For counts, `by` applies to a repeat of mean length.
     let exposures: Vec<f64> = own.repeats.iter().chain(&other.repeats).map(|repeat| repeat.exposure).collect();
     let by = than.by * exposures.len() as f64 / exposures.iter().sum::<f64>();
     compare(&a, &b, Question { null: if lower { -by } else { by }, ..Question::DIFFERENCE })

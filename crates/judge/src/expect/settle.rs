@@ -1,4 +1,4 @@
-//! What the comparisons of a plan come to together: each has the p that Holm leaves it.
+//! Decides the comparisons of a plan together: each gets its p after Holm's correction.
 
 use super::{Found, Weighed};
 use crate::{
@@ -15,13 +15,13 @@ use std::collections::BTreeMap;
 
 /// A comparison before the others of its family are known.
 pub(super) struct Open {
-    /// Whether the side that the expectation is about is to be the lower one.
+    /// Whether the side that the expectation is about should be the lower one.
     pub(super) lower: bool,
     pub(super) pair: Pair,
     pub(super) place: String,
-    /// Of that side over the other.
+    /// The comparison of that side with the other.
     pub(super) comparison: Comparison,
-    /// The repeats of both sides that count, each with one figure.
+    /// The figures of the repeats that count, one per repeat, for both sides.
     pub(super) arms: [Vec<f64>; 2],
     /// The cells of that side.
     pub(super) cells: Vec<usize>,
@@ -55,7 +55,7 @@ impl Open {
             two::Verdict::Undecided { .. } => (Verdict::Inconclusive, undecided(&comparison, family)),
         };
         (pair.p, pair.ruling) = (Some((p, family)), ruling);
-        // The surer, the farther from turning.
+        // The smaller the p-value, the farther the verdict is from changing.
         let beyond = match verdict {
             Verdict::Pass => p - 1.0,
             Verdict::Fail => 1.0 - p,

@@ -59,7 +59,7 @@ fn every_series_that_it_looks_at_is_told() {
     let max = expect(&[], Statistic::Max, Op::Less, 100_000.0);
     let mut found = weigh(std::slice::from_ref(&max), &fixture.run, &cells, &fixture);
     let each = found.remove(0).decide(&max, &fixture.run).0.each;
-    // The heaviest first.
+    // The most severe verdict comes first.
     let told: Vec<_> = each.iter().map(|one| (one.cell, one.verdict, one.measured.sentence())).collect();
     assert_eq!(told.len(), 4);
     assert_eq!(told[0], (2, Verdict::Fail, "CPU 1: 150 µs".into()));
@@ -120,7 +120,7 @@ fn an_invalid_cell_gives_no_pass_and_foreign_time_no_fail() {
     assert_eq!(verdict, Verdict::Contaminated, "{detail}");
 }
 
-/// A quantity in ps is a time; one in another unit is compared with plain numbers alone.
+/// A quantity in ps is a time; a quantity in another unit is compared only with plain numbers.
 #[test]
 fn units_are_scaled_or_refused() {
     let mut fixture = Fixture::new(vec![(cell(), vec![vec![12_000; 10]])]);
@@ -137,7 +137,7 @@ fn units_are_scaled_or_refused() {
     assert_eq!(judged(&fixture, &angle), (Verdict::Pass, "wakeup, idle, CPU 0: 12000 urad".into()));
 }
 
-/// What a shorter measurement cannot have seen is not said of it, and what does not grow with its length is.
+/// A shorter measurement cannot judge a maximum or a count, but it can judge figures that do not grow with its length.
 #[test]
 fn maxima_and_counts_of_a_scaled_run_are_not_measured() {
     let mut fixture = fixture();
@@ -155,7 +155,7 @@ fn maxima_and_counts_of_a_scaled_run_are_not_measured() {
     assert_eq!(judged(&fixture, &expect(&[], Statistic::Max, Op::AtLeast, 0.0)).0, Verdict::Pass);
 }
 
-/// However many expectations look at a series, its data are read once.
+/// However many expectations use a series, latido reads its data once.
 #[test]
 fn the_data_of_a_series_are_read_once() {
     struct Counting<'a>(&'a Fixture, std::cell::Cell<u32>);

@@ -1,4 +1,4 @@
-//! How often a limit is exceeded: by samples, and where these come in bursts by bursts.
+//! How often a limit is exceeded: by samples, and by bursts where the samples come in bursts.
 
 use crate::words::{self, number};
 use latido_statistics::{
@@ -9,21 +9,22 @@ use latido_statistics::{
 };
 use serde::Serialize;
 
-/// A limit and what lies above it.
+/// A limit and what is above it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Limit {
     /// The limit, in the unit of the samples; a sample equal to it is not above it.
     pub limit: i64,
-    /// Every sample counted.
+    /// The exceedances, with every sample counted.
     pub samples: Exceedance,
-    /// How much those above crowd together (Ferro & Segers); 1 of independent ones, and where their moments are not known.
+    /// The extremal index (Ferro & Segers): how much the samples above the limit crowd together. It is 1 for independent samples, and where
+    /// their times are not known.
     pub extremal_index: f64,
-    /// Those at most so many samples apart are one burst; 0 where they come one by one.
+    /// Samples at most this many samples apart belong to one burst; 0 where they come one by one.
     pub gap: u64,
-    /// Every burst counted once; none where they come one by one.
+    /// The exceedances, with every burst counted once; absent where the samples come one by one.
     pub clusters: Option<Exceedance>,
-    /// Of none above: a cause that strikes more often than once in so many seconds would have been seen with 95 %; absent where
-    /// how long was measured is not known, and in a guest, whose time supports no rate.
+    /// If no sample is above: a cause that strikes more often than once in this many seconds would have been seen with 95 %. Absent where
+    /// the length of the measurement is not known, and for a guest, because its time supports no rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rarest_seen_s: Option<f64>,
     /// Why bursts could not be counted.
@@ -31,30 +32,30 @@ pub struct Limit {
     pub not_clustered: Option<String>,
 }
 
-/// What lies above a limit.
+/// What is above a limit.
 #[derive(Debug, Clone)]
 pub struct Above {
-    /// How many samples, the delays of missed slots among them.
+    /// The number of samples, including the delays of missed slots.
     pub count: u64,
-    /// Those that were measured, in order of time; none where not all of them are known.
+    /// The measured samples in order of time; absent where not all of them are known.
     pub peaks: Option<Vec<Peak>>,
 }
 
 impl Limit {
-    /// The same of samples in order of time.
+    /// Evaluates the limit for samples in order of time.
     ///
     /// # Errors
-    /// There are none.
+    /// There are no samples.
     pub fn of_samples(samples: &[i64], limit: i64, length_s: Option<f64>) -> Result<Self, Refusal> {
         let indexed = (0..).zip(samples).filter(|(_, value)| **value > limit);
         let peaks: Vec<Peak> = indexed.map(|(index, value)| Peak { index, value: *value }).collect();
         Self::of(limit, &Above { count: peaks.len() as u64, peaks: Some(peaks) }, samples.len() as u64, length_s)
     }
 
-    /// The limit, what lies above it of so many samples, and how long these took, seconds.
+    /// Evaluates the limit from what is above it, among `count` samples that took `length_s` seconds.
     ///
     /// # Errors
-    /// There are no samples, or more above than there are.
+    /// There are no samples, or more samples above the limit than samples.
     pub fn of(limit: i64, above: &Above, count: u64, length_s: Option<f64>) -> Result<Self, Refusal> {
         let mut samples = exceedance(Counted::Samples, above.count, count, length_s)?;
         let rarest_seen_s = rarest_seen(limit, above.count, count, length_s);
@@ -69,7 +70,7 @@ impl Limit {
         };
         let own = peaks.len() as u64;
         let indices: Vec<u64> = peaks.iter().map(|peak| peak.index).collect();
-        // The limit itself is the threshold: the first of the peaks that is not above it.
+        // The limit itself is the threshold: it serves as the first peak that is not above the limit.
         let with_limit: Vec<Peak> = peaks.iter().copied().chain([Peak { index: 0, value: limit }]).collect();
         let observed =
             Observed { peaks: &with_limit, count: count.saturating_add(1), length_s: 1.0, block_maxima: &[] };
@@ -86,7 +87,8 @@ impl Limit {
     }
 }
 
-/// How often a cause can strike at most of which none was seen, by disjoint stretches of time as long as a sample or the limit.
+/// Returns the mean interval of the rarest cause that would have been seen, if no sample is above the limit. It divides the time into
+/// disjoint stretches as long as a sample or the limit.
 fn rarest_seen(limit: i64, above: u64, count: u64, length_s: Option<f64>) -> Option<f64> {
     let length_ns = length_s.filter(|length| above == 0 && *length > 0.0)? * 1e9;
     let stretch_ns = (length_ns / count.max(1) as f64).max(limit as f64);
@@ -95,7 +97,8 @@ fn rarest_seen(limit: i64, above: u64, count: u64, length_s: Option<f64>) -> Opt
 }
 
 impl Limit {
-    /// What is above it: `7 of 20 000: 0.035 % (0.014 to 0.072), 1 260 an hour (507 to 2 596)`, with bursts where there are some.
+    /// Describes what is above the limit: `7 of 20 000: 0.035 % (0.014 to 0.072), 1 260 an hour (507 to 2 596)`, with bursts where there
+    /// are some.
     pub fn sentence(&self) -> String {
         if self.samples.above == 0 {
             let none = format!("none of {}", words::count(self.samples.count));
@@ -106,7 +109,7 @@ impl Limit {
             return none + &rare.unwrap_or_default();
         }
         if let Some(why) = &self.not_clustered {
-            // Bounds would be those of independent samples.
+            // Bounds would be those of independent samples, so the sentence has none.
             let (share, of) = (self.samples.share.value * 100.0, words::count(self.samples.count));
             let hour = self.samples.per_hour.map(|hour| format!(", {} an hour", number(hour.value)));
             let above = words::count(self.samples.above);
@@ -126,7 +129,7 @@ impl Limit {
     }
 }
 
-/// `3 of 1 000: 0.3 % (0.062 to 0.87), 10 800 an hour (2 200 to 31 000)`.
+/// Returns `3 of 1 000: 0.3 % (0.062 to 0.87), 10 800 an hour (2 200 to 31 000)`.
 fn rate(found: &Exceedance) -> String {
     let bounds = |bounded: &Bounded, per: f64, unit: &str| {
         let limits = format!("{} to {}", number(bounded.lower * per), number(bounded.upper * per));
@@ -149,7 +152,7 @@ mod tests {
         indices.iter().map(|index| Peak { index: *index, value: 200 }).collect()
     }
 
-    /// Of ten bursts of five samples each ten are counted, with wider bounds an hour than fifty single ones have.
+    /// Ten bursts of five samples each count as ten, with wider bounds per hour than fifty single samples.
     #[test]
     fn bursts_count_once() {
         let bursts: Vec<u64> = (0..50).map(|i| i / 5 * 10_000 + i % 5).collect();
@@ -160,7 +163,7 @@ mod tests {
         assert!(found.clusters.is_none() || found.clusters.unwrap().above > 40, "{found:?}");
     }
 
-    /// One burst is one: twenty in a row, and two; two that lie far apart are two.
+    /// One burst counts once, whether it has twenty samples in a row or two close ones; two samples far apart count twice.
     #[test]
     fn one_burst_counts_once() {
         let of = |indices: &[u64]| {
@@ -176,7 +179,7 @@ mod tests {
         assert!(of(&[3_000, 9_000]).clusters.is_none_or(|found| found.above == 2));
     }
 
-    /// Crowds that come at random: the interval of how often holds the truth nine times in ten, whatever their size and distance.
+    /// Crowds come at random: the interval of their rate must contain the true rate in nine cases of ten, whatever their size and distance.
     #[test]
     fn crowds_that_come_at_random_are_counted() {
         const COUNT: u64 = 20_000;
@@ -204,14 +207,15 @@ mod tests {
         }
     }
 
-    /// A wake-up late by three slots is one miss of the system and four of the slots.
+    /// A wake-up that is late by three slots is one miss of the system and four of the slots.
     #[test]
     fn missed_slots_belong_to_the_wake_up_that_missed_them() {
         let found = Limit::of(100, &Above { count: 4, peaks: Some(at(&[700])) }, 1_000, Some(1.0)).unwrap();
         assert_eq!((found.samples.above, found.clusters.unwrap().above), (4, 1));
     }
 
-    /// None of a thousand samples in a second: what latido says is of time, and the same however many samples it held.
+    /// No sample of a thousand is above the limit: latido makes a statement about time, and the statement does not depend on the number of
+    /// samples.
     #[test]
     fn none_above_is_said_of_time() {
         let none =
@@ -225,7 +229,7 @@ mod tests {
         assert_eq!(none(7, None).sentence(), "none of 7");
     }
 
-    /// What cannot be counted is said, and no bound is made up for it.
+    /// latido reports what it cannot count, and gives no bound for it.
     #[test]
     fn what_is_not_stored_is_not_clustered() {
         let found = Limit::of(100, &Above { count: 5_000, peaks: None }, 10_000, None).unwrap();

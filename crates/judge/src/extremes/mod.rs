@@ -1,6 +1,6 @@
-//! The extremes of one run: how far its tail reaches, how often a limit is exceeded, what the time was enough to see. Of
-//! numbers of any origin, and of each series of each repeat of a stored run: repeats are never pooled here, since nothing says
-//! that they are alike.
+//! The extremes of one run: how far its tail reaches, how often a limit is exceeded, and what the time was enough to see. The input is
+//! numbers of any origin, or each series of each repeat of a stored run. latido never pools repeats here, because nothing shows that they
+//! have the same distribution.
 
 pub mod limit;
 pub mod seen;
@@ -33,22 +33,22 @@ pub struct Extremes {
     pub thread: u32,
     /// The CPU that it was pinned to.
     pub cpu: Option<u32>,
-    /// How many samples there are, as woken: a missed slot has none.
+    /// The number of samples, as woken: a missed slot has none.
     pub count: u64,
-    /// The largest.
+    /// The largest sample.
     pub max: Option<i64>,
-    /// How long was measured, seconds.
+    /// The length of the measurement, seconds.
     pub length_s: f64,
     /// What the time was enough to see.
     pub seen: Option<Seen>,
-    /// How often the limit was exceeded, where one judges it.
+    /// How often the limit was exceeded, if a limit judges the series.
     pub limit: Option<Limit>,
     /// How far the tail reaches.
     pub tail: tail::Answer,
 }
 
 impl Extremes {
-    /// Those of one thread of a repeat, with the limit that judges it.
+    /// Computes the extremes of one thread of a repeat, with the limit that judges it.
     pub fn of(repeat: &Repeat, track: &Track, limit: Option<i64>) -> Self {
         let length_s = repeat.elapsed_ns as f64 / 1e9;
         let (limit, tail) = match track.whole() {
@@ -70,7 +70,7 @@ impl Extremes {
         }
     }
 
-    /// The limit and the tail by the largest samples, which are stored.
+    /// Computes the limit and the tail from the largest samples, which are stored.
     fn of_stored(track: &Track, limit: Option<i64>, elapsed_ns: u64) -> (Option<Limit>, tail::Answer) {
         let stored = Stored::of(track, elapsed_ns);
         let limit = limit.and_then(|limit| {
@@ -81,7 +81,7 @@ impl Extremes {
         (limit, tail)
     }
 
-    /// The same by all samples, in the order of time.
+    /// Computes the limit and the tail from all samples, in order of time.
     fn of_all(whole: &[Point], limit: Option<i64>, length_s: Option<f64>) -> (Option<Limit>, tail::Answer) {
         let samples: Vec<i64> = whole.iter().map(|point| point.value).collect();
         let mut sorted = samples.clone();
@@ -90,7 +90,7 @@ impl Extremes {
         (limit, tail::of(&samples, &sorted, None, length_s))
     }
 
-    /// The same of a guest of the laboratory: one trajectory, whose time supports no rate.
+    /// Drops what a guest of the laboratory cannot support: it is one trajectory, whose time supports no rate.
     #[must_use]
     pub fn of_a_guest(mut self) -> Self {
         self.seen = None;

@@ -1,26 +1,26 @@
-//! What a measurement had the time to see: a maximum without it says less than it seems to.
+//! What a measurement had the time to see: without this information a maximum seems to say more than it does.
 
 use super::CONFIDENCE;
 use crate::words;
 use latido_statistics::seen;
 use serde::Serialize;
 
-/// How often the cause strikes that every maximum is held against, seconds.
+/// The interval of the reference cause for every maximum, seconds.
 const DAY_S: f64 = 86_400.0;
 
-/// What may be missing in the maximum.
+/// What the maximum may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Seen {
     /// The probability that this run missed a cause that strikes once a day.
     pub missed_once_a_day: f64,
-    /// How long one must measure to have seen such a cause with 95 %, seconds.
+    /// How long a measurement must be to see such a cause with 95 %, seconds.
     pub needed_s: f64,
-    /// The mean interval of the rarest cause that this run has seen with 95 %, seconds.
+    /// The mean interval of the rarest cause that this run had a 95 % chance to see, seconds.
     pub rarest_seen_s: f64,
 }
 
 impl Seen {
-    /// Of a measurement of this length; `None` of a length that is none.
+    /// Computes this for a measurement of this length; `None` for an invalid length.
     pub fn of(length_s: f64) -> Option<Self> {
         Some(Self {
             missed_once_a_day: seen::missed(DAY_S, length_s)?,
@@ -29,13 +29,13 @@ impl Seen {
         })
     }
 
-    /// Of a measurement of so many ns; `None` where nothing was measured.
+    /// Computes this for a length in ns; `None` where nothing was measured.
     pub fn of_ns(length_ns: u64) -> Option<Self> {
         Self::of(length_ns as f64 / 1e9).filter(|_| length_ns > 0)
     }
 }
 
-/// A probability as it is printed: never a certainty.
+/// Formats a probability: never as a certainty.
 pub fn chance(p: f64) -> String {
     match p {
         p if p > 0.995 => "above 0.99".into(),
@@ -44,8 +44,8 @@ pub fn chance(p: f64) -> String {
     }
 }
 
-/// What stands beside the maxima of measurements of these lengths, ns: `A once-a-day event shows in 60 min with a chance of
-/// 4 %, in 3 days with 95 %`. `None` where nothing was measured.
+/// Returns the note next to the maxima of measurements of these lengths (ns): `A once-a-day event shows in 60 min with a chance of 4 %, in
+/// 3 days with 95 %`. `None` where nothing was measured.
 pub fn note(lengths_ns: impl Iterator<Item = u64>) -> Option<String> {
     let measured: Vec<u64> = lengths_ns.filter(|ns| *ns > 0).collect();
     let (short, long) = (*measured.iter().min()?, *measured.iter().max()?);
@@ -69,7 +69,7 @@ pub fn note(lengths_ns: impl Iterator<Item = u64>) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The published chances of one, eight and 72 hours, and that a range names both of its ends.
+    /// The note must give the published chances for one, eight and 72 hours; a range must name both ends.
     #[test]
     fn a_maximum_is_told_with_what_it_may_have_missed() {
         let hours = |hours: u64| hours * 3_600_000_000_000;

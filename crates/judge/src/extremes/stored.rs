@@ -1,17 +1,17 @@
-//! What a stored series knows of its largest samples: enough for a tail, though most samples are gone.
+//! What a stored series knows of its largest samples: enough for a tail, although most samples are not stored.
 
 use super::{limit::Above, tail};
 use crate::repeat::Track;
 use latido_model::{record::Block, run::pool};
 use latido_statistics::tail::{Observed, Peak, default_k};
 
-/// So many of the largest samples are looked at: as many as a recorder keeps.
+/// The number of largest samples that latido uses: as many as a recorder keeps.
 const PEAKS: usize = 4096;
 
-/// The largest samples of a series with their places among all.
+/// The largest samples of a series with their positions among all samples.
 #[derive(Debug)]
 pub(super) struct Stored {
-    /// In order of time.
+    /// The samples in order of time.
     peaks: Vec<Peak>,
     count: u64,
     length_s: f64,
@@ -19,7 +19,7 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// Of a thread that was measured for so many ns; why not, where what is stored does not fit together.
+    /// Reads them from a thread that was measured for `elapsed_ns`. The error is the reason why the stored data do not fit together.
     pub fn of(track: &Track, elapsed_ns: u64) -> Result<Self, String> {
         let count = track.plain.count;
         let mut largest: Vec<(i64, u64)> = track.largest.iter().map(|one| (one.value, one.at_ns)).collect();
@@ -39,7 +39,7 @@ impl Stored {
         Ok(Self { peaks, count, length_s: elapsed_ns as f64 / 1e9, block_maxima })
     }
 
-    /// The tail, above a fiftieth of the samples or what is stored of it.
+    /// Computes the tail above a fiftieth of the samples, or above fewer if fewer are stored.
     pub fn tail(&self) -> tail::Answer {
         let timed = self.length_s > 0.0;
         let length_s = if timed { self.length_s } else { self.count as f64 };
@@ -49,7 +49,7 @@ impl Stored {
         tail::of_observed(&Observed { peaks, count: self.count, length_s, block_maxima }, k, timed)
     }
 
-    /// What lies above a limit.
+    /// Returns what is above a limit; `None` if the stored bands do not give the count.
     pub fn above(&self, track: &Track, limit: i64) -> Option<Above> {
         let peaks: Vec<Peak> = self.peaks.iter().filter(|peak| peak.value > limit).copied().collect();
         let all = pool::above(&track.plain.bands, limit)? == peaks.len() as u64;
@@ -57,14 +57,14 @@ impl Stored {
     }
 }
 
-/// From a time to the place among all samples: within a block of about a second they are taken as evenly spread, as those of
-/// a period are.
+/// Returns a function from a time to the position among all samples. It treats the samples as evenly spread within a block of about a
+/// second, as those of a period are.
 fn places(blocks: &[Block], count: u64, elapsed_ns: u64) -> impl Fn(u64) -> u64 {
     let whole = || Block { length_ns: elapsed_ns, count, ..Block::default() };
     let filled: Vec<&Block> = blocks.iter().filter(|block| block.count > 0).collect();
     let known = filled.iter().map(|block| block.count).fold(0, u64::saturating_add) == count
         && filled.is_sorted_by_key(|block| block.start_ns);
-    // Begin, length, count, and how many samples lie before.
+    // Start, length, count, and the number of earlier samples.
     let mut table: Vec<(u64, u64, u64, u64)> = Vec::new();
     let mut before = 0;
     let own = [whole()];
@@ -81,7 +81,7 @@ fn places(blocks: &[Block], count: u64, elapsed_ns: u64) -> impl Fn(u64) -> u64 
     }
 }
 
-/// Samples in order of time in their places, no two in one: each after the one before, and none beyond the last.
+/// Gives samples in order of time their positions: no two share a position, each follows the one before, and none is beyond the last.
 fn in_places(ordered: &[(i64, u64)], count: u64, place: impl Fn(u64) -> u64) -> Vec<Peak> {
     let mut next = 0;
     let mut peaks = Vec::with_capacity(ordered.len());
@@ -93,13 +93,13 @@ fn in_places(ordered: &[(i64, u64)], count: u64, place: impl Fn(u64) -> u64) -> 
     peaks
 }
 
-/// The largest sample of each of equal blocks of time. A block that holds none of the stored samples has none above the
-/// least of these: it counts as equal to it. The tests are by ranks, which take ties.
+/// Returns the largest sample of each of equal blocks of time. A block without a stored sample has no sample above the least stored one, so
+/// its maximum counts as equal to that. The tests use ranks, and ranks can handle ties.
 fn block_maxima(peaks: &[Peak], count: u64, least: i64) -> Vec<i64> {
     let blocks = tail::blocks(count);
     let mut maxima = vec![least; blocks as usize];
     for peak in peaks {
-        // Block b begins at b count / blocks, rounded down.
+        // Block b starts at b count / blocks, rounded down.
         let block = ((u128::from(peak.index) + 1) * u128::from(blocks)).saturating_sub(1) / u128::from(count.max(1));
         if let Some(largest) = maxima.get_mut(block as usize) {
             *largest = peak.value.max(*largest);

@@ -1,4 +1,4 @@
-//! The tail of one run: fit, gate, and the levels that are passed once in an hour, a day, a year.
+//! The tail of one run: fit, gate, and the levels that are exceeded once in an hour, a day, a year.
 
 use latido_statistics::{
     Refusal,
@@ -11,24 +11,24 @@ use latido_statistics::{
 };
 use serde::Serialize;
 
-/// How often, and seconds.
+/// The return periods by name, in seconds.
 const PERIODS: [(&str, f64); 3] = [("once an hour", 3_600.0), ("once a day", 86_400.0), ("once a year", 31_557_600.0)];
-/// How often where no time is known: in so many times the samples that there are.
+/// The return periods where the length is not known, as multiples of the number of samples.
 const TIMES: [(&str, f64); 2] = [("once in 10 such runs", 10.0), ("once in 100 such runs", 100.0)];
-/// How many blocks there are at most, and how many samples one has at least.
+/// The most blocks, and the fewest samples per block.
 const BLOCKS: (u64, u64) = (500, 20);
 
 /// The tail, or why there is none.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// A fit, behind its gate.
+    /// A fit with the result of its gate.
     Fitted(Box<Fitted>),
     /// No fit.
     Refused {
-        /// How many of the largest samples were to be taken.
+        /// How many of the largest samples the fit was to use.
         asked: u64,
-        /// Why, to be printed.
+        /// The reason, ready to print.
         refused: String,
     },
 }
@@ -36,52 +36,52 @@ pub enum Answer {
 /// A fitted tail.
 #[derive(Debug, Clone, Serialize)]
 pub struct Fitted {
-    /// How many of the largest samples were to be taken.
+    /// How many of the largest samples the fit was to use.
     pub asked: u64,
     /// The threshold u = x_(n-k), ns.
     pub u: i64,
-    /// How many samples lie strictly above.
+    /// The number of samples strictly above the threshold.
     pub exceedances: u64,
-    /// How many are left after declustering: those that are fitted.
+    /// The number that is left after declustering: the fit uses these.
     pub k: u64,
-    /// The extremal index (Ferro & Segers); 1 of independent samples.
+    /// The extremal index (Ferro & Segers); 1 for independent samples.
     pub extremal_index: f64,
-    /// The step of the values, ns, where they were taken as quantised.
+    /// The step of the values, ns, if the fit treats them as quantised.
     pub step: Option<f64>,
     /// The shape with its profile interval; above 0 is heavy.
     pub xi: Interval,
     /// The scale, ns.
     pub sigma: f64,
-    /// At the estimate, of excesses in ns.
+    /// The log-likelihood at the estimate, for excesses in ns.
     pub log_likelihood: f64,
     /// Whether the shape is the smallest or largest allowed.
     pub at_bound: bool,
-    /// How many blocks the tests over time are made of.
+    /// The number of blocks for the tests over time.
     pub blocks: u64,
-    /// Every test, and what follows.
+    /// Every test, and the verdict.
     pub gate: Gate,
-    /// Under the causes observed.
+    /// The levels under the observed causes.
     pub levels: Vec<Return>,
 }
 
-/// What is passed once in a while.
+/// A level that is exceeded once per period.
 #[derive(Debug, Clone, Serialize)]
 pub struct Return {
-    /// How often.
+    /// The name of the period.
     pub once: &'static str,
-    /// That long, seconds, where the interval of samples is known.
+    /// The period in seconds, where the interval of samples is known.
     pub period_s: Option<f64>,
-    /// So many samples.
+    /// The period in samples.
     pub samples: f64,
     /// The level with its profile interval, ns.
     pub level: Option<Interval>,
-    /// Why there is none.
+    /// Why there is no level.
     pub refused: Option<String>,
     #[serde(skip)]
     brief: &'static str,
 }
 
-/// The tail of samples in order of time, given their sorted copy too.
+/// Computes the tail of samples in order of time; `sorted` is their sorted copy.
 pub fn of(samples: &[i64], sorted: &[i64], k: Option<u64>, length_s: Option<f64>) -> Answer {
     let count = samples.len() as u64;
     let asked = k.unwrap_or_else(|| default_k(count, count));
@@ -89,7 +89,7 @@ pub fn of(samples: &[i64], sorted: &[i64], k: Option<u64>, length_s: Option<f64>
     let indexed = (0..).zip(samples).filter(|(_, value)| threshold.is_some_and(|least| **value >= least));
     let peaks: Vec<Peak> = indexed.map(|(index, value)| Peak { index, value: *value }).collect();
     let block_maxima = block_maxima(samples);
-    // Without a known length a sample takes a second: levels then are asked for by numbers of samples.
+    // Without a known length each sample takes one second: the levels then refer to numbers of samples.
     let length = length_s.unwrap_or(count as f64);
     of_observed(
         &Observed { peaks: &peaks, count, length_s: length, block_maxima: &block_maxima },
@@ -98,7 +98,7 @@ pub fn of(samples: &[i64], sorted: &[i64], k: Option<u64>, length_s: Option<f64>
     )
 }
 
-/// The tail of what is known of a run, above so many of its largest samples; `timed` where its length is known.
+/// Computes the tail of a run above its `asked` largest samples; `timed` is whether the run's length is known.
 pub fn of_observed(observed: &Observed, asked: u64, timed: bool) -> Answer {
     let count = observed.count;
     fitted(observed, asked, timed).unwrap_or_else(|refusal| {
@@ -154,7 +154,7 @@ fn fitted(observed: &Observed, k: u64, timed: bool) -> Result<Answer, Refusal> {
     })))
 }
 
-/// A level, or why there is none, in two words and in a sentence.
+/// Returns a level, or why there is none: in two words and in a sentence.
 fn told(level: Option<Level>, timed: bool) -> (Option<Interval>, Option<(&'static str, String)>) {
     let none = |brief, why: &str| (None, Some((brief, why.to_owned())));
     match level {
@@ -173,13 +173,13 @@ fn told(level: Option<Level>, timed: bool) -> (Option<Interval>, Option<(&'stati
     }
 }
 
-/// In how many equal blocks of time so many samples are cut.
+/// Returns into how many equal blocks of time `count` samples are divided.
 pub(super) fn blocks(count: u64) -> u64 {
     let (most, size) = BLOCKS;
     (count / size).min(most)
 }
 
-/// The largest sample of each of equal blocks of time: the samples are dealt out evenly.
+/// Returns the largest sample of each of equal blocks of time; the samples are divided evenly.
 fn block_maxima(samples: &[i64]) -> Vec<i64> {
     let blocks = blocks(samples.len() as u64) as usize;
     let cut = |block: usize| block * samples.len() / blocks.max(1);
@@ -187,7 +187,7 @@ fn block_maxima(samples: &[i64]) -> Vec<i64> {
 }
 
 impl Answer {
-    /// Why there is no level, each reason in words; empty where levels may be given.
+    /// Returns why there is no level, each reason in words; empty where levels may be given.
     pub fn reasons(&self) -> Vec<&str> {
         match self {
             Self::Refused { refused, .. } => vec![refused],
@@ -197,20 +197,20 @@ impl Answer {
 }
 
 impl Return {
-    /// Why there is no level, in two words.
+    /// Returns why there is no level, in two words.
     pub fn brief(&self) -> &'static str {
         self.brief
     }
 }
 
 impl Fitted {
-    /// What stands against levels; empty where they may be given.
+    /// Returns the reasons against levels; empty where they may be given.
     pub fn reasons(&self) -> Vec<&str> {
         let refused = self.gate.tests.iter().filter(|test| test.decision == Decision::Refused);
         refused.map(|test| test.reason.as_str()).collect()
     }
 
-    /// What the gate says, in a word or a few.
+    /// Returns the verdict of the gate in a few words.
     pub fn verdict(&self) -> &'static str {
         match self.gate.verdict {
             Verdict::Accepted => "open",

@@ -1,4 +1,4 @@
-//! What is known of a stored series is enough for the answer that all of its samples give.
+//! Tests that a stored series gives the same answer as all of its samples.
 
 use super::*;
 use crate::numbers::one::{self, Question};
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A sample each ms above 10 us, their excesses of a generalised Pareto distribution.
+/// One sample per ms above 10 us, with excesses from a generalised Pareto distribution.
 fn pareto(n: usize, xi: f64, seed: u64) -> Vec<i64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut excess = || {
@@ -21,7 +21,7 @@ fn pareto(n: usize, xi: f64, seed: u64) -> Vec<i64> {
     (0..n).map(|_| 10_000 + (2_000.0 * excess()) as i64).collect()
 }
 
-/// The extremes of these samples as they come out of a record.
+/// The extremes of these samples as computed from a record.
 fn stored(samples: &[i64], limit: Option<i64>) -> Extremes {
     let mut cell = cell();
     cell.conditions.duration = Ns::from_millis(samples.len() as u64);
@@ -41,7 +41,7 @@ fn same<T: Serialize>(a: &T, b: &T) {
     assert_eq!(a, b);
 }
 
-/// Where each block of the gate holds a stored sample, every figure is the same to the last digit: fit, intervals, each test,
+/// Where each block of the gate contains a stored sample, every figure must be the same to the last digit: fit, intervals, each test,
 /// levels, the limit with its bursts, and what was seen.
 #[test]
 fn a_record_gives_the_answer_that_its_samples_give() {
@@ -55,7 +55,7 @@ fn a_record_gives_the_answer_that_its_samples_give() {
     }
 }
 
-/// Of many samples only the largest are stored: fit and levels are the same, and so is what each test decides.
+/// Of many samples the record stores only the largest: fit and levels must be the same, and so must each test's decision.
 #[test]
 fn what_is_not_stored_is_not_missed() {
     let samples = pareto(100_000, 0.1, 7);
@@ -71,8 +71,8 @@ fn what_is_not_stored_is_not_missed() {
     assert_eq!(own.blocks, 500);
 }
 
-/// A level that shifts to twice as much is refused from the record too, though the first half has no stored sample; and values
-/// in steps of a microsecond are fitted as bins.
+/// The gate must also refuse a record whose values double halfway, although the first half has no stored sample. It must fit values in
+/// steps of a microsecond as bins.
 #[test]
 fn the_gate_sees_in_a_record_what_it_is_there_to_see() {
     let calm = pareto(100_000, 0.0, 11);
@@ -85,7 +85,7 @@ fn the_gate_sees_in_a_record_what_it_is_there_to_see() {
     assert_eq!((binned.step, binned.gate.verdict), (Some(1_000.0), Verdict::IntervalCensored), "{:?}", binned.gate);
 }
 
-/// What a record does not hold is named, and nothing is made up for it.
+/// latido names what a record lacks, and invents nothing for it.
 #[test]
 fn a_record_that_lacks_what_it_takes_says_so() {
     let mut cell = cell();
@@ -100,15 +100,14 @@ fn a_record_that_lacks_what_it_takes_says_so() {
     assert_eq!(of(&|track| track.largest.clear()), "not possible: the largest samples are not stored");
     assert!(of(&|track| track.plain.count = 3).contains("more samples are stored than were counted"));
     assert!(of(&|track| track.largest.truncate(50)).contains("takes 50"));
-    // Without blocks the samples are taken as evenly spread over the whole.
+    // Without blocks latido treats the samples as evenly spread over the whole run.
     assert_eq!(of(&|track| track.blocks.clear()), of(&|_| ()));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever was sampled: a tail that is refused has a reason and no level, one that is not has none that is not a
-    /// number; and nothing panics.
+    /// For any samples: a refused tail has a reason and no level, an accepted tail has only finite levels, and nothing panics.
     #[test]
     fn a_refused_tail_gives_no_level(
         values in prop::collection::vec((0i64..60_000, 0u32..12), 1..3_000),

@@ -1,4 +1,4 @@
-//! The effects of factors, fitted; or why they cannot be told.
+//! Fits the effects of factors, or says why it cannot separate them.
 
 use super::Factors;
 use latido_statistics::{
@@ -6,15 +6,15 @@ use latido_statistics::{
     factorial::{Effects, effects},
 };
 
-/// The most factors of an interaction: what four do together nobody can picture.
+/// The most factors of an interaction: a reader cannot picture what four factors do together.
 pub const ORDER: usize = 3;
-/// How many missing cells are named.
+/// The number of missing cells that a message names.
 const NAMED: usize = 5;
 
-/// Main effects and interactions. Where blocks cannot be told apart from factors, blocks are left away.
+/// Fits main effects and interactions. Where blocks and factors are confounded, it leaves out the blocks.
 ///
 /// # Errors
-/// Why effects cannot be told, with what is missing.
+/// The effects cannot be separated; the error names what is missing.
 pub fn fit(factors: &Factors) -> Result<Effects, String> {
     let names: Vec<&str> = factors.names.iter().map(String::as_str).collect();
     let order = names.len().min(ORDER);
@@ -26,7 +26,7 @@ pub fn fit(factors: &Factors) -> Result<Effects, String> {
     whole.or_else(|_| effects(&names, &factors.without_blocks(), order)).map_err(|refusal| why(&refusal))
 }
 
-/// A refusal in words; of many missing cells the first.
+/// Describes a refusal; it names only the first of many missing cells.
 pub fn why(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Missing { cells } if cells.len() > NAMED => {

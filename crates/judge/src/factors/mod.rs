@@ -1,7 +1,7 @@
-//! Factors of what was measured: the columns in which repeats differ, told apart as a factorial needs them.
+//! Factors of what was measured: the columns in which repeats differ, separated as a factorial design needs them.
 //!
-//! A plan has axes, and a factorial has factors: an axis whose levels are all combinations of some parts (`rt`, `isolated`,
-//! `rt+isolated`, and one without any) is as many factors, and axes that change together are one.
+//! A plan has axes, and a factorial has factors. An axis whose levels are all combinations of some parts (`rt`, `isolated`, `rt+isolated`,
+//! and one without any) becomes one factor per part. Axes that change together become one factor.
 
 pub mod fit;
 pub mod split;
@@ -9,29 +9,30 @@ pub mod split;
 use latido_statistics::factorial::Observation;
 use std::collections::BTreeSet;
 
-/// One value with what it was measured under.
+/// One value with the levels under which it was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Valued {
-    /// Names and levels of all in which values may differ; the same names in the same order for all.
+    /// Names and levels of everything in which values may differ; every value has the same names in the same order.
     pub columns: Vec<(String, String)>,
-    /// Which repeat of which run.
+    /// The repeat and its run.
     pub block: String,
     /// The value.
     pub value: f64,
 }
 
-/// Factors with the values under their levels.
+/// Factors, and the values with their levels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factors {
-    /// What each is called.
+    /// The names of the factors.
     pub names: Vec<String>,
     /// The values, in the order of the plan.
     pub observations: Vec<Observation>,
-    /// How many combinations of levels there could be, and how many have a value.
+    /// The number of possible combinations of levels, and the number of combinations with a value.
     pub cells: (usize, usize),
 }
 
-/// The factors of some values. Blocks are left away where no repeat has more than one value: they tell nothing then.
+/// Finds the factors of some values. It leaves out blocks where no repeat has more than one value, because such blocks carry no
+/// information.
 pub fn of(values: &[Valued]) -> Factors {
     let columns = merged(varying(values)).into_iter().flat_map(split::split).collect::<Vec<Column>>();
     let repeats: BTreeSet<&str> = values.iter().map(|one| one.block.as_str()).collect();
@@ -42,7 +43,7 @@ pub fn of(values: &[Valued]) -> Factors {
         value: one.value,
     };
     let mut observations: Vec<Observation> = values.iter().enumerate().map(observation).collect();
-    // The level that comes first is the one that others are set against: parts that are there come after none.
+    // The first level is the reference for the others: observations with more parts come later.
     observations.sort_by_key(|one| one.levels.iter().filter(|level| *level == split::ON).count());
     let there: BTreeSet<&Vec<String>> = observations.iter().map(|one| &one.levels).collect();
     let levels = |column: &Column| column.levels.iter().collect::<BTreeSet<_>>().len();
@@ -51,26 +52,26 @@ pub fn of(values: &[Valued]) -> Factors {
 }
 
 impl Factors {
-    /// Whether several factors were crossed, if perhaps not in every combination: more than half of them are there.
+    /// Whether several factors were crossed: more than half of the combinations must have a value.
     pub fn is_factorial(&self) -> bool {
         let (all, there) = self.cells;
         self.names.len() > 1 && there * 2 > all && all <= 256
     }
 
-    /// The same values without blocks.
+    /// Returns the same values without blocks.
     pub fn without_blocks(&self) -> Vec<Observation> {
         self.observations.iter().cloned().map(|one| Observation { block: None, ..one }).collect()
     }
 }
 
-/// A name with the level of each value.
+/// The name of a column, and the level of each value.
 #[derive(Clone, Debug, PartialEq)]
 struct Column {
     name: String,
     levels: Vec<String>,
 }
 
-/// The columns that have more than one level.
+/// Returns the columns with more than one level.
 fn varying(values: &[Valued]) -> Vec<Column> {
     let names = values.first().map(|one| one.columns.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
     let column = |name: String| {
@@ -84,7 +85,7 @@ fn varying(values: &[Valued]) -> Vec<Column> {
     names.unwrap_or_default().into_iter().map(column).filter(differs).collect()
 }
 
-/// Columns that change together, as one: nothing could tell their effects apart.
+/// Merges columns that change together into one, because their effects could not be separated.
 fn merged(columns: Vec<Column>) -> Vec<Column> {
     let mut kept: Vec<(Column, Vec<usize>)> = Vec::new();
     for column in columns {
@@ -102,7 +103,7 @@ fn merged(columns: Vec<Column>) -> Vec<Column> {
     kept.into_iter().map(|(column, _)| column).collect()
 }
 
-/// Levels as numbers in the order in which they first occur.
+/// Numbers levels in the order of their first appearance.
 fn pattern(levels: &[String]) -> Vec<usize> {
     let mut known: Vec<&String> = Vec::new();
     let number = |level| {

@@ -1,18 +1,18 @@
-//! Levels that are combinations of parts, as a factor for each part.
+//! Splits levels that are combinations of parts into one factor per part.
 
 use super::Column;
 use std::collections::BTreeSet;
 
-/// The most levels that are tried as parts: their combinations are as many as a power of two.
+/// The most levels that latido tries as parts: the number of their combinations is a power of two.
 const MOST: usize = 12;
 
-/// The level of a part that is there.
+/// The level of a part that is present.
 pub const ON: &str = "on";
-/// The level of a part that is not.
+/// The level of a part that is absent.
 pub const OFF: &str = "off";
 
-/// A column as it is, or a column for each part where its levels are every combination of them: `stock`, `rt`, `isolated`,
-/// `rt+isolated` are `rt` on or off and `isolated` on or off.
+/// Returns the column itself, or one column per part if its levels are every combination of parts: `stock`, `rt`, `isolated`, `rt+isolated`
+/// become `rt` on or off and `isolated` on or off.
 pub(super) fn split(column: Column) -> Vec<Column> {
     let found = product(&column.levels).filter(|found| column.levels.iter().all(|level| found.has(level)));
     match found {
@@ -31,18 +31,18 @@ fn of_part(column: &Column, part: &str) -> Column {
 pub struct Product {
     /// The level without any part.
     pub none: String,
-    /// The parts, at least two, in the order in which they first occur alone.
+    /// The parts, at least two, in the order of their first appearance alone.
     pub parts: Vec<String>,
 }
 
 impl Product {
-    /// Whether a level is one of its combinations.
+    /// Whether a level is one of the combinations.
     pub fn has(&self, level: &str) -> bool {
         level == self.none || level.split('+').all(|part| self.parts.iter().any(|known| known == part))
     }
 }
 
-/// The most parts of which all combinations, and one level without any, are among these levels; the first of several.
+/// Finds the most parts such that these levels contain all combinations of them and one level without any; the first of several such sets.
 pub fn product(levels: &[String]) -> Option<Product> {
     let made = |level: &str| level.split('+').map(str::to_owned).collect::<BTreeSet<String>>();
     let there: BTreeSet<BTreeSet<String>> = levels.iter().map(|level| made(level)).collect();
@@ -54,7 +54,7 @@ pub fn product(levels: &[String]) -> Option<Product> {
     }
     let of = |none: &String| {
         let mut parts: Vec<String> = Vec::new();
-        // Each combination so far, to be met by every further part.
+        // Each combination so far; every further part must appear with each of them.
         let mut sets: Vec<BTreeSet<String>> = vec![BTreeSet::new()];
         for part in alone.iter().filter(|part| **part != none).take(MOST) {
             let with = |set: &BTreeSet<String>| set.iter().chain([*part]).cloned().collect::<BTreeSet<String>>();

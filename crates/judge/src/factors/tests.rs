@@ -19,7 +19,7 @@ fn levels(found: &Factors) -> Vec<String> {
     found.observations.iter().map(|one| one.levels.join("/")).collect()
 }
 
-/// Every combination of parts is a factor for each; where one lacks, the axis stays one.
+/// If every combination of parts exists, each part becomes a factor; if one is missing, the axis stays one factor.
 #[test]
 fn combinations_of_parts_are_factors() {
     let all = valued(&[
@@ -40,7 +40,7 @@ fn combinations_of_parts_are_factors() {
     assert_eq!(of(&valued(&rows)).names, ["system"], "as many levels as combinations, but not these");
 }
 
-/// What changes together is one factor, and the order of repeats is the block.
+/// Columns that change together are one factor, and the order of repeats is the block.
 #[test]
 fn what_changes_together_is_one_factor() {
     let row = |load, prio, tuning, block| ([("load", load), ("policy", prio), ("tuning", tuning)], block);

@@ -1,4 +1,4 @@
-//! Where a change is, and what several series together make of it.
+//! Tests where a change is found, and what several series together decide.
 
 use super::*;
 use crate::observed::{Wanted, of_run};
@@ -8,11 +8,11 @@ use latido_model::{
     sample::{Fixture, cell, under},
 };
 
-/// A run with these maxima (us) of three repeats when idle and when busy.
+/// A run with three repeats each, idle and busy, whose maxima (us) have these medians.
 fn night(number: usize, idle: i64, busy: i64) -> Vec<Observed> {
     let samples = |max: i64| vec![(0..500).map(|k| 2_000 + k % 7).chain([max * 1_000]).collect()];
     let cells = [(cell(), idle), (under("busy"), busy)].into_iter().flat_map(|(cell, max)| {
-        // The middle of three repeats counts, whatever the others are.
+        // The median of three repeats counts, whatever the others are.
         [(1, max - 3), (2, max), (3, max + 400)].map(|(repeat, max)| (Cell { repeat, ..cell.clone() }, samples(max)))
     });
     let fixture = Fixture::new(cells.collect());
@@ -26,7 +26,7 @@ fn asked(metric: &str) -> Asked {
     Asked { metric: metric.parse().unwrap(), despite: Vec::new(), load_margin: 0.25 }
 }
 
-/// One series changes, the other does not: the change is placed, told with the p that both leave it, and decides.
+/// One series changes, the other does not: latido finds where, reports the p after correction for both series, and decides.
 #[test]
 fn a_change_of_one_series_decides() {
     let nights: Vec<Vec<Observed>> =
@@ -39,32 +39,32 @@ fn a_change_of_one_series_decides() {
     let p = busy.found.changes[0].p;
     assert!((busy.p_holm.unwrap() - (2.0 * p).min(1.0)).abs() < 1e-12, "two series that decide");
     assert_eq!((found.outcome, busy.differences[0].len()), (Outcome::Worse, 0));
-    // A change for the better is none for the worse.
+    // A change for the better is not worse.
     let turned: Vec<Vec<Observed>> = nights.into_iter().rev().collect();
     assert_eq!(of(&turned, &asked("wakeup.latency.max")).unwrap().outcome, Outcome::NotWorse);
 }
 
-/// Three nights at three times the latency are too few for a change, and no reason to call it not worse.
+/// Three runs at three times the latency are too few for a change, but latido must not call the outcome "not worse".
 #[test]
 fn newest_nights_that_stand_out_leave_it_undecided() {
     let nights = |high: usize| -> Vec<Vec<Observed>> {
         (0..20).map(|n| night(n, 50, if n < 20 - high { 100 + n as i64 % 7 } else { 300 })).collect()
     };
-    // Four of them are a change already: the search moves it by one night.
+    // Four of them already make a change, although the search places it one run off.
     for high in 1..=3 {
         let found = of(&nights(high), &asked("wakeup.latency.max")).unwrap();
         let busy = &found.series[1].found;
         assert_eq!((found.outcome, busy.newest.count), (Outcome::Undecided, high), "{high}: {busy:?}");
     }
     assert_eq!(of(&nights(5), &asked("max")).unwrap().outcome, Outcome::Worse);
-    // The highest night of all in the middle says nothing of the newest ones.
+    // The highest run of all is in the middle and says nothing about the newest runs.
     let mut calm = nights(0);
     calm[9] = night(9, 50, 900);
     let found = of(&calm, &asked("max")).unwrap();
     assert_eq!(found.outcome, Outcome::NotWorse);
 }
 
-/// Nine nights decide nothing, and what nobody measured is told with what there is.
+/// Nine runs decide nothing. For a quantity that was not measured, the error lists what was measured.
 #[test]
 fn too_few_nights_decide_nothing() {
     let nights: Vec<Vec<Observed>> = (0..9).map(|n| night(n, 50, if n < 4 { 100 } else { 900 })).collect();
@@ -76,8 +76,8 @@ fn too_few_nights_decide_nothing() {
     assert!(error.contains("gap.gap was not measured") && error.contains("wakeup.latency"), "{error}");
 }
 
-/// A night whose load did half of the usual is left out of that load's series alone; where it is the newest, nothing says that it is
-/// not worse.
+/// latido leaves out a run whose load did half of the usual, but only from the series of that load. If it is the newest run, the outcome is
+/// not "not worse".
 #[test]
 fn a_night_of_another_rate_is_left_out() {
     let nights = |slow: usize| -> Vec<Vec<Observed>> {

@@ -1,4 +1,4 @@
-//! What many late samples were lost to, together.
+//! The causes that many late samples lost their time to, taken together.
 
 use super::said;
 use latido_trace::explain::Explained;
@@ -13,27 +13,27 @@ pub struct Causes(pub Vec<CauseRow>);
 /// A cause.
 #[derive(Clone, Debug, Serialize)]
 pub struct CauseRow {
-    /// What it is.
+    /// The name of the cause.
     pub cause: String,
-    /// How much time was lost to it, ns.
+    /// The time lost to it, ns.
     pub ns: u64,
-    /// Of all that was lost.
+    /// Its share of all lost time.
     pub share: f64,
-    /// In how many samples it has a part.
+    /// The number of samples in which it has a part.
     pub samples: u64,
-    /// In how many it has the largest.
+    /// The number of samples in which it has the largest part.
     pub first: u64,
-    /// The most of one sample, ns.
+    /// Its largest part of one sample, ns.
     pub longest_ns: u64,
 }
 
 impl Causes {
-    /// Of explained samples.
+    /// Sums up the causes of explained samples.
     pub fn of<'a>(all: impl Iterator<Item = &'a Explained>) -> Self {
         let mut rows = BTreeMap::<String, CauseRow>::new();
         let mut whole = 0_u64;
         for found in all {
-            // What differs by a task's number alone is one cause.
+            // Causes that differ only in a task's number count as one.
             let mut sums = BTreeMap::<String, u64>::new();
             for (cause, ns) in found.causes() {
                 let sum = sums.entry(said(cause)).or_default();

@@ -1,4 +1,4 @@
-//! What made the jobs of a watched program late, in a sentence for each kind.
+//! What made the jobs of a watched program late, one sentence per kind of cause.
 
 use super::{Piece, Worst, told::OWN};
 use crate::words;
@@ -9,13 +9,13 @@ use latido_model::{
 use latido_trace::events::Class;
 use std::collections::BTreeMap;
 
-/// latido names so many kinds.
+/// The most kinds that latido names.
 const KINDS: usize = 6;
-/// latido shows the counts of so many threads.
+/// The most threads whose counts latido shows.
 const FEW: usize = 4;
 
-/// How long the thread of a sample works in a job, ns: the median of its time on a CPU; where the kernel left out the switches that tell
-/// it, that of its responses.
+/// Returns how long the thread of a sample works in a job, ns: the median of its time on a CPU. Where the kernel did not record the
+/// switches for that, it is the median of its responses.
 pub(super) fn usual(record: &Record, late: &Late) -> Option<u64> {
     let task = record.series.get(late.series)?.labels.get("task")?;
     let find = |quantity: &str| {
@@ -24,13 +24,13 @@ pub(super) fn usual(record: &Record, late: &Late) -> Option<u64> {
     };
     let series = find("running").or_else(|| find(RESPONSE))?;
     let median = u64::try_from(series.quantiles.get("0.5").copied()??).ok()?;
-    // A job may wait in between, and then has several activations in a slot.
+    // A job may wait in between, and then has several activations per slot.
     let seen = find(COMPLETION).and_then(|slots| u64::try_from(*slots.facts.get("seen")?).ok()).unwrap_or(0);
     let activations = if seen > 0 { (series.count as f64 / seen as f64).round().max(1.0) } else { 1.0 };
     Some((median as f64 * activations) as u64)
 }
 
-/// How long the kernel held back the control groups of a sample's thread for their CPU quotas, ns: none of a real-time thread.
+/// Returns how long the kernel throttled the control groups of a sample's thread for their CPU quotas, ns; `None` for a real-time thread.
 pub(super) fn held_back(record: &Record, late: &Late) -> Option<u64> {
     let held = watched(record, late)?.held_back.filter(|held| held.ns > 0)?;
     (class(record, late) == Class::Fair).then_some(held.ns)
@@ -41,7 +41,7 @@ fn watched<'a>(record: &'a Record, late: &Late) -> Option<&'a WatchedThread> {
     record.quality.watched.iter().find(|thread| thread.task == *task)
 }
 
-/// The class of a sample's thread, as the kernel had it last.
+/// Returns the scheduling class of a sample's thread, as the kernel last reported it.
 pub(super) fn class(record: &Record, late: &Late) -> Class {
     match watched(record, late).map_or("", |thread| thread.standing.policy.split(' ').next().unwrap_or_default()) {
         "fifo" | "rr" => Class::RealTime,
@@ -50,7 +50,8 @@ pub(super) fn class(record: &Record, late: &Late) -> Class {
     }
 }
 
-/// How many periods were missed and late, and what made most of each; where none was, what made most of the longest ones.
+/// Returns sentences with the counts of missed and late periods, and with what took most of each. If no period was missed or late, they
+/// describe the longest ones.
 pub(super) fn sentences(record: &Record, all: &[Worst]) -> Vec<String> {
     let limit_ns = record.cell.conditions.limit.map_or(u64::MAX, |limit| limit.0);
     let harmed = |one: &Worst| one.also + u64::from(one.missed || one.ns > limit_ns);
@@ -80,13 +81,14 @@ pub(super) fn sentences(record: &Record, all: &[Worst]) -> Vec<String> {
     told
 }
 
-/// What made most of a sample or a job, without the numbers of tasks.
+/// Returns what took most of a sample or a job, without the numbers of tasks.
 pub fn decisive(one: &Worst, limit_ns: Option<u64>) -> String {
     let found = reason(one, limit_ns.unwrap_or(u64::MAX));
     found.map_or_else(|| "unexplained".into(), |piece| without_numbers(&piece.cause))
 }
 
-/// What made a job late: the most that it does not always lose. Its usual execution is that where it alone is above the limit.
+/// Returns what made a job late: its largest piece other than the usual execution. The usual execution is the reason only where it alone is
+/// above the limit.
 fn reason(one: &Worst, limit_ns: u64) -> Option<&Piece> {
     let usual = |piece: &&Piece| piece.cause == OWN;
     one.causes
@@ -97,7 +99,7 @@ fn reason(one: &Worst, limit_ns: u64) -> Option<&Piece> {
         .or(one.causes.first())
 }
 
-/// A cause without the numbers of tasks: those of one name are one kind.
+/// Returns a cause without the numbers of tasks: tasks with the same name are one kind.
 fn without_numbers(cause: &str) -> String {
     let plain = |word: &str| {
         let (text, end) = word.strip_suffix(',').map_or((word, ""), |text| (text, ","));
@@ -111,7 +113,7 @@ fn without_numbers(cause: &str) -> String {
     cause.split(' ').map(plain).collect::<Vec<_>>().join(" ")
 }
 
-/// The counts of the threads: of more than some those alone that missed periods or were late.
+/// Returns the counts of the threads. If there are more than `FEW`, it only shows those that missed periods or were late.
 fn counts(record: &Record) -> Vec<String> {
     let slotted: Vec<&Series> =
         record.series.iter().filter(|series| series.quantity == COMPLETION && series.slots.is_some()).collect();
@@ -127,7 +129,7 @@ fn counts(record: &Record) -> Vec<String> {
     shown.into_iter().filter_map(counted).chain(more).collect()
 }
 
-/// `control: of 967 periods 8 were missed and 2 late`.
+/// Returns `control: of 967 periods 8 were missed and 2 late`.
 fn counted(series: &Series) -> Option<String> {
     let slots = series.slots.filter(|_| series.quantity == COMPLETION)?;
     let task = series.labels.get("task").map_or("", String::as_str);
@@ -140,14 +142,14 @@ fn counted(series: &Series) -> Option<String> {
 /// Jobs that one cause made late.
 #[derive(Default)]
 struct Kind {
-    /// How many periods it spoilt.
+    /// The number of missed or late periods.
     periods: u64,
-    /// How long it took each time, ns.
+    /// The time lost to the cause each time, ns.
     lost: Vec<u64>,
 }
 
 impl Kind {
-    /// `7 of these 8: its own execution beyond its median of 15 us, 2.98 ms (2.9 to 3.0 ms)`.
+    /// Returns `7 of these 8: its own execution beyond its median of 15 us, 2.98 ms (2.9 to 3.0 ms)`.
     fn sentence(mut self, cause: &str, counted_in: &str) -> String {
         self.lost.sort_unstable();
         let value = |ns: Option<&u64>| words::value(ns.copied().unwrap_or(0) as f64, "ns");
@@ -171,7 +173,7 @@ mod tests {
         Worst { causes: pieces.collect(), ..Worst::of(Class::RealTime, "control-7".into(), 0, &found) }
     }
 
-    /// What a job always takes made none late; kinds come by how often they did.
+    /// The usual execution made no job late; the kinds are in the order of their counts.
     #[test]
     fn a_sentence_for_each_kind() {
         let all = [
@@ -192,9 +194,9 @@ mod tests {
             "1 of the 4 longest: low could not be preempted, 300 ns",
         ];
         assert_eq!(told(None), expected);
-        // Where some were late, they alone count.
+        // If some periods were late, only those count.
         assert_eq!(told(Some(1_500_000)), ["1 of these 1: asleep, 2.00 ms"]);
-        // Whose usual work is above the limit is late by that.
+        // A job whose usual execution is above the limit is late because of that.
         assert_eq!(told(Some(850)), ["3 of these 4: its own execution, 900 ns", "1 of these 4: asleep, 1.00 ms"]);
     }
 }

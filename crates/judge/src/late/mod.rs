@@ -1,4 +1,4 @@
-//! Late samples and long waits, with what each was lost to: the data of tables, texts and pages.
+//! Late samples and long waits, with what took the time of each: the data for tables, texts and pages.
 
 mod causes;
 mod jobs;
@@ -23,49 +23,49 @@ pub use told::{in_short, kind, said};
 pub struct Worst {
     /// `name-number` of the task.
     pub task: String,
-    /// Its class.
+    /// The scheduling class of the task.
     pub class: &'static str,
-    /// How long it waited, ns.
+    /// The length of the wait, ns.
     pub ns: u64,
-    /// From when, ns on the trace's clock.
+    /// When the wait started, ns on the trace's clock.
     pub at_ns: u64,
-    /// When it was over, ns since the first slot of the measurement or the first event of the trace.
+    /// When it ended, ns since the first slot of the measurement or the first event of the trace.
     pub since_start_ns: u64,
-    /// Where it came.
+    /// The CPU of the wait.
     pub cpu: u32,
-    /// Whether it is a period of a program in which that began no job.
+    /// Whether it is a period in which the program started no job.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missed: bool,
-    /// How many other periods that were missed or late began in its time, and are explained with it.
+    /// How many other missed or late periods started during it; this explanation covers them.
     #[serde(skip_serializing_if = "is_none")]
     pub also: u64,
-    /// Whether events of that time were lost.
+    /// Whether the trace lost events of that time.
     pub lost: bool,
-    /// Whether all of that time was recorded on its CPU.
+    /// Whether the trace covers the whole time on its CPU.
     pub covered: bool,
-    /// How it was woken, step by step.
+    /// How the task was woken, step by step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chain: Vec<Step>,
-    /// What it was lost to, in order of time; the pieces add up to it. Empty where there are more than can be followed.
+    /// What took the time, in order of time; the pieces add up to the whole. Empty where there are too many to follow.
     pub slices: Vec<Piece>,
-    /// Which tasks had its CPU, `name-number`, and how long each, ns.
+    /// Which tasks had its CPU (`name-number`), and each task's time, ns.
     #[serde(skip)]
     pub ran: Vec<(String, u64)>,
-    /// How long another task had its CPU or the program's CPU quota kept it from that, ns: no event tells which.
+    /// The time, ns, in which either another task had its CPU or the program's CPU quota held it back: no event shows which.
     #[serde(skip)]
     pub ran_or_held_ns: u64,
-    /// The same by cause, the longest first; those beyond the longest ones are one.
+    /// The same by cause, the longest first; those beyond the longest ones are combined.
     pub causes: Vec<Piece>,
-    /// The events around it: ns since its begin, CPU, text.
+    /// The events around it: ns since its start, CPU, text.
     pub excerpt: Vec<(i64, u32, String)>,
-    /// How many events there were besides.
+    /// How many more events there were.
     pub omitted: u64,
-    /// What each CPU did meanwhile.
+    /// What each CPU did during that time.
     #[serde(skip)]
     pub lanes: Vec<Lane>,
 }
 
-/// A window with these slices, of which nothing else is known.
+/// Builds an explained window with these slices and nothing else.
 #[cfg(any(test, feature = "sample"))]
 pub fn explained(window: latido_trace::explain::Window, slices: Vec<latido_trace::explain::Slice>) -> Explained {
     Explained {
@@ -86,57 +86,57 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-/// A step of the way back from a sleep.
+/// A step from the sleep to the CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
     /// What happened.
     pub what: String,
-    /// When, ns since the begin.
+    /// When it happened, ns since the start.
     pub since_ns: i64,
 }
 
 /// A piece of a wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Piece {
-    /// What it was lost to.
+    /// What took the time.
     pub cause: String,
-    /// How long, ns.
+    /// The length, ns.
     pub ns: u64,
-    /// How it is drawn: `task`, `soft`, `hard`, `idle`, `off`, `lost`.
+    /// How it is drawn: `task`, `self`, `soft`, `hard`, `idle`, `off`, `lost`.
     #[serde(skip)]
     pub kind: &'static str,
 }
 
-/// What a CPU did while something was late.
+/// What a CPU did during a late sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
     /// The CPU.
     pub cpu: u32,
-    /// In order of time.
+    /// Its activities in order of time.
     pub stretches: Vec<Stretch>,
 }
 
 /// A time in which a CPU did one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// From then, ns since the begin.
+    /// The start, ns since the start of the wait.
     pub from: i64,
-    /// To then.
+    /// The end, ns since the start of the wait.
     pub to: i64,
     /// How it is drawn: `task`, `self`, `soft`, `hard`, `idle`, `lost`.
     pub kind: &'static str,
 }
 
-/// So many pieces of a wait are told one after the other, and so many causes by name.
+/// The most pieces of a wait that latido lists in order, and the most causes that it names.
 const FOLLOWED: usize = 256;
 const NAMED: usize = 12;
 
-/// So much is drawn before and after, ns at least, and of so many stretches of a CPU.
+/// The least time that latido draws before and after, ns, and the most stretches per CPU.
 const MARGIN: i64 = 20_000;
 const DRAWN: usize = 400;
 
 impl Worst {
-    /// An explained window; its end is so long after the start of the measurement or trace.
+    /// Describes an explained window; its end is `since_start_ns` after the start of the measurement or trace.
     pub fn of(class: Class, task: String, since_start_ns: u64, found: &Explained) -> Self {
         let window = found.window;
         let slices = found.slices.iter().map(|slice| Piece::of(&slice.cause, slice.ns()));
@@ -169,7 +169,7 @@ impl Worst {
 }
 
 impl Piece {
-    /// It with its share of the whole: `leaving idle 7.2 µs (61 %)`.
+    /// Returns the piece with its share of the whole: `leaving idle 7.2 µs (61 %)`.
     pub fn text(&self, of: u64) -> String {
         let share = 100.0 * self.ns as f64 / of.max(1) as f64;
         format!("{} {} ({share:.0} %)", self.cause, words::value(self.ns as f64, "ns"))
@@ -180,7 +180,7 @@ impl Piece {
     }
 }
 
-/// The tasks that had the CPU.
+/// Returns the tasks that had the CPU, with their times.
 fn ran(found: &Explained) -> Vec<(String, u64)> {
     let mut all: BTreeMap<&str, u64> = BTreeMap::new();
     for slice in &found.slices {
@@ -191,10 +191,10 @@ fn ran(found: &Explained) -> Vec<(String, u64)> {
     all.into_iter().map(|(name, ns)| (name.to_owned(), ns)).collect()
 }
 
-/// The causes by name, the rest of them as one.
+/// Returns the causes by name, with the rest combined into one.
 fn causes(found: &Explained) -> Vec<Piece> {
     let all = found.causes();
-    // One that is left alone is named.
+    // A single remaining cause gets its name.
     let named = if all.len() == NAMED + 1 { all.len() } else { all.len().min(NAMED) };
     let (first, rest) = all.split_at(named);
     let mut named: Vec<Piece> = first.iter().map(|(cause, ns)| Piece::of(cause, *ns)).collect();
@@ -205,7 +205,7 @@ fn causes(found: &Explained) -> Vec<Piece> {
     named
 }
 
-/// The way back from a sleep.
+/// Returns the steps from the sleep to the CPU.
 fn steps(chain: &Chain, since: impl Fn(u64) -> i64) -> Vec<Step> {
     let interrupt = chain.interrupt.as_ref().map(|(time, name)| (format!("interrupt {name} begins"), *time));
     let step = |what: &str, time: Option<u64>| Some((what.to_owned(), time?));
@@ -222,12 +222,12 @@ fn steps(chain: &Chain, since: impl Fn(u64) -> i64) -> Vec<Step> {
     all.into_iter().flatten().map(|(what, time)| Step { what, since_ns: since(time) }).collect()
 }
 
-/// What the CPUs did, as finely as can be drawn: its own first.
+/// Returns what the CPUs did, as finely as a drawing can show it; the CPU of the wait comes first.
 fn lanes(found: &Explained, since: impl Fn(u64) -> i64) -> Vec<Lane> {
     let length = since(found.window.end);
     let margin = MARGIN.max(length / 20);
     let mut lanes: Vec<Lane> = Vec::new();
-    // Less than this is not seen.
+    // A shorter stretch would not be visible.
     let least = (length + 2 * margin) / DRAWN as i64;
     for segment in &found.segments {
         let (from, to) = (since(segment.begin).max(-margin), since(segment.end).min(length + margin));

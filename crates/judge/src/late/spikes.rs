@@ -1,4 +1,4 @@
-//! Why the largest samples of a cell were late, from the trace that was recorded meanwhile.
+//! Why the largest samples of a cell were late, according to the trace that latido recorded during the measurement.
 
 use super::{Causes, Worst, jobs};
 use crate::{names::Names, words};
@@ -18,12 +18,12 @@ use latido_trace::{
 };
 use serde::Serialize;
 
-/// Where the trace of a cell comes from.
+/// Provides the trace of a cell.
 pub trait TraceSource {
-    /// Shows the bytes of a cell's trace.
+    /// Passes the bytes of a cell's trace to `see`.
     ///
     /// # Errors
-    /// It is missing or cannot be read.
+    /// The trace is missing or cannot be read.
     fn trace(&self, cell: &StoredCell, see: &mut dyn FnMut(&[u8])) -> Result<()>;
 }
 
@@ -33,12 +33,12 @@ impl<F: Fn(&StoredCell, &mut dyn FnMut(&[u8])) -> Result<()>> TraceSource for F 
     }
 }
 
-/// A cell that was to be explained.
+/// A cell whose late samples the user wants explained.
 #[derive(Debug)]
 pub struct OfCell {
     /// The cell's number.
     pub number: usize,
-    /// Its configuration, by the name that sentences have.
+    /// The name of its configuration, as sentences use it.
     pub name: String,
     /// Its late samples, or why there are none.
     pub found: Result<Spikes, String>,
@@ -47,40 +47,40 @@ pub struct OfCell {
 /// The late samples of a cell, explained.
 #[derive(Debug, Serialize)]
 pub struct Spikes {
-    /// The cell, in words.
+    /// The name of the cell.
     pub cell: String,
-    /// By what the time was attributed: events alone, or also those that tell when interrupts and preemption are off.
+    /// The basis for attributing the time: events only, or also the events that show when interrupts and preemption are off.
     pub evidence: &'static str,
-    /// What was asked for.
+    /// What the user requested.
     pub asked: Asked,
-    /// Of a program's jobs: how many were missed and late, and what made them so, a sentence each.
+    /// For a program's jobs: how many were missed and late, and why, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<String>,
     /// The samples, the largest first.
     pub spikes: Vec<Worst>,
-    /// What all of them were lost to, the most first.
+    /// The causes of all of them together, the largest first.
     pub causes: Causes,
-    /// Events that the trace lost, in all of its time.
+    /// The number of events that the trace lost, over its whole time.
     pub lost_events: u64,
     /// Why the recording ended early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<String>,
 }
 
-/// Which samples were to be explained.
+/// Which samples latido was to explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Asked {
-    /// So many of the largest.
+    /// This many of the largest samples.
     pub worst: u32,
-    /// And all above this, ns.
+    /// And all samples above this limit, ns.
     pub limit_ns: Option<u64>,
-    /// So many are.
+    /// The number of samples above the limit.
     pub above_limit: Option<u64>,
-    /// But never more than so many.
+    /// The most samples that latido explains.
     pub most: u32,
 }
 
-/// Explains each cell of a run that asked for it.
+/// Explains each cell of a run whose plan requests it.
 pub fn of_run(run: &Run, series: &dyn SeriesSource, traces: &dyn TraceSource) -> Vec<OfCell> {
     let asked = run.cells.iter().filter(|cell| matches!(cell.state, CellState::Measured(_)));
     let asked = asked.filter_map(|cell| Some((cell, cell.cell.conditions.explain?)));
@@ -93,10 +93,10 @@ pub fn of_run(run: &Run, series: &dyn SeriesSource, traces: &dyn TraceSource) ->
     asked.map(of).collect()
 }
 
-/// Explains so many of the largest samples of a cell and all above its limit; or says why it cannot.
+/// Explains the `worst` largest samples of a cell and all above its limit, or says why it cannot.
 ///
 /// # Errors
-/// Its samples or its trace cannot be read.
+/// The samples or the trace cannot be read.
 pub fn of_cell(
     cell: &StoredCell,
     worst: u32,
@@ -168,7 +168,7 @@ fn spikes(
         })
     };
     let mut told: Vec<Worst> = chosen.samples.iter().filter_map(told).collect();
-    // A missed period may have been cut to what an earlier job took of it.
+    // A missed period may have been shortened to the part that an earlier job took.
     told.sort_by_key(|one| std::cmp::Reverse(one.ns));
     let jobs = if how.begins == late::Begins::Job { jobs::sentences(record, &told) } else { Vec::new() };
     let recorded = record.quality.trace.as_ref();
@@ -189,14 +189,14 @@ fn spikes(
     }
 }
 
-/// Without an idle state that takes time to leave, the CPU is back within this, ns.
+/// How quickly a CPU leaves idle while slow idle states are disabled, ns.
 const AWAKE_NS: u64 = 100_000;
 
-/// A shorter stop of a machine is not told from what else leaves no event, ns.
+/// The shortest stop of the machine that latido can distinguish from other times without events, ns.
 const STANDSTILL_NS: u64 = 1_000_000;
 
-/// What the record knows beside the trace: whether idle states that take time to leave were held off, and in which seconds time
-/// was stolen. `since_start` is the end of the window, ns since the first slot.
+/// Adds what the record knows beyond the trace: whether slow idle states were disabled, and in which seconds the hypervisor stole time.
+/// `since_start` is the end of the window, ns since the first slot.
 pub(super) fn told_by_record(one: &mut Explained, since_start: Option<u64>, evidence: &Evidence) {
     if evidence.dma_latency_held {
         one.idle_exits_within(AWAKE_NS);
@@ -210,7 +210,7 @@ pub(super) fn told_by_record(one: &mut Explained, since_start: Option<u64>, evid
                 && second.start_ns <= at(to)
                 && second.start_ns.saturating_add(second.length_ns) > at(from)
         });
-        // Stolen time is counted in steps of a tick.
+        // The kernel counts stolen time in steps of a tick.
         touched.map(|second| second.most().steal_ns).fold(0, u64::saturating_add) >= to.saturating_sub(from) / 2
     });
 }
@@ -223,21 +223,21 @@ fn begins(begins: late::Begins) -> Begins {
     }
 }
 
-/// A measuring thread by the name that the kernel has of it, `latido/0-150`, as all other tasks are told: of its events, else of
-/// the names beside them.
+/// Returns a measuring thread by its kernel name, `latido/0-150`, like all other tasks. The name comes from its events, else from the
+/// trace's list of names.
 fn task(trace: &Trace<'_>, found: &Explained, thread: u32) -> String {
     let pid = found.window.pid;
     let beside = || Some(format!("{}-{pid}", trace.comms.iter().find(|(number, _)| *number == pid)?.1));
     found.name.clone().or_else(beside).unwrap_or_else(|| format!("measuring thread {thread}, number {pid}"))
 }
 
-/// By what time is attributed.
+/// Returns the basis for attributing time.
 fn evidence(trace: &Trace<'_>) -> &'static str {
     let has = |system: &str| trace.formats.iter().any(|described| described.system == system);
     if has("preemptirq") { "events, with those of preemptirq" } else { "events only" }
 }
 
-/// The class that a cell's threads were measured in.
+/// Returns the scheduling class of a cell's threads.
 fn class(cell: &Cell) -> Class {
     match cell.scheduling {
         Scheduling::Deadline { .. } => Class::Deadline,
@@ -247,7 +247,7 @@ fn class(cell: &Cell) -> Class {
 }
 
 impl Spikes {
-    /// What one must know of them, a sentence each.
+    /// Returns what a reader must know about them, one sentence each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let explained: u64 = self.spikes.iter().map(|one| 1 + one.also).sum();

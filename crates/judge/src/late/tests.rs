@@ -1,4 +1,4 @@
-//! What samples were lost to, each and together.
+//! Tests what took the time of late samples, separately and together.
 
 use super::*;
 use latido_trace::{
@@ -6,13 +6,13 @@ use latido_trace::{
     pairing::Segment,
 };
 
-/// Of a window that these slices fill.
+/// An explained window that consists of these slices.
 fn explained(slices: Vec<Slice>) -> Explained {
     let end = slices.last().map_or(100, |last| last.end);
     super::explained(Window { begin: 0, end, pid: 1, cpu: 0, begins: Begins::Asleep }, slices)
 }
 
-/// Shares are of all time that was lost; the first cause of each sample is counted once.
+/// Shares refer to all lost time; each sample counts once in the column of its largest cause.
 #[test]
 fn causes_add_up_over_samples() {
     let slice = |begin, end, cause| Slice { begin, end, cause };
@@ -28,7 +28,8 @@ fn causes_add_up_over_samples() {
     assert!((rows.iter().map(|row| row.share).sum::<f64>() - 1.0).abs() < 1e-12);
 }
 
-/// What may be the CPU quota of a control group is not blamed on a bystander, unless the kernel held back the group for less.
+/// If the CPU quota of a control group may have held the thread back, latido does not blame a bystander, unless the kernel throttled the
+/// group for a shorter time.
 #[test]
 fn an_ordinary_thread_may_have_been_held_back() {
     let slice = |begin, end, cause| Slice { begin, end, cause };
@@ -48,8 +49,8 @@ fn an_ordinary_thread_may_have_been_held_back() {
     assert_eq!(told(30)[..2], ["bystander-7 (fair)", held]);
 }
 
-/// Idle for 11.9 ms where states that take time are held off: no way out of idle takes that long. With as much stolen in that
-/// second, and no event of any CPU meanwhile, the hypervisor had stopped the machine.
+/// The CPU was idle for 11.9 ms while slow idle states were disabled: leaving idle never takes that long. If as much time was stolen in
+/// that second, and no CPU wrote an event meanwhile, the hypervisor had stopped the machine.
 #[test]
 fn a_guest_that_was_stopped_is_not_leaving_idle() {
     use latido_model::record::{Evidence, Second};
@@ -71,7 +72,7 @@ fn a_guest_that_was_stopped_is_not_leaving_idle() {
     assert_eq!(told(true, 10_000_000, None), Cause::Standstill);
     assert_eq!(told(true, 10_000_000, Some(4_000_000)), Cause::NoInterruptIdle, "the other CPU went on");
     assert_eq!(told(false, 0, None), Cause::IdleExit, "the trace's own bound is another");
-    // It may have been stopped in a handler: then nobody knows which of the two took so long.
+    // The hypervisor may have stopped it in a handler: then latido cannot tell which of the two took so long.
     let timer = || Cause::Interrupt("local_timer".into());
     let both = of(timer(), true, 10_000_000, None);
     assert_eq!(both, Cause::HandlerOrStandstill(Box::new(timer())));
@@ -84,7 +85,7 @@ fn a_guest_that_was_stopped_is_not_leaving_idle() {
     assert_eq!(of(timer(), true, 10_000_000, Some(4_000_000)), timer(), "the other CPU went on");
 }
 
-/// So many causes that one would be left over are all named; more are told together.
+/// If only one cause would remain, latido names all of them; several remaining causes are combined.
 #[test]
 fn one_cause_is_not_others() {
     let many = |n: u64| {
@@ -96,7 +97,7 @@ fn one_cause_is_not_others() {
     assert_eq!((many(14).causes.len(), last(14)), (13, Some("2 others".into())));
 }
 
-/// What is too short to be seen is drawn with its neighbour; the CPU of the sample comes first; nothing overlaps.
+/// A stretch that is too short to see is drawn with its neighbour. The CPU of the sample comes first, and nothing overlaps.
 #[test]
 fn lanes_are_drawn_as_finely_as_can_be_seen() {
     let mut found = explained(vec![Slice { begin: 0, end: 1_000_000, cause: Cause::IdleExit }]);
@@ -113,7 +114,8 @@ fn lanes_are_drawn_as_finely_as_can_be_seen() {
     }
 }
 
-/// The sentence names what made most of the samples late, and what the worst. Repeats are one configuration; of several each is named.
+/// The sentence names what made most of the samples late, and what made the worst one late. Repeats are one configuration; if there are
+/// several configurations, it names each.
 #[test]
 fn the_short_answer_names_the_configuration_and_the_worst_sample() {
     let of = |name: &str, causes: &[(&str, u64)]| {

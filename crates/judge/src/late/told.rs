@@ -1,14 +1,14 @@
-//! Causes in words, and how they are drawn.
+//! Causes in words, and how a drawing shows them.
 
 use super::{OfCell, Spikes, Worst, decisive};
 use crate::words;
 use latido_trace::explain::Cause;
 use std::collections::BTreeMap;
 
-/// What a program does in a job, as long as it usually does.
+/// What a program does in a job, up to its usual length.
 pub const OWN: &str = "its own execution";
 
-/// A cause in words.
+/// Returns a cause in words.
 pub fn said(cause: &Cause) -> String {
     match cause {
         Cause::Nmi => "non-maskable interrupt".into(),
@@ -53,7 +53,7 @@ pub fn said(cause: &Cause) -> String {
     }
 }
 
-/// How a cause is drawn.
+/// Returns how a drawing shows a cause.
 pub fn kind(cause: &Cause) -> &'static str {
     match cause {
         Cause::Nmi | Cause::Interrupt(_) => "hard",
@@ -81,7 +81,7 @@ pub fn kind(cause: &Cause) -> &'static str {
     }
 }
 
-/// A sentence for each configuration whose late samples are explained; of several configurations each is named.
+/// Returns one sentence per configuration with explained late samples; if there are several configurations, it names each.
 pub fn in_short<'c>(cells: impl Iterator<Item = &'c OfCell>) -> Vec<String> {
     let mut alike: Vec<(&str, Vec<&Spikes>)> = Vec::new();
     for one in cells {
@@ -99,7 +99,7 @@ pub fn in_short<'c>(cells: impl Iterator<Item = &'c OfCell>) -> Vec<String> {
     alike.iter().filter_map(said).collect()
 }
 
-/// The cause that made most of more late samples than any other, and that of the worst: `26 of the 26 late samples that latido
+/// Names the cause that made most of the most late samples, and the cause of the worst one: `26 of the 26 late samples that latido
 /// explained, the worst (2.61 ms) among them: its own execution`. `None` where none is explained.
 fn of_repeats(all: &[&Spikes]) -> Option<String> {
     let each = || all.iter().flat_map(|of| of.spikes.iter().map(|one| (one, of.asked.limit_ns)));

@@ -1,4 +1,4 @@
-//! Two or more arms of one value a run: each against the first.
+//! Two or more sides with one value per run: each is compared with the first.
 
 use super::{Kind, finite};
 use crate::statistics::{mean, median};
@@ -11,39 +11,39 @@ use latido_statistics::{
 };
 use serde::Serialize;
 
-/// The values of one arm, one a run.
+/// The values of one side, one per run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arm {
-    /// What it is called.
+    /// The name of the side.
     pub name: String,
-    /// At least one.
+    /// The values, at least one.
     pub values: Vec<f64>,
 }
 
-/// Arms compared.
+/// The result of a comparison.
 #[derive(Debug, Clone, Serialize)]
 pub struct Compared {
-    /// Of all values.
+    /// The unit of all values.
     pub unit: Kind,
-    /// The level of a verdict, for all of them together.
+    /// The significance level, for all verdicts together.
     pub level: f64,
-    /// The arms in the order in which they were given; the first is the base.
+    /// The sides in the given order; the first is the base.
     pub arms: Vec<Figures>,
-    /// Each other arm against the base.
+    /// Each other side against the base.
     pub comparisons: Vec<Against>,
-    /// What counts: a higher one before an undecided one before all else.
+    /// The joint outcome: a higher side takes precedence over an undecided one, and that over everything else.
     pub outcome: Outcome,
-    /// How alike values are that follow each other within an arm, where that is more than chance makes of independent ones.
+    /// The correlation of neighbouring values within a side, if it is larger than chance explains for independent values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<f64>,
 }
 
-/// An arm by itself.
+/// The figures of one side.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
-    /// What it is called.
+    /// The name of the side.
     pub arm: String,
-    /// How many runs.
+    /// The number of runs.
     pub count: u64,
     /// The smallest value.
     pub min: f64,
@@ -55,39 +55,39 @@ pub struct Figures {
     pub max: f64,
 }
 
-/// One arm against the base: of pairs, `a` is the base and `b` the arm.
+/// One side against the base: in pairs, `a` is the base and `b` the side.
 #[derive(Debug, Clone, Serialize)]
 pub struct Against {
-    /// The arm.
+    /// The name of the side.
     pub arm: String,
-    /// The base.
+    /// The name of the base.
     pub base: String,
-    /// All that was computed.
+    /// The statistics of the comparison.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// The p of Mann-Whitney after Holm, among all comparisons here.
+    /// The p-value of the comparison after Holm's correction, among all comparisons here.
     pub p_holm: f64,
-    /// What follows.
+    /// The verdict.
     #[serde(flatten)]
     pub verdict: Verdict,
 }
 
-/// What all verdicts say together.
+/// The joint outcome of all verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// An arm is higher: worse.
+    /// A side is higher: worse.
     Worse,
-    /// None is higher, and of one it cannot be said.
+    /// No side is higher, but at least one is undecided.
     Undecided,
-    /// Every arm is lower or equivalent.
+    /// Every side is lower or equivalent.
     NotWorse,
 }
 
-/// Compares every further arm with the first.
+/// Compares every other side with the first.
 ///
 /// # Errors
-/// There are fewer than two arms, or one of them cannot be compared so.
+/// There are fewer than two sides, or the question cannot be applied to one of them.
 pub fn of(arms: &[Arm], question: Question, unit: Kind) -> Result<Compared, Refusal> {
     let Some((base, others)) = arms.split_first().filter(|(_, others)| !others.is_empty()) else {
         return Err(Refusal::TooSmall { of: "arms", needed: 2, given: arms.len() as u64 });
@@ -110,8 +110,9 @@ pub fn of(arms: &[Arm], question: Question, unit: Kind) -> Result<Compared, Refu
 /// The one-sided 5 % point of the normal distribution.
 const BY_CHANCE: f64 = 1.645;
 
-/// The correlation of neighbours within the arms, about each arm's mean, where it lies above what independent values have in 95 of 100
-/// cases: of `n` of them in an arm it is distributed about `-1/n` with a variance of `1/N`, of `N` in all (Kendall and Stuart).
+/// Returns the correlation of neighbours within the sides, about each side's mean, if it is above what independent values have in 95 of 100
+/// cases. For `n` independent values in a side, its mean is `-1/n` and its variance `1/N`, where `N` is the number of all values (Kendall
+/// and Stuart).
 fn neighbours(arms: &[Arm]) -> Option<f64> {
     let (mut products, mut squares, mut pairs) = (0.0, 0.0, 0.0);
     for arm in arms {
@@ -127,7 +128,7 @@ fn neighbours(arms: &[Arm]) -> Option<f64> {
     (pairs >= 8.0 && found > expected + BY_CHANCE / values.sqrt()).then_some(found)
 }
 
-/// What verdicts say together.
+/// Returns the joint outcome of verdicts.
 pub fn outcome<'a>(all: impl Iterator<Item = &'a Verdict> + Clone) -> Outcome {
     if all.clone().any(|verdict| *verdict == Verdict::Higher) {
         Outcome::Worse
@@ -139,7 +140,7 @@ pub fn outcome<'a>(all: impl Iterator<Item = &'a Verdict> + Clone) -> Outcome {
 }
 
 impl Figures {
-    /// Those of an arm.
+    /// Computes the figures of a side.
     pub fn of(arm: &Arm) -> Self {
         let extreme = |pick: fn(f64, f64) -> f64| arm.values.iter().copied().reduce(pick).unwrap_or(0.0);
         Self {
@@ -172,7 +173,7 @@ mod tests {
         assert_eq!(neighbours(&arms([few(0.0), few(9.0)])), None, "of so few nobody can say");
     }
 
-    /// Of independent values latido notes it in about 5 of 100 cases.
+    /// For independent values latido must report a correlation in about 5 of 100 cases.
     #[test]
     fn independent_values_are_noted_as_often_as_chance_says() {
         // Knuth's linear congruential generator, its upper 53 bits.

@@ -1,4 +1,4 @@
-//! Several factors at once: by how much each changes the value, and whether they change each other's effect.
+//! Several factors at once: how much each changes the value, and whether they change each other's effect.
 
 use super::{Kind, finite};
 use crate::factors::fit::why;
@@ -9,27 +9,27 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The most combinations of levels.
 const CELLS: usize = 10_000;
 
-/// Effects of factors.
+/// The effects of several factors.
 #[derive(Debug, Clone, Serialize)]
 pub struct Factorial {
-    /// Of all values.
+    /// The unit of all values.
     pub unit: Kind,
-    /// The factors.
+    /// The names of the factors.
     pub factors: Vec<String>,
     /// The column of the blocks, if there is one.
     pub block: Option<String>,
-    /// How many values there are.
+    /// The number of values.
     pub count: u64,
     /// Whether every combination was measured equally often.
     pub balanced: bool,
     /// The most factors of an interaction.
     pub order: usize,
-    /// All that was fitted, of natural logarithms.
+    /// The fitted effects, on natural logarithms.
     #[serde(flatten)]
     pub effects: Effects,
 }
 
-/// What is asked.
+/// What the user requests.
 #[derive(Debug, Clone)]
 pub struct Question {
     /// The names of the factors.
@@ -43,7 +43,7 @@ pub struct Question {
 /// Fits the effects.
 ///
 /// # Errors
-/// Why they cannot be told, with what is missing.
+/// The effects cannot be separated; the error names what is missing.
 pub fn of(observations: &[Observation], question: Question, unit: Kind) -> Result<Factorial, String> {
     let names: Vec<&str> = question.factors.iter().map(String::as_str).collect();
     let levels: Vec<usize> = (0..names.len()).map(|factor| levels(observations, factor)).collect();
@@ -80,7 +80,7 @@ pub fn of(observations: &[Observation], question: Question, unit: Kind) -> Resul
     })
 }
 
-/// How many levels a factor has.
+/// Returns the number of a factor's levels.
 fn levels(observations: &[Observation], factor: usize) -> usize {
     let levels: BTreeSet<&String> = observations.iter().filter_map(|one| one.levels.get(factor)).collect();
     levels.len()

@@ -9,10 +9,10 @@ use latido_statistics::{
 };
 use serde::Serialize;
 
-/// A value and what it is of: a night, a commit.
+/// A value and its label: a date, a commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// What it is of.
+    /// The label.
     pub label: String,
     /// The value.
     pub value: f64,
@@ -21,73 +21,74 @@ pub struct Point {
 /// Values over time.
 #[derive(Debug, Clone, Serialize)]
 pub struct History {
-    /// Of all values.
+    /// The unit of all values.
     pub unit: Kind,
-    /// Whether logarithms were searched (`ratio`) or the values as they are (`difference`).
+    /// Whether the search used logarithms (`ratio`) or the values themselves (`difference`).
     pub scale: Scale,
-    /// The level of a change.
+    /// The significance level of a change.
     pub level: f64,
     /// The fewest values between two changes.
     pub shortest: usize,
-    /// How many values there are.
+    /// The number of values.
     pub count: u64,
-    /// The part of the one before it that latido takes each value to keep: the estimate and its error; 0 where values are independent.
+    /// The fraction of the previous value that each value keeps, by latido's model: the estimate and its error; 0 where values are
+    /// independent.
     pub kept: f64,
-    /// What lies between changes, in order of time.
+    /// The segments between changes, in order of time.
     pub segments: Vec<Segment>,
     /// The changes, in order of time.
     pub changes: Vec<Change>,
-    /// How the values rise or fall steadily, where that explains them better than changes of level alone.
+    /// A steady rise or fall, where that explains the values better than changes of level alone.
     pub drift: Option<Drift>,
-    /// The newest values, too few for a change, where they stand out of those before them.
+    /// The newest values, if they stand out from those before them but are too few for a change.
     #[serde(flatten)]
     pub newest: Newest,
-    /// Whether the newest change is one for the worse.
+    /// Whether the newest change is for the worse.
     pub outcome: Outcome,
-    /// Why nothing could be found, where nothing could.
+    /// Why there is no result.
     pub refused: Option<String>,
 }
 
-/// Values between two changes.
+/// The values between two changes.
 #[derive(Debug, Clone, Serialize)]
 pub struct Segment {
-    /// Of its first value.
+    /// The label of the first value.
     pub from: String,
-    /// Of its last value.
+    /// The label of the last value.
     pub to: String,
-    /// How many values.
+    /// The number of values.
     pub count: u64,
-    /// Their mean.
+    /// The mean of the values.
     pub mean: f64,
-    /// Their median.
+    /// The median of the values.
     pub median: f64,
 }
 
 /// A change of level.
 #[derive(Debug, Clone, Serialize)]
 pub struct Change {
-    /// The first value after it, from 0.
+    /// The index of the first value after it, from 0.
     pub index: usize,
-    /// The label of the last value before it.
+    /// The label of the last value before the change.
     pub after: String,
-    /// The label of the first value behind it.
+    /// The label of the first value after the change.
     pub before: String,
-    /// The divergence of the two sides, scaled by their numbers.
+    /// The divergence of the two sides, scaled by their sizes.
     pub q: f64,
-    /// Its p by permutations.
+    /// Its p-value by permutation.
     pub p: f64,
-    /// The median behind it less that before it.
+    /// The median after the change minus the median before it.
     pub difference: f64,
-    /// The median behind it over that before it, where ratios were asked for.
+    /// The median after the change divided by the median before it, if ratios were requested.
     pub ratio: Option<f64>,
 }
 
 /// A steady rise or fall.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Drift {
-    /// From each value to the next: a difference, or a ratio where ratios were asked for.
+    /// The step from each value to the next: a difference, or a ratio if ratios were requested.
     pub each: f64,
-    /// From the first to the last, likewise.
+    /// The step from the first value to the last, in the same way.
     pub whole: f64,
     /// Whether it rises.
     pub rises: bool,
@@ -101,22 +102,22 @@ impl Drift {
     }
 }
 
-/// What the newest change says.
+/// The outcome of the newest change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The newest segment is higher than the one before it, or the values rise steadily.
     Worse,
-    /// Too few values to find any change, or newest values that stand out and are too few for one.
+    /// There are too few values to find any change, or the newest values stand out but are too few for one.
     Undecided,
-    /// No change, or the newest is one to lower values.
+    /// There is no change, or the newest change is to lower values.
     NotWorse,
 }
 
-/// Finds the changes of values in order of time. Too few of them are an answer: nothing is decided.
+/// Finds the changes of values in order of time. With too few values it succeeds, but decides nothing.
 ///
 /// # Errors
-/// There are too many, or one cannot be taken so.
+/// There are too many values, or a value cannot be used on this scale.
 pub fn of(points: &[Point], scale: Scale, unit: Kind) -> Result<History, Refusal> {
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let taken: Vec<f64> = match scale {

@@ -1,5 +1,5 @@
-//! The statistics for numbers that latido did not measure: one run, several arms, a history, factors. Each is a plain struct
-//! that is written as JSON whole; the engines of stored runs use them too.
+//! Statistics for numbers that latido did not measure: one run, several sides, a history, factors. Each result is a plain struct that
+//! latido writes as JSON; the evaluation of stored runs uses them too.
 
 pub mod compare;
 pub mod effects;
@@ -14,10 +14,10 @@ pub use latido_statistics::{
 use crate::words::{self, number};
 use serde::Serialize;
 
-/// The confidence of every interval but those that name another.
+/// The confidence of every interval that does not name another.
 const CONFIDENCE: f64 = 0.95;
 
-/// How values are written: with the unit that suits them where they are times, else as they are.
+/// How values are written: times with a suitable unit, other numbers as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// A value with its unit.
+    /// Returns a value with its unit.
     pub fn text(self, value: f64) -> String {
         match self {
             Self::Ns => words::value(value, "ns").replace('\u{a0}', " "),
@@ -37,7 +37,7 @@ impl Kind {
     }
 }
 
-/// Limits that are numbers.
+/// Returns the limits if both are finite.
 fn finite(interval: Option<(f64, f64)>) -> Option<(f64, f64)> {
     interval.filter(|(low, high)| low.is_finite() && high.is_finite())
 }

@@ -1,48 +1,48 @@
-//! One run: quantiles with their intervals, how often a limit is exceeded, what the time was enough to see, the tail.
+//! One run: quantiles with their intervals, how often a limit is exceeded, what the time was enough to see, and the tail.
 
 use super::CONFIDENCE;
 use crate::extremes::{Seen, limit::Limit, tail};
 use latido_statistics::{Refusal, moments::Moments, quantile};
 use serde::Serialize;
 
-/// The quantiles that are told.
+/// The quantiles in the result.
 const QUANTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
 
-/// What is asked of one run.
+/// What the user requests for one run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Question {
-    /// From one sample to the next, ns; what is per hour or takes days needs it.
+    /// The time from one sample to the next, ns; figures per hour or in days need it.
     pub interval_ns: Option<u64>,
-    /// Samples above this, ns, are counted.
+    /// The limit, ns: latido counts the samples above it.
     pub limit_ns: Option<i64>,
-    /// The tail above how many of the largest samples; a fiftieth where it is not said.
+    /// How many of the largest samples make the tail; a fiftieth if not given.
     pub tail: Option<u64>,
 }
 
-/// One run.
+/// The statistics of one run.
 #[derive(Debug, Clone, Serialize)]
 pub struct One {
-    /// `ns`: of all values.
+    /// The unit of all values, `ns`.
     pub unit: &'static str,
-    /// Of all intervals.
+    /// The confidence of all intervals.
     pub confidence: f64,
-    /// How many samples there are.
+    /// The number of samples.
     pub count: u64,
     /// The smallest sample, ns.
     pub min: i64,
-    /// The mean, ns, of an exact sum.
+    /// The mean, ns, from an exact sum.
     pub mean: f64,
-    /// The standard deviation (n - 1), ns; none of one sample.
+    /// The standard deviation (n - 1), ns; absent for a single sample.
     pub sd: Option<f64>,
     /// The largest sample, ns.
     pub max: i64,
-    /// From one sample to the next, ns, if known.
+    /// The time from one sample to the next, ns, if known.
     pub interval_ns: Option<u64>,
-    /// How long was measured, seconds, if known.
+    /// The length of the measurement, seconds, if known.
     pub length_s: Option<f64>,
     /// The quantiles.
     pub quantiles: Vec<Quantile>,
-    /// How often the limit was exceeded, if one was named.
+    /// How often the limit was exceeded, if the user gave one.
     pub limit: Option<Limit>,
     /// What the time was enough to see, if known.
     pub seen: Option<Seen>,
@@ -50,20 +50,20 @@ pub struct One {
     pub tail: tail::Answer,
 }
 
-/// A quantile, and how many samples its upper limit takes.
+/// A quantile, and how many samples its upper limit needs.
 #[derive(Debug, Clone, Serialize)]
 pub struct Quantile {
     /// The quantile with its ranks.
     #[serde(flatten)]
     pub quantile: quantile::Quantile,
-    /// How many samples there must be for an upper limit.
+    /// How many samples an upper limit needs.
     pub needed: Option<u64>,
 }
 
-/// The statistics of samples in order of time, ns.
+/// Computes the statistics of samples in order of time, ns.
 ///
 /// # Errors
-/// There are none.
+/// There are no samples.
 pub fn of(samples: &[i64], question: &Question) -> Result<One, Refusal> {
     let none = Refusal::TooSmall { of: "samples", needed: 1, given: 0 };
     let mut sorted = samples.to_vec();
@@ -95,8 +95,8 @@ pub fn of(samples: &[i64], question: &Question) -> Result<One, Refusal> {
     })
 }
 
-/// The mean and the standard deviation (n - 1) by exact sums of distances from one of the values, in integers: no offset
-/// costs a digit. Where the squares are too large even for 128 bits, running moments are as good as it gets.
+/// Computes the mean and the standard deviation (n - 1) from exact integer sums of distances from one of the values, so that no offset
+/// costs a digit. Where the squares are too large even for 128 bits, it uses running moments, the best alternative.
 fn moments(samples: &[i64], from: i64) -> (f64, Option<f64>) {
     let n = samples.len() as i128;
     let distance = |value: &i64| i128::from(*value) - i128::from(from);

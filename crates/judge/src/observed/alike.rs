@@ -1,4 +1,4 @@
-//! What must agree for a comparison to say something of the systems, and not of how they were measured.
+//! What must agree so that a comparison says something about the systems, and not about how they were measured.
 
 use super::{
     Observed,
@@ -8,11 +8,11 @@ use super::{
 };
 use crate::{statistics::middle, words};
 
-/// How far the lengths of repeats may be apart.
+/// How far apart the lengths of repeats may be.
 const LENGTH: f64 = 0.1;
 
-/// In what the arms of a place are unlike beside what tells places apart: load, clock, length. `factor` is what makes the
-/// arms.
+/// Returns in what the sides of a place are unlike, apart from what distinguishes places: load, clock, length. `factor` is what makes the
+/// sides.
 pub fn unlike(group: &Group, names: &[String], factor: Option<&str>) -> Vec<(Unlike, String)> {
     let mut found = Vec::new();
     let place = named(group);
@@ -28,7 +28,7 @@ pub fn unlike(group: &Group, names: &[String], factor: Option<&str>) -> Vec<(Unl
                 }
             }
         }
-        // What all arms have alike tells nothing apart.
+        // A value that every side has distinguishes nothing.
         let everywhere = group.arms.iter().filter(|arm| !arm.is_empty()).count();
         if arms.iter().any(|(_, all)| all.len() < everywhere) {
             let arms: Vec<(&str, Vec<&str>)> = arms.iter().map(|(value, all)| (value.as_str(), all.clone())).collect();
@@ -57,7 +57,7 @@ pub fn unlike(group: &Group, names: &[String], factor: Option<&str>) -> Vec<(Unl
     found
 }
 
-/// How long a repeat is: in samples where its probe counts these, else in ns.
+/// Returns the length of a repeat: in samples if its probe counts these, else in ns.
 pub fn length(one: &Observed) -> f64 {
     match one.measurand.counts_samples {
         true => one.quantities.iter().map(|quantity| quantity.count as f64).sum(),
@@ -65,7 +65,7 @@ pub fn length(one: &Observed) -> f64 {
     }
 }
 
-/// Whether a repeat is so much shorter than is usual among these that its maximum is of less.
+/// Whether a repeat is so much shorter than usual among these that its maximum covers less.
 pub fn is_cut(one: &Observed, usual: f64) -> bool {
     let known = length(one);
     known > 0.0 && known < usual * (1.0 - LENGTH)
@@ -77,7 +77,7 @@ fn said(group: &Group, length: f64) -> String {
     text.replace(['\u{a0}', '\u{202f}'], " ")
 }
 
-/// `wakeup (busy)`.
+/// Returns `wakeup (busy)`.
 fn named(group: &Group) -> String {
     match group.place_text() {
         place if place.is_empty() => group.probe.clone(),
@@ -85,7 +85,7 @@ fn named(group: &Group) -> String {
     }
 }
 
-/// What the loads of a place count, each with the middle rate of every arm.
+/// Returns what the loads of a place count, with the median rate of every side.
 fn rates<'a>(group: &Group<'a>) -> Vec<(&'a String, Vec<Option<f64>>)> {
     let mut counts: Vec<&String> = group.arms.iter().flatten().flat_map(|one| one.rates.keys()).collect();
     counts.sort();
@@ -99,7 +99,7 @@ fn per_second(rate: f64) -> String {
     words::per_second(rate).replace('\u{a0}', " ")
 }
 
-/// The loads of a place whose rates in two arms are further apart than a margin, .25 for 25 %.
+/// Returns the loads of a place whose rates in two sides are further apart than a margin, .25 for 25 %.
 pub fn rates_apart(group: &Group, names: &[String], margin: f64) -> Vec<(Unlike, String)> {
     let (place, most) = (named(group), words::trimmed(margin * 100.0));
     let of = |(count, each): (&String, Vec<Option<f64>>)| {
@@ -113,7 +113,7 @@ pub fn rates_apart(group: &Group, names: &[String], margin: f64) -> Vec<(Unlike,
     rates(group).into_iter().filter_map(of).collect()
 }
 
-/// The arms of a place in which a load did more or less than is usual in all of them, by more than a margin; each with its number.
+/// Returns the sides of a place in which a load did more or less than usual, by more than a margin; each with its index.
 pub fn unusual_rates(group: &Group, names: &[String], margin: f64) -> Vec<(usize, String)> {
     let (place, most) = (named(group), words::trimmed(margin * 100.0));
     let mut found = Vec::new();
@@ -130,10 +130,10 @@ pub fn unusual_rates(group: &Group, names: &[String], margin: f64) -> Vec<(usize
     found
 }
 
-/// A number with the arm that it is of.
+/// A number with the name of its side.
 type OfArm<'n> = (f64, &'n str);
 
-/// The least and the most of the arms, where they are further apart than a margin.
+/// Returns the least and the greatest value of the sides if they are further apart than a margin.
 fn apart<'n>(each: &[Option<f64>], names: &'n [String], margin: f64) -> Option<(OfArm<'n>, OfArm<'n>)> {
     let mut known: Vec<(f64, &str)> =
         each.iter().zip(names).filter_map(|(value, name)| Some(((*value)?, name.as_str()))).collect();

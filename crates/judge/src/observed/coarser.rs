@@ -1,11 +1,11 @@
-//! Repeats in the bins of the coarsest: what another tool has counted in microseconds is compared in microseconds.
+//! Puts repeats into the coarsest bins among them: latido compares in microseconds what another tool counted in microseconds.
 
 use super::{Figure, Observed, Quantity};
 use latido_model::plan::Statistic;
 use std::collections::BTreeMap;
 
-/// Puts every quantity into the widest bins that any repeat has of it: values become the upper ends of their bins. Means are
-/// left: they were taken of the samples.
+/// Puts every quantity into the widest bins that any of its repeats has: values become the upper ends of their bins. Means stay, because
+/// they come from the samples.
 pub fn level<'a>(statistic: Statistic, all: impl Iterator<Item = &'a mut Observed>) {
     let mut all: Vec<&mut Observed> = all.collect();
     let mut widest: BTreeMap<(String, String), u64> = BTreeMap::new();
@@ -31,12 +31,12 @@ pub fn level<'a>(statistic: Statistic, all: impl Iterator<Item = &'a mut Observe
     }
 }
 
-/// The upper end of the bin of a value.
+/// Returns the upper end of the bin that contains a value.
 fn upper(value: i64, width: i64) -> i64 {
     value.div_euclid(width).saturating_mul(width).saturating_add(width - 1)
 }
 
-/// Values with their counts in bins.
+/// Puts values with their counts into bins.
 fn binned(samples: &[(i64, u64)], width: i64) -> Vec<(i64, u64)> {
     let mut bins: Vec<(i64, u64)> = Vec::new();
     for (value, count) in samples {

@@ -1,19 +1,19 @@
-//! In what systems differ that are compared: kernel, settings, firmware, and what a plan names.
+//! What differs between the compared systems: kernel, settings, firmware, and what a plan names.
 
 use super::{Observed, items};
 use crate::words;
 use serde::Serialize;
 
-/// A name with one value for each arm.
+/// A name with one value per side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// `kernel`, `microcode`, `tuning`.
     pub what: String,
-    /// What it is in each arm; several where its repeats differ.
+    /// Its value on each side; several values where repeats differ.
     pub values: Vec<String>,
 }
 
-/// Everything in which these arms differ. An arm without repeats tells nothing.
+/// Returns everything in which these sides differ. A side without repeats counts for nothing.
 pub fn of(arms: &[Vec<&Observed>]) -> Vec<Difference> {
     let all: Vec<Vec<Vec<(String, String)>>> =
         arms.iter().map(|arm| arm.iter().map(|one| described(one)).collect()).collect();
@@ -33,7 +33,7 @@ pub fn of(arms: &[Vec<&Observed>]) -> Vec<Difference> {
     names.into_iter().map(row).filter(differs).collect()
 }
 
-/// The values of a row in an arm, each once, in the order of their names: arms with the same ones do not differ.
+/// Returns the values of a row on a side, each once and sorted: sides with the same values do not differ.
 fn values(arm: &[Vec<(String, String)>], what: &str) -> String {
     let of = |one: &'_ Vec<(String, String)>| one.iter().find(|(name, _)| name == what).map(|(_, value)| value.clone());
     let mut values: Vec<String> = arm.iter().filter_map(of).collect();
@@ -42,13 +42,13 @@ fn values(arm: &[Vec<(String, String)>], what: &str) -> String {
     values.join(" / ")
 }
 
-/// How a repeat was measured, then the machine. What the places of an arm differ in stands in their names.
+/// Describes how a repeat was measured, then the machine. The names of places already contain what their columns differ in.
 fn described(one: &Observed) -> Vec<(String, String)> {
     let tuning = ("settings".to_owned(), items(&one.cell.tuning));
     let clock = ("clock".to_owned(), one.clock.clone());
     let trace = one.cell.conditions.recorded().map_or_else(|| "not recorded".to_owned(), words::traced);
     let named = one.columns().into_iter().chain([tuning, clock, ("trace".to_owned(), trace)]);
-    // The kernel of a plan may be a name: then the machine says which it was.
+    // The kernel in a plan may be a name: then the machine's entry gives the real version.
     let same = one.column("kernel") == one.kernel;
     let facts = one.facts.iter().filter(|(name, _)| !(same && name == "kernel")).cloned();
     let facts = facts.map(|(name, value)| match name.as_str() {

@@ -1,4 +1,4 @@
-//! The one figure of a repeat that is compared: a value, or a count in the length that it was counted in.
+//! The one figure of a repeat that latido compares: a value, or a count with its exposure.
 
 use crate::{
     coarse::{Bins, Reach, reach},
@@ -15,19 +15,19 @@ use latido_model::{
 /// A figure of one repeat.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Figure {
-    /// In the unit of the quantity; a share has none.
+    /// A value in the unit of the quantity; a share has no unit.
     Value(f64),
-    /// Counted in so much: hours of a thread, or millions of samples.
+    /// A count over an exposure: hours of a thread, or millions of samples.
     Count {
-        /// How many.
+        /// The count.
         count: u64,
-        /// In how much.
+        /// The exposure.
         exposure: f64,
     },
 }
 
 impl Figure {
-    /// The value, or the rate.
+    /// Returns the value, or the rate.
     pub fn value(self) -> f64 {
         match self {
             Self::Value(value) => value,
@@ -36,10 +36,10 @@ impl Figure {
     }
 }
 
-/// In what figures are.
+/// The unit of figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// In a stored unit.
+    /// A stored unit.
     In(String),
     /// A share, 0 to 1.
     Share,
@@ -48,7 +48,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// What the figures of a statistic of a quantity are in.
+    /// Returns the unit for a statistic of a quantity.
     pub fn of(statistic: Statistic, unit: &str, continuous: bool) -> Self {
         match (statistic, per(statistic, continuous)) {
             (Statistic::Share(_), _) => Self::Share,
@@ -57,7 +57,7 @@ impl Measure {
         }
     }
 
-    /// A figure, or a difference of two, for people.
+    /// Formats a figure, or a difference of two, for people.
     pub fn text(&self, value: f64) -> String {
         let text = match self {
             Self::In(unit) => words::value(value, unit),
@@ -67,7 +67,7 @@ impl Measure {
         text.replace('\u{a0}', " ")
     }
 
-    /// For programs: `ns`, `share`, `per hour`.
+    /// Returns the name for programs: `ns`, `share`, `per hour`.
     pub fn name(&self) -> &str {
         match self {
             Self::In(unit) => unit,
@@ -77,8 +77,8 @@ impl Measure {
     }
 }
 
-/// What a count is counted in: hours of a thread where samples have no pause between them or are counted themselves, else
-/// samples or slots.
+/// Returns the unit of a count's exposure: hours of a thread where samples have no pause between them or are counted themselves, else a
+/// million samples or slots.
 fn per(statistic: Statistic, continuous: bool) -> Option<&'static str> {
     match statistic {
         Statistic::Count => Some("per hour"),
@@ -88,11 +88,11 @@ fn per(statistic: Statistic, continuous: bool) -> Option<&'static str> {
     }
 }
 
-/// The figure of a distribution, or why it has none.
+/// Returns the figure of a distribution, or why it has none.
 pub(super) fn of(pooled: &Pooled, statistic: Statistic, continuous: bool) -> Result<Figure, String> {
     let summary = &pooled.summary;
     let known = |reach: Option<Reach>| match reach {
-        // The mean lies anywhere between; of order statistics the upper end is what a bin says.
+        // The mean may be anywhere in the range, so its middle is taken. For order statistics a bin's value is its upper end.
         Some((low, Some(high))) if statistic == Statistic::Mean => Ok(Figure::Value(low / 2.0 + high / 2.0)),
         Some((_, Some(high))) => Ok(Figure::Value(high)),
         _ => Err(format!("the file does not give its {statistic}")),
@@ -138,7 +138,7 @@ pub(super) fn of(pooled: &Pooled, statistic: Statistic, continuous: bool) -> Res
     if exposure > 0.0 { Ok(Figure::Count { count, exposure }) } else { Err("nothing was measured".into()) }
 }
 
-/// Samples above the histogram's range.
+/// Returns the number of samples above the histogram's range.
 pub(super) fn beyond(pooled: &Pooled) -> u64 {
     pooled.summary.count.saturating_sub(pooled.histogram.total()).saturating_sub(pooled.negative)
 }

@@ -1,31 +1,31 @@
-//! Which repeats of several arms belong together: those that agree in all but what the arms differ in.
+//! Finds which repeats of several sides belong together: those that agree in everything except what the sides differ in.
 
 use super::{Observed, unlike::Unlike};
 use latido_model::cell::Axis;
 use std::collections::BTreeSet;
 
-/// What is measured in a place of every arm.
+/// The repeats of a place on every side.
 #[derive(Debug)]
 pub struct Group<'a> {
     /// The probe's name.
     pub probe: String,
     /// Names and values in which the groups of a probe differ.
     pub place: Vec<(String, String)>,
-    /// The repeats of each arm; an arm may have none.
+    /// The repeats of each side; a side may have none.
     pub arms: Vec<Vec<&'a Observed>>,
 }
 
-/// What [`groups`] found.
+/// The result of [`groups`].
 #[derive(Debug, Default)]
 pub struct Groups<'a> {
-    /// The places, in the order of the arm that has them first.
+    /// The places, in the order of the first side that has them.
     pub all: Vec<Group<'a>>,
-    /// In what arms differ that cannot be compared so, in words.
+    /// What makes sides incomparable, in words.
     pub unlike: Vec<(Unlike, String)>,
 }
 
 impl Group<'_> {
-    /// `load=busy, period=1ms`; nothing where the probe has one place.
+    /// Returns `load=busy, period=1ms`; empty where the probe has one place.
     pub fn place_text(&self) -> String {
         let values = self.place.iter().map(|(name, value)| match (Axis::named(name), value.as_str()) {
             (Some(_), value) => value.to_owned(),
@@ -36,8 +36,8 @@ impl Group<'_> {
     }
 }
 
-/// Puts the repeats of arms together, probe by probe. A column of which every arm has one value is what the arms differ in,
-/// or what they share; one of which an arm has several tells the places apart. `factor` is what makes the arms.
+/// Groups the repeats of sides, probe by probe. If every side has only one value in a column, the sides differ in it or share it. If a side
+/// has several values, the column distinguishes places. `factor` is what makes the sides.
 pub fn groups<'a>(names: &[String], arms: &'a [Vec<Observed>], factor: Option<&str>) -> Groups<'a> {
     let mut found = Groups::default();
     let foreign = is_foreign(arms);
@@ -79,8 +79,8 @@ pub fn groups<'a>(names: &[String], arms: &'a [Vec<Observed>], factor: Option<&s
     found
 }
 
-/// Whether runs of other tools stand beside those of others, or of latido's own: then they go by what they measured, and nobody knows
-/// whether they are alike in all else.
+/// Whether runs of other tools are compared with each other's or latido's runs: then latido groups them by what they measured, because it
+/// does not know whether they agree in everything else.
 pub fn is_foreign(arms: &[Vec<Observed>]) -> bool {
     let whose = |arm: &Vec<Observed>| -> BTreeSet<(bool, String)> {
         arm.iter().map(|one| (one.imported, one.cell.probe.name.clone())).collect()
@@ -90,20 +90,20 @@ pub fn is_foreign(arms: &[Vec<Observed>]) -> bool {
     arms.iter().flatten().any(|one| one.imported) && all.any(|arm| Some(arm) != first)
 }
 
-/// The quantity that stands for a probe: `latency` where limits look at one (beside it the interrupt's is another), else the first
-/// that they look at.
+/// Returns the quantity that stands for a probe: `latency` if limits apply to it (the interrupt's latency next to it is another one), else
+/// the first quantity to which limits apply.
 fn what(one: &Observed) -> &str {
     let judged = || one.quantities.iter().filter(|quantity| quantity.judged && quantity.count > 0);
     let found = judged().find(|quantity| quantity.name == "latency").or_else(|| judged().next());
     found.map_or(one.cell.probe.name.as_str(), |quantity| quantity.name.as_str())
 }
 
-/// A column over the arms.
+/// A column with its values on all sides.
 struct Key {
     name: String,
-    /// The values of each arm that measured the probe, each once; with the arm's number.
+    /// The distinct values of each side that measured the probe, with the side's index.
     values: Vec<(usize, Vec<String>)>,
-    /// Whether it tells the places of an arm apart.
+    /// Whether it distinguishes the places of a side.
     tells: bool,
 }
 
@@ -123,7 +123,7 @@ fn keys(arms: &[Vec<&Observed>], factor: Option<&str>) -> Vec<Key> {
         };
         let values: Vec<(usize, Vec<String>)> =
             arms.iter().map(values).enumerate().filter(|(_, values)| !values.is_empty()).collect();
-        // Values of which no two arms have the same are what the arms differ in: there is no place that both have.
+        // If no two sides share a value, the values are what the sides differ in: there is no common place.
         let several = values.iter().any(|(_, values)| values.len() > 1);
         let tells = several && (values.len() == 1 || is_shared(&values));
         Key { name, values, tells }
@@ -131,14 +131,14 @@ fn keys(arms: &[Vec<&Observed>], factor: Option<&str>) -> Vec<Key> {
     names.into_iter().map(key).collect()
 }
 
-/// Whether two arms have one value in common.
+/// Whether two sides have a value in common.
 fn is_shared(arms: &[(usize, Vec<String>)]) -> bool {
     let mut seen = BTreeSet::new();
     arms.iter().flat_map(|(_, values)| values).any(|value| !seen.insert(value))
 }
 
 impl Key {
-    /// What makes the arms unlike, where it does.
+    /// Returns how the column makes the sides unlike, if it does.
     fn unlike(&self, probe: &str, names: &[String]) -> Option<(Unlike, String)> {
         if self.tells {
             return None;
@@ -157,7 +157,7 @@ impl Key {
     }
 }
 
-/// `1ms in a, 250us in b and 3 more`.
+/// Returns `1ms in a, 250us in b and 3 more`.
 pub fn told<S: AsRef<str>>(arms: &[(S, Vec<&str>)]) -> String {
     let one = |(value, arms): &(S, Vec<&str>)| {
         let value = value.as_ref();

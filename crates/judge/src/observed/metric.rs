@@ -1,15 +1,15 @@
-//! Which figure is compared, and which quantity decides.
+//! Which figure latido compares, and which quantity decides.
 
 use super::Quantity;
 use latido_model::plan::{Statistic, expect};
 use std::fmt;
 
-/// `max`, or `wakeup.latency.p99.9`: then that quantity alone decides.
+/// `max`, or `wakeup.latency.p99.9`: then only that quantity decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
     /// The figure of each repeat.
     pub statistic: Statistic,
-    /// Probe and quantity; all that limits look at where none is named.
+    /// Probe and quantity; without them, all quantities to which limits apply.
     pub only: Option<(String, String)>,
 }
 
@@ -54,12 +54,12 @@ impl Metric {
         self.only.as_ref().is_none_or(|(p, q)| (p.as_str(), q.as_str()) == (probe, quantity))
     }
 
-    /// Whether a quantity is looked at: those that limits look at, and the one that is named.
+    /// Whether a comparison includes a quantity: those to which limits apply, and the named one.
     pub fn looks_at(&self, probe: &str, quantity: &Quantity) -> bool {
         quantity.judged || self.only.is_some() && self.decides(probe, &quantity.name)
     }
 
-    /// Whether more of it is worse: of the share within an edge less is.
+    /// Whether more is worse; for the share within an edge, less is worse.
     pub fn higher_is_worse(&self) -> bool {
         !matches!(self.statistic, Statistic::Share(_))
     }

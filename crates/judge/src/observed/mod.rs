@@ -1,5 +1,5 @@
-//! Repeats of stored runs, as comparisons, histories and effects take them: how each was measured, and one figure of each
-//! of its quantities. A run is read, becomes these, and is forgotten before the next one is read.
+//! Repeats of stored runs, as comparisons, histories and effects use them: how each was measured, and one figure of each of its quantities.
+//! latido reads a run, extracts these, and frees the run before it reads the next one.
 
 pub mod alike;
 pub mod coarser;
@@ -39,27 +39,27 @@ use std::{collections::BTreeMap, rc::Rc};
 pub struct Observed {
     /// The run's id.
     pub run: String,
-    /// When the run began, RFC 3339.
+    /// When the run started, RFC 3339.
     pub started: String,
     /// Which repetition, from 1.
     pub repeat: u32,
     /// The cell as it was measured.
     pub cell: Cell,
-    /// The kernel that it was measured on, as `uname -r` has it.
+    /// The kernel that it was measured on, as `uname -r` prints it.
     pub kernel: String,
-    /// Name and value of all that is known of the machine and of latido; shared by repeats that agree in it.
+    /// Names and values of everything known about the machine and latido; repeats that agree in them share one list.
     pub facts: Rc<Vec<(String, String)>>,
     /// What its probe measures.
     pub measurand: Measurand,
-    /// The clock that was read, and the kernel's source of it.
+    /// The clock that the probe read, and the kernel's source of it.
     pub clock: String,
-    /// What its loads did a second, by load and count.
+    /// What its loads did per second, by load and count.
     pub rates: BTreeMap<String, f64>,
-    /// How long was measured, ns.
+    /// The length of the measurement, ns.
     pub elapsed_ns: u64,
-    /// Its quantities, all threads pooled.
+    /// Its quantities, with all threads pooled.
     pub quantities: Vec<Quantity>,
-    /// Why nothing can be concluded from it, if nothing can.
+    /// Why latido can conclude nothing from it; absent if it can.
     pub doubt: Option<String>,
     /// Whether another tool measured it.
     pub imported: bool,
@@ -70,36 +70,35 @@ pub struct Observed {
 pub struct Quantity {
     /// `latency`, `gap`.
     pub name: String,
-    /// What tells it from others of the name.
+    /// What distinguishes it from others of the name.
     pub labels: BTreeMap<String, String>,
     /// The stored unit.
     pub unit: String,
-    /// Whether limits look at it.
+    /// Whether limits apply to it.
     pub judged: bool,
-    /// How many samples.
+    /// The number of samples.
     pub count: u64,
-    /// The figure that was asked for, or why there is none.
+    /// The requested figure, or why there is none.
     pub figure: Result<Figure, String>,
-    /// Its samples as values and how many there are of each, ascending; empty where they were not asked for.
+    /// Its samples as values with their counts, ascending; empty where they were not requested.
     pub samples: Vec<(i64, u64)>,
-    /// Its largest samples, where the figure rests on some and they were asked for.
+    /// Its largest samples, if the figure depends on single samples and the samples were requested.
     pub tail: Option<Tail>,
-    /// The width of the bins in which another tool has counted; absent for exact values.
+    /// The width of the bins in which another tool counted; absent for exact values.
     pub width: Option<u64>,
 }
 
-/// What is wanted of each repeat.
+/// What the caller needs from each repeat.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     /// The figure.
     pub statistic: Statistic,
-    /// Whether the samples too, and which of the largest are foreign: what two sides are compared by.
+    /// Whether the samples are needed too, and which of the largest come from outside: comparisons of two sides need both.
     pub samples: bool,
 }
 
-/// The measured repeats of a run, in the order in which the plan names them; `source` need not give more than histograms,
-/// and the largest samples where samples are wanted.
-/// What cannot be read is among the problems.
+/// Returns the measured repeats of a run, in the order in which the plan names them. `source` need only give histograms, plus the largest
+/// samples if samples are wanted. `problems` receives what cannot be read.
 ///
 /// # Errors
 /// None in practice.
@@ -150,7 +149,7 @@ pub fn of_run(
     Ok(all)
 }
 
-/// What a comparison does not look at: whether a record is sound does not depend on its samples.
+/// Returns empty data instead of a series: whether a record is sound does not depend on its samples.
 fn nothing(_: &StoredCell, _: &Series) -> Result<SeriesData> {
     let histogram = codec::histogram()?;
     Ok(SeriesData {
@@ -163,7 +162,7 @@ fn nothing(_: &StoredCell, _: &Series) -> Result<SeriesData> {
     })
 }
 
-/// Why nothing can be concluded from a cell: it contradicts itself, or is not what was asked for.
+/// Returns why latido can conclude nothing from a cell: it contradicts itself, or is not what the user requested.
 fn doubt(cell: &StoredCell) -> Option<String> {
     let judged = judging::of_cell(cell, &nothing);
     let doubtful = judged.verdict == Verdict::Infra || judged.is_invalid();
@@ -176,7 +175,7 @@ fn clock(record: &Record) -> String {
     }
     let clock = &record.quality.clock;
     let source = clock.source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
-    // An instruction is no time: against a real clock it says nothing.
+    // Instructions are no time: they cannot be compared with a real clock.
     let emulated = record.machine.emulated.as_ref().map(|about| format!(", {}", about.time())).unwrap_or_default();
     format!("{}{source}{emulated}", clock.name)
 }
@@ -187,7 +186,7 @@ fn rates(load: &LoadRecord) -> impl Iterator<Item = (String, f64)> + '_ {
 
 fn facts(record: &Record) -> Vec<(String, String)> {
     let machine: &Machine = &record.machine;
-    // What a file does not say of its machine is no difference.
+    // A field that an imported file does not give is no difference.
     let known = |(_, value): &(&str, String)| record.source.is_none() || !value.starts_with("unknown");
     let rows = machine.rows().into_iter().filter(known).map(|(name, value)| (name.to_owned(), value));
     rows.chain([("latido".to_owned(), record.latido.clone())]).collect()
@@ -210,22 +209,22 @@ impl Quantity {
         }
     }
 
-    /// What tells it from the other quantities of a probe.
+    /// Returns what distinguishes it from the other quantities of a probe.
     pub fn key(&self) -> (&str, &BTreeMap<String, String>, &str) {
         (&self.name, &self.labels, &self.unit)
     }
 }
 
-/// The samples of a distribution; those that its histogram does not hold are taken as the smallest or the largest.
+/// Returns the samples of a distribution. Samples outside its histogram count as the smallest or the largest value.
 fn samples(pooled: &Pooled) -> Vec<(i64, u64)> {
     let (summary, histogram) = (&pooled.summary, &pooled.histogram);
-    // Of an import without a distribution none is known.
+    // An import without a distribution has no known samples.
     if summary.bounds.is_some() && pooled.bins.as_ref().is_none_or(|bins| !bins.whole) {
         return Vec::new();
     }
     let held = histogram.steps().map(|(end, count)| {
         let value = i64::try_from(end).unwrap_or(i64::MAX);
-        // A bucket reaches further than what lies in it.
+        // A bucket may reach further than its largest sample.
         (value.min(summary.max.unwrap_or(value)), count)
     });
     let beyond = figure::beyond(pooled);
@@ -234,8 +233,8 @@ fn samples(pooled: &Pooled) -> Vec<(i64, u64)> {
     below.into_iter().chain(held).chain(above).filter(|(_, count)| *count > 0).collect()
 }
 
-/// The names and values of all in which cells of a probe may differ but for their repeat. The kernel that is there goes by
-/// what it was: in another run it may be another.
+/// Returns the names and values of everything in which cells of a probe may differ, except the repeat. The running kernel is named by its
+/// release, because another run may have another one.
 pub fn columns(cell: &Cell, kernel: &str) -> Vec<(String, String)> {
     let axes = Axis::ALL.into_iter().filter(|axis| !matches!(axis, Axis::Boot | Axis::Probe));
     let level = |axis| match axis {
@@ -252,18 +251,18 @@ pub fn columns(cell: &Cell, kernel: &str) -> Vec<(String, String)> {
 }
 
 impl Observed {
-    /// The names and values of all in which repeats may differ beside their probe's name.
+    /// Returns the names and values of everything in which repeats may differ, except the name of the probe.
     pub fn columns(&self) -> Vec<(String, String)> {
         columns(&self.cell, &self.kernel)
     }
 
-    /// The value of one column; empty where there is none.
+    /// Returns the value of one column; empty if the column does not exist.
     pub fn column(&self, name: &str) -> String {
         self.columns().into_iter().find(|(known, _)| known == name).map(|(_, value)| value).unwrap_or_default()
     }
 }
 
-/// What a level is made of, whatever its name: `stress-ng:cpu=4 + spin`.
+/// Returns what a level consists of, whatever its name: `stress-ng:cpu=4 + spin`.
 pub fn items(level: &Level) -> String {
     let items: Vec<String> = level.items.iter().map(written::short).collect();
     if items.is_empty() { "nothing".into() } else { items.join(" + ") }

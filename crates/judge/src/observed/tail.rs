@@ -1,4 +1,4 @@
-//! The largest samples of a repeat, to tell which of them are foreign once it is known what they are held against.
+//! The largest samples of a repeat. With them latido determines which samples come from outside, once it knows the other side's figure.
 
 use crate::{
     deciding::Stored,
@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// The largest samples of each thread of a quantity.
 #[derive(Clone, Debug)]
 pub struct Tail {
-    /// What was seen beside them; shared by all quantities of a cell.
+    /// The record with the evidence; all quantities of a cell share it.
     record: Rc<Record>,
     threads: Rc<Vec<Thread>>,
 }
@@ -27,7 +27,7 @@ struct Thread {
 }
 
 impl Tail {
-    /// Of a quantity, where such a statistic rests on single samples.
+    /// Returns the tail of a quantity, if such a statistic depends on single samples.
     pub(super) fn of(quantity: &RepeatQuantity, statistic: Statistic, record: &Rc<Record>) -> Option<Self> {
         let thread =
             |track: &Track| Thread { cpu: track.cpu, count: track.plain.count, largest: track.largest.clone() };
@@ -35,7 +35,7 @@ impl Tail {
             .then(|| Self { record: Rc::clone(record), threads: Rc::new(quantity.tracks.iter().map(thread).collect()) })
     }
 
-    /// What of each thread above an edge is foreign, as [`foreign::is_foreign_above`] has it.
+    /// Returns for each thread whether everything above an edge comes from outside, as [`foreign::is_foreign_above`] does.
     pub fn foreign_above(&self, edge: f64) -> Vec<Option<bool>> {
         let told = |(number, one): (u32, &Thread)| {
             let Thread { cpu, count, largest } = one;

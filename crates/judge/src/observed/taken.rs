@@ -1,4 +1,4 @@
-//! Which quantities of a place are looked at, and which of its repeats count.
+//! Which quantities of a place a comparison includes, and which of its repeats count.
 
 use super::{Figure, Metric, Observed, Quantity, alike, grouping::Group};
 use crate::{
@@ -7,12 +7,12 @@ use crate::{
     words,
 };
 
-/// What the repeats of an arm have of a quantity.
+/// The repeats of a side for one quantity.
 #[derive(Clone, Debug, Default)]
 pub struct Taken<'a> {
     /// The repeats that count.
     pub repeats: Vec<Counted<'a>>,
-    /// Those that do not.
+    /// The repeats that do not count.
     out: Vec<Out<'a>>,
 }
 
@@ -21,13 +21,13 @@ pub struct Taken<'a> {
 pub struct Counted<'a> {
     /// The repeat.
     pub of: &'a Observed,
-    /// What it has of the quantity.
+    /// Its quantity.
     pub quantity: &'a Quantity,
     /// Its figure.
     pub figure: Figure,
 }
 
-/// Repeats of a run that do not count, and why: what is wrong with one is often wrong with all.
+/// Repeats of a run that do not count, with the common reason: a fault of one repeat often affects all.
 #[derive(Clone, Debug)]
 struct Out<'a> {
     run: &'a str,
@@ -46,17 +46,17 @@ impl Repeated for Counted<'_> {
 }
 
 impl<'a> Taken<'a> {
-    /// The figure of each repeat that counts.
+    /// Returns the figure of each repeat that counts.
     pub fn figures(&self) -> Vec<Figure> {
         self.repeats.iter().map(|one| one.figure).collect()
     }
 
-    /// The samples of each repeat that counts.
+    /// Returns the samples of each repeat that counts.
     pub fn samples(&self) -> Vec<&'a [(i64, u64)]> {
         self.repeats.iter().map(|one| one.quantity.samples.as_slice()).collect()
     }
 
-    /// The repeats that do not count, with the reason.
+    /// Returns the repeats that do not count, with the reasons.
     pub fn left_out(&self) -> Vec<String> {
         let told = |Out { run, why, repeats }: &Out| {
             let noun = if repeats.len() == 1 { "repeat" } else { "repeats" };
@@ -74,7 +74,7 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// Two arms against each other: without the repeats whose excess over the other arm may be foreign time.
+/// Compares two sides and leaves out the repeats whose excess over the other side may be time of other programs or the hypervisor.
 pub fn against<'a>(arms: [&Taken<'a>; 2]) -> [Taken<'a>; 2] {
     let [a, b] = arms.map(Clone::clone);
     let parted = part([a.repeats, b.repeats]);
@@ -90,7 +90,7 @@ pub fn against<'a>(arms: [&Taken<'a>; 2]) -> [Taken<'a>; 2] {
     both
 }
 
-/// The quantities of a group that are looked at and have samples, each once.
+/// Returns the quantities of a group that the metric includes and that have samples, each once.
 pub fn quantities<'a>(group: &Group<'a>, metric: &Metric) -> Vec<&'a Quantity> {
     let mut found: Vec<&Quantity> = Vec::new();
     for one in group.arms.iter().flatten() {
@@ -103,7 +103,7 @@ pub fn quantities<'a>(group: &Group<'a>, metric: &Metric) -> Vec<&'a Quantity> {
     found
 }
 
-/// Why no quantity of these groups decides.
+/// Explains why no quantity of these groups decides.
 pub fn nothing(groups: &[&Group], metric: &Metric) -> String {
     let mut there: Vec<String> = Vec::new();
     for group in groups {
@@ -128,7 +128,8 @@ pub fn is_continuous(group: &Group, quantity: &Quantity) -> bool {
     group.arms.iter().flatten().copied().any(declared)
 }
 
-/// What an arm has of a quantity. A repeat that contradicts itself, is not what was asked for, or was cut short is left out.
+/// Returns the repeats of a side for a quantity. It leaves out a repeat that contradicts itself, is not what the user requested, or was cut
+/// short.
 pub fn taken<'a>(arm: &[&'a Observed], quantity: &Quantity) -> Taken<'a> {
     let mut taken = Taken::default();
     let usual = middle(arm.iter().map(|one| alike::length(one))).unwrap_or(0.0);

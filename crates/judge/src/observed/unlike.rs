@@ -1,21 +1,21 @@
-//! In what arms can be so unlike that a comparison says nothing of the systems.
+//! In what sides can be so unlike that a comparison says nothing about the systems.
 
 use serde::Serialize;
 use std::fmt;
 
-/// In what two arms can be unlike.
+/// In what two sides can be unlike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unlike {
     /// Options of the probe.
     Probe,
-    /// The clock that was read, or the kernel's source of it.
+    /// The clock that the probe read, or the kernel's source of it.
     Clock,
-    /// The load, or how much of it there was.
+    /// The load, or its rate.
     Load,
-    /// The CPUs that were measured.
+    /// The measured CPUs.
     Cpus,
-    /// How long was measured: a maximum grows with that.
+    /// The length of the measurement: a maximum grows with it.
     Length,
 }
 
@@ -23,7 +23,7 @@ impl Unlike {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Probe, Self::Clock, Self::Load, Self::Cpus, Self::Length];
 
-    /// As the command line names it.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Probe => "probe",
@@ -34,12 +34,12 @@ impl Unlike {
         }
     }
 
-    /// The one of this name.
+    /// Returns the kind with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
 
-    /// What a difference in a column makes of the arms; `None` where systems may differ in it, or need not agree.
+    /// Returns the kind of a difference in a column; `None` where systems may differ in it, or need not agree.
     pub(super) fn of_column(column: &str) -> Option<Self> {
         match column {
             "target" | "kernel" | "tuning" | "scheduling" | "limit" => None,
@@ -56,19 +56,19 @@ impl fmt::Display for Unlike {
     }
 }
 
-/// In what arms are unlike.
+/// Something in which the sides are unlike, although latido compared them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Despite {
     /// The kind.
     pub what: Unlike,
-    /// Which, in words.
+    /// The details in words.
     pub detail: String,
 }
 
-/// What was found unlike, each once, where all of it is permitted.
+/// Returns what was found unlike, each once, if all of it is permitted.
 ///
 /// # Errors
-/// Some of it is not: the reasons, and how to permit them.
+/// Some of it is not permitted; the error has the reasons and says how to permit them.
 pub fn permitted(found: impl Iterator<Item = (Unlike, String)>, despite: &[Unlike]) -> Result<Vec<Despite>, String> {
     let mut all: Vec<Despite> = Vec::new();
     for (what, detail) in found {

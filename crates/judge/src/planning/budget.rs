@@ -1,4 +1,4 @@
-//! `--budget`: sizes and repeats that fit into a span of time, and what that costs in certainty.
+//! `--budget`: chooses sizes and repeats that fit into a span of time, and says what that costs in certainty.
 
 use super::repeats;
 use crate::{
@@ -18,21 +18,21 @@ use latido_model::{
 };
 use latido_statistics::two::{mann_whitney::repeats_needed, power::smallest_ratio, verdict::LEVEL};
 
-/// How maxima of repeats commonly spread: the standard deviation of their logarithms.
+/// The usual spread of maxima between repeats: the standard deviation of their logarithms.
 const SPREAD: f64 = 0.4;
 
-/// How often a difference must be found that counts as found.
+/// The probability with which the plan must find a difference.
 pub(super) const POWER: f64 = 0.9;
 
-/// The least part of the sizes as written that is still worth measuring.
+/// The smallest part of the written sizes that is still worth measuring.
 const LEAST_SCALE: f64 = 1e-4;
 
-/// Makes a plan fit; says what became of it and what that costs. What the plan's statements bear best is given up first:
-/// repeats where maxima and counts are asked for, which a shorter measurement says nothing of, else the length of the
-/// measurements. No fewer repeats are left than can decide a comparison.
+/// Makes a plan fit the budget. Returns sentences on the changes and their cost. It first gives up what the plan's statements need least:
+/// repeats, if they concern maxima or counts (a shorter measurement says nothing about these); else the length of the measurements. It
+/// keeps enough repeats to decide a comparison.
 ///
 /// # Errors
-/// The budget is too small for anything, or a probe refuses so few samples.
+/// The budget is too small for any form of the plan, or a probe refuses so few samples.
 pub fn fit(plan: &mut Plan, budget: Ns, earlier: &Around, catalogue: &dyn Catalogue) -> Result<Vec<String>> {
     let asked = most_repeats(plan);
     let family = comparisons(plan, catalogue).len() as u64;
@@ -76,7 +76,7 @@ pub fn fit(plan: &mut Plan, budget: Ns, earlier: &Around, catalogue: &dyn Catalo
     Ok(said)
 }
 
-/// What so many repeats find, where something is compared.
+/// Says what differences these repeats find, where the plan compares something.
 fn certainty(family: u64, (asked, left): (u64, u64)) -> Option<String> {
     let of = |repeats: u64| match smallest_ratio(repeats, SPREAD, family.max(1), POWER) {
         Some(ratio) => format!("{} a side find a ratio of {ratio:.2}", words::many(repeats, "repeat")),
@@ -96,7 +96,7 @@ fn certainty(family: u64, (asked, left): (u64, u64)) -> Option<String> {
     ))
 }
 
-/// The comparisons of the cells that this version can measure.
+/// Returns the comparisons between the cells that this version can measure.
 fn comparisons(plan: &Plan, catalogue: &dyn Catalogue) -> Vec<Planned> {
     let cells: Vec<Cell> = expand(&kernels::had(plan));
     let known = cells.iter().filter_map(|cell| Some((cell, catalogue.measurand(&cell.probe).ok()?)));
@@ -115,7 +115,8 @@ fn with_repeats(plan: &Plan, most: u32) -> Plan {
     plan
 }
 
-/// The part of the sizes that fits, rounded down to two digits; `None` where what is no measuring takes all the time.
+/// Returns the part of the sizes that fits, rounded down to two digits; `None` where everything other than measuring already takes all the
+/// time.
 fn shortened(plan: &Plan, budget: Ns, earlier: &Around) -> Option<f64> {
     let Extent { time, around, .. } = Extent::of_plan(plan, earlier);
     let left = budget.0.checked_sub(around.0)?;
@@ -128,7 +129,7 @@ fn shortened(plan: &Plan, budget: Ns, earlier: &Around) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// A plan that compares nothing may be compared with another run later.
+    /// A plan without comparisons may be compared with another run later.
     #[test]
     fn fewer_repeats_cost_certainty_without_a_comparison_too() {
         let told = certainty(0, (8, 1)).unwrap();

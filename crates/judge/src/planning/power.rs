@@ -1,4 +1,4 @@
-//! `--plan-power`: what the repeats of a pilot spread by, and how many a difference therefore takes.
+//! `--plan-power`: how much the repeats of a pilot vary, and how many repeats a difference therefore needs.
 
 use super::budget::POWER;
 use crate::{
@@ -11,8 +11,8 @@ use latido_model::{
 };
 use latido_statistics::two::{power, verdict::LEVEL};
 
-/// What a pilot says: a line for each comparison of its plan, and what all of them take. `difference` is the smallest
-/// ratio of interest where a comparison states no margin of its own.
+/// Reports a pilot: a line for each comparison of its plan, and what all of them need. `difference` is the smallest ratio of interest for
+/// comparisons that state no margin.
 pub fn sentences(run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource, difference: f64) -> String {
     let pilots = pilots(run, cells, source);
     let family = pilots.len() as u64;
@@ -44,7 +44,7 @@ pub fn sentences(run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource, 
     lines.join("\n")
 }
 
-/// The figures of a comparison, and the repeats that it takes.
+/// Returns the figures of a comparison, and the repeats that it needs.
 fn line(pilot: &Pilot, ratio: f64, family: u64) -> (String, Option<u64>) {
     let arms: Vec<&[f64]> = pilot.arms.iter().map(Vec::as_slice).collect();
     match power::plan(&arms, ratio, family, POWER) {
@@ -57,7 +57,7 @@ fn line(pilot: &Pilot, ratio: f64, family: u64) -> (String, Option<u64>) {
     }
 }
 
-/// How long so many repeats take, by those that there are.
+/// Estimates how long this many repeats take, from those that were measured.
 fn long(run: &Run, repeats: u64) -> Ns {
     let measured = run.cells.iter().filter_map(|cell| cell.record());
     let all: u64 = measured.map(|one| one.elapsed_ns.saturating_add(one.cell.conditions.warmup.0)).sum();

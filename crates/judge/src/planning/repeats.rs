@@ -6,7 +6,7 @@ use latido_statistics::two::{
     verdict::LEVEL,
 };
 
-/// What to say of comparisons that so few repeats cannot decide, whatever they come to; `None` where all can be.
+/// Returns a sentence about comparisons that their repeats cannot decide, whatever the values; `None` if all can be decided.
 pub fn too_few(planned: &[Planned]) -> Option<String> {
     let family = planned.len();
     let level = LEVEL / family.max(1) as f64;
@@ -40,7 +40,7 @@ mod tests {
         too_few(&all)
     }
 
-    /// Both numbers are said: what one comparison takes, and what it takes among the others.
+    /// The sentence must give both numbers: what one comparison needs alone, and what it needs among the others.
     #[test]
     fn too_few_repeats_are_told_with_what_it_takes() {
         assert_eq!((said(&[]), said(&[(4, 4)]), said(&[(10, 10); 24])), (None, None, None));

@@ -1,10 +1,10 @@
-//! The trust check of settings that a person applied with `latido tune apply`.
+//! The trust check of settings that the user applied with `latido tune apply`.
 
 use super::checks::Graded;
 use crate::{deciding::Deciding, finding::Grade::Note, span::spans};
 use latido_model::record::{ByHand, Record};
 
-/// Settings that no cell names and no plan repeats: the figures are theirs too.
+/// Notes settings that no cell names and no plan repeats: the figures depend on them too.
 pub(super) fn by_hand(record: &Record, _: &Deciding) -> Graded {
     let (loose, stood): (Vec<&ByHand>, Vec<&ByHand>) =
         record.quality.by_hand.iter().partition(|set| set.in_force == Some(false));
@@ -13,7 +13,7 @@ pub(super) fn by_hand(record: &Record, _: &Deciding) -> Graded {
     (Note, spans![[stood, loose].into_iter().flatten().collect::<Vec<_>>().join("; ")])
 }
 
-/// `frequency (scaling_governor to performance, and 3 more), vm-stat (stat_interval to 60)`.
+/// Returns `frequency (scaling_governor to performance, and 3 more), vm-stat (stat_interval to 60)`.
 fn by_tuning(set: &[&ByHand]) -> String {
     let mut named: Vec<(&ByHand, usize)> = Vec::new();
     for one in set {

@@ -1,4 +1,4 @@
-//! The judges of the trust checks: from a record's evidence to a grade and a sentence. The table is in `trust`.
+//! The functions of the trust checks: each turns a record's evidence into a severity and a sentence. The table is in `trust`.
 
 use crate::{
     deciding::Deciding,
@@ -12,7 +12,7 @@ use latido_model::{
     record::{Outcome, Record, STRANGERS, ThreadEvidence, WallSteps},
 };
 
-/// A grade and a short sentence with the number.
+/// A severity and a short sentence with the number.
 pub(super) type Graded = (Grade, Vec<Span>);
 
 pub(super) fn ok(text: impl Into<Span>) -> Graded {
@@ -23,7 +23,7 @@ pub(super) fn note_if(bad: bool, state: Vec<Span>) -> Graded {
     (if bad { Note } else { Ok }, state)
 }
 
-/// Whether what the kernel says of the measuring threads is missing, as it is until the loops are over.
+/// Whether the kernel's data on the measuring threads are missing, as they are until the loops end.
 fn no_threads(record: &Record) -> bool {
     record.quality.threads.is_empty()
 }
@@ -38,12 +38,12 @@ pub(super) fn policy(record: &Record, _: &Deciding) -> Graded {
     }
     let asked = record.cell.scheduling;
     match &record.quality.policy_refused {
-        // What follows is the remedy: the record and the banner tell it once.
+        // The text after this is the remedy: the record and the banner already give it.
         Some(why) => (Invalid, spans![why.split("; ").next().unwrap_or(why)]),
-        // A checkpoint has no answers of the threads: a refusal would be known, a grant is not proven.
+        // A checkpoint has no reports of the threads: a refusal would be known, but nothing proves a grant.
         None if no_threads(record) => unknown(),
         None if asked == Scheduling::Own => ok("none: the probe asks for no policy"),
-        // The kernel's own answer, thread by thread: what was asked for is not what runs.
+        // The kernel reports the policy of each thread: the requested policy may not be the running one.
         None if asked.is_realtime() => {
             let real = |thread: &ThreadEvidence| thread.policy != "other" && !thread.policy.starts_with("other ");
             match record.quality.threads.iter().all(real) {
@@ -55,7 +55,7 @@ pub(super) fn policy(record: &Record, _: &Deciding) -> Graded {
     }
 }
 
-/// `, a time slice of 100 ms` of round robin.
+/// Returns `, a time slice of 100 ms` for round robin.
 fn time_slice(record: &Record) -> Vec<Span> {
     let slice = record.quality.threads.iter().find_map(|thread| thread.rr_slice_ns);
     slice.map(|slice| spans![", a time slice of ", Span::time(slice)]).unwrap_or_default()
@@ -98,7 +98,7 @@ pub(super) fn tunings(record: &Record, _: &Deciding) -> Graded {
     note_if(!notes.is_empty(), if notes.is_empty() { spans!["in force"] } else { spans![notes.join("; ")] })
 }
 
-/// A remark that lists dozens of names, cut after the first: the record and the report's settings have them all.
+/// Cuts a remark with dozens of names after the first ones: the record and the report's settings have all of them.
 fn brief(note: &str) -> String {
     const LONG: usize = 100;
     match note.char_indices().nth(LONG).map(|(end, _)| note.split_at(end).0) {
@@ -129,7 +129,7 @@ pub(super) fn clock(record: &Record, _: &Deciding) -> Graded {
     if clock.backwards > 0 {
         return (Invalid, spans![clock.name.as_str(), " ran backwards ", Span::Count(clock.backwards), " times"]);
     }
-    // What a program tells may lie below zero: it is no difference of latido's clock.
+    // Samples from a program may be below zero: they are no differences of latido's clock.
     if negative > 0 && record.quality.reported.is_none() {
         return (Invalid, spans![Span::Count(negative), " samples of ", clock.name.as_str(), " are below zero"]);
     }
@@ -146,11 +146,11 @@ pub(super) fn clock(record: &Record, _: &Deciding) -> Graded {
     }
 }
 
-/// How far a clock may move in a second by slewing (500 ppm, adjtimex(2)), ns, and from when on latido reports it at all.
+/// How far slewing may move a clock per second (500 ppm, adjtimex(2)), ns, and the least movement that latido reports.
 const SLEWED_NS: u64 = 500_000;
 const MOVED_NS: u64 = 1_000_000;
 
-/// Where the samples are of CLOCK_REALTIME or CLOCK_TAI, a step lies in them: they are no times any more.
+/// Checks for steps of CLOCK_REALTIME: if the samples use CLOCK_REALTIME or CLOCK_TAI, they contain the step and are invalid.
 pub(super) fn wall_clock(record: &Record, _: &Deciding) -> Graded {
     let quality = &record.quality;
     let shift = quality.clock.realtime_shift_ns;
@@ -158,7 +158,7 @@ pub(super) fn wall_clock(record: &Record, _: &Deciding) -> Graded {
     let seconds = record.elapsed_ns.div_ceil(1_000_000_000);
     let stepped = match quality.wall_steps {
         Some(steps) => steps.times > 0,
-        // Older records have the difference from begin to end alone.
+        // Older records only have the difference from start to end.
         None => shift.unsigned_abs() > SLEWED_NS.saturating_mul(seconds).max(MOVED_NS),
     };
     let state = match quality.wall_steps.filter(|steps| steps.times > 0) {
@@ -174,10 +174,10 @@ pub(super) fn wall_clock(record: &Record, _: &Deciding) -> Graded {
     note_if(stepped || shift.unsigned_abs() > MOVED_NS, state)
 }
 
-/// Time in which the measuring process was not let run by somebody is no time of the machine.
+/// Checks whether something stopped the measuring process: such time is not the machine's.
 pub(super) fn stopped(record: &Record, _: &Deciding) -> Graded {
     let Some(stopped) = &record.quality.stopped else { return ok("never") };
-    // latido looks ten times a second: a stop between two looks was shorter than what lies between them.
+    // latido checks ten times per second: a stop between two checks was shorter than the time between them.
     let together = match stopped.times {
         1 => spans![" for at most ", Span::time(stopped.total_ns)],
         _ => spans![
@@ -241,10 +241,10 @@ pub(super) fn preemptions(record: &Record, _: &Deciding) -> Graded {
     if no_threads(record) {
         return unknown();
     }
-    // A helper is below the measured thread: that it is preempted is the measurement.
+    // A helper has a lower priority than the measured thread: its preemption is part of the measurement.
     let measuring = || record.quality.threads.iter().filter(|thread| !thread.helper);
     let switches: u64 = measuring().map(|t| t.involuntary_switches).fold(0, u64::saturating_add);
-    // A program's threads have the policy that they gave themselves.
+    // A program's threads have the policies that they set themselves.
     let own = |thread: &ThreadEvidence| ["fifo", "rr", "deadline"].iter().any(|real| thread.policy.starts_with(real));
     let realtime = match record.quality.reported {
         Some(_) => measuring().any(own),
@@ -259,7 +259,7 @@ pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Graded {
     let machine = &record.machine;
     let limited = runtime >= 0 && runtime < period;
     let enforced = limited && machine.realtime.throttles(&machine.kernel) != Some(false);
-    // Without a throttle the kernel enforces no group's budget either.
+    // Without throttling the kernel does not enforce a group's budget either.
     let group = machine.realtime.group_budget.as_ref().filter(|group| limited && group.runtime_us < runtime);
     let of_group = group.map(|group| format!(", {} µs of each period for latido's control group", group.runtime_us));
     let budget = match limited {
@@ -267,7 +267,7 @@ pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Graded {
         false => spans!["unlimited"],
     };
     let idle = if limited && !enforced { " (which this kernel does not enforce)" } else { "" };
-    // The server counts where it may come: its budget of the CPUs that were measured, in numbers and not in words.
+    // The fair server matters only on the measured CPUs, so the code compares its budgets there instead of texts.
     let server = &machine.realtime.fair_server;
     let nowhere = CpuSet::default();
     let (by_server, said) = match server.touches(record.cell.conditions.cpus.as_ref().unwrap_or(&nowhere)) {
@@ -278,7 +278,7 @@ pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Graded {
         Some(false) => (Ok, format!("{server}, none of them measured")),
     };
     let state = [spans!["real-time budget "], budget, spans![idle, ", fair server ", said]].concat();
-    // It takes nothing from time-sharing tasks: it is for them.
+    // The server takes nothing from time-sharing tasks: it exists for them.
     let by_server = if record.cell.scheduling.shares_time() { Ok } else { by_server };
     (by_server.max(if enforced { Note } else { Ok }), state)
 }
@@ -347,7 +347,7 @@ pub(super) fn housekeeping(record: &Record, _: &Deciding) -> Graded {
     }
 }
 
-/// `1 task`, `3 tasks`, `2 involuntary switches`.
+/// Returns `1 task`, `3 tasks`, `2 involuntary switches`.
 pub(super) fn count(n: u64, noun: &str) -> Vec<Span> {
     let plural = if noun.ends_with("ch") { "es" } else { "s" };
     spans![Span::Count(n), format!(" {noun}{}", if n == 1 { "" } else { plural })]
@@ -362,7 +362,7 @@ mod tests {
         sample,
     };
 
-    /// A hypervisor is noted, and an emulated machine measures no latency unless its clock counts instructions.
+    /// A hypervisor gives a note. An emulated machine measures no latency unless its clock counts instructions.
     #[test]
     fn who_runs_the_machine_decides_what_a_latency_is_worth() {
         let below = |layer: Option<Layer>| finding("hypervisor", |r| r.machine.hypervisor = layer.clone());

@@ -1,5 +1,5 @@
-//! When a load worked beside what was measured: whether its start, its end and its ramps are part of that; and the trust
-//! check that says so.
+//! When a load ran relative to the measurement: whether the measurement contains its start, its end or its ramps; and the trust check for
+//! that.
 
 use super::checks::Graded;
 use crate::{
@@ -13,13 +13,13 @@ use latido_model::{
 };
 use std::collections::BTreeSet;
 
-/// Below this share of its usual rate a load is on its way up or down.
+/// Below this share of its usual rate a load is ramping up or down.
 const USUAL: f64 = 0.75;
 
-/// Fewer steps than this have no usual rate.
+/// With fewer steps a load has no usual rate.
 const FEWEST: usize = 5;
 
-/// Whether a load's start and end are in what was measured; `None` for one of which that is not known.
+/// Returns whether the measurement contains a load's start and end; `None` for a load of which this is not known.
 pub fn course(load: &LoadRecord, elapsed_ns: u64) -> Option<Course> {
     let life = load.life?;
     let elapsed = i64::try_from(elapsed_ns).unwrap_or(i64::MAX);
@@ -29,28 +29,28 @@ pub fn course(load: &LoadRecord, elapsed_ns: u64) -> Option<Course> {
     Some(Course { began_ns, told, beyond_ns, up_ns, down_ns })
 }
 
-/// A load beside what was measured.
+/// A load's timing relative to the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Course {
-    /// When it began to work, since the first sample, in ns; of one that does not tell, when it was started.
+    /// When it began to work, ns since the first sample; if the load does not report that, when it was started.
     pub began_ns: i64,
-    /// Whether that was told by itself.
+    /// Whether the load itself reported when it began to work.
     pub told: bool,
-    /// How long after the last sample it was ended, in ns; absent while it went on.
+    /// How long after the last sample it ended, in ns; absent if it was still running.
     pub beyond_ns: Option<i64>,
-    /// How long after the first sample its rate was still below its usual one, in ns.
+    /// How long after the first sample its rate was still below the usual rate, in ns.
     pub up_ns: u64,
-    /// How long before the last sample its rate was below its usual one again, in ns.
+    /// How long before the last sample its rate fell below the usual rate, in ns.
     pub down_ns: u64,
 }
 
 impl Course {
-    /// Whether its start, its end or a ramp lies in what was measured.
+    /// Whether the measurement contains its start, its end or a ramp.
     pub fn is_within(&self) -> bool {
         self.began_ns > 0 || self.beyond_ns.is_some_and(|at| at < 0) || self.up_ns > 0 || self.down_ns > 0
     }
 
-    /// In words.
+    /// Returns the timing in words.
     pub fn sentence(&self) -> String {
         let verb = if self.told { "at work" } else { "started" };
         let begin = match self.began_ns {
@@ -77,8 +77,8 @@ impl Course {
     }
 }
 
-/// How long the steps at the beginning and at the end stay below the usual rates, the medians, in ns: those in which
-/// everything that the load does is slow. One of its counts alone goes up and down for reasons of its own.
+/// Returns how long the steps at the start and at the end stay below the usual rates (the medians), in ns. A step counts only if all counts
+/// of the load are low: a single count may vary for other reasons.
 fn ramps(steps: &[LoadStep]) -> (u64, u64) {
     if steps.len() < FEWEST {
         return (0, 0);
@@ -98,7 +98,7 @@ fn ramps(steps: &[LoadStep]) -> (u64, u64) {
     (length(&mut steps.iter().take_while(low)), length(&mut steps.iter().rev().take_while(low)))
 }
 
-/// Notes a load that did not work evenly from the first sample to the last. That it died has its own check.
+/// Notes a load that did not run evenly from the first sample to the last. Another check covers a load that died.
 pub(super) fn load_course(record: &Record, _: &Deciding) -> Graded {
     let courses = record.load.iter().filter_map(|load| Some((load, course(load, record.elapsed_ns)?)));
     let (within, without): (Vec<_>, Vec<_>) = courses.partition(|(_, course)| course.is_within());
@@ -156,11 +156,11 @@ mod tests {
         let (text, within) = said(life, &[10, 60, 100, 100, 95, 100, 100, 100, 100, 70]);
         assert!(text.contains("below its usual rate for the first 2.00 s and the last 1.00 s: that is part"), "{text}");
         assert!(within);
-        // One of its counts alone is none of its ramps.
+        // A single low count is no ramp.
         let mut mixed = load(life, &[10, 60, 100, 100, 95, 100]);
         mixed.steps.iter_mut().for_each(|step| _ = step.counts.insert("other".into(), 7));
         assert!(!course(&mixed, 10 * S.unsigned_abs()).unwrap().is_within());
-        // A dip in between is no ramp.
+        // A dip in the middle is no ramp.
         let (_, within) = said(life, &[100, 100, 100, 10, 100, 100, 100, 100, 100, 100]);
         assert!(!within);
     }

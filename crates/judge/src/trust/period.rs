@@ -1,4 +1,4 @@
-//! Whether the period that a person gave for a watched program is the program's own.
+//! Whether the period that the user gave for a watched program is the program's own.
 
 use super::checks::{Graded, ok};
 use crate::{
@@ -11,23 +11,23 @@ use latido_model::{
     units::Ns,
 };
 
-/// A period that is not the one that a person gave.
+/// A period of a program that differs from the one that the user gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Other<'a> {
-    /// The one that the person gave, ns.
+    /// The period that the user gave, ns.
     pub asked_ns: u64,
-    /// How far apart the kernel woke a thread of the program, ns.
+    /// The interval at which the kernel woke a thread of the program, ns.
     pub every_ns: u64,
-    /// The thread.
+    /// The name of the thread.
     pub task: &'a str,
 }
 
-/// The thread of a watched program that a series is of; `None` where its probe names none.
+/// Returns the thread of a watched program that a series belongs to; `None` where its probe names none.
 pub(crate) fn thread(series: &Series) -> Option<&str> {
     series.labels.get("task").map(String::as_str)
 }
 
-/// Of each thread that the kernel woke regularly, but at another period than a person gave, by more than 1 %.
+/// Returns each thread that the kernel woke regularly at another period than the user's, by more than 1 %.
 fn others(record: &Record) -> impl Iterator<Item = Other<'_>> {
     let text = record.cell.probe.options.get("period").and_then(|period| period.as_str());
     let asked = text.and_then(|text| text.parse::<Ns>().ok()).map(|period| period.0);
@@ -39,12 +39,12 @@ fn others(record: &Record) -> impl Iterator<Item = Other<'_>> {
     each.filter(|one| one.every_ns.abs_diff(one.asked_ns) > one.asked_ns / 100)
 }
 
-/// The one that differs most.
+/// Returns the thread whose period differs most.
 pub(super) fn other(record: &Record) -> Option<Other<'_>> {
     others(record).max_by_key(|one| one.every_ns.abs_diff(one.asked_ns))
 }
 
-/// One that has several jobs in a slot.
+/// Returns a thread with several jobs per slot.
 pub(crate) fn shorter(record: &Record) -> Option<Other<'_>> {
     others(record).find(|one| one.every_ns < one.asked_ns)
 }
@@ -94,7 +94,8 @@ mod tests {
         assert_eq!(other(record), None, "they agree to 1 %");
     }
 
-    /// Three jobs in each slot are done in time: nothing is known of one job. A program that is slower than its slots is judged.
+    /// Three jobs in each slot are done in time, but nothing is known about a single job. A program that is slower than its slots is
+    /// judged.
     #[test]
     fn a_limit_that_slots_of_several_jobs_keep_is_undecided() {
         use crate::judging::of_cell;

@@ -1,4 +1,4 @@
-//! The trust check of samples that a program told itself: lines that were none, samples that did not arrive, a pipe that was full.
+//! The trust check of samples that a program reported itself: invalid lines, samples that did not arrive, a full pipe.
 
 use super::checks::{self, Graded};
 use crate::{
@@ -8,25 +8,25 @@ use crate::{
 };
 use latido_model::record::{Record, Reported};
 
-/// One bad line in so many is a remark, more are a doubt.
+/// Up to one bad line per this many lines is a remark; more give a doubt.
 const BAD: u64 = 10_000;
 
-/// Whether a program told the samples.
+/// Whether a program reported the samples.
 pub(super) fn was(record: &Record) -> bool {
     record.quality.reported.is_some()
 }
 
-/// Whether latido's own process measured: only of that is known how its memory and its timers were.
+/// Whether latido's own process measured: only then are its memory and its timers known.
 pub(super) fn was_not(record: &Record) -> bool {
     !was(record)
 }
 
-/// Whether nothing is known of the threads that measured, as the program named none.
+/// Whether nothing is known about the measuring threads, because the program named none.
 pub(super) fn is_unseen(record: &Record) -> bool {
     was(record) && record.quality.threads.is_empty()
 }
 
-/// How well it was told.
+/// Checks how reliably the program reported.
 pub(super) fn reported(record: &Record, _: &Deciding) -> Graded {
     let Some(told) = &record.quality.reported else { return (Unknown, spans!["not measured"]) };
     let doubts = doubts(told);
@@ -43,7 +43,7 @@ pub(super) fn reported(record: &Record, _: &Deciding) -> Graded {
     }
 }
 
-/// What leaves it open whether the samples are those that were taken.
+/// Returns what makes it doubtful that these are the samples that the program took.
 fn doubts(told: &Reported) -> Vec<String> {
     let bad = told.bad_lines();
     let lost = told.lost.unwrap_or(0);
@@ -59,7 +59,7 @@ fn doubts(told: &Reported) -> Vec<String> {
     .collect()
 }
 
-/// What is worth knowing.
+/// Returns what is worth knowing.
 fn remarks(told: &Reported) -> Vec<String> {
     let bad = told.bad_lines();
     [
@@ -72,7 +72,7 @@ fn remarks(told: &Reported) -> Vec<String> {
     .collect()
 }
 
-/// `2 bad of 124 lines (number 1, not ASCII 1), the first: 0 12x4 99`.
+/// Returns `2 bad of 124 lines (number 1, not ASCII 1), the first: 0 12x4 99`.
 fn lines(told: &Reported) -> String {
     let kinds: Vec<String> = told.bad.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
     let first = told.examples.first().map(|line| format!(", the first: {line}")).unwrap_or_default();
@@ -83,8 +83,8 @@ fn samples(count: u64) -> String {
     format!("{count} sample{}", if count == 1 { "" } else { "s" })
 }
 
-/// Of threads of latido's own as always; of a program's what policies they have: refused where the cell's was asked for and is
-/// not what runs.
+/// Checks the policy. For latido's own threads it works as usual. For a program's threads it reports their policies, and is invalid if the
+/// user requested the cell's policy and a thread runs with another one.
 pub(super) fn policy(record: &Record, deciding: &Deciding) -> Graded {
     let quality = &record.quality;
     let Some(told) = quality.reported.as_ref().filter(|_| quality.policy_refused.is_none()) else {
@@ -120,7 +120,7 @@ mod tests {
         Reported { lines, bad: [("number".into(), count)].into(), examples, ..Reported::default() }
     }
 
-    /// One bad line in ten thousand is a note, more are a doubt; so are lost samples and a pipe that was full.
+    /// One bad line in ten thousand gives a note, more give a doubt; so do lost samples and a full pipe.
     #[test]
     fn what_is_doubted_and_what_is_noted() {
         assert_eq!(found(Reported { lines: 7, ..Reported::default() }), (Ok, "by node.py, 7 lines, none bad".into()));

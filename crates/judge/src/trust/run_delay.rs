@@ -1,4 +1,4 @@
-//! `run delay`: how long a real-time thread waited for its CPU, and who of those that were seen explains it.
+//! `run delay`: how long a real-time thread waited for its CPU, and which known tasks explain that.
 
 use super::checks::{Graded, note_if, ok, throttle_settings, unknown};
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
 };
 use latido_model::record::{Record, Second, ThreadEvidence, WAKE_NS, Wait};
 
-/// `run delay` does not mention a shorter wait in one stretch, in ns.
+/// The shortest continuous wait that `run delay` mentions, in ns.
 const LONG_NS: u64 = 1_000_000;
 
-/// Notes the thread of which the most is unexplained.
+/// Notes the thread with the most unexplained waiting.
 pub(super) fn run_delay(record: &Record, deciding: &Deciding) -> Graded {
     if is_shared(record) {
         return ok("shared: any task may run before it");
@@ -25,7 +25,7 @@ pub(super) fn run_delay(record: &Record, deciding: &Deciding) -> Graded {
                 let within = spans![" of waiting within ", Span::time(wait.length_ns), " is nobody's who was seen"];
                 note_if(true, [spans![Span::time(open)], within].concat())
             }
-            // In each of many cells another figure would say no more.
+            // A figure in each of many cells would add nothing.
             None => ok("no more than what was seen and 10 µs a wake-up"),
         };
     }
@@ -38,18 +38,19 @@ pub(super) fn run_delay(record: &Record, deciding: &Deciding) -> Graded {
     note_if(true, [waited, nobody, perhaps].concat())
 }
 
-/// Whether tasks that are no foreign ones may run before the measuring threads. What the kernel granted, not what was asked for.
+/// Whether tasks that the check does not count as disturbances may run before the measuring threads. This uses the granted policy, not the
+/// requested one.
 fn is_shared(record: &Record) -> bool {
     let is_shared = |thread: &ThreadEvidence| ["other", "batch", "idle"].iter().any(|by| thread.policy.starts_with(by));
-    // A helper is below the measured thread: that it waits is the measurement.
+    // A helper has a lower priority than the measured thread: its waiting is part of the measurement.
     let measuring = || record.quality.threads.iter().filter(|thread| !thread.helper);
     record.cell.scheduling.shares_time() || (measuring().next().is_some() && measuring().all(is_shared))
 }
 
-/// The thread of which the most is unexplained, with that and all that it waited, ns.
+/// Returns the thread with the most unexplained waiting, with that time and all of its waiting, ns.
 fn most(record: &Record) -> Option<(u64, u64, &ThreadEvidence)> {
-    // Only from when on samples count the others are known.
-    // What it waited for behind the last sample, until it ended, is none of the measurement.
+    // latido knows the other tasks only since the end of the warm-up. What the thread waited for after the last sample does not belong to
+    // the measurement.
     let counted = |thread: &ThreadEvidence| {
         let since_warmup = thread.run_delay_ns?.saturating_sub(thread.warmup_delay_ns.unwrap_or(0));
         Some(since_warmup.min(record.elapsed_ns))
@@ -60,12 +61,12 @@ fn most(record: &Record) -> Option<(u64, u64, &ThreadEvidence)> {
     weighed.max_by_key(|(open, delay, _)| (*open, *delay))
 }
 
-/// Of the threads' longest waits between two looks that of which the most is unexplained, with that, ns. A rival that comes once in
-/// seconds disappears in the sum of all wake-ups, and not in one stretch. A wait counts if it is at least half as long as the worst
-/// sample of the thread, and a hundredth of its stretch.
+/// Returns, of the threads' longest waits between two checks, the one with the most unexplained time, and that time, ns. A competing task
+/// that runs once in several seconds disappears in the sum over all wake-ups, but not in one stretch. A wait counts if it is at least half
+/// as long as the worst sample of the thread, and at least a hundredth of its stretch.
 fn longest(record: &Record) -> Option<(u64, Wait)> {
     let threads = &record.quality.threads;
-    // Threads that share a CPU wait for one another.
+    // Threads that share a CPU wait for each other.
     let is_alone = |thread: &&ThreadEvidence| {
         let here = threads.iter().filter(|other| other.cpu.is_none() || other.cpu == thread.cpu).count();
         thread.cpu.is_some() && !thread.helper && here == 1
@@ -84,7 +85,7 @@ fn longest(record: &Record) -> Option<(u64, Wait)> {
         });
         let explained = seen.fold(0, u64::saturating_add);
         let own = || record.series.iter().filter(|series| series.thread == thread.thread);
-        // Where the kernel's limits made waits, one of them may be the longest.
+        // Where the kernel throttled the thread, the longest wait may come from that.
         let is_limited = own().any(|series| series.facts.get("throttled_ns").is_some_and(|ns| *ns > 0));
         let worst_ns = own().filter_map(|series| u64::try_from(series.max?).ok()).max().unwrap_or(0);
         let open = wait.beyond_waking_ns().saturating_sub(explained);
@@ -95,8 +96,8 @@ fn longest(record: &Record) -> Option<(u64, Wait)> {
     open.max_by_key(|(open, _)| *open)
 }
 
-/// `foreign tasks`: those that were seen. Where none was, and yet a real-time thread waited for somebody, "none" would be wrong:
-/// programs that live for some ms come and go between two looks.
+/// `foreign tasks`: the tasks that latido saw. If it saw none although a real-time thread waited for something, "none" would be wrong:
+/// programs that live for a few ms start and end between two checks.
 pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
     let (grade, state) = super::took::foreign(record, deciding);
     if is_shared(record) || grade != Ok {
@@ -111,20 +112,21 @@ pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
     }
 }
 
-/// Whether so much waiting is more than a remark that each of many cells would have.
+/// Whether the waiting is long enough for a remark; a shorter wait would give a remark in each of many cells.
 fn is_much(open: u64, record: &Record) -> bool {
     open > 0 && open.saturating_mul(100) >= record.elapsed_ns
 }
 
-/// What others are known to have taken from a thread: tasks that were listed, other measuring threads of its CPU, the
-/// hypervisor, the kernel's limits, and the way from waking to running.
+/// Returns the time that others are known to have taken from a thread: listed tasks, other measuring threads of its CPU, the hypervisor,
+/// the kernel's limits, and the time from waking to running.
 fn explained(record: &Record, thread: &ThreadEvidence) -> u64 {
     let quality = &record.quality;
     let here = |cpu: Option<u32>| thread.cpu.is_none() || cpu.is_none() || cpu == thread.cpu;
     let listed = quality.foreign.iter().filter(|task| here(Some(task.cpu))).map(|task| task.ran_ns);
     let others = quality.threads.iter().filter(|other| other.thread != thread.thread && here(other.cpu));
     let wakes = thread.voluntary_switches.saturating_mul(WAKE_NS);
-    // Each of its own: what the hypervisor took from another CPU, or the throttle from another thread, explains nothing here.
+    // Only the thread's own losses count: what the hypervisor took from another CPU, or throttling took from another thread, explains
+    // nothing here.
     let own = record.series.iter().filter(|series| series.thread == thread.thread);
     let limits = own.filter_map(|series| series.facts.get("throttled_ns")).map(|ns| ns.unsigned_abs());
     let limits = limits.fold(0, u64::saturating_add);
@@ -142,7 +144,7 @@ mod tests {
         sample,
     };
 
-    /// Programs that live 8 ms, for 1.5 s together: none is listed, and yet "none seen" would be wrong.
+    /// Programs that live for 8 ms ran for 1.5 s in total: latido listed none, but "none seen" alone would be wrong.
     #[test]
     fn who_was_not_seen_is_not_none() {
         let told = |delay: u64| {
@@ -160,7 +162,7 @@ mod tests {
         assert_eq!(told(10_000), (Ok, "none seen".into()));
     }
 
-    /// 45 ms once in five seconds are less than the wake-ups of all seconds may wait, and much in one stretch.
+    /// A wait of 45 ms once in five seconds is less than what all wake-ups together may wait, but it is long for one stretch.
     #[test]
     fn a_rival_that_comes_seldom_is_not_none() {
         let told = |change: &dyn Fn(&mut Record)| {
@@ -209,7 +211,7 @@ mod tests {
         Foreign { comm: "hog".into(), tid: 1, policy: "fifo 90".into(), cpu, ran_ns, owner: Some(owner) }
     }
 
-    /// Half of three seconds went to somebody whom nobody saw: that is told, with the figure.
+    /// A task that latido did not see had half of three seconds: the finding must give the figure.
     #[test]
     fn a_delay_that_no_listed_task_explains_is_a_finding() {
         let expected = "waited for 1.50 s on CPU 1, of which 1.40 s is nobody's who was seen";
@@ -224,7 +226,7 @@ mod tests {
         }
         let elsewhere = judged(|r| r.quality.foreign.push(task(TaskOwner::Program, 0, 1_400_000_000)));
         assert_eq!(elsewhere.0, Note, "it ran on another CPU");
-        // Thread 1 is on CPU 1: what was taken from another thread or CPU explains nothing.
+        // Thread 1 is on CPU 1: time taken from another thread or CPU explains nothing.
         let stolen = |cpu| {
             let second = Second { cpu: Some(cpu), steal_ns: 1_400_000_000, ..Second::default() };
             judged(|r| r.quality.timeline = vec![second]).0
@@ -239,7 +241,7 @@ mod tests {
         assert_eq!((throttled(1).0, throttled(0).0), (Ok, Note));
     }
 
-    /// Threads that share a CPU by the probe's own design wait for one another.
+    /// Threads that share a CPU by the probe's design wait for each other.
     #[test]
     fn threads_of_one_cpu_wait_for_one_another() {
         let beside = |cpu| {

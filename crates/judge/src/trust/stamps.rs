@@ -1,4 +1,4 @@
-//! The trust check of events that were stamped three times: what t1 is worth, and what did not come together.
+//! The trust check of events with three stamps: how accurate t1 is, and which events lack stamps.
 
 use super::checks::Graded;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 use latido_model::record::{HandlerStamp, Record, StampsRecord};
 
-/// Says where the events came from; notes what has no t2, and what the source does not cover.
+/// Describes the source of the events; notes events without t2, and what the source does not cover.
 pub(super) fn stamps(record: &Record, _: &Deciding) -> Graded {
     let Some(stamps) = &record.quality.stamps else { return (Unknown, spans!["not measured"]) };
     let missing = missing(stamps);
@@ -41,14 +41,15 @@ fn t2(stamps: &StampsRecord) -> String {
     }
 }
 
-/// What others sent to the station's end; nothing where nobody did. Each such packet cost the measured machine its interrupt.
+/// Counts the packets that strangers sent to the station's port; `None` if there were none. Each of them cost the measured machine an
+/// interrupt.
 fn strangers(stamps: &StampsRecord) -> Option<String> {
     let count = stamps.strangers;
     let packets = if count == 1 { "packet" } else { "packets" };
     (count > 0).then(|| format!("{count} {packets} of strangers came to the station's port, and were left out"))
 }
 
-/// What did not come together; nothing where all did.
+/// Counts the incomplete events; `None` if all are complete.
 fn missing(stamps: &StampsRecord) -> Option<String> {
     let counts = [
         (stamps.lost, "without a stamp of the handler"),
@@ -81,7 +82,7 @@ mod tests {
         }
     }
 
-    /// The check notes each way in which stamps are worth less, and is ok where there is none.
+    /// The check notes everything that makes stamps less reliable, and is ok otherwise.
     #[test]
     fn what_is_lost_strange_or_synchronous_is_a_note() {
         let grade = |stamps: Option<StampsRecord>| {
@@ -103,7 +104,7 @@ mod tests {
         }
     }
 
-    /// Somebody else sent to the port: what is measured is the station's, and that somebody did is noted.
+    /// A stranger sent packets to the port: latido measures only the station's packets, and notes the others.
     #[test]
     fn strangers_are_noted() {
         assert_eq!(strangers(&stamps()), None);
@@ -111,7 +112,7 @@ mod tests {
         assert_eq!(told, "3 packets of strangers came to the station's port, and were left out");
     }
 
-    /// Nothing is missing: nothing is said of it; what is, is counted and named.
+    /// If nothing is missing, the check does not mention it; otherwise it counts and names what is missing.
     #[test]
     fn what_did_not_come_together_is_counted() {
         assert_eq!(missing(&stamps()), None);

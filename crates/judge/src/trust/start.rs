@@ -1,4 +1,4 @@
-//! Threads that share their slots and did not begin together: what passed before a thread's first slot counts nowhere.
+//! Threads that share their slots but did not start together: no count contains the slots before a thread's first one.
 
 use super::checks::{Graded, ok};
 use crate::{
@@ -8,8 +8,8 @@ use crate::{
 };
 use latido_model::record::{Record, Series};
 
-/// The series whose thread began last, how much later than the first one, in ns, and how many slots passed meanwhile; none
-/// where all began within a slot, or were to begin apart.
+/// Returns the series whose thread started last, its delay after the first thread in ns, and how many slots passed meanwhile. `None` if all
+/// threads started within one slot, or were meant to start apart.
 pub(super) fn latest(record: &Record) -> Option<(&Series, u64, u64)> {
     let options = &record.cell.probe.options;
     let apart = |name: &str, common: &str| options.get(name).is_some_and(|value| value.as_str() != Some(common));
@@ -20,7 +20,7 @@ pub(super) fn latest(record: &Record) -> Option<(&Series, u64, u64)> {
     let slotted = record.series.iter().filter_map(|one| Some((one, one.slots?, late(one)?)));
     let (series, slots, late_ns) = slotted.max_by_key(|(.., ns)| *ns)?;
     let counted = u128::from(slots.met) + u128::from(slots.late) + u128::from(slots.missed);
-    // Each thread has its whole number of slots: their share of the time tells how long one is.
+    // Each thread has a whole number of slots: their share of the time gives the length of a slot.
     let passed = (counted * u128::from(late_ns)).checked_div(u128::from(record.elapsed_ns.checked_sub(late_ns)?))?;
     let passed = u64::try_from(passed).ok().filter(|passed| *passed > 0)?;
     Some((series, late_ns, passed))
@@ -46,7 +46,8 @@ mod tests {
     use super::*;
     use latido_model::sample::{Fixture, cell, quiet};
 
-    /// Of 10,000 slots in 10 s, one began 5 ms after the other: 5 slots are lost, unless threads begin apart on purpose.
+    /// There are 10,000 slots in 10 s, and one thread started 5 ms after the other: 5 slots are lost, unless the threads start apart on
+    /// purpose.
     #[test]
     fn slots_before_a_late_start_are_told() {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);

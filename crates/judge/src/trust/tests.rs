@@ -31,7 +31,7 @@ pub(super) fn finding(check: &str, change: impl Fn(&mut Record)) -> Finding {
     findings(&record, &deciding).into_iter().find(|f| f.check == check).unwrap()
 }
 
-/// latido looked at nothing of what another tool measured: no check passes, and what the file says of itself comes first.
+/// latido checked nothing that another tool measured: no check passes, and what the file reports about itself comes first.
 #[test]
 fn of_an_import_no_check_passes() {
     let mut record = sample::record();
@@ -44,7 +44,7 @@ fn of_an_import_no_check_passes() {
     assert!(findings(&record, &Deciding::new(&record, None, &[])).iter().any(|one| one.grade == Ok));
 }
 
-/// Where latido did not look, nothing of what others did is "none seen".
+/// If latido did not watch, it must not say "none seen" about other programs.
 #[test]
 fn what_nobody_watched_is_not_measured() {
     for check in ["foreign tasks", "kernel threads", "steal", "run delay", "wall clock"] {
@@ -84,8 +84,8 @@ fn a_clean_record_raises_nothing() {
     }
 }
 
-/// Of a probe that only looked on, nothing is said of measuring threads, nor of tasks that would have disturbed them: they
-/// are what was looked at.
+/// For a probe that only watches passively, there are no checks of measuring threads, nor of tasks that disturb them: these tasks are what
+/// it watches.
 #[test]
 fn who_only_looked_on_had_no_threads() {
     let mut record = sample::record();
@@ -106,7 +106,7 @@ fn who_only_looked_on_had_no_threads() {
 
 type Spoil = fn(&mut Record);
 
-/// Checks, each with what makes it reach its grade.
+/// Checks, each with a change to the record that makes it reach its severity.
 fn spoils() -> Vec<(&'static str, Spoil)> {
     vec![
         ("policy", |r| r.quality.policy_refused = Some("fifo 80 was refused: EPERM".into())),
@@ -161,7 +161,7 @@ fn spoils() -> Vec<(&'static str, Spoil)> {
     ]
 }
 
-/// Each check of the table weighs as much as the table says when its evidence is there.
+/// Each check of the table reaches the severity that the table states when its evidence is present.
 #[test]
 fn every_check_reaches_the_grade_that_the_table_states() {
     let second = |r: &mut Record, steal_ns, foreign_ns, kernel_ns| {
@@ -189,11 +189,11 @@ fn every_check_reaches_the_grade_that_the_table_states() {
     assert_eq!(finding("run delay", |r| r.quality.threads[1].run_delay_ns = Some(1_500_000_000)).grade, Note);
 }
 
-/// A new check without a test of its grade fails here.
+/// This test fails for a new check whose severity no test covers.
 #[test]
 fn each_check_has_a_test_of_its_grade() {
     let below = ["foreign tasks", "steal", "kernel threads", "smi", "throttle", "run delay"];
-    // These need evidence that few records have: their own tests grade them.
+    // These need evidence that few records have: their own tests cover the severity.
     let elsewhere = ["reported", "stamps", "period", "hypervisor", "events"];
     let rows = spoils().into_iter().map(|(name, _)| name).chain(below).chain(elsewhere);
     let mut tested: Vec<&str> = rows.collect();
@@ -204,7 +204,8 @@ fn each_check_has_a_test_of_its_grade() {
     assert_eq!(tested, all, "each check has a test of its grade");
 }
 
-/// A step of the samples' own clock is no measurement, there and back too; of another clock it is a remark, as slewing is.
+/// A step of the samples' own clock makes the cell invalid, even a step there and back. A step of another clock is a remark, and so is
+/// slewing.
 #[test]
 fn steps_of_the_samples_clock_make_a_cell_invalid() {
     let told = |clock: &str, steps: Option<(u64, i64)>, shift: i64| {
@@ -223,11 +224,11 @@ fn steps_of_the_samples_clock_make_a_cell_invalid() {
     assert_eq!(told("monotonic", Some((2, second)), 0).0, Note);
     assert_eq!(told("realtime", Some((0, 0)), 3_000_000).0, Note, "slewed");
     assert_eq!(told("realtime", Some((0, 0)), 0).0, Ok);
-    // Older records have the difference from begin to end alone.
+    // Older records only have the difference from start to end.
     assert_eq!((told("realtime", None, -second).0, told("realtime", None, 2_000_000).0), (Invalid, Note));
 }
 
-/// What latido only looks at keeps its own policy: latido judges none that it did not set.
+/// A program that latido only watches keeps its own policy: latido judges no policy that it did not set.
 #[test]
 fn what_keeps_its_own_policy_is_judged_by_none() {
     for check in ["policy", "timer slack", "autogroup", "throttle settings", "run delay"] {
@@ -240,7 +241,7 @@ fn what_keeps_its_own_policy_is_judged_by_none() {
     }
 }
 
-/// Who was stopped measured nothing of the machine, and the sentence says for how long.
+/// A stopped process measured nothing of the machine, and the sentence must say for how long.
 #[test]
 fn a_stop_of_what_measures_is_told_with_its_length() {
     let stopped = |times, total_ns, longest_ns| {
@@ -256,7 +257,7 @@ fn a_stop_of_what_measures_is_told_with_its_length() {
     );
 }
 
-/// A locked page that the kernel moved is a page fault too: nobody's program is at fault.
+/// A page fault may come from the kernel's move of a locked page: then no program is at fault.
 #[test]
 fn page_faults_beside_moved_pages_name_them() {
     let moved = |faults, pages, locked| {
@@ -280,7 +281,7 @@ fn page_faults_beside_moved_pages_name_them() {
     );
 }
 
-/// The fair server in numbers: what it may take where the cell was measured, and not what its words look like.
+/// The check uses the fair server's numbers: what it may take on the measured CPUs, whatever its text looks like.
 #[test]
 fn the_fair_server_is_noted_where_it_can_bite() {
     let server = |cpus: &str, runtime_ns| {
@@ -319,7 +320,7 @@ fn a_dead_load_is_told_in_a_sentence() {
     );
 }
 
-/// The remedy is told once, by the banner; a finding says what happened.
+/// Only the banner gives the remedy; a finding reports what happened.
 #[test]
 fn a_refusal_is_told_without_its_remedy() {
     let refused =

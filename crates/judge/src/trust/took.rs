@@ -1,4 +1,4 @@
-//! The judges of what took time from a measurement: other tasks, the hypervisor, the firmware, the kernel's own budgets.
+//! The checks of what took time from a measurement: other tasks, the hypervisor, the firmware, the kernel's own budgets.
 
 use super::checks::{Graded, count, note_if, ok, unknown};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 use latido_model::record::{Foreign, Record, Second, TaskOwner};
 use std::collections::BTreeMap;
 
-/// A total that contaminates a failure if it excuses it, alone or with others, and is a note otherwise.
+/// Grades a total: contaminated if it excuses a failure, alone or with other causes; a note otherwise.
 fn weighed(total: u64, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> Graded {
     if total == 0 {
         return (Ok, state);
@@ -19,15 +19,15 @@ fn weighed(total: u64, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> G
         return (Note, state);
     }
     let others: Vec<&str> = deciding.blamed().filter(|other| *other != cause).map(Cause::name).collect();
-    // What is known to a tick may have been less, and tasks that ran in the second of a sample may have run beside it: a trace alone
-    // shows what had the CPU.
+    // Stolen time is only known to a tick and may have been less, and tasks that ran in a sample's second may not have delayed it: only a
+    // trace shows what had the CPU.
     let traced = cause == Cause::Foreign && deciding.is_shown_foreign();
     let verb = if traced { "explains" } else { "may explain" };
     let with = if others.is_empty() { String::new() } else { format!("together with {} ", others.join(" and ")) };
     (Contaminated, [state, spans![format!(", which {with}{verb} the samples that fail")]].concat())
 }
 
-/// A total of the system under test itself: a note from `noted` on, or where it made samples fail. It excuses nothing.
+/// Grades a total of the system under test itself: a note if `noted`, or if it made samples fail. It excuses nothing.
 fn own(noted: bool, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> Graded {
     match deciding.caused_by(cause) {
         0 => note_if(noted, state),
@@ -38,8 +38,8 @@ fn own(noted: bool, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> Grad
     }
 }
 
-/// `2 tasks at or above the own priority, most hog (fifo 90, CPU 1) for 1.50 s`; tasks of one name and policy that come and go are
-/// one: `17 tasks at or above the own priority, most short (16 of them, fifo 80, CPU 1) for 136 ms`.
+/// Returns `2 tasks at or above the own priority, most hog (fifo 90, CPU 1) for 1.50 s`. Short-lived tasks with the same name and policy
+/// count as one: `17 tasks at or above the own priority, most short (16 of them, fifo 80, CPU 1) for 136 ms`.
 fn most_of(tasks: &[&Foreign], noun: &str) -> Option<Vec<Span>> {
     let mut alike: BTreeMap<(&str, &str), Vec<&Foreign>> = BTreeMap::new();
     for task in tasks {
@@ -55,7 +55,7 @@ fn most_of(tasks: &[&Foreign], noun: &str) -> Option<Vec<Span>> {
     Some([count(tasks.len() as u64, noun), own].concat())
 }
 
-/// The tasks of some owners, and how long they ran; who did not tell his owner counts as a program.
+/// Returns the tasks of some owners, and how long they ran; a task without a recorded owner counts as a program.
 fn listed(record: &Record, of: impl Fn(TaskOwner) -> bool) -> (Vec<&Foreign>, u64) {
     let tasks: Vec<&Foreign> =
         record.quality.foreign.iter().filter(|task| of(task.owner.unwrap_or(TaskOwner::Program))).collect();
@@ -63,7 +63,7 @@ fn listed(record: &Record, of: impl Fn(TaskOwner) -> bool) -> (Vec<&Foreign>, u6
     (tasks, total)
 }
 
-/// Those that were seen; what the rest of the waiting tells is in `run_delay`.
+/// Checks the tasks that latido saw; `run_delay` covers the rest of the waiting.
 pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
     let (tasks, total) = listed(record, TaskOwner::excuses);
     let seconds: u64 = record.quality.timeline.iter().map(Second::programs_ns).fold(0, u64::saturating_add);
@@ -96,7 +96,7 @@ pub(super) fn steal(record: &Record, deciding: &Deciding) -> Graded {
     (grade, [state, ticks].concat())
 }
 
-/// What threads of the kernel do is part of what is measured: below this share of the time it is no remark, in percent.
+/// Kernel threads are part of the measured system: below this share of the time, in percent, they give no remark.
 const MUCH: u64 = 1;
 
 pub(super) fn kernel_threads(record: &Record, deciding: &Deciding) -> Graded {
@@ -109,7 +109,7 @@ pub(super) fn smi(record: &Record, deciding: &Deciding) -> Graded {
     let Some(smi) = record.quality.smi else { return unknown() };
     match deciding.caused_by(Cause::Smi) {
         0 => note_if(smi > 0, count(smi, "management interrupt")),
-        // How long one takes nobody counts: it is near, and no more can be said.
+        // latido cannot measure how long one takes: it only knows that one came near the sample.
         near => {
             let samples = count(near, "sample");
             let told = spans![", in the seconds of "];
@@ -121,7 +121,7 @@ pub(super) fn smi(record: &Record, deciding: &Deciding) -> Graded {
 pub(super) fn throttle(record: &Record, deciding: &Deciding) -> Graded {
     let throttle = &record.quality.throttle;
     let Some(waits) = throttle.throttled else {
-        // Other probes sleep and leave the budget unused, unless rivals use it up: their delay is judged by itself.
+        // Other probes sleep and leave the budget unused, unless competing tasks use it up: then the check of the delay judges it.
         let classified = record.series.iter().any(|series| series.facts.contains_key("preempted"));
         return if classified { unknown() } else { ok("the probe does not look for it") };
     };
@@ -144,7 +144,7 @@ mod tests {
     use crate::finding::Grade::{Note, Ok};
     use latido_model::record::{Foreign, Record, Second, TaskOwner};
 
-    /// Two causes that explain a failure only together must not claim it each for itself.
+    /// If two causes explain a failure only together, neither check may claim it alone.
     #[test]
     fn causes_share_what_they_explain_together() {
         let both = |r: &mut Record| {
@@ -163,7 +163,7 @@ mod tests {
         );
     }
 
-    /// Sixteen processes of one program that come and go are one rival, above another one that ran longer than each of them.
+    /// Sixteen short-lived processes of one program count as one competing task, ahead of another task that ran longer than each of them.
     #[test]
     fn tasks_of_one_name_count_together() {
         let task = |comm: &str, tid, ran_ns| Foreign {
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(found.text(), told);
     }
 
-    /// What the kernel's threads do at their normal doings is no remark; a program at the own priority is one.
+    /// The normal work of kernel threads gives no remark; a program at the thread's own priority does.
     #[test]
     fn a_migration_thread_at_its_work_is_no_note() {
         let task = |owner, ran_ns| Foreign {

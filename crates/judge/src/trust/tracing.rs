@@ -1,4 +1,4 @@
-//! The trust checks of the kernel's own tracing: a trace that nobody asked for, and one that `stop_on` froze.
+//! The trust checks of the kernel's own tracing: a trace without a request, and a trace that `stop_on` froze.
 
 use super::checks::Graded;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 use latido_model::record::{Freeze, Record, Tracer, Tracing};
 
-/// What was traced while measured: its cost is in each sample, whoever wanted it.
+/// Checks which traces were active during the measurement: each sample contains their cost, even if the user requested them.
 pub(super) fn tracing(record: &Record, _: &Deciding) -> Graded {
     let active = match &record.quality.tracing {
         None => return (Unknown, spans!["not measured"]),
@@ -19,13 +19,13 @@ pub(super) fn tracing(record: &Record, _: &Deciding) -> Graded {
         Some(Tracing::Seen { active }) => active.iter().map(what).collect::<Vec<_>>().join(", "),
     };
     let conditions = &record.cell.conditions;
-    // The stamps of a probe are its own trace, and `trace=off` is there to see what they cost.
+    // The stamps of a probe are its own trace, and `trace=off` exists to show what they cost.
     let asked = conditions.stop_on.is_some() || conditions.recorded().is_some() || record.quality.stamps.is_some();
     let grade = if asked { Ok } else { Note };
     (grade, spans![format!("the kernel traces: {active}; each sample has its cost in it")])
 }
 
-/// `function and events`, `in the instance mine events`.
+/// Returns `function and events`, or `in the instance mine events`.
 fn what(trace: &Tracer) -> String {
     let tracer = Some(trace.tracer.as_str()).filter(|tracer| !matches!(*tracer, "" | "nop"));
     let parts: Vec<&str> = tracer.into_iter().chain(trace.events.then_some("events")).collect();
@@ -35,7 +35,7 @@ fn what(trace: &Tracer) -> String {
     }
 }
 
-/// The facts of samples that were taken from events: what was lost, what may be broken by that, and what the kernel did not
+/// The facts about samples from events: events that were lost, samples that the loss may have spoilt, and switches that the kernel did not
 /// record.
 const EVENTS: [(&str, &str); 3] = [
     ("lost", "events lost"),
@@ -48,7 +48,7 @@ pub(super) fn from_events(record: &Record) -> bool {
     EVENTS.iter().any(|(name, _)| record.series.iter().any(|series| series.facts.contains_key(*name)))
 }
 
-/// What is missing among samples that come from events: it may be the worst, or all that is ordinary.
+/// Checks which samples from events are missing: they may be the worst ones, or ordinary ones.
 pub(super) fn events(record: &Record, _: &Deciding) -> Graded {
     let most =
         |name: &str| record.series.iter().filter_map(|series| series.facts.get(name)).max().copied().unwrap_or(0);
@@ -65,7 +65,7 @@ pub(super) fn events(record: &Record, _: &Deciding) -> Graded {
     }
 }
 
-/// What became of the trace that `stop_on` freezes.
+/// Says what happened to the trace that `stop_on` freezes.
 pub(super) fn frozen_trace(record: &Record, _: &Deciding) -> Graded {
     match &record.quality.freeze {
         None => (Unknown, spans!["not measured"]),
@@ -77,7 +77,7 @@ pub(super) fn frozen_trace(record: &Record, _: &Deciding) -> Graded {
             let done = [spans!["marked and switched off at a sample of ", Span::Time(*value_ns)], cpu].concat();
             let failed = failed.as_ref().map(|why| format!(" (not all of it: {why})")).unwrap_or_default();
             let on: Vec<String> = switches.iter().map(|switch| format!("`echo 1 > {switch}`")).collect();
-            // The cell's own trace is gone with the cell.
+            // The cell's own trace no longer exists after the cell.
             let until = if on.is_empty() { String::new() } else { format!("; it stays off until {}", on.join(", ")) };
             let after = format!("{failed}, as stop_on asks{until}");
             (Note, [done, spans![after]].concat())

@@ -1,4 +1,4 @@
-//! What a watched program's threads have of the kernel. It is the program's own, whatever the cell asks of measuring threads.
+//! The kernel's data on a watched program's threads. They are the program's own, whatever policy the cell requests for measuring threads.
 
 use crate::{
     finding::Grade::{self, Note, Ok},
@@ -7,10 +7,11 @@ use crate::{
 };
 use latido_model::record::{Standing, WatchedThread};
 
-/// So many threads are named.
+/// The most threads that the check names.
 const NAMED: usize = 6;
 
-/// The policies of the threads: a note where one may lose its memory, changed meanwhile, or was held back for a CPU quota.
+/// Checks the policies of the threads: a note if the memory of one is not locked, if one changed its policy or CPUs meanwhile, or if its
+/// CPU quota throttled one.
 pub(super) fn policies(watched: &[WatchedThread]) -> (Grade, Vec<Span>) {
     let named = watched.iter().take(NAMED).map(thread);
     let more = watched.len().saturating_sub(NAMED);
@@ -21,7 +22,7 @@ pub(super) fn policies(watched: &[WatchedThread]) -> (Grade, Vec<Span>) {
     (if watched.iter().all(steady) { Ok } else { Note }, spans![text])
 }
 
-/// `worker: fifo 70, CPUs 0-1, nothing locked; before fifo 50`.
+/// Returns `worker: fifo 70, CPUs 0-1, nothing locked; before fifo 50`.
 fn thread(one: &WatchedThread) -> String {
     let Standing { policy, cpus, locked_kib } = &one.standing;
     let cpus = cpus.as_ref().map(|cpus| format!(", CPUs {cpus}")).unwrap_or_default();
@@ -35,7 +36,7 @@ fn thread(one: &WatchedThread) -> String {
     format!("{} {policy}{cpus}{locked}{before}", one.task)
 }
 
-/// That the kernel held back an ordinary thread's control group; a CPU quota concerns no real-time thread.
+/// Says that the kernel throttled an ordinary thread's control group; a CPU quota does not affect real-time threads.
 fn held_back(one: &WatchedThread) -> Option<String> {
     let is_ordinary = ["other", "batch", "idle"].iter().any(|by| one.standing.policy.starts_with(by));
     let held = one.held_back.filter(|held| held.times > 0 && is_ordinary)?;
@@ -44,7 +45,7 @@ fn held_back(one: &WatchedThread) -> Option<String> {
     Some(format!("{group} {times} for its CPU quota, {ns} on all CPUs together"))
 }
 
-/// What differs from the last standing.
+/// Returns what differs from the last standing.
 fn before(last: &Standing) -> impl Fn(&Standing) -> String {
     move |one| match &one.cpus {
         Some(cpus) if one.policy == last.policy => format!("CPUs {cpus}"),

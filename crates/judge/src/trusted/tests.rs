@@ -6,7 +6,7 @@ use latido_model::{
     sample::{Fixture, cell, probing, quiet, under, with_spike},
 };
 
-/// Nothing judges it: no limit, no expectation; every 1 ms.
+/// Removes all limits, so that nothing judges the run; its period is 1 ms.
 fn free(fixture: &mut Fixture) {
     for number in 1..=fixture.run.cells.len() {
         fixture.run.cells[number - 1].cell.conditions.limit = None;
@@ -21,7 +21,7 @@ fn judged(cells: Vec<(Cell, Vec<Vec<i64>>)>, change: impl FnOnce(&mut Fixture)) 
     of_run(&fixture.run, &Passed(&fixture))
 }
 
-/// The samples of a fixture, and the delays of slots that passed where its record counts seven.
+/// The samples of a fixture, plus the delays of missed slots where its record counts seven of them.
 struct Passed<'a>(&'a Fixture);
 
 impl SeriesSource for Passed<'_> {
@@ -43,7 +43,7 @@ fn what_was_kept_is_told_with_what_the_slots_support() {
     assert_eq!(judgement.advice.unwrap().next.unwrap(), "latido run wakeup -c 0,1 --load stress-cpu");
 }
 
-/// What a probe declares decides, not what its options and quantities are called.
+/// What a probe declares decides, not the names of its options and quantities.
 #[test]
 fn without_declarations_neither_period_nor_standstill_is_told() {
     let cells = vec![(cell(), vec![quiet(0)]), (probing("gap"), vec![quiet(0)])];
@@ -64,7 +64,7 @@ fn of_samples_that_are_made_up_nothing_is_advised() {
     assert_eq!(judgement.advice, None);
 }
 
-/// The newcomer's run: idle and busy, wake-ups and gaps. Slots that passed are misses like late ones.
+/// The first run of a new user: idle and busy, wake-ups and gaps. Slots that passed count as misses, like late ones.
 #[test]
 fn misses_are_counted_by_deadline_and_the_worst_cell_is_named() {
     let busy = vec![with_spike(0, 3_000, 7_600_000), quiet(1)];
@@ -97,13 +97,13 @@ fn the_next_command_takes_the_load_and_the_deadline_that_was_kept() {
         judgement.advice.unwrap().next.unwrap(),
         "latido run wakeup -c 0,1 --load stress-ng:sleep=16 -d 10m --limit 100us"
     );
-    // It is measured as it was measured here.
+    // The advice repeats the settings under which this run was measured.
     busy.tuning.items = vec![Item { name: "vm-stat".into(), options: toml::toml! { interval = "60s" } }];
     let judgement = judged(vec![(busy.clone(), vec![quiet(0)])], |_| {});
     let next = "latido run wakeup -c 0,1 --tune vm-stat:interval=60s --load stress-ng:sleep=16 -d 10m --limit 100us";
     assert_eq!(judgement.advice.unwrap().next.unwrap(), next);
     busy.tuning.items.clear();
-    // What a shell would take apart is not made up.
+    // A shell would split the load's `argv`, so the command names the load by its level instead.
     busy.load.items[0].options = toml::toml! { argv = ["sh", "-c", "true"] };
     (busy.conditions.cpus, busy.target) = (None, "ssh:board".into());
     busy.scheduling = Scheduling::Other { nice: 5, by: latido_model::cell::NiceBy::Nice };
@@ -120,7 +120,7 @@ fn too_few_slots_say_nothing_and_what_is_judged_has_no_advice() {
     assert_eq!(of_run(&fixture.run, &fixture).advice, None);
 }
 
-/// A failure names what stands in the way, and no command: the person knows what failed.
+/// A failure names what prevents better figures, but no command: the user knows what failed.
 #[test]
 fn what_stands_in_the_way_is_told_beside_a_failure() {
     let mut fixture = Fixture::new(vec![(cell(), vec![with_spike(0, 3_000, 7_600_000)])]);
@@ -135,7 +135,7 @@ fn what_stands_in_the_way_is_told_beside_a_failure() {
     assert_eq!(of_run(&fixture.run, &fixture).advice, None);
 }
 
-/// What a guest of the laboratory runs on is the plan's choice, and a longer draw is no better than several.
+/// The machine of a laboratory guest is the plan's choice, and a longer draw is no better than several draws.
 #[test]
 fn the_laboratory_is_advised_by_its_own_means() {
     let lab = |cell: Cell| Cell { target: "lab".into(), kernel: "6.12-none".into(), ..cell };
@@ -163,7 +163,7 @@ fn the_laboratory_is_advised_by_its_own_means() {
     );
 }
 
-/// What one kernel keeps says nothing of another: nothing is counted over several, and each is named.
+/// What one kernel keeps says nothing about another: latido counts nothing over several kernels, and names each.
 #[test]
 fn deadlines_are_told_kernel_by_kernel() {
     let with = |kernel: &str, load: Cell| Cell { kernel: kernel.into(), ..load };
@@ -178,7 +178,7 @@ fn deadlines_are_told_kernel_by_kernel() {
     insta::assert_snapshot!(judgement.headline.sentence(), @"6.12-none: 0 of 20000 periods of 1 ms missed a deadline of 10 ms (a cause that strikes more often than once in 3.34 s in any of 2 conditions would have been seen with 95 %); 1 missed a deadline of 1 ms, all in wakeup, busy; 6.12-full, 6.12-rt, each: 0 of 10000 periods of 1 ms missed a deadline of 100 µs (a cause that strikes more often than once in 3.34 s would have been seen with 95 %); 7 missed a deadline of 10 µs");
     let few = vec![(with("a", cell()), vec![vec![2_000; 20]]), (with("b", cell()), vec![quiet(0)])];
     insta::assert_snapshot!(judged(few, |_| {}).headline.sentence(), @"a: too few periods to tell; b: 0 of 10000 periods of 1 ms missed a deadline of 100 µs (a cause that strikes more often than once in 3.34 s would have been seen with 95 %); 7 missed a deadline of 10 µs");
-    // A headline has room for the weakest.
+    // A headline only has room for the weakest kernels.
     let many = (0..6).map(|k| (with(&format!("k{k}"), cell()), vec![vec![2_000; 100 + k]])).collect();
     let said = judged(many, |_| {}).headline.sentence();
     assert!(said.contains("k3: ") && said.ends_with("; 2 other kernels keep no less"), "{said}");

@@ -1,4 +1,4 @@
-//! Numbers, units, names and rates as text. How a verdict looks is each report's own.
+//! Numbers, units, names and rates as text. Each report decides itself how a verdict looks.
 
 mod rate;
 mod siblings;
@@ -13,17 +13,17 @@ pub use unit::{Unit, Units, in_ns, round_value, value};
 use latido_model::clean;
 use std::collections::BTreeMap;
 
-/// What is said of a figure that does not exist.
+/// The text for a figure that does not exist.
 pub const NOT_MEASURED: &str = "not measured";
 
-/// A text that no spreadsheet computes: names and labels are a stranger's, and a cell that begins like a formula is one
+/// Returns a text that no spreadsheet computes. Names and labels come from strangers, and a cell that starts like a formula is a formula
 /// (OWASP, "CSV Injection").
 pub fn uncomputed(text: &str) -> String {
     let mark = if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) { "'" } else { "" };
     format!("{mark}{}", clean::line(text))
 }
 
-/// Groups of three digits, separated by a narrow space that does not break: `3 600 006`.
+/// Groups digits by three, separated by a narrow no-break space: `3 600 006`.
 pub fn count(n: u64) -> String {
     grouped(&n.to_string())
 }
@@ -44,7 +44,7 @@ pub fn many(n: u64, noun: &str) -> String {
     format!("{} {}", count(n), if n == 1 { noun.to_owned() } else { plural(noun) })
 }
 
-/// Several of these: `samples`, `expiries`, `batches`.
+/// Returns the plural of a noun: `samples`, `expiries`, `batches`.
 pub fn plural(noun: &str) -> String {
     match noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u'])) {
         Some(stem) => format!("{stem}ies"),
@@ -53,13 +53,13 @@ pub fn plural(noun: &str) -> String {
     }
 }
 
-/// Four significant digits at most, grouped: `0.02`, `24.9`, `2 228`.
+/// Writes at most four significant digits, grouped: `0.02`, `24.9`, `2 228`.
 pub fn plain(v: f64) -> String {
     let magnitude = v.abs();
     let digits = match magnitude {
         _ if magnitude >= 100.0 || magnitude == 0.0 => 0,
         _ if magnitude >= 10.0 => 1,
-        // What three digits make a one is a one, as in `units::human`.
+        // A number that three digits round to 1 counts as 1, as in `units::human`.
         _ if magnitude >= 0.9995 => 2,
         _ => 3,
     };
@@ -70,7 +70,7 @@ pub fn plain(v: f64) -> String {
     format!("{sign}{}{point}{fraction}", grouped(whole))
 }
 
-/// Four digits of a number, whatever its size: `0.0123`, `2 228`, `1.5e21`.
+/// Writes four digits of a number of any size: `0.0123`, `2 228`, `1.5e21`.
 pub fn number(value: f64) -> String {
     match value.abs() {
         size if size != 0.0 && !(1e-3..1e15).contains(&size) => format!("{value:.3e}"),
@@ -126,7 +126,7 @@ pub fn share_of_size(share: f64) -> String {
     format!("{}\u{a0}%", percent.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// From when to when, of two RFC 3339 times, to the second: `2026-11-21 20:00:00 → 21:04:12 UTC`.
+/// Writes the start and the end of a span, from two RFC 3339 times, to the second: `2026-11-21 20:00:00 → 21:04:12 UTC`.
 pub fn between(started: &str, finished: Option<&str>) -> String {
     let split = |text: &str| {
         let (day, time) = text.strip_suffix('Z')?.split_once('T')?;
@@ -141,8 +141,8 @@ pub fn between(started: &str, finished: Option<&str>) -> String {
     }
 }
 
-/// What labels say: a word alone where it speaks for itself, else with its key; what is not so is left out: `normal,
-/// shared`, `size 64`.
+/// Writes labels: the value alone for `kind` and `mode`, the key alone for "yes", else key and value; "no" is left out: `normal, shared`,
+/// `size 64`.
 pub fn labels(labels: &BTreeMap<String, String>) -> String {
     let say = |(key, value): (&String, &String)| match (key.as_str(), value.as_str()) {
         (_, "no") => None,

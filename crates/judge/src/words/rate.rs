@@ -1,9 +1,9 @@
-//! What a load did a second, for people.
+//! A load's rates per second, in words.
 
 use latido_model::record::{LoadRecord, Rate};
 use std::collections::BTreeMap;
 
-/// All rates of a load in words, or why there are none; nothing for a load that is nothing.
+/// Returns all rates of a load in words, or why there are no rates; empty for a load that does nothing.
 pub fn of_load(load: &LoadRecord) -> String {
     match &load.unaccounted {
         Some(why) => format!("{}: {why}", super::NOT_MEASURED),
@@ -11,7 +11,7 @@ pub fn of_load(load: &LoadRecord) -> String {
     }
 }
 
-/// The loads of all repeats of a configuration: for each name the mean of the means and the slowest of all seconds.
+/// Words the loads of all repeats of a configuration: for each name the mean of the means and the slowest of all seconds.
 pub fn pooled<'a>(loads: impl IntoIterator<Item = &'a LoadRecord>) -> String {
     let loads: Vec<&LoadRecord> = loads.into_iter().collect();
     let mut names: Vec<&str> = Vec::new();
@@ -60,7 +60,7 @@ fn one(name: &str, rate: Rate) -> String {
     format!("{name} {}{more}", per_second(rate.mean))
 }
 
-/// Three digits and a prefix of a thousand: `12.5 M/s`.
+/// Writes three digits and a prefix in steps of a thousand: `12.5 M/s`.
 pub fn per_second(rate: f64) -> String {
     let (scaled, prefix) = match rate.abs() {
         1e9.. => (rate / 1e9, " G"),

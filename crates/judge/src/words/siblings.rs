@@ -3,7 +3,7 @@
 use latido_model::record::Sibling;
 use std::collections::BTreeMap;
 
-/// `CPU 3 busy 12 % (beside CPU 1)`, those of several cells together; empty where there are none.
+/// `CPU 3 busy 12 % (beside CPU 1)`, with the times of several cells added up; empty where there are no siblings.
 pub fn siblings<'a>(all: impl IntoIterator<Item = &'a Sibling>) -> String {
     let mut pairs: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
     for one in all {
@@ -11,7 +11,7 @@ pub fn siblings<'a>(all: impl IntoIterator<Item = &'a Sibling>) -> String {
         *sum = (sum.0.saturating_add(one.busy_ns), sum.1.saturating_add(one.over_ns));
     }
     let told = pairs.into_iter().filter(|(_, (_, over))| *over > 0).map(|((cpu, of), (busy, over))| {
-        // Ticks of 10 ms may add up to a little more than the time between two looks.
+        // Ticks of 10 ms may add up to a little more than the time between two readings.
         let share = (busy as f64 / over as f64 * 100.0).min(100.0);
         format!("CPU {cpu} busy {share:.0} % (beside CPU {of})")
     });

@@ -3,7 +3,7 @@
 use super::{count, many};
 use latido_model::record::TraceRecord;
 
-/// Which events: those that were named, and whether those that explain samples are among them.
+/// Names the recorded events: the requested ones, and whether the events that explain late samples are among them.
 pub fn traced((events, explained): (&[String], bool)) -> String {
     match (events, explained) {
         ([], false) => "the usual events".into(),
@@ -13,7 +13,7 @@ pub fn traced((events, explained): (&[String], bool)) -> String {
     }
 }
 
-/// What a trace holds, what of it was lost, and what its recording did to the measured CPUs.
+/// Words what a trace contains, what of it was lost, and what its recording did to the measured CPUs.
 pub fn trace(trace: &TraceRecord) -> String {
     let mut parts = vec![many(trace.count(), "event"), format!("{:.1} MiB", trace.bytes as f64 / f64::from(1 << 20))];
     parts.extend(trace.kept.map(|kept| {

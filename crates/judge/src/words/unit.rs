@@ -1,10 +1,10 @@
-//! Units, stored ones and those that people read: `ps` as nanoseconds with decimals, `urad` as radians, times in what suits them.
+//! Units as stored and as people read them: `ps` as nanoseconds with decimals, `urad` as radians, times in the unit that suits them.
 
 use super::{count, plain, trimmed};
 use latido_model::units;
 
-/// A value with its unit, not to be broken: `24.9 µs`, `6.34 ns` of picoseconds, `12.3 mrad` of microradians; anything
-/// else as number and name of the unit.
+/// Writes a value with its unit, joined by a no-break space: `24.9 µs`, `6.34 ns` for picoseconds, `12.3 mrad` for microradians; any other
+/// unit as number and name.
 pub fn value(v: f64, unit: &str) -> String {
     match unit {
         "ps" => value(v / 1e3, "ns"),
@@ -17,12 +17,12 @@ pub fn value(v: f64, unit: &str) -> String {
     }
 }
 
-/// A round value with its unit, as limits are named: `500 ns`, `20 µs`, `1 ms`, `50 mrad`.
+/// Writes a round value with its unit, as for limits: `500 ns`, `20 µs`, `1 ms`, `50 mrad`.
 pub fn round_value(v: f64, unit: &str) -> String {
     Unit::at(v, unit).round_value(v)
 }
 
-/// How many nanoseconds one of the stored unit is, where it is a span of time.
+/// Returns the length of one stored unit in nanoseconds, where it is a unit of time.
 pub fn in_ns(unit: &str) -> Option<f64> {
     match unit {
         "ns" => Some(1.0),
@@ -36,24 +36,24 @@ pub fn in_ns(unit: &str) -> Option<f64> {
 pub struct Unit {
     /// `µs`.
     pub name: String,
-    /// How many of the stored unit make one.
+    /// How many of the stored unit make one of this unit.
     pub per: f64,
 }
 
-/// The units of time, with their size in ns, and from how many of each on it is taken.
+/// The units of time: name, size in ns, and the number of each from which latido uses it.
 type TimeUnits = [(&'static str, f64, f64); 4];
 
-/// From this ratio of the largest to the smallest on, four decades, the unit of a table lies between the two: that of the
-/// many would make millions of the rare.
+/// The ratio of the largest to the smallest value, four decades, from which the unit of a table is between the two: the unit that suits the
+/// many small values would give the rare large ones millions.
 const WIDE: f64 = 1e4;
 
 impl Unit {
-    /// The stored unit as it is; a stranger's record may name any.
+    /// Returns the stored unit as it is. A record from elsewhere may name any unit.
     pub fn stored(name: &str) -> Self {
         Self { name: latido_model::clean::line(name).into_owned(), per: 1.0 }
     }
 
-    /// The stored unit of what it shows: `ns` of times, whatever they are read in.
+    /// Returns the stored unit behind this one: for times `ns` or `ps`, whatever unit they are shown in.
     pub fn base(&self) -> &str {
         let sizes = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
         let Some((_, size)) = sizes.into_iter().find(|(name, _)| *name == self.name) else {
@@ -63,7 +63,7 @@ impl Unit {
         ["ns", "ps"].into_iter().find(is_stored).unwrap_or(&self.name)
     }
 
-    /// The largest unit of the stored one's kind of which a magnitude has as many as it takes.
+    /// Returns the largest unit of the stored unit's kind that suits a magnitude: `times` says how many of each it takes.
     fn of(stored: &str, magnitude: f64, times: TimeUnits) -> Self {
         match (in_ns(stored), stored) {
             (Some(ns), _) => Self::largest(&times, magnitude.abs() * ns, ns),
@@ -72,7 +72,7 @@ impl Unit {
         }
     }
 
-    /// The largest of these, from small to large, of which a magnitude has as many as it takes.
+    /// Returns the largest of these units (listed from small to large) that suits a magnitude.
     fn largest(sizes: &[(&str, f64, f64)], magnitude: f64, one: f64) -> Self {
         let found = sizes.iter().rev().find(|(_, size, from)| magnitude >= size * from).or(sizes.first());
         let (name, size) = found.map_or(("", one), |(name, size, _)| (*name, *size));
@@ -91,38 +91,38 @@ impl Unit {
         }
     }
 
-    /// The unit that suits these values of the stored unit: neither all zeros nor all thousands.
+    /// Returns the unit that suits these values, given in the stored unit: neither all zeros nor all thousands.
     pub fn fitting(stored: &str, values: impl Iterator<Item = f64>) -> Self {
         let (sum, n) = values.filter(|v| *v > 0.0).fold((0.0, 0u32), |(sum, n), v| (sum + v.ln(), n + 1));
         let typical = if n > 0 { (sum / f64::from(n)).exp() } else { 1e3 / in_ns(stored).unwrap_or(1.0) };
         Self::of(stored, typical, [("ns", 1.0, 0.0), ("µs", 1e3, 0.5), ("ms", 1e6, 2.0), ("s", 1e9, 2.0)])
     }
 
-    /// The one unit of a table's row whose typical value this is: whole numbers of it where they have up to four digits,
-    /// so that rare giants beside it keep their place in the row.
+    /// Returns the one unit of a table's row with this typical value. The row shows whole numbers of up to four digits, so that rare large
+    /// values in it still fit.
     pub fn of_row(stored: &str, typical: f64) -> Self {
         Self::of(stored, typical, [("ns", 1.0, 0.0), ("µs", 1e3, 10.0), ("ms", 1e6, 10.0), ("s", 1e9, 10.0)])
     }
 
-    /// How many decimals a measured time has at most: no clock tells less than the stored unit.
+    /// Returns the most decimals that a measured time may have: the clock resolves no less than the stored unit.
     pub fn decimals(&self) -> Option<usize> {
         ["ns", "µs", "ms", "s"].contains(&self.name.as_str()).then(|| self.per.log10().round().max(0.0) as usize)
     }
 
-    /// A measured value of the stored unit, a mean among them: a time is rounded to what the clock tells.
+    /// Writes a measured value, given in the stored unit, or a mean of such values. A time is rounded to the resolution of the clock.
     pub fn measured(&self, v: f64) -> String {
         self.text(if self.decimals().is_some() && v.abs() >= 1.0 { v.round() } else { v })
     }
 
-    /// A value of the stored unit.
+    /// Writes a value that is given in the stored unit.
     pub fn text(&self, v: f64) -> String {
-        // The clock counts whole nanoseconds: a decimal would promise more.
+        // The clock counts whole nanoseconds: a decimal would claim more.
         if self.per == 1.0 && v.fract() == 0.0 && v.abs() < 1e15 {
             let text = count(v.abs() as u64);
             return if v < 0.0 { format!("−{text}") } else { text };
         }
         match (v / self.per).abs() {
-            // In a column of one unit the small beside the large must not become nothing.
+            // In a column of one unit, a small value next to a large one must not become zero.
             shown if shown > 0.0 && shown < 0.001 => {
                 format!("{:.*}", 1 + (-shown.log10()).ceil() as usize, v / self.per)
             }
@@ -130,26 +130,26 @@ impl Unit {
         }
     }
 
-    /// A round value of the stored unit, such as a tick's, with the unit.
+    /// Writes a round value, such as a tick's, with its unit. The value is given in the stored unit.
     pub fn round_value(&self, v: f64) -> String {
         if v == 0.0 { "0".into() } else { format!("{} {}", trimmed(v / self.per), self.name) }
     }
 
-    /// What is said once of all values: `in µs`.
+    /// Words the unit of all values: `in µs`.
     pub fn about(&self) -> String {
         format!("in {}", self.name)
     }
 }
 
-/// Angles in tables are not written in less than thousandths.
+/// Tables write angles in thousandths of a radian or in radians, never less.
 const ANGLES: [(&str, f64, f64); 3] = [("µrad", 1.0, f64::INFINITY), ("mrad", 1e3, 0.0), ("rad", 1e6, 1.0)];
 
-/// The units of a table: one for all values of a kind, else one for each column.
+/// The units of a table: one for all values of a kind, else one per column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Units {
-    /// All values are in this one, which the caption states.
+    /// All values have this unit, which the caption states.
     One(Unit),
-    /// Each column has its own, which its head states; a column without values has none.
+    /// Each column has a unit, which its head states; a column without values has no unit.
     PerColumn(Vec<Option<Unit>>),
 }
 
@@ -164,7 +164,7 @@ impl Units {
         })
     }
 
-    /// The unit of a column; nothing where it has none.
+    /// Returns the unit of a column, if it has one.
     pub fn of(&self, column: usize) -> Option<&Unit> {
         match self {
             Self::One(unit) => Some(unit),
@@ -172,7 +172,7 @@ impl Units {
         }
     }
 
-    /// Those of these columns.
+    /// Returns the units of these columns only.
     pub fn only(&self, columns: &[usize]) -> Self {
         match self {
             Self::One(unit) => Self::One(unit.clone()),
@@ -182,7 +182,7 @@ impl Units {
         }
     }
 
-    /// What is said once of all values: `in µs`.
+    /// Words the unit of all values: `in µs`.
     pub fn about(&self) -> String {
         match self {
             Self::One(unit) => unit.about(),
@@ -199,7 +199,7 @@ mod tests {
     fn values_read_in_the_unit_of_people() {
         let said = |v, unit| value(v, unit).replace('\u{a0}', " ");
         assert_eq!(said(24_900.0, "ns"), "24.9 µs");
-        // A stranger's unit begins no line.
+        // A unit from a stranger's record must not start a new line.
         assert_eq!(said(3.0, "a\nok 1"), "3.00 a\\u000aok 1");
         assert_eq!(
             [said(6_340.0, "ps"), said(340.0, "ps"), said(2_340_000.0, "ps")],
@@ -210,7 +210,7 @@ mod tests {
             ["−12.3 mrad", "1.57 rad", "80.0 µrad"]
         );
         assert_eq!(said(0.25, "rad"), "0.250 rad");
-        // A time is the same text here, in sentences and as a round value's unit.
+        // A time has the same text here, in sentences and as the unit of a round value.
         for ns in [999, 999_499, 999_600, 1_000_400, 999_600_000] {
             assert_eq!(said(ns as f64, "ns"), units::human(ns));
             let unit = Unit::at(ns as f64, "ns");
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(row("urad", 6_340.0, 6_340.0), "6.34 mrad");
     }
 
-    /// A row reads in one unit, however far its maximum lies from its median; no value becomes nothing.
+    /// A row has one unit, however far its maximum is from its median, and no value becomes zero.
     #[test]
     fn beyond_four_decades_the_unit_lies_between() {
         let units = Units::fitting("ns", &[10.0, 12.0, 7_330_000.0]);
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(Units::fitting("ns", &[]).about(), "in µs");
     }
 
-    /// A mean of a clock of whole nanoseconds has no picoseconds; a mean of batches, stored in picoseconds, has.
+    /// A mean of a clock of whole nanoseconds has no picoseconds; a mean of batches, stored in picoseconds, does.
     #[test]
     fn no_more_decimals_than_the_clock_tells() {
         let measured =

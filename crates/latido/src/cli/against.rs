@@ -1,4 +1,4 @@
-//! What the newest run of a history is compared with: the runs before it, or a baseline.
+//! What latido compares the newest run of a history with: the runs before it, or a baseline.
 
 use super::{Usage, stored::Reader};
 use crate::store;
@@ -12,7 +12,7 @@ use std::{path::Path, str::FromStr};
 /// `last:10`, or the name of a baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Against {
-    /// So many runs before the newest one.
+    /// This number of runs before the newest one.
     Last(usize),
     /// The run that a baseline names.
     Baseline(String),
@@ -36,10 +36,10 @@ impl FromStr for Against {
 }
 
 impl Against {
-    /// Two arms: what the newest run is compared with, and the newest run.
+    /// Returns two sides: what the newest run is compared with, and the newest run.
     ///
     /// # Errors
-    /// There is nothing before it, no such baseline, or the baseline is the newest run.
+    /// There is no run before it, no such baseline, or the baseline is the newest run.
     pub fn arms(&self, store: Option<&Path>, mut runs: Vec<Vec<Observed>>, reader: &mut Reader) -> Result<Arms> {
         let newest = runs.pop().unwrap_or_default();
         let name = |run: &[Observed]| run.first().map(|one| one.run.clone()).unwrap_or_default();

@@ -1,21 +1,21 @@
-//! `latido agent`: the target's side of a cell, started by the host.
+//! `latido agent`: the target's side of a cell. The host starts it.
 
 use anyhow::Result;
 use latido_agent::role::Role;
 
-/// The target's side of a cell: the cell on stdin, the record on stdout.
+/// The target's side of a cell: it reads the cell from stdin and writes the record to stdout.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
     /// Be the measuring process, not its supervisor
     #[arg(long)]
     pub measure: bool,
-    /// Say the SHA-256 of this very file
+    /// Print the SHA-256 of this executable
     #[arg(long, conflicts_with_all = ["measure", "partner"])]
     pub hash: bool,
     /// Be the other process of a handoff, started by the measuring one
     #[arg(long, conflicts_with = "measure")]
     pub partner: bool,
-    /// Wait for the end of stdin, then put back what the process that held it open left behind
+    /// Wait for the end of stdin, then restore what the process that held it open left behind
     #[arg(long, conflicts_with_all = ["measure", "partner", "hash"])]
     pub guard: bool,
 }
@@ -23,7 +23,7 @@ pub struct Args {
 /// Carries out `latido agent`.
 ///
 /// # Errors
-/// What ended the cell.
+/// The error that ended the cell.
 pub fn run(args: Args) -> Result<u8> {
     match args {
         Args { hash: true, .. } => Role::Hash.run(),

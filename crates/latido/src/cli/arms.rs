@@ -1,4 +1,4 @@
-//! The arms of a comparison of stored runs: runs as they are named, or the levels of an axis within some.
+//! The sides of a comparison of stored runs: runs that the user names, or the levels of an axis within some runs.
 
 use super::{Usage, stored::Reader, words};
 use crate::output::tell;
@@ -7,22 +7,22 @@ use latido_judge::{
     compare::{self, Arms},
     observed::{Observed, coarser},
 };
-/// How arms were named on the command line.
+/// How the user named the sides on the command line.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
-    /// Each an arm; with commas, one of several runs.
+    /// One side each; commas separate several runs of one side.
     pub runs: &'a [String],
     /// `NAME=RUN,RUN`.
     pub arms: &'a [String],
-    /// The one that comes first.
+    /// The side that comes first.
     pub base: Option<&'a str>,
 }
 
 impl Named<'_> {
-    /// The arms, read: of the levels of a factor where one is named.
+    /// Reads the sides: the levels of a factor where `by` names one, else the named runs.
     ///
     /// # Errors
-    /// A run cannot be read, or there are no two arms.
+    /// A run cannot be read, or there are fewer than two sides.
     pub fn read(self, by: Option<&str>, reader: &mut Reader) -> Result<Arms> {
         let mut arms = match (by.map(words::axis), self.runs, self.arms) {
             (Some(factor), ..) => self.levels(factor, reader)?,
@@ -34,7 +34,7 @@ impl Named<'_> {
         Ok(arms)
     }
 
-    /// The levels of the one axis or option that a run varies.
+    /// Returns the levels of the one axis or option that a run varies.
     fn within(self, run: &str, reader: &mut Reader) -> Result<Arms> {
         let observed = reader.run(run)?.unwrap_or_default();
         match varied(run, observed, self.base).map_err(Usage::new)? {
@@ -47,7 +47,7 @@ impl Named<'_> {
         }
     }
 
-    /// The levels of a factor in all runs together.
+    /// Returns the levels of a factor in all runs together.
     fn levels(self, factor: &str, reader: &mut Reader) -> Result<Arms> {
         if !self.arms.is_empty() {
             return Err(Usage::new("--side and --by both name the sides: give one of them").into());
@@ -64,7 +64,7 @@ impl Named<'_> {
         compare::by(factor, observed, self.base).map_err(|why| Usage::new(format!("--by {factor}: {why}")).into())
     }
 
-    /// Each argument one, of several runs with commas; `--side` gives them names.
+    /// Returns one side per argument, with commas for several runs; `--side` gives the sides names.
     fn each(self, reader: &mut Reader) -> Result<Arms> {
         let mut words: Vec<(String, &str)> = Vec::new();
         for text in self.arms {
@@ -107,7 +107,7 @@ impl Named<'_> {
                 };
                 observed.extend(repeats);
             }
-            // A letter says less than the label by which the person named the run.
+            // The label by which the user named the run says more than a letter.
             let is_label = |run: &str| !run.contains('/') && run != "last" && !runs.contains(',');
             let labelled = observed.first().is_some_and(|one| is_label(runs) && !one.run.starts_with(runs));
             if labelled && name.len() == 1 && !arms.names.iter().any(|known| known == runs) {
@@ -120,10 +120,10 @@ impl Named<'_> {
     }
 }
 
-/// The levels of the one axis or option that a run varies; `None` where it varies nothing.
+/// Returns the levels of the one axis or option that a run varies; `None` where it varies nothing.
 ///
 /// # Errors
-/// It varies several, or the levels are no arms.
+/// The run varies several, or its levels cannot be sides.
 pub fn varied(run: &str, observed: Vec<Observed>, base: Option<&str>) -> Result<Option<Arms>, String> {
     match compare::varied(&observed).as_slice() {
         [] => Ok(None),

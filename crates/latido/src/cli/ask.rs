@@ -1,4 +1,4 @@
-//! One question to a target's agent and its answer, for the commands that measure nothing.
+//! One request to a target's agent and its reply, for the commands that measure nothing.
 
 use crate::{
     machines::{self, Unavailable, session::Session},
@@ -12,10 +12,10 @@ use latido_model::{
 };
 use std::path::PathBuf;
 
-/// Looks at a machine.
+/// Inspects a machine through its agent.
 ///
 /// # Errors
-/// The target cannot be reached, or the agent says why not.
+/// latido cannot reach the target, or the agent reports why it cannot answer.
 pub fn inspect(target: &str, what: Inspect) -> Result<Inspected> {
     let mut found = None;
     answered(target, &Request::Inspect(what), &|| false, &mut |reply| {
@@ -26,26 +26,26 @@ pub fn inspect(target: &str, what: Inspect) -> Result<Inspected> {
     found.context("the agent did not say what it found")
 }
 
-/// Who is asked about settings.
+/// The agent that receives requests about settings.
 pub struct Ask<'a> {
-    /// The target; absent, this machine.
+    /// The target; `None` for this machine.
     pub target: Option<&'a str>,
-    /// A tree of files instead, in builds for tests.
+    /// A tree of files to use instead of the machine's, in builds for tests.
     pub sysroot: Option<PathBuf>,
-    /// How long another latido that is at work is waited for.
+    /// How long to wait for another running latido to end.
     pub wait: Option<Ns>,
 }
 
 impl Ask<'_> {
-    /// Has something done about settings; what the agent notes becomes a warning.
+    /// Has the agent read or change settings. Each note from the agent becomes a warning.
     ///
     /// # Errors
-    /// The target cannot be reached, or what was refused.
+    /// latido cannot reach the target, or the agent refuses the request.
     pub fn tune(&self, what: TuneWhat, stopped: &dyn Fn() -> bool) -> Result<Tuned> {
         self.tune_telling(what, stopped, &|note| output::tell(&format!("warning: {note}")))
     }
 
-    /// The same with somebody who hears the notes.
+    /// The same, but `tell` receives the notes.
     ///
     /// # Errors
     /// As [`Ask::tune`].
@@ -75,7 +75,7 @@ fn answered(target: &str, request: &Request, stopped: &dyn Fn() -> bool, hear: &
     }
     let said = session.abandon();
     latido_agent::fault::point("host");
-    // It died or was lost: what it may have left goes back at once.
+    // The agent died or the connection was lost. latido restores at once whatever the agent may have left.
     for told in machines::recovered(target.as_ref(), RUNNING, 1, &|| false) {
         output::tell(&format!("warning: {told}"));
     }

@@ -1,5 +1,5 @@
-//! From the words and flags of `run` to a checked plan: they are written as TOML and read like a plan file, each part
-//! remembering its word for complaints.
+//! Turns the words and flags of `run` into a checked plan. latido writes them as TOML and reads that like a plan file. Each part keeps its
+//! word for error messages.
 
 use super::{
     Usage,
@@ -34,15 +34,15 @@ use std::{
     path::Path,
 };
 
-/// What is to be run, as the first word names it.
+/// What latido is to run, as the first word names it.
 enum Subject<'a> {
     Probe(&'a str),
     Shipped { name: &'a str, text: &'static str },
     File(&'a Path),
 }
 
-/// A plan from the command line, and what is to be said of it: the expectations of its file that the flags leave without a
-/// cell, and what a budget made of it, by what earlier cells took.
+/// Returns the plan of a command line, and notes about it: the expectations of its file for which the flags leave no cell, and what a
+/// budget changed, estimated from the time that earlier cells took.
 ///
 /// # Errors
 /// A usage error, or what is wrong with the plan file.
@@ -74,7 +74,7 @@ pub fn plan(args: &Args, earlier: &Around) -> Result<(Plan, Vec<String>)> {
     Ok((plan, notes))
 }
 
-/// Every kernel of the laboratory with the board that has several CPUs.
+/// Gives every kernel of the laboratory the board with several CPUs.
 fn multi_cpu(plan: &mut Plan) -> Result<(), Usage> {
     let in_lab = plan.groups.iter_mut().filter(|group| group.target.iter().all(|target| target == LAB));
     let mut kernels = in_lab.flat_map(|group| &mut group.kernel).filter(|kernel| *kernel != RUNNING).peekable();
@@ -87,10 +87,10 @@ fn multi_cpu(plan: &mut Plan) -> Result<(), Usage> {
     Ok(())
 }
 
-/// The size of a plan for guests, which take the host many times as long as they count.
+/// The size of a plan for guests, which need many times their measured time on the host.
 const LABORATORY: &str = "laboratory";
 
-/// Has the cells of the laboratory measure the guest's one CPU where the plan names others; returns the note that says so.
+/// Makes the cells of the laboratory measure the guest's one CPU where the plan names others; returns a note about it.
 fn on_the_guests_cpu(plan: &mut Plan) -> Option<String> {
     let mut moved = Vec::new();
     for group in plan.groups.iter_mut().filter(|group| group.target.iter().all(|target| target == LAB)) {
@@ -108,7 +108,8 @@ fn on_the_guests_cpu(plan: &mut Plan) -> Option<String> {
     })
 }
 
-/// A deadline of the command line is the limit of the probes that have one. The other probes of a group make a group without.
+/// Uses a deadline from the command line as the limit of the probes that have a deadline. The other probes of a group form a group without
+/// the limit.
 fn judged_by_deadline(group: Group, limit: Ns) -> Vec<Group> {
     let has_one = |probe: &Probed| probe.item.options.contains_key("deadline");
     let (judged, others): (Vec<_>, Vec<_>) = group.probe.iter().cloned().partition(has_one);
@@ -117,10 +118,10 @@ fn judged_by_deadline(group: Group, limit: Ns) -> Vec<Group> {
     [judged, Group { probe: others, ..group }].into_iter().filter(|group| !group.probe.is_empty()).collect()
 }
 
-/// The repeats of a pilot.
+/// The repeats of a pilot run.
 const PILOT: u32 = 3;
 
-/// The plan at the sizes that it is written with.
+/// Returns the plan at the sizes written in it.
 fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
     let (first, options) = match args.words.split_first() {
         None => ("wakeup", &[][..]),
@@ -197,13 +198,13 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
     }
 }
 
-/// Whether a file is a program: somebody may execute it, and its name is not that of a plan.
+/// Returns whether a file is a program: it is executable, and its name does not end in `.toml`.
 fn is_program(path: &Path) -> bool {
     let executable = |meta: std::fs::Metadata| meta.is_file() && meta.permissions().mode() & 0o111 != 0;
     path.extension().is_none_or(|ending| ending != "toml") && std::fs::metadata(path).is_ok_and(executable)
 }
 
-/// The options that `--vary` gives several values.
+/// Returns the options to which `--vary` gives several values.
 fn varied(args: &Args) -> Result<Vec<Vec<ProbeOption>>, Usage> {
     Ok(Vary::all(args)?.iter().filter_map(Vary::options).collect())
 }
@@ -218,7 +219,7 @@ fn unknown_option(known: bool, probe: &str, values: &[ProbeOption]) -> Result<()
     Err(Usage::new(text).into())
 }
 
-/// Whether a probe is to be run, and not a plan.
+/// Returns whether the words name a probe, and not a plan.
 pub fn is_of_probe(args: &Args) -> bool {
     match args.words.first() {
         Some(first) if !words::is_option(first) => matches!(subject(first), Ok(Subject::Probe(_))),
@@ -226,15 +227,15 @@ pub fn is_of_probe(args: &Args) -> bool {
     }
 }
 
-/// Main options of probes that are names, of which `name=` is short on the command line.
+/// The main options of probes that hold a name. On the command line the user may write `name=` for them.
 const NAMING: [&str; 2] = ["program", "calls"];
 
-/// Whether a probe starts a program of the user's.
+/// Returns whether a probe starts a program of the user.
 fn takes_program(subject: &Subject<'_>) -> bool {
     matches!(subject, Subject::Probe(name) if words::takes_argv(list(Kind::Probe), name, ARGV))
 }
 
-/// The kernel of the plan that the running one is taken for, with its words.
+/// Returns the kernel of the plan that the running kernel stands for (`--as`), with the words of the flag.
 fn kernel_as(args: &Args) -> Result<Option<(String, Place)>, Usage> {
     let Some(text) = &args.kernel_as else { return Ok(None) };
     match text.split_once('=') {
@@ -245,12 +246,12 @@ fn kernel_as(args: &Args) -> Result<Option<(String, Place)>, Usage> {
     }
 }
 
-/// The size asked for, with its words.
+/// Returns the requested size, with the words of the flag.
 fn size(args: &Args) -> Option<(String, Place)> {
     args.size.as_ref().map(|name| (name.clone(), Place::word(&format!("--size {name}"))))
 }
 
-/// A single load or tuning, checked, from its word.
+/// Reads and checks a single load or tuning from its word.
 ///
 /// # Errors
 /// A usage error.
@@ -258,7 +259,7 @@ pub fn item(list: List<'_>, word: &str) -> Result<latido_model::cell::Item> {
     item_with(list, word, Vec::new())
 }
 
-/// The same with options that stand behind the word.
+/// The same, with options that follow the word.
 ///
 /// # Errors
 /// A usage error.
@@ -273,7 +274,7 @@ pub fn item_with(list: List<'_>, word: &str, more: Vec<(String, String)>) -> Res
     script.read(|keys| latido_model::plan::items::single(keys.need("the command line", key)?, list))
 }
 
-/// The first word: a probe, a shipped plan or a path, in this order.
+/// Finds what the first word names: a probe, a shipped plan or a path, in this order.
 fn subject(word: &str) -> Result<Subject<'_>, Usage> {
     let name = word.split_once(':').map_or(word, |(name, _)| name);
     if list(Kind::Probe).entry(name).is_some() {
@@ -297,7 +298,7 @@ fn subject(word: &str) -> Result<Subject<'_>, Usage> {
     Err(Usage::new(format!("there is no probe or plan `{name}`{hint}; {more}")))
 }
 
-/// The options of the probe: after its colon, as words, `--period` and `--deadline`.
+/// Returns the options of the probe: after its colon, as separate words, `--period` and `--deadline`.
 fn probe_options(first: &str, rest: &[String], args: &Args) -> Result<Vec<ProbeOption>, Usage> {
     let mut taken: Vec<(String, String)> = Vec::new();
     let mut options = Vec::new();
@@ -310,7 +311,7 @@ fn probe_options(first: &str, rest: &[String], args: &Args) -> Result<Vec<ProbeO
         Ok(())
     };
     let wrong = |word: &str, message: String| Usage::new(format!("{word}: {message}"));
-    // A probe's own name stands first: `name=` is of what it looks at.
+    // The probe's name comes first, so `name=` names what the probe watches.
     let main_of = |name: &str| list(Kind::Probe).entry(name).and_then(|entry| entry.main_option);
     let probe = first.split_once(':').map_or(first, |(name, _)| name);
     let names = |main: &&str| NAMING.contains(main);
@@ -337,7 +338,7 @@ fn probe_options(first: &str, rest: &[String], args: &Args) -> Result<Vec<ProbeO
     }
 }
 
-/// Where a key belongs that is a flag of `run` and not an option of the probe.
+/// Returns where a key belongs that is a flag of `run` and not an option of the probe.
 fn elsewhere(first: &str, option: &ProbeOption) -> Option<String> {
     const FLAGS: &[&str] = &[
         "cpus", "duration", "policy", "prio", "nice", "load", "tune", "limit", "stop-on", "max-temp", "warmup",
@@ -350,7 +351,7 @@ fn elsewhere(first: &str, option: &ProbeOption) -> Option<String> {
     Some(format!("{key}={word}: `{key}` is not the probe's: write --{flag} {word}"))
 }
 
-/// A seed short enough to type again. The standard library's hasher is seeded by the operating system.
+/// Returns a seed short enough to type again. The operating system seeds the hasher of the standard library.
 fn random_seed() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish() >> 32
 }

@@ -1,4 +1,4 @@
-//! `latido baseline`: names for stored runs that later ones are compared with.
+//! `latido baseline`: names for stored runs that later runs are compared with.
 
 use super::completions;
 use crate::{output::write_out, store};

@@ -33,7 +33,7 @@ pub struct Args {
     /// The CPUs to be measured, for example 2-3 [default: the isolated ones]
     #[arg(short, long, value_name = "LIST", conflicts_with = "pid")]
     pub cpus: Option<CpuSet>,
-    /// Look at a program at work instead: its process number, or its name
+    /// Look at a running program instead: its process number, or its name
     #[arg(long, value_name = "PID")]
     pub pid: Option<String>,
     #[arg(long, value_name = "TARGET", help = known::targets(), value_parser = known::target)]

@@ -1,4 +1,4 @@
-//! `latido cite`: the paragraph on methods of a run, an entry of BibTeX, and all other files that a paper takes from a run.
+//! `latido cite`: the methods paragraph of a run, a BibTeX entry, and the other files that a paper takes from a run.
 
 use super::{
     Usage,
@@ -61,7 +61,7 @@ pub enum Format {
 /// Carries out `latido cite`.
 ///
 /// # Errors
-/// The run is not there or cannot be read, or a file cannot be written.
+/// The run does not exist or cannot be read, or a file cannot be written.
 pub fn run(args: &Args) -> Result<u8> {
     let root = store::root(args.store.as_deref())?;
     let all = [outcome::judged(&store::find(&root, &args.run)?)?];
@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> Result<u8> {
     write_out(&written.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
 }
 
-/// The first form of each figure: as PDF, or as SVG where this latido or this machine cannot write PDF.
+/// Returns the first form of each figure: as PDF, or as SVG where this latido or this machine cannot write PDF.
 fn pictures(figures: &Figures) -> Result<Vec<(String, Vec<u8>)>> {
     let look = Look { title: false, font: None, dpi: 300 };
     if figures.list().is_empty() {

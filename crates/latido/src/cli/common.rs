@@ -1,4 +1,4 @@
-//! Options that comparisons, histories and effects share: which figure of which runs, or which values.
+//! Options that comparisons, histories and effects share: which figure of which runs, or a file of values.
 
 use super::{
     Usage, completions,
@@ -13,10 +13,10 @@ use latido_judge::observed::{Metric, Unlike};
 use latido_report::{figures::svg::Drawing, formats::files, tree::Sheet};
 use std::path::PathBuf;
 
-/// Rates of a load that are further apart are another load, where nothing else is said.
+/// The default of --load-margin: rates that differ by more count as another load.
 pub(super) const LOAD_MARGIN: f64 = 0.25;
 
-/// Of all three.
+/// The options of all three commands.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Common {
     /// Which figure of each repeat: max, p99.9, missed, ..., or PROBE.QUANTITY.STATISTIC: then that quantity alone decides
@@ -25,7 +25,7 @@ pub struct Common {
     /// Where runs are kept
     #[arg(long, value_name = "DIR", conflicts_with = "values")]
     pub store: Option<PathBuf>,
-    /// What the values are in [default: numbers of any kind]
+    /// The unit of the values [default: numbers of any kind]
     #[arg(long, value_name = "UNIT", value_enum, requires = "values")]
     pub unit: Option<TimeUnit>,
     /// Print one JSON document and nothing else
@@ -34,7 +34,7 @@ pub struct Common {
 }
 
 impl Common {
-    /// Which figure.
+    /// Returns the requested figure.
     ///
     /// # Errors
     /// It names no statistic.
@@ -43,7 +43,7 @@ impl Common {
         Ok(metric.map_err(|error: String| Usage::new(format!("--metric {error}")))?.unwrap_or_default())
     }
 
-    /// Reads the runs; `samples` as in [`stored::Reader::new`].
+    /// Returns a reader of runs; `samples` as in [`stored::Reader::new`].
     ///
     /// # Errors
     /// There is no place for a store.
@@ -52,10 +52,10 @@ impl Common {
     }
 }
 
-/// Of what sets runs against each other.
+/// The options of commands that compare runs with each other.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Alike {
-    /// Take runs although they are not alike in these
+    /// Compare runs although they differ in these
     #[arg(long, value_name = "WHAT", value_delimiter = ',', conflicts_with = "values",
         value_parser = PossibleValuesParser::new(Unlike::ALL.map(Unlike::name)))]
     despite: Vec<String>,
@@ -68,12 +68,12 @@ pub struct Alike {
 }
 
 impl Alike {
-    /// In what runs may be unlike.
+    /// Returns in what respects runs may differ.
     pub fn despite(&self) -> Vec<Unlike> {
         self.despite.iter().filter_map(|name| Unlike::named(name)).collect()
     }
 
-    /// Writes the figures where they are asked for; which files these are stderr says, stdout being the answer's.
+    /// Writes the figures where the user requested them. Their names go to stderr, because stdout carries the answer.
     ///
     /// # Errors
     /// The directory cannot be written.
@@ -86,10 +86,10 @@ impl Alike {
         Ok(())
     }
 
-    /// How far the rates of loads may be apart, .25 for 25 %.
+    /// Returns how far apart the rates of loads may be, .25 for 25 %.
     ///
     /// # Errors
-    /// It is no share.
+    /// It is not a share.
     pub fn load_margin(&self) -> Result<f64, Usage> {
         let margin = self.load_margin.as_deref().map(values::percent).transpose();
         Ok(margin.map_err(|what| Usage::new(format!("--load-margin {what}")))?.unwrap_or(LOAD_MARGIN))

@@ -1,4 +1,4 @@
-//! `latido compare`: two or more arms of stored runs, or of one value a run.
+//! `latido compare`: two or more sides of stored runs, or of values, one per run.
 
 use super::{
     Usage,
@@ -24,7 +24,7 @@ use latido_model::{exit::Exit, run::Run};
 use latido_report::{self as report, export::compared, formats, numbers::document, tree::Sheet};
 use std::path::PathBuf;
 
-/// The most runs of an arm, and the most arms: what takes seconds, not hours.
+/// The most runs of a side, and the most sides: what takes seconds, not hours.
 const MOST: (usize, usize) = (1_000, 50);
 
 /// The format of tests.
@@ -72,15 +72,15 @@ pub struct Args {
     /// Lines `side,value`, one per run; - is stdin
     #[arg(long, value_name = "FILE")]
     pub values: Option<PathBuf>,
-    /// How far apart is the same: 5% of a ratio, an amount of a difference
+    /// How far apart still counts as the same: 5% of a ratio, an amount of a difference
     #[arg(long, value_name = "MARGIN", allow_hyphen_values = true, value_parser = words::text)]
     pub margin: Option<String>,
-    /// Compare with so many times the base
+    /// Compare with FACTOR times the base
     #[arg(long, value_name = "FACTOR", allow_hyphen_values = true, value_parser = words::text, conflicts_with = "by",
         requires = "values")]
     pub times: Option<String>,
-    /// Of runs: the axis, option or label whose levels are the sides. Of values: compare with the base and so much more;
-    /// differences, not ratios
+    /// Of runs: the axis, option or label whose levels are the sides. Of values: compare with the base plus this amount; differences, not
+    /// ratios
     #[arg(long, value_name = "AXIS|AMOUNT", allow_hyphen_values = true, value_parser = words::text)]
     pub by: Option<String>,
     /// Ratios, or differences where values are zero or below [default: ratio]
@@ -98,12 +98,12 @@ pub struct Args {
     pub common: Common,
 }
 
-/// How values are set against each other.
+/// How latido compares two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ScaleWord {
-    /// One over the other
+    /// One divided by the other
     Ratio,
-    /// One less the other
+    /// One minus the other
     Difference,
 }
 
@@ -116,13 +116,13 @@ impl From<ScaleWord> for Scale {
     }
 }
 
-/// What to do where a ratio has no value.
+/// The remedy where a ratio has no value.
 pub const DIFFERENCES: &str = "--scale difference compares differences";
 
 /// Carries out `latido compare`.
 ///
 /// # Errors
-/// The values cannot be read, or cannot be compared so.
+/// The values cannot be read, or cannot be compared in this way.
 pub fn run(args: &Args) -> Result<u8> {
     let Some(path) = &args.values else { return runs(args) };
     let question = question(args)?;
@@ -176,13 +176,13 @@ fn runs(args: &Args) -> Result<u8> {
 pub(super) enum Within {
     /// The run has no two sides.
     Nothing,
-    /// It has, and the command prints this error.
+    /// The run has sides, and `latido compare` would print this error.
     Refused(String),
-    /// What it finds.
+    /// The comparison.
     Found(Box<Compared>),
 }
 
-/// Compares the configurations of a run by their maxima. Its problems are those that the caller has printed.
+/// Compares the configurations of a run by their maxima. It reports no problems of the run: the caller has printed them.
 ///
 /// # Errors
 /// Samples of the run cannot be read.
@@ -199,7 +199,7 @@ pub(super) fn within(run: &Run) -> Result<Within> {
     Ok(of_runs::of(&arms, &asked).map_or_else(Within::Refused, |found| Within::Found(Box::new(found))))
 }
 
-/// The verdicts of a comparison as a table of LaTeX with its caption.
+/// Writes the verdicts of a comparison as a LaTeX table with its caption.
 ///
 /// # Errors
 /// The table cannot be written.
@@ -207,7 +207,7 @@ pub(super) fn float(found: &Compared) -> Result<String> {
     table_of(&report::compare::sheet(found), "latex", true)
 }
 
-/// The tests of a comparison.
+/// Writes the tests of a comparison.
 fn tests(float: bool, write: impl FnOnce() -> String) -> Result<String> {
     match float {
         false => Ok(write()),
@@ -217,15 +217,15 @@ fn tests(float: bool, write: impl FnOnce() -> String) -> Result<String> {
     }
 }
 
-/// The table of a comparison in one of the formats for papers and programs.
+/// Writes the table of a comparison in one of the formats for papers and programs.
 fn table_of(sheet: &Sheet, format: &str, float: bool) -> Result<String> {
     formats::of_sheet(format, sheet, "compare", float).map_err(|error| Usage::new(format!("{error:#}")).into())
 }
 
-/// Compares arms of stored runs and prints what it finds; the exit status.
+/// Compares sides of stored runs and prints the result. Returns the exit status.
 ///
 /// # Errors
-/// The arms cannot be compared so, or what was asked for cannot be written.
+/// The sides cannot be compared in this way, or the requested output cannot be written.
 pub(super) fn told(arms: &Arms, asked: &Asked, alike: &Alike, json: bool) -> Result<u8> {
     let found = of_runs::of(arms, asked).map_err(|why| anyhow!(why))?;
     alike.write(|| report::compare::figures(&found))?;
@@ -236,7 +236,7 @@ pub(super) fn told(arms: &Arms, asked: &Asked, alike: &Alike, json: bool) -> Res
     Ok(status(found.outcome))
 }
 
-/// Worse before undecided before all else.
+/// Returns the exit status: "worse" wins over "undecided", and both over everything else.
 fn status(outcome: Outcome) -> u8 {
     match outcome {
         Outcome::Worse => Exit::Failed,
@@ -246,7 +246,7 @@ fn status(outcome: Outcome) -> u8 {
     .code()
 }
 
-/// The arms in the order in which they first occur.
+/// Returns the sides in the order in which they first occur.
 fn arms(table: Table) -> Result<Vec<Arm>, AtLine> {
     let (most_runs, most_arms) = MOST;
     let mut arms: Vec<Arm> = Vec::new();
@@ -277,13 +277,13 @@ fn arms(table: Table) -> Result<Vec<Arm>, AtLine> {
     }
 }
 
-/// Values of all pairs of arms together that are compared: each takes milliseconds, as random relabellings decide.
+/// The most values in all pairs of sides together that random relabellings decide: each value takes milliseconds.
 const MOST_PAIRED: usize = 20_000;
 
-/// Up to so many values of a pair the exact tests take hardly any time.
+/// With up to this many values in a pair, the exact tests take hardly any time.
 const FEW: usize = 20;
 
-/// Refuses what would take minutes.
+/// Refuses a comparison that would take minutes.
 fn bounded(arms: Vec<Arm>) -> Result<Vec<Arm>, AtLine> {
     let pairs = arms.iter().enumerate().flat_map(|(at, one)| arms.iter().skip(at + 1).map(move |other| (one, other)));
     let paired: usize =

@@ -1,4 +1,4 @@
-//! `latido completions`: what a shell needs to complete latido's words, and the words that it may complete.
+//! `latido completions`: the script that a shell needs to complete latido's words, and the words themselves.
 
 use super::{Cli, known};
 use crate::{lab::kernel, output::write_out, store};
@@ -30,7 +30,7 @@ pub struct Args {
     pub shell: String,
 }
 
-/// The variable by which a shell asks for words.
+/// The environment variable by which a shell requests words.
 const ASKED: &str = "COMPLETE";
 
 /// Carries out `latido completions`.
@@ -45,14 +45,14 @@ pub fn run(args: Args) -> Result<u8> {
     write_out(&String::from_utf8_lossy(&script))
 }
 
-/// Answers a shell that asks for words, and ends the process; of any other call it does nothing.
+/// Answers a shell that requests words, and ends the process. Does nothing in any other call.
 pub fn answer() {
     if std::env::var_os(ASKED).is_some() {
         clap_complete::CompleteEnv::with_factory(Cli::command).var(ASKED).complete();
     }
 }
 
-/// Those of some names that begin as the word does.
+/// Returns the names that start with the word.
 pub fn beginning<T: Into<String>>(word: &OsStr, names: impl IntoIterator<Item = T>) -> Vec<CompletionCandidate> {
     let word = word.to_string_lossy();
     let names = names.into_iter().map(Into::into).filter(|name: &String| name.starts_with(&*word));
@@ -100,7 +100,7 @@ pub fn figures(word: &OsStr) -> Vec<CompletionCandidate> {
     beginning(word, FIGURES.iter().map(|one| one.name))
 }
 
-/// Figures of a repeat that comparisons take.
+/// Figures of a repeat that comparisons accept.
 pub fn metrics(word: &OsStr) -> Vec<CompletionCandidate> {
     beginning(word, ["min", "mean", "sd", "max", "p50", "p90", "p99", "p99.9", "p99.99", "missed", "above100us"])
 }

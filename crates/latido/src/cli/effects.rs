@@ -25,7 +25,7 @@ use std::path::PathBuf;
 
 /// The most values.
 const MOST: usize = 10_000;
-/// The names of a column that is no factor but the order of repeats.
+/// The names of a column that is not a factor but the order of repeats.
 const BLOCKS: [&str; 2] = ["repeat", "block"];
 
 const NOTES: &str = "\
@@ -59,7 +59,7 @@ pub struct Args {
     /// Columns of factors, then the value, one line a run; - is stdin
     #[arg(long, value_name = "FILE")]
     pub values: Option<PathBuf>,
-    /// Interactions of at most so many factors; 1 is none [default: 2 of values, 3 of runs]
+    /// Interactions of at most N factors; 1 means no interactions [default: 2 of values, 3 of runs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=8))]
     pub order: Option<u8>,
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub struct Args {
 /// Carries out `latido effects`.
 ///
 /// # Errors
-/// The values cannot be read, or the effects cannot be told apart.
+/// The values cannot be read, or latido cannot distinguish the effects.
 pub fn run(args: &Args) -> Result<u8> {
     let Some(path) = &args.values else { return runs(args) };
     let order = args.order.unwrap_or(2);
@@ -87,7 +87,7 @@ pub fn run(args: &Args) -> Result<u8> {
     }
 }
 
-/// The effects in stored runs, or in what a study printed.
+/// Finds the effects in stored runs, or in the numbers that a study printed.
 fn runs(args: &Args) -> Result<u8> {
     let metric = args.common.metric()?;
     let order = args.order.map(usize::from);
@@ -102,7 +102,7 @@ fn runs(args: &Args) -> Result<u8> {
     }
 }
 
-/// The repeats of all runs together.
+/// Reads the repeats of all runs together.
 fn repeats(args: &Args, metric: &Metric) -> Result<Vec<Observed>> {
     if args.runs.is_empty() {
         return Err(Usage::new("name a run, or values by --values FILE").into());

@@ -1,4 +1,4 @@
-//! `latido export`: runs as other tools read them.
+//! `latido export`: writes runs in the formats of other tools.
 
 use super::{Usage, completions};
 use crate::{
@@ -34,7 +34,7 @@ What maps to what is in docs/export.md, many machines are in docs/warehouse.md."
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// As which format; none lists them
+    /// The format; without one, list them
     #[arg(value_name = "FORMAT", add = ArgValueCompleter::new(completions::exports))]
     pub format: Option<String>,
     /// Runs: ids, unambiguous prefixes, paths, or `last`
@@ -91,7 +91,7 @@ pub fn run(args: Args) -> Result<u8> {
     if wanted.to_stdout() { Ok(Exit::Done.code()) } else { write_out(&format!("{}\n", wanted.path.display())) }
 }
 
-/// The runs of these names, judged; one that is named twice counts once.
+/// Reads and judges the runs with these names. A run that is named twice counts once.
 ///
 /// # Errors
 /// A run cannot be read.
@@ -111,7 +111,7 @@ fn judged(store: Option<&Path>, names: &[String]) -> Result<Vec<JudgedRun>> {
     Ok(all)
 }
 
-/// The formats that there are.
+/// Lists the formats.
 fn list() -> String {
     let widest = EXPORTS.iter().map(|one| one.name.len()).max().unwrap_or(0);
     let line = |one: &export::Export| format!("  {:widest$}  {} (.{})\n", one.name, one.about, one.ending);

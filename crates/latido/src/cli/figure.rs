@@ -15,7 +15,7 @@ use latido_report::{
 };
 use std::path::{Path, PathBuf};
 
-/// The height of the text of a page of A4, in millimetres.
+/// The height of the text area of an A4 page, in millimetres.
 const PAGE: f64 = 240.0;
 
 const NOTES: &str = "\
@@ -36,7 +36,7 @@ Examples:
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = NOTES)]
 pub struct Args {
-    /// Which figure; none lists those of the run
+    /// Which figure; without one, list those of the run
     #[arg(value_name = "NAME", add = ArgValueCompleter::new(completions::figures))]
     pub name: Option<String>,
     /// A run: an id, an unambiguous prefix, a path, or `last`
@@ -55,7 +55,7 @@ pub struct Args {
     pub store: Option<PathBuf>,
 }
 
-/// How a figure looks, beside its width.
+/// How a figure looks, apart from its width.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Look {
     /// Write the figure's title above it
@@ -64,7 +64,7 @@ pub struct Look {
     /// The font of its texts [default: the first that latido finds]
     #[arg(long, value_name = "NAME")]
     pub font: Option<String>,
-    /// PNG: dots an inch
+    /// PNG: dots per inch
     #[arg(long, value_name = "N", default_value = "300", value_parser = clap::value_parser!(u16).range(36..=1200))]
     pub dpi: u16,
 }
@@ -72,7 +72,7 @@ pub struct Look {
 /// Carries out `latido figure`.
 ///
 /// # Errors
-/// The run or the figure is not there, no font is there for it, or the file cannot be written.
+/// The run or the figure does not exist, no font is available for it, or the file cannot be written.
 pub fn run(args: &Args) -> Result<u8> {
     let kind = args.output.as_deref().map_or(Ok(Kind::Svg), Kind::of)?;
     let root = store::root(args.store.as_deref())?;
@@ -102,11 +102,11 @@ pub fn run(args: &Args) -> Result<u8> {
     write_out(&format!("{}\n", path.display()))
 }
 
-/// The run, and the figure of it: a single word may be either.
+/// Finds the run, and its figure: a single word may name either.
 fn wanted(args: &Args, root: &Path) -> Result<(PathBuf, Option<String>)> {
     let Some(name) = &args.name else { return Ok((store::find(root, &args.run)?, None)) };
     if args.run == "last" {
-        // No figure is called as a run is.
+        // No figure has the name of a run.
         if let Ok(dir) = store::find(root, name) {
             return Ok((dir, None));
         }
@@ -133,9 +133,9 @@ fn list(figures: &Figures, all: &[JudgedRun]) -> String {
     )
 }
 
-/// A length in millimetres: `84mm`, `8.4cm`, `3.3in`, `239pt`.
+/// Reads a length and returns it in millimetres: `84mm`, `8.4cm`, `3.3in`, `239pt`.
 pub(super) fn millimetres(text: &str) -> Result<f64, String> {
-    // A point is that of TeX, 72.27 to the inch.
+    // A point is the TeX point, 72.27 per inch.
     let units = [("mm", 1.0), ("cm", 10.0), ("in", 25.4), ("pt", 25.4 / 72.27)];
     let read =
         units.iter().find_map(|(unit, factor)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * factor));
@@ -147,7 +147,7 @@ pub(super) fn millimetres(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The kinds of files.
+/// The formats of a figure file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Svg,
@@ -169,18 +169,18 @@ impl Kind {
         }
     }
 
-    /// What makes files of this kind; it loads the machine's fonts once.
+    /// Returns a function that makes files of this kind. It loads the machine's fonts once.
     pub(super) fn printer(self, look: &Look) -> Result<Printer<'_>> {
         if self != Self::Svg {
             return converting(self, look);
         }
-        // Programs that show an SVG look for a font by themselves.
+        // Programs that show an SVG find a font by themselves.
         let font = look.font.as_ref().map_or(FALLBACK.into(), |font| format!("{font}, {FALLBACK}"));
         Ok(Box::new(move |picture| Ok(picture.svg(look.title, &font).into_bytes())))
     }
 }
 
-/// Makes the bytes of a file of a figure.
+/// Makes the bytes of a figure file.
 pub(super) type Printer<'l> = Box<dyn Fn(Picture<'_>) -> Result<Vec<u8>> + 'l>;
 
 /// The fonts that an SVG names.
@@ -199,7 +199,7 @@ fn converting(kind: Kind, look: &Look) -> Result<Printer<'_>> {
     convert::converting(kind, look)
 }
 
-/// From SVG to PDF and PNG, with the fonts of this machine.
+/// Converts SVG to PDF and PNG, with the fonts of this machine.
 #[cfg(feature = "pictures")]
 mod convert {
     use super::{Kind, Look, Printer};
@@ -207,11 +207,11 @@ mod convert {
     use resvg::{tiny_skia, usvg};
     use std::sync::Arc;
 
-    /// Fonts without serifs that are as wide as latido reckons them or narrower.
+    /// Sans-serif fonts that are no wider than latido assumes.
     const FONTS: [&str; 7] =
         ["DejaVu Sans", "Liberation Sans", "Arial", "Helvetica", "Nimbus Sans", "Noto Sans", "FreeSans"];
 
-    /// Pixels of CSS to the inch: an SVG's millimetres are so many.
+    /// CSS pixels per inch: the SVG's millimetres convert at this rate.
     const CSS_DPI: f32 = 96.0;
 
     pub fn converting(kind: Kind, look: &Look) -> Result<Printer<'_>> {
@@ -235,7 +235,7 @@ mod convert {
         made.map_err(|error| anyhow!("latido cannot make PDF of the figure: {error}; write .svg instead"))
     }
 
-    /// The name of a font that this machine has.
+    /// Returns the name of a font that this machine has.
     fn font(fonts: &usvg::fontdb::Database, asked: Option<&str>) -> Result<String> {
         let family = |face: &usvg::fontdb::FaceInfo| face.families.first().map(|(name, _)| name.clone());
         let has = |name: &str| {
@@ -270,9 +270,9 @@ mod convert {
         Ok(with_size(&pixels.encode_png().context("latido cannot make PNG of the figure")?, dpi))
     }
 
-    /// With a chunk that says how large a pixel is (PNG, third edition, 11.3.4.3), behind that of the header.
+    /// Adds a chunk with the size of a pixel (PNG, third edition, 11.3.4.3) after the header chunk.
     fn with_size(png: &[u8], dpi: u16) -> Vec<u8> {
-        // Signature, and length, name, content and checksum of the header.
+        // The signature, and length, name, content and checksum of the header.
         const HEADER: usize = 8 + 4 + 4 + 13 + 4;
         let metre = ((f64::from(dpi) / 0.0254).round() as u32).to_be_bytes();
         let content = [b"pHYs".as_slice(), &metre, &metre, &[1]].concat();

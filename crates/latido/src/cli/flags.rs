@@ -25,7 +25,7 @@ Loads and tunings are NAME[:key=value,...]; a piece without `=` extends the valu
 With a plan, a flag replaces the plan's own axis or value in every group.
 Exit status: 0 within limits, 1 error, 2 a limit failed, 3 inconclusive, 64 usage, 130 interrupted.";
 
-/// The groups of the options.
+/// The headings of the options.
 const WHAT: &str = "What and how long";
 const LOAD: &str = "Load and tuning";
 const JUDGING: &str = "Judging and explaining";
@@ -97,20 +97,20 @@ pub struct Args {
     /// End loads and cell above this temperature in degrees Celsius [default: with loads, 5 below the critical one]
     #[arg(long, value_name = "DEGREES", allow_hyphen_values = true, value_parser = words::text, help_heading = LOAD, hide_short_help = true)]
     pub max_temp: Option<String>,
-    /// Record a kernel trace meanwhile: the usual events, or these, EVENT[,EVENT...]; it lies beside the record
+    /// Record a kernel trace meanwhile, next to the record: the usual events, or these, EVENT[,EVENT...]
     #[arg(long, value_name = "EVENTS", num_args = 0..=1, require_equals = true, default_missing_value = "", help_heading = JUDGING, hide_short_help = true)]
     pub trace: Option<String>,
-    /// Say why the N largest samples were late, and all above the limit: by a trace of which their surroundings are kept
+    /// Explain the N largest samples and all above the limit, by a trace kept only around them
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "20",
         value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = JUDGING)]
     pub explain: Option<u32>,
     /// How long to run before samples count [default: 1s, or a tenth of a short duration]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT, hide_short_help = true)]
     pub warmup: Option<String>,
-    /// How often to repeat everything; in the laboratory each is a member of a sweep, a boot of its own [default: 1]
+    /// How often to repeat everything; in the laboratory each repeat boots its own guest [default: 1]
     #[arg(long, visible_alias = "sweep", value_name = "N", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT)]
     pub repeat: Option<String>,
-    /// A size that the plan has beside its own ([[size]]), for example laboratory
+    /// A further size of the plan ([[size]]), for example laboratory
     #[arg(long, value_name = "NAME", value_parser = words::text, help_heading = PLANS, hide_short_help = true)]
     pub size: Option<String>,
     /// Shorten every measurement to this part, for example 0.01: durations and numbers of samples
@@ -119,7 +119,7 @@ pub struct Args {
     /// Fit repeats and sizes into this time, and say what that costs in certainty, for example 2h
     #[arg(long, value_name = "TIME", value_parser = known::span, help_heading = PLANS, hide_short_help = true)]
     pub budget: Option<Ns>,
-    /// A pilot of 3 repeats: say how many it takes to find differences of this ratio [default: 2]
+    /// A pilot of 3 repeats: report how many find differences of this ratio [default: 2]
     #[arg(long, value_name = "RATIO", num_args = 0..=1, require_equals = true, default_missing_value = "2",
         value_parser = words::ratio, conflicts_with = "json", help_heading = PLANS, hide_short_help = true)]
     pub plan_power: Option<f64>,
@@ -128,17 +128,16 @@ pub struct Args {
     pub seed: Option<u64>,
     #[arg(long, value_name = "TARGET", help = known::targets(), value_parser = known::target, help_heading = WHAT)]
     pub on: Option<String>,
-    /// A kernel to boot in the laboratory (--on lab), of `latido lab kernels` or path/to/vmlinuz[:BOOT PARAMETERS]; several are
-    /// compared
+    /// Kernels to boot and compare in the laboratory (--on lab): of `latido lab kernels`, or path/to/vmlinuz[:BOOT PARAMETERS]
     #[arg(long, value_name = "KERNEL", add = ArgValueCompleter::new(completions::kernels), value_parser = words::text, help_heading = PLANS, hide_short_help = true)]
     pub kernel: Vec<String>,
-    /// Take the running kernel for this one of the plan's, whatever it says of itself: kernel=rt
+    /// Treat the running kernel as this kernel of the plan, whatever it reports: kernel=rt
     #[arg(long = "as", value_name = "kernel=NAME", value_parser = words::text, help_heading = PLANS, hide_short_help = true)]
     pub kernel_as: Option<String>,
-    /// Give the guests of the laboratory two CPUs and the host's time: shows that something works; no latency of it is one
+    /// Give the laboratory's guests two CPUs and the host's time: a functional test, no measurement
     #[arg(long, help_heading = PLANS, hide_short_help = true)]
     pub multi_cpu: bool,
-    /// Wait for another latido that is at work there, as long as it takes or this long
+    /// Wait for another latido that runs there, without limit or for this long
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "200d",
         value_parser = known::span, help_heading = WHAT, hide_short_help = true)]
     pub wait: Option<Ns>,
@@ -148,7 +147,7 @@ pub struct Args {
     /// Print one JSON document and nothing else
     #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
-    /// A name for the run, which `show`, `compare` and all others find it by; `prune` keeps it
+    /// A name for the run, by which `show`, `compare` and all others find it; `prune` keeps it
     #[arg(long, value_name = "TEXT", value_parser = words::label, help_heading = OUTPUT, hide_short_help = true)]
     pub label: Option<String>,
     /// Print everything about each cell at the end, as `latido show --full`
@@ -165,10 +164,10 @@ pub struct Args {
         "nice", "deadline", "dl_runtime", "dl_deadline", "dl_period", "load", "tune", "vary", "limit", "stop_on", "max_temp", "trace", "explain", "warmup", "repeat", "size", "scale", "seed",
         "budget", "plan_power", "on", "kernel", "kernel_as", "print_plan"], help_heading = PLANS, hide_short_help = true)]
     pub resume: Option<String>,
-    /// With --resume: what was measured of an unfinished cell stays a part of it, and only the rest is measured
+    /// With --resume: keep the measured part of an unfinished cell, and measure only the rest
     #[arg(long, help_heading = PLANS, hide_short_help = true)]
     pub keep_checkpoints: bool,
-    /// Where the report goes; its ending says the format [default: report.html]
+    /// Where the report goes; the file's ending selects the format [default: report.html]
     #[arg(short, long, value_name = "FILE", conflicts_with = "no_report", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
     /// Write the run in formats of other tools as it ends; FILE - is stdout, and the table then goes to stderr
@@ -177,7 +176,7 @@ pub struct Args {
     /// Write no report
     #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub no_report: bool,
-    /// A program of yours with its arguments, started when the recording is on: with `task`
+    /// Your program with its arguments, started when the recording is on: with `task`
     #[arg(value_name = "CMD", last = true)]
     pub command: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Flags of other tools, and what latido writes in their place: errors, `latido help TOOL` and docs/other-tools.md share this table.
+//! Flags of other tools, and what to write in latido instead. Errors, `latido help TOOL` and docs/other-tools.md share this table.
 
 use super::known::list;
 use latido_model::catalogue::{Kind, List};
@@ -7,20 +7,20 @@ use std::fmt::Write;
 /// One flag of another tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Foreign {
-    /// `-a`, `--affinity`: as the tool spells it.
+    /// The spellings of the tool: `-a`, `--affinity`.
     pub flags: &'static [&'static str],
-    /// What it does there.
+    /// What the flag does in that tool.
     pub there: &'static str,
-    /// What to write here.
+    /// What to write in latido.
     pub here: &'static str,
 }
 
 /// Another tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Tool {
-    /// Its program.
+    /// The name of the program.
     pub name: &'static str,
-    /// Its counterpart.
+    /// Its counterpart in latido.
     pub like: &'static str,
     /// Its flags.
     pub flags: &'static [Foreign],
@@ -30,7 +30,7 @@ const fn flag(flags: &'static [&'static str], there: &'static str, here: &'stati
     Foreign { flags, there, here }
 }
 
-/// The tools, in the order in which people know them.
+/// The tools, the best-known first.
 pub const TOOLS: &[Tool] = &[
     Tool { name: "cyclictest", like: "latido run wakeup", flags: CYCLICTEST },
     Tool { name: "oslat", like: "latido run gap", flags: OSLAT },
@@ -191,8 +191,8 @@ const STRESS_NG: &[Foreign] = &[
     flag(&["--taskset"], "CPUs of the workers", "--load stress-ng:cpu=N,taskset=CPU"),
 ];
 
-/// What an unknown flag means in other tools, and what to write here; `None` of one that none of them has. First comes the tool whose
-/// counterpart the person typed: `gap`, `messaging`.
+/// Returns what an unknown flag means in other tools, and what to write in latido; `None` if no tool has the flag. The tool whose
+/// counterpart the user typed (`gap`, `messaging`) comes first.
 pub fn hint(command: &str, typed: &str, flag: &str) -> Option<String> {
     let is_meant = |tool: &&Tool| tool.like.split([' ', ',']).any(|word| word == typed);
     let (meant, others): (Vec<&Tool>, Vec<&Tool>) = TOOLS.iter().partition(is_meant);
@@ -207,7 +207,7 @@ pub fn hint(command: &str, typed: &str, flag: &str) -> Option<String> {
     Some(format!("latido {command} has no {flag}; {} (`latido help {first}`)", each.join("; ")))
 }
 
-/// ` with the probe `wakeup``, where the hint begins with an option that the probe which was typed does not have.
+/// Returns ` with the probe `wakeup``, where the hint starts with an option that the typed probe does not have.
 fn elsewhere(typed: &str, here: &str) -> &'static str {
     let probes = list(Kind::Probe);
     let has = |probe: &str, key: &str| probes.options(probe).iter().any(|option| option == key);
@@ -215,19 +215,19 @@ fn elsewhere(typed: &str, here: &str) -> &'static str {
     if here.split_once('=').is_some_and(is_elsewhere) { " with the probe `wakeup`" } else { "" }
 }
 
-/// What to write in the place of a load or a tuning, `NAME` or `NAME:OPTIONS`, that is another tool.
+/// Returns what to write instead of a load or a tuning, `NAME` or `NAME:OPTIONS`, that names another tool.
 pub fn instead_of(list: List<'_>, word: &str) -> Option<String> {
     let name = word.split_once(':').map_or(word, |(name, _)| name);
     instead(name).filter(|_| list.entry(name).is_none())
 }
 
-/// What to write in the place of another tool's name; `None` of a name that is none of theirs.
+/// Returns what to write instead of another tool's name; `None` for any other name.
 pub fn instead(name: &str) -> Option<String> {
     let tool = TOOLS.iter().find(|tool| tool.name == name)?;
     Some(format!("`{name}` is another program: latido's counterpart is `{}` (`latido help {name}`)", tool.like))
 }
 
-/// The page of a tool.
+/// Returns the help page of a tool.
 pub fn page(name: &str) -> Option<String> {
     let tool = TOOLS.iter().find(|tool| tool.name == name)?;
     let mut text = format!("{name} and latido: its counterpart is `{}`\n\n", tool.like);
@@ -241,7 +241,7 @@ pub fn page(name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// docs/other-tools.md has a row for each flag, as it stands here.
+    /// docs/other-tools.md has a row for each flag, with the same text as here.
     #[test]
     fn the_page_of_the_documentation_has_the_same_rows() {
         let page = include_str!("../../../../docs/other-tools.md");
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(page.lines().filter(|line| line.starts_with("| `-")).count(), rows);
     }
 
-    /// Somebody who measures gaps comes from oslat: the hint names its flag first.
+    /// A user who measures gaps comes from oslat, so the hint names oslat's flag first.
     #[test]
     fn the_tool_of_the_probe_comes_first() {
         let first = |typed| hint("run", typed, "-D").unwrap();
@@ -289,7 +289,7 @@ mod tests {
         let said = hint("run", "wakeup", "--groups").unwrap();
         assert!(said.contains("--load messaging:groups=N"), "{said}");
         assert_eq!(hint("run", "", "--no-such-flag"), None);
-        // The hint names once what two tools mean alike, and each of what they mean differently.
+        // The hint names a meaning that two tools share once, and different meanings each.
         let said = hint("run", "wakeup", "-t").unwrap();
         assert_eq!(said.matches("for that of").count(), 3, "{said}");
     }

@@ -1,34 +1,34 @@
-//! One line of progress on a terminal, renewed in place; nothing of it where nobody looks.
+//! One line of progress on a terminal, renewed in place; no line where stderr is not a terminal.
 
 use crate::output::{Drawn, can_move, errors_have_colours, tell};
 use std::time::{Duration, Instant};
 
-/// How often the line is renewed.
+/// The shortest time between two drawings of the line.
 const RENEWED: Duration = Duration::from_millis(500);
 
-/// The line.
+/// The progress line.
 pub struct Gauge {
     begun: Instant,
     /// Whether there is a terminal to draw it on.
     seen: bool,
-    /// When it was drawn; absent where it is not.
+    /// When it was last drawn; `None` where no line is on the screen.
     drawn: Option<Instant>,
 }
 
 impl Gauge {
-    /// With nothing drawn yet.
+    /// Returns a gauge with no line drawn yet.
     pub fn new() -> Self {
         Self { begun: Instant::now(), seen: errors_have_colours() && can_move(), drawn: None }
     }
 
-    /// Says that something begins.
+    /// Prints that a step starts, and restarts the clock.
     pub fn step(&mut self, text: &str) {
         self.clear();
         tell(text);
         self.begun = Instant::now();
     }
 
-    /// Draws how far it is, given how many seconds have passed.
+    /// Draws the progress; `text` receives the seconds passed.
     pub fn now(&mut self, text: impl FnOnce(u64) -> String) {
         if !self.seen || self.drawn.is_some_and(|at| at.elapsed() < RENEWED) {
             return;
@@ -40,7 +40,7 @@ impl Gauge {
         self.drawn = Some(Instant::now());
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub fn clear(&mut self) {
         if self.drawn.take().is_some() {
             let mut line = Drawn::default();

@@ -1,4 +1,4 @@
-//! `latido help`: of a command, of a probe, load or tuning, or of a topic.
+//! `latido help`: on a command, on a probe, load or tuning, or on a topic.
 
 mod exit_status;
 
@@ -14,10 +14,10 @@ use latido_model::{
 };
 use std::ffi::OsStr;
 
-/// Files and environment variables; the manual pages have the same.
+/// Files and environment variables; the manual pages contain the same text.
 pub const FILES: &str = include_str!("help/files.txt");
 
-/// The entries of a text below a heading: `  NAME   what it is`.
+/// Returns the entries of a text below a heading: `  NAME   what it is`.
 pub fn entries(text: &'static str, heading: &str) -> Vec<(&'static str, &'static str)> {
     let below = text.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| !line.trim().is_empty());
     below.filter_map(|line| line.trim().split_once("  ")).map(|(name, what)| (name, what.trim())).collect()
@@ -32,7 +32,7 @@ const TOPICS: &[(&str, &str)] = &[
     ("words", include_str!("help/words.txt")),
 ];
 
-/// Words that people look for, and where latido has it.
+/// Words that users look for, and where latido has the matter.
 const POINTERS: &[(&[&str], &str)] = &[
     (
         &["deadline", "deadlines", "period", "start"],
@@ -132,7 +132,7 @@ fn complete(word: &OsStr) -> Vec<CompletionCandidate> {
     completions::beginning(word, topics())
 }
 
-/// Everything that has a page.
+/// Lists everything that has a help page.
 fn topics() -> Vec<String> {
     let command = Cli::command();
     let items = Kind::ALL.into_iter().flat_map(|kind| known::list(kind).entries()).map(|entry| entry.name.to_string());
@@ -149,7 +149,7 @@ fn topics() -> Vec<String> {
         .collect()
 }
 
-/// A shipped plan: what it is for, its extent, and how to see all of it.
+/// Describes a shipped plan: its purpose, its extent, and how to see all of it.
 fn plan(name: &str, text: &str) -> Result<String> {
     let plan = parse::parse(name, text, known::CATALOGUE)?;
     let about = plan.about.as_deref().unwrap_or("no description");

@@ -1,4 +1,4 @@
-//! `latido history`: a statistic over nights or commits, and where its level changed.
+//! `latido history`: a statistic over the CI history or over commits, and where its level changed.
 
 use super::{
     against::Against,
@@ -22,7 +22,7 @@ use latido_model::exit::Exit;
 use latido_report::{self as report, numbers::document};
 use std::path::PathBuf;
 
-/// The most values: what is searched grows with the cube of their number.
+/// The most values: the time of the search grows with the cube of their number.
 const MOST: usize = 500;
 
 const NOTES: &str = "\
@@ -51,7 +51,7 @@ values to tell (below ten), or newest nights that stand out. With --against 2: t
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = NOTES, override_usage = "latido history RUN...|DIR [OPTIONS]\n       latido history --values FILE [OPTIONS]")]
 pub struct Args {
-    /// Stored runs in order of time, or a directory that holds them
+    /// Stored runs in order of time, or a directory that contains them
     #[arg(value_name = "RUN|DIR", add = ArgValueCompleter::new(completions::runs), conflicts_with = "values")]
     pub runs: Vec<String>,
     /// The runs of this plan in DIR
@@ -98,7 +98,7 @@ pub fn run(args: &Args) -> Result<u8> {
     Ok(status(found.outcome))
 }
 
-/// The history of stored runs.
+/// Finds the history of stored runs.
 fn runs(args: &Args) -> Result<u8> {
     let metric = args.common.metric()?;
     let load_margin = args.alike.load_margin()?;
@@ -120,7 +120,7 @@ fn runs(args: &Args) -> Result<u8> {
     Ok(status(found.outcome))
 }
 
-/// Worse before undecided before all else.
+/// Returns the exit status: "worse" wins over "undecided", and both over everything else.
 fn status(outcome: Outcome) -> u8 {
     match outcome {
         Outcome::Worse => Exit::Failed,

@@ -1,4 +1,4 @@
-//! `latido import`: what other tools wrote, made a run.
+//! `latido import`: makes a run of the files of other tools.
 
 use super::Usage;
 use crate::{
@@ -30,13 +30,13 @@ formats, what each says, and what it does not.";
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Files, and directories of them; none lists the formats
+    /// Files, and directories of them; without any, list the formats
     #[arg(value_name = "FILE|DIR")]
     pub paths: Vec<PathBuf>,
-    /// The format, where the content does not tell it
+    /// The format, where the content does not show it
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
-    /// The unit of the numbers, where the file does not tell it
+    /// The unit of the numbers, where the file does not state it
     #[arg(long, value_name = "UNIT", value_enum)]
     pub unit: Option<UnitWord>,
     /// The command line of the tool that wrote the files
@@ -45,7 +45,7 @@ pub struct Args {
     /// The CPU of each thread, in the order of threads
     #[arg(long, value_name = "LIST")]
     pub cpus: Option<String>,
-    /// What is known besides: load=, tuning=, target=, kernel=, or a name of your own
+    /// Further facts: load=, tuning=, target=, kernel=, or a name that you choose
     #[arg(long = "label", value_name = "KEY=VALUE")]
     pub labels: Vec<String>,
     /// A sample above this fails
@@ -59,7 +59,7 @@ pub struct Args {
     pub json: bool,
 }
 
-/// A unit as it is typed.
+/// A unit as the user types it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum UnitWord {
     /// Nanoseconds
@@ -86,7 +86,7 @@ impl From<UnitWord> for Unit {
 /// Carries out `latido import`.
 ///
 /// # Errors
-/// Nothing could be imported, or the store cannot be written.
+/// No file could be imported, or the store cannot be written.
 pub fn run(args: Args) -> Result<u8> {
     if args.paths.is_empty() {
         return write_out(&list());
@@ -145,12 +145,12 @@ fn wanted(args: &Args) -> Result<Wanted, Usage> {
     })
 }
 
-/// What may follow the name of a tool in the name of one of its formats.
+/// Returns whether this may follow the name of a tool in the name of one of its formats.
 fn family(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('-')
 }
 
-/// CPUs in the order in which threads have them: `2,5` or `0-3,8`.
+/// Reads CPUs in the order of the threads: `2,5` or `0-3,8`.
 fn cpus(text: &str) -> Result<Vec<u32>, Usage> {
     let mut all = Vec::new();
     for part in text.split(',') {
@@ -160,7 +160,7 @@ fn cpus(text: &str) -> Result<Vec<u32>, Usage> {
     Ok(all)
 }
 
-/// The formats that there are.
+/// Lists the formats.
 fn list() -> String {
     let widest = IMPORTS.iter().map(|one| one.name.len()).max().unwrap_or(0);
     let line = |one: &latido_import::Format| format!("  {:widest$}  {}\n", one.name, one.about);

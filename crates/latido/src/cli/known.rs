@@ -1,4 +1,4 @@
-//! What this version measures with, as the words of the command line ask for it.
+//! The probes, loads, tunings and values that this version knows, as the command line names them.
 
 use crate::machines;
 use latido_agent::catalogue::Installed;
@@ -10,18 +10,18 @@ use latido_model::{
 /// Every probe, load and tuning.
 pub const CATALOGUE: &dyn Catalogue = &Installed;
 
-/// One list of them.
+/// Returns the list of one kind.
 pub fn list(kind: Kind) -> List<'static> {
     CATALOGUE.list(kind)
 }
 
-/// What `--on` takes.
+/// Words the values of `--on`.
 pub fn targets() -> String {
     let all: Vec<String> = machines::TARGETS.iter().filter(|def| !def.for_tests).map(machines::Def::written).collect();
     format!("The machine: {} [default: local]", all.join(" or "))
 }
 
-/// The value of `--on`.
+/// Reads the value of `--on`.
 ///
 /// # Errors
 /// There is no such target.
@@ -29,10 +29,10 @@ pub fn target(text: &str) -> Result<String, String> {
     machines::named(text).map(|_| text.into()).map_err(|error| format!("{error:#}"))
 }
 
-/// The value of `--wait` and `--budget`.
+/// Reads the value of `--wait` and `--budget`.
 ///
 /// # Errors
-/// It is no time.
+/// It is not a time.
 pub fn span(text: &str) -> Result<Ns, String> {
     text.parse::<Ns>().map_err(|error| error.to_string())
 }

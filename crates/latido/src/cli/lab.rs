@@ -1,4 +1,4 @@
-//! `latido lab`: the virtual laboratory's kernels, and whether it keeps its word.
+//! `latido lab`: the virtual laboratory's kernels, and whether two equal runs give equal bytes.
 
 use super::{Usage, assemble, flags, gauge, lab_bisect};
 use crate::{
@@ -19,7 +19,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The virtual laboratory: its kernels, and whether the same gives the same there.
+/// The virtual laboratory: its kernels, and whether two equal runs give equal results.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -32,7 +32,7 @@ enum What {
     Kernels,
     /// Fetch kernels into the cache, or newer versions of them; nothing is installed
     Fetch {
-        /// Their names; all where none is named
+        /// Their names; all if you name no kernel
         kernels: Vec<String>,
     },
     /// Build kernels from Debian's source in the cache, once each; nothing is installed
@@ -49,7 +49,7 @@ enum What {
 /// Carries out `latido lab`.
 ///
 /// # Errors
-/// A usage error, a kernel that cannot be had, or whatever ends a run.
+/// A usage error, a kernel that is not available, or whatever ends a run.
 pub fn run(args: Args) -> Result<u8> {
     match args.what {
         What::Kernels => kernels(),
@@ -84,7 +84,7 @@ fn fetched(names: &[String]) -> Result<u8> {
     let mut text = String::new();
     let mut known = BTreeMap::new();
     for kernel in all {
-        // Several kernels are one package, told different things at boot.
+        // Several kernels share one package and differ in their boot parameters.
         let source = kernel.debian.clone().unwrap_or_else(|| kernel.name.clone());
         let there = match known.get(&source) {
             Some(there) => there,
@@ -115,7 +115,7 @@ fn built(names: &[String]) -> Result<u8> {
     write_out(&text)
 }
 
-/// Two runs of one plan, and what of their guests' files differs.
+/// Runs one plan twice and reports which files of the guests differ.
 fn verify(args: flags::Args) -> Result<u8> {
     let args = flags::Args { on: args.on.or(Some(LAB.into())), seed: args.seed.or(Some(1)), ..args };
     let (plan, notes) = assemble::plan(&args, &Around::default())?;
@@ -156,7 +156,7 @@ fn verify(args: flags::Args) -> Result<u8> {
     Ok(Exit::Failed.code())
 }
 
-/// Runs a plan into a store of its own; the guests' files by their names.
+/// Runs a plan into its own store and returns the guests' files by their names.
 fn measured(plan: &Plan, store: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     fs::create_dir(store)?;
     let how = How { store: Some(store.into()), quiet: true, untold: true, no_report: true, ..How::default() };
@@ -165,7 +165,7 @@ fn measured(plan: &Plan, store: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut dirs: Vec<PathBuf> = vec![store.into()];
     while let Some(dir) = dirs.pop() {
         for path in fs::read_dir(&dir)?.flatten().map(|entry| entry.path()) {
-            // A run's own name, the host's times.
+            // The parts of a path before `cells` contain the run's name, and host.json the host's times: both differ in each run.
             let cell = path.iter().skip_while(|part| *part != "cells").collect::<PathBuf>();
             if path.is_dir() {
                 dirs.push(path);

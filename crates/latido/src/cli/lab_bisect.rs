@@ -24,30 +24,30 @@ pub struct Args {
     /// A kernel in which it holds
     #[arg(long, value_name = "KERNEL")]
     good: String,
-    /// A kernel in which it does not
+    /// A kernel in which it does not hold
     #[arg(long, value_name = "KERNEL")]
     bad: String,
-    /// What is expected, for example 'wakeup.max < 100us': a metric of plans, or one without its quantity
+    /// The expectation, for example 'wakeup.max < 100us': a metric of plans, or one without its quantity
     #[arg(long, value_name = "EXPECTATION")]
     expect: String,
     /// The kernels from good to bad in their order: names of the laboratory, of Debian's packages, or files
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     kernels: Vec<String>,
-    /// What is run in each, as `latido run` takes it; the probe of the expectation where nothing is named
+    /// What to run in each, as for `latido run`; the probe of the expectation if you name nothing
     #[command(flatten)]
     run: flags::Args,
 }
 
-/// How many members decide where nobody says.
+/// The default number of replicates per kernel.
 const MEMBERS: &str = "5";
 
 /// Carries out `latido lab bisect`.
 ///
 /// # Errors
-/// A usage error, a kernel that cannot be had or booted, an end that is not what it is said to be.
+/// A usage error, a kernel that is not available or does not boot, a good kernel that fails or a bad kernel that passes.
 pub fn run(args: Args) -> Result<u8> {
     let kernels = between(&args.kernels, &args.good, &args.bad)?;
-    // All that can be wrong is found before the first boot.
+    // latido finds every possible fault of the command before the first boot.
     for name in &kernels {
         kernel::named(name)?;
         plan(&args, name)?;
@@ -80,7 +80,7 @@ fn name(kernels: &[String], at: usize) -> &str {
     kernels.get(at).map_or("", String::as_str)
 }
 
-/// The part of the list from good to bad.
+/// Returns the part of the list from good to bad.
 fn between(list: &[String], good: &str, bad: &str) -> Result<Vec<String>> {
     if good == bad {
         return Err(
@@ -101,7 +101,7 @@ fn between(list: &[String], good: &str, bad: &str) -> Result<Vec<String>> {
     }
 }
 
-/// The plan for one kernel, with the expectation.
+/// Returns the plan for one kernel, with the expectation.
 fn plan(args: &Args, kernel: &str) -> Result<Plan> {
     let wrong =
         || Usage::new(format!("--expect {}: write METRIC < VALUE, for example wakeup.max < 100us", args.expect));
@@ -115,7 +115,7 @@ fn plan(args: &Args, kernel: &str) -> Result<Plan> {
     run.on = Some(LAB.into());
     run.kernel = vec![kernel.into()];
     run.repeat.get_or_insert_with(|| MEMBERS.into());
-    // The same members everywhere.
+    // The replicates have the same seeds in every kernel.
     run.seed.get_or_insert(1);
     let (mut plan, _) = assemble::plan(&run, &Around::default())?;
     let measured = plan.groups.iter().flat_map(|group| &group.probe).find(|one| one.item.name == probe);
@@ -136,7 +136,7 @@ fn plan(args: &Args, kernel: &str) -> Result<Plan> {
     Ok(plan)
 }
 
-/// The expectation of these words, each with what it is as TOML; or what is wrong, with a mark below the word.
+/// Reads the expectation of these words, each given with its TOML; else returns what is wrong, with a mark below the word.
 fn expectation(pieces: &[(&str, String)], groups: &[Group]) -> Result<Vec<Expect>, String> {
     let (mut toml, mut marks) = ("[[expect]]\n".to_owned(), vec![(0, "all of it".to_owned())]);
     for (number, (_, line)) in pieces.iter().enumerate() {
@@ -160,7 +160,7 @@ fn expectation(pieces: &[(&str, String)], groups: &[Group]) -> Result<Vec<Expect
     })
 }
 
-/// What the members of one kernel came to.
+/// The result of the replicates of one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Holds,
@@ -178,7 +178,7 @@ impl Outcome {
     }
 }
 
-/// What a search found, by places in the list.
+/// What a search found, by positions in the list.
 #[derive(Debug, PartialEq, Eq)]
 enum Found {
     First(usize),
@@ -187,7 +187,7 @@ enum Found {
     BadHolds,
 }
 
-/// Looks at both ends, then halves what is between them: no more than two looks and the logarithm of the list's length.
+/// Measures both ends, then halves the range between them: at most two measurements plus the binary logarithm of the list's length.
 fn search(count: usize, mut look: impl FnMut(usize) -> Result<Outcome>) -> Result<Found> {
     ensure!(count >= 2, "a list from good to bad has two kernels at least");
     let (mut good, mut bad) = (0, count - 1);
@@ -216,7 +216,7 @@ fn search(count: usize, mut look: impl FnMut(usize) -> Result<Outcome>) -> Resul
 mod tests {
     use super::*;
 
-    /// Whatever the first bad one is, it is found, and nothing is looked at twice nor more often than halving takes.
+    /// The search finds the first bad kernel wherever it is. It measures no kernel twice, and no more kernels than halving takes.
     #[test]
     fn the_first_that_fails_is_found() {
         for count in 2..40_usize {
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// Ends that are not what they are said to be, and members that decide nothing, end the search.
+    /// A good end that fails, a bad end that holds, and undecided replicates end the search.
     #[test]
     fn a_search_that_cannot_go_on_says_where() {
         let all = |outcome| search(5, move |_| Ok(outcome)).unwrap();
@@ -262,7 +262,7 @@ mod tests {
         assert!(between(&list, "a", "x").unwrap_err().to_string().contains("does not have `x`"));
     }
 
-    /// The expectation becomes one of the plan's, over members of the same seeds in every kernel; the quantity may be left out.
+    /// The expectation becomes one of the plan, over replicates with the same seeds in every kernel. The quantity may be left out.
     #[test]
     fn an_expectation_becomes_the_plans() {
         let of = |expect: &str| {
@@ -283,7 +283,7 @@ mod tests {
         }
     }
 
-    /// What is wrong with an expectation is said above it, with a mark below the word that is to blame.
+    /// An error in an expectation appears above it, with a mark below the wrong word.
     #[test]
     fn the_wrong_word_of_an_expectation_is_marked() {
         let of = |expect: &str| {

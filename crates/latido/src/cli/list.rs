@@ -1,4 +1,4 @@
-//! `latido list`: what can be named on the command line and in plans.
+//! `latido list`: the names that the command line and plans accept.
 
 use super::known;
 use crate::{
@@ -64,7 +64,7 @@ pub fn run(args: Args) -> Result<u8> {
     write_out(&if args.json { json(&lists)? } else { text(&lists, style()) })
 }
 
-/// One list as text.
+/// Writes one list as text.
 pub fn page(what: What) -> String {
     text(&[lines(what)], style())
 }
@@ -95,13 +95,13 @@ fn runs(args: &Args) -> Result<u8> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "nothing is written")]
-/// Layout of stdout; whoever reads lists from a pipe wants them whole.
+/// Returns the layout of stdout. A reader of lists from a pipe gets full lines.
 fn style() -> Style {
     let style = outcome::style();
     if io::stdout().is_terminal() { style } else { Style { width: usize::MAX, ..style } }
 }
 
-/// The word of a run's verdict, or that latido measures it, or that it did not end.
+/// Returns the word of a run's verdict, or that latido is measuring it, or that it did not end.
 fn state(dir: &Path, meta: &Meta) -> String {
     match meta.verdict {
         None if store::is_at_work(dir) => RUNNING.into(),
@@ -126,7 +126,7 @@ fn table(runs: &[(&Meta, String)], now: jiff::Timestamp, style: Style) -> String
     if runs.iter().any(|(meta, _)| meta.label.is_some()) {
         columns.insert(1, column("label", &|meta| meta.label.clone().unwrap_or_default()));
     }
-    // The sentence at the end of a line gives way, not the name at its beginning, which other commands take.
+    // A narrow terminal cuts the sentence at the end of a line, not the name at its start, which other commands take.
     let lines = table::render(columns, Style { width: usize::MAX, color: false });
     let mut text = String::new();
     for (at, line) in lines.iter().enumerate() {
@@ -137,7 +137,7 @@ fn table(runs: &[(&Meta, String)], now: jiff::Timestamp, style: Style) -> String
     text
 }
 
-/// How long ago, in the largest whole unit; the run's name has the time itself.
+/// Returns the age of a run in the largest whole unit; the run's name contains its exact time.
 fn age(started: &str, now: jiff::Timestamp) -> String {
     let Ok(started) = started.parse::<jiff::Timestamp>() else { return "-".into() };
     match now.as_second().saturating_sub(started.as_second()) {
@@ -178,7 +178,7 @@ fn plan(name: &str, text: &str) -> Line {
     Line { name: name.into(), about, main_option: None }
 }
 
-/// The groups of the lists, by what people look for. A name that stands in none comes behind them all.
+/// The groups of the lists, by what users look for. A name without a group comes after all groups.
 const GROUPS: &[(&str, &[&str])] = &[
     ("latency of this machine", &["wakeup", "gap", "sleep", "switch", "mutex", "priority", "compute", "pendulum"]),
     ("your own program", &["task"]),
@@ -214,7 +214,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The lines of a list in their groups, each with its heading.
+/// Returns the lines of a list by group, each group with its heading.
 fn grouped(lines: &[Line]) -> Vec<(&'static str, Vec<&Line>)> {
     let of = |names: &[&str]| lines.iter().filter(|line| names.contains(&line.name.as_str())).collect::<Vec<_>>();
     let mut all: Vec<(&str, Vec<&Line>)> = GROUPS.iter().map(|(title, names)| (*title, of(names))).collect();
@@ -261,7 +261,7 @@ fn json(lists: &[(&str, Vec<Line>)]) -> Result<String> {
 mod tests {
     use super::*;
 
-    /// A group names what there is, and each once; few items have no group.
+    /// Each name in a group exists and is in one group only. Few items have no group.
     #[test]
     fn groups_name_what_there_is() {
         let kinds = [What::Probes, What::Loads, What::Tunings, What::Plans];
@@ -289,12 +289,12 @@ mod tests {
         let runs = [
             run("20261121T200000Z-quick-k3f9", "2026-11-21T20:00:00Z", 4, Some(Verdict::Fail), long),
             run("20261123T195900Z-my-plan-0a1b", "2026-11-23T19:59:00Z", 12, None, ""),
-            // It passes, and nothing judged it.
+            // This run passes, without a limit to judge it.
             Meta {
                 unjudged: true,
                 ..run("20261123T195800Z-quick-7dk2", "2026-11-23T19:58:30Z", 4, Some(Verdict::Pass), "")
             },
-            // None of the study's conclusions has figures.
+            // No conclusion of the study has figures.
             Meta {
                 unmeasured: true,
                 ..run("20261123T195900Z-study-9x2m", "2026-11-23T19:59:00Z", 40, Some(Verdict::Inconclusive), "")

@@ -1,4 +1,4 @@
-//! `latido load`: one load on its own, until Ctrl-C or for a while.
+//! `latido load`: runs one load alone, until Ctrl-C or for a given time.
 
 use super::{Usage, assemble, known, words};
 use crate::host::load_alone;
@@ -32,7 +32,7 @@ pub struct Args {
 /// Carries out `latido load`.
 ///
 /// # Errors
-/// A usage error, or what kept the load from running.
+/// A usage error, or the reason why the load did not run.
 pub fn run(mut args: Args) -> Result<u8> {
     let options = args.split().map_err(Usage::new)?;
     let item = assemble::item_with(known::list(Kind::Load), &args.load, options)?;
@@ -44,7 +44,7 @@ pub fn run(mut args: Args) -> Result<u8> {
 }
 
 impl Args {
-    /// The load's options among the words behind it; this command's own flags, which may stand there too, are set.
+    /// Returns the load's options from the words after its name. The flags of this command may be among them: `split` sets those.
     fn split(&mut self) -> Result<Vec<(String, String)>, String> {
         let mut options = Vec::new();
         let mut rest = std::mem::take(&mut self.options).into_iter().peekable();
@@ -55,7 +55,7 @@ impl Args {
             };
             let (key, text) = match flag.split_once('=') {
                 Some((key, text)) => (key, text.to_string()),
-                // A flag without a value is an option that is switched on.
+                // A flag without a value switches an option on.
                 None => (flag.as_str(), rest.next_if(|next| !next.starts_with("--")).unwrap_or_else(|| "true".into())),
             };
             match key {
@@ -70,7 +70,7 @@ impl Args {
     }
 }
 
-/// `-d`, `-d5s` and `-d=5s` in their long form.
+/// Returns the long form of `-d`, `-d5s` and `-d=5s`.
 fn short(word: &str) -> Option<String> {
     let text = word.strip_prefix("-d")?;
     match text.strip_prefix('=').unwrap_or(text) {

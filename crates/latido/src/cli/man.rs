@@ -1,4 +1,4 @@
-//! `latido man`: the manual pages, made from the command line's own table.
+//! `latido man`: the manual pages, made from the command line's own definition.
 
 use super::{Cli, help};
 use crate::{durable, output::write_out};
@@ -14,7 +14,7 @@ use std::{io::Write, path::PathBuf};
 /// Print the manual page, or write all pages into a directory.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
-    /// Where all pages go; absent, the first page is printed
+    /// The directory of all pages; without it, print the first page
     pub dir: Option<PathBuf>,
 }
 
@@ -39,7 +39,7 @@ pub fn run(args: Args) -> Result<u8> {
     Ok(Exit::Done.code())
 }
 
-/// A page with the sections of man-pages(7).
+/// Writes a page with the sections of man-pages(7).
 fn page(command: &Command) -> Result<Vec<u8>> {
     let after = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
     let parts = Parts::of(&after);
@@ -94,7 +94,7 @@ fn see_also(command: &Command) -> String {
     root.into_iter().chain(below).chain(others).collect::<Vec<_>>().join(", ")
 }
 
-/// What stands behind the options of a command: paragraphs, then examples. Its own table of exit statuses is the page's.
+/// The text after the options of a command: paragraphs, then examples. The page has its own table of exit statuses.
 #[derive(Debug, Default, PartialEq)]
 struct Parts {
     notes: Vec<String>,

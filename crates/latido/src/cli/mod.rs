@@ -1,4 +1,4 @@
-//! The command line: what can be typed, and where each command goes.
+//! The command line: the commands that a user can type, and the code that runs each.
 
 mod against;
 mod agent;
@@ -80,7 +80,7 @@ pub struct Cli {
 /// The version, and the commit that it was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("LATIDO_COMMIT"));
 
-/// What `latido` alone prints: where to begin.
+/// The text that `latido` alone prints: how to start.
 const START: &str = "\
 Does this machine keep your deadlines, and what decides it?
 
@@ -125,10 +125,10 @@ enum Command {
 }
 
 impl Cli {
-    /// Carries out the command; the exit status.
+    /// Carries out the command and returns the exit status.
     ///
     /// # Errors
-    /// What ended it; [`Usage`] where the command line is to blame.
+    /// The error that ended the command; [`Usage`] if the command line is wrong.
     pub fn run(self) -> Result<u8> {
         self.color.into_iter().for_each(output::set_colour);
         let Some(command) = self.command else { return output::write_out(START) };
@@ -162,7 +162,7 @@ impl Cli {
 
 impl Command {
     fn carry_out(self) -> Result<u8> {
-        // Before there is a second thread. What runs on the machine under test is root's.
+        // `take_on` must run before there is a second thread. `load` and `agent` run on the machine under test and stay root.
         if !matches!(self, Self::Load(_) | Self::Agent(_)) {
             person::take_on()?;
         }
@@ -195,7 +195,7 @@ impl Command {
     }
 }
 
-/// The command line is wrong.
+/// A wrong command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usage {
     message: String,
@@ -203,12 +203,12 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What is wrong with it.
+    /// Returns an error with this message.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), topic: None }
     }
 
-    /// With the help topic that says more.
+    /// Adds the help topic that explains more.
     pub fn see(self, topic: &'static str) -> Self {
         Self { topic: Some(topic), ..self }
     }
@@ -222,42 +222,42 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// Reads the words of the command line; a shell that completes words gets its answer, and the process ends.
+/// Reads the words of the command line. A shell that completes words gets its answer, and the process ends.
 ///
 /// # Errors
-/// A word is wrong, or help was asked for.
+/// A word is wrong, or the user requested help.
 pub fn parsed() -> Result<Cli, clap::Error> {
     completions::answer();
     Cli::try_parse()
 }
 
-/// Says on stderr what clap has to say (on stdout for `--help` and `--version`), in our own words where clap's would
-/// mislead; the exit status.
+/// Prints clap's message on stderr (for `--help` and `--version` on stdout), in latido's words where clap's would mislead. Returns the exit
+/// status.
 pub fn explain(error: clap::Error) -> u8 {
     if let Some(usage) = in_our_words(&error) {
         return complain(&usage.into());
     }
-    // Only who reads the help pays for texts that fit the terminal.
+    // latido fits texts to the terminal only when the user requests help.
     let mut error = match error.kind() {
         ErrorKind::DisplayHelp => wrap::command(Cli::command()).try_get_matches().err().unwrap_or(error),
         _ => error,
     };
-    // "to pass '-x' as a value, use '-- -x'": nothing here takes such a value.
+    // clap suggests "to pass '-x' as a value, use '-- -x'", but no option here takes such a value.
     error.remove(ContextKind::Suggested);
     let text = error.render();
     if error.use_stderr() {
-        // Without clap's colours: between them it quotes what was typed.
+        // Without clap's colours, because clap quotes the user's text between them.
         output::tell(&more_by_topic(text.to_string().trim_end()));
         return Exit::Usage.code();
     }
-    // What goes to a file or a pipe has no colours: there they would be cleaned into litter.
+    // A file or a pipe gets no colours: the cleaning of output would turn them into garbage.
     let text = if outcome::style().color { text.ansi().to_string() } else { text.to_string() };
-    // Nobody is left to tell when this fails.
+    // If this fails, latido has no channel left to report it.
     let _ = output::write_out(&text);
     Exit::Done.code()
 }
 
-/// The same last line as under latido's own errors: it names the command that was typed.
+/// Replaces clap's last line with the one under latido's own errors, which names the typed command.
 fn more_by_topic(text: &str) -> String {
     let command = std::env::args().nth(1).filter(|word| Cli::command().find_subcommand(word).is_some());
     match command {
@@ -275,7 +275,7 @@ fn in_our_words(error: &clap::Error) -> Option<Usage> {
         return foreign::instead(name).map(Usage::new);
     }
     let (ErrorKind::UnknownArgument, Some(flag)) = (error.kind(), word(ContextKind::InvalidArg)) else { return None };
-    // The flags belong to commands that measure; of others clap says what is wrong.
+    // Only commands that measure have these flags. For other commands clap reports what is wrong.
     let typed: Vec<String> = std::env::args().skip(1).take(2).collect();
     let command = typed.first().map(String::as_str).filter(|command| ["run", "load"].contains(command))?;
     let flag = flag.split('=').next().unwrap_or(flag);
@@ -285,7 +285,7 @@ fn in_our_words(error: &clap::Error) -> Option<Usage> {
         .map(|hint| Usage::new(hint).see(if command == "run" { "run" } else { "load" }))
 }
 
-/// What to write for a flag that is called as an option of the probe or load.
+/// Returns what to write for a flag that has the name of an option of the probe or load.
 fn option_of(item: &str, flag: &str) -> Option<String> {
     let key = flag.strip_prefix("--")?;
     let has = |kind| known::list(kind).entry(item).is_some_and(|entry| documents(entry.help, key));
@@ -294,16 +294,15 @@ fn option_of(item: &str, flag: &str) -> Option<String> {
     })
 }
 
-/// Whether a help text has a line that begins with this option.
+/// Returns whether a help text has a line that starts with this option.
 fn documents(help: &str, key: &str) -> bool {
     help.lines().any(|line| line.starts_with("  ") && line.split_whitespace().next() == Some(key))
 }
 
-/// Beside a refusal that root does not expect.
+/// The addition to a refusal that root does not expect.
 const BEHIND_SUDO: &str = "; behind sudo files are reached as the user who called it, and with `env -u SUDO_UID latido` as root, whose store is another one (--store DIR)";
 
-/// An error as a person reads it on a terminal: latido breaks a long one into parts, each on lines by itself. A program
-/// that reads it gets one line.
+/// Lays out an error for a terminal: latido breaks a long one into parts, each on its own lines. A program that reads it gets one line.
 fn laid_out(text: &str, terminal: Option<usize>) -> String {
     let Some(width) = terminal.filter(|_| text.chars().count() > LONG && !text.contains('\n')) else {
         return format!("error: {text}");
@@ -314,10 +313,10 @@ fn laid_out(text: &str, terminal: Option<usize>) -> String {
     first.into_iter().chain(parts.flat_map(|part| hang("  ", Paint::Plain, part, style))).collect::<Vec<_>>().join("\n")
 }
 
-/// A line of an error is no longer, where the terminal is no narrower.
+/// The longest line of an error, where the terminal is at least this wide.
 const LONG: usize = 100;
 
-/// Says on stderr what went wrong; the exit status. A reader of stdout that went away is no error.
+/// Prints on stderr what went wrong and returns the exit status. A closed stdout is no error.
 pub fn complain(error: &anyhow::Error) -> u8 {
     if output::is_broken_pipe(error) {
         return Exit::Done.code();

@@ -1,4 +1,4 @@
-//! The runs of a history: as they are named, or those that a directory holds.
+//! The runs of a history: those that the user names, or those in a directory.
 
 use super::{Usage, stored::Reader};
 use crate::{output::tell, store};
@@ -6,17 +6,17 @@ use anyhow::{Result, anyhow};
 use latido_judge::observed::{Observed, coarser};
 use std::path::{Path, PathBuf};
 
-/// The repeats of each run in order of time; of a directory those of one plan.
+/// Returns the repeats of each run, in order of time; for a directory only the runs of one plan.
 ///
 /// # Errors
-/// A run cannot be read, or there is none.
+/// A run cannot be read, or there is no run.
 pub fn read(runs: &[String], plan: Option<&str>, reader: &mut Reader) -> Result<Vec<Vec<Observed>>> {
     let mut nights = Vec::new();
     match runs {
         [] => return Err(Usage::new("name runs in order of time, or a directory that holds them").into()),
         [dir] if is_directory_of_runs(dir) => {
             for dir in in_directory(Path::new(dir), plan)? {
-                // What was cut off at its very beginning is no night.
+                // A run that was cut off at its very start is not part of the history.
                 match reader.repeats(&store::read(&dir)?) {
                     Ok(repeats) => nights.push(repeats),
                     Err(error) => tell(&format!("note: left out: {error:#}")),
@@ -42,13 +42,13 @@ pub fn read(runs: &[String], plan: Option<&str>, reader: &mut Reader) -> Result<
     Ok(nights)
 }
 
-/// A directory that is no run itself: a store, or any other that holds runs.
+/// Returns whether this is a directory that is not itself a run: a store, or any other that contains runs.
 fn is_directory_of_runs(name: &str) -> bool {
     let dir = Path::new(name);
     dir.is_dir() && !dir.join("run.json").exists() && !dir.join("plan.toml").exists()
 }
 
-/// The runs of a directory in the order in which they were begun, all of one plan.
+/// Returns the runs of a directory in the order in which they started, all of one plan.
 fn in_directory(dir: &Path, plan: Option<&str>) -> Result<Vec<PathBuf>> {
     let listing = store::list_runs_in(dir)?;
     listing.problems.iter().for_each(|problem| tell(&format!("warning: {problem}")));

@@ -23,13 +23,13 @@ Exit status: 0 done, 1 error, 64 usage.";
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = NOTES)]
 pub struct Args {
-    /// Keep what began within this time, for example 90d
+    /// Keep runs that started within this time, for example 90d
     #[arg(long, value_name = "TIME", value_parser = days)]
     pub keep: Ns,
     /// Remove old runs that have a label, too
     #[arg(long)]
     pub labelled: bool,
-    /// Remove nothing, and print what would go
+    /// Remove nothing, and print what would be removed
     #[arg(long)]
     pub dry_run: bool,
     /// Where runs are kept
@@ -73,7 +73,7 @@ pub fn run(args: Args) -> Result<u8> {
     Ok(if gone == old.len() { Exit::Done } else { Exit::Error }.code())
 }
 
-/// The value of `--keep`: a person who forgets the unit means days. Of days there may be more than anything is measured for.
+/// Reads the value of `--keep`. A user who forgets the unit means days. The value may be more days than any other time in latido.
 fn days(text: &str) -> Result<Ns, String> {
     const DAY_NS: u64 = 86_400_000_000_000;
     match (text.parse::<u32>(), text.strip_suffix('d').map(str::parse::<u64>)) {
@@ -86,7 +86,7 @@ fn days(text: &str) -> Result<Ns, String> {
     }
 }
 
-/// Whether a run began longer ago than that.
+/// Returns whether a run started longer ago than `keep`.
 fn is_old(meta: &Meta, now: Timestamp, keep: Ns) -> bool {
     let Ok(started) = meta.started.parse::<Timestamp>() else { return false };
     let age_ns = now.duration_since(started).as_nanos();

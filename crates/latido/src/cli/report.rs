@@ -1,4 +1,4 @@
-//! `latido report`: runs as one page, in another format, or their figures as files.
+//! `latido report`: writes runs as one page, in another format, or their figures as files.
 
 use super::{Usage, completions};
 use crate::{
@@ -22,11 +22,11 @@ pub struct Args {
     /// Runs: ids, unambiguous prefixes, or paths
     #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), default_value = "last")]
     pub runs: Vec<String>,
-    /// As which format [default: what the ending of -o says, else html]
+    /// The format [default: by the ending of -o, else html]
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(names()))]
     pub format: Option<String>,
-    /// Write these tables alone, each by its name or kind, such as wakeup.latency-summary or quantiles; a wrong name lists them.
-    /// For latex, markdown and csv
+    /// Write only these tables, each by its name or kind, such as wakeup.latency-summary or quantiles; a wrong name lists them. For latex,
+    /// markdown and csv
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["figures"])]
     pub table: Vec<String>,
     /// For --table in LaTeX: set each in an environment `table`, with a caption and the label tab:NAME
@@ -38,7 +38,7 @@ pub struct Args {
     /// Write each figure as SVG and its data as CSV into this directory
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
-    /// Set the numbers that the study printed beside the measured ones
+    /// Show the numbers that the study printed next to the measured ones
     #[arg(long)]
     pub published: bool,
     /// Where runs are kept
@@ -46,7 +46,7 @@ pub struct Args {
     pub store: Option<PathBuf>,
 }
 
-/// The formats that there are.
+/// Lists the formats.
 fn names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name).collect()
 }
@@ -57,7 +57,7 @@ fn names() -> Vec<&'static str> {
 /// A run cannot be read or the page cannot be written.
 pub fn run(args: Args) -> Result<u8> {
     let format = formats::of_file(args.output.as_deref(), args.format.as_deref()).map_err(Usage::new)?;
-    // Tables alone are no page: without a format they are those of LaTeX.
+    // Tables alone are not a page: without a format, latido writes them in LaTeX.
     let tables = !args.table.is_empty() && args.format.is_none() && format == "html" && args.output.is_none();
     let format = if tables { "latex" } else { format };
     let page = format == "html" && args.table.is_empty();
@@ -83,13 +83,13 @@ pub fn run(args: Args) -> Result<u8> {
         taken.push(canonical);
     }
     for judged in all.iter().filter(|judged| args.published && !judged.published) {
-        // Some studies print charts alone: their report is as good as any.
+        // Some studies print charts only. Their report is complete without printed numbers.
         let (id, plan) = (&judged.run.meta.id, &judged.run.meta.plan);
         tell(&format!("note: --published: the plan `{plan}` of {id} names no printed numbers to set beside"));
     }
     let all = outcome::together(all);
     let found = outcome::pooled(&all);
-    // The others say it themselves.
+    // The other formats contain these warnings.
     if !args.table.is_empty() || !["html", "text", "json"].contains(&format) {
         outcome::warn_of_losses(&all, &found);
     }

@@ -67,7 +67,8 @@ pub fn run(args: Args) -> Result<u8> {
     host::run(&plan, &how)
 }
 
-/// The flags, and for a probe what the person's configuration says where they are silent. A plan has conditions that its author chose.
+/// Returns the flags. For a probe, the user's configuration fills in what the flags leave open. A plan keeps the conditions that its author
+/// chose.
 fn with_configuration(args: Args) -> Result<Args> {
     if args.resume.is_some() || !assemble::is_of_probe(&args) {
         return Ok(args);
@@ -77,7 +78,7 @@ fn with_configuration(args: Args) -> Result<Args> {
     Ok(Args { limit, cpus: args.cpus.or(config.cpus), ..args })
 }
 
-/// What `--export` asks for.
+/// Returns the files that `--export` requests.
 fn exports(args: &Args) -> Result<Vec<Wanted>> {
     let all = args.export.as_deref().map(exports::wanted).transpose();
     Ok(all.map_err(|error| Usage::new(format!("{error:#}")))?.unwrap_or_default())

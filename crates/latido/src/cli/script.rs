@@ -1,4 +1,4 @@
-//! A plan's text made from words and flags, each piece with the word that it came from, so that a complaint can name it.
+//! The text of a plan, made from words and flags. Each piece keeps the word that it came from, so that an error can name it.
 
 use super::{
     Usage,
@@ -25,7 +25,7 @@ use toml::Value;
 /// The option of a probe that starts a program.
 pub const ARGV: &str = "argv";
 
-/// TOML under construction, with the word that each part was made from.
+/// TOML under construction, with the source word of each part.
 #[derive(Default)]
 pub struct Script {
     toml: String,
@@ -33,13 +33,13 @@ pub struct Script {
 }
 
 impl Script {
-    /// A piece, and the word that it is made from.
+    /// Adds a piece of TOML and its source word.
     pub fn add(&mut self, word: &str, toml: &str) {
         self.marks.push((self.toml.len(), word.into()));
         self.toml.push_str(toml);
     }
 
-    /// The probe with its options, and the command that it starts.
+    /// Adds the probe with its options, and the command that it starts.
     pub fn probe(&mut self, word: &str, name: &str, options: &[ProbeOption], command: &[String]) {
         self.add(word, &format!("probe = [{{ name = {}", quote(name)));
         for ProbeOption { key, word, place } in options {
@@ -53,10 +53,10 @@ impl Script {
         self.add(word, " }]\n");
     }
 
-    /// What all flags say.
+    /// Adds the contents of all flags.
     ///
     /// # Errors
-    /// A flag that is none.
+    /// A flag has an invalid value.
     pub fn flags(&mut self, args: &Args) -> Result<(), Usage> {
         self.level(list(Kind::Load), "load", "--load", &args.load)?;
         self.level(list(Kind::Tuning), "tuning", "--tune", &args.tune)?;
@@ -102,7 +102,7 @@ impl Script {
         Ok(())
     }
 
-    /// All words of a flag together are one level.
+    /// Adds one level that all words of a flag form together.
     fn level(&mut self, list: List<'_>, key: &str, flag: &str, words: &[String]) -> Result<(), Usage> {
         let none = nothing(list.kind);
         if words.is_empty() {
@@ -171,7 +171,7 @@ impl Script {
         Ok(())
     }
 
-    /// The words that the script was made from.
+    /// Returns the source words of the script.
     pub fn flags_typed(&self) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         for (_, word) in &self.marks {
@@ -182,15 +182,15 @@ impl Script {
         words
     }
 
-    /// Read as the keys of a group.
+    /// Reads the script as the keys of a group.
     ///
     /// # Errors
-    /// What is wrong, at its word.
+    /// An error at the word that caused it.
     pub fn axes(&self) -> Result<Axes> {
         self.read(|keys| Axes::read(keys, CATALOGUE))
     }
 
-    /// Read in some other way.
+    /// Reads the script with another function.
     ///
     /// # Errors
     /// As [`Script::axes`].
@@ -201,7 +201,7 @@ impl Script {
     }
 }
 
-/// What was typed wrongly is a usage error; what is wrong in a file is not.
+/// Turns an error in typed words into a usage error. An error in a file stays as it is.
 pub fn blame(problem: Problem) -> anyhow::Error {
     if problem.typed() { Usage::new(problem.to_string()).into() } else { problem.into() }
 }

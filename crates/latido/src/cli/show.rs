@@ -1,4 +1,4 @@
-//! `latido show`: a stored run again, computed anew from its records.
+//! `latido show`: shows a stored run, computed anew from its records.
 
 use super::completions;
 use crate::{host::outcome, output::write_out, store};
@@ -19,7 +19,7 @@ pub struct Args {
     /// Show everything: limits of the quantiles, each cell with its threads and trust checks, the machine
     #[arg(long)]
     pub full: bool,
-    /// Fit the tail of each series of each repeat: levels passed once an hour, a day, a year, or why there are none
+    /// Fit the tail of each series of each repeat: levels passed once per hour, day, year, or why none
     #[arg(long)]
     pub tail: bool,
     /// Print one JSON document and nothing else
@@ -30,7 +30,7 @@ pub struct Args {
 /// Carries out `latido show`.
 ///
 /// # Errors
-/// The run is not there or cannot be read.
+/// The run does not exist or cannot be read.
 pub fn run(args: Args) -> Result<u8> {
     let root = store::root(args.store.as_deref())?;
     let all = [outcome::judged(&store::find(&root, &args.run)?)?];

@@ -1,4 +1,4 @@
-//! `latido station`: what runs on the other machines of a measurement, to trigger it, to flood it, or to count.
+//! `latido station`: runs on the other machines of a measurement, to trigger the measured one, to flood it, or to count packets.
 
 use super::{Usage, words};
 use crate::{output, stop::StopRequests};
@@ -36,17 +36,17 @@ pub struct Args {
 
 #[derive(clap::Subcommand, Clone, Debug)]
 enum What {
-    /// Numbered packets at a steady rate whose phase to every tick walks
+    /// Numbered packets at a steady rate whose phase moves relative to every tick
     Trigger {
         #[command(flatten)]
         to: To,
-        /// Packets a second
+        /// Packets per second
         #[arg(long, value_name = "HZ", default_value_t = 20.0, allow_hyphen_values = true, value_parser = hertz)]
         rate: f64,
-        /// Over how much the phase walks, below the time from one packet to the next; 0s for none
+        /// The range over which the phase moves, less than the time between packets; 0s for no movement
         #[arg(long, value_name = "TIME", default_value = "4ms", allow_hyphen_values = true, value_parser = time)]
         walk: Ns,
-        /// Bytes of payload of a packet
+        /// Bytes of payload per packet
         #[arg(long, value_name = "BYTES", default_value_t = 24, allow_negative_numbers = true, value_parser = whole::<{ trigger::Trigger::LEAST as u64 }, 1472>)]
         size: u64,
         #[command(flatten)]
@@ -56,16 +56,16 @@ enum What {
     Flood {
         #[command(flatten)]
         to: To,
-        /// Bits a second of payload (100Mbit, 64kbit), or max
+        /// Bits per second of payload (100Mbit, 64kbit), or max
         #[arg(long, value_name = "RATE", default_value = "max", allow_hyphen_values = true, value_parser = words::text)]
         rate: String,
-        /// Bytes of payload of a packet; 22 are 64 on the wire
+        /// Bytes of payload per packet; 22 are 64 on the wire
         #[arg(long, value_name = "BYTES", default_value_t = 64, allow_negative_numbers = true, value_parser = whole::<1, 65_507>)]
         size: u64,
         #[command(flatten)]
         end: End,
     },
-    /// Takes packets and counts them; nothing is answered
+    /// Receives packets and counts them; it answers none
     Sink {
         /// Where to listen
         #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED))]
@@ -93,21 +93,21 @@ struct End {
     /// End after this time, above 0 and 24h at most
     #[arg(long = "for", value_name = "TIME", default_value = "10m", allow_hyphen_values = true, value_parser = span)]
     time: Ns,
-    /// End after so many packets
+    /// End after this number of packets
     #[arg(long, value_name = "N", default_value_t = 1_000_000_000_000, allow_negative_numbers = true, value_parser = whole::<1, 1_000_000_000_000>)]
     count: u64,
     /// Print one document
     #[arg(long)]
     json: bool,
-    /// Print counts as loads do, for whoever started this, and end with who listens
+    /// Print counts as loads do, for the program that started this, and end when nothing reads them
     #[arg(long, hide = true)]
     tell: bool,
-    /// Put a word into each packet that comes through the standard input
+    /// Put a mark, read from stdin, into each packet
     #[arg(long, hide = true)]
     marked: bool,
 }
 
-/// A number of packets or bytes: clap's own complaint about one below zero names no range.
+/// Reads a number of packets or bytes: clap's own error about a negative number names no range.
 fn whole<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u64, String> {
     let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
     number.ok_or_else(|| format!("write a whole number, {LEAST} to {MOST}"))
@@ -123,7 +123,7 @@ fn time(text: &str) -> Result<Ns, String> {
     if time <= Ns::from_secs(86_400) { Ok(time) } else { Err("24h at most".into()) }
 }
 
-/// How long a station works: one that ends as it begins does nothing.
+/// Reads how long a station runs. A time of zero is refused: the station would do nothing.
 fn span(text: &str) -> Result<Ns, String> {
     match time(text)? {
         Ns(0) => Err("it would end before it began: write a time above 0 and of 24h at most, for example 10m".into()),
@@ -131,7 +131,7 @@ fn span(text: &str) -> Result<Ns, String> {
     }
 }
 
-/// What a station did. Rates are packets a second; what was not done is absent.
+/// What a station did. Rates are packets per second; fields that do not apply are absent.
 #[derive(Clone, Debug, Default, Serialize)]
 struct Did {
     station: &'static str,
@@ -157,7 +157,7 @@ struct Did {
 /// Carries out `latido station`.
 ///
 /// # Errors
-/// A usage error, or what kept the station from its work.
+/// A usage error, or the reason why the station could not work.
 pub fn run(args: Args) -> Result<u8> {
     let stops = StopRequests::watch()?;
     let counts = Arc::new(Counts::default());
@@ -209,7 +209,7 @@ pub fn run(args: Args) -> Result<u8> {
     let elapsed = Monotonic.now().saturating_sub(started);
     work.join().ok().context("the station's thread failed")??;
     if end.tell {
-        // Nobody may listen any more.
+        // The reader may be gone.
         let _ = tell(&counts, size, started);
         return Ok(Exit::Done.code());
     }
@@ -227,7 +227,7 @@ impl To {
 }
 
 impl End {
-    /// The word that the packets are known by, where there is one.
+    /// Reads the mark of the packets from stdin, where the user requested one.
     fn mark(&self) -> Result<Option<Mark>> {
         self.marked.then(|| Mark::hear(std::io::stdin().lock())).transpose()
     }
@@ -247,7 +247,7 @@ fn tell(counts: &Counts, size: u64, started: u64) -> std::io::Result<()> {
     ])
 }
 
-/// How many packets must have been tried for a rate to be told.
+/// The fewest attempted packets for which latido reports a rate.
 const FOR_A_RATE: u64 = 10;
 
 impl Did {
@@ -255,7 +255,7 @@ impl Did {
         let per_second = |packets: u64, ns: u64| (ns > 0).then(|| packets as f64 * 1e9 / ns as f64);
         if self.listened.is_none() {
             let (sent, refused) = (counts.sent.load(Relaxed), counts.refused.load(Relaxed));
-            // Of fewer the time before the first and after the last is too large a part.
+            // With fewer packets, the time before the first and after the last is too large a part.
             let rate = per_second(sent, elapsed_ns).filter(|_| sent.saturating_add(refused) >= FOR_A_RATE);
             return Self {
                 elapsed_ns,
@@ -268,7 +268,7 @@ impl Did {
         }
         let received = counts.received.load(Relaxed);
         let span = counts.last_ns.load(Relaxed).saturating_sub(counts.first_ns.load(Relaxed));
-        // From the first to the last: what came before and after is no time of the flood.
+        // The rate covers the time from the first packet to the last: the time before and after is not part of the flood.
         let rate = per_second(received.saturating_sub(1), span).filter(|_| received > 1);
         let numbered = (numbered.triggers > 0).then_some(numbered);
         let bytes = Some(counts.received_bytes.load(Relaxed));
@@ -284,7 +284,7 @@ impl Did {
             (Some(sent), Some(to), _) => {
                 let refused = match self.refused {
                     None | Some(0) => "0 refused".to_owned(),
-                    // Told at the send after the one that nobody took.
+                    // The kernel reports a refused packet at the next send.
                     Some(n) => format!("{n} refused: nobody listens there, or there was no room"),
                 };
                 let packets = if sent == 1 { "packet" } else { "packets" };

@@ -26,17 +26,17 @@ Examples:
 
 Exit status: 0 answered, 1 error, 64 usage.";
 
-/// Quantiles, exceedances and the tail of any numbers, with their doubt.
+/// Quantiles, exceedances and the tail of any numbers, with their uncertainty.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = NOTES)]
 pub struct Args {
-    /// One value a line; - is stdin
+    /// One value per line; - is stdin
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// What the values are in
+    /// The unit of the values
     #[arg(long, value_name = "UNIT", value_enum)]
     pub unit: TimeUnit,
-    /// From one value to the next, for example 1ms: rates, rare causes and levels per day need it
+    /// The time between two values, for example 1ms: rates, rare causes and levels per day need it
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub interval: Option<String>,
     /// How often is this exceeded, for example 100us

@@ -1,4 +1,4 @@
-//! Stored runs for comparisons, histories and effects: read one after the other, each to its repeats.
+//! Stored runs for comparisons, histories and effects. latido reads them one after the other and keeps their repeats.
 
 use crate::{output::tell, store};
 use anyhow::{Result, ensure};
@@ -15,7 +15,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Of a store, for this figure of each repeat; the samples too, where distributions are compared.
+    /// Returns a reader of a store, for this figure of each repeat. With `samples`, it also reads the samples, to compare distributions.
     ///
     /// # Errors
     /// There is no place for a store.
@@ -23,15 +23,15 @@ impl Reader {
         Ok(Self { root: store::root(store)?, wanted: Wanted { statistic, samples }, taken: Vec::new() })
     }
 
-    /// The figure that is wanted of each repeat.
+    /// Returns the requested figure of each repeat.
     pub fn statistic(&self) -> Statistic {
         self.wanted.statistic
     }
 
-    /// The measured repeats of the run of this name; `None` for one that was named before.
+    /// Returns the measured repeats of the run with this name; `None` for a run that was named before.
     ///
     /// # Errors
-    /// There is no such run, or nothing was measured in it.
+    /// There is no such run, or it has no measured repeat.
     pub fn run(&mut self, name: &str) -> Result<Option<Vec<Observed>>> {
         let dir = store::find(&self.root, name)?;
         let canonical = dir.canonicalize().unwrap_or_else(|_| dir.clone());
@@ -42,10 +42,10 @@ impl Reader {
         self.repeats(&store::read(&dir)?).map(Some)
     }
 
-    /// The measured repeats of a run that is read.
+    /// Returns the measured repeats of a run that is already read.
     ///
     /// # Errors
-    /// Nothing was measured in it.
+    /// It has no measured repeat.
     pub fn repeats(&self, run: &Run) -> Result<Vec<Observed>> {
         let mut problems = run.problems.clone();
         let all = match self.wanted.samples {

@@ -1,4 +1,4 @@
-//! Command lines as a whole: what each means as a plan, and what a wrong one is told.
+//! Whole command lines: the plan that each makes, and the error of a wrong one.
 
 use super::{Cli, Command, Usage, assemble, foreign, known};
 use clap::{CommandFactory, Parser};
@@ -13,12 +13,12 @@ fn parse(name: &str, text: &str) -> Result<Plan, Problem> {
     latido_model::plan::parse::parse(name, text, known::CATALOGUE)
 }
 
-/// How complaints list the options of the probe that the tests use.
+/// Returns how errors list the options of the probe that the tests use.
 fn null_options() -> String {
     format!("; it has {}", known::list(Kind::Probe).options("null").join(", "))
 }
 
-/// The plan of a `run` command line, or its complaint.
+/// Returns the plan of a `run` command line, or its error.
 fn plan(line: &[&str]) -> Result<Plan, String> {
     let words = ["latido", "run"].iter().chain(line);
     let cli = Cli::try_parse_from(words).map_err(|error| error.to_string())?;
@@ -133,7 +133,7 @@ fn flags_change_a_plan_file() {
     assert_eq!(cell.probe.options["samples"].as_integer(), Some(3));
 }
 
-/// A study in the laboratory has the size for it and measures the guest's one CPU; what the command line names stays.
+/// A study in the laboratory uses the laboratory's size and measures the guest's one CPU. What the command line names stays.
 #[test]
 fn a_study_in_the_laboratory_has_its_size_and_cpu() {
     let cpus =
@@ -145,7 +145,7 @@ fn a_study_in_the_laboratory_has_its_size_and_cpu() {
     assert!(each[0].iter().all(|cpus| cpus == "1") && each[1].iter().all(|cpus| cpus == "0"), "{each:?}");
     let kept: Vec<String> = cpus(&study(&["--on", "lab", "-c", "1"]));
     assert!(kept.iter().all(|cpus| cpus == "1"), "{kept:?}");
-    // A plan without that size keeps its own.
+    // A plan without that size keeps its written sizes.
     assert_eq!(plan(&["quick", "--on", "lab", "--kernel", "6.12-rt"]).unwrap().sized, None);
 }
 
@@ -218,7 +218,7 @@ fn a_plan_without_a_seed_gets_one_that_is_printed() {
     assert!(print::plan(&one).contains(&format!("seed = {}", one.seed)));
 }
 
-/// What latido writes in place of another tool's flag can be typed: each command in backticks, each option with its value, each
+/// A user can type what latido writes in place of another tool's flag: each command in backticks, each option with its value, each
 /// `key=value` of the probe that is the tool's counterpart.
 #[test]
 fn what_to_write_in_place_of_a_foreign_flag_can_be_typed() {
@@ -273,7 +273,7 @@ fn what_to_write_in_place_of_a_foreign_flag_can_be_typed() {
     assert!(tried > 40, "{tried}");
 }
 
-/// The deadline that somebody types judges the probes that have one, and leaves the others without a limit.
+/// A deadline on the command line judges the probes that have a deadline, and leaves the others without a limit.
 #[test]
 fn a_deadline_judges_what_has_one() {
     let plan = plan(&["quick", "--deadline", "100us", "--period", "1ms"]).unwrap();
@@ -290,7 +290,7 @@ fn a_deadline_judges_what_has_one() {
     assert!(wrong.contains("deadline"), "{wrong}");
 }
 
-/// Several levels of an axis or values of an option, in a probe and in a plan.
+/// `--vary` gives an axis several levels or an option several values, in a probe and in a plan.
 #[test]
 fn what_varies_is_an_axis_or_an_option() {
     let count = |line: &[&str]| plan(line).unwrap().groups.iter().filter_map(|group| group.cells()).sum::<usize>();
@@ -302,7 +302,7 @@ fn what_varies_is_an_axis_or_an_option() {
     assert!(wrong.contains("did you mean `period`?"), "{wrong}");
 }
 
-/// On a terminal no line of an error is longer than it; through a pipe an error is one line.
+/// On a terminal, no line of an error is wider than the terminal. In a pipe, an error is one line.
 #[test]
 fn a_long_error_is_laid_out_on_a_terminal() {
     let text = format!("the store {} is a file, not a directory; name another with --store DIR", "/x".repeat(30));

@@ -20,7 +20,7 @@ enum What {
 /// Carries out `latido trace`.
 ///
 /// # Errors
-/// A usage error, or whatever kept it from its work.
+/// A usage error, or the reason why the command failed.
 pub fn run(args: Args) -> Result<u8> {
     match args.what {
         What::Analyze(args) => analyze::run(&args),

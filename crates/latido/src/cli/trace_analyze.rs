@@ -1,4 +1,4 @@
-//! `latido trace analyze`: what a trace holds, of any origin.
+//! `latido trace analyze`: what a trace of any origin contains.
 
 use super::Usage;
 use crate::{
@@ -33,7 +33,7 @@ Examples:
 
 Exit status: 0 answered, 1 error, 64 usage.";
 
-/// Analyse a kernel trace: latencies, who had the CPUs, the longest waits and their causes.
+/// Analyse a kernel trace: latencies, the tasks on each CPU, the longest waits and their causes.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = NOTES)]
 pub struct Args {
@@ -57,11 +57,11 @@ pub struct Args {
     pub perfetto: Option<PathBuf>,
 }
 
-/// What a page replaces.
+/// The file that a new page may overwrite.
 const PAGE: What<'static> =
     What { name: "page of latido's", within: formats::TITLE_WITHIN, ours: formats::is_page, instead: durable::OTHER };
 
-/// What a document for other viewers replaces.
+/// The file that a new document for other viewers may overwrite.
 const DOCUMENT: What<'static> = What {
     name: "document of this form",
     within: 32,
@@ -75,7 +75,7 @@ const DOCUMENT: What<'static> = What {
 /// The file cannot be read, or is no trace.
 pub fn run(args: &Args) -> Result<u8> {
     apart(args)?;
-    // Before the work, not behind it.
+    // Refuse before the work, not after it.
     args.html.iter().try_for_each(|path| durable::unless_foreign(path, PAGE))?;
     args.perfetto.iter().try_for_each(|path| durable::unless_foreign(path, DOCUMENT))?;
     let source = Source::open(&args.file)?;
@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> Result<u8> {
             source.name()
         );
     }
-    // A page and a document are of one buffer: the one that has most in it, which is said where there are others.
+    // A page and a document show one buffer: the one with the most events. latido names it where the trace has several.
     let fullest = analyses.iter().max_by_key(|one| one.events);
     if let (Some(path), Some(one)) = (&args.html, fullest) {
         durable::write_named(path, page::render(one)?.as_bytes())?;
@@ -114,19 +114,19 @@ pub fn run(args: &Args) -> Result<u8> {
     write_out(&analyses.iter().map(|one| one.text(style)).collect::<Vec<_>>().join("\n"))
 }
 
-/// Whose waits and system calls count.
+/// Returns the task whose waits and system calls count.
 fn of(task: Option<&str>) -> Of {
     let number = |name: &str| name.parse().ok().filter(|number| *number > 0);
     task.map_or(Of::All, |name| number(name).map_or_else(|| Of::Named(Comm::of(name)), Of::Thread))
 }
 
-/// Whether it has no wait and no system call.
+/// Returns whether the analysis has no wait and no system call.
 fn is_nobodys(one: &Analysis) -> bool {
     let of_task = |kind: Kind| matches!(kind, Kind::Scheduling | Kind::Preempted | Kind::SystemCall);
     !one.rows.iter().any(|row| of_task(row.kind))
 }
 
-/// The rings of a file, or what a text holds.
+/// Analyses each ring of a file, or a trace in text form.
 fn analyses(source: &Source, depth: Depth, of: &Of) -> Result<Vec<Analysis>> {
     let name = source.name();
     if !is_file(source.bytes()) {
@@ -136,7 +136,7 @@ fn analyses(source: &Source, depth: Depth, of: &Of) -> Result<Vec<Analysis>> {
     let mut analyses: Vec<Analysis> = Vec::new();
     for buffer in &trace.buffers {
         let mut one = analyse(&name, &trace, buffer, depth, of);
-        // Only the fullest is drawn, and a timeline is larger than all else.
+        // latido draws only the ring with the most events, and a timeline takes more memory than anything else.
         let drawn = analyses.iter_mut().max_by_key(|other| other.events);
         match drawn {
             Some(other) if other.events > one.events => one.timeline = Timeline::default(),
@@ -145,7 +145,7 @@ fn analyses(source: &Source, depth: Depth, of: &Of) -> Result<Vec<Analysis>> {
         }
         analyses.push(one);
     }
-    // Who records with a latency tracer gets its text.
+    // A recording with a latency tracer also contains the tracer's text.
     if let Some(text) = &trace.text {
         analyses.extend(analyse_text(&name, text, of).map_err(|why| anyhow::anyhow!("{name}: {why}"))?);
     }
@@ -157,7 +157,7 @@ fn analyses(source: &Source, depth: Depth, of: &Of) -> Result<Vec<Analysis>> {
     Ok(analyses)
 }
 
-/// Refuses to write over the trace, or one document over the other.
+/// Refuses to overwrite the trace, or one document with the other.
 fn apart(args: &Args) -> Result<(), Usage> {
     let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let trace = place(&args.file);

@@ -36,7 +36,7 @@ pub struct Args {
     /// Where runs are kept
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
-    /// So many of the largest samples of each cell, and all above its limit [default: as many as it was measured with, 20]
+    /// The N largest samples of each cell, and all above its limit [default: as it was measured with, 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub worst: Option<u32>,
     /// Print one JSON document and nothing else
@@ -44,7 +44,7 @@ pub struct Args {
     pub json: bool,
 }
 
-/// The cells of a run.
+/// The explained cells of a run.
 #[derive(Serialize)]
 struct Explanation {
     cells: Vec<Spikes>,
@@ -53,7 +53,7 @@ struct Explanation {
 /// Carries out `latido trace explain`.
 ///
 /// # Errors
-/// There is no such run, or none of its cells has a trace.
+/// There is no such run, or no cell of it has a trace.
 pub fn run(args: &Args) -> Result<u8> {
     let root = store::root(args.store.as_deref())?;
     let run = store::read(&store::find(&root, &args.run)?)?;

@@ -1,4 +1,4 @@
-//! `latido trace record`: events of the kernel into a file, while a program runs or for a while.
+//! `latido trace record`: records kernel events into a file, while a program runs or for a given time.
 
 use super::{Usage, known};
 use crate::host::trace_alone::{self, Order};
@@ -25,16 +25,16 @@ pub struct Args {
     /// Record these CPUs alone, and keep latido's own work off them where there are others [default: all]
     #[arg(short, long, value_name = "LIST")]
     pub cpus: Option<CpuSet>,
-    /// The room of each CPU's ring, for example 16M [default: by the free memory]
+    /// The size of each CPU's ring, for example 16M [default: by the free memory]
     #[arg(long, value_name = "PER_CPU", value_parser = bytes)]
     pub size: Option<u64>,
-    /// The file [default: trace.dat, where that is a trace or nothing yet]
+    /// The file [default: trace.dat, unless that is a file of another kind]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// List the events of this kernel and record nothing
     #[arg(long, exclusive = true)]
     pub list: bool,
-    /// Wait for another latido that is at work here, as long as it takes or this long
+    /// Wait for another latido that runs here, without limit or for this long
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "200d",
         value_parser = known::span)]
     pub wait: Option<Ns>,
@@ -46,7 +46,7 @@ pub struct Args {
 /// Carries out `latido trace record`.
 ///
 /// # Errors
-/// What is missing and how to get it; nothing stays then.
+/// What is missing and how to get it. latido then leaves no file.
 pub fn run(args: Args) -> Result<u8> {
     if args.list {
         return trace_alone::list();
@@ -62,14 +62,14 @@ pub fn run(args: Args) -> Result<u8> {
         wait: args.wait,
         command: args.command,
     };
-    // A name that is no event is a slip of the command line.
+    // A name that is not an event is a mistake in the command line.
     trace_alone::run(&order).map_err(|error| match error.downcast_ref::<Objection>() {
         Some(objection) => Usage::new(objection.to_string()).into(),
         None => error,
     })
 }
 
-/// `4096`, `512K`, `16M`, `1G`: bytes.
+/// Reads a number of bytes: `4096`, `512K`, `16M`, `1G`.
 fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let scale = match text.get(digits.len()..).unwrap_or_default() {
@@ -81,7 +81,7 @@ fn bytes(text: &str) -> Result<u64, String> {
     };
     let bytes = scale.zip(digits.parse::<u64>().ok()).and_then(|(scale, number)| number.checked_mul(scale));
     let bytes = bytes.ok_or_else(|| "write bytes, with K, M or G: 512K, 16M".to_owned())?;
-    // The kernel has no smaller ones.
+    // The kernel has no smaller rings.
     (8192..1 << 40)
         .contains(&bytes)
         .then_some(bytes)

@@ -1,4 +1,4 @@
-//! `latido tune`: settings changed by hand, shown and put back.
+//! `latido tune`: applies settings by hand, shows them and restores the originals.
 
 use super::{Usage, ask::Ask, assemble, known, known::list};
 use crate::{
@@ -15,7 +15,7 @@ use latido_model::{
 };
 use std::{cell::Cell, fmt::Write as _};
 
-/// Apply tunings by hand, show them, put them back.
+/// Apply tunings by hand, show them, undo them.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "Exit status: 0 done; 1 refused, or not everything could be put back; 64 usage; 130 interrupted while \
@@ -43,7 +43,7 @@ enum What {
         #[command(flatten)]
         turn: Turn,
     },
-    /// Put back what was applied by hand, the last change first, and what a crash left
+    /// Restore what was applied by hand, the last change first, and what a crash left
     Undo {
         /// The tunings [default: all]
         #[arg(value_name = "NAME")]
@@ -61,7 +61,7 @@ enum What {
 
 #[derive(clap::Args, Clone, Copy, Debug)]
 struct Turn {
-    /// Wait for another latido that is at work there, as long as it takes or this long
+    /// Wait for another latido that runs there, without limit or for this long
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "200d",
         value_parser = known::span)]
     wait: Option<Ns>,
@@ -70,7 +70,7 @@ struct Turn {
 /// Carries out `latido tune`.
 ///
 /// # Errors
-/// A usage error, or what was refused.
+/// A usage error, or a refused change.
 pub fn run(args: Args) -> Result<u8> {
     #[cfg(debug_assertions)]
     let sysroot = args.sysroot.as_ref().map(std::path::absolute).transpose()?;
@@ -90,7 +90,7 @@ pub fn run(args: Args) -> Result<u8> {
 
 fn apply(words: &[String], ask: &Ask<'_>) -> Result<u8> {
     let items = words.iter().map(|word| assemble::item(list(Kind::Tuning), word)).collect::<Result<Vec<_>>>()?;
-    // From here on Ctrl-C ends it between two changes, never in one.
+    // From here on, Ctrl-C ends the command between two changes, never within one.
     let stops = StopRequests::watch()?;
     let records = match ask.tune(TuneWhat::Apply { items }, &|| stops.count() > 0)? {
         Tuned::Applied { records } => records,
@@ -127,14 +127,14 @@ fn undo(names: &[String], ask: &Ask<'_>) -> Result<u8> {
             Usage::new(format!("there is no tuning `{name}`{hint}{only}; `latido tune status` shows them")).into()
         );
     }
-    // Half an undoing serves nobody: it comes to its end.
+    // A half-finished undo helps no user, so latido completes it.
     let stops = StopRequests::watch()?;
     let told = Cell::new(0);
     let count = |line: String| {
         told.set(told.get() + 1);
         warn([line].into_iter());
     };
-    // Waiting for its turn is no undoing.
+    // A wait for the lock is not yet an undo: Ctrl-C ends it.
     let stopped = || ask.wait.is_some() && stops.count() > 0;
     let (back, incomplete) = match ask.tune_telling(TuneWhat::Undo { names: names.to_vec() }, &stopped, &count)? {
         Tuned::Undone { back, incomplete } => (back, incomplete),
@@ -171,7 +171,7 @@ fn status(json: bool, ask: &Ask<'_>) -> Result<u8> {
     let status = state(ask)?;
     let wanting = status.applied.iter().any(|line| line.in_force == Some(false) && !line.superseded);
     if json {
-        // What was applied and is not in force is not as it should be.
+        // A tuning that was applied but is not in force is a failure.
         let written = write_out(&(serde_json::to_string_pretty(&status)? + "\n"))?;
         return Ok(if wanting { Exit::Failed.code() } else { written });
     }
@@ -204,7 +204,7 @@ fn status(json: bool, ask: &Ask<'_>) -> Result<u8> {
         text.push_str("nothing is applied by hand\n");
         text.push_str(&elsewhere(&status));
     }
-    // What was applied and is not in force is not as it should be.
+    // A tuning that was applied but is not in force is a failure.
     let written = write_out(&text)?;
     Ok(if wanting { Exit::Failed.code() } else { written })
 }
@@ -224,7 +224,7 @@ fn shown(line: &Setting, void: bool) -> String {
     format!("{name}{knob}: {original} -> {new}{state}")
 }
 
-/// Each user has a journal; what root applied is in root's.
+/// Each user has a journal. What root applied is in root's journal.
 fn elsewhere(status: &TuneStatus) -> String {
     match &status.elsewhere {
         Some(path) => format!("(root's journal {} is not empty: sudo latido tune status)\n", path.display()),

@@ -1,4 +1,4 @@
-//! Numbers of others, from a file or stdin: bounded, exact, and refused at their line.
+//! Numbers from elsewhere, read from a file or stdin. latido limits their size, reads them exactly, and names the line of a wrong one.
 
 use crate::store;
 use anyhow::{Context, Result, ensure};
@@ -13,7 +13,7 @@ const MAX_FILE: u64 = 64 << 20;
 const MAX_ROWS: usize = 100_000;
 /// The largest sample, ns: 31 years.
 const LARGEST_NS: i128 = 1_000_000_000_000_000_000;
-/// The largest number of a table, and one over the smallest: no ratio of two is infinite.
+/// The largest number of a table; the smallest is its reciprocal. So no ratio of two is infinite.
 const LARGEST: f64 = 1e30;
 
 /// A unit of time.
@@ -31,7 +31,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// The power of ten of nanoseconds that it is.
+    /// Returns the unit's power of ten in nanoseconds.
     const fn power(self) -> i32 {
         match self {
             Self::Ns => 0,
@@ -46,12 +46,12 @@ impl TimeUnit {
     }
 }
 
-/// How values are told that were given in a unit, or in none.
+/// Returns how reports write values that have a unit, or no unit.
 pub fn kind(unit: Option<TimeUnit>) -> Kind {
     if unit.is_some() { Kind::Ns } else { Kind::AsGiven }
 }
 
-/// What is wrong with a text, and where.
+/// What is wrong with a text, and on which line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AtLine {
     /// The line, from 1; 0 is the text as a whole.
@@ -66,7 +66,7 @@ impl fmt::Display for AtLine {
     }
 }
 
-/// What was read, and what it is called.
+/// A text, and the name of its source.
 #[derive(Debug)]
 pub struct Source {
     /// The path as it was typed, or `stdin`.
@@ -108,24 +108,24 @@ impl Source {
     }
 }
 
-/// The lines that say something, with their numbers: neither blank nor a comment.
+/// Returns the lines with content (neither blank nor a comment), with their numbers.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let all = (1..).zip(text.lines().map(str::trim));
     all.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Whether the text is a word, as the head of a column is, and no number that is none.
+/// Returns whether the text is a word, like the head of a column, and not `nan` or `inf`.
 fn is_word(text: &str) -> bool {
     let lower = text.to_lowercase();
     text.starts_with(|c: char| c.is_alphabetic() || c == '_') && !lower.starts_with("nan") && !lower.starts_with("inf")
 }
 
-/// Samples, one a line in order of time, in ns. Blank lines, lines that begin with `#`, and a word in the first line are
-/// passed over.
+/// Reads samples, one per line in order of time, and returns them in ns. Blank lines, lines that start with `#`, and a word in the first
+/// line are skipped.
 ///
 /// # Errors
-/// A line is no number, or not a whole number of nanoseconds.
+/// A line is not a number, or not a whole number of nanoseconds.
 pub fn samples(text: &str, unit: TimeUnit) -> Result<Vec<i64>, AtLine> {
     let mut samples = Vec::new();
     for (at, (line, text)) in lines(text).enumerate() {
@@ -145,7 +145,7 @@ fn unquoted(text: &str) -> &str {
     text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).map_or(text, str::trim)
 }
 
-/// A decimal number as its digits and a power of ten: exact.
+/// Returns a decimal number exactly, as its digits and a power of ten.
 fn decimal(text: &str) -> Option<(i128, i32)> {
     let (negative, rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -166,7 +166,7 @@ fn decimal(text: &str) -> Option<(i128, i32)> {
     Some((if negative { -digits } else { digits }, power))
 }
 
-/// A sample in ns.
+/// Returns a sample in ns.
 fn ns(text: &str, unit: TimeUnit) -> Result<i64, String> {
     let Some((digits, power)) = decimal(text) else { return Err(no_number(text, "one value a line")) };
     let (shown, power) = (short(text), power + unit.power());
@@ -186,7 +186,7 @@ fn no_number(text: &str, form: &str) -> String {
     format!("`{}` is not a number: {form}, as 12, 12.5 or 1.25e1", short(text))
 }
 
-/// So much of a text as an error quotes.
+/// Returns the part of a text that an error quotes.
 fn short(text: &str) -> String {
     let short: String = text.chars().take(40).collect();
     if short.len() < text.len() { short + "..." } else { short }
@@ -195,28 +195,28 @@ fn short(text: &str) -> String {
 /// A line of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Where it stands.
+    /// Its line number.
     pub line: usize,
-    /// What stands before the value.
+    /// The fields before the value.
     pub fields: Vec<String>,
-    /// The value: of times in ns.
+    /// The value; times in ns.
     pub value: f64,
 }
 
-/// Lines of comma-separated fields, of which the last is a number.
+/// Lines of comma-separated fields. The last field of each is a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// The words of the first line, where its last is no number.
+    /// The words of the first line, if its last field is not a number.
     pub head: Option<Vec<String>>,
     /// The lines.
     pub rows: Vec<Row>,
 }
 
-/// Reads a table: so many columns, or as many as its first line has. Fields may stand in double quotes (RFC 4180), but end
-/// on their line.
+/// Reads a table with this number of columns, or as many as its first line has. A field may be in double quotes (RFC 4180), but must end on
+/// its line.
 ///
 /// # Errors
-/// A line has other columns, or no number at its end.
+/// A line has another number of columns, or no number at its end.
 pub fn table(text: &str, columns: Option<usize>, unit: Option<TimeUnit>) -> Result<Table, AtLine> {
     let (mut columns, mut table) = (columns, Table { head: None, rows: Vec::new() });
     for (at, (line, text)) in lines(text).enumerate() {
@@ -247,7 +247,7 @@ pub fn table(text: &str, columns: Option<usize>, unit: Option<TimeUnit>) -> Resu
 }
 
 impl Table {
-    /// Refuses values of which there is no ratio.
+    /// Refuses values that have no ratio.
     ///
     /// # Errors
     /// A value is zero or negative.
@@ -274,7 +274,7 @@ fn fields(line: &str) -> Result<Vec<String>, String> {
     record.map(|record| record.iter().map(str::to_string).collect()).ok_or_else(|| "this is no line of a table".into())
 }
 
-/// A number of a table.
+/// Reads a number of a table.
 fn number(text: &str, unit: Option<TimeUnit>) -> Result<f64, String> {
     let plain = text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E'));
     let value: Option<f64> = text.parse().ok().filter(|_| plain);
@@ -290,7 +290,7 @@ fn number(text: &str, unit: Option<TimeUnit>) -> Result<f64, String> {
     Ok(value * unit.map_or(1.0, TimeUnit::in_ns))
 }
 
-/// A distance between values: a number of their unit, or where they are times one with a unit of its own, such as `20us`.
+/// Reads a distance between values: a number in their unit or, for times, one with its own unit, such as `20us`.
 ///
 /// # Errors
 /// It is neither.
@@ -309,7 +309,7 @@ pub fn amount(text: &str, unit: Option<TimeUnit>) -> Result<f64, String> {
     number(digits, unit).map_err(|_| format!("`{text}` is not a number"))
 }
 
-/// A margin of a ratio, `5%`, as a part.
+/// Reads a margin of a ratio, `5%`, as a part of 1.
 ///
 /// # Errors
 /// It has no percent sign, or is not above zero.
@@ -327,7 +327,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A decimal of microseconds is the nanoseconds that its digits say, however it is written.
+        /// A decimal number of microseconds gives exactly the nanoseconds that its digits name, in every notation.
         #[test]
         fn decimals_are_exact(ns in -1_000_000_000_000_000_000_i64..=1_000_000_000_000_000_000) {
             let (sign, size) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());

@@ -12,7 +12,7 @@ use latido_model::{
     written::{bare, quote},
 };
 
-/// What varies, and the levels that it takes.
+/// An axis or option, and the levels that it takes.
 #[derive(Debug)]
 pub struct Vary {
     key: String,
@@ -24,10 +24,10 @@ pub struct Vary {
 const FIXED: [&str; 8] = ["cpus", "duration", "limit", "warmup", "repeat", "seed", "stop-on", "trace"];
 
 impl Vary {
-    /// Each `--vary` of the command line.
+    /// Reads each `--vary` of the command line.
     ///
     /// # Errors
-    /// One is not of the form AXIS=A,B, or another flag names the axis too.
+    /// One is not of the form AXIS=A,B, or another flag names the same axis.
     pub fn all(args: &Args) -> Result<Vec<Self>, Usage> {
         let all: Vec<Self> = args.vary.iter().map(|text| Self::read(text)).collect::<Result<_, _>>()?;
         for (at, one) in all.iter().enumerate() {
@@ -59,17 +59,17 @@ impl Vary {
         Ok(Self { key: key.to_owned(), values, shown })
     }
 
-    /// The axis of the plan; an option of the probe by its own name.
+    /// Returns the axis of the plan; for an option of the probe its name.
     fn axis(&self) -> &str {
         words::axis(&self.key)
     }
 
-    /// Whether it varies the policy, the priority or the nice value: what the flags say of these is part of its levels.
+    /// Returns whether it varies the policy, the priority or the nice value. The flags for these then become part of its levels.
     pub fn is_scheduling(&self) -> bool {
         self.axis() == "scheduling"
     }
 
-    /// What is wrong with another `--vary` of the same axis.
+    /// Words what is wrong with another `--vary` of the same axis.
     fn beside(&self, other: &Self) -> String {
         match self.is_scheduling() && self.key != other.key {
             true => format!(
@@ -80,7 +80,7 @@ impl Vary {
         }
     }
 
-    /// What is wrong where another flag, or a word `key=value`, gives a value of the axis too.
+    /// Words what is wrong where another flag, or a word `key=value`, gives a value of the same axis.
     fn is_given(&self, args: &Args) -> Option<String> {
         let key = self.key.as_str();
         let flag = match key {
@@ -109,7 +109,7 @@ impl Vary {
         }
     }
 
-    /// The values of an option of the probe; none of an axis.
+    /// Returns the values of an option of the probe; `None` for an axis.
     pub fn options(&self) -> Option<Vec<ProbeOption>> {
         let is_axis = ["load", "tuning", "scheduling", "kernel", "target"].contains(&self.axis());
         let option =
@@ -117,10 +117,10 @@ impl Vary {
         (!is_axis).then(|| self.values.iter().map(option).collect())
     }
 
-    /// The words that it was made from, and the levels of an axis as a line of a plan; an empty one of an option.
+    /// Returns the source words, and the levels of an axis as a line of a plan; an empty line for an option.
     ///
     /// # Errors
-    /// A level that is none.
+    /// A level is invalid.
     pub fn line(&self, args: &Args) -> Result<(&str, String), Usage> {
         let levels: Vec<String> = match self.axis() {
             "load" => self.values.iter().map(|word| self.level(Kind::Load, word)).collect::<Result<_, _>>()?,
@@ -132,7 +132,7 @@ impl Vary {
         Ok((&self.shown, format!("{} = [{}]\n", self.axis(), levels.join(", "))))
     }
 
-    /// A level of loads or tunings: `idle`, `stress-cpu`, `stress-cpu+memory`.
+    /// Returns a level of loads or tunings as TOML: `idle`, `stress-cpu`, `stress-cpu+memory`.
     fn level(&self, kind: Kind, word: &str) -> Result<String, Usage> {
         if is_nothing(kind, word) {
             return Ok(quote(nothing(kind)));
@@ -146,7 +146,7 @@ impl Vary {
         Ok(format!("{{ id = {}, use = [{}] }}", quote(&ids.join(" + ")), items.join(", ")))
     }
 
-    /// A policy with its parameters, or a priority or nice value of the policy that the other flags name.
+    /// Returns a policy with its parameters as TOML, or a priority or nice value of the policy that the other flags name.
     fn scheduling(&self, word: &str, args: &Args) -> Result<String, Usage> {
         let policy = |implied: &str| quote(args.policy.as_deref().unwrap_or(implied));
         Ok(match self.key.as_str() {
@@ -162,8 +162,8 @@ impl Vary {
     }
 }
 
-/// The values between commas. Of loads, tunings and policies a piece that is the name of none goes on with the value before it,
-/// as in `stress-ng:cpu=2,vm=1`.
+/// Splits the values at commas. For loads, tunings and policies, a piece that names none of them continues the value before it, as in
+/// `stress-ng:cpu=2,vm=1`.
 fn split(key: &str, values: &str) -> Vec<String> {
     let begins = |piece: &str| {
         let names: Vec<&str> = piece.split('+').map(|part| part.split(':').next().unwrap_or_default()).collect();
@@ -175,7 +175,7 @@ fn split(key: &str, values: &str) -> Vec<String> {
             _ => true,
         }
     };
-    // A name that is none stays a value where nothing could go on: its error names it.
+    // An unknown name stays a separate value where the value before it has no options. The error then names it.
     let goes_on = |all: &[String], piece: &str| all.last().is_some_and(|last| last.contains(':')) && !begins(piece);
     let mut all: Vec<String> = Vec::new();
     for piece in values.split(',') {

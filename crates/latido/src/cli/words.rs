@@ -11,7 +11,7 @@ use toml::Value;
 /// A name with its options as typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// What stands before the colon.
+    /// The text before the colon.
     pub name: String,
     /// Keys and values in the order typed.
     pub options: Vec<(String, String)>,
@@ -71,7 +71,7 @@ pub fn unused(options: &[(String, String)], key: &str) -> Result<(), String> {
     }
 }
 
-/// The value of a flag, which may be a negative number but not the next flag.
+/// Reads the value of a flag, which may be a negative number but not the next flag.
 ///
 /// # Errors
 /// It is a flag.
@@ -88,12 +88,12 @@ pub fn policy(word: &str) -> Result<Word, String> {
     split(word, |name| POLICIES.iter().find(|(policy, _)| *policy == name)?.1.first().copied())
 }
 
-/// A whole number as a plan writes it, anything else as a string, so that the reader of the plan can say what it wants instead.
+/// Writes a whole number as a plan does, and anything else as a string, so that the reader of the plan can say what it expects instead.
 pub fn number(text: &str) -> String {
     text.parse().map_or_else(|_| quote(text), |number| value(&Value::Integer(number)))
 }
 
-/// The axis that a flag of `run` sets, by the flag's name; any other word is what it is.
+/// Returns the axis that a flag of `run` sets, by the flag's name. Returns any other word unchanged.
 pub fn axis(name: &str) -> &str {
     match name {
         "tune" => "tuning",
@@ -103,10 +103,10 @@ pub fn axis(name: &str) -> &str {
     }
 }
 
-/// The value of `--label`.
+/// Reads the value of `--label`.
 ///
 /// # Errors
-/// It is no name.
+/// It is not a valid label.
 pub fn label(text: &str) -> Result<String, String> {
     let sound = text.trim() == text && (1..=100).contains(&text.chars().count()) && !text.chars().any(clean::is_hidden);
     if !sound || text.contains(['/', ',']) || ["last", ".", ".."].contains(&text) {
@@ -118,45 +118,45 @@ pub fn label(text: &str) -> Result<String, String> {
     Ok(text.into())
 }
 
-/// Whether a text is the beginning of a run's id, `20261128T165909Z-quick-0a1b`, as `2026` is.
+/// Returns whether a text could start a run's id, `20261128T165909Z-quick-0a1b`, as `2026` does.
 fn begins_a_run(text: &str) -> bool {
     let fits = |(c, form): (char, char)| if form == '0' { c.is_ascii_digit() } else { c == form };
     text.chars().zip("00000000T000000Z-".chars()).all(fits)
 }
 
-/// The value of `--seed`: what a plan can hold as its seed too.
+/// Reads the value of `--seed`: a number that a plan can also contain as its seed.
 ///
 /// # Errors
-/// It is no such number.
+/// It is not such a number.
 pub fn seed(text: &str) -> Result<u64, String> {
     let seed = text.parse().ok().filter(|seed| i64::try_from(*seed).is_ok());
     seed.ok_or_else(|| format!("a seed is a whole number from 0 to {}", i64::MAX))
 }
 
-/// The value of `--scale`.
+/// Reads the value of `--scale`.
 ///
 /// # Errors
-/// It is no part of a whole.
+/// It is not a part of a whole.
 pub fn part(text: &str) -> Result<f64, String> {
     let part = text.parse().ok().filter(|part: &f64| *part > 0.0 && *part <= 1.0);
     part.ok_or_else(|| "a part is a number above 0 and at most 1, for example 0.01".into())
 }
 
-/// The value of `--plan-power`.
+/// Reads the value of `--plan-power`.
 ///
 /// # Errors
-/// It is no ratio that could be of interest.
+/// It is not a useful ratio.
 pub fn ratio(text: &str) -> Result<f64, String> {
     let ratio = text.parse().ok().filter(|ratio: &f64| *ratio > 1.0 && *ratio <= 1e6);
     ratio.ok_or_else(|| "a ratio is a number above 1, for example 1.5".into())
 }
 
-/// Whether a word is `key=value`.
+/// Returns whether a word is `key=value`.
 pub fn is_option(word: &str) -> bool {
     word.split_once('=').is_some_and(|(key, _)| is_key(key))
 }
 
-/// Whether a text can be the name of an option.
+/// Returns whether a text can be the name of an option.
 pub fn is_key(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
@@ -177,7 +177,7 @@ pub fn asked(list: List<'_>, word: &str) -> Result<Asked, String> {
     asked_with(list, word, Vec::new())
 }
 
-/// The same with options that stand behind the word.
+/// The same, with options that follow the word.
 ///
 /// # Errors
 /// What is wrong with the word, or an option given twice.
@@ -185,7 +185,7 @@ pub fn asked_with(list: List<'_>, word: &str, more: Vec<(String, String)>) -> Re
     let main = |name: &str| list.entry(name).and_then(|entry| entry.main_option);
     let name = word.split(':').next().unwrap_or_default();
     if !name.is_empty() && list.entry(name).is_none() {
-        // What its options would be nobody knows: the name is what is wrong, and the list tells the right ones.
+        // The options of an unknown name are unknown too. The error is about the name, and the reader of the plan lists the right ones.
         return Ok(Asked { toml: format!("{{ name = {} }}", quote(name)), id: name.into() });
     }
     if let Some((name, rest)) = word.split_once(':')
@@ -210,7 +210,7 @@ pub fn asked_with(list: List<'_>, word: &str, more: Vec<(String, String)>) -> Re
     let (mut toml, mut id) = (format!("{{ name = {}", quote(&name)), name.clone());
     for (key, text) in &options {
         toml.push_str(&format!(", {} = {}", bare(key), value(&list.value(&name, key, text))));
-        // Its levels are named by what each of them chose.
+        // The name of a level shows the value that each level took, so the list of values is left out.
         if ramp::levels(text).is_some() {
             continue;
         }
@@ -223,7 +223,7 @@ pub fn asked_with(list: List<'_>, word: &str, more: Vec<(String, String)>) -> Re
     Ok(Asked { toml, id })
 }
 
-/// Whether an option is a program with its arguments: a list, never a single string.
+/// Returns whether an option is a program with its arguments: a list, never a single string.
 pub fn takes_argv(list: List<'_>, name: &str, key: &str) -> bool {
     let one = Value::from("x");
     list.objection(name, key, &one).is_some() && list.objection(name, key, &Value::Array(vec![one])).is_none()

@@ -1,15 +1,14 @@
-//! Help that fits the terminal: hard-wrapped texts become paragraphs again, and each line goes on below the words that it
-//! belongs to.
+//! Help that fits the terminal: hard-wrapped texts become paragraphs again, and each wrapped line continues below its own column.
 
 use clap::Command;
 
-/// A hard-wrapped line ends no sooner, so a shorter line ends its paragraph.
+/// The shortest hard-wrapped line: a shorter line ends its paragraph.
 const WRAPPED: usize = 70;
 
 /// A line longer than this is hard to read.
 const WIDEST: usize = 100;
 
-/// The texts of a command and of all below it as paragraphs of one line each, which clap wraps.
+/// Turns the texts of a command and of all below it into paragraphs of one line each. clap then wraps them.
 pub fn command(command: Command) -> Command {
     let after = |text: Option<&clap::builder::StyledStr>| text.map(|text| joined(&text.to_string()));
     let (short, long) = (after(command.get_after_help()), after(command.get_after_long_help()));
@@ -19,7 +18,7 @@ pub fn command(command: Command) -> Command {
     names.iter().fold(command, |all, name| all.mut_subcommand(name, self::command))
 }
 
-/// Paragraphs of one line each; lines that begin with a blank are examples and stay.
+/// Joins the lines of each paragraph into one. Lines that start with a blank are examples and stay.
 fn joined(text: &str) -> String {
     let mut all: Vec<String> = Vec::new();
     let mut open = false;
@@ -36,7 +35,7 @@ fn joined(text: &str) -> String {
     all.join("\n")
 }
 
-/// A page of help, wrapped at this width.
+/// Wraps a page of help to this width.
 pub fn page(text: &str, width: usize) -> String {
     let width = width.min(WIDEST);
     let mut out = String::new();
@@ -46,12 +45,12 @@ pub fn page(text: &str, width: usize) -> String {
     out
 }
 
-/// What is wrapped together: its first column, where its further lines begin, and its words.
+/// Text that latido wraps together: its first column, where its further lines start, and its words.
 struct Block {
     head: String,
     hang: usize,
     words: String,
-    /// Whether the next line with the same indent goes on.
+    /// Whether the next line with the same indent continues the block.
     open: bool,
 }
 
@@ -59,7 +58,7 @@ impl Block {
     fn of(line: &str) -> Self {
         let indent = line.len() - line.trim_start().len();
         let words = line.trim();
-        // `  key    what it means` goes on below its second column.
+        // `  key    what it means` continues below its second column.
         let gap = words.find("  ").filter(|_| indent > 0 && !words.contains(" = "));
         let (head, hang, words) = match gap {
             Some(at) => {
@@ -75,7 +74,7 @@ impl Block {
         Self { head, hang, words: words.to_owned(), open }
     }
 
-    /// Whether a line goes on with this block: below its second column, or in its paragraph.
+    /// Returns whether a line continues this block: below its second column, or in its paragraph.
     fn takes(&self, line: &str) -> bool {
         let indent = line.len() - line.trim_start().len();
         let is_entry = self.head.trim_start() != "";
@@ -93,12 +92,12 @@ impl Block {
     }
 
     fn write(&self, out: &mut String, width: usize) {
-        // A line of a file would mean something else in two.
+        // A line of a file would change its meaning if broken in two.
         if self.hang > 0 && (self.words.contains(" = ") || self.words.starts_with('#')) {
             out.push_str(&format!("{}{}\n", self.head, self.words));
             return;
         }
-        // Where the second column leaves no room, the words begin on the next line.
+        // Where the second column leaves no room, the words start on the next line.
         let (mut line, hang) = match self.hang + 20 > width && !self.head.trim().is_empty() {
             true => (format!("{}\n{:8}", self.head.trim_end(), ""), 8),
             false => (self.head.clone(), self.hang),

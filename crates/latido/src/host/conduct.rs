@@ -1,4 +1,4 @@
-//! One cell from the host's side: ask for it, listen, store what comes.
+//! One cell from the host's side: it requests the measurement, receives messages and stores the results.
 
 use super::{
     patience::{PATIENCE, Patience, Stop},
@@ -24,20 +24,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a wait for words may last before Ctrl-C is asked about again; while samples are taken words come as often.
+/// The longest wait for a message before the host checks Ctrl-C again. While the agent samples, messages arrive about as often.
 const LISTEN: Duration = Duration::from_millis(200);
 
-/// How much of the files that came is kept in memory, for a person to see where the store takes nothing: bytes.
+/// How many bytes of the received files the host keeps in memory, to show them to the user if the store accepts nothing.
 const RESCUE: usize = 4 << 20;
 
 /// A cell's place in its run.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
-    /// Its number, from 1.
+    /// The cell's number, from 1.
     pub number: usize,
-    /// How many there are.
+    /// The number of cells.
     pub cells: usize,
-    /// It in words.
+    /// The cell's name in words.
     pub label: &'a str,
     /// What its probe measures.
     pub measurand: &'a Measurand,
@@ -45,10 +45,10 @@ pub struct Place<'a> {
     pub after_ns: u64,
 }
 
-/// Runs one cell in a session and stores what comes of it.
+/// Runs one cell in a session and stores its result.
 ///
 /// # Errors
-/// The store cannot be written: the run cannot go on, the measured figures are in the error.
+/// The store cannot be written: the run cannot go on. The error contains the measured figures.
 pub fn cell(
     draft: &mut Draft,
     cell: &Cell,
@@ -79,7 +79,7 @@ pub fn cell(
     let (status, asked) = listen(&mut listener, session, stops, screen)?;
     let stored = listener.stored;
     for note in std::mem::take(&mut listener.notes) {
-        // What a crash before left to undo, or what would not go back.
+        // The notes are about what an earlier crash left to undo, or what could not be restored.
         screen.warn(&note);
     }
     let said = listener.error.take();
@@ -95,8 +95,8 @@ pub fn cell(
     Ok(ended)
 }
 
-/// Listens until the agent says that the cell is over, and passes on what a person asks meanwhile. How the stream ended,
-/// and how often the end was asked for.
+/// Listens until the agent reports the end of the cell, and passes on the user's Ctrl-C. Returns how the stream ended, and how often the
+/// user requested the end.
 fn listen(
     listener: &mut Listener<'_>,
     session: &mut Session,
@@ -143,7 +143,7 @@ fn listen(
                 session.abandon();
                 return Ok((Err(error), patience.asked()));
             }
-            // The store refuses: the machine is put back before that is reported.
+            // The store fails: the agent restores the machine before the host reports that.
             Err(Trouble::Store(error)) => {
                 session.stop(true);
                 while !matches!(session.receive(PATIENCE), Ok(Some(Message::Reply(Reply::End { .. })) | None) | Err(_))
@@ -156,9 +156,9 @@ fn listen(
     }
 }
 
-/// Why a message was not taken.
+/// Why the host did not accept a message.
 enum Trouble {
-    /// It is not what an agent may say here.
+    /// An agent may not send it at this point.
     Agent(anyhow::Error),
     /// The store cannot be written.
     Store(anyhow::Error),
@@ -171,25 +171,25 @@ struct Listener<'a> {
     place: Place<'a>,
     started: jiff::Timestamp,
     armed_at: u64,
-    /// The file that is coming; none where the store does not take it.
+    /// The file that is arriving; `None` where the store does not accept it.
     incoming: Option<Incoming>,
-    /// Small files in memory, the one that is coming last.
+    /// Small files kept in memory; the last is the one that is arriving.
     rescue: Vec<(String, Vec<u8>)>,
-    /// How many bytes these have together.
+    /// Their size together, in bytes.
     held: usize,
     error: Option<String>,
     notes: Vec<String>,
-    /// Why the store did not take a file.
+    /// Why the store did not accept a file.
     refused: Option<anyhow::Error>,
     /// The boot of the machine under test.
     boot_id: String,
     stored: bool,
-    /// Whether a checkpoint failed before.
+    /// Whether an earlier checkpoint failed.
     warned: bool,
 }
 
 impl Listener<'_> {
-    /// Returns the end status when the agent said that the cell is over.
+    /// Handles a message. Returns the end status if the agent reports the end of the cell.
     fn hear(&mut self, message: Message, screen: &mut Screen) -> Result<Option<EndStatus>, Trouble> {
         match message {
             Message::Bytes(bytes) => self.bytes(&bytes),
@@ -207,7 +207,7 @@ impl Listener<'_> {
             }
             Message::Reply(Reply::Progress(progress)) => {
                 if self.armed_at == 0 && progress.armed_at_ns > 0 {
-                    // From here on it listens: what planning and preparing needed lies idle.
+                    // From here on the host only listens: the code for planning and preparing is idle.
                     memory::let_go_of_code();
                 }
                 self.armed_at = self.armed_at.max(progress.armed_at_ns);
@@ -249,7 +249,7 @@ impl Listener<'_> {
         }
     }
 
-    /// Notes why the store refused; a measurement is not ended for that.
+    /// Notes why the store refused. A refusal does not end the measurement.
     fn unless_refused<T>(&mut self, done: Result<T>) -> Option<T> {
         match done {
             Ok(value) => Some(value),
@@ -272,7 +272,7 @@ impl Listener<'_> {
         let refused = self.refused.take();
         let number = self.place.number;
         if record.outcome == Outcome::Checkpoint {
-            // A checkpoint that cannot be stored is not worth the measurement: the final record may still fit.
+            // A checkpoint that cannot be stored does not end the measurement: the final record may still fit.
             let stored = refused.map_or_else(|| self.draft.checkpoint(number, record), Err);
             if let Err(error) = stored {
                 if !self.warned {
@@ -307,7 +307,7 @@ impl Listener<'_> {
     }
 }
 
-/// What a reply is, for a complaint.
+/// Names a reply, for an error.
 fn name(reply: &Reply) -> &'static str {
     match reply {
         Reply::Ready(_) => "what it can have",

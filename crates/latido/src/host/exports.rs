@@ -1,4 +1,4 @@
-//! Runs in the formats of other tools: read, written by the one durable writer or to stdout.
+//! Writes runs in the formats of other tools, through the durable writer or to stdout.
 
 use crate::{
     durable,
@@ -25,15 +25,15 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Whether it goes to stdout.
+    /// Returns whether it goes to stdout.
     pub fn to_stdout(&self) -> bool {
         self.path == Path::new("-")
     }
 
-    /// Whether this build has the format, and it may go there.
+    /// Checks whether this build has the format and can write it to this path.
     ///
     /// # Errors
-    /// Which build has it; that a directory is to be named.
+    /// Which build has the format, or that the path must be a directory.
     pub fn can_be_written(&self, export: &Export) -> Result<()> {
         match export.write {
             Writer::Absent(why) => bail!("{why}"),
@@ -45,10 +45,10 @@ impl Wanted {
     }
 }
 
-/// `FORMAT=FILE[,FORMAT=FILE...]`.
+/// Reads `FORMAT=FILE[,FORMAT=FILE...]`.
 ///
 /// # Errors
-/// What of it is none, in words for a command line.
+/// Which part is invalid, worded for a command line.
 pub fn wanted(text: &str) -> Result<Vec<Wanted>> {
     let mut all: Vec<Wanted> = Vec::new();
     for one in text.split(',') {
@@ -60,7 +60,7 @@ pub fn wanted(text: &str) -> Result<Vec<Wanted>> {
             bail!("--export {format}: it needs more than a run knows: `latido export {format} RUN {needs}`");
         }
         let wanted = Wanted { format: format.into(), path: path.into() };
-        // Before anything is measured, not when all is.
+        // Refuse before the measurement, not after it.
         wanted.can_be_written(export).map_err(|error| error.context(format!("--export {one}")))?;
         all.push(wanted);
     }
@@ -68,10 +68,10 @@ pub fn wanted(text: &str) -> Result<Vec<Wanted>> {
     Ok(all)
 }
 
-/// Writes runs in a format; what is left out is told. A directory that is not there is made.
+/// Writes runs in a format and reports what it leaves out. Makes the directory if it is missing.
 ///
 /// # Errors
-/// The format does not take the runs, or a file cannot be written.
+/// The format does not accept the runs, or a file cannot be written.
 pub fn write(runs: &[JudgedRun], wanted: &Wanted, options: Options) -> Result<()> {
     let format = export::named(&wanted.format)?;
     wanted.can_be_written(format)?;

@@ -1,4 +1,4 @@
-//! What is said of a run before its first cell: how long it takes, and what so few repeats cannot decide.
+//! What latido reports about a run before its first cell: its duration, and what too few repeats cannot decide.
 
 use super::{known::Known, screen::Screen};
 use latido_judge::{expect::planned::planned, planning::repeats};
@@ -13,8 +13,8 @@ use latido_model::{
     units::Ns,
 };
 
-/// Tells it of the cells that are still to be measured, `todo`, by what `earlier` cells took, and of everything that the plan
-/// compares.
+/// Reports the duration of the cells still to measure, `todo`, estimated from the time that `earlier` cells took, and checks the repeats of
+/// everything that the plan compares.
 pub(super) fn foretell(
     plan: &Plan,
     cells: &[Cell],

@@ -1,4 +1,4 @@
-//! Which of a plan's kernels runs on each target: the target's machine says what its kernel is, or the person does (`--as`).
+//! Which of a plan's kernels runs on each target: the target's machine reports its kernel, or the user names it (`--as`).
 
 use super::screen::Screen;
 use crate::{
@@ -17,37 +17,37 @@ use latido_model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The kernels of the targets, as the plan calls them. Nothing where the plan describes none.
+/// The kernels of the targets, by the plan's names; empty where the plan describes no kernels.
 #[derive(Debug, Default)]
 pub struct Kernels {
-    /// By target: which it is, and what it says of itself.
+    /// By target: its kernel in the plan, and what the kernel reports about itself.
     running: BTreeMap<String, Running>,
-    /// The levels that a running kernel may be.
+    /// The levels that a running kernel can match.
     known: BTreeSet<String>,
 }
 
-/// What runs on a target.
+/// The kernel that runs on a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Running {
-    /// The plan's name; absent where it is none of the plan's.
+    /// The plan's name for it; `None` where the plan does not describe it.
     name: Option<String>,
-    /// What it is, for people.
+    /// Its description, for the user.
     what: String,
 }
 
-/// Whether a target has a kernel.
+/// Whether a target offers a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Had {
-    /// The target knows it by its name.
+    /// The target knows the kernel by its name.
     AsNamed,
-    /// It is the one that runs there.
+    /// The kernel runs there.
     Running,
-    /// Another one runs there.
+    /// Another kernel runs there: the reason to skip.
     Other(String),
 }
 
 impl Kernels {
-    /// Asks each target of these cells but the laboratory, which boots what is named.
+    /// Inspects each target of these cells, except the laboratory, which boots the named kernels.
     ///
     /// # Errors
     /// A target cannot be reached.
@@ -72,13 +72,13 @@ impl Kernels {
         Ok(found)
     }
 
-    /// Whether a target has this kernel of the plan.
+    /// Returns whether a target offers this kernel of the plan.
     pub fn of_block(&self, target: &str, kernel: &str) -> Had {
         let Some(running) = self.running.get(target) else { return Had::AsNamed };
         let is = |name: &String| name == kernel;
         match &running.name {
             Some(name) if is(name) => Had::Running,
-            // What the plan compares by its name is not measured a second time as the one that runs.
+            // The plan compares this kernel by its name. latido does not measure it again as the running kernel.
             Some(name) if kernel == RUNNING => {
                 Had::Other(format!("the running kernel of {target} is measured as `{name}`"))
             }
@@ -92,7 +92,7 @@ impl Kernels {
     }
 }
 
-/// What a target's machine says of its kernel.
+/// Returns what a target's machine reports about its kernel.
 fn asked(all: &[Named], name: &str, stopped: Stopped<'_>) -> Result<Running> {
     let mut session = match machines::named(name)?.open(RUNNING, 1, stopped) {
         Ok(session) => session,
@@ -134,10 +134,10 @@ mod tests {
         assert_eq!(of(Some("stock"), "stock"), Had::Running);
         assert_eq!(of(Some("stock"), RUNNING), Had::Other("the running kernel of local is measured as `stock`".into()));
         assert_eq!(of(Some("stock"), "rt"), Had::Other("kernel `rt`: local runs `stock` (preemption none)".into()));
-        // None of the plan's is measured as what runs.
+        // A kernel that the plan does not describe is measured as the running kernel.
         assert_eq!(of(None, RUNNING), Had::AsNamed);
         assert_eq!(of(None, "rt"), Had::Other("kernel `rt`: local runs another (preemption none)".into()));
-        // latido asks the target for what the plan does not describe.
+        // latido leaves a kernel that the plan does not describe to the target.
         assert_eq!(of(Some("stock"), "xenomai"), Had::AsNamed);
         assert_eq!(kernels(Some("stock")).of_block("lab", "rt"), Had::AsNamed);
     }

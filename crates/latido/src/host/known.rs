@@ -1,4 +1,4 @@
-//! What the targets say of the cells of a run, put together block by block.
+//! What the targets report about the cells of a run, collected block by block.
 
 use super::sessions::BootBlock;
 use crate::machines::is_local;
@@ -12,7 +12,7 @@ use latido_model::{
 };
 use std::collections::BTreeSet;
 
-/// What the targets say of the cells, each in their order.
+/// What the targets report about the cells, each list in the order of the cells.
 #[derive(Debug, Default)]
 pub struct Known {
     /// Why a cell is skipped, if it is.
@@ -21,23 +21,23 @@ pub struct Known {
     pub measurands: Vec<Measurand>,
     /// Index in `measurands` for each cell.
     pub measurand: Vec<usize>,
-    /// The CPUs that each cell leaves for everything else.
+    /// The CPUs that each cell leaves to everything else.
     pub housekeeping: Vec<Option<CpuSet>>,
-    /// Where each cell would be measured, as far as its target tells.
+    /// The conditions under which each cell would be measured, as far as its target reports them.
     pub places: Vec<Option<MeasuredOn>>,
-    /// The CPUs that cells which name none do not measure, each said once, with its target where that is not this machine.
+    /// The CPUs that latido leaves out of cells which name no CPUs, each once, with its target where that is not this machine.
     pub left_out: Vec<String>,
     /// The texts of the targets' kernel configurations.
     pub kernel_configs: BTreeSet<String>,
 }
 
 impl Known {
-    /// What a cell's probe measures; cells are numbered from 1.
+    /// Returns what a cell's probe measures; cells are numbered from 1.
     pub fn measurand_of(&self, number: usize) -> Option<&Measurand> {
         self.measurands.get(*self.measurand.get(number.checked_sub(1)?)?)
     }
 
-    /// Nothing yet, of so many cells.
+    /// Returns an empty collection for this number of cells.
     pub fn nothing(cells: usize) -> Self {
         Self {
             skips: vec![None; cells],
@@ -50,16 +50,16 @@ impl Known {
         }
     }
 
-    /// A cell that is skipped for this reason, or none, and what it measures.
+    /// Notes what a cell measures, and why it is skipped, if it is.
     pub fn note(&mut self, cell: usize, skip: Option<String>, measurand: Measurand) {
         put(&mut self.skips, cell, skip);
         put(&mut self.measurand, cell, among(&mut self.measurands, measurand));
     }
 
-    /// Takes over what a target says of these cells, in this order.
+    /// Stores what a target reports about these cells, in this order.
     ///
     /// # Errors
-    /// It does not say what one of them measures.
+    /// It does not report what one of them measures.
     pub fn take(&mut self, target: &str, cells: &[usize], ready: &Ready) -> Result<()> {
         self.kernel_configs.extend(ready.kernel_config.clone());
         for LeftOut { cpus, why } in &ready.left_out {
@@ -80,7 +80,7 @@ impl Known {
     }
 }
 
-/// Refuses to begin where the machine refuses what the plan names.
+/// Refuses to start where the machine refuses what the plan requests.
 ///
 /// # Errors
 /// Each refusal.
@@ -93,7 +93,7 @@ pub fn granted(ready: &Ready) -> Result<()> {
     Ok(())
 }
 
-/// The blocks of these cells in the order in which their first cells come, each with the indices of its cells.
+/// Returns the blocks of these cells, ordered by their first cells, each with the indices of its cells.
 pub fn blocks(cells: &[Cell]) -> Vec<(BootBlock, Vec<usize>)> {
     let mut blocks: Vec<(BootBlock, Vec<usize>)> = Vec::new();
     for (index, cell) in cells.iter().enumerate() {
@@ -112,7 +112,7 @@ fn put<T>(list: &mut [T], place: usize, value: T) {
     }
 }
 
-/// The index of a measurand, which is added if it is not there yet.
+/// Returns the index of a measurand, and adds it if it is missing.
 fn among(all: &mut Vec<Measurand>, one: Measurand) -> usize {
     all.iter().position(|known| *known == one).unwrap_or_else(|| {
         all.push(one);
@@ -133,7 +133,7 @@ mod tests {
         Measurand { title: title.into(), ..Measurand::default() }
     }
 
-    /// Cells of one boot belong together, however a plan mixes them; who comes first is prepared first.
+    /// Cells of one boot form one block, however a plan mixes them. The block with the first cell is prepared first.
     #[test]
     fn cells_of_one_boot_are_one_block() {
         let cells = [cell("b", 1), cell("a", 1), cell("b", 2), cell("b", 1), cell("a", 1)];
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(all, [0, 1, 2, 3, 4], "each cell is in one block");
     }
 
-    /// Two targets speak of their own cells alone; latido keeps what both measure once, and reports what both leave out for each.
+    /// Two targets report about their own cells only. latido keeps what both measure once, and reports what each leaves out.
     #[test]
     fn what_two_targets_say_is_put_together() {
         let mut known = Known::nothing(4);
@@ -172,7 +172,7 @@ mod tests {
         assert!(known.housekeeping[1].is_some() && known.housekeeping[3].is_none());
     }
 
-    /// An answer that is too short is an agent's failure, and a refusal of the machine starts nothing.
+    /// An incomplete answer is an error of the agent. A machine's refusal starts nothing.
     #[test]
     fn half_an_answer_and_a_refusal_are_errors() {
         let error = Known::nothing(1).take("local", &[0], &Ready::default()).unwrap_err().to_string();

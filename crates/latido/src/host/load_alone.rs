@@ -1,4 +1,4 @@
-//! `latido load`: one load by itself, until Ctrl-C or for a while.
+//! `latido load`: one load by itself, until Ctrl-C or for a given time.
 
 use crate::{output::tell, stop::StopRequests};
 use anyhow::{Result, bail};
@@ -16,7 +16,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Runs the load; heat above `max_temp` degrees, or near the critical point, ends it. In a process that an agent started as a load, bears it until ended from outside.
+/// Runs the load; heat above `max_temp` degrees, or near the critical point, ends it. In a process that an agent started as a load, this
+/// process may itself do the load's work until it is ended from outside.
 ///
 /// # Errors
 /// The load cannot be started, it ended by itself, or it became too hot.
@@ -26,7 +27,7 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
         bail!("the load `none` is nothing, so there is nothing to run; `latido list loads` shows the others");
     }
     if journal::started_as_load() {
-        // A trace names whom a sample waited for; its threads inherit it, and the kernel cuts it.
+        // A trace names the task that a sample waited for. The load's threads inherit this name, and the kernel truncates it.
         let _ = CString::new(item.name.as_str()).map(|name| rustix::thread::set_name(&name));
     }
     if journal::started_as_load()
@@ -68,7 +69,7 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
         thread::sleep(Duration::from_millis(50));
     }
     all.iter_mut().for_each(Running::measuring_ends);
-    // Nobody who reads slowly keeps a load at work.
+    // `finish` ends the loads before latido prints, so a slow reader of the output keeps no load running.
     all.iter_mut().rev().for_each(Running::finish);
     for running in all.iter().rev() {
         let record = running.record(0);

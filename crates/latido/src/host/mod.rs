@@ -1,4 +1,4 @@
-//! Runs a plan: cell by cell on its targets, each record stored before the next cell starts, then table, verdict, report.
+//! Runs a plan: measures cell by cell on its targets and stores each record before the next cell starts; then table, verdict, report.
 
 mod conduct;
 pub mod exports;
@@ -49,17 +49,17 @@ use verdict::Ended;
 
 static STARTED: OnceLock<u64> = OnceLock::new();
 
-/// Notes that the process begins its work: the time to the first armed timer counts from here.
+/// Notes the start of the process: the time to the first armed timer counts from here.
 pub fn started() {
     STARTED.get_or_init(|| Clock::Monotonic.now());
 }
 
-/// When the process began, on CLOCK_MONOTONIC in ns.
+/// Returns when the process started, on CLOCK_MONOTONIC in ns.
 fn started_ns() -> u64 {
     *STARTED.get_or_init(|| Clock::Monotonic.now())
 }
 
-/// What a run needs while it goes on.
+/// What a run needs while it lasts.
 struct Tools<'a> {
     how: &'a How,
     sessions: Sessions,
@@ -81,7 +81,7 @@ impl<'a> Tools<'a> {
     }
 
     fn prepare(&mut self, plan: &Plan, cells: &[Cell], begun: Option<&Run>) -> Result<Known> {
-        // Of a run that goes on, a target that has nothing left to do needs not be there.
+        // In a resumed run, a target whose cells are all done may be unreachable.
         let is_left =
             |place: usize| begun.and_then(|run| run.cells.get(place)).is_none_or(|cell| !store::is_done(cell));
         let left: Vec<&Cell> = (0..).zip(cells).filter(|(place, _)| is_left(*place)).map(|(_, cell)| cell).collect();
@@ -89,7 +89,7 @@ impl<'a> Tools<'a> {
         prepare::all(cells, begun, self.how, &mut self.sessions, &self.stops, &mut self.screen)
     }
 
-    /// Before the first cell: what an earlier crash had left is put back, nothing is begun and nothing stored.
+    /// Ends a run that Ctrl-C reached before the first cell. What an earlier crash left is restored; nothing is started or stored.
     fn too_early(&mut self) -> Option<u8> {
         (self.stops.count() > 0).then(|| {
             self.sessions.close_all();
@@ -99,12 +99,12 @@ impl<'a> Tools<'a> {
     }
 }
 
-/// Runs a plan, stores, judges and prints. Returns the exit status.
+/// Runs a plan: measures, stores, judges and prints. Returns the exit status.
 ///
 /// # Errors
 /// The store cannot be written.
 pub fn run(plan: &Plan, how: &How) -> Result<u8> {
-    // Measured is what is stored: a cell that is measured again by what the run says of it is the same cell to the byte.
+    // latido measures exactly the cells that it stores. So a cell measured again from the stored run is the same cell, byte for byte.
     let cells: Vec<Cell> = plan::expand(plan).into_iter().map(resolved).collect();
     let root = store::root(how.store.as_deref())?;
     let mut tools = Tools::new(how)?;
@@ -126,7 +126,7 @@ pub fn run(plan: &Plan, how: &How) -> Result<u8> {
     carry_out(draft, &cells, todo, &known, tools)
 }
 
-/// Goes on with a run that was cut off: finished cells are kept, and a run without any left is judged and printed.
+/// Resumes a run that was cut off. Finished cells stay; if all are finished, latido only judges and prints.
 ///
 /// # Errors
 /// There is no such run, it is damaged, or the store cannot be written.
@@ -134,7 +134,7 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
     let root = store::root(how.store.as_deref())?;
     let run = read(&store::find(&root, name)?)?;
     let mut cells: Vec<Cell> = run.cells.iter().map(|cell| cell.cell.clone()).collect();
-    // Asked before it is taken up: that takes back the verdict.
+    // Checked before `reopen`, which deletes the verdict.
     if !run.damaged && run.meta.finished.is_some() && run.cells.iter().all(store::is_done) {
         let mut screen = Screen::new(how.quiet);
         screen.say(&format!("note: run {} is finished: nothing is left to measure", run.meta.id));
@@ -159,7 +159,7 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
             (None, _) => continue,
         };
         tools.screen.note(&said);
-        // Asked for is the rest; the run keeps the whole cell.
+        // latido measures only the rest; the run keeps the whole cell.
         if let (Some(rest), Some(cell)) = (rest, number.checked_sub(1).and_then(|index| cells.get_mut(index))) {
             cell.clone_from(rest);
         }
@@ -170,21 +170,21 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
 /// Reads a stored run.
 ///
 /// # Errors
-/// No run lies there.
+/// The directory contains no run.
 pub fn read(dir: &Path) -> Result<Run> {
     store::read(dir)
 }
 
-/// The place of each cell in the order in which the plan writes them.
+/// Returns the position of each cell in the order in which the plan writes them.
 fn places(plan: &Plan, cells: &[Cell]) -> Vec<usize> {
     let as_written = plan::expand(&Plan { order: Order::AsWritten, ..plan.clone() });
-    // Seed, boot and repeat together belong to one place of the plan.
+    // Seed, boot and repeat together identify one position in the plan.
     let place = |cell: &Cell| (cell.seed, cell.boot, cell.repeat);
     let places: HashMap<(u64, u32, u32), usize> = as_written.iter().map(place).zip(0..).collect();
     cells.iter().map(|cell| places.get(&place(cell)).copied().unwrap_or(usize::MAX)).collect()
 }
 
-/// What the run keeps of its plan.
+/// Returns the parts of the plan that the run stores.
 fn contents(plan: &Plan, cells: &[Cell], known: &Known, places: &[usize]) -> Contents {
     let planned = cells.iter().zip(&known.measurand).zip(places).zip(&known.skips);
     let cells = planned.map(|(((cell, measurand), written), skipped)| Planned {
@@ -196,8 +196,8 @@ fn contents(plan: &Plan, cells: &[Cell], known: &Known, places: &[usize]) -> Con
     Contents { plan: plan.clone(), measurands: known.measurands.clone(), cells: cells.collect() }
 }
 
-/// A cell with every option after defaults, so that a stored run is read without knowing any. Its CPUs are as asked for:
-/// only a target that measures decides them, and its record tells.
+/// Completes a cell with the defaults of every option, so that a reader of a stored run needs no defaults. Its CPUs stay as requested: the
+/// target chooses the actual CPUs, and the record contains them.
 fn resolved(mut cell: Cell) -> Cell {
     let complete = |kind: Kind, item: &mut Item| {
         if let Ok(options) = Installed.read(kind, item) {
@@ -212,14 +212,14 @@ fn resolved(mut cell: Cell) -> Cell {
     cell
 }
 
-/// Measures what is to do; holds the run's lock until the last cell is stored.
+/// Measures the cells in `todo` and holds the run's lock until the last one is stored.
 fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, known: &Known, mut tools: Tools<'_>) -> Result<u8> {
     known.kernel_configs.iter().try_for_each(|text| draft.keep_config(text))?;
     let before = todo.len();
     let skipped = |number: &usize| known.skips.get(number - 1).is_some_and(Option::is_some);
     let todo: Vec<usize> = todo.into_iter().filter(|number| !skipped(number)).collect();
     announce(&draft, (todo.len(), cells.len(), before), known, &mut tools.screen);
-    // One cell has its time on the first line.
+    // For one cell the first line already states the time.
     let earlier = match (todo.len(), draft.store()) {
         (0 | 1, _) | (_, None) => Around::default(),
         (_, Some(root)) => store::earlier::around(root),
@@ -258,13 +258,13 @@ fn carry_out(mut draft: Draft, cells: &[Cell], todo: Vec<usize>, known: &Known, 
     Ok(if interrupted { Exit::Interrupted.code() } else { judged })
 }
 
-/// How long a cell takes, ns, with what lies around its measurement.
+/// Returns how long a cell takes, ns, including the time around its measurement.
 fn takes(cell: &Cell, measurand: Option<&Measurand>, earlier: &Around) -> u64 {
     let measuring = measurand.map_or(0, |measurand| Extent::of_cell(&cell.conditions, measurand).time.0);
     measuring.saturating_add(earlier.of(&Like::of(cell)).0)
 }
 
-/// One cell in the session of its block; a session that broke is opened again for the next.
+/// Measures one cell in the session of its block. A broken session is reopened for the next cell.
 fn one(
     draft: &mut Draft,
     cell: &Cell,
@@ -277,7 +277,7 @@ fn one(
     let Tools { sessions, stops, screen, allowed, .. } = tools;
     let block = BootBlock::of(cell);
     sessions.only(&block);
-    // An agent inherits our CPUs and needs them all; then the screen and the store stay off the measured ones.
+    // An agent inherits this process's CPUs and needs them all. Afterwards the screen and the store stay off the measured CPUs.
     stay_on(Some(&*allowed));
     let session = match sessions.of(&block, cells, stops, screen) {
         Ok(session) => session,
@@ -296,7 +296,7 @@ fn one(
     ended
 }
 
-/// Tells what is going to be measured: `left` of `all` cells, of `before` that are not done yet.
+/// Announces the measurement: `left` of `all` cells; `before` counts the unfinished cells including the skipped ones.
 fn announce(draft: &Draft, (left, all, before): (usize, usize, usize), known: &Known, screen: &mut Screen) {
     let count = match (left, all) {
         (1, 1) => "1 cell".into(),

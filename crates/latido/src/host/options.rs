@@ -7,29 +7,29 @@ use std::path::PathBuf;
 /// The host's side of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct How {
-    /// The store asked for; absent, the usual one.
+    /// The requested store; `None` for the default.
     pub store: Option<PathBuf>,
     /// One JSON document on stdout and nothing else.
     pub json: bool,
     /// No live view, only the result.
     pub quiet: bool,
-    /// Where the report goes; absent, `report.html` in the working directory.
+    /// Where the report goes; `None` for `report.html` in the working directory.
     pub output: Option<PathBuf>,
-    /// Print nothing of the result: whoever asked says what came of it.
+    /// Print nothing of the result: the caller reports it.
     pub untold: bool,
-    /// What else is written as the run ends; one of them may take stdout, and the table then goes to stderr.
+    /// Further outputs at the end of the run. One of them may go to stdout; the table then goes to stderr.
     pub exports: Vec<Wanted>,
     /// Write no report.
     pub no_report: bool,
-    /// What the run is a pilot for: the smallest ratio of interest, of which it then says how many repeats it takes.
+    /// The smallest ratio of interest, if the run is a pilot. The run then reports how many repeats it takes to find that ratio.
     pub plan_power: Option<f64>,
-    /// How long to wait for another latido that is at work on a target; absent, not at all.
+    /// How long to wait for another latido that runs on a target; `None` for no wait.
     pub wait: Option<Ns>,
     /// The run to resume.
     pub resume: Option<String>,
-    /// Whether what was measured of an unfinished cell counts when a run is resumed, and only the rest is measured.
+    /// Whether a resumed run keeps the measured part of an unfinished cell and measures only the rest.
     pub keep_checkpoints: bool,
-    /// What the person calls the run.
+    /// The user's label for the run.
     pub label: Option<String>,
     /// Print all of each cell at the end, as `latido show --full`.
     pub verbose: bool,

@@ -1,4 +1,4 @@
-//! What a run comes to: read back from the store, judged, printed, reported. `show` and `report` do the same later.
+//! The result of a run: read back from the store, judged, printed, reported. `show` and `report` do the same later.
 
 use super::{
     exports::{self, Wanted},
@@ -32,15 +32,15 @@ use std::{
 /// Reads a run and judges it.
 ///
 /// # Errors
-/// No run lies there.
+/// The directory contains no run.
 pub fn judged(dir: &Path) -> Result<JudgedRun> {
     let run = super::read(dir)?;
-    // A plan that cannot be read is among the run's problems.
+    // An unreadable plan is among the run's problems.
     let plan_toml = store::plan_text(dir).unwrap_or_default();
     Ok(JudgedRun::new(run, plan_toml, &Stored))
 }
 
-/// Reads a run that this process has measured and judges it: the run goes on no longer.
+/// Reads and judges a run that this process has measured, and marks it as no longer running.
 ///
 /// # Errors
 /// Those of [`judged`].
@@ -50,7 +50,7 @@ pub fn judged_here(draft: &Draft) -> Result<JudgedRun> {
     Ok(one)
 }
 
-/// What lies beside the records of a store: series and traces.
+/// The files next to the records of a store: series and traces.
 struct Stored;
 
 impl SeriesSource for Stored {
@@ -63,19 +63,19 @@ impl SeriesSource for Stored {
     }
 }
 
-/// Puts together the runs of several kernels of one machine, and explains late samples.
+/// Merges the runs of several kernels of one machine, and explains late samples.
 pub fn together(all: Vec<JudgedRun>) -> Vec<JudgedRun> {
     let mut all = judged::merged(all, &Stored);
     all.iter_mut().for_each(explain);
     all
 }
 
-/// Explains late samples where that was asked for, by the traces beside the records.
+/// Explains late samples where the run requested it, by the traces next to the records.
 pub fn explain(one: &mut JudgedRun) {
     one.explain(&store::series_data, &traced, &store::text_beside);
 }
 
-/// Shows the trace of a cell.
+/// Passes the trace of a cell to `see`.
 ///
 /// # Errors
 /// It is missing or cannot be read.
@@ -89,7 +89,7 @@ pub fn pooled(all: &[JudgedRun]) -> Configurations {
     judged::pooled(all, &store::series_data)
 }
 
-/// Warns of what was lost of runs: of tables, figures and files that have no room for it.
+/// Warns about the problems of runs, for tables, figures and files that have no room for warnings.
 pub fn warn_of_losses(all: &[JudgedRun], found: &Configurations) {
     for problem in all.iter().flat_map(|one| &one.run.problems).chain(&found.problems) {
         tell(&format!("warning: {problem}"));
@@ -116,7 +116,7 @@ pub(super) fn finish(draft: Draft, interrupted: bool, how: &How, screen: &mut Sc
     Ok(exit)
 }
 
-/// Prints a judged run and writes its report; the exit status.
+/// Prints a judged run and writes its report. Returns the exit status.
 pub(super) fn present(mut one: JudgedRun, how: &How, screen: &mut Screen) -> Result<u8> {
     explain(&mut one);
     let all = [one];
@@ -139,21 +139,21 @@ pub(super) fn present(mut one: JudgedRun, how: &How, screen: &mut Screen) -> Res
     let text = text + &pilot.unwrap_or_default();
     let printed = match how {
         How { untold: true, .. } => Ok(0),
-        // One document goes to stdout: what people read goes where notes go.
+        // stdout carries an exported document, so the table goes to stderr with the notes.
         _ if how.exports.iter().any(Wanted::to_stdout) => {
             tell(text.trim_end());
             Ok(0)
         }
         _ => write_out(&text),
     };
-    // What measured nothing takes the place of no report that somebody may want.
+    // A run that measured nothing does not replace a report that the user may want.
     let empty = one.judgement.verdict == Verdict::Infra && how.output.is_none();
     if let Some(path) = report_path(how).filter(|_| !empty) {
         let usual = how.output.is_none();
         match unless_foreign(&path, usual).and_then(|()| write_report(&all, &found, report_format(how), &path)) {
             Ok(()) => screen.say(&format!("report: {}", path.display())),
             Err(error) if how.output.is_some() => return Err(error),
-            // Nobody asked for it by name: the run's own exit status counts.
+            // The user did not name the report, so its failure does not change the run's exit status.
             Err(error) => screen.warn(&format!("no report: {error:#}; `latido report {}` makes one", one.run.meta.id)),
         }
     }
@@ -164,24 +164,24 @@ pub(super) fn present(mut one: JudgedRun, how: &How, screen: &mut Screen) -> Res
         }
     }
     match printed {
-        // Who stops reading (`| head`) has seen enough; the verdict is as it is.
+        // A reader that closes the pipe (`| head`) has seen enough; the verdict stays as it is.
         Err(error) if !is_broken_pipe(&error) => Err(error.context("cannot write to standard output")),
-        // Whether a pilot decides anything was not asked; whether it went well was.
+        // The status of a pilot shows whether the measurement worked, not whether its verdict is decided.
         _ if how.plan_power.is_some() => Ok(u8::from(one.judgement.verdict == Verdict::Infra)),
         _ => Ok(one.judgement.exit),
     }
 }
 
-/// Where the report goes. `--json` prints one document and nothing else: a report beside it must be asked for.
+/// Returns where the report goes. `--json` prints one document and nothing else: a report then needs an explicit `-o`.
 pub(super) fn report_path(how: &How) -> Option<PathBuf> {
     let usual = Some(PathBuf::from("report.html")).filter(|_| !how.json);
     how.output.clone().or(usual).filter(|_| !how.no_report)
 }
 
-/// Refuses to replace what latido did not write, where nobody asked for it by name: `usual` says that the name is ours.
+/// Refuses to replace a file that latido did not write, unless the user named it. `usual` means that latido chose the name.
 ///
 /// # Errors
-/// Something else than a report lies there, or it cannot be read.
+/// The file is not a report, or cannot be read.
 pub fn unless_foreign(path: &Path, usual: bool) -> Result<()> {
     if !usual {
         return Ok(());
@@ -197,7 +197,7 @@ pub fn unless_foreign(path: &Path, usual: bool) -> Result<()> {
     )
 }
 
-/// The report of runs in one of [`formats::FORMATS`].
+/// Writes the report of runs in one of [`formats::FORMATS`].
 ///
 /// # Errors
 /// There is no such format.
@@ -205,7 +205,7 @@ pub fn report(all: &[JudgedRun], found: &Configurations, format: &str) -> Result
     formats::render(format, &judged::input(all, found))
 }
 
-/// The format of a run's report, by the ending of its file; the command line refused an ending of none.
+/// Returns the format of a run's report, by the ending of its file. The command line has refused unknown endings.
 fn report_format(how: &How) -> &'static str {
     formats::of_file(how.output.as_deref(), None).unwrap_or("html")
 }
@@ -218,7 +218,7 @@ pub fn write_report(all: &[JudgedRun], found: &Configurations, format: &str, pat
     durable::write_named(path, report(all, found, format)?.as_bytes()).context("cannot write the report")
 }
 
-/// Writes each figure of a report as a file of its own; returns the paths.
+/// Writes each figure of a report as a separate file. Returns the paths.
 ///
 /// # Errors
 /// The directory cannot be written.
@@ -227,7 +227,7 @@ pub fn write_figures(all: &[JudgedRun], found: &Configurations, dir: &Path) -> R
     write_files(files.into_iter().map(|(name, text)| (name, text.into_bytes())).collect(), dir)
 }
 
-/// Writes these files, by their names, into a directory; the paths.
+/// Writes these files, given by name, into a directory. Returns the paths.
 ///
 /// # Errors
 /// The directory cannot be written.
@@ -235,14 +235,14 @@ pub fn write_files(files: Vec<(String, Vec<u8>)>, dir: &Path) -> Result<Vec<Path
     let files: Vec<(PathBuf, Vec<u8>)> = files.into_iter().map(|(name, bytes)| (dir.join(name), bytes)).collect();
     let cannot = |path: &Path| format!("cannot write {}", path.display());
     durable::make_named_dirs(dir)?;
-    // All or none, as far as that can be told beforehand.
+    // Writes all files or none, as far as latido can check beforehand.
     files.iter().try_for_each(|(path, _)| durable::replaceable(path).with_context(|| cannot(path)))?;
     files.iter().try_for_each(|(path, bytes)| durable::write_named(path, bytes).with_context(|| cannot(path)))?;
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 
-/// Layout of stdout: its colours and width. Through a pipe (`| less`) most text is read on the terminal of stderr; 100
-/// columns where neither is one.
+/// Returns the layout of stdout: its colours and width. In a pipe (`| less`), the width is that of the terminal of stderr, where most text
+/// is read; 100 columns without a terminal.
 #[expect(clippy::disallowed_methods, reason = "nothing is written")]
 pub fn style() -> Style {
     let sizes = [rustix::termios::tcgetwinsize(stdout()), rustix::termios::tcgetwinsize(stderr())];
@@ -251,9 +251,9 @@ pub fn style() -> Style {
     Style { width: width.unwrap_or(100).clamp(40, 240), color }
 }
 
-/// Prints a record that the store would not take, so that it has been seen at least.
+/// Prints a record that the store did not accept, so that the user has at least seen it.
 pub(super) fn print_unstored(record: &Record, files: &[(String, Vec<u8>)]) {
-    // stdout may be as full as the disk; there is no third place.
+    // stdout may be as full as the disk. There is no other place.
     let _ = write_out(&terminal::rescue(&[record], style()));
     for (name, bytes) in files.iter().filter(|(name, _)| name.ends_with(".hdr")) {
         if let Ok(histogram) = codec::decode_histogram(bytes) {

@@ -1,40 +1,40 @@
-//! How long the host waits for an agent, and what a person's Ctrl-C asks of it: decided by the clock that is passed in.
+//! How long the host waits for an agent, and what the user's Ctrl-C requests. The caller passes in the clock.
 
 use anyhow::{Error, anyhow};
 use std::time::Duration;
 
-/// How long an agent may take to stop at once, everything put back.
+/// How long an agent may take for an immediate stop, including restoring the machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a person wants of the cell that is measured.
+/// What the user requests for the running cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// What was measured so far is to be stored.
+    /// Stop and store what is measured so far.
     InOrder,
-    /// Nothing is to be stored.
+    /// Stop and store nothing.
     AtOnce,
 }
 
-/// What the host remembers while it listens. Times are those of one clock.
+/// The host's state while it listens. All times are of one clock.
 #[derive(Clone, Debug)]
 pub struct Patience {
-    /// How long an agent may say nothing.
+    /// The longest time without a message from the agent.
     silence: Duration,
     heard: Duration,
-    /// How many times the end was asked for.
+    /// How many times the user requested the end.
     asked: usize,
-    /// Since when it is to end at once.
+    /// When the user requested an immediate end.
     given_up: Option<Duration>,
 }
 
 impl Patience {
-    /// The agent was heard just now.
+    /// Starts the clock: the last message arrived `now`.
     pub fn new(silence: Duration, now: Duration) -> Self {
         Self { silence, heard: now, asked: 0, given_up: None }
     }
 
-    /// What is to be asked of the agent, if more was wanted than before. First Ctrl-C: finish and store what there is;
-    /// second: stop now. Both undo.
+    /// Returns what the host must now request from the agent, if the user pressed Ctrl-C again. First Ctrl-C: finish and store what is
+    /// measured; second: stop now. Both restore the settings.
     pub fn asked_for(&mut self, wanted: usize, now: Duration) -> Option<Stop> {
         if wanted <= self.asked {
             return None;
@@ -47,32 +47,32 @@ impl Patience {
         Some(Stop::AtOnce)
     }
 
-    /// How many times the end was asked for.
+    /// Returns how many times the user requested the end.
     pub fn asked(&self) -> usize {
         self.asked
     }
 
-    /// Something came.
+    /// Notes that a message arrived.
     pub fn heard(&mut self, now: Duration) {
         self.heard = now;
     }
 
-    /// Whether an agent that is to stop at once took too long, whatever it says meanwhile.
+    /// Returns whether an agent took too long for an immediate stop, whatever messages it sends meanwhile.
     pub fn is_over(&self, now: Duration) -> bool {
         self.given_up.is_some_and(|since| now.saturating_sub(since) > PATIENCE)
     }
 
-    /// Whether an agent was silent for too long.
+    /// Returns whether an agent was silent for too long.
     pub fn is_silent(&self, now: Duration) -> bool {
         now.saturating_sub(self.heard) > self.silence
     }
 
-    /// Why an agent was ended that did not stop.
+    /// The error for an agent that did not stop.
     pub fn refused(&self) -> Error {
         anyhow!("the agent did not stop within {} s and was ended", PATIENCE.as_secs())
     }
 
-    /// Why an agent was ended that was silent.
+    /// The error for an agent that was silent.
     pub fn deaf(&self) -> Error {
         anyhow!("the agent said nothing for {} s and was ended", self.silence.as_secs_f64())
     }
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(Patience::new(s(120), s(0)).asked_for(2, s(0)), Some(Stop::AtOnce), "two that came together");
     }
 
-    /// An agent that talks but does not stop is ended a minute behind the second Ctrl-C, not behind the third.
+    /// An agent that sends messages but does not stop is ended one minute after the second Ctrl-C, not after the third.
     #[test]
     fn an_agent_has_a_minute_to_stop_at_once() {
         let mut patience = Patience::new(s(120), s(0));
@@ -120,8 +120,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(28), failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// However often and whenever somebody asks for the end: latido asks for nothing twice, at once comes last, and patience ends a
-        /// minute behind the first time that it was wanted.
+        /// However often and whenever the user requests the end, latido requests nothing twice, the immediate stop comes last, and patience
+        /// ends one minute after its first request.
         #[test]
         fn an_end_is_asked_for_in_order(presses in prop::collection::vec((0u64..100, 0usize..3), 0..12)) {
             let mut patience = Patience::new(s(120), s(0));

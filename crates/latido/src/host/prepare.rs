@@ -1,4 +1,4 @@
-//! What is settled before the first cell: a run that cannot succeed leaves nothing in the store.
+//! What latido settles before the first cell: a run that cannot succeed leaves nothing in the store.
 
 use super::options::How;
 use super::{
@@ -18,14 +18,14 @@ use latido_model::{
 };
 use std::path::Path;
 
-/// What cells measure that no target was asked about.
+/// What cells measure where no target was asked.
 const CATALOGUE: &dyn Catalogue = &Installed;
 
-/// Opens the targets of the cells and asks each what it can have. Cells that cannot be had are skipped, unless that
-/// leaves none. Of a run that goes on, `begun`, no target is asked that has nothing left to do.
+/// Opens the targets of the cells and requests from each what it can offer. Skips cells that are not available, unless no cell is left. In
+/// a resumed run, `begun`, latido asks no target whose cells are all done.
 ///
 /// # Errors
-/// What cannot be had, and what to do.
+/// What is not available, and what to do.
 pub fn all(
     cells: &[Cell],
     begun: Option<&Run>,
@@ -48,7 +48,7 @@ pub fn all(
         let own: Vec<Cell> = places.iter().filter_map(|place| cells.get(*place)).cloned().collect();
         match sessions.prepare(block, &own, stops, screen)? {
             Readiness::NotHad(reason) => {
-                // What such cells would measure is known all the same.
+                // latido knows what such cells would measure even so.
                 for (place, cell) in places.iter().zip(&own) {
                     known.note(*place, Some(reason.clone()), CATALOGUE.measurand(&cell.probe)?);
                 }
@@ -61,7 +61,7 @@ pub fn all(
                 known.take(&block.target, places, &ready)?;
             }
         }
-        // The machine of the first block waits for its cells; others are taken again when their turn comes.
+        // The machine of the first block stays taken for its cells. latido releases the others and takes each again when its block comes.
         if turn > 0 {
             sessions.close(block);
         }
@@ -73,16 +73,16 @@ pub fn all(
     Ok(known)
 }
 
-/// These cells of a run that goes on, where nothing of them is left to do.
+/// Returns these cells of a resumed run, if all of them are done.
 fn finished<'a>(run: &'a Run, places: &[usize]) -> Option<Vec<(usize, &'a StoredCell)>> {
     let stored = |place: &usize| run.cells.get(*place).filter(|cell| store::is_done(cell)).map(|cell| (*place, cell));
     places.iter().map(stored).collect()
 }
 
-/// Refuses to measure the rest of cells elsewhere than what is kept of them: that would be no part of them.
+/// Refuses to measure the rest of a cell under other conditions than its kept part: the two would not be one measurement.
 ///
 /// # Errors
-/// Both places of each such cell, and what to do.
+/// The conditions of both, for each such cell, and what to do.
 pub fn parts_fit(run: &Run, known: &Known) -> Result<()> {
     let stray = |(cell, place): (&StoredCell, &Option<MeasuredOn>)| {
         let begun = MeasuredOn::of(cell.record().filter(|_| store::is_kept(cell))?);
@@ -100,7 +100,7 @@ pub fn parts_fit(run: &Run, known: &Known) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a plan of which nothing can be measured.
+/// Refuses a plan in which no cell can be measured.
 fn something_left(skips: &[Option<String>]) -> Result<()> {
     let mut reasons: Vec<&str> = Vec::new();
     for skip in skips {
@@ -112,7 +112,7 @@ fn something_left(skips: &[Option<String>]) -> Result<()> {
     bail!("nothing of the plan can be measured, so nothing was started: {}", reasons.join("; "))
 }
 
-/// What is missing for real-time measurement, with the commands that grant it.
+/// Words what is missing for real-time measurement, with the commands that grant it.
 fn banner(point: &Point) -> String {
     let mut lines = vec![format!("NOT REAL-TIME: {}. The run goes on as far as it can; to grant it:", point.state)];
     lines.extend(point.remedies.iter().map(|remedy| match remedy {
@@ -124,10 +124,10 @@ fn banner(point: &Point) -> String {
     lines.join("\n")
 }
 
-/// Whether a file may be written there, without writing it.
+/// Checks whether a file may be written there, without writing it.
 fn writable(path: &Path) -> Result<()> {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
-    // It is replaced by a new file: the directory must be writable, by those whose files are written (behind sudo not us).
+    // The report replaces the file, so the directory must be writable, for the user who will own the file (behind sudo not root).
     let place = durable::parent(path);
     durable::replaceable(path)
         .and_then(|()| Ok(accessat(CWD, place, Access::WRITE_OK, AtFlags::EACCESS)?))
@@ -145,7 +145,7 @@ mod tests {
     };
     use std::path::PathBuf;
 
-    /// A board that has been given back needs not be there for the rest of the run.
+    /// A board that was given back may be unreachable for the rest of the run.
     #[test]
     fn a_target_that_has_nothing_left_to_do_is_not_asked() {
         let cell = Cell { target: "fake:/nowhere/to/be/found".into(), ..sample::cell() };
@@ -180,7 +180,7 @@ mod tests {
         let error = format!("{:#}", asked([Some(Outcome::Complete), Some(Outcome::Checkpoint)]).unwrap_err());
         assert!(error.contains("/nowhere/to/be/found"), "{error}");
     }
-    /// One cell that can be measured is enough; otherwise every reason is given once.
+    /// One cell that can be measured is enough. Otherwise the error contains every reason once.
     #[test]
     fn a_plan_of_which_nothing_can_be_measured_is_refused() {
         let why = |reason: &str| Some(reason.to_owned());

@@ -1,4 +1,4 @@
-//! What a person sees while a run goes on: a live view on a terminal, a line now and then elsewhere, or nothing.
+//! What the user sees during a run: a live view on a terminal, a line from time to time elsewhere, or nothing.
 
 use crate::output::{Drawn, can_move, errors_have_colours, tell};
 use latido_model::protocol::Phase;
@@ -14,7 +14,7 @@ use std::{
 /// How often a line is printed where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// The screen of a run. Everything goes to stderr: results alone go to stdout.
+/// The screen of a run. Everything goes to stderr; only results go to stdout.
 #[derive(Debug)]
 pub struct Screen {
     kind: Kind,
@@ -23,7 +23,7 @@ pub struct Screen {
 
 #[derive(Debug)]
 enum Kind {
-    /// The widths of the lines that stand on the terminal.
+    /// The widths of the lines now on the terminal.
     Live(Vec<usize>),
     Lines {
         last: Instant,
@@ -34,7 +34,7 @@ enum Kind {
 }
 
 impl Screen {
-    /// Chooses by the terminal and by `quiet`.
+    /// Chooses the kind of screen by the terminal and by `quiet`.
     #[expect(clippy::disallowed_methods, reason = "nothing is written")]
     pub fn new(quiet: bool) -> Self {
         let terminal = stderr().is_terminal() && can_move();
@@ -46,31 +46,31 @@ impl Screen {
         Self { kind, colour: terminal && errors_have_colours() }
     }
 
-    /// A sentence that stays, unless quiet is wanted.
+    /// Prints a sentence that stays, except in quiet mode.
     pub fn say(&mut self, sentence: &str) {
         if !matches!(self.kind, Kind::Quiet) {
             self.put(sentence);
         }
     }
 
-    /// Worth knowing, unless quiet is wanted.
+    /// Prints a note, except in quiet mode.
     pub fn note(&mut self, sentence: &str) {
         if !matches!(self.kind, Kind::Quiet) {
             self.labelled("note:", Paint::Plain, sentence);
         }
     }
 
-    /// The run goes on, but not as it should; told to the quiet too.
+    /// Prints a warning, in quiet mode too: the run goes on, but not as it should.
     pub fn warn(&mut self, sentence: &str) {
         self.labelled("warning:", Paint::Warn, sentence);
     }
 
-    /// Something was not measured; told to the quiet too.
+    /// Prints an error, in quiet mode too: something was not measured.
     pub fn error(&mut self, sentence: &str) {
         self.labelled("error:", Paint::Bad, sentence);
     }
 
-    /// The first line is words and may be broken; those below it are commands, which may not.
+    /// Prints a labelled message. Its first line is text and may be wrapped; the lines below it are commands and may not.
     fn labelled(&mut self, label: &str, tone: Paint, sentence: &str) {
         let width = if matches!(self.kind, Kind::Live(_)) { size().1 } else { usize::MAX };
         let (words, commands) = sentence.split_once('\n').unwrap_or((sentence, ""));
@@ -89,7 +89,7 @@ impl Screen {
         Style { width, color: self.colour }
     }
 
-    /// The state of the running cell.
+    /// Shows the state of the running cell.
     pub fn progress(&mut self, view: View<'_>) {
         match &mut self.kind {
             Kind::Quiet => {}
@@ -105,14 +105,14 @@ impl Screen {
             }
             Kind::Live(_) => {
                 let (rows, columns) = size();
-                // A line that fills the last column would lose it to the erasure behind it, and the cursor needs a row.
+                // The erase sequence after a line would delete its character in the last column, and the cursor needs a row.
                 let lines = live::frame(view, rows.saturating_sub(1), self.style(columns.saturating_sub(1)));
                 self.frame(&lines).show();
             }
         }
     }
 
-    /// A cell of the laboratory is measured: its guest may have run before its turn, of which no line tells.
+    /// Reports that a cell of the laboratory is measured. Its guest may have run before the cell's turn, without a line of progress.
     pub fn measured(&mut self, number: usize, cells: usize, label: &str) {
         if let Kind::Lines { measuring, .. } = &mut self.kind {
             *measuring = None;
@@ -120,27 +120,27 @@ impl Screen {
         }
     }
 
-    /// Draws over the last frame, in one write: what stays the same is never dark, so nothing flickers.
+    /// Draws over the last frame in one write. Unchanged text is never cleared first, so nothing flickers.
     fn frame(&mut self, lines: &[String]) -> Drawn {
         let mut drawn = Drawn::default();
         drawn.up(self.height());
         for line in lines {
             drawn.line_over(line);
         }
-        // What a longer frame or a narrower terminal left below.
+        // Erases what a longer frame or a narrower terminal left below.
         drawn.erase_below();
         self.kind = Kind::Live(lines.iter().map(|line| visible(line)).collect());
         drawn
     }
 
-    /// The rows that our lines take. A terminal that was made narrower has broken them into more.
+    /// Returns the number of rows that the view takes. A terminal that was made narrower has wrapped the lines into more rows.
     fn height(&self) -> usize {
         let Kind::Live(widths) = &self.kind else { return 0 };
         let (_, columns) = size();
         widths.iter().map(|width| width.div_ceil(columns).max(1)).sum()
     }
 
-    /// What takes the live view off the terminal.
+    /// Returns the sequence that removes the live view from the terminal.
     fn erasure(&mut self) -> Drawn {
         let (rows, mut drawn) = (self.height(), Drawn::default());
         if let Kind::Live(widths) = &mut self.kind
@@ -153,27 +153,27 @@ impl Screen {
         drawn
     }
 
-    /// Takes the live view off the terminal.
+    /// Removes the live view from the terminal.
     pub fn clear(&mut self) {
         self.erasure().show();
     }
 }
 
 impl Drop for Screen {
-    /// An error ends a run anywhere: its message must not stand below half a view.
+    /// An error may end a run anywhere. Its message must not appear below half a view.
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-/// Rows and columns of the terminal; 24 and 80 where they are not known.
+/// Returns rows and columns of the terminal; 24 and 80 where they are not known.
 #[expect(clippy::disallowed_methods, reason = "nothing is written")]
 fn size() -> (usize, usize) {
     let size = rustix::termios::tcgetwinsize(stderr()).ok().map(|s| (usize::from(s.ws_row), usize::from(s.ws_col)));
     size.filter(|(rows, columns)| *rows > 1 && *columns > 1).unwrap_or((24, 80))
 }
 
-/// Characters of a line without its colours.
+/// Counts the characters of a line without its colour sequences.
 fn visible(line: &str) -> usize {
     let mut escaped = false;
     let shown = |c: &char| {

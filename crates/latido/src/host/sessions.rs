@@ -1,4 +1,4 @@
-//! The sessions of a run: one for each boot of a kernel on a target, opened when it is wanted, and again when it broke.
+//! The sessions of a run: one per boot of a kernel on a target. latido opens each when needed, and again if it broke.
 
 use super::{
     kernels::{Had, Kernels},
@@ -22,12 +22,12 @@ pub struct BootBlock {
     pub target: String,
     /// The kernel.
     pub kernel: String,
-    /// Which boot of it, from 1.
+    /// The number of the boot, from 1.
     pub boot: u32,
 }
 
 impl BootBlock {
-    /// That of a cell.
+    /// Returns the block of a cell.
     pub fn of(cell: &Cell) -> Self {
         Self { target: cell.target.clone(), kernel: cell.kernel.clone(), boot: cell.boot }
     }
@@ -38,7 +38,7 @@ pub struct Sessions {
     targets: BTreeMap<String, Box<dyn Target>>,
     open: BTreeMap<BootBlock, Session>,
     machines: Vec<String>,
-    /// The boot in which a block began, as its kernel calls it.
+    /// The boot id with which each block started.
     boots: BTreeMap<BootBlock, String>,
     /// How long to wait for another latido on a target.
     wait: Option<Ns>,
@@ -46,16 +46,16 @@ pub struct Sessions {
     kernels: Kernels,
 }
 
-/// What became of preparing cells.
+/// The result of preparing cells.
 pub enum Readiness {
-    /// As the target says.
+    /// What the target reports.
     Ready(Box<Ready>),
-    /// The target cannot have this block, for this reason.
+    /// The target does not offer this block, for this reason.
     NotHad(String),
 }
 
 impl Sessions {
-    /// None yet.
+    /// Returns an empty set of sessions.
     pub fn new(wait: Option<Ns>) -> Self {
         Self {
             targets: BTreeMap::new(),
@@ -67,7 +67,7 @@ impl Sessions {
         }
     }
 
-    /// Asks the targets of these cells which of the plan's kernels they have.
+    /// Finds which of the plan's kernels the targets of these cells run.
     ///
     /// # Errors
     /// A target cannot be reached.
@@ -76,10 +76,10 @@ impl Sessions {
         Ok(())
     }
 
-    /// Opens a session for a block and has it take the machine for its cells.
+    /// Opens a session for a block and has the agent take the machine for its cells.
     ///
     /// # Errors
-    /// No connection, another latido is at work there, or what the machine refuses.
+    /// No connection, another latido that runs there, or what the machine refuses.
     pub fn prepare(
         &mut self,
         block: &BootBlock,
@@ -120,7 +120,7 @@ impl Sessions {
                 let boot = &session.hello.boot_id;
                 let begun = self.boots.entry(block.clone()).or_insert_with(|| boot.clone());
                 if begun != boot {
-                    // What is measured is still worth having, and each cell says which boot it saw.
+                    // The measurement is still useful, and each cell records its boot.
                     screen.warn(&format!(
                         "{} was booted again since the run began there: cells before and after are of different boots \
                          (boot_id in their host.json)",
@@ -141,7 +141,7 @@ impl Sessions {
         }
     }
 
-    /// The session of a block, opened again if it broke; what the block's cells are is said anew then.
+    /// Returns the session of a block. Opens it again if it broke, and then prepares the block's cells again.
     ///
     /// # Errors
     /// As [`Sessions::prepare`].
@@ -162,15 +162,14 @@ impl Sessions {
         self.open.get_mut(block).context("the session is not open")
     }
 
-    /// After a session that broke: a new agent puts back what the old one may have left, at once and not when the next
-    /// run comes by.
+    /// Restores a machine after its session broke: a new agent restores at once what the old one may have left, not only at the next run.
     pub fn mend(&mut self, block: &BootBlock, stops: &StopRequests, screen: &mut Screen) {
         if self.open.get(block).is_none_or(Session::is_whole) {
             return;
         }
         self.open.remove(block);
         let Some(target) = self.targets.get(&block.target) else { return };
-        // Whoever ended the measurement still wants everything back; asked once more, we let go of it.
+        // A user who ended the measurement still wants the machine restored. Another Ctrl-C ends that too.
         let before = stops.count();
         let running = matches!(self.kernels.of_block(&block.target, &block.kernel), Had::Running);
         let kernel = if running { RUNNING } else { &block.kernel };
@@ -179,7 +178,7 @@ impl Sessions {
         }
     }
 
-    /// Ends the sessions of all other blocks: their turn is over.
+    /// Ends the sessions of all other blocks.
     pub fn only(&mut self, block: &BootBlock) {
         let over: Vec<BootBlock> = self.open.keys().filter(|open| *open != block).cloned().collect();
         for block in over {
@@ -197,13 +196,13 @@ impl Sessions {
         }
     }
 
-    /// Ends all.
+    /// Ends all sessions.
     pub fn close_all(&mut self) {
         let all: Vec<BootBlock> = self.open.keys().cloned().collect();
         all.iter().for_each(|block| self.close(block));
     }
 
-    /// Names of the machines that answered.
+    /// Returns the names of the machines that answered.
     pub fn machines(&self) -> &[String] {
         &self.machines
     }

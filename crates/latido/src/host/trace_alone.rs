@@ -1,6 +1,6 @@
-//! `latido trace record`: a trace by itself, while a program runs or for a while.
+//! `latido trace record`: a trace by itself, while a program runs or for a given time.
 //!
-//! Tracing is root's; the file and the program are the person's behind sudo.
+//! Tracing needs root. Behind sudo, the file and the program belong to the user who called it.
 
 use super::traced_program::{Over, Program, over};
 use crate::{
@@ -25,13 +25,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often is looked whether it is over.
+/// How often latido checks whether the recording is over.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Where a trace goes unless another place is named: where trace-cmd's go.
+/// The default file of a trace, the same as trace-cmd's.
 const USUAL: &str = "trace.dat";
 
-/// How every trace begins.
+/// The first bytes of every trace file.
 const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// What to record, for how long and where to.
@@ -39,20 +39,20 @@ const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 pub struct Order {
     /// Events, CPUs, rings.
     pub spec: Spec,
-    /// For how long at most.
+    /// The longest recording.
     pub span: Option<Ns>,
     /// The file.
     pub output: Option<PathBuf>,
-    /// How long to wait for another latido; absent, not at all.
+    /// How long to wait for another latido; `None` for no wait.
     pub wait: Option<Ns>,
-    /// The program; empty, none.
+    /// The program; empty for no program.
     pub command: Vec<String>,
 }
 
 /// Prints the events of this kernel.
 ///
 /// # Errors
-/// They cannot be seen, with the remedy.
+/// latido cannot read them; the remedy.
 pub fn list() -> Result<u8> {
     let text = {
         let _own = identity::own()?;
@@ -63,10 +63,10 @@ pub fn list() -> Result<u8> {
     write_out(&text)
 }
 
-/// Records; the exit status.
+/// Records a trace. Returns the exit status.
 ///
 /// # Errors
-/// What is missing and how to get it. The instance is gone then, and no file was written.
+/// What is missing and how to get it. latido has then removed the instance and written no file.
 pub fn run(order: &Order) -> Result<u8> {
     let path = order.output.clone().unwrap_or_else(|| USUAL.into());
     let cannot = || format!("cannot write the trace {}", path.display());
@@ -77,7 +77,7 @@ pub fn run(order: &Order) -> Result<u8> {
     let stops = StopRequests::watch()?;
     let Some((stopped, exit)) = recorded(order, &stops)? else { return Ok(Exit::Interrupted.code()) };
     let record = durable::replace_by(&path, |file| {
-        // The file is the person's, and open; what was recorded lies where root alone reads it.
+        // The file belongs to the user and is already open. Only root can read the recorded data.
         let _own = identity::own()?;
         stopped.write(file)
     });
@@ -86,7 +86,7 @@ pub fn run(order: &Order) -> Result<u8> {
     Ok(exit)
 }
 
-/// Records; `None` where the end was asked for before it began.
+/// Records; returns `None` where the user requested the end before the start.
 fn recorded(order: &Order, stops: &StopRequests) -> Result<Option<(Stopped, u8)>> {
     let stop = || stops.count() > 0;
     let mut waits = |holder: &lock::Holder| tell(&format!("waiting for another latido ({})", holder.words));
@@ -98,7 +98,7 @@ fn recorded(order: &Order, stops: &StopRequests) -> Result<Option<(Stopped, u8)>
         let turns = || -> Result<_> {
             let run = lock::take_patiently("run", purpose, &mut patience)?;
             let held = lock::take_patiently("lock", purpose, &mut patience)?;
-            // Settings stay as they are while it is recorded what they do.
+            // No other latido changes settings during the recording, which shows their effect.
             let machine = lock::machine(lock::Use::Measure, purpose, &mut patience)?;
             Ok((run, held, machine))
         }();
@@ -131,19 +131,19 @@ fn recorded(order: &Order, stops: &StopRequests) -> Result<Option<(Stopped, u8)>
     Ok(Some((stopped, exit)))
 }
 
-/// A process that puts back what stands in the journal should this one be killed: it waits for the end of a pipe that only
-/// this one holds open. Without it a recording would go on in the kernel until somebody starts latido again.
+/// A process that restores what the journal lists if this process is killed: it waits for the end of a pipe that only this process holds
+/// open. Without it, the kernel would go on recording until the next start of latido.
 struct Guard(Child);
 
 impl Guard {
     fn stand() -> Result<Self> {
         let own = std::env::current_exe().context("cannot find latido's own file to guard the recording")?;
-        // Runs as latido does: it puts back what is root's, and is of latido's own file.
+        // Runs as latido does: the guard restores settings that only root can write, and it runs latido's own executable.
         let mut guard = Command::new(own);
         guard.args(["agent", "--guard"]).env_remove(latido_agent::journal::MARK);
-        // Of a group of its own: Ctrl-C and a terminal that closes are this process's to answer.
+        // A separate process group: only this process handles Ctrl-C and a closed terminal.
         guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        // Crash points of tests are for the one that it guards.
+        // The tests' crash points are for the process that it guards.
         guard.env_remove("LATIDO_FAULT");
         identity::give_back(&mut guard);
         Ok(Self(guard.spawn().context("cannot start what guards the recording")?))
@@ -152,7 +152,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // Nothing is left that it could put back.
+        // Nothing is left to restore.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -167,15 +167,15 @@ fn captured(order: &Order, stops: &StopRequests, journal: &mut Journal) -> Resul
         tell(&format!("note: without {}: {}", missing.event, missing.why));
     }
     let program = order.command.split_first().map(|(program, arguments)| {
-        // Runs as the person: by `hand_over`.
+        // Runs as the person: `hand_over` changes its identity.
         let mut command = Command::new(program);
         identity::hand_over(command.args(arguments));
         command.spawn().with_context(|| format!("cannot start `{program}`"))
     });
     let mut program = program.transpose()?.map(Program::of);
-    // The program goes where it likes; who waits for it stays off the CPUs that are to be left alone.
+    // The program may run on any CPU. The waiting latido stays off the CPUs that must stay quiet.
     if let Some(cpus) = capture.read_on().filter(|_| !order.spec.quiet.is_empty()) {
-        // Refused, it is counted as what latido caused there.
+        // If the kernel refuses, latido's events there count as caused by latido.
         let _ = sched::set_affinity(0, cpus.iter());
     }
     let until = order.span.map(|span| Instant::now() + span.as_duration());
@@ -191,7 +191,7 @@ fn captured(order: &Order, stops: &StopRequests, journal: &mut Journal) -> Resul
         let _own = identity::own()?;
         capture.stop()
     };
-    // Whatever became of the trace: nobody leaves a program behind.
+    // Whatever happened to the trace, latido leaves no program running.
     let exit = match (program, over) {
         (Some(program), over) => program.wait(over == Over::Interrupt, stops),
         (None, Over::Interrupt) if order.span.is_some() => Exit::Interrupted.code(),
@@ -200,7 +200,7 @@ fn captured(order: &Order, stops: &StopRequests, journal: &mut Journal) -> Resul
     Ok((stopped?, exit))
 }
 
-/// What a person should know of a trace.
+/// Words what the user should know about a trace.
 fn told(record: &TraceRecord, path: &Path) -> String {
     let mib = |bytes: u64| match bytes {
         ..1_048_576 => format!("{} KiB", bytes.div_ceil(1024)),

@@ -1,4 +1,4 @@
-//! The program that `latido trace record` records: how a recording ends, and how the program does.
+//! The program during `latido trace record`: how a recording ends, and how the program ends.
 
 use crate::stop::StopRequests;
 use std::{
@@ -8,16 +8,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often is looked whether it is over.
+/// How often latido checks whether the program has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long a program may take to end after Ctrl-C before latido sends it a signal, and after that before latido kills it.
+/// How long latido waits after Ctrl-C before it sends the program a signal, and then again before it kills it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What ended a recording.
+/// The reason for the end of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// The program did.
+    /// The program ended.
     Program,
     /// The time was up, or the recording was cut.
     Time,
@@ -25,7 +25,7 @@ pub enum Over {
     Interrupt,
 }
 
-/// What ended a recording, if anything did: a program that ended counts before the clock, and this before Ctrl-C.
+/// Returns what ended a recording, if anything did. The end of the program takes precedence over the clock, and the clock over Ctrl-C.
 pub fn over(program_ended: bool, time_is_up: bool, interrupted: bool) -> Option<Over> {
     match (program_ended, time_is_up, interrupted) {
         (true, _, _) => Some(Over::Program),
@@ -35,15 +35,15 @@ pub fn over(program_ended: bool, time_is_up: bool, interrupted: bool) -> Option<
     }
 }
 
-/// How a program that does not end is made to.
+/// How latido makes a program end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Urge {
-    /// By a signal that it can heed.
+    /// By a signal that the program can handle.
     Tell,
     Kill,
 }
 
-/// What is due when a program was asked to end so long ago; `told` that it had the signal.
+/// Returns what is due this long after the request to end; `told` means that the program already got the signal.
 fn urge(passed: Duration, told: bool) -> Option<Urge> {
     match passed {
         passed if passed > 2 * PATIENCE => Some(Urge::Kill),
@@ -59,12 +59,12 @@ pub struct Program {
 }
 
 impl Program {
-    /// Started just now.
+    /// Wraps a program that has just started.
     pub fn of(child: Child) -> Self {
         Self { child, ended: None }
     }
 
-    /// How it ended, if it did.
+    /// Returns the exit status, if the program has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
             self.ended = self.child.try_wait().ok().flatten();
@@ -72,7 +72,7 @@ impl Program {
         self.ended
     }
 
-    /// Waits for its end; its exit status as a shell has it. The terminal has asked that program to end, too.
+    /// Waits for the end of the program. Returns its exit status as a shell does. The terminal has sent Ctrl-C to the program, too.
     pub fn wait(mut self, asked: bool, stops: &StopRequests) -> u8 {
         let mut asked = asked.then(Instant::now);
         let mut told = false;
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!([over(false, false, true), over(false, false, false)], [Some(Over::Interrupt), None]);
     }
 
-    /// Two seconds by itself, two more behind the signal, which it gets once.
+    /// A program has two seconds to end by itself, and two more after the signal, which it gets once.
     #[test]
     fn a_program_that_does_not_end_is_told_and_then_killed() {
         let ms = Duration::from_millis;

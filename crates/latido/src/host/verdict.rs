@@ -1,39 +1,39 @@
-//! What became of a cell, decided from what was heard of it.
+//! The result of a cell, decided from the messages about it.
 
 use anyhow::Result;
 use latido_model::protocol::EndStatus;
 
-/// What became of a cell.
+/// The result of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// A record is stored.
     Measured,
-    /// No record, for a reason that is not the machine under test.
+    /// No record, for a reason outside the machine under test.
     Infra(String),
-    /// A person stopped it; a record of what was measured until then may be stored.
+    /// The user stopped it. A record of what was measured until then may be stored.
     Interrupted,
 }
 
-/// What was heard of a cell until its stream was over.
+/// What the host received about a cell until its stream ended.
 #[derive(Debug)]
 pub struct Heard {
-    /// How the agent ended it, or what broke.
+    /// How the agent ended the cell, or what broke.
     pub status: Result<EndStatus>,
     /// Whether its record is stored.
     pub stored: bool,
-    /// What the agent said was wrong.
+    /// The error that the agent reported.
     pub said: Option<String>,
-    /// Whether a person wanted the end.
+    /// Whether the user requested the end.
     pub interrupted: bool,
 }
 
 impl Heard {
-    /// What a person should know, and what became of the cell.
+    /// Returns what the user should know, and the result of the cell.
     pub fn verdict(self) -> (Vec<String>, Ended) {
         let Self { status, stored, said, interrupted } = self;
         if interrupted {
-            // Left open: without a record it counts as not measured, and --resume measures it again. What went wrong on
-            // the way is reported all the same: it may be a setting that would not go back.
+            // The cell stays open: without a record it counts as not measured, and --resume measures it again. latido still reports what
+            // went wrong on the way: it may be a setting that could not be restored.
             let broke = status.err().map(|error| format!("{error:#}"));
             return (said.into_iter().chain(broke).collect(), Ended::Interrupted);
         }
@@ -47,7 +47,7 @@ impl Heard {
                 let reason = said.unwrap_or_else(|| "the agent gave no record and no reason".into());
                 (Vec::new(), Ended::Infra(reason))
             }
-            // The record is whole and came after everything was put back: what broke then cost nothing.
+            // The record is complete and arrived after the machine was restored. What broke afterwards cost nothing.
             Err(error) if stored => (vec![format!("after its record was stored: {error:#}")], Ended::Measured),
             Err(error) => {
                 let reason: Vec<String> = said.into_iter().chain([format!("{error:#}")]).collect();
@@ -74,7 +74,7 @@ mod tests {
         (Vec::new(), Ended::Infra(reason.into()))
     }
 
-    /// A stored record counts whatever came behind it, and latido reports what came.
+    /// A stored record counts whatever happens after it, and latido reports what happened.
     #[test]
     fn a_stored_record_counts() {
         let measured =
@@ -90,7 +90,7 @@ mod tests {
         );
     }
 
-    /// Without a record there is a reason, that of the agent before that of the link.
+    /// A cell without a record has a reason: first the agent's, then the link's.
     #[test]
     fn no_record_has_a_reason() {
         assert_eq!(heard(Ok(EndStatus::Failed), false, Some("too hot")), infra("too hot"));
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(heard(broke(), false, Some("no space")), infra("no space; the link broke: end of input"));
     }
 
-    /// A person's stop is no failure, with or without a record; latido reports what went wrong on the way all the same.
+    /// A stop by the user is no failure, with or without a record. latido still reports what went wrong on the way.
     #[test]
     fn a_stop_is_no_failure() {
         for stored in [false, true] {

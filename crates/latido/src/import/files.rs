@@ -1,28 +1,28 @@
-//! The files that are imported: as they were named, and those that lie in directories.
+//! The files of an import: those that the user names, and those in directories.
 
 use crate::store;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 
-/// The largest file that is read into memory.
+/// The largest file that latido reads into memory, bytes.
 const LARGEST: u64 = 16 << 30;
 
-/// The most files of one import: a run has no more cells.
+/// The most files of one import: a run has no more cells than this.
 const MOST: usize = latido_model::run::bounds::MOST_CELLS;
 
-/// How deep directories are looked through.
+/// How many levels of directories latido searches.
 const DEEP: usize = 8;
 
-/// A file.
+/// A file of an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// Whether a person named it; else it lies in a directory that they named.
+    /// Whether the user named the file; else it is in a directory that the user named.
     pub named: bool,
 }
 
-/// All files, those of a directory by their names.
+/// Returns all files. Those of a directory are ordered by name.
 pub(super) fn all(paths: &[PathBuf]) -> Vec<Found> {
     let mut found = Vec::new();
     for path in paths {
@@ -37,14 +37,14 @@ pub(super) fn all(paths: &[PathBuf]) -> Vec<Found> {
 
 fn below(dir: &Path, deep: usize, found: &mut Vec<Found>) {
     let Ok(entries) = std::fs::read_dir(dir) else {
-        // Reading it as a file says why.
+        // Reading it later as a file reports the error.
         found.push(Found { path: dir.to_owned(), named: true });
         return;
     };
     let mut entries: Vec<_> = entries.flatten().collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
-        // No link is followed: one may lead back.
+        // Links are not followed: a link may lead back.
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_file() {
             found.push(Found { path: entry.path(), named: false });
@@ -54,15 +54,15 @@ fn below(dir: &Path, deep: usize, found: &mut Vec<Found>) {
     }
 }
 
-/// The bytes of a file.
+/// Reads the bytes of a file.
 ///
 /// # Errors
-/// It is none, or cannot be read.
+/// It is not a file, or cannot be read.
 pub(super) fn bytes(path: &Path) -> Result<Vec<u8>> {
     store::bytes(path, LARGEST)
 }
 
-/// A name under which a copy is kept: letters, digits, `.`, `-` and `_` of the file's own, no dot in front.
+/// Returns a name for the stored copy: letters, digits, `.`, `-` and `_` of the file's name, and no leading dot.
 pub(super) fn plain_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' };
     let name: String = name.chars().map(plain).collect();

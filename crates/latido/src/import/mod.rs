@@ -1,4 +1,4 @@
-//! What other tools wrote, made a run: a cell for each file, with the file itself beside its record.
+//! Makes a run of files from other tools: one cell per file, with the file itself next to its record.
 
 mod files;
 mod record;
@@ -29,28 +29,28 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Files above this are not kept beside their record.
+/// Files larger than this, in bytes, are not stored next to their record.
 const KEPT: usize = 64 << 20;
 
-/// So many files are open at once, and so many threads write them: one by one each would be a flush of the disk, and a thread
-/// for each costs more than it waits.
+/// How many files are open at once, and how many threads write them. One at a time, each file would need a disk flush; a thread per file
+/// costs more than it waits.
 const AT_ONCE: usize = 256;
 const WRITING: usize = 8;
 
-/// Distributions of all files of a run together, told apart by quantity and labels, besides one for each file: each takes some 25 KB of
-/// memory where the run is judged, and a file tells them apart by a few bytes.
+/// The most distributions in all files of a run together, besides one per file. A quantity with its labels makes a distribution. Each takes
+/// about 25 KB of memory when the run is judged, while a file needs only a few bytes for another one.
 const MOST_DISTRIBUTIONS: usize = 4096;
 
-/// What is wanted.
+/// The request for an import.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Files and directories.
     pub paths: Vec<PathBuf>,
-    /// The format, where the files' content is not to tell.
+    /// The format, where the content of the files does not decide it.
     pub format: Option<String>,
-    /// What a person says of the files.
+    /// What the user states about the files.
     pub asked: Asked,
-    /// Names and values of what they are of.
+    /// The user's labels: names and values.
     pub labels: BTreeMap<String, String>,
     /// The limit of every cell.
     pub limit: Option<Ns>,
@@ -58,18 +58,18 @@ pub struct Wanted {
     pub command: Vec<String>,
 }
 
-/// What became of it.
+/// The result of an import.
 pub struct Came {
-    /// The run, judged.
+    /// The judged run.
     pub run: JudgedRun,
-    /// How many of the files that were named could not be imported.
+    /// How many files failed to import.
     pub failed: usize,
 }
 
-/// Makes a run of files in the store; what cannot be read is told, and the others are imported all the same.
+/// Makes a run of files in the store. Reports each file that cannot be read and imports the others.
 ///
 /// # Errors
-/// None of them could be imported, or the store cannot be written.
+/// No file could be imported, or the store cannot be written.
 pub fn run(root: &Path, wanted: &Wanted) -> Result<Came> {
     let found = files::all(&wanted.paths);
     let several = found.len() > 1;
@@ -84,7 +84,7 @@ pub fn run(root: &Path, wanted: &Wanted) -> Result<Came> {
                 };
                 store(draft, read, wanted, several).map(|machine| machines.insert(machine)).map(|_| ())
             }
-            // What else lies in a directory is nobody's failure.
+            // Other files in a directory are no failure.
             Ok(None) if !named => {
                 passed += 1;
                 continue;
@@ -100,7 +100,7 @@ pub fn run(root: &Path, wanted: &Wanted) -> Result<Came> {
     if passed > 0 {
         tell(&format!("note: {passed} files of the directories are in no format that is known, and were passed over"));
     }
-    // Of files that cannot be stored no run is left.
+    // If no file could be stored, no run is left.
     if let Some(empty) = draft.take_if(|draft| draft.meta.cells == 0) {
         empty.discard()?;
     }
@@ -112,7 +112,7 @@ pub fn run(root: &Path, wanted: &Wanted) -> Result<Came> {
     Ok(Came { run, failed })
 }
 
-/// Refuses a file with which a run has more distributions than one takes.
+/// Refuses a file with which the run would exceed the most distributions.
 fn bounded(read: Option<Read>, distributions: &mut usize) -> Result<Option<Read>> {
     let series = read.iter().flat_map(|read| &read.imported.series);
     let apart = series.map(|one| (&one.quantity, &one.labels)).collect::<BTreeSet<_>>().len();
@@ -126,7 +126,7 @@ fn bounded(read: Option<Read>, distributions: &mut usize) -> Result<Option<Read>
     Ok(read)
 }
 
-/// A file that was read.
+/// A file after reading.
 struct Read {
     imported: Imported,
     format: &'static Format,
@@ -135,15 +135,15 @@ struct Read {
     sha256: String,
 }
 
-/// Reads a file; `None` where no format knows it.
+/// Reads a file; `None` if no format recognises it.
 fn one(path: &Path, wanted: &Wanted) -> Result<Option<Read>> {
     let bytes = files::bytes(path)?;
-    // The file itself is kept and hashed; what is read is its text.
+    // latido stores and hashes the file itself, and parses its text.
     let text = decoded(&bytes);
     let Some(format) = format(&text, wanted)? else { return Ok(None) };
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let asked = Asked { file, ..wanted.asked.clone() };
-    // A second CPU has nothing else to do meanwhile.
+    // A second CPU would otherwise be idle, so it hashes the file.
     let (imported, sha256) = std::thread::scope(|scope| {
         let hash = scope.spawn(|| Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
         let read = || {
@@ -163,11 +163,11 @@ fn one(path: &Path, wanted: &Wanted) -> Result<Option<Read>> {
     Ok(Some(Read { imported, format, path: path.to_owned(), bytes, sha256 }))
 }
 
-/// The format of a file: as a person says, else as its content does.
+/// Returns the format of a file: as the user states it, else by its content.
 fn format(bytes: &[u8], wanted: &Wanted) -> Result<Option<&'static Format>> {
     let recognised = latido_import::recognised(bytes);
     if let Some(name) = &wanted.format {
-        // `cyclictest` stands for `cyclictest-json` too, where the content tells which it is.
+        // `cyclictest` also stands for `cyclictest-json`, where the content decides between them.
         let family = |format: &&Format| {
             let rest = format.name.strip_prefix(name.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
@@ -193,13 +193,13 @@ fn format(bytes: &[u8], wanted: &Wanted) -> Result<Option<&'static Format>> {
     }
 }
 
-/// What is told of a file that no format knows.
+/// The error for a file that no format recognises.
 fn unrecognised() -> String {
     let names: Vec<&str> = IMPORTS.iter().map(|format| format.name).collect();
     format!("in no format that is known by its content ({}); --format names one", names.join(", "))
 }
 
-/// A run without cells.
+/// Creates a run without cells.
 fn begin(root: &Path, wanted: &Wanted) -> Result<Draft> {
     let about = "files of other tools, imported".to_owned();
     let plan = Plan { name: PLAN.into(), about: Some(about), order: Order::AsWritten, ..Plan::default() };
@@ -210,7 +210,7 @@ fn begin(root: &Path, wanted: &Wanted) -> Result<Draft> {
     Draft::create(root, New { plan: PLAN, toml, contents, command: wanted.command.clone(), machine, label: None })
 }
 
-/// Writes the cell of a file; the name of the machine that it is of.
+/// Writes the cell of a file. Returns the name of its machine.
 fn store(draft: &mut Draft, read: Read, wanted: &Wanted, several: bool) -> Result<String> {
     let Read { imported, format, path, bytes, sha256 } = read;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -231,14 +231,14 @@ fn store(draft: &mut Draft, read: Read, wanted: &Wanted, several: bool) -> Resul
     let number = draft.add(record.cell.clone(), measurand)?;
     let kept = kept.as_deref().map(|name| (name, bytes.as_slice()));
     if let Err(error) = fill(draft, number, kept, &record, &files) {
-        // A disk without space may refuse that too; the first error says more.
+        // A full disk may refuse this as well. The first error says more.
         let _ = draft.withdraw();
         return Err(error);
     }
     Ok(record.machine.hostname)
 }
 
-/// Writes what a cell consists of: the file itself, what was read of it, and the record.
+/// Writes the parts of a cell: the file itself, the data read from it, and the record.
 fn fill(
     draft: &Draft,
     number: usize,
@@ -249,7 +249,7 @@ fn fill(
     draft.start_cell(number)?;
     let dir = cell_dir(&draft.dir, number);
     let mut all: Vec<(PathBuf, &[u8])> = Vec::new();
-    // The largest first: it is on its way to the disk while the others are written.
+    // The largest file comes first, so that the kernel writes it to disk while latido writes the others.
     if let Some((name, bytes)) = kept {
         let beside = dir.join("source");
         durable::make_dir(&beside)?;
@@ -265,8 +265,8 @@ fn fill(
     draft.finish_cell(number, record, &host)
 }
 
-/// New files, all on the disk before the record that names them: several threads, and of each all are on their way before it
-/// waits for the first.
+/// Writes new files and syncs them before the record that names them is written. Several threads work: each starts the write-back of all
+/// its files before it waits for the first.
 fn put(files: &[(PathBuf, &[u8])]) -> Result<()> {
     let write = |(path, bytes): &(PathBuf, &[u8])| -> Result<(File, PathBuf)> {
         let mut file = durable::create(path)?;

@@ -1,4 +1,4 @@
-//! An import as a record: what another tool says in latido's words, and nothing that it does not say.
+//! Turns an import into a record: the other tool's results in latido's terms, and nothing that the tool did not report.
 
 use anyhow::{Context, Result, ensure};
 use latido_import::{Bin, Ending, Imported, Interval, Series, Severity};
@@ -15,34 +15,34 @@ use latido_model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a record says of its loads and settings where nobody knows them.
+/// The load and the settings of a record where they are not known.
 const UNKNOWN_LOAD: &str = "unknown load";
 const UNKNOWN_TUNING: &str = "unknown";
 
-/// What is known beside the file's content.
+/// What latido knows besides the file's content.
 pub(super) struct About {
-    /// The file, its format, what a person said.
+    /// The file, its format, and what the user stated.
     pub source: Source,
     /// The limit.
     pub limit: Option<Ns>,
-    /// The file's name, where it tells cells apart.
+    /// The file's name, where it distinguishes cells.
     pub file: Option<String>,
 }
 
-/// A record with what is stored beside it.
+/// A record with the files to store next to it.
 pub(super) struct Made {
     /// The record.
     pub record: Record,
-    /// The files beside it, by their names.
+    /// The files next to it, by their names.
     pub files: Vec<(String, Vec<u8>)>,
-    /// What it measures.
+    /// What the record measures.
     pub measurand: Measurand,
 }
 
-/// Makes a record.
+/// Makes a record of an import.
 ///
 /// # Errors
-/// The import is larger than any record, or has a series twice.
+/// The import is larger than any record, or contains a series twice.
 pub(super) fn of(imported: Imported, about: About) -> Result<Made> {
     let measurand = measurand(&imported);
     let cell = cell(&imported, &about);
@@ -95,7 +95,7 @@ pub(super) fn of(imported: Imported, about: About) -> Result<Made> {
     Ok(Made { record, files, measurand })
 }
 
-/// What a file's quantities are called.
+/// Returns the names of a file's quantities.
 fn measurand(imported: &Imported) -> Measurand {
     let mut quantities: Vec<Quantity> = Vec::new();
     for series in &imported.series {
@@ -113,7 +113,7 @@ fn measurand(imported: &Imported) -> Measurand {
     Measurand { title: imported.title.clone().into(), quantities, ..Measurand::default() }
 }
 
-/// The cell: as far as the file and a person say how was measured. Labels that are axes are its levels there.
+/// Returns the cell, as far as the file and the user state its conditions. Labels that name axes become its levels there.
 fn cell(imported: &Imported, about: &About) -> Cell {
     let labels = &about.source.labels;
     let said = |axis: &str, otherwise: &str| labels.get(axis).cloned().unwrap_or_else(|| otherwise.to_owned());
@@ -146,7 +146,7 @@ fn cell(imported: &Imported, about: &About) -> Cell {
     }
 }
 
-/// A policy in latido's words, as far as it is one.
+/// Returns a policy in latido's terms, or "unknown".
 fn scheduling(text: &str) -> Scheduling {
     let (policy, prio) = text.split_once(' ').unwrap_or((text, ""));
     let prio = prio.parse().ok().filter(|prio| (1..=99).contains(prio));
@@ -160,7 +160,7 @@ fn scheduling(text: &str) -> Scheduling {
     }
 }
 
-/// The machine, as far as the file tells.
+/// Returns the machine, as far as the file describes it.
 fn machine(facts: &BTreeMap<String, String>) -> Machine {
     let of = |names: [&str; 2]| names.into_iter().find_map(|name| facts.get(name)).cloned();
     Machine {
@@ -192,7 +192,7 @@ fn between(interval: Interval) -> Between {
     Between(interval.low, interval.high)
 }
 
-/// How many samples there must have been for the extremes that are known.
+/// Returns how many samples the known extremes need at least.
 fn extremes(series: &Series) -> u64 {
     match (series.min, series.max) {
         (Some(min), Some(max)) if min.high.is_some_and(|high| high < max.low) => 2,
@@ -201,7 +201,7 @@ fn extremes(series: &Series) -> u64 {
     }
 }
 
-/// A series of the record; its bins and samples become files.
+/// Makes a series of the record. Its bins and samples become files.
 fn one(number: usize, series: &Series, files: &mut Vec<(String, Vec<u8>)>) -> Result<record::Series> {
     let bins: Vec<quantized::Bin> =
         series.bins.iter().map(|&Bin { low, high, count }| quantized::Bin { low, high, count }).collect();
@@ -215,7 +215,7 @@ fn one(number: usize, series: &Series, files: &mut Vec<(String, Vec<u8>)>) -> Re
         quantiles: BTreeMap::new(),
         uncounted: series.count.is_none(),
     };
-    // Of a part of the samples no order statistic is one of all.
+    // An order statistic of a part of the samples is not one of all samples.
     let whole = !series.cut && series.above.is_none() && counted == count;
     let bounds = known.with_quantiles(if whole { &bins } else { &[] });
     let is_quantized = series.width.is_some() || series.above.is_some() || series.cut;

@@ -1,5 +1,5 @@
-//! What a guest answered that measured nothing, kept in the laboratory's cache: the same image gives the same answer, so that
-//! a kernel is asked once what it can have.
+//! Answers of guests that measured nothing, kept in the laboratory's cache. The same image gives the same answer, so latido asks a kernel
+//! only once what it offers.
 
 use super::{cache::Cache, image::Image};
 use anyhow::{Context, Result};
@@ -10,18 +10,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// More answers than these are not kept: the oldest go.
+/// The most answers in the cache; latido removes the oldest.
 const MOST: usize = 64;
 
-/// The place of a guest's answer.
+/// The place of a guest's answer in the cache.
 #[derive(Debug)]
 pub struct Answer {
-    /// The SHA-256 of all that it depends on.
+    /// The SHA-256 of everything on which the answer depends.
     key: String,
 }
 
 impl Answer {
-    /// That of an image, booted as is described.
+    /// Returns the place for an image and the description of its boot.
     ///
     /// # Errors
     /// A file of the image cannot be read.
@@ -32,13 +32,13 @@ impl Answer {
         Ok(Self { key: hex(&hash.finalize()) })
     }
 
-    /// What is known of it. Whatever is wrong with what is kept, the guest can be booted again.
+    /// Reads the answer, if the cache has it. Any error counts as "no answer": latido can boot the guest again.
     pub fn read(&self) -> Option<Vec<u8>> {
         let cache = Cache::open().ok()?;
         whole(&fs::read(path(cache.dir(), &self.key)).ok()?)
     }
 
-    /// Keeps it.
+    /// Stores the answer.
     ///
     /// # Errors
     /// The cache cannot be written.
@@ -59,13 +59,13 @@ fn path(cache: &Path, key: &str) -> PathBuf {
     cache.join("answers").join(key)
 }
 
-/// The answer behind its checksum: a power cut may have cut it.
+/// Returns the answer after its checksum, if that is right: a power cut may have truncated it.
 fn whole(bytes: &[u8]) -> Option<Vec<u8>> {
     let (sum, answer) = bytes.split_at_checked(32)?;
     (Sha256::digest(answer).as_slice() == sum).then(|| answer.to_vec())
 }
 
-/// Removes the oldest where there are too many.
+/// Removes the oldest answers if there are too many.
 fn thin(dir: &Path) {
     let files = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut all: Vec<_> =
@@ -80,7 +80,7 @@ fn thin(dir: &Path) {
 mod tests {
     use super::*;
 
-    /// Neither a cut nor a changed answer is believed.
+    /// A truncated or changed answer is refused.
     #[test]
     fn an_answer_is_whole_or_none() {
         let bytes = [Sha256::digest(b"words").as_slice(), b"words"].concat();
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(whole(&other), None);
     }
 
-    /// Another image or another emulator is another answer.
+    /// Another image or another emulator has another place.
     #[test]
     fn a_place_is_all_that_an_answer_depends_on() {
         use crate::lab::image::Member;

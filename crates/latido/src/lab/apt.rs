@@ -1,4 +1,4 @@
-//! Debian's packages, through apt: found and downloaded, never installed.
+//! Finds and downloads Debian's packages through apt, and never installs them.
 
 use super::{arch::Arch, child};
 use anyhow::{Context, Result, bail, ensure};
@@ -11,13 +11,13 @@ use std::{
 /// apt for one architecture.
 #[derive(Debug)]
 pub(super) struct Apt {
-    /// What it is told before anything else.
+    /// The options of every call.
     options: Vec<String>,
-    /// Why some of its lists could not be renewed: the others serve meanwhile.
+    /// Why some of the lists could not be renewed. latido uses the others.
     stale: Option<String>,
 }
 
-/// A package in the version that would be installed.
+/// A package, in the version that apt would install.
 #[derive(Debug)]
 pub(super) struct Package {
     pub name: String,
@@ -25,18 +25,18 @@ pub(super) struct Package {
 }
 
 impl Package {
-    /// A name for what is made of it, that is one word of a path; make takes no colon there.
+    /// Returns a name for files made from it: one component of a path, without a colon, which make does not accept there.
     pub fn file_name(&self) -> String {
         format!("{}_{}", self.name, self.version).replace(['/', ':'], "_")
     }
 }
 
 impl Apt {
-    /// This machine's, which knows what its lists say; for another architecture one that keeps lists of its own below `dir`,
-    /// since to add an architecture to the machine would change it. `again` renews those.
+    /// Returns apt for an architecture. For this machine's it uses the machine's lists; for another one, separate lists below `dir`,
+    /// because adding an architecture would change the machine. `again` renews the separate lists.
     ///
     /// # Errors
-    /// There is no place for them.
+    /// There is no place for the lists.
     pub fn of(arch: Arch, dir: &Path, again: bool) -> Result<Self> {
         if arch.is_own() {
             return Ok(Self { options: Vec::new(), stale: None });
@@ -60,8 +60,8 @@ impl Apt {
                 fs::create_dir_all(dir.join(name)).with_context(|| format!("{}", dir.display()))?;
             }
             fs::write(dir.join("status"), "").with_context(|| format!("{}", dir.display()))?;
-            // A server in the midst of its own renewal gives one list and not the other: that is asked for again the next time. Of one
-            // that does not answer apt says no more than a warning, unless told so (apt-get(8), --error-on).
+            // A server that is renewing its lists may deliver only some of them; latido then requests them again next time. For a server
+            // that does not answer, apt only warns, unless this option makes it an error (apt-get(8), --error-on).
             match output(apt.command("apt-get").args(["-o", "APT::Update::Error-Mode=any", "-q", "update"])) {
                 Ok(_) => fs::write(known, "").with_context(|| format!("{}", dir.display()))?,
                 Err(error) => apt.stale = Some(format!("{error:#}")),
@@ -72,7 +72,8 @@ impl Apt {
 
     fn command(&self, program: &str) -> Command {
         let mut command = child::command(program);
-        // As the user who asks: apt's own user, which root would become, may not write here, and apt says so at length.
+        // apt runs as the calling user. Otherwise root would become apt's own user, which may not write here, and apt would print long
+        // warnings.
         command.args(["-o", "APT::Sandbox::User=root"]);
         for option in &self.options {
             command.args(["-o", option]);
@@ -80,10 +81,10 @@ impl Apt {
         command
     }
 
-    /// The newest package of a pattern; `*` stands for a version.
+    /// Returns the newest package of a pattern; `*` stands for a version.
     ///
     /// # Errors
-    /// There is none, with the remedy.
+    /// There is no such package, with the remedy.
     pub fn newest(&self, pattern: &str) -> Result<Package> {
         let all = output(self.command("apt-cache").args(["pkgnames", pattern.split('*').next().unwrap_or_default()]))?;
         let newest = all.lines().filter(|package| fits(pattern, package)).max_by_key(|package| order(package));
@@ -100,10 +101,10 @@ impl Apt {
         Ok(Package { name: name.into(), version: version.into() })
     }
 
-    /// Downloads it into an empty directory; its file.
+    /// Downloads the package into an empty directory. Returns its file.
     ///
     /// # Errors
-    /// It cannot be had.
+    /// apt cannot download it.
     pub fn download(&self, package: &Package, dir: &Path) -> Result<PathBuf> {
         let wanted = format!("{}={}", package.name, package.version);
         output(self.command("apt-get").args(["-q", "download", &wanted]).current_dir(dir))?;
@@ -113,7 +114,8 @@ impl Apt {
     }
 }
 
-/// Whether a package's name is of a pattern: `*` stands for what a version is made of, and for no further word such as `-rt`.
+/// Returns whether a package's name matches a pattern: `*` stands for the characters of a version, and not for a further word such as
+/// `-rt`.
 fn fits(pattern: &str, package: &str) -> bool {
     let Some((before, behind)) = pattern.split_once('*') else { return pattern == package };
     let Some(middle) = package.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind)) else { return false };
@@ -121,15 +123,15 @@ fn fits(pattern: &str, package: &str) -> bool {
     middle.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '-')) && middle.split('-').all(piece)
 }
 
-/// What a version is ordered by: its numbers.
+/// Returns the sort key of a version: its numbers.
 fn order(package: &str) -> Vec<u64> {
     package.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
-/// What a program prints.
+/// Runs a program and returns its output.
 ///
 /// # Errors
-/// It is not there, or fails, with the last that it said.
+/// The program does not exist, or it fails: the last line of its messages.
 pub(super) fn output(command: &mut Command) -> Result<String> {
     let words = format!("{command:?}");
     let program = command.get_program().to_string_lossy().into_owned();

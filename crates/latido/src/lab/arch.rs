@@ -1,9 +1,9 @@
-//! What kernels are built for: the words for an architecture, and how `make` has it.
+//! The architectures of kernels: their names, and what `make` needs for each.
 
 use anyhow::{Result, bail};
 use serde::Deserialize;
 
-/// What a kernel is built for.
+/// The architecture of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Arch {
     /// 64-bit PCs.
@@ -18,7 +18,7 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// Debian's word for it.
+    /// Returns Debian's name for it.
     pub fn debian(self) -> &'static str {
         match self {
             Self::X86_64 => "amd64",
@@ -27,7 +27,7 @@ impl Arch {
         }
     }
 
-    /// The word of compilers and of LATIDO_AGENTS for it.
+    /// Returns its name in compilers and in LATIDO_AGENTS.
     pub fn word(self) -> &'static str {
         match self {
             Self::X86_64 => "x86_64",
@@ -36,10 +36,10 @@ impl Arch {
         }
     }
 
-    /// What it takes to build a kernel for it.
+    /// Returns what a kernel build needs for it.
     ///
     /// # Errors
-    /// The laboratory builds none for it.
+    /// The laboratory builds no kernels for it.
     pub fn kbuild(self) -> Result<Kbuild> {
         let kbuild = match self {
             Self::X86_64 => Kbuild {
@@ -63,12 +63,12 @@ impl Arch {
         Ok(Kbuild { prefix: if self.is_own() { "" } else { kbuild.prefix }, ..kbuild })
     }
 
-    /// This machine's, where it is one of them.
+    /// Returns this machine's architecture, if it is one of these.
     pub fn own() -> Option<Self> {
         [Self::X86_64, Self::Aarch64, Self::Armv7].into_iter().find(|arch| arch.is_own())
     }
 
-    /// Whether it is this machine's.
+    /// Returns whether it is this machine's architecture.
     pub fn is_own(self) -> bool {
         match self {
             Self::X86_64 => cfg!(target_arch = "x86_64"),
@@ -87,10 +87,10 @@ pub struct Kbuild {
     pub prefix: &'static str,
     /// Debian's package with the compiler of that prefix.
     pub package: &'static str,
-    /// The target that is the kernel.
+    /// The make target of the kernel image.
     pub target: &'static str,
-    /// Where that lies.
+    /// The path of that image.
     pub image: &'static str,
-    /// The options that every kernel has for the machine that QEMU makes.
+    /// The configuration options that every kernel needs for QEMU's machine.
     pub machine: &'static str,
 }

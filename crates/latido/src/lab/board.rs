@@ -1,4 +1,4 @@
-//! What a guest has besides its kernel: a table each in `kernels/boards.toml`. A kernel's name takes them behind a `+`:
+//! What a guest has besides its kernel: one table per board in `kernels/boards.toml`. A kernel's name takes boards after a `+`:
 //! `6.12-rt+net`.
 
 use anyhow::{Context, Result, bail, ensure};
@@ -10,31 +10,31 @@ use std::num::NonZeroU32;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
-    /// What stands behind a kernel's `+`; nothing where a kernel's own file has it.
+    /// The name after a kernel's `+`; empty in a kernel's own file.
     #[serde(default)]
     pub name: String,
-    /// One line; nothing where a kernel's own file has it.
+    /// A description in one line; empty in a kernel's own file.
     #[serde(default)]
     pub about: String,
-    /// How many CPUs; absent, one. Several cannot be counted in instructions: the guest has the host's time.
+    /// The number of CPUs; absent for one. With several CPUs the guest cannot count time in instructions: it has the host's time.
     #[serde(default)]
     pub cpus: Option<NonZeroU32>,
-    /// QEMU's machine; absent, that of the kernel.
+    /// QEMU's machine; absent for the kernel's default.
     #[serde(default)]
     pub machine: Option<String>,
-    /// What QEMU connects network devices to (-netdev).
+    /// The back ends of network devices (QEMU's -netdev).
     #[serde(default)]
     pub netdevs: Vec<String>,
-    /// What QEMU connects ports to (-chardev).
+    /// The back ends of ports (QEMU's -chardev).
     #[serde(default)]
     pub chardevs: Vec<String>,
-    /// QEMU's devices (-device).
+    /// The devices (QEMU's -device).
     #[serde(default)]
     pub devices: Vec<String>,
     /// Modules of the kernel's package that the guest loads, each with its parameters.
     #[serde(default)]
     pub modules: Vec<String>,
-    /// What the guest writes then, `PATH=VALUE` each: a device's driver, for one.
+    /// The files that the guest then writes, `PATH=VALUE` each, for example to bind a device's driver.
     #[serde(default)]
     pub settings: Vec<String>,
 }
@@ -48,10 +48,10 @@ struct Shipped {
     board: Vec<Board>,
 }
 
-/// What a kernel's name ends with whose guest has several CPUs.
+/// The ending of a kernel's name whose guest has several CPUs.
 pub const MULTI_CPU: &str = "+multi-cpu";
 
-/// All of them.
+/// Reads all boards.
 ///
 /// # Errors
 /// None in practice: a test reads them.
@@ -60,10 +60,10 @@ pub fn shipped() -> Result<Vec<Board>> {
     Ok(all.board)
 }
 
-/// The board of this name.
+/// Returns the board with this name.
 ///
 /// # Errors
-/// There is none, with the nearest.
+/// There is no such board; the error names the nearest.
 pub fn named(name: &str) -> Result<Board> {
     let mut all = shipped()?;
     match all.iter().position(|board| board.name == name) {
@@ -75,15 +75,15 @@ pub fn named(name: &str) -> Result<Board> {
 }
 
 impl Board {
-    /// How many CPUs its guest has.
+    /// Returns the number of CPUs of the guest.
     pub fn cpus(&self) -> u32 {
         self.cpus.map_or(1, NonZeroU32::get)
     }
 
-    /// With another one beside it.
+    /// Combines two boards.
     ///
     /// # Errors
-    /// Each is a machine.
+    /// Both name a machine, or both a number of CPUs.
     pub fn and(mut self, other: Self) -> Result<Self> {
         ensure!(
             self.machine.is_none() || other.machine.is_none(),

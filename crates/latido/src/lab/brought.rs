@@ -1,4 +1,4 @@
-//! Programs of the host that a guest bears, with their libraries.
+//! Programs of the host that latido puts into a guest, with their libraries.
 
 use super::{elf::Elf, search};
 use anyhow::{Context, Result, bail, ensure};
@@ -9,23 +9,23 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// More libraries than these no program has.
+/// The most libraries of a program.
 const MOST: usize = 1024;
 
 /// A program of the host in a guest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Brought {
-    /// Its path there, without the leading slash: where the word that names it leads to from the root.
+    /// Its path in the guest, without the leading slash: the path to which its word leads from the root directory.
     pub(super) at: String,
-    /// Its file here.
+    /// Its file on the host.
     pub(super) from: PathBuf,
 }
 
 impl Brought {
-    /// What a word names here; `None` where that is no program.
+    /// Returns the program that a word names on the host; `None` if there is no such program.
     ///
     /// # Errors
-    /// Others may replace it, or its path leads to no place in a guest.
+    /// Other users may replace it, or its path leads to no place in a guest.
     pub fn found(word: &str) -> Result<Option<Self>> {
         let Some(found) = program::find(word)? else { return Ok(None) };
         let mut at = PathBuf::new();
@@ -46,11 +46,11 @@ impl Brought {
     }
 }
 
-/// The libraries of a program, and their loader, by their paths here. Only files are read: neither the program nor its loader
-/// runs. What a user's environment puts before the system's libraries is not the guest's.
+/// Returns the libraries of a program, and its loader, by their paths on the host. latido only reads files; neither the program nor its
+/// loader runs. Libraries that the user's environment adds before the system's do not count.
 ///
 /// # Errors
-/// It is a script, cannot be read, or needs a library that is not here.
+/// The program is a script, cannot be read, or needs a library that the host does not have.
 pub(super) fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
     let bytes = fs::read(program).with_context(|| format!("{}", program.display()))?;
     ensure!(
@@ -59,7 +59,7 @@ pub(super) fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
         program.display()
     );
     let read = |bytes: &[u8]| Elf::read(bytes).with_context(|| format!("{}", program.display()));
-    // What is no ELF file has no libraries; neither has a static program.
+    // A file that is not ELF has no libraries; nor has a static program.
     let Some(first) = read(&bytes)? else { return Ok(Vec::new()) };
     let mut found: BTreeMap<String, PathBuf> = BTreeMap::new();
     let loader = first.loader.clone().map(PathBuf::from);
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// A guest has a program where the word that names it leads to: its PATH, a whole path, or its root.
+    /// A guest has a program at the path to which its word leads: in PATH, at an absolute path, or from the root directory.
     #[test]
     fn a_program_lies_where_its_word_leads_to() {
         assert_eq!(Brought::found("sh").unwrap().unwrap().at, "bin/sh");
@@ -102,7 +102,7 @@ mod tests {
         assert!(above.to_string().contains("whole path"), "{above:#}");
     }
 
-    /// What ldd(1) finds by running the loader is found by reading alone.
+    /// Reading alone finds what ldd(1) finds by running the loader.
     #[test]
     fn libraries_are_those_that_the_loader_takes() {
         let said = std::process::Command::new("ldd").arg("/bin/sh").output();
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// A dynamic program has its loader with it, and a script is refused by name.
+    /// A dynamic program brings its loader, and a script is refused by its name.
     #[test]
     fn a_script_is_no_program_of_a_guest() {
         let libraries_of_sh = libraries(Path::new("/bin/sh")).unwrap();

@@ -1,4 +1,4 @@
-//! Kernels built from Debian's source: in the cache, once for each source and configuration; nothing is installed.
+//! Builds kernels from Debian's source, in the cache, once per source and configuration. Nothing is installed.
 
 use super::{
     apt::{Apt, output},
@@ -22,7 +22,7 @@ use std::{
     thread,
 };
 
-/// What a build uses, by the Debian package that has it.
+/// The programs of a build, each with its Debian package.
 const PROGRAMS: &[(&str, &str)] = &[
     ("make", "build-essential"),
     ("gcc", "build-essential"),
@@ -35,18 +35,18 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("dpkg-deb", "dpkg"),
 ];
 
-/// What goes on, for people.
+/// A message about the progress, for the user.
 pub enum Said<'a> {
-    /// Something begins or is done.
+    /// A step that starts or is done.
     Step(&'a str),
-    /// So many files are made of those that it takes.
+    /// The number of files made so far.
     Files(usize),
 }
 
-/// The kernel that was built of a recipe.
+/// Returns the kernel built from a recipe.
 ///
 /// # Errors
-/// None was, with the command that does it.
+/// It is not built yet; the error contains the command for it.
 pub fn found(kernel: &Kernel, recipe: &Recipe) -> Result<Fetched> {
     let link = Cache::open()?.newest(&link(kernel.arch, recipe)?);
     let name = &kernel.name;
@@ -58,21 +58,21 @@ fn link(arch: Arch, recipe: &Recipe) -> Result<String> {
     Ok(format!("built-{}", recipe.key(arch)?))
 }
 
-/// Builds a kernel from the newest version of its source, unless that was done.
+/// Builds a kernel from the newest version of its source, unless it is already built.
 ///
 /// # Errors
-/// Something that it takes is missing, with the remedy; the configuration was not granted; the compiler fails.
+/// Something needed is missing, with the remedy; the source does not grant the configuration; the compiler fails.
 pub fn build(kernel: &Kernel, recipe: &Recipe, mut say: impl FnMut(Said<'_>)) -> Result<Fetched> {
     let (asked, key) = (recipe.asked(kernel.arch)?, recipe.key(kernel.arch)?);
     let cache = Cache::open()?;
-    // A source is the same for every architecture: this machine's lists have it.
+    // A source is the same for every architecture, so this machine's lists contain it.
     let apt = Apt::of(Arch::own().context("no kernels are built on this machine")?, cache.dir(), false)?;
     let package = apt.newest(&recipe.source)?;
     let tree = cache.dir().join("kernels").join(format!("{}_{key}", package.file_name()));
     if !tree.is_dir() {
         needed(kernel.arch)?;
         let source = source(&cache, &apt, &package, &mut say)?;
-        // Others may fetch meanwhile, and build another one.
+        // Meanwhile other processes may fetch kernels and build other ones.
         drop(cache);
         let place = Cache::building(&key)?;
         if !tree.is_dir() {
@@ -96,7 +96,7 @@ pub fn build(kernel: &Kernel, recipe: &Recipe, mut say: impl FnMut(Said<'_>)) ->
     tree::unpacked(&tree)
 }
 
-/// Refuses where something is missing that a build takes; all of it at once.
+/// Refuses a build if anything is missing, and names everything that is.
 fn needed(arch: Arch) -> Result<()> {
     let mut packages: Vec<&str> =
         PROGRAMS.iter().filter(|(name, _)| program::is_missing(name)).map(|(_, package)| *package).collect();
@@ -104,7 +104,7 @@ fn needed(arch: Arch) -> Result<()> {
     if !kbuild.prefix.is_empty() && program::is_missing(&format!("{}gcc", kbuild.prefix)) {
         packages.push(kbuild.package);
     }
-    // objtool, which the build makes for itself where the kernel is a PC's, reads object files.
+    // A PC's kernel builds objtool, which needs this header to read object files.
     let headers = child::command("gcc").args(["-E", "-include", "libelf.h", "-x", "c", "/dev/null"]).output();
     if arch == Arch::X86_64 && headers.is_ok_and(|output| !output.status.success()) {
         packages.push("libelf-dev");
@@ -118,14 +118,14 @@ fn needed(arch: Arch) -> Result<()> {
     Ok(())
 }
 
-/// Which compiler it is: another one makes another kernel.
+/// Returns the compiler's version: another compiler makes another kernel.
 fn compiler(arch: Kbuild) -> Result<String> {
     let program = format!("{}gcc", arch.prefix);
     let text = output(child::command(&program).arg("--version"))?;
     Ok(text.lines().next().unwrap_or(&program).to_owned())
 }
 
-/// The source's tree, fetched and unpacked where it is not.
+/// Returns the tree of the source; fetches and unpacks it if it is missing.
 fn source(cache: &Cache, apt: &Apt, package: &super::apt::Package, say: &mut impl FnMut(Said<'_>)) -> Result<PathBuf> {
     let tree = cache.dir().join("sources").join(package.file_name());
     if tree.is_dir() {
@@ -145,7 +145,7 @@ fn source(cache: &Cache, apt: &Apt, package: &super::apt::Package, say: &mut imp
     Ok(tree)
 }
 
-/// A build. What an interrupted one has made stays, and the next goes on from there.
+/// A build. The files of an interrupted build stay, and the next build continues from them.
 struct Making<'a> {
     source: &'a Path,
     out: PathBuf,
@@ -154,9 +154,9 @@ struct Making<'a> {
 }
 
 impl Making<'_> {
-    /// `make`, with nothing of this user's, this machine's or this hour's in what comes of it.
+    /// Returns `make`, set up so that no user, host or time enters the result.
     fn command(&self) -> Command {
-        // It ends what it started.
+        // On SIGTERM, make ends the compilers that it started.
         let manners = Child { own_group: false, death_signal: Some(SIGTERM), reset_scheduling: false, nice: None };
         let mut make = child::prepared("make", manners);
         make.arg("-C").arg(self.source).arg(format!("O={}", self.out.display()));
@@ -171,7 +171,7 @@ impl Making<'_> {
         make
     }
 
-    /// The smallest configuration with what is asked for appended, and what follows from that.
+    /// Makes the smallest configuration, appends the requested options, and resolves what follows from them.
     fn configure(&self, asked: &str) -> Result<()> {
         let config = self.out.join(".config");
         fs::create_dir_all(&self.out)?;
@@ -190,18 +190,18 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// Whether there is more to it than the kernel's own file.
+    /// Returns whether the kernel has modules besides its own file.
     fn has_modules(&self) -> Result<bool> {
         let config = self.out.join(".config");
         let text = fs::read_to_string(&config).with_context(|| format!("{}", config.display()))?;
         Ok(text.lines().any(|line| line == "CONFIG_MODULES=y"))
     }
 
-    /// Its modules, as a package has them.
+    /// Installs its modules, as a package contains them.
     fn install_modules(&self, tree: &Path) -> Result<()> {
         let mut path = OsString::from("INSTALL_MOD_PATH=");
         path.push(tree);
-        // Nothing asks what depmod would write; and the directories of build and source, which links tell, go.
+        // latido does not need depmod's files. It removes the links to the directories of build and source, which will not exist.
         output(self.command().arg("-s").arg(path).args(["DEPMOD=true", "modules_install"]))?;
         for release in fs::read_dir(tree.join("lib/modules"))?.flatten() {
             let links = ["build", "source"].map(|name| release.path().join(name));
@@ -242,7 +242,7 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// Puts the kernel into the cache, and removes what it was made of.
+    /// Moves the kernel into the cache and removes the build's files.
     fn keep(&self, version: &str, recipe: &Recipe, tree: &Path) -> Result<()> {
         let new = self.out.with_extension("new");
         if new.exists() {

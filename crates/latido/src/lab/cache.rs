@@ -1,4 +1,4 @@
-//! Where fetched and built kernels are kept: a directory that may be removed at any time.
+//! The cache of fetched and built kernels: a directory that the user may remove at any time.
 
 use crate::person::Person;
 use anyhow::{Context, Result};
@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The cache, or a part of it, held by this process: what one makes another uses.
+/// The cache, or a part of it, locked by this process. Another process uses what this one has made.
 #[derive(Debug)]
 pub struct Cache {
     dir: PathBuf,
@@ -19,7 +19,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// `$LATIDO_LAB`, else `latido/lab` of the user's cache, behind sudo of the person's; waits for another that fills it.
+    /// Opens the cache: `$LATIDO_LAB`, else `latido/lab` in the user's cache (behind sudo the cache of the user who called it). Waits for
+    /// another process that fills it.
     ///
     /// # Errors
     /// It cannot be made.
@@ -27,7 +28,7 @@ impl Cache {
         Self::held(place()?, "lock")
     }
 
-    /// The place where the kernel of this key is built: others go on fetching and building meanwhile.
+    /// Opens the place where the kernel of this key is built. Other processes can fetch and build meanwhile.
     ///
     /// # Errors
     /// It cannot be made.
@@ -46,17 +47,17 @@ impl Cache {
         Ok(Self { dir, _lock: lock })
     }
 
-    /// The directory.
+    /// Returns the directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Where the newest of a name is linked.
+    /// Returns the path of the link to the newest tree of a name.
     pub fn newest(&self, name: &str) -> PathBuf {
         self.dir.join("newest").join(name)
     }
 
-    /// A directory with nothing in it.
+    /// Returns an empty directory.
     ///
     /// # Errors
     /// It cannot be made.
@@ -70,15 +71,15 @@ impl Cache {
     }
 }
 
-/// The directory's path.
+/// Returns the path of the cache.
 ///
 /// # Errors
-/// Nobody says where it is to be.
+/// No environment variable and no home directory name a place.
 fn place() -> Result<PathBuf> {
     place_from(|name| env::var_os(name), Person::behind_sudo().map(Person::home))
 }
 
-/// `behind_sudo` is the home of the person who called sudo, where there is such a person: `$HOME` is root's then.
+/// Returns the path of the cache. `behind_sudo` is the home of the user who called sudo, if there is one: `$HOME` is then root's.
 fn place_from(env: impl Fn(&str) -> Option<OsString>, behind_sudo: Option<Option<PathBuf>>) -> Result<PathBuf> {
     let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(dir) = set("LATIDO_LAB") {
@@ -97,7 +98,7 @@ fn place_from(env: impl Fn(&str) -> Option<OsString>, behind_sudo: Option<Option
         .join("latido/lab"))
 }
 
-/// What to type where the cache cannot be had.
+/// Returns the remedy where the cache cannot be made or locked.
 fn remedy() -> String {
     match Person::behind_sudo() {
         Some(person) => format!(
@@ -112,7 +113,7 @@ fn remedy() -> String {
 mod tests {
     use super::*;
 
-    /// Behind sudo the cache is the person's: `$HOME` is root's, where the person can reach nothing.
+    /// Behind sudo the cache belongs to the user who called it: `$HOME` is root's, and that user can reach nothing there.
     #[test]
     fn the_cache_is_the_persons() {
         let place = |env: &[(&str, &str)], behind: Option<Option<&str>>| {

@@ -1,7 +1,7 @@
-//! The laboratory's children: compilers, packers, emulators. Each of them reads files of the person's, and so is the person.
+//! Starts the laboratory's child processes: compilers, packers, emulators. Each reads files of the user, and so runs as the user.
 //!
-//! Behind sudo this process reaches files as the person, but what it starts would be root again. A child of the laboratory is
-//! handed over: user, groups and rights of the person. Nothing that the laboratory starts needs more.
+//! Behind sudo this process accesses files as the user, but a program that it starts would be root again. So latido gives a child of the
+//! laboratory the identity of the user: user, groups and rights. No program of the laboratory needs more.
 
 use crate::person::Person;
 use latido_sys::{
@@ -10,21 +10,21 @@ use latido_sys::{
 };
 use std::{ffi::OsStr, process::Command};
 
-/// A program that works for the person, not yet started.
+/// Returns a program that will run as the user, not yet started.
 pub(super) fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = theirs(program);
     identity::hand_over(&mut command);
     command
 }
 
-/// As [`command`], which prepares itself so besides.
+/// As [`command`], for a child that also gets these settings.
 pub(super) fn prepared(program: impl AsRef<OsStr>, manners: Child) -> Command {
     let mut command = theirs(program);
     process::prepare_theirs(&mut command, manners);
     command
 }
 
-/// A program with the person's home in its environment: what it keeps in root's it could not read.
+/// Returns a program with the user's home in its environment: the user cannot read files in root's home.
 fn theirs(program: impl AsRef<OsStr>) -> Command {
     // Runs as the person: both callers hand it over.
     let mut command = Command::new(program);

@@ -1,4 +1,4 @@
-//! What a guest wrote on its console: the end of it, as part of an error.
+//! The end of a guest's console output, as part of an error.
 
 use std::{
     fs::File,
@@ -9,10 +9,11 @@ use std::{
 /// How many lines of a guest's log an error shows.
 const LINES: usize = 12;
 
-/// How much of a guest's log is read, in bytes from its end.
+/// How much of a guest's log latido reads, in bytes from its end.
 const LOG: u64 = 1 << 20;
 
-/// The end of a guest's log, as part of an error, and before it why the kernel gave up: a backtrace follows that.
+/// Returns the end of a guest's log, as part of an error. If the kernel panicked, the reason comes first: a backtrace follows it in the
+/// log.
 pub(super) fn log(dir: &Path) -> String {
     let path = dir.join("console.log");
     let text = last(&path, LINES);
@@ -27,7 +28,7 @@ pub(super) fn log(dir: &Path) -> String {
     }
 }
 
-/// The end of a text.
+/// Reads the end of a text file.
 fn tail(path: &Path) -> String {
     let mut bytes = Vec::new();
     let _ = File::open(path).and_then(|mut file| {
@@ -38,7 +39,7 @@ fn tail(path: &Path) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The last lines of a text that are not empty.
+/// Returns the last lines of a text file that are not empty.
 pub(super) fn last(path: &Path, lines: usize) -> String {
     let text = tail(path).replace('\r', "");
     let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();

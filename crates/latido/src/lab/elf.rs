@@ -1,18 +1,18 @@
-//! What a program says in its own file of the libraries that it needs (elf(5)), read and nothing run: to ask a program's
-//! loader would be to run what that program names.
+//! Reads from a program's own file which libraries it needs (elf(5)). latido runs nothing: to ask a program's loader would run the loader
+//! that the file names.
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// The parts of a file that say which libraries belong to it.
+/// The parts of a file that determine its libraries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Elf {
-    /// 32 or 64 bits, and the instruction set, as the file says it: a library for another one does not fit.
+    /// The class (32 or 64 bits) and the instruction set of the file. A library of another kind does not fit.
     pub kind: (u8, u16),
-    /// The loader; none for a static program and for most libraries.
+    /// The loader; `None` for a static program and for most libraries.
     pub loader: Option<String>,
-    /// The names of the libraries.
+    /// The names of the needed libraries.
     pub needed: Vec<String>,
-    /// Where they are looked for first, `$ORIGIN` still in it.
+    /// The directories searched first, with `$ORIGIN` not yet replaced.
     pub paths: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ const DT_STRTAB: u64 = 5;
 const DT_RPATH: u64 = 15;
 const DT_RUNPATH: u64 = 29;
 
-/// More libraries than these nothing needs, nor more segments.
+/// The most libraries that a file may need, and the most segments.
 const MOST: usize = 4096;
 
 /// A segment.
@@ -36,7 +36,7 @@ struct Segment {
     length: u64,
 }
 
-/// Reads numbers and texts, little end first; what lies outside of the file is an error.
+/// Reads little-endian numbers and texts. A place outside the file is an error.
 struct File<'a> {
     bytes: &'a [u8],
     wide: bool,
@@ -53,7 +53,7 @@ impl<'a> File<'a> {
         Ok(self.part(at, length)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    /// A number as wide as an address.
+    /// Reads a number with the width of an address.
     fn word(&self, at: u64) -> Result<u64> {
         self.number(at, if self.wide { 8 } else { 4 })
     }
@@ -83,10 +83,10 @@ impl<'a> File<'a> {
     }
 }
 
-/// The note in which a kernel names its entry for PVH guests: `XEN_ELFNOTE_PHYS32_ENTRY` (kernel include/xen/interface/elfnote.h).
+/// The note with which a kernel names its entry for PVH guests: `XEN_ELFNOTE_PHYS32_ENTRY` (kernel include/xen/interface/elfnote.h).
 const PVH_ENTRY: u64 = 18;
 
-/// Whether a file is a kernel of 64 bits that names an entry for PVH guests.
+/// Returns whether a file is a 64-bit kernel with an entry for PVH guests.
 pub(super) fn boots_by_pvh(bytes: &[u8]) -> bool {
     let file = File { bytes, wide: true };
     let segments = if bytes.starts_with(b"\x7fELF\x02\x01") { file.segments().unwrap_or_default() } else { Vec::new() };
@@ -109,10 +109,10 @@ fn names_pvh_entry(file: &File<'_>, notes: &Segment) -> Result<bool> {
 }
 
 impl Elf {
-    /// Reads a file; `None` where it is no ELF file at all.
+    /// Reads a file; `None` if it is not an ELF file.
     ///
     /// # Errors
-    /// What in it cannot be.
+    /// What is invalid in it.
     pub fn read(bytes: &[u8]) -> Result<Option<Self>> {
         if bytes.get(..4) != Some(b"\x7fELF") {
             return Ok(None);
@@ -150,7 +150,7 @@ impl Elf {
         if names.is_empty() {
             return Ok(());
         }
-        // An address in memory: where the file has it, a segment says.
+        // This is an address in memory. A segment maps it to a place in the file.
         let address = texts.context("its names lie nowhere")?;
         let within =
             |load: &&Segment| load.kind == PT_LOAD && address >= load.address && address - load.address < load.length;
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(Elf::read(b"#!/bin/sh\n").unwrap(), None);
     }
 
-    /// Any byte may be another one, and any end be missing: an error or an answer, and no more of it than the file has bytes.
+    /// With any byte changed or any end cut off, reading gives an error or an answer, and never more libraries than the limit.
     #[test]
     fn a_broken_file_is_an_error() {
         let whole = fs::read("/bin/sh").unwrap();

@@ -1,4 +1,4 @@
-//! Kernels of Debian's packages: downloaded and unpacked into the cache; nothing is installed.
+//! Fetches kernels of Debian's packages: downloads and unpacks them into the cache. Nothing is installed.
 
 pub use super::tree::{Fetched, hash};
 
@@ -16,10 +16,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The kernel as it is in the cache, fetched where it is not; `again` looks for a newer one.
+/// Returns the kernel in the cache; fetches it if it is missing. `again` looks for a newer one.
 ///
 /// # Errors
-/// It cannot be had, with the remedy.
+/// It is not available, with the remedy.
 pub fn kernel(kernel: &Kernel, again: bool, mut say: impl FnMut(&str)) -> Result<Fetched> {
     match kernel.source()? {
         Source::Image(path) => own(&Cache::open()?, path),
@@ -33,12 +33,12 @@ pub fn kernel(kernel: &Kernel, again: bool, mut say: impl FnMut(&str)) -> Result
             }
             unpacked(&link)
         }
-        // To build one takes its time: that is asked for by a command of its own.
+        // A build takes long, so the user starts it with a separate command.
         Source::Build(recipe) => build::found(kernel, recipe),
     }
 }
 
-/// A kernel of the user's, copied: what is booted is what was hashed, whatever becomes of the file.
+/// Copies the user's kernel, so that latido boots exactly what it hashed, even if the file changes.
 fn own(cache: &Cache, path: &Path) -> Result<Fetched> {
     let new = cache.empty("new")?.join("vmlinuz");
     fs::copy(path, &new).with_context(|| format!("the kernel {}", path.display()))?;
@@ -50,7 +50,7 @@ fn own(cache: &Cache, path: &Path) -> Result<Fetched> {
     Ok(Fetched { package, sha256, vmlinuz, ..Fetched::default() })
 }
 
-/// Downloads and unpacks a package; its tree.
+/// Downloads and unpacks a package. Returns its tree.
 fn debian(cache: &Cache, apt: &Apt, package: &Package, say: &mut impl FnMut(&str)) -> Result<PathBuf> {
     let tree = cache.dir().join("kernels").join(package.file_name());
     if tree.is_dir() {

@@ -1,7 +1,8 @@
-//! The laboratory as an agent: takes the requests of a session, boots a guest for each cell, and passes its answers on.
+//! The laboratory as an agent: receives the requests of a session, boots a guest for each cell, and passes on its answers.
 //!
-//! A guest takes nothing in after its start, so a request becomes an image, and its answers come when it has ended. One cell is
-//! one boot: what a cell leaves behind reaches no other. While one is awaited the next ones run on the other CPUs.
+//! A guest accepts no input after its start. So a request becomes part of an image, and the answers arrive when the guest has ended. One
+//! cell is one boot: what a cell leaves behind reaches no other cell. While the session waits for one guest, the next ones run on the other
+//! CPUs.
 
 use super::{
     answer::Answer,
@@ -35,16 +36,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often a session hears that a guest is still at work.
+/// How often the laboratory reports progress while a guest runs.
 const SIGN: Duration = Duration::from_secs(1);
 
-/// How many guests are booted before they are asked for, for each CPU of the host: what waits for no answer keeps none idle.
+/// How many guests the laboratory boots ahead of their requests, per CPU of the host, so that no CPU waits for the session.
 const AHEAD: usize = 2;
 
-/// A kernel's laboratory, as the stream to an agent: it ends with that.
+/// Starts a kernel's laboratory and returns the stream to it. It ends when the stream does.
 ///
 /// # Errors
-/// There is no thread or stream to be had.
+/// No thread or stream is available.
 pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair().context("a stream to the laboratory")?;
     let vmlinuz = Sealed::copy(&fetched.vmlinuz)?;
@@ -72,7 +73,7 @@ pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
     thread::Builder::new().spawn(move || hearing.hear(BufReader::new(from), &asked)).context("a thread that hears")?;
     for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
         let working = Arc::clone(&lab);
-        // It lives as long as the guests that it starts.
+        // The thread must live as long as the guests that it starts.
         thread::Builder::new().spawn(move || working.work()).context("a thread that boots guests")?;
     }
     let serving = Arc::clone(&lab);
@@ -83,13 +84,13 @@ pub fn open(kernel: Kernel, fetched: Fetched) -> Result<UnixStream> {
 struct Lab {
     kernel: Kernel,
     fetched: Fetched,
-    /// As it is booted.
+    /// The kernel as QEMU boots it.
     vmlinuz: Sealed,
     modules: Vec<Module>,
     about: Emulated,
-    /// By the programs that are in it.
+    /// The shared image and its description, by the programs in it.
     images: Mutex<BTreeMap<Vec<Brought>, (Image, Emulated)>>,
-    /// Nobody wants what is going on any more.
+    /// Whether the session requested an end of the running work.
     stop: AtomicBool,
     jobs: Mutex<Jobs>,
     changed: Condvar,
@@ -100,7 +101,7 @@ impl Lab {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hears requests: an end that is wanted is heeded at once.
+    /// Reads requests and acts on a stop at once.
     fn hear(&self, from: impl BufRead, asked: &Sender<Request>) {
         let mut lines = Reader::<_, Request>::new(from);
         loop {
@@ -108,7 +109,7 @@ impl Lab {
                 Ok(Some(Request::Ping)) => {}
                 Ok(Some(Request::Stop { .. })) => self.stop.store(true, Ordering::Relaxed),
                 Ok(Some(request)) => {
-                    // Here, where requests come in their order: a stop may follow before anybody has begun with this one.
+                    // Cleared here, where requests arrive in order: a stop may follow before any thread has started this request.
                     self.stop.store(false, Ordering::Relaxed);
                     if asked.send(request).is_err() {
                         break;
@@ -122,7 +123,7 @@ impl Lab {
         self.changed.notify_all();
     }
 
-    /// Boots guests until nobody wants any more.
+    /// Boots guests until the session ends.
     fn work(&self) {
         loop {
             let mut jobs = self.jobs();
@@ -144,7 +145,7 @@ impl Lab {
             let mut jobs = self.jobs();
             jobs.running.retain(|requests| *requests != job.requests);
             jobs.ended += u32::from(is_measuring(&job.requests));
-            // What a stop ended was nobody's answer: it is booted again if it is asked for again.
+            // A stopped guest gave no answer of its own. The next request boots it again.
             if answered.is_ok() || !self.stop.load(Ordering::Relaxed) {
                 jobs.done.push((job.requests, answered));
             }
@@ -153,7 +154,8 @@ impl Lab {
         }
     }
 
-    /// What all guests with these programs share, read once: an upgrade of the host meanwhile makes no second kind.
+    /// Returns the part of the image that all guests with these programs share. It is read once, so that an upgrade of the host meanwhile
+    /// does not change later guests.
     fn shared(&self, programs: &[Brought]) -> Result<(Image, Emulated)> {
         let mut all = self.images.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = all.get(programs) {
@@ -169,7 +171,7 @@ impl Lab {
         Ok((image, about))
     }
 
-    /// Whether a guest has answered this before, so that none is booted.
+    /// Returns whether the cache has the answer to this job, so that no guest needs to boot.
     fn is_answered(&self, job: &Job) -> Result<bool> {
         let (shared, about) = self.shared(&job.programs)?;
         let image = shared.asking(&job.requests, job.member, &about)?;
@@ -220,13 +222,15 @@ impl Lab {
             Request::Prepare { cells, .. } => {
                 let cpus = self.kernel.board.cpus();
                 cells.iter().try_for_each(|cell| within(cell, cpus))?;
-                // What a kernel can have is the same for every member: its answer is kept for all.
+                // A kernel offers the same to every replicate: one answer serves all seeds.
                 let alike: Vec<Cell> = cells.iter().map(|cell| Cell { seed: 0, ..cell.clone() }).collect();
-                // With the programs that their loads need: what cannot be had at all is told where it is asked for.
+                // The image contains the programs of their loads. A cell whose programs are missing is left out here: its own request
+                // reports the error.
                 let had: Vec<&Cell> = alike.iter().filter(|cell| measuring(cell, cpus).is_ok()).collect();
                 let ready = Request::Prepare { cells: alike.clone(), wait: None };
                 let mut first = job(vec![ready], &had, cpus)?;
-                // The guest that measures is asked the same before: where its answer comes soon, none is booted for this alone.
+                // The measuring guest gets the same request before it measures. If it ends soon, latido boots it now instead of a guest for
+                // this request alone.
                 if let [cell] = &cells[..]
                     && is_short(cell)
                     && !self.is_answered(&first)?
@@ -244,7 +248,7 @@ impl Lab {
                 let requests = job.requests.clone();
                 self.ask(job, true);
                 for next in self.after(&cell) {
-                    // What cannot be had is told where it is asked for.
+                    // If a cell is not possible, its own request reports the error.
                     if let Ok(job) = measuring(&next, cpus) {
                         self.ask(job, false);
                     }
@@ -255,7 +259,7 @@ impl Lab {
                 self.ask(job(vec![request.clone()], &[], self.kernel.board.cpus())?, true);
                 self.pass_on(&[request], 0, voice)
             }
-            // A guest is gone with its settings.
+            // A guest leaves no settings behind.
             Request::Recover => Ok(EndStatus::Done),
             Request::Tune(_) => {
                 bail!("a guest of the laboratory lives for one cell: settings belong to the plan (--tune)")
@@ -264,13 +268,13 @@ impl Lab {
         }
     }
 
-    /// The cells that will be asked for next.
+    /// Returns the cells of the next requests.
     fn after(&self, cell: &Cell) -> Vec<Cell> {
         let ahead = thread::available_parallelism().map_or(1, usize::from) * AHEAD;
         self.jobs().cells.iter().skip_while(|known| *known != cell).skip(1).take(ahead).cloned().collect()
     }
 
-    /// What a person sees while a guest runs: how long it has, and how long guests take.
+    /// Returns the progress while a guest runs: its time so far, and the mean time per guest.
     fn progress(&self, since: Instant) -> Progress {
         let jobs = self.jobs();
         let each = jobs.begun.map(|begun| begun.elapsed()).filter(|_| jobs.ended > 0).map(|all| all / jobs.ended);
@@ -279,7 +283,7 @@ impl Lab {
         Progress { elapsed_ns, total_ns, ..Progress::of(Phase::Emulating) }
     }
 
-    /// Queues a job unless it is known; what is wanted now comes first.
+    /// Queues a job unless it is queued, running or done. A job that the session waits for goes first.
     fn ask(&self, job: Job, now: bool) {
         let mut jobs = self.jobs();
         let known =
@@ -306,7 +310,7 @@ impl Lab {
         let bytes = loop {
             let mut jobs = self.jobs();
             if let Some(place) = jobs.done.iter().position(|(done, _)| done == requests) {
-                // What it answered to later requests is still to be asked for.
+                // The answers to later requests stay until their turn.
                 let is_last = number + 1 == requests.len();
                 let kept = if is_last { None } else { jobs.done.get(place).map(|(_, answered)| answered.clone()) };
                 break kept.unwrap_or_else(|| jobs.done.swap_remove(place).1);

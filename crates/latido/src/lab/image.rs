@@ -1,5 +1,5 @@
-//! A guest's initial file system: latido as its first program, what it is asked for, and the programs of loads. The same
-//! contents give the same bytes.
+//! A guest's initial file system: latido as its first program, the requests, and the programs of loads. The same contents give the same
+//! bytes.
 
 use super::{
     arch::Arch,
@@ -22,10 +22,10 @@ use std::{
     sync::Arc,
 };
 
-/// What a guest is made of.
+/// The files of a guest.
 #[derive(Clone, Debug, Default)]
 pub struct Image {
-    /// By path, without the leading slash: parents come before what lies in them.
+    /// By path, without the leading slash. A parent comes before its contents.
     entries: BTreeMap<String, Entry>,
 }
 
@@ -33,28 +33,28 @@ pub struct Image {
 enum Entry {
     Directory,
     Link(String),
-    /// Read when it is put in: what is booted is what was hashed.
+    /// A file, read when it is added, so that the guest boots exactly what was hashed.
     Bytes {
         mode: u32,
         bytes: Arc<[u8]>,
     },
-    /// A character device by its numbers.
+    /// A character device with its numbers.
     Device(u32, u32),
 }
 
-/// What makes one member of a sweep another draw than the next: all of it by its number alone.
+/// What makes one replicate of a sweep a different draw from the next. It depends on the seed alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// How long the guest waits before it begins, ns.
+    /// How long the guest waits before it starts, ns.
     pub offset_ns: u64,
-    /// How many bytes of nothing its image has.
+    /// How many zero bytes its image contains.
     pub padding: u64,
 }
 
 impl Member {
-    /// Of a cell's seed: within a period of 1 ms in steps of 1 us, and up to 64 pages.
+    /// Returns the replicate of a cell's seed: an offset within 1 ms in steps of 1 us, and padding of up to 64 pages.
     pub fn of(seed: u64) -> Self {
-        // The low bits of a seed decide other things: splitmix64's finaliser (Steele et al., OOPSLA 2014).
+        // The low bits of a seed decide other things, so the seed is mixed: splitmix64's finaliser (Steele et al., OOPSLA 2014).
         let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -63,10 +63,10 @@ impl Member {
     }
 }
 
-/// Latido's file for guests of an architecture.
+/// Returns the latido executable for guests of an architecture.
 ///
 /// # Errors
-/// There is none, with what builds it.
+/// There is no such executable; the error names what builds it.
 pub fn guests_own(arch: Arch) -> Result<PathBuf> {
     match arch.is_own() {
         true => std::env::current_exe().context("cannot find latido's own file"),
@@ -75,13 +75,14 @@ pub fn guests_own(arch: Arch) -> Result<PathBuf> {
 }
 
 impl Image {
-    /// The part that all guests of one latido share: directories, the console, latido itself with its libraries, programs.
+    /// Makes the part that all guests of one latido share: directories, the console, latido with its libraries, and programs.
     ///
     /// # Errors
     /// A file cannot be read.
     pub fn shared(arch: Arch, programs: &[Brought]) -> Result<Self> {
         let mut image = Self::default();
-        // The first is the root: without it everybody could write there, and root starts no program that others may replace.
+        // The first entry is the root directory. Without it every user could write there, and root starts no program that other users may
+        // replace.
         for path in [".", "dev", "proc", "sys", "tmp", "run", "bin", "lib", "lab", "etc", "var", "var/tmp"] {
             image.entries.insert(path.into(), Entry::Directory);
         }
@@ -90,7 +91,7 @@ impl Image {
         image.bytes("etc/passwd", b"root:x:0:0:root:/:/bin/sh\n".to_vec());
         let own = guests_own(arch)?;
         if arch.is_own() {
-            // Asked of the file: what a process has mapped depends on what it did before.
+            // Read from the file: what a process has mapped depends on what it did before.
             for library in libraries(&own)? {
                 image.library(&library)?;
             }
@@ -113,7 +114,7 @@ impl Image {
         Ok(image)
     }
 
-    /// The directories that a path lies in.
+    /// Adds the directories above a path.
     fn above(&mut self, path: &str) {
         for (end, _) in path.match_indices('/') {
             let parent = path.get(..end).unwrap_or_default();
@@ -121,14 +122,14 @@ impl Image {
         }
     }
 
-    /// How many bytes its files have together.
+    /// Returns the total size of its files, bytes.
     pub fn size(&self) -> u64 {
         let lengths =
             self.entries.values().map(|entry| if let Entry::Bytes { bytes, .. } = entry { bytes.len() } else { 0 });
         lengths.map(|length| length as u64).sum()
     }
 
-    /// The SHA-256 of all its bytes.
+    /// Returns the SHA-256 of the image.
     ///
     /// # Errors
     /// None in practice.
@@ -138,7 +139,7 @@ impl Image {
         Ok(hex(&hash.finalize()))
     }
 
-    /// The SHA-256 of latido's own file in it; empty where there is none.
+    /// Returns the SHA-256 of the latido executable in it; empty if there is none.
     pub fn own_sha256(&self) -> String {
         match self.entries.get("init") {
             Some(Entry::Bytes { bytes, .. }) => hex(&Sha256::digest(bytes)),
@@ -146,7 +147,7 @@ impl Image {
         }
     }
 
-    /// With modules, which the guest loads in this order.
+    /// Adds modules. The guest loads them in this order.
     pub fn with_modules(mut self, modules: &[Module]) -> Self {
         let mut list = String::new();
         for module in modules {
@@ -157,7 +158,7 @@ impl Image {
         self
     }
 
-    /// With settings, which the guest makes when its modules are loaded.
+    /// Adds settings. The guest applies them after its modules are loaded.
     pub fn with_settings(mut self, settings: &[String]) -> Self {
         if !settings.is_empty() {
             self.bytes(guest::SETTINGS, settings.join("\n").into_bytes());
@@ -165,13 +166,13 @@ impl Image {
         self
     }
 
-    /// Libraries lie in one directory, whatever directory they come from.
+    /// Adds a library. All libraries go into one directory, whatever directory they come from.
     fn library(&mut self, path: &Path) -> Result<()> {
         let Some(name) = path.file_name() else { return Ok(()) };
         self.file(&format!("lib/{}", name.to_string_lossy()), path)
     }
 
-    /// A file of the host that can be executed.
+    /// Adds an executable file of the host.
     fn file(&mut self, path: &str, from: &Path) -> Result<()> {
         let bytes: Arc<[u8]> = fs::read(from).with_context(|| format!("{}", from.display()))?.into();
         if let Some(Entry::Bytes { bytes: before, .. }) = self.entries.get(path) {
@@ -189,7 +190,7 @@ impl Image {
         self.entries.insert(path.into(), Entry::Bytes { mode: 0o644, bytes: bytes.into() });
     }
 
-    /// With what one guest is asked for.
+    /// Adds what one guest is requested to do.
     ///
     /// # Errors
     /// None in practice.
@@ -202,11 +203,11 @@ impl Image {
         Ok(self)
     }
 
-    /// Writes it in the `newc` format (kernel Documentation/driver-api/early-userspace/buffer-format.rst), uncompressed: to
-    /// unpack it would cost the guest more than it saves.
+    /// Writes the image in the `newc` format (kernel Documentation/driver-api/early-userspace/buffer-format.rst), uncompressed: unpacking
+    /// would cost the guest more than it saves.
     ///
     /// # Errors
-    /// A file cannot be read, or the image not written.
+    /// A file cannot be read, or the image cannot be written.
     pub fn write(&self, out: &mut impl Write) -> Result<()> {
         let mut number = 0;
         for (path, entry) in &self.entries {
@@ -223,7 +224,7 @@ impl Image {
     }
 }
 
-/// One member of the archive: no owner but root, no time but 0.
+/// Writes one member of the archive, with owner root and time 0.
 fn member(out: &mut impl Write, number: u32, path: &str, mode: u32, data: &[u8], device: (u32, u32)) -> io::Result<()> {
     let length = u32::try_from(data.len()).map_err(|_| io::Error::other("a file of 4 GiB fits no image"))?;
     let name = u32::try_from(path.len() + 1).map_err(io::Error::other)?;
@@ -244,7 +245,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// The same contents give the same bytes, and another member's differ.
+    /// The same contents give the same bytes, and another replicate's bytes differ.
     #[test]
     fn an_image_is_its_contents() {
         let bytes = |seed: u64| {
@@ -263,7 +264,7 @@ mod tests {
         assert_eq!(bytes(7).len() % 4, 0);
     }
 
-    /// Libraries of one name are one file, or an error.
+    /// Two libraries with one name must have the same contents; otherwise it is an error.
     #[test]
     fn two_libraries_of_one_name_are_refused() {
         let dir = tempfile::tempdir().unwrap();
@@ -280,7 +281,7 @@ mod tests {
         assert_eq!(image.sha256().unwrap(), before);
     }
 
-    /// `cpio` reads what is written.
+    /// `cpio` can read the archive.
     #[test]
     fn the_archive_is_one() {
         let mut bytes = Vec::new();

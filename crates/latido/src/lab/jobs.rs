@@ -1,4 +1,4 @@
-//! What guests are to be booted for.
+//! The jobs for which the laboratory boots guests.
 
 use super::{brought::Brought, image::Member};
 use anyhow::{Context, Result, bail, ensure};
@@ -9,25 +9,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How much processor time a guest may take besides its cell, in seconds, and how much for each second of the cell:
-/// emulation takes five to fifty.
+/// How much processor time a guest may take besides its cell, s, and how much per second of the cell. Emulation takes five to fifty.
 const PATIENCE: (u64, u64) = (300, 120);
 
-/// Guests to be booted, in the order in which they will be asked for.
+/// The guests to boot, in the order of their requests.
 #[derive(Default)]
 pub(super) struct Jobs {
     pub(super) waiting: VecDeque<Job>,
     pub(super) running: Vec<Vec<Request>>,
     pub(super) done: Vec<(Vec<Request>, Answered)>,
-    /// The cells of the session, in the order in which they are asked for.
+    /// The cells of the session, in the order of their requests.
     pub(super) cells: Vec<Cell>,
-    /// When the first guest of a cell began, and how many have ended.
+    /// When the first guest of a cell started. `ended` counts the guests that have ended.
     pub(super) begun: Option<Instant>,
     pub(super) ended: u32,
     pub(super) over: bool,
 }
 
-/// What a guest answered, or why it did not.
+/// A guest's answer, or why there is none.
 pub(super) type Answered = Result<Vec<u8>, String>;
 
 pub(super) struct Job {
@@ -37,7 +36,7 @@ pub(super) struct Job {
     pub(super) within: Duration,
 }
 
-/// Refuses a cell for other CPUs than its guest has.
+/// Refuses a cell for CPUs that its guest does not have.
 pub(super) fn within(cell: &Cell, cpus: u32) -> Result<()> {
     let asked = cell.conditions.cpus.iter().flat_map(|cpus| cpus.iter()).find(|cpu| *cpu >= cpus);
     let Some(asked) = asked else { return Ok(()) };
@@ -52,28 +51,28 @@ pub(super) fn is_measuring(requests: &[Request]) -> bool {
     requests.iter().any(|request| matches!(request, Request::Measure { .. }))
 }
 
-/// A guest measures such a cell in about a minute: a person waits for it no longer than for a guest that only answers.
+/// The longest cell that a guest measures in about a minute. The user then waits no longer than for a guest that only answers.
 const SHORT: Ns = Ns::from_millis(500);
 
-/// Whether a guest soon ends with this cell. Of a cell that ends after a number of samples nobody knows.
+/// Returns whether a guest with this cell ends soon. For a cell that ends after a number of samples this is not known.
 pub(super) fn is_short(cell: &Cell) -> bool {
     let probe = registry::build("probe", PROBES, &cell.probe);
     let ends_in_time = probe.is_ok_and(|probe| !probe.measurand().counts_samples);
     ends_in_time && cell.conditions.duration <= SHORT && cell.conditions.warmup <= SHORT
 }
 
-/// The guest of a cell.
+/// Returns the job that measures a cell.
 pub(super) fn measuring(cell: &Cell, cpus: u32) -> Result<Job> {
     let alone = Request::Prepare { cells: vec![cell.clone()], wait: None };
     job(vec![alone, Request::Measure { cell: Box::new(cell.clone()) }], &[cell], cpus)
 }
 
-/// Whether a program is a compiler: its parts and headers lie all over a system, and do not come along.
+/// Returns whether a program is a compiler. Its parts and headers are spread over the system, and latido does not put them into a guest.
 fn is_compiler(name: &str) -> bool {
     ["cc", "gcc", "clang"].contains(&name)
 }
 
-/// The guest that answers these, with what the probes and loads of the cells start.
+/// Returns the job that answers these requests, with the programs that the probes and loads of the cells start.
 pub(super) fn job(requests: Vec<Request>, cells: &[&Cell], cpus: u32) -> Result<Job> {
     let mut programs = BTreeSet::new();
     let cpus: CpuSet = (0..cpus).collect();
@@ -110,7 +109,7 @@ mod tests {
     use super::*;
     use latido_model::{cell::Item, sample};
 
-    /// A guest answers what a cell can have with the measurement where that soon ends.
+    /// A cell is short if warm-up and measurement end within half a second each: its guest then also answers what the cell can have.
     #[test]
     fn a_cell_that_ends_within_half_a_second_is_short() {
         let short = |probe: &str, duration_ms: u64, warmup_ms: u64| {
@@ -125,7 +124,7 @@ mod tests {
         assert!(!short("compute", 500, 100), "it ends after a number of samples");
     }
 
-    /// What a guest bears for a load: the programs that the load starts itself; of a compiler nothing.
+    /// A guest contains the programs that the load itself starts, but no compiler.
     #[test]
     fn a_guest_has_the_programs_of_its_loads() {
         let brought = |name: &str, with: &[&str]| {

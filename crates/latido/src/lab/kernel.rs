@@ -1,4 +1,4 @@
-//! Kernels as data: `kernels/*.toml`, one file each and one line in [`SHIPPED`].
+//! Kernels as data: `kernels/*.toml`, one file per kernel and one line each in [`SHIPPED`].
 
 use super::{
     arch::Arch,
@@ -19,29 +19,29 @@ use std::{io::Read, path::PathBuf};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
-    /// Its name in plans; that of its file.
+    /// Its name in plans: the name of its file.
     #[serde(skip)]
     pub name: String,
-    /// One line.
+    /// A description in one line.
     pub about: String,
-    /// Names of the studies' systems that it stands in for.
+    /// The names of systems in studies for which it stands in.
     #[serde(default)]
     pub stands_for: Vec<String>,
-    /// What it is built for.
+    /// Its architecture.
     pub arch: Arch,
-    /// The Debian package that has it; `*` stands for a version.
+    /// The Debian package that contains it; `*` stands for a version.
     #[serde(default)]
     pub debian: Option<String>,
-    /// A kernel's file instead.
+    /// A kernel's file, instead of a package.
     #[serde(default)]
     pub image: Option<PathBuf>,
-    /// What it is built of instead.
+    /// The recipe from which latido builds it, instead of a package.
     #[serde(default)]
     pub build: Option<Recipe>,
     /// Boot parameters besides those of every guest.
     #[serde(default)]
     pub append: String,
-    /// The preemption model that it must have; absent, any.
+    /// The preemption model that it must have; `None` for any.
     #[serde(default)]
     pub preemption: Option<Model>,
     /// What its guest has besides the ports: machine, devices, modules.
@@ -85,7 +85,7 @@ pub(crate) const SHIPPED: &[(&str, &str)] = &[
     ("built-rt-noboost-trace", include_str!("../../../../kernels/built-rt-noboost-trace.toml")),
 ];
 
-/// All of them.
+/// Reads all shipped kernels.
 ///
 /// # Errors
 /// None in practice: a test reads them.
@@ -100,12 +100,13 @@ fn read(name: &str, text: &str) -> Result<Kernel> {
     Ok(kernel)
 }
 
-/// The kernel of this name, or one that stands in for it, a package (`linux-image-...[:BOOT PARAMETERS]`), or a file, with the boards behind its name: `6.12-rt+net`.
+/// Returns the kernel with this name, one that stands in for it, a package (`linux-image-...[:BOOT PARAMETERS]`), or a file, with the
+/// boards after its name: `6.12-rt+net`.
 ///
 /// # Errors
-/// There is none, with the nearest.
+/// There is no such kernel; the error names the nearest.
 pub fn named(name: &str) -> Result<Kernel> {
-    // The one board that any kernel can have, a user's too.
+    // The one board that any kernel can have, even a user's own.
     if let Some(plain) = name.strip_suffix(board::MULTI_CPU) {
         let kernel = named(plain)?;
         let board = kernel.board.clone().and(board::named(board::MULTI_CPU.trim_start_matches('+'))?)?;
@@ -118,7 +119,7 @@ pub fn named(name: &str) -> Result<Kernel> {
         let (package, append) = name.split_once(':').unwrap_or((name, ""));
         return Ok(Kernel { debian: Some(package.into()), ..Kernel::of_ones_own(name, append) });
     }
-    // A name may have the sign in it (`rt+rcu`): the longest that is one, and boards behind it.
+    // A kernel's name may contain the sign itself (`rt+rcu`). The longest part that is a kernel's name counts, and boards follow it.
     let words: Vec<&str> = name.split('+').collect();
     let parts = (1..=words.len()).rev().filter_map(|count| words.split_at_checked(count));
     let mut found = parts.filter_map(|(base, boards)| Some((plain(&base.join("+")).ok()?, boards)));
@@ -128,7 +129,7 @@ pub fn named(name: &str) -> Result<Kernel> {
     Ok(kernel)
 }
 
-/// What the name of a kernel ends with that is built for 64-bit ARM.
+/// The ending of a kernel's name that latido builds for 64-bit ARM.
 const ARM64: &str = "-arm64";
 
 fn plain(name: &str) -> Result<Kernel> {
@@ -155,7 +156,8 @@ fn plain(name: &str) -> Result<Kernel> {
     }
 }
 
-/// The preemption model that a command line asks for: of several the last, as the kernel takes it (kernel/sched/core.c).
+/// Returns the preemption model that the boot parameters request. If there are several, the last counts, as in the kernel
+/// (kernel/sched/core.c).
 fn preempt(append: &str) -> Option<Model> {
     let word = append.split_whitespace().filter_map(|word| word.strip_prefix("preempt=")).next_back()?;
     match word {
@@ -167,7 +169,7 @@ fn preempt(append: &str) -> Option<Model> {
     }
 }
 
-/// A kernel of the user's: a file, behind a colon what it is told at boot.
+/// Returns a user's own kernel: a file, with boot parameters after a colon.
 fn own(name: &str) -> Result<Kernel> {
     let (path, append) = name.split_once(':').unwrap_or((name, ""));
     let mut head = Vec::new();
@@ -179,7 +181,7 @@ fn own(name: &str) -> Result<Kernel> {
 }
 
 impl Kernel {
-    /// Without a source yet.
+    /// Returns a kernel without a source yet.
     fn of_ones_own(name: &str, append: &str) -> Self {
         Self {
             name: name.into(),
@@ -195,10 +197,10 @@ impl Kernel {
         }
     }
 
-    /// Where it comes from.
+    /// Returns where the kernel comes from.
     ///
     /// # Errors
-    /// None or two places are named.
+    /// No place is named, or more than one.
     pub fn source(&self) -> Result<Source<'_>> {
         match (&self.debian, &self.image, &self.build) {
             (Some(pattern), None, None) => Ok(Source::Debian(pattern)),
@@ -208,18 +210,18 @@ impl Kernel {
         }
     }
 
-    /// Refuses a guest in which another preemption model is in force than was asked for: a kernel that lacks a mode boots with
-    /// another one and says nothing. What it was told at boot is the question, and no answer.
+    /// Refuses a guest with another preemption model than the requested one: a kernel that lacks a mode silently boots with another. The
+    /// boot parameters do not count as evidence, since they are the request.
     ///
     /// # Errors
-    /// Both; or the kernel does not tell.
+    /// Both models; or the kernel does not report its model.
     pub fn granted(&self, found: Option<&Preemption>) -> Result<()> {
         let Some(wanted) = self.preemption else { return Ok(()) };
         let found = found.filter(|found| found.source != BOOT_PARAMETER);
         let Some(found) = found else {
             bail!("the kernel `{}` was asked for preemption `{wanted}`, and does not tell what it has", self.name)
         };
-        // A PREEMPT_RT kernel that may be lazy is one either way.
+        // A PREEMPT_RT kernel with a lazy mode counts as PREEMPT_RT in either mode.
         let rt = found.model == Model::Rt && found.dynamic && matches!(wanted, Model::Full | Model::Lazy);
         ensure!(
             rt || wanted == found.model,
@@ -236,7 +238,7 @@ impl Kernel {
 mod tests {
     use super::*;
 
-    /// Every shipped kernel and board is read, and no two answer to one name.
+    /// latido can read every shipped kernel and board, and no two kernels share a name.
     #[test]
     fn shipped_kernels_are_read_and_told_apart() {
         assert!(board::shipped().unwrap().iter().all(|board| !board.about.is_empty() && !board.name.is_empty()));
@@ -256,7 +258,7 @@ mod tests {
         assert!(named("6.12-nine").unwrap_err().to_string().contains("did you mean `6.12-none`"));
     }
 
-    /// Boards add up behind a kernel's name; two machines do not.
+    /// Boards after a kernel's name add up. Two machines are an error.
     #[test]
     fn boards_are_put_in_by_their_names() {
         let kernel = named("preempt-rt+net+hpet").unwrap();
@@ -268,7 +270,7 @@ mod tests {
         assert!(named("6.12-rt+hpet+hpet").unwrap_err().to_string().contains("a machine each"));
     }
 
-    /// What a kernel is built of is there, each kernel is another, and none asks for what another word of it takes back.
+    /// Each recipe is complete and has its own key, and no recipe requests an option that another part of it takes back.
     #[test]
     fn recipes_are_whole_and_told_apart() {
         let all = shipped().unwrap();

@@ -1,5 +1,5 @@
-//! The virtual laboratory: kernels booted in plain emulation, with time counted in instructions, each guest's answers a pure
-//! function of its image.
+//! The virtual laboratory: kernels booted in plain emulation. Time is counted in instructions, and each guest's answers are a pure function
+//! of its image.
 
 pub mod answer;
 mod apt;

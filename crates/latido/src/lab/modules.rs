@@ -1,4 +1,4 @@
-//! Modules of a kernel's package: those that are asked for, and before each what it depends on.
+//! The modules of a kernel's package that a guest needs, each after the modules on which it depends.
 
 use super::{sealed, unpack};
 use anyhow::{Context, Result, bail};
@@ -8,22 +8,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A module is no larger when it is unpacked, in bytes.
+/// The largest size of an unpacked module, bytes.
 const MOST: u64 = 256 << 20;
 
 /// A module to be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
-    /// Its name, with `_` where files have `-`.
+    /// Its name, with `_` where file names have `-`.
     pub name: String,
-    /// What it is told: `io=0x378 irq=7`.
+    /// Its parameters: `io=0x378 irq=7`.
     pub parameters: String,
-    /// Its file, unpacked.
+    /// The unpacked file.
     pub bytes: Vec<u8>,
 }
 
-/// The modules in the order in which they are loaded. Each word of `wanted` is a name and its parameters. What is built into
-/// the kernel needs none, and a kernel without any has its drivers built in, or not at all.
+/// Returns the modules in the order in which the guest loads them. Each word of `wanted` is a name and its parameters. A module that is
+/// built into the kernel is left out. A kernel without modules has its drivers built in, or does not have them.
 ///
 /// # Errors
 /// There is no such module, or its file cannot be read.
@@ -45,7 +45,7 @@ pub fn of(tree: Option<&Path>, wanted: &[String]) -> Result<Vec<Module>> {
     Ok(all.order)
 }
 
-/// `kernel/drivers/char/ppdev.ko` is `ppdev`.
+/// Returns the name of a module's path: `kernel/drivers/char/ppdev.ko` is `ppdev`.
 fn named(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.strip_suffix(".ko").unwrap_or(name).replace('-', "_")
@@ -83,14 +83,14 @@ impl All {
     }
 }
 
-/// What a module says in its section `.modinfo` that it depends on: strings with a zero behind each.
+/// Returns the dependencies that a module lists in its section `.modinfo`, which consists of zero-terminated strings.
 fn depends(bytes: &[u8]) -> Vec<String> {
     let names = bytes.split(|byte| *byte == 0).find_map(|text| text.strip_prefix(b"depends="));
     let names = String::from_utf8_lossy(names.unwrap_or_default()).replace('-', "_");
     names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// A module's file as the kernel takes it.
+/// Reads a module's file, unpacked for the kernel.
 fn unpacked(path: &Path) -> Result<Vec<u8>> {
     let with = |ending: &str| PathBuf::from(format!("{}{ending}", path.display()));
     if path.exists() {
@@ -109,7 +109,7 @@ fn unpacked(path: &Path) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// A package of modules that do nothing: `top` needs `low-er` and `mid`, which needs it too; `in` is built in.
+    /// Makes a package of modules that do nothing: `top` needs `low-er` and `mid`, `mid` needs `low-er` too, and `in` is built in.
     fn tree() -> tempfile::TempDir {
         let tree = tempfile::tempdir().unwrap();
         let dir = tree.path().join("lib/modules/6.0-test");
@@ -124,7 +124,7 @@ mod tests {
         tree
     }
 
-    /// What a module depends on comes before it, once; parameters stay with their module; what is built in needs nothing.
+    /// A dependency comes once, before the module that needs it. Parameters stay with their module. A built-in module needs nothing.
     #[test]
     fn what_a_module_needs_is_loaded_before_it() {
         let tree = tree();
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(super::of(None, &["top".into()]).unwrap(), []);
     }
 
-    /// Packed as Debian packs it, it is the same module.
+    /// A module packed as Debian packs it gives the same bytes.
     #[test]
     fn a_packed_module_is_unpacked() {
         let tree = tree();

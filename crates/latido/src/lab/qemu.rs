@@ -1,4 +1,4 @@
-//! One boot of a guest: QEMU in plain emulation, its clock counted in instructions.
+//! One boot of a guest: QEMU in plain emulation, with its clock counted in instructions.
 
 use super::{
     arch::Arch,
@@ -24,46 +24,43 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What every guest's kernel is told. Addresses and random numbers that differ would be another guest; a panic ends it. The tests
-/// that a kernel makes of its own ciphers after the boot go on for a second of emulated time, and would be measured too. The
-/// kernel's source of random numbers that times readings of the clock finds no jitter in a guest, and takes an eighth of the boot to
-/// find none.
+/// The boot parameters of every guest's kernel. Random addresses and random numbers would make another guest of each boot. A panic ends the
+/// guest. A kernel's self-tests of its ciphers go on for a second of emulated time after the boot, and would be measured too. The kernel's
+/// jitter random number generator times readings of the clock, finds no jitter in a guest, and takes an eighth of the boot to do so.
 const APPEND: &str =
     "quiet nokaslr norandmaps random.trust_cpu=off cryptomgr.notests initcall_blacklist=jent_mod_init panic=-1";
 
-/// latido tells a PC's kernel besides to leave out its test whether the timer interrupts. It does, and the test takes a tenth of the
+/// For a PC, latido also switches off the kernel's test whether the timer interrupts. The timer does, and the test takes a tenth of the
 /// host's time for a boot.
 const APPEND_PC: &str = "no_timer_check";
 
 /// The least memory of a guest, MiB.
 const LEAST_MEMORY: u64 = 512;
 
-/// A guest's memory for an image of so many bytes, MiB. The kernel holds the image and what it unpacks out of it at once, into a
-/// file system of at most half the memory: what does not fit is left out without a word, and the first program may be among it.
+/// Returns a guest's memory, MiB, for an image of this many bytes. The kernel needs the image and its unpacked contents at the same time,
+/// and the unpacked file system takes at most half the memory. The kernel silently drops what does not fit, possibly even the first
+/// program.
 pub fn memory(image: u64) -> u64 {
     (image >> 20).saturating_mul(4).max(LEAST_MEMORY).next_power_of_two()
 }
 
-/// How long an instruction takes in the guest, ns: two to the power of `shift`.
+/// The time per instruction in the guest, ns: two to the power of `shift`.
 pub const INSTRUCTION_NS: u32 = 1;
 
-/// How often is looked whether it has ended.
+/// How often latido checks whether the guest has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A guest that took no processor time for so long will take none any more.
+/// A guest that takes no processor time for this long counts as hanging.
 const STILL: Duration = Duration::from_secs(120);
 
-/// The largest answers that are taken in, in bytes.
+/// The largest answers that latido accepts, in bytes.
 const MOST: u64 = 256 << 20;
 
-/// The most that a guest may write to one of its ports: its answers, which are packed, are smaller than unpacked. QEMU is
-/// ended by SIGXFSZ where it is more (setrlimit(2)).
+/// The most bytes that a guest may write to one of its ports. Its answers are compressed, and so smaller than unpacked. SIGXFSZ ends QEMU
+/// if it writes more (setrlimit(2)).
 const MOST_FILE: u64 = MOST + (1 << 20);
 
-/// The program.
-///
-/// # Errors
-/// It cannot be told.
+/// Returns the name of QEMU's program.
 pub fn program(arch: Arch) -> &'static str {
     match arch {
         Arch::X86_64 => "qemu-system-x86_64",
@@ -72,7 +69,7 @@ pub fn program(arch: Arch) -> &'static str {
     }
 }
 
-/// Its version, as it says it.
+/// Returns QEMU's version, as QEMU prints it.
 ///
 /// # Errors
 /// It is not installed, with the remedy.
@@ -88,13 +85,13 @@ pub fn version(arch: Arch) -> Result<String> {
     text.lines().next().map(str::to_owned).context("QEMU does not tell its version")
 }
 
-/// A nanosecond an instruction, and the clock of an idle guest jumps to its next timer. Recording is there for its lock: without
-/// it QEMU's main loop, which lets the clock jump, may see a guest that halted before what it executed was counted
-/// (`icount_process_data`), and lets it jump too far: one guest in twenty under a flood of packets on a busy host had other bytes.
-/// What is recorded is thrown away.
+/// One nanosecond per instruction; the clock of an idle guest jumps to its next timer. Recording is on for its lock: without it QEMU's main
+/// loop, which makes the clock jump, may see that a guest has halted before its last instructions are counted (`icount_process_data`), and
+/// makes the clock jump too far. Without the lock, one guest in twenty under a flood of packets on a busy host gave other bytes. QEMU
+/// writes the recording to /dev/null.
 const COUNTED: &str = "shift=0,sleep=off,rr=record,rrfile=/dev/null";
 
-/// The arguments for a guest with so many MiB of memory; files by the names that they have in the guest's directory.
+/// Returns the arguments for a guest with this memory, MiB. Files have the names that they have in the guest's directory.
 pub fn arguments(kernel: &Kernel, memory: u64) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut add = |words: &[&str]| all.extend(words.iter().map(|word| (*word).to_owned()));
@@ -104,7 +101,7 @@ pub fn arguments(kernel: &Kernel, memory: u64) -> Vec<String> {
         Arch::Armv7 => ("virt,highmem=off", "cortex-a15", "ttyAMA0"),
     };
     add(&["-machine", kernel.board.machine.as_deref().unwrap_or(machine), "-cpu", cpu]);
-    // Several CPUs take turns under instruction counting, and show waits of milliseconds that no kernel has.
+    // With instruction counting, several CPUs would take turns and show waits of milliseconds that no real kernel has.
     match kernel.board.cpus() {
         1 => add(&["-accel", "tcg", "-icount", COUNTED, "-smp", "1"]),
         cpus => add(&["-accel", "tcg,thread=multi", "-smp", &cpus.to_string()]),
@@ -114,7 +111,7 @@ pub fn arguments(kernel: &Kernel, memory: u64) -> Vec<String> {
     add(&["-no-reboot", "-serial", "file:console.log"]);
     match kernel.arch {
         Arch::X86_64 => add(&["-serial", "file:answers"]),
-        // The machine has one port; this one is a card.
+        // QEMU's machine has one serial port, so the answers go through a PCI card.
         Arch::Aarch64 | Arch::Armv7 => {
             add(&["-chardev", "file,id=answers,path=answers", "-device", "pci-serial,chardev=answers"]);
         }
@@ -130,7 +127,7 @@ pub fn arguments(kernel: &Kernel, memory: u64) -> Vec<String> {
     all
 }
 
-/// A running guest: it ends with this, and with the thread that started it.
+/// A running guest. It ends when this is dropped, and with the thread that started it.
 struct Running(Child);
 
 impl Drop for Running {
@@ -140,7 +137,7 @@ impl Drop for Running {
     }
 }
 
-/// How much a guest has worked: a crowd on the host makes it slow, and only a hang makes it idle.
+/// How much a guest has worked. A busy host makes a guest slow, but only a hang makes it idle.
 struct Life {
     pid: u32,
     worked: Duration,
@@ -152,7 +149,7 @@ impl Life {
         Self { pid: child.id(), worked: Duration::ZERO, changed: Instant::now() }
     }
 
-    /// Why it is given up, if it is: it has worked for longer than this, or stands still.
+    /// Returns why latido gives it up, if it does: it has worked for longer than `within`, or has stopped working.
     fn over(&mut self, within: Duration) -> Option<String> {
         let worked = worked(self.pid)?;
         if worked != self.worked {
@@ -167,7 +164,7 @@ impl Life {
     }
 }
 
-/// The processor time of a process and its threads (proc(5)).
+/// Returns the processor time of a process and its threads (proc(5)).
 fn worked(pid: u32) -> Option<Duration> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = text.rsplit_once(')')?;
@@ -176,7 +173,7 @@ fn worked(pid: u32) -> Option<Duration> {
     Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
 }
 
-/// The arguments with the files that are open in the place of their names, each behind its option.
+/// Returns the arguments with the open files in place of their names. Each file is identified by the option before it.
 fn opened<'a>(arguments: &'a [String], files: &'a [(&str, String)]) -> Vec<&'a str> {
     let behind = |number: usize| number.checked_sub(1).and_then(|before| arguments.get(before));
     let path = |option: &String| files.iter().find(|(known, _)| known == option).map(|(_, path)| path.as_str());
@@ -184,11 +181,11 @@ fn opened<'a>(arguments: &'a [String], files: &'a [(&str, String)]) -> Vec<&'a s
     all.map(|(number, word)| behind(number).and_then(path).unwrap_or(word)).collect()
 }
 
-/// Boots a guest in a directory of its own, and waits for its end; what it answered.
+/// Boots a guest in a directory, waits for its end and returns its answers.
 ///
 /// # Errors
-/// It panicked, hung (`within` is the processor time that it may take), or ended early, with the end of its log; `stopped`
-/// says that nobody wants it any more.
+/// It panicked, hung (`within` is the processor time that it may take), or ended early: the end of its log. Or `stopped` reports that the
+/// session no longer wants it.
 pub fn boot(
     dir: &Path,
     kernel: &Kernel,
@@ -198,12 +195,13 @@ pub fn boot(
     within: Duration,
     stopped: &dyn Fn() -> bool,
 ) -> Result<Vec<u8>> {
-    // A session's Ctrl-C is the host's to decide on. When it runs changes none of its bytes: it stays as nice as its host is.
+    // The host decides about Ctrl-C, so the guest gets its own process group. Its nice value stays the host's: when it runs does not change
+    // its answers.
     let manners = process::Child { own_group: true, death_signal: Some(SIGKILL), reset_scheduling: false, nice: None };
     let mut command = child::prepared(program(kernel.arch), manners);
     let image = Sealed::of(|mut to| image.write(&mut to))?;
     let files = [("-kernel", vmlinuz.give(&mut command)), ("-initrd", image.give(&mut command))];
-    // Its kernel may be anybody's, and write to its ports without end.
+    // The kernel may come from any user, and may write to its ports without end.
     process::limit_files(&mut command, MOST_FILE);
     let complaints = File::create(dir.join("complaints"))?;
     command.args(opened(arguments, &files)).current_dir(dir);
@@ -228,15 +226,15 @@ pub fn boot(
     let complaints = complaints.map_or_else(String::new, |text| format!(", and wrote: {text}"));
     ensure!(status.success(), "QEMU ended with {status}{complaints}{}", log(dir));
     let mut answers = Vec::new();
-    // Cut, it fits its length no more.
+    // If the file was cut here, its length no longer matches.
     let _ = File::open(dir.join("answers")).and_then(|file| file.take(MOST_FILE).read_to_end(&mut answers));
     unpack(&answers).map_err(|error| anyhow!("the guest gave no answer: {error:#}{}", log(dir)))
 }
 
-/// The answers out of what came through the port.
+/// Unpacks the answers from the bytes of the port.
 ///
 /// # Errors
-/// They are cut, changed, or none.
+/// They are truncated, changed, or missing.
 pub fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
     let end = bytes.iter().position(|byte| *byte == b'\n').context("nothing came out of it")?;
     let (head, packed) = bytes.split_at(end + 1);
@@ -257,7 +255,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// Half of the memory holds the image's files, and the other half the image and the kernel.
+    /// Half of the memory is enough for the image's files, and the other half for the image and the kernel.
     #[test]
     fn an_image_fits_the_memory_twice() {
         assert_eq!(memory(20 << 20), 512);
@@ -266,7 +264,7 @@ mod tests {
         }
     }
 
-    /// Only the two files are put in, each in its place; a word of a kernel's own is left alone.
+    /// Only the two files are replaced, each after its option. Words of the kernel's own parameters stay.
     #[test]
     fn open_files_take_the_place_of_names() {
         let words =
@@ -275,7 +273,7 @@ mod tests {
         assert_eq!(opened(&words, &files), ["-m", "512", "-kernel", "/k", "-initrd", "/i", "-append", "image vmlinuz"]);
     }
 
-    /// As a guest hands them out.
+    /// Returns the bytes as a guest writes them.
     fn handed_out(packed: &[u8]) -> Vec<u8> {
         let head = format!("{MARK} {} {}\n", packed.len(), hex(&Sha256::digest(packed)));
         [head.as_bytes(), packed].concat()
@@ -288,7 +286,7 @@ mod tests {
         packed.finish().unwrap()
     }
 
-    /// A guest with a kernel of one's own may write anything to its port, with a checksum that fits.
+    /// A guest with a user's own kernel may write anything to its port, even with a matching checksum.
     #[test]
     fn hostile_answers_are_an_error() {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -307,7 +305,7 @@ mod tests {
             let [at, bit, ..] = next();
             let at = usize::from(at) % changed.len();
             changed[at] ^= 1 << (bit % 8);
-            // Some bytes of the format mean nothing: then it is what it was.
+            // Some bytes of the format have no effect: the text then stays the same.
             let _ = unpack(&handed_out(&changed)).map(|words| assert_eq!(words, b"words that are packed"));
         }
         for head in ["latido-lab 5", "latido-lab 99999999999999999999999 00", "latido-lab -1 00", "latido-lab"] {
@@ -315,7 +313,7 @@ mod tests {
         }
     }
 
-    /// Cut, forged or empty, answers are refused; whole ones come back.
+    /// Truncated, forged or empty answers are refused. Complete ones come back.
     #[test]
     fn answers_are_whole_or_none() {
         let mut bytes = handed_out(&packed(b"words"));

@@ -1,4 +1,4 @@
-//! Kernels to be built: a source, and fragments of its configuration. What was asked for and not granted is an error.
+//! Recipes of kernels to build: a source, and fragments of its configuration. An option that was requested but not granted is an error.
 
 use super::arch::Arch;
 use anyhow::{Result, bail, ensure};
@@ -7,13 +7,13 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
-/// What a kernel is built of.
+/// The recipe of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// Debian's package with the source.
     pub source: String,
-    /// Fragments of the configuration, appended to `tinyconfig` in this order: the last word counts.
+    /// Fragments of the configuration, appended to `tinyconfig` in this order. For each option the last value counts.
     pub fragments: Vec<String>,
     /// Further options, appended last: `CONFIG_RCU_BOOST_DELAY=0`.
     #[serde(default)]
@@ -34,10 +34,10 @@ const FRAGMENTS: &[(&str, &str)] = &[
 ];
 
 impl Recipe {
-    /// All that is asked for, as lines of a configuration.
+    /// Returns everything requested, as lines of a configuration.
     ///
     /// # Errors
-    /// There is no such fragment, an option is none, or kernels of this architecture are not built.
+    /// There is no such fragment, an option is invalid, or the laboratory builds no kernels for this architecture.
     pub fn asked(&self, arch: Arch) -> Result<String> {
         let mut text = arch.kbuild()?.machine.to_owned();
         for name in &self.fragments {
@@ -57,7 +57,7 @@ impl Recipe {
         Ok(text)
     }
 
-    /// What tells it from others: its architecture, its source's name and what is asked for.
+    /// Returns a key that differs for each architecture, source and configuration.
     ///
     /// # Errors
     /// As [`Self::asked`].
@@ -67,20 +67,20 @@ impl Recipe {
         Ok(hex(&hash.finalize()).chars().take(12).collect())
     }
 
-    /// For people and records: the source and what of.
+    /// Words the recipe for the user and for records: the source, the fragments and the options.
     pub fn told(&self) -> String {
         let all: Vec<&str> = self.fragments.iter().chain(&self.options).map(String::as_str).collect();
         format!("{} ({})", self.source, all.join(" "))
     }
 }
 
-/// The options of a configuration that are set, `n` left out.
+/// Returns the options of a configuration by name. The kernel writes an unset option as a comment, which is not among them.
 fn options(text: &str) -> BTreeMap<&str, &str> {
     let pairs = text.lines().filter_map(|line| line.trim().split_once('='));
     pairs.filter(|(name, _)| name.starts_with("CONFIG_")).collect()
 }
 
-/// What was asked for and is not so in the configuration that came of it.
+/// Returns the requested options that the resulting configuration does not contain with the same value.
 pub fn refused(asked: &str, granted: &str) -> Vec<String> {
     let granted = options(granted);
     let kept = |name: &str, value: &str| granted.get(name).copied().unwrap_or("n") == value;
@@ -95,7 +95,7 @@ pub fn refused(asked: &str, granted: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// The last word counts; what is missing is `n`; all else is told.
+    /// The last value counts, a missing option is `n`, and every other difference is reported.
     #[test]
     fn what_was_not_granted_is_told() {
         let asked = "# words\nCONFIG_A=y\nCONFIG_B=n\nCONFIG_C=500\nCONFIG_D=y\nCONFIG_D=n\n";
@@ -106,7 +106,7 @@ mod tests {
         );
     }
 
-    /// The order of fragments and every option make another kernel.
+    /// Another order of fragments or another option gives another key.
     #[test]
     fn a_key_is_of_all_that_is_asked_for() {
         let of = |fragments: &[&str], options: &[&str]| {

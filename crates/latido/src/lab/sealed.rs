@@ -1,7 +1,7 @@
-//! A file that nobody can change any more: what is hashed is what is booted.
+//! A file that cannot change any more: what is hashed is what is booted.
 //!
-//! It lies in memory (memfd_create(2)), sealed against writing, and has no path that somebody could lead elsewhere. A child
-//! that keeps its descriptor opens it by `/proc/self/fd/N`.
+//! The file is in memory (memfd_create(2)) and sealed against writing. It has no path that another process could redirect. A child that
+//! keeps its descriptor opens it as `/proc/self/fd/N`.
 
 use anyhow::{Context, Result, ensure};
 use latido_model::protocol::hex;
@@ -16,10 +16,10 @@ use std::{
     process::Command,
 };
 
-/// Opens a file to be read. Opening must not hang on a pipe that somebody left there.
+/// Opens a file for reading. Opening must not hang on a pipe at this path.
 ///
 /// # Errors
-/// It cannot be opened, or is no file.
+/// It cannot be opened, or is not a regular file.
 pub(super) fn file(path: &Path) -> Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::empty()).with_context(|| format!("{}", path.display()))?;
@@ -28,7 +28,7 @@ pub(super) fn file(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// The file, and the SHA-256 of its bytes.
+/// The file and the SHA-256 of its bytes.
 #[derive(Debug)]
 pub struct Sealed {
     file: File,
@@ -36,13 +36,13 @@ pub struct Sealed {
 }
 
 impl Sealed {
-    /// What is written, sealed.
+    /// Seals what `write` writes.
     ///
     /// # Errors
-    /// There is no memory for it, or what is to be written cannot be read.
+    /// There is not enough memory, or the source cannot be read.
     pub fn of(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<Self> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        // A machine may refuse files in memory that could be executed (vm.memfd_noexec), and kernels before 6.3 do not know the flag.
+        // A machine may refuse executable files in memory (vm.memfd_noexec), and kernels before 6.3 do not know the flag.
         let file =
             memfd_create("latido-lab", flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create("latido-lab", flags));
         let file = File::from(file.context("a file in memory")?);
@@ -56,10 +56,10 @@ impl Sealed {
         Ok(Self { file, sha256 })
     }
 
-    /// A copy of a file.
+    /// Seals a copy of a file.
     ///
     /// # Errors
-    /// It cannot be read, or is no file.
+    /// It cannot be read, or is not a regular file.
     pub fn copy(path: &Path) -> Result<Self> {
         let mut from = file(path)?;
         Self::of(|mut to| {
@@ -68,7 +68,7 @@ impl Sealed {
         })
     }
 
-    /// Its bytes.
+    /// Returns its bytes.
     ///
     /// # Errors
     /// None in practice.
@@ -79,19 +79,19 @@ impl Sealed {
         Ok(bytes)
     }
 
-    /// The SHA-256 of its bytes.
+    /// Returns the SHA-256 of its bytes.
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
 
-    /// Gives it to a child; the path by which that opens it.
+    /// Gives the file to a child. Returns the path by which the child opens it.
     pub fn give(&self, command: &mut Command) -> String {
         process::keep_open(command, &self.file);
         format!("/proc/self/fd/{}", self.file.as_raw_fd())
     }
 }
 
-/// Writes and hashes the same bytes.
+/// A writer that also hashes its bytes.
 struct Hashed<W> {
     to: W,
     hash: Sha256,
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A process that has the descriptor, or opens it again for writing, changes nothing.
+    /// A process that has the descriptor, or opens the file again for writing, cannot change it.
     #[test]
     fn what_is_sealed_stays() {
         let sealed = Sealed::of(|to| Ok(to.write_all(b"kernel")?)).unwrap();
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"kernel");
     }
 
-    /// A child reads it by the path that it is given, though the file that was copied is another one by then.
+    /// A child reads the sealed bytes by the given path, even after the copied file has changed.
     #[test]
     fn a_child_reads_what_was_hashed() {
         let dir = tempfile::tempdir().unwrap();
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(command.arg(given).output().unwrap().stdout, b"one");
     }
 
-    /// A pipe that nobody writes is refused at once.
+    /// A pipe without a writer is refused at once.
     #[test]
     fn what_is_no_file_is_refused() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Where the system's loader looks for libraries (ld.so(8)), read from its configuration: nothing is run.
+//! Finds where the system's loader looks for libraries (ld.so(8)), from its configuration files. latido runs nothing for this.
 
 use super::elf::Elf;
 use std::{
@@ -6,17 +6,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where a loader looks without any configuration.
+/// The directories that a loader searches without any configuration.
 const USUAL: [&str; 5] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"];
 
-/// How deep one file of a configuration may include another.
+/// How deep configuration files may include each other.
 const DEPTH: usize = 8;
 
-/// The directories of the system's libraries, in the loader's order.
+/// Returns the directories of the system's libraries, in the loader's order.
 pub(super) fn system() -> Vec<PathBuf> {
     let mut all = Vec::new();
     configured(Path::new("/etc/ld.so.conf"), &mut all, DEPTH);
-    // musl's loader reads another file: paths, a colon or a line end between them.
+    // musl's loader reads another file: paths separated by colons or line ends.
     let musl = format!("/etc/ld-musl-{}.path", std::env::consts::ARCH);
     let text = fs::read_to_string(musl).unwrap_or_default();
     all.extend(text.split([':', '\n']).map(str::trim).filter(|path| path.starts_with('/')).map(PathBuf::from));
@@ -24,7 +24,7 @@ pub(super) fn system() -> Vec<PathBuf> {
     all
 }
 
-/// What ldconfig(8) reads: a directory a line, and files that are included.
+/// Reads what ldconfig(8) reads: one directory per line, and included files.
 fn configured(file: &Path, all: &mut Vec<PathBuf>, depth: usize) {
     if depth == 0 {
         return;
@@ -39,7 +39,7 @@ fn configured(file: &Path, all: &mut Vec<PathBuf>, depth: usize) {
     }
 }
 
-/// The files of a pattern with at most one `*`, in the last part of its path.
+/// Returns the files that match a pattern with at most one `*`, in the last part of its path.
 fn matching(beside: &Path, pattern: &str) -> Vec<PathBuf> {
     let whole = beside.parent().unwrap_or(Path::new("/")).join(pattern);
     let name = whole.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -54,7 +54,8 @@ fn matching(beside: &Path, pattern: &str) -> Vec<PathBuf> {
     all
 }
 
-/// The directories that a file names, with its own in the place of `$ORIGIN`. Other words of the loader's are not known here.
+/// Returns the directories that a file names, with the file's own directory in place of `$ORIGIN`. A path with another variable of the
+/// loader is left out.
 pub(super) fn origins(paths: &[String], file: &Path) -> Vec<PathBuf> {
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.into());
     let origin = file.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
@@ -62,7 +63,7 @@ pub(super) fn origins(paths: &[String], file: &Path) -> Vec<PathBuf> {
     paths.iter().map(with).filter(|path| path.starts_with('/') && !path.contains('$')).map(PathBuf::from).collect()
 }
 
-/// The first library of a name in these directories that is of this kind, and what it says.
+/// Returns the first library in these directories that has this name and kind, with its parsed contents.
 pub(super) fn first(wanted: &str, mut dirs: impl Iterator<Item = PathBuf>, kind: (u8, u16)) -> Option<(PathBuf, Elf)> {
     let fitting = |path: PathBuf| {
         let regular = fs::metadata(&path).is_ok_and(|what| what.is_file());
@@ -79,7 +80,7 @@ pub(super) fn first(wanted: &str, mut dirs: impl Iterator<Item = PathBuf>, kind:
 mod tests {
     use super::*;
 
-    /// A configuration's directories come in its order, those of included files in the order of their names; a circle ends.
+    /// Directories come in the order of the configuration, and included files in the order of their names. A circular include ends.
     #[test]
     fn directories_come_in_the_loaders_order() {
         let dir = tempfile::tempdir().unwrap();

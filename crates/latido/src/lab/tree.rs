@@ -1,4 +1,4 @@
-//! A kernel's tree in the cache: what it is, where the kernel lies in it, and how it gets there whole.
+//! A kernel's tree in the cache: its description, the kernel in it, and how latido puts it there as a whole.
 
 use super::sealed;
 use anyhow::{Context, Result};
@@ -10,27 +10,27 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A kernel that can be booted.
+/// A kernel that the laboratory can boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fetched {
-    /// The package's name; a file's, without its directory; of a kernel that was built its source's name, and what of.
+    /// The package's name; for a file its name without the directory; for a built kernel the source's name and the recipe.
     pub package: String,
-    /// Its version; empty of a file.
+    /// Its version; empty for a file.
     pub version: String,
-    /// The SHA-256 of the package or the file; of a kernel that was built that of the kernel.
+    /// The SHA-256 of the package or the file; for a built kernel that of the kernel.
     pub sha256: String,
     /// The kernel's own file.
     #[serde(skip)]
     pub vmlinuz: PathBuf,
-    /// The package's tree; absent of a file.
+    /// The package's tree; `None` for a file.
     #[serde(skip)]
     pub tree: Option<PathBuf>,
 }
 
-/// What a package says of itself in its tree.
+/// The file in a tree that describes it.
 const ABOUT: &str = "package.json";
 
-/// What lies in a tree.
+/// Reads the description of a tree and finds its kernel.
 pub(super) fn unpacked(link: &Path) -> Result<Fetched> {
     let tree = fs::canonicalize(link).with_context(|| format!("{}", link.display()))?;
     let text = fs::read(tree.join(ABOUT)).with_context(|| format!("{}", tree.join(ABOUT).display()))?;
@@ -46,7 +46,7 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Puts a link in place, over the one that is there.
+/// Replaces a link in one step.
 pub(super) fn renew(link: &Path, to: &Path) -> Result<()> {
     let dir = link.parent().context("a link lies somewhere")?;
     fs::create_dir_all(dir)?;
@@ -56,14 +56,14 @@ pub(super) fn renew(link: &Path, to: &Path) -> Result<()> {
     fs::rename(&new, link).with_context(|| format!("{}", link.display()))
 }
 
-/// Writes what a tree is, and puts it whole into its place.
+/// Writes the description of a tree, and moves the tree to its place in one step.
 pub(super) fn keep(new: &Path, about: &Fetched, tree: &Path) -> Result<()> {
     fs::write(new.join(ABOUT), serde_json::to_vec(about)?).with_context(|| format!("{}", new.display()))?;
     fs::create_dir_all(tree.parent().context("a tree lies somewhere")?)?;
     fs::rename(new, tree).with_context(|| format!("{}", tree.display()))
 }
 
-/// The SHA-256 of a file.
+/// Returns the SHA-256 of a file.
 ///
 /// # Errors
 /// It cannot be read.

@@ -1,7 +1,7 @@
-//! What lies packed in a kernel's package, unpacked by the program of its format: modules, and the kernel itself.
+//! Unpacks the compressed parts of a kernel's package with the program of each format: modules, and the kernel itself.
 //!
-//! A kernel for a PC is a program that unpacks the kernel in it. In emulation that takes up to two fifths of the host's time for a boot. QEMU boots the
-//! unpacked kernel by the entry that it names for PVH guests, and the guest begins with the kernel's first instruction.
+//! A kernel for a PC is a program that unpacks the kernel inside it. In emulation this takes up to two fifths of the host's time for a
+//! boot. QEMU boots the unpacked kernel by its entry for PVH guests, and the guest starts with the kernel's first instruction.
 
 use super::{child, elf, sealed::Sealed};
 use anyhow::{Context, Result, ensure};
@@ -12,17 +12,17 @@ use std::{
     thread,
 };
 
-/// A packed format.
+/// A compression format.
 pub(super) struct Format {
-    /// How the name of a file ends.
+    /// The ending of the file name.
     pub ending: &'static str,
-    /// How its bytes begin.
+    /// The first bytes of the file.
     head: &'static [u8],
-    /// Who unpacks it.
+    /// The program that unpacks it.
     program: &'static str,
 }
 
-/// Those of Debian's packages and of kernels that latido builds.
+/// The formats of Debian's packages and of kernels that latido builds.
 pub(super) const FORMATS: [Format; 3] = [
     Format { ending: ".xz", head: b"\xfd7zXZ\0", program: "xz" },
     Format { ending: ".zst", head: b"\x28\xb5\x2f\xfd", program: "zstd" },
@@ -30,11 +30,11 @@ pub(super) const FORMATS: [Format; 3] = [
 ];
 const GZIP: &str = "gzip";
 
-/// A kernel is no larger, in bytes.
+/// The largest unpacked kernel, in bytes.
 const MOST_KERNEL: u64 = 1 << 30;
 
 impl Format {
-    /// Unpacks a file up to so many bytes.
+    /// Unpacks a file of at most this many bytes.
     ///
     /// # Errors
     /// The program is not installed, or cannot read the file.
@@ -45,10 +45,10 @@ impl Format {
     }
 }
 
-/// The kernel that QEMU boots: the unpacked one where it can be booted so, and the packed one otherwise.
+/// Returns the kernel for QEMU: the unpacked one if QEMU can boot it, and else the packed one.
 ///
 /// # Errors
-/// The program that unpacks it is not installed, or cannot read it.
+/// The unpacking program is not installed, or cannot read the kernel.
 pub(super) fn kernel(packed: Sealed) -> Result<Sealed> {
     let image = packed.bytes()?;
     let Some((program, payload, length)) = payload(&image) else { return Ok(packed) };
@@ -62,8 +62,8 @@ pub(super) fn kernel(packed: Sealed) -> Result<Sealed> {
     Ok(packed)
 }
 
-/// The packed kernel in a bzImage, the program that unpacks it, and its length when it is unpacked (kernel
-/// Documentation/arch/x86/boot.rst, version 2.08 and later: `payload_offset`, `payload_length`).
+/// Returns the unpacking program, the packed kernel in a bzImage, and its unpacked length (kernel Documentation/arch/x86/boot.rst, version
+/// 2.08 and later: `payload_offset`, `payload_length`).
 fn payload(image: &[u8]) -> Option<(&'static str, &[u8], u64)> {
     let number = |at: usize| Some(u32::from_le_bytes(image.get(at..at.checked_add(4)?)?.try_into().ok()?) as usize);
     let sectors = match image.get(0x1f1)? {
@@ -78,11 +78,11 @@ fn payload(image: &[u8]) -> Option<(&'static str, &[u8], u64)> {
     let whole = image.get(begin..begin.checked_add(number(0x24c)?)?)?;
     let Format { program, .. } = FORMATS.into_iter().find(|format| whole.starts_with(format.head))?;
     let (data, length) = whole.split_last_chunk::<4>()?;
-    // The kernel's build writes the length behind the data; with gzip it is a part of the data (RFC 1952, ISIZE).
+    // The kernel's build writes the length after the data. With gzip the length is part of the data (RFC 1952, ISIZE).
     Some((program, if program == GZIP { whole } else { data }, u64::from(u32::from_le_bytes(*length))))
 }
 
-/// What a program writes, up to so many bytes; `input` goes to it where its input is a pipe.
+/// Returns the output of a program, if it is at most this long. `input` goes to its input where that is a pipe.
 fn taken(mut command: Command, program: &str, most: u64, input: Option<&[u8]>) -> Result<Vec<u8>> {
     let needs = || format!("cannot start {program}, which unpacks kernels and modules: install it");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().with_context(needs)?;
@@ -90,7 +90,7 @@ fn taken(mut command: Command, program: &str, most: u64, input: Option<&[u8]>) -
     let mut out = Vec::new();
     thread::scope(|scope| {
         if let (Some(mut to), Some(input)) = (to, input) {
-            // It may end before it has read all: its status says why.
+            // The program may end before it has read everything. Its exit status shows why.
             scope.spawn(move || to.write_all(input));
         }
         from.context("the output of a program")?
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// A kernel for a PC around a payload: the fields that say where it lies.
+    /// Makes a kernel for a PC around a payload, with the header fields that locate it.
     fn around(payload: &[u8]) -> Vec<u8> {
         let mut image = vec![0_u8; 1024 + 16];
         image[0x1f1] = 1;
@@ -121,7 +121,7 @@ mod tests {
         image
     }
 
-    /// The smallest ELF file that names an entry for PVH guests, and the same without it.
+    /// Makes the smallest ELF file with one note of this name: with "Xen" it names an entry for PVH guests.
     fn program(name: &[u8; 4]) -> Vec<u8> {
         let mut bytes = vec![0_u8; 64 + 56];
         bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
@@ -145,7 +145,7 @@ mod tests {
         kernel(Sealed::of(|to| Ok(to.write_all(image)?)).unwrap()).unwrap().bytes().unwrap()
     }
 
-    /// Packed in each way, the kernel in it is booted; without an entry for it, or packed in another way, the file as it is.
+    /// In each format, the guest boots the unpacked kernel. Without a PVH entry, or in another format, it boots the file as it is.
     #[test]
     fn a_kernel_is_unpacked_where_it_can_be_booted_so() {
         for words in [["gzip", "-c"], ["xz", "-c"], ["zstd", "-c"]] {
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// A kernel that is cut or changed, or unpacks to more than it says, is an error and never half a kernel.
+    /// A kernel that is truncated or changed, or unpacks to more than its stated length, gives an error and never a partial kernel.
     #[test]
     fn a_broken_kernel_is_an_error() {
         let plain = program(b"Xen\0");

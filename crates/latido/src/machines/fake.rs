@@ -1,4 +1,4 @@
-//! A scripted agent, for tests of everything that can go wrong with a real one. Release builds contain none of it.
+//! A scripted agent, for tests of everything that can go wrong with a real agent. Release builds do not contain it.
 
 use super::{Def, Target, Unavailable, session::Session};
 use crate::stop::Stopped;
@@ -42,7 +42,7 @@ impl Target for Fake {
     }
 }
 
-/// How many requests were heard, and whether the input was closed.
+/// The number of requests received, and whether the input is closed.
 #[derive(Default)]
 struct Heard {
     state: Mutex<(usize, bool)>,
@@ -59,7 +59,7 @@ struct Input(Arc<Heard>);
 
 impl Write for Input {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A request is one write; pings and wishes for the end are none.
+        // A request is one write. Pings and stop requests do not count.
         let text = String::from_utf8_lossy(bytes);
         let counts = !text.contains("\"type\":\"ping\"") && !text.contains("\"type\":\"stop\"");
         self.0.state().0 += usize::from(counts);
@@ -86,7 +86,7 @@ struct Output {
 }
 
 impl Output {
-    /// Waits until something is so, or nobody asks any more.
+    /// Waits until a condition holds, or the input is closed.
     fn until(&self, so: impl Fn(usize) -> bool) {
         let mut state = self.heard.state();
         while !so(state.0) && !state.1 {

@@ -24,9 +24,9 @@ impl Target for Local {
     fn open(&self, kernel: &str, boot: u32, stopped: Stopped<'_>) -> Result<Session, Unavailable> {
         only_running(DEF.name, kernel, boot)?;
         let own = std::env::current_exe().context("cannot find latido's own file to start the agent")?;
-        // Runs as latido does: the agent is all of root, and is of latido's own file.
+        // Runs as latido does: the agent needs all of root's rights, and it runs latido's own executable.
         let mut agent = Command::new(own);
-        // What marks the processes of somebody's load is none of the agent's.
+        // The mark is for processes of a load. The agent is not one.
         agent.arg("agent").env_remove(latido_agent::journal::MARK);
         latido_agent::fault::only_once(&mut agent);
         identity::give_back(&mut agent);

@@ -1,4 +1,4 @@
-//! Machines that can be measured: one file each and one line in [`TARGETS`].
+//! Machines that latido can measure: one file each and one line in [`TARGETS`].
 
 #[cfg(any(test, debug_assertions))]
 mod fake;
@@ -21,9 +21,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A machine, reached in some way. Opening it gives a session with the agent on it.
+/// A machine, and the way to reach it. Opening it gives a session with the agent on it.
 pub trait Target {
-    /// Opens a session on this kernel, in this boot of it; `stopped` says whether nobody wants it any more.
+    /// Opens a session on this kernel, in this boot of it. `stopped` returns whether the session is no longer wanted.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -35,7 +35,7 @@ pub trait Target {
 pub enum Unavailable {
     /// The target can never have this kernel or boot: its cells are skipped, for this reason.
     NotHad(String),
-    /// Something failed that may go another time.
+    /// Something failed, and may work another time.
     Failed(anyhow::Error),
 }
 
@@ -49,17 +49,17 @@ impl From<anyhow::Error> for Unavailable {
 pub struct Def {
     /// The name before the colon.
     pub name: &'static str,
-    /// One line.
+    /// A description in one line.
     pub about: &'static str,
-    /// Whether it is for latido's own tests alone: people are not told of it.
+    /// Whether the target is only for latido's own tests. The user is not shown it.
     pub for_tests: bool,
-    /// What stands behind the colon, for people; empty for a kind that takes nothing.
+    /// What follows the colon, for the user; empty for a target without a place.
     pub place: &'static str,
-    /// Reads what stands behind the colon; connects to nothing.
+    /// Reads the text after the colon. It connects to nothing.
     pub new: fn(&str) -> Result<Box<dyn Target>>,
 }
 
-/// Every kind of target: builds for tests have one more.
+/// Every kind of target. Builds for tests have one more.
 pub const TARGETS: &[Def] = &[
     local::DEF,
     ssh::DEF,
@@ -68,10 +68,10 @@ pub const TARGETS: &[Def] = &[
     fake::DEF,
 ];
 
-/// The target of this name: `local`, `ssh:board`.
+/// Returns the target with this name: `local`, `ssh:board`.
 ///
 /// # Errors
-/// There is no such kind, or the place is not one.
+/// There is no such kind, or the place is invalid.
 pub fn named(name: &str) -> Result<Box<dyn Target>> {
     let (kind, place) = name.split_once(':').unwrap_or((name, ""));
     let Some(def) = TARGETS.iter().find(|def| def.name == kind) else {
@@ -83,13 +83,13 @@ pub fn named(name: &str) -> Result<Box<dyn Target>> {
 }
 
 impl Def {
-    /// As people write it: `ssh:[USER@]HOST`.
+    /// Returns the target as the user writes it: `ssh:[USER@]HOST`.
     pub fn written(&self) -> String {
         if self.place.is_empty() { self.name.into() } else { format!("{}:{}", self.name, self.place) }
     }
 }
 
-/// For a target that has the one kernel that runs there, and is not booted.
+/// Checks the kernel and the boot for a target that only has its running kernel and is not booted.
 fn only_running(target: &str, kernel: &str, boot: u32) -> Result<(), Unavailable> {
     if let Some(reason) = lacks_kernel(target, kernel) {
         return Err(Unavailable::NotHad(reason));
@@ -102,11 +102,11 @@ fn only_running(target: &str, kernel: &str, boot: u32) -> Result<(), Unavailable
     Ok(())
 }
 
-/// How long an agent whose host is gone may take to put everything back by itself.
+/// How long an agent that has lost its host may take to restore everything by itself.
 const MENDING: Duration = Duration::from_secs(30);
 
-/// Has a new agent put back what one that died or was lost may have left; what was done, for people. An old one that is
-/// still at it is waited for.
+/// Has a new agent restore what a dead or lost agent may have left. Waits for an old agent that is still restoring. Returns what was done,
+/// for the user.
 pub fn recovered(target: &dyn Target, kernel: &str, boot: u32, stopped: Stopped<'_>) -> Vec<String> {
     let until = Instant::now() + MENDING;
     loop {
@@ -133,7 +133,7 @@ pub fn recovered(target: &dyn Target, kernel: &str, boot: u32, stopped: Stopped<
     }
 }
 
-/// Whether a target is the machine that this process runs on.
+/// Returns whether a target is the machine on which this process runs.
 pub fn is_local(name: &str) -> bool {
     name == LOCAL
 }

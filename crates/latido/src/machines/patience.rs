@@ -1,5 +1,5 @@
-//! How much an agent may say, and for how long, in answer to one request. A board may be anybody's: what it sends costs this
-//! host no more memory, disk and time than a sound answer may.
+//! Limits how much an agent may send in answer to one request, and for how long. A board may belong to anyone: what it sends costs this
+//! host no more memory, disk and time than a valid answer may.
 
 use anyhow::{Result, bail, ensure};
 use latido_model::{
@@ -16,39 +16,39 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Notes in answer to one request: a line for each setting that a crash left.
+/// The most notes in answer to one request: one line per setting that a crash left.
 const MOST_NOTES: usize = 4096;
 
-/// Bytes of all these notes.
+/// The most bytes in all these notes.
 const MOST_NOTED: usize = 1 << 20;
 
-/// What every request may take besides what it is for: settings are changed, loads started, all is put back.
+/// How long any request may take besides its purpose: the agent changes settings, starts loads, and restores everything.
 const BESIDES: Duration = Duration::from_secs(600);
 
-/// How many times its own length a cell may take: a machine under load comes late to everything.
+/// How many times its own length a cell may take: a machine under load does everything late.
 const FACTOR: u64 = 4;
 
-/// How long a cell may take of which nobody knows how long it takes: it ends after a number of samples.
+/// How long a cell of unknown length may take: one that ends after a number of samples.
 const OPEN: Duration = Duration::from_secs(24 * 3600);
 
-/// What the probe `null` hands over, as long as somebody asks for it.
+/// The file that the probe `null` sends, of the requested size.
 const HANDED_OVER: &str = "attachment.bin";
 
-/// The slowest link that files may come over, bytes a second.
+/// The slowest link for files, bytes per second.
 const SLOWEST: u64 = 16 << 10;
 
-/// What was heard since a request, and how much more may be.
+/// What the host received since a request, and how much more it accepts.
 #[derive(Debug)]
 pub(super) struct Patience {
     asked: Instant,
-    /// For how long; absent for a request that is no board's to answer.
+    /// The longest time for the answer; `None` for a request that the host answers itself.
     within: Option<Duration>,
     notes: usize,
     noted: usize,
-    /// Of the record that is coming.
+    /// The files of the record that is arriving.
     files: BTreeSet<String>,
     bytes: u64,
-    /// Of all records and checkpoints.
+    /// The bytes of all records and checkpoints.
     came: u64,
 }
 
@@ -60,19 +60,19 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// For the answer to a request.
+    /// Returns the limits for the answer to a request.
     pub fn of(request: &Request) -> Self {
         let wait = match request {
             Request::Prepare { wait, .. } => wait.unwrap_or_default(),
             Request::Tune(tune) => tune.wait.unwrap_or_default(),
-            // Without its probe nobody knows whether it ends after a time or a number of samples.
+            // Without its probe, latido does not know whether the cell ends after a time or after a number of samples.
             Request::Measure { .. } => return Self::within(BESIDES.saturating_add(OPEN)),
             _ => Ns(0),
         };
         Self::within(BESIDES.saturating_add(wait.as_duration()))
     }
 
-    /// For a cell of which its probe is known.
+    /// Returns the limits for a cell whose probe is known.
     pub fn of_cell(cell: &Cell, measurand: &Measurand) -> Self {
         let extent = Extent::of_cell(&cell.conditions, measurand);
         let time = Ns(extent.time.0.saturating_mul(FACTOR)).as_duration();
@@ -84,7 +84,7 @@ impl Patience {
         Self { within: Some(within), ..Self::default() }
     }
 
-    /// Without an end of time: the laboratory is this host's own, and bounds its guests by the processor time that they take.
+    /// Removes the time limit. The laboratory runs on this host and limits its guests by their processor time.
     pub fn timeless(self) -> Self {
         Self { within: None, ..self }
     }
@@ -92,7 +92,7 @@ impl Patience {
     /// Counts a message.
     ///
     /// # Errors
-    /// The bound that it exceeds.
+    /// The limit that it exceeds.
     pub fn hear(&mut self, message: &Message) -> Result<()> {
         match message {
             Message::Bytes(bytes) => self.came = self.came.saturating_add(bytes.len() as u64),
@@ -106,7 +106,7 @@ impl Patience {
                 );
             }
             Message::Reply(Reply::Attachment { name, len }) => self.file(name, *len)?,
-            // Checkpoints have files, too.
+            // Checkpoints have files, too, so each record starts a new count.
             Message::Reply(Reply::Record(_)) => (self.files, self.bytes) = (BTreeSet::new(), 0),
             Message::Reply(_) => {}
         }
@@ -132,10 +132,10 @@ impl Patience {
         self.within.is_some_and(|within| self.asked.elapsed() > within.saturating_add(coming))
     }
 
-    /// Refuses an answer that does not come to its end.
+    /// Refuses an answer that takes too long.
     ///
     /// # Errors
-    /// How long it was waited for.
+    /// How long the host waited.
     pub fn look(&self) -> Result<()> {
         if self.late() {
             bail!(
@@ -160,7 +160,7 @@ mod tests {
         Message::Reply(Reply::Attachment { name: name.into(), len })
     }
 
-    /// Notes are bounded in number and in bytes, files in name, number and bytes, each record with its own.
+    /// The host limits notes in number and bytes, and files in name, number and bytes. Each record starts a new count of files.
     #[test]
     fn what_an_agent_says_is_bounded() {
         let fresh = || Patience::of(&Request::Recover);
@@ -183,19 +183,19 @@ mod tests {
         assert!(heard.hear(&file("b.hdr", 1)).unwrap_err().to_string().contains("4 GiB"));
     }
 
-    /// Progress without an end comes to one, and the laboratory's, which is this host's, does not.
+    /// Endless progress messages reach a limit. Those of the laboratory, which runs on this host, do not.
     #[test]
     fn an_answer_has_an_end() {
         let progress = Message::Reply(Reply::Progress(Progress::default()));
         let mut heard = Patience { within: Some(Duration::ZERO), ..Patience::default() };
         assert!(heard.hear(&progress).unwrap_err().to_string().contains("did not come to its end"));
         heard.timeless().hear(&progress).unwrap();
-        // What comes over a slow link takes its time.
+        // Files over a slow link get more time.
         let mut heard = Patience { within: Some(Duration::ZERO), came: SLOWEST * 3600, ..Patience::default() };
         heard.hear(&progress).unwrap();
     }
 
-    /// A cell has its length with room for a crowd; one that ends after a number of samples has a day.
+    /// A cell may take four times its length and ten minutes. A cell that ends after a number of samples may take a day.
     #[test]
     fn a_cell_has_as_long_as_it_takes() {
         let mut cell = sample::cell();

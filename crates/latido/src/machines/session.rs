@@ -1,4 +1,4 @@
-//! A live session with an agent: requests go in, replies come out, and a ping now and then says that we are still there.
+//! A live session with an agent: requests go in and replies come out. A ping every few seconds shows that the host is still there.
 
 use super::patience::Patience;
 use crate::stop::{Awaited, Stopped};
@@ -22,45 +22,45 @@ use std::{
 /// How long a connection may take until the agent says hello.
 const OPENING: Duration = Duration::from_secs(60);
 
-/// How long an agent whose input ended may take to put everything back.
+/// How long an agent may take to restore everything after its input has ended.
 const CLOSING: Duration = Duration::from_secs(30);
 
-/// Messages on their way: a few only, since one may be a chunk of an attachment.
+/// The most received messages in the queue. It is small, because a message may be a chunk of an attachment.
 const WAITING: usize = 4;
 
-/// What is kept of what a connection complains about.
+/// How many bytes of a connection's error output the host keeps.
 const COMPLAINT: usize = 4 << 10;
 
-/// Requests on their way to an agent that may not read: more than these nobody has to say at once.
+/// The most requests in the queue to an agent that may not read. No caller has more to send at once.
 const UNREAD: usize = 16;
 
 const NO_THREAD: &str = "cannot start a thread for the session";
 
-/// The way to the agent; dropping it ends the agent's input behind what is on its way.
+/// The queue to the agent. Dropping it ends the agent's input after the requests already queued.
 type Input = SyncSender<Request>;
 
 /// A live agent.
 pub struct Session {
-    /// Who is there.
+    /// The agent's hello: who answers.
     pub hello: Hello,
     input: Option<Input>,
     messages: Receiver<Result<Option<Message>>>,
     child: Option<Child>,
     complaint: Arc<Mutex<Vec<u8>>>,
-    /// A stream that broke: nothing more is asked.
+    /// Whether the stream broke. The host then sends no more requests.
     broken: bool,
-    /// The wait for it, which a person may give up.
+    /// The registered wait for the agent, which the user may give up by Ctrl-C.
     awaited: Option<Awaited>,
-    /// What must be there as long as the session.
+    /// A resource that must live as long as the session.
     held: Option<Box<dyn Any + Send>>,
-    /// How much more is heard in answer to what was asked last.
+    /// How much more the host accepts in answer to the last request.
     patience: Patience,
-    /// Its answers are this host's own, and no board's.
+    /// Whether the answers come from this host itself, not from a board.
     own: bool,
 }
 
 impl Session {
-    /// A session with an agent that a command starts or connects to. `what` is it in words: "the agent", "ssh board".
+    /// Opens a session with an agent that a command starts or connects to. `what` names it: "the agent", "ssh board".
     ///
     /// # Errors
     /// The command cannot be started, or no agent of this version answers.
@@ -71,7 +71,7 @@ impl Session {
             bail!("{what} has no streams");
         };
         let complaint = Arc::new(Mutex::new(Vec::new()));
-        // Where they are not ours to hear, they go where ours go.
+        // If the session does not capture the errors, they go to this process's stderr.
         if let Some(complaints) = child.stderr.take() {
             let kept = Arc::clone(&complaint);
             listening::thread(move || listening::last(complaints, COMPLAINT, &kept))?;
@@ -79,7 +79,7 @@ impl Session {
         Self::on(Box::new(input), Box::new(output), Some(child), complaint, what, stopped)
     }
 
-    /// A session on streams that are there already.
+    /// Opens a session on existing streams.
     ///
     /// # Errors
     /// No agent of this version answers.
@@ -134,19 +134,19 @@ impl Session {
         }
     }
 
-    /// The session, with something that it needs and that goes with it.
+    /// Returns the session with a resource that it needs and that is dropped with it.
     pub fn holding(mut self, held: Box<dyn Any + Send>) -> Self {
         self.held = Some(held);
         self
     }
 
-    /// The session, of which this host itself bounds how long an answer takes.
+    /// Returns the session without time limits for answers: this host itself limits them.
     pub fn of_our_own(mut self) -> Self {
         self.own = true;
         self
     }
 
-    /// Asks for a cell, of which the probe says how long it takes.
+    /// Requests a cell. The probe determines how long it may take.
     ///
     /// # Errors
     /// As [`Session::ask`].
@@ -160,10 +160,10 @@ impl Session {
         self.patience = if self.own { patience.timeless() } else { patience };
     }
 
-    /// Asks for something, without waiting for an agent that does not read.
+    /// Sends a request, without waiting for an agent that does not read.
     ///
     /// # Errors
-    /// The agent is gone, or has not read what was asked for before.
+    /// The agent is gone, or has not read the earlier requests.
     pub fn ask(&mut self, request: &Request) -> Result<()> {
         let input = self.input.as_ref().context("the session is closed")?;
         if !matches!(request, Request::Ping | Request::Stop { .. }) {
@@ -173,15 +173,15 @@ impl Session {
         input.try_send(request.clone()).map_err(|_| anyhow!("the agent does not take requests any more"))
     }
 
-    /// Asks for the end of what is going on. An agent that is gone needs no asking.
+    /// Requests the end of the running work. A missing agent is no error.
     pub fn stop(&mut self, now: bool) {
         let _ = self.ask(&Request::Stop { now });
     }
 
-    /// The next message within this time; `Ok(None)` when nothing came.
+    /// Returns the next message within this time; `Ok(None)` if none arrives.
     ///
     /// # Errors
-    /// The stream broke or ended, or more of it comes than an answer has: the session is of no more use.
+    /// The stream broke or ended, or exceeds the limits of an answer. The session is then unusable.
     pub fn receive(&mut self, within: Duration) -> Result<Option<Message>> {
         let got = match self.messages.recv_timeout(within) {
             Ok(Ok(Some(message))) => match self.patience.hear(&message) {
@@ -201,11 +201,11 @@ impl Session {
         got
     }
 
-    /// Asks for something and hears the replies to it until the agent says that it ends, a request of the kind that is
-    /// answered at once; `stopped` says whether somebody wants no answer any more.
+    /// Sends a request that the agent answers at once, and passes on the replies until the agent reports the end. `stopped` returns whether
+    /// the caller no longer wants an answer.
     ///
     /// # Errors
-    /// What the agent says went wrong; the session broke.
+    /// The error that the agent reports; or the session broke.
     pub fn answer(&mut self, request: &Request, stopped: &dyn Fn() -> bool, mut hear: impl FnMut(Reply)) -> Result<()> {
         if let Err(error) = self.ask(request) {
             self.broken = true;
@@ -244,7 +244,7 @@ impl Session {
         }
     }
 
-    /// Whether it can be asked for more.
+    /// Returns whether the session can send more requests.
     pub fn is_whole(&self) -> bool {
         !self.broken
     }
@@ -256,7 +256,7 @@ impl Session {
             let until = Instant::now() + CLOSING;
             while child.try_wait().is_ok_and(|ended| ended.is_none()) {
                 if Instant::now() >= until {
-                    // It hangs; on this machine its children die with it, on another its input has ended.
+                    // The agent hangs. On this machine its children die with it. On another machine its input has ended.
                     let _ = child.kill();
                 }
                 thread::sleep(Duration::from_millis(2));
@@ -265,14 +265,14 @@ impl Session {
         self.child = None;
     }
 
-    /// Ends a session that broke or hangs; what the connection complained about.
+    /// Ends a session that broke or hangs. Returns the error output of the connection.
     pub fn abandon(&mut self) -> String {
         self.input = None;
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();
             self.awaited = None;
-            // What it wrote last is read by a thread of its own.
+            // Another thread reads its last output.
             thread::sleep(Duration::from_millis(20));
         }
         self.broken = true;
@@ -290,7 +290,7 @@ impl Drop for Session {
     }
 }
 
-/// Waits for the hello behind whatever a login prints, then hears messages until the stream is over.
+/// Waits for the hello, which may follow the output of a login, then passes on messages until the stream ends.
 fn listen(
     mut output: BufReader<Box<dyn Read + Send>>,
     greeted: &SyncSender<Result<Hello>>,
@@ -333,10 +333,11 @@ fn greeting(output: &mut impl BufRead) -> Result<Hello> {
     }
 }
 
-/// Says what is asked for, and every few seconds that we are there, until the session is closed or nobody hears it: that
-/// is noticed where answers come from.
+/// Sends the requests, and a ping every few seconds, until the session is closed or the stream breaks. The thread that reads the answers
+/// notices a broken stream.
 fn speak(mut writer: Writer<Box<dyn Write + Send>>, requests: &Receiver<Request>) {
-    // Behind a crowd of loads a ping would come too late, and the agent take us for gone. Refused without the right.
+    // With many loads, a ping at normal priority would come too late, and the agent would take the host for gone. Without the right to do
+    // so, the kernel refuses this.
     let _ = sched::set_policy(0, Policy::Other { nice: -15 }, false);
     let every = latido_agent::fault::ping_every();
     let mut next = Instant::now() + every;
@@ -365,7 +366,7 @@ mod tests {
     use latido_model::sample;
     use std::sync::mpsc::channel;
 
-    /// The link is full, the machine at its far end is busy or dead: whoever asks, pings or ends is not held up by it.
+    /// The link is full because the machine at its far end is busy or dead. Requests, pings and the end of the session do not wait for it.
     #[test]
     fn an_agent_that_does_not_read_holds_nobody_up() {
         let hello = Hello::new("board".into(), "0".into(), "boot".into()).line().unwrap() + "\n";
@@ -377,7 +378,7 @@ mod tests {
             let complaint = Arc::default();
             let mut session =
                 Session::on(Box::new(input), Box::new(output), None, complaint, "a board", &|| false).unwrap();
-            // Longer than a pipe can be made to hold.
+            // Longer than any pipe can hold.
             let cell = Cell { plan: "x".repeat(2 << 20), ..sample::cell() };
             let request = Request::Prepare { cells: vec![cell], wait: None };
             let refused = (0..=UNREAD + 1).find_map(|_| session.ask(&request).err());

@@ -1,5 +1,4 @@
-//! A machine over ssh: the system's own ssh with its own configuration; nothing listens there, and no word of a plan
-//! reaches a shell.
+//! A machine over ssh: the system's ssh with its own configuration. Nothing listens on the machine, and no word of a plan reaches a shell.
 
 use super::{Def, Target, Unavailable, only_running, session::Session};
 use crate::stop::Stopped;
@@ -18,7 +17,7 @@ pub const DEF: Def = Def {
 
 struct Ssh {
     host: String,
-    /// Directories on the machine that a lost link kept us from removing.
+    /// Directories on the machine that latido could not remove because the link was lost.
     left: Mutex<Vec<String>>,
 }
 
@@ -34,7 +33,7 @@ impl Target for Ssh {
     }
 }
 
-/// How the agent is started: as root where sudo allows just that without a word.
+/// Returns the command that starts the agent: as root if sudo allows exactly that without a password.
 fn command(way: &Way, copied: &Copied, stopped: Stopped<'_>) -> Result<Vec<String>> {
     let path = copied.path.as_str();
     let own = || {
@@ -45,7 +44,7 @@ fn command(way: &Way, copied: &Copied, stopped: Stopped<'_>) -> Result<Vec<Strin
         return Ok(own());
     }
     let allowed = way.ask(&["sudo", "-n", "-l", path, "agent"], stopped)?;
-    // A login shell may complain of what it likes; only sudo's own refusal matters here.
+    // A login shell may print any complaints. Only sudo's own refusal counts.
     let said = String::from_utf8_lossy(&allowed.stderr);
     let refused = said.lines().filter(|line| line.starts_with("sudo:"));
     ensure!(

@@ -1,5 +1,5 @@
-//! Baselines: names for stored runs that later ones are compared with. The directory `baselines` of the store has a file for each,
-//! which holds the run's name.
+//! Baselines: names for stored runs that later runs are compared with. The directory `baselines` of the store has one file for each, which
+//! contains the run's name.
 
 use super::{files, root::find};
 use crate::durable;
@@ -13,14 +13,14 @@ use std::{
 
 /// The longest name, in bytes.
 const LONGEST: usize = 64;
-/// The largest file read.
+/// The largest file that latido reads, bytes.
 const MOST: u64 = 4096;
 
 fn directory(root: &Path) -> PathBuf {
     root.join("baselines")
 }
 
-/// The file of a baseline.
+/// Returns the path of a baseline's file.
 fn place(root: &Path, name: &str) -> Result<PathBuf> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     ensure!(
@@ -30,7 +30,7 @@ fn place(root: &Path, name: &str) -> Result<PathBuf> {
     Ok(directory(root).join(name))
 }
 
-/// Gives a stored run this name; the run's own name.
+/// Gives a stored run this name. Returns the run's own name.
 ///
 /// # Errors
 /// There is no such run in the store, or the file cannot be written.
@@ -49,10 +49,10 @@ pub fn set(root: &Path, name: &str, run: &str) -> Result<String> {
     Ok(id)
 }
 
-/// The run that a baseline names.
+/// Returns the run that a baseline names.
 ///
 /// # Errors
-/// There is none of this name.
+/// There is no baseline with this name.
 pub fn run(root: &Path, name: &str) -> Result<String> {
     let path = place(root, name)?;
     if !path.exists() {
@@ -66,7 +66,7 @@ pub fn run(root: &Path, name: &str) -> Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// All baselines by name, each with its run.
+/// Returns all baselines by name, each with its run.
 ///
 /// # Errors
 /// The directory cannot be read.
@@ -83,10 +83,10 @@ pub fn all(root: &Path) -> Result<Vec<(String, String)>> {
     names.into_iter().map(|name| Ok((name.clone(), run(root, &name)?))).collect()
 }
 
-/// Forgets a baseline; its run stays.
+/// Removes a baseline; its run stays.
 ///
 /// # Errors
-/// There is none of this name, or its file cannot be removed.
+/// There is no baseline with this name, or its file cannot be removed.
 pub fn remove(root: &Path, name: &str) -> Result<()> {
     run(root, name)?;
     durable::remove(&place(root, name)?)

@@ -1,4 +1,4 @@
-//! What earlier cells took beside their measurements: the store knows when each began and when its record was stored.
+//! How long earlier cells took in addition to their measurements. The store contains when each cell started and when its record was stored.
 
 use super::{
     files::{bounded, json},
@@ -16,14 +16,14 @@ use latido_model::{
 };
 use std::path::Path;
 
-/// So many runs, the one begun last first, and so many of their cells tell enough.
+/// The number of newest runs that latido reads, and the most of their cells.
 const RUNS: usize = 12;
 const CELLS: usize = 300;
 
-/// A longer pause between two cells is one in which latido did not run.
+/// A longer pause than this between two cells, ns, means that latido did not run meanwhile.
 const BREAK_NS: i128 = 10_000_000_000;
 
-/// What the newest runs of a store took beside their measurements; a store that cannot be read tells nothing.
+/// Returns the times that cells of the newest runs took in addition to their measurements. An unreadable store gives none.
 pub fn around(root: &Path) -> Around {
     let mut around = Around::default();
     let newest = runs::in_order(root).unwrap_or_default().into_iter().rev().take(RUNS);
@@ -33,7 +33,7 @@ pub fn around(root: &Path) -> Around {
     around
 }
 
-/// What each cell of a finished run was like, and took beside what was planned.
+/// Returns the properties of each cell of a finished run, and how long it took in addition to its planned time.
 fn of_run(dir: &Path) -> Vec<(Like, Ns)> {
     let Ok(manifest) = bounded::<Manifest>(&dir.join("run.json"), SCHEMA, &mut Vec::new(), bounds::manifest) else {
         return Vec::new();
@@ -52,10 +52,10 @@ fn of_run(dir: &Path) -> Vec<(Like, Ns)> {
     let each = spans.iter().zip(ends).filter_map(|((started, stored, planned), next)| {
         let measurand = manifest.measurands.get(planned.measurand)?;
         let extent = Extent::of_cell(&planned.cell.conditions, measurand);
-        // A run that was resumed has a break there.
+        // A resumed run has such a break.
         let next = next.filter(|next| next.as_nanosecond() - stored.as_nanosecond() < BREAK_NS);
         let took = u64::try_from(next.unwrap_or(*stored).as_nanosecond() - started.as_nanosecond()).ok()?;
-        // Of a probe that ends after its own number of samples nobody knows what it should take; who was interrupted took less.
+        // The expected time of a probe that ends after its own number of samples is not known. An interrupted cell took less than planned.
         let beside = took.checked_sub(extent.time.0).filter(|_| extent.open == 0)?;
         Some((Like::of(&planned.cell), Ns(beside)))
     });

@@ -1,4 +1,4 @@
-//! Single files of a run, each bounded: opening one never hangs, and none fills the memory.
+//! Reads single files of a run with limits: opening a file never hangs, and no file fills the memory.
 
 use anyhow::{Context, Result, ensure};
 use latido_model::run::{Header, Meta, SCHEMA, StoredCell, bounds, tolerant};
@@ -11,19 +11,19 @@ use std::{
     path::Path,
 };
 
-/// The largest `record.json` read: 8192 threads stay below.
+/// The largest `record.json` that latido reads, bytes: one of 8192 threads is smaller.
 const MAX_JSON: u64 = 32 << 20;
 
-/// The largest `plan.toml` or other text read.
+/// The largest `plan.toml` that latido reads, bytes.
 const MAX_PLAN: u64 = 1 << 20;
 
-/// The most of a text beside a record: a line for each of some million events.
+/// The largest text next to a record, bytes: one line for each of about a million events.
 const MAX_TEXT: u64 = bounds::MOST_FILE;
 
-/// The largest file of a series read.
+/// The largest file of a series that latido reads, bytes.
 pub(super) const MAX_FILE: u64 = 64 << 20;
 
-/// A run's `run.json`.
+/// Reads a run's `run.json`.
 pub(super) fn meta(dir: &Path) -> Result<Meta> {
     let path = dir.join("run.json");
     let bytes = bytes(&path, MAX_JSON)?;
@@ -36,26 +36,26 @@ pub(super) fn meta(dir: &Path) -> Result<Meta> {
     read().with_context(|| path.display().to_string())
 }
 
-/// The text of a run's `plan.toml`.
+/// Reads the text of a run's `plan.toml`.
 ///
 /// # Errors
-/// There is none that can be read.
+/// The file does not exist or cannot be read.
 pub fn plan_text(dir: &Path) -> Result<String> {
     Ok(String::from_utf8(bytes(&dir.join("plan.toml"), MAX_PLAN)?)?)
 }
 
-/// The text of a small file beside a cell's record.
+/// Reads the text of a small file next to a cell's record.
 ///
 /// # Errors
-/// There is none that can be read.
+/// The file does not exist or cannot be read.
 pub fn text_beside(cell: &StoredCell, name: &str) -> Result<String> {
     Ok(String::from_utf8(bytes(&cell.dir.join(name), MAX_TEXT)?)?)
 }
 
-/// Reads a regular file of at most `limit` bytes. Opening must not hang on a pipe that someone left there.
+/// Reads a regular file of at most `limit` bytes. Opening must not hang on a pipe at this path.
 ///
 /// # Errors
-/// There is none that can be read.
+/// The file does not exist, cannot be read, or is too large.
 pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let open = || -> std::io::Result<(File, std::fs::Metadata)> {
         let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
@@ -66,14 +66,14 @@ pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, what) = open().with_context(|| format!("reading {}", path.display()))?;
     ensure!(what.is_file(), "{}: not a file", path.display());
     ensure!(what.len() <= limit, "{}: {} bytes, more than the {limit} of any sound one", path.display(), what.len());
-    // Room for all and one more: so that its end is seen in one reading.
+    // One byte more than the file, so that a single read also sees its end.
     let mut bytes = Vec::new();
     let _ = bytes.try_reserve_exact(usize::try_from(what.len()).unwrap_or(0).saturating_add(1));
     file.take(limit).read_to_end(&mut bytes).with_context(|| format!("reading {}", path.display()))?;
     Ok(bytes)
 }
 
-/// Reads a JSON file that keeps within the bounds of its kind.
+/// Reads a JSON file and checks the bounds of its kind.
 pub(super) fn bounded<T: Serialize + DeserializeOwned>(
     path: &Path,
     schema: u32,

@@ -1,4 +1,4 @@
-//! Cells that were cut and measured on: keeping what was measured as a part, and reading all parts again.
+//! Cells that were cut and then measured further: keeps each measured piece as a part, and reads all parts again.
 
 use super::{
     Draft,
@@ -16,7 +16,7 @@ use latido_model::{
 };
 use std::path::PathBuf;
 
-/// A cell with its parts: those in `earlier`, and what lies where every cell's record lies.
+/// Returns a cell with its parts: those in `earlier`, and the record at the cell's usual place.
 pub(super) fn cell(asked: StoredCell, earlier: Vec<PathBuf>, problems: &mut Vec<String>) -> StoredCell {
     let top = asked.dir.clone();
     let mut all: Vec<Part> = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn cell(asked: StoredCell, earlier: Vec<PathBuf>, problems: &mut Vec<
         let host = host.exists().then(|| json::<HostFacts>(&host, 0, problems)).and_then(Result::ok);
         let reason = json_reason(&place, problems);
         if is_top {
-            // A part keeps its reason; of the last one it is told as of any checkpoint.
+            // A part contains its reason. For the last one, latido reports it as for any checkpoint.
             problems.extend(cut);
         }
         let measured: Vec<&Record> = all.iter().filter_map(|part| part.cell.record()).collect();
@@ -62,7 +62,7 @@ pub(super) fn cell(asked: StoredCell, earlier: Vec<PathBuf>, problems: &mut Vec<
     }
     match all.len() {
         0 => asked,
-        // Nothing was measured behind it yet: it is what a checkpoint would be.
+        // Nothing was measured after this part yet, so it counts like a checkpoint.
         1 => all.remove(0).cell,
         _ => match parts::pooled(&asked.cell, &all, &series_data) {
             Ok(record) => StoredCell { state: CellState::Measured(Box::new(record)), parts: all, ..asked },
@@ -75,15 +75,15 @@ pub(super) fn cell(asked: StoredCell, earlier: Vec<PathBuf>, problems: &mut Vec<
     }
 }
 
-/// Why what lies there was cut, where the host could say.
+/// Returns why the record in this directory was cut, if the host noted it.
 fn json_reason(place: &std::path::Path, problems: &mut Vec<String>) -> Option<String> {
     let path = place.join("infra.json");
     path.exists().then(|| json::<InfraNote>(&path, SCHEMA, problems).ok()).flatten().map(|note| note.reason)
 }
 
 impl Draft {
-    /// Makes what was measured of a cell a part of it, so that the rest can be measured. Whatever is cut off here can be
-    /// repeated: each step leaves the measured record where a reader finds it.
+    /// Makes the measured piece of a cell a part, so that the rest can be measured. An interrupted call can be repeated: each step leaves
+    /// the measured record where a reader finds it.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -102,7 +102,7 @@ impl Draft {
                 durable::remove(&new)?;
                 durable::make_dir(&new)?;
             }
-            // The record last: until then it counts where it is.
+            // The record comes last: until then it counts at its old place.
             let mut files: Vec<PathBuf> = entries()?.into_iter().filter(|path| is_file(path)).collect();
             files.sort_by_key(|path| name(path) == "record.json");
             for path in files {
@@ -114,7 +114,7 @@ impl Draft {
                 .map(|name| cell.join(name))
                 .find(|dir| durable::is_dir(dir) && dir.join("record.json").exists())
             else {
-                // It is in place already.
+                // The part is already in place.
                 return self.clear_beside_parts(number);
             };
             let reason = cell.join("infra.json");
@@ -128,7 +128,7 @@ impl Draft {
         self.clear_beside_parts(number)
     }
 
-    /// Removes what an attempt left behind that measured nothing.
+    /// Removes what an attempt without a measurement left behind.
     fn clear_beside_parts(&self, number: usize) -> Result<()> {
         let cell = cell_dir(&self.dir, number);
         let kept = numbered_parts(&cell);

@@ -1,4 +1,4 @@
-//! Files of a cell that are still coming: kept apart until the record that names them is there.
+//! Files of a cell that are still arriving. The store keeps them apart until the record that names them is there.
 
 use super::{Draft, write::check_name};
 use crate::durable;
@@ -6,7 +6,7 @@ use anyhow::Result;
 use latido_model::run::cell_dir;
 use std::{fs::File, io::Write, path::PathBuf};
 
-/// One file on its way.
+/// A file that is arriving.
 #[derive(Debug)]
 pub struct Incoming {
     file: File,
@@ -14,10 +14,10 @@ pub struct Incoming {
 }
 
 impl Draft {
-    /// Begins a file of a begun cell.
+    /// Starts a file of a started cell.
     ///
     /// # Errors
-    /// A name that is not plain or is one of the store's own; the store cannot be written.
+    /// The name is not plain, or belongs to the store; or the store cannot be written.
     pub fn receive(&self, number: usize, name: &str) -> Result<Incoming> {
         check_name(name)?;
         let dir = self.incoming(number);
@@ -26,14 +26,14 @@ impl Draft {
         Ok(Incoming { file: durable::create(&path)?, path })
     }
 
-    /// Where files of a cell are until their record is there.
+    /// Returns the directory of a cell's files until their record arrives.
     pub(super) fn incoming(&self, number: usize) -> PathBuf {
         cell_dir(&self.dir, number).join(".incoming")
     }
 }
 
 impl Incoming {
-    /// The next bytes.
+    /// Writes the next bytes.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -41,7 +41,7 @@ impl Incoming {
         self.file.write_all(bytes).or_else(|error| durable::failed(error, "writing", &self.path))
     }
 
-    /// It is whole: on the disk before the record that names it.
+    /// Syncs the complete file: it is on disk before the record that names it.
     ///
     /// # Errors
     /// The store cannot be written.

@@ -1,4 +1,4 @@
-//! The store: where runs lie, how they are written and found again.
+//! The store: where runs are, and how latido writes and finds them.
 
 pub mod baselines;
 pub mod earlier;

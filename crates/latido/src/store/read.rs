@@ -1,4 +1,4 @@
-//! Reading runs: whatever is truncated, foreign, too large or newer is reported beside what could be read.
+//! Reads runs. A file that is truncated, from elsewhere, too large or newer is reported, and the rest is read.
 
 use super::{
     files::{bounded, json, meta},
@@ -22,13 +22,13 @@ use std::{
 /// What `list runs` shows.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// Directory and `run.json` of each run, the one begun last first.
+    /// Directory and `run.json` of each run: in [`list_runs`] the newest first, in [`list_runs_in`] the oldest first.
     pub runs: Vec<(PathBuf, Meta)>,
-    /// What in the store is not a run, one sentence each.
+    /// What in the store is not a readable run, one sentence each.
     pub problems: Vec<String>,
 }
 
-/// Every run of a store; reads nothing but each `run.json`.
+/// Lists every run of a store. Reads only each `run.json`.
 ///
 /// # Errors
 /// The store itself cannot be read.
@@ -44,7 +44,7 @@ pub fn list_runs(root: &Path) -> Result<Listing> {
     Ok(listing)
 }
 
-/// The runs of a directory, the one begun first first: of a store by its order, else by when each says that it began.
+/// Lists the runs of a directory, the first one started first: for a store in its order, else by the start time of each run.
 ///
 /// # Errors
 /// It cannot be read.
@@ -70,7 +70,7 @@ pub fn list_runs_in(dir: &Path) -> Result<Listing> {
 /// Reads a run.
 ///
 /// # Errors
-/// That no run lies there, or one larger than any sound one; everything else is in [`Run::problems`].
+/// The directory contains no run, or a run larger than any valid one. Every other problem is in [`Run::problems`].
 pub fn read(dir: &Path) -> Result<Run> {
     ensure!(dir.is_dir(), "{}: no such directory", dir.display());
     if !["run.json", "plan.toml", "cells"].iter().any(|name| dir.join(name).exists()) {
@@ -100,14 +100,14 @@ pub fn read(dir: &Path) -> Result<Run> {
     Ok(Run { dir: dir.to_path_buf(), meta, plan, cells, problems, damaged, at_work })
 }
 
-/// Whether a process measures the run whose `run.json` lies in this directory: its lock is held. Asking takes the lock for no longer than the call lasts, and shared, so that
-/// two who ask are not in each other's way.
+/// Returns whether a process measures the run in this directory: it then holds the run's lock. The check takes the lock only during the
+/// call, and shared, so that two callers do not disturb each other.
 pub fn is_at_work(dir: &Path) -> bool {
     let Ok(file) = File::open(dir) else { return false };
     matches!(flock(&file, FlockOperation::NonBlockingLockShared), Err(rustix::io::Errno::WOULDBLOCK))
 }
 
-/// Refuses more cells and larger records than are kept in memory.
+/// Refuses more cells and larger records than latido keeps in memory.
 fn within_bounds<'a>(dir: &Path, numbers: impl ExactSizeIterator<Item = &'a usize>) -> Result<()> {
     let (cells, most) = (numbers.len(), bounds::MOST_CELLS);
     ensure!(cells <= most, "{}: {cells} cells, more than the {most} that are read", dir.display());
@@ -118,7 +118,7 @@ fn within_bounds<'a>(dir: &Path, numbers: impl ExactSizeIterator<Item = &'a usiz
     Ok(())
 }
 
-/// The numbers of the cells that have a directory; anything else there is reported.
+/// Returns the numbers of the cells that have a directory, and reports anything else there.
 fn present_cells(dir: &Path, problems: &mut Vec<String>) -> Vec<usize> {
     let cells = dir.join("cells");
     let entries = match std::fs::read_dir(&cells) {
@@ -158,7 +158,7 @@ fn cell(
         None
     });
     let Some(Planned { cell, measurand, written, skipped }) = planned else {
-        // What was measured may be read without a plan: the record has its cell.
+        // latido can read a measured cell without a plan: the record contains its cell.
         let (state, dir, _) = state(dir, problems);
         let CellState::Measured(record) = &state else { return None };
         let (cell, measurand) = (record.cell.clone(), shown(record));
@@ -187,7 +187,7 @@ fn cell(
     Some(stored)
 }
 
-/// What a record without a plan shows of what was measured: its quantities by name.
+/// Returns what a record without a plan shows about its measurement: its quantities by name.
 fn shown(record: &Record) -> Measurand {
     let mut measurand = Measurand { title: record.probe.clone().into(), ..Measurand::default() };
     for series in &record.series {
@@ -204,7 +204,7 @@ fn shown(record: &Record) -> Measurand {
     measurand
 }
 
-/// Stands in for a `run.json` that cannot be read.
+/// Returns a replacement for a `run.json` that cannot be read.
 fn nameless(dir: &Path) -> Manifest {
     let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let meta = Meta { id, ..Meta::default() };

@@ -1,4 +1,4 @@
-//! Where runs live, what they are called, and how a person's word finds one.
+//! Where runs are stored, how they are named, and how latido finds the run that the user names.
 
 use super::runs::{self, ids, runs_dir};
 use crate::{config, durable, person::Person};
@@ -10,11 +10,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The store: the flag, then `$LATIDO_STORE`, the configuration, then `$XDG_DATA_HOME/latido`, then `~/.local/share/latido`, where `~` is
-/// the home of the person behind sudo.
+/// Returns the store: by the flag, then `$LATIDO_STORE`, the configuration, `$XDG_DATA_HOME/latido`, and last `~/.local/share/latido`,
+/// where `~` is the home of the user behind sudo.
 ///
 /// # Errors
-/// None of them is set, or what is set is a file.
+/// None of them is set, or it names a file.
 pub fn root(flag: Option<&Path>) -> Result<PathBuf> {
     let home = Person::behind_sudo().and_then(Person::home);
     let env = |name: &str| std::env::var_os(name);
@@ -50,7 +50,7 @@ fn root_from(
         .context("no place to store runs: $HOME is not set; name one with --store DIR or $LATIDO_STORE")
 }
 
-/// Makes a directory of a name that nobody has: `20261121T200000Z-quick-k3f9`. Making it is the claim.
+/// Makes a directory with an unused name: `20261121T200000Z-quick-k3f9`. Making the directory claims the name.
 pub(super) fn claim(root: &Path, plan: &str, now: Timestamp) -> Result<(String, PathBuf)> {
     let all = runs_dir(root);
     durable::make_dirs(&all)?;
@@ -59,7 +59,7 @@ pub(super) fn claim(root: &Path, plan: &str, now: Timestamp) -> Result<(String, 
         let dir = all.join(&id);
         match durable::make_dir(&dir) {
             Ok(()) => {
-                // What is not in the order is no run: nothing of it stays.
+                // A directory that is not in the order is not a run, so it is removed.
                 runs::begun(root, &id).inspect_err(|_| _ = std::fs::remove_dir(&dir))?;
                 return Ok((id, dir));
             }
@@ -70,7 +70,7 @@ pub(super) fn claim(root: &Path, plan: &str, now: Timestamp) -> Result<(String, 
     bail!("{}: a hundred names for a new run were all taken", all.display())
 }
 
-/// The plan's name as a part of a file name.
+/// Returns the plan's name as a part of a file name.
 fn slug(plan: &str) -> String {
     let mut slug = String::new();
     for c in plan.chars().flat_map(char::to_lowercase).take(32) {
@@ -84,7 +84,7 @@ fn slug(plan: &str) -> String {
     if slug.is_empty() { "run".into() } else { slug.into() }
 }
 
-/// Four characters that are hard to confuse.
+/// Returns four random characters that are hard to confuse.
 fn suffix() -> String {
     const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let mut bits = durable::unforeseeable();
@@ -96,10 +96,10 @@ fn suffix() -> String {
     text
 }
 
-/// The directory of a run named by its id, an unambiguous prefix of it, a path, or `last`.
+/// Finds the directory of a run by its id, an unambiguous prefix of it, a path, a label, or `last`.
 ///
 /// # Errors
-/// No run or several have the name; the nearest are told.
+/// No run has the name, or several have it; the error names the nearest.
 pub fn find(root: &Path, name: &str) -> Result<PathBuf> {
     let path = Path::new(name);
     let is_run = |dir: &Path| dir.join("run.json").exists() || dir.join("plan.toml").exists();

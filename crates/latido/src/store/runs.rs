@@ -1,8 +1,7 @@
-//! The runs of a store, and in which order they were begun: a clock may be set back, and a run's name is only what a clock
-//! said.
+//! The runs of a store, and the order in which they started. A clock may be set back, and a run's name contains only the time of a clock.
 //!
-//! The file `order` of the store has a line for each run, added when it is begun. What it does not name (runs of a latido
-//! that did not keep it, runs that were copied here) was not begun here later than those that it names.
+//! The file `order` of the store has one line per run, added when the run starts. A run that is not in it (from a latido without this file,
+//! or copied here) counts as started before those that are.
 
 use super::files;
 use crate::durable;
@@ -13,10 +12,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The largest file of them read: half a million runs.
+/// The largest `order` file that latido reads, bytes: half a million runs.
 const MAX_ORDER: u64 = 32 << 20;
 
-/// The directory that holds the runs.
+/// Returns the directory that contains the runs.
 pub(super) fn runs_dir(root: &Path) -> PathBuf {
     root.join("runs")
 }
@@ -25,7 +24,7 @@ fn place(root: &Path) -> PathBuf {
     root.join("order")
 }
 
-/// Names of everything in the store that could be a run, in ascending order; a store that is not there is empty.
+/// Returns the names of everything in the store that could be a run, in ascending order. A missing store is empty.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -44,22 +43,22 @@ pub(super) fn ids(root: &Path) -> Result<Vec<String>> {
     Ok(ids)
 }
 
-/// Notes that a run was begun.
+/// Notes that a run has started.
 pub(super) fn begun(root: &Path, id: &str) -> Result<()> {
-    // A line that a power cut tore does not spoil the next.
+    // A line that a power cut truncated must not spoil the next one, so each starts on a new line.
     durable::append(&place(root), format!("\n{id}\n").as_bytes())
 }
 
-/// The names of everything that could be a run, in the order in which they were begun.
+/// Returns the names of everything that could be a run, in the order in which they started.
 pub(super) fn in_order(root: &Path) -> Result<Vec<String>> {
     let noted = noted(root);
     let mut ids = ids(root)?;
-    // Stable: what is not noted stays sorted by its name, before all that is.
+    // The sort is stable: runs without a note stay sorted by name, before all others.
     ids.sort_by_key(|id| noted.get(id.as_str()).copied());
     Ok(ids)
 }
 
-/// The run that was begun last. Where none is noted, the names tell, and within one second `run.json`.
+/// Returns the run that started last. Without any notes, the names decide, and within one second `run.json`.
 pub(super) fn newest(root: &Path) -> Result<Option<String>> {
     const STAMP: usize = "20261121T200000Z".len();
     let ids = in_order(root)?;
@@ -75,14 +74,14 @@ pub(super) fn newest(root: &Path) -> Result<Option<String>> {
     Ok(ids.into_iter().filter(|id| stamp(id).as_ref() == Some(&last)).max_by_key(started))
 }
 
-/// The newest run with this label.
+/// Returns the newest run with this label.
 pub(super) fn labelled(root: &Path, label: &str) -> Result<Option<String>> {
     let is_it =
         |id: &&String| files::meta(&runs_dir(root).join(id)).is_ok_and(|meta| meta.label.as_deref() == Some(label));
     Ok(in_order(root)?.iter().rev().find(is_it).cloned())
 }
 
-/// The place of each run that is noted; without the file, of none.
+/// Returns the position of each noted run; empty without the file.
 fn noted(root: &Path) -> HashMap<String, usize> {
     let bytes = files::bytes(&place(root), MAX_ORDER).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// What was begun later is later, whatever the clock said, and foreign names do not come between.
+    /// A run that started later comes later, whatever the clock showed. Names of other things do not come between them.
     #[test]
     fn runs_are_in_the_order_in_which_they_were_begun() {
         let store = tempfile::tempdir().unwrap();
@@ -110,7 +109,7 @@ mod tests {
         }
         assert_eq!(in_order(store.path()).unwrap(), [old, future, first, second]);
         assert_eq!(newest(store.path()).unwrap().as_deref(), Some(second));
-        // A line cut off, then a whole one; and one of a run that is gone.
+        // A truncated line, then a whole one, and one of a run that no longer exists.
         durable::append(&place(store.path()), b"\n2026").unwrap();
         begun(store.path(), first).unwrap();
         begun(store.path(), "20260103T000000Z-e-0000").unwrap();

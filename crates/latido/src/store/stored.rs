@@ -1,4 +1,4 @@
-//! What lies in the directory of a cell or of a part: its record, where that is, and the data beside it.
+//! The contents of the directory of a cell or of a part: its record, and the data next to it.
 
 use super::files::{MAX_FILE, bounded, bytes, json};
 use anyhow::{Context, Result, bail, ensure};
@@ -8,7 +8,7 @@ use latido_model::{
 };
 use std::path::{Path, PathBuf};
 
-/// The data of one series, from the files beside its record.
+/// Reads the data of one series from the files next to its record.
 ///
 /// # Errors
 /// A file that is missing, too large or broken, with its path.
@@ -25,7 +25,7 @@ pub fn series_data(cell: &StoredCell, series: &Series) -> Result<SeriesData> {
     })
 }
 
-/// The distribution of one series alone: what comparisons of many runs need, without the samples kept beside it.
+/// Reads only the distribution of one series: what comparisons of many runs need, without the stored samples.
 ///
 /// # Errors
 /// As [`series_data`].
@@ -37,7 +37,7 @@ pub fn distribution(cell: &StoredCell, series: &Series) -> Result<SeriesData> {
     Ok(SeriesData {
         histogram: match file(cell, &series.files.histogram, codec::decode_histogram)? {
             Some(histogram) => histogram,
-            // As another tool has counted: the bins are what counts, and where it gave none there is no distribution.
+            // For another tool's file, its bins are the distribution. Without bins there is none.
             None if series.bounds.is_some() => codec::upper_ends(&bins)?,
             None if series.count == 0 => codec::histogram()?,
             None => bail!("cell {}: {} has no stored histogram", cell.number, series.quantity),
@@ -50,7 +50,7 @@ pub fn distribution(cell: &StoredCell, series: &Series) -> Result<SeriesData> {
     })
 }
 
-/// The same with the largest samples: which of them are foreign, two sides decide that are held against each other.
+/// Reads the distribution and the largest samples. A comparison needs these to decide which samples are due to other programs.
 ///
 /// # Errors
 /// As [`series_data`].
@@ -64,26 +64,26 @@ pub fn distribution_and_largest(cell: &StoredCell, series: &Series) -> Result<Se
 
 fn file<T>(cell: &StoredCell, name: &Option<String>, decode: impl Fn(&[u8]) -> Result<T>) -> Result<Option<T>> {
     let Some(name) = name else { return Ok(None) };
-    // The name comes from the target.
+    // The name comes from the target and may be hostile.
     ensure!(!name.contains('/') && !name.starts_with('.'), "cell {}: a file named {name:?}", cell.number);
     let path = cell.dir.join(name);
     let bytes = bytes(&path, MAX_FILE)?;
     decode(&bytes).with_context(|| path.display().to_string()).map(Some)
 }
 
-/// Notes a record that is of another cell than was asked for.
+/// Reports a record whose cell is not the requested one.
 pub(super) fn strays(stored: &StoredCell, problems: &mut Vec<String>) {
     if let Some(why) = stored.record().and_then(|record| record.strays_from(&stored.cell)) {
         problems.push(format!("{}: {why}", stored.dir.join("record.json").display()));
     }
 }
 
-/// The parts that are in place, from the first.
+/// Returns the parts in place, from the first on.
 pub(super) fn numbered_parts(cell: &Path) -> Vec<PathBuf> {
     (1..=parts::MOST).map(|number| parts::dir(cell, number)).take_while(|dir| dir.is_dir()).collect()
 }
 
-/// What came of a cell, where its files are, and beside a checkpoint why there is no more.
+/// Returns the state of a cell, the directory of its files, and for a checkpoint why there is no more.
 pub(super) fn state(dir: PathBuf, problems: &mut Vec<String>) -> (CellState, PathBuf, Option<String>) {
     let path = dir.join("record.json");
     if std::fs::symlink_metadata(&path).is_ok() {
@@ -111,7 +111,7 @@ pub(super) fn state(dir: PathBuf, problems: &mut Vec<String>) -> (CellState, Pat
         }
         match bounded(&place.join("record.json"), record::SCHEMA, problems, bounds::record) {
             Ok(mut record) => {
-                // What is about to become a part says itself how it ended.
+                // A record that is about to become a part keeps its own outcome.
                 if name != PART_NEW {
                     record.outcome = Outcome::Checkpoint;
                 }

@@ -1,4 +1,4 @@
-//! Runs written, cut off at every place, and read again.
+//! Runs that are written, interrupted at every step, and read again.
 
 mod damage;
 mod earlier;
@@ -37,7 +37,7 @@ fn new() -> New<'static> {
     }
 }
 
-/// Takes a run up again with the cells that it has.
+/// Reopens a run with its own cells.
 fn reopen(run: &Run) -> anyhow::Result<(Draft, Vec<usize>)> {
     let (draft, todo) = Draft::reopen(run, contents(), false)?;
     Ok((draft, todo.into_iter().map(|one| one.number).collect()))
@@ -80,14 +80,14 @@ fn measure(draft: &Draft, number: usize, cell: Cell) {
         .unwrap();
 }
 
-/// A file that comes whole.
+/// Stores a complete file.
 fn put(draft: &Draft, number: usize, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
     let mut incoming = draft.receive(number, name)?;
     incoming.write(bytes)?;
     incoming.keep()
 }
 
-/// A checkpoint with files.
+/// Stores a checkpoint with files.
 fn checkpoint(draft: &Draft, number: usize, record: &Record, files: &[(String, Vec<u8>)]) -> anyhow::Result<()> {
     files.iter().try_for_each(|(name, bytes)| put(draft, number, name, bytes))?;
     draft.checkpoint(number, record)
@@ -114,7 +114,7 @@ fn a_run_comes_back_as_it_was_written() {
     assert_eq!(listing.runs[0].1, meta);
 }
 
-/// At every step of a cell the host may vanish: what was finished is whole, the rest is open and measured again.
+/// The host may vanish at any step of a cell. Finished cells stay whole; the others are open and measured again.
 #[test]
 fn a_run_cut_off_anywhere_resumes_with_its_finished_cells() {
     type Step = fn(&Draft);
@@ -179,11 +179,11 @@ fn a_checkpoint_is_replaced_whole_and_goes_with_the_record() {
         assert_eq!(stored.record().unwrap().elapsed_ns, minute);
         assert_eq!(fs::read(stored.dir.join("blocks-0.csv")).unwrap(), [minute as u8]);
     }
-    // Cut between the two renames: the old one is aside, the new one not yet in place.
+    // Interrupted between the two renames: the old checkpoint is aside, the new one not yet in place.
     let dir = cell_dir(&draft.dir, 1);
     fs::rename(dir.join("checkpoint"), dir.join("checkpoint.old")).unwrap();
     assert_eq!(store.read().cells[0].record().unwrap().elapsed_ns, 3);
-    // Cut while the next was being written: it has no record yet and does not count.
+    // Interrupted while the next one was being written: it has no record yet and does not count.
     fs::create_dir(dir.join("checkpoint.new")).unwrap();
     assert_eq!(store.read().cells[0].record().unwrap().elapsed_ns, 3);
     partial.elapsed_ns = 4;
@@ -216,7 +216,7 @@ fn a_targets_file_stays_in_its_cell() {
     assert!(draft.start_cell(1).is_err());
 }
 
-/// A cell that cannot be had here has its reason in `run.json`, and no directory.
+/// A cell that is not available here has its reason in `run.json`, and no directory.
 #[test]
 fn a_skipped_cell_needs_no_directory() {
     let store = Store::new();
@@ -231,7 +231,7 @@ fn a_skipped_cell_needs_no_directory() {
     assert!(is_done(&run.cells[1]) && !run.cells[1].dir.exists());
 }
 
-/// A small file system that is gone when this is dropped.
+/// A small file system that is unmounted when this is dropped.
 struct Tmpfs(tempfile::TempDir);
 
 impl Tmpfs {

@@ -1,4 +1,4 @@
-//! Trace files, mapped: those that were asked for, and those beside records.
+//! Memory-mapped trace files: those that the user names, and those next to records.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use latido_model::{record::TRACE, run::StoredCell};
@@ -11,10 +11,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A longer file must have a thousandth of its bytes on the disk.
+/// In a file longer than this, at least a thousandth of the bytes must be on the disk.
 const HOLES: u64 = 1 << 30;
 
-/// The bytes of a file, where they lie.
+/// The bytes of a file, memory-mapped.
 #[derive(Debug)]
 pub struct Source {
     path: PathBuf,
@@ -25,9 +25,9 @@ impl Source {
     /// Opens a file.
     ///
     /// # Errors
-    /// It cannot be read, or is no file: a trace cannot come from a pipe, since it says at its end where things are.
+    /// It cannot be read, or is not a regular file: a trace cannot come from a pipe, because its end contains the positions of its parts.
     pub fn open(path: &Path) -> Result<Self> {
-        // Opening must not hang on a pipe that someone left there.
+        // Opening must not hang on a pipe at this path.
         let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
         let file = file.with_context(|| format!("opening the trace {}", path.display()))?;
@@ -38,7 +38,7 @@ impl Source {
                 path.display()
             ));
         }
-        // A text is read to its end, and holes cost time and no disk. Compression by the file system saves less.
+        // latido reads a text to its end, and holes cost time but no disk. A file system's compression does not save this much.
         let (bytes, stored) = (meta.len(), meta.blocks().saturating_mul(512));
         ensure!(
             bytes <= HOLES || stored >= bytes / 1_000,
@@ -49,23 +49,23 @@ impl Source {
         Ok(Self { path: path.to_owned(), mapped })
     }
 
-    /// All of it.
+    /// Returns all bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.mapped
     }
 
-    /// As it was named.
+    /// Returns the path as the user wrote it.
     pub fn name(&self) -> String {
         self.path.display().to_string()
     }
 
-    /// What is wrong with it, and where.
+    /// Words what is wrong with the file, and where.
     pub fn wrong(&self, bad: &Bad) -> anyhow::Error {
         anyhow!("{}: {bad}", self.path.display())
     }
 }
 
-/// The trace of a cell.
+/// Opens the trace of a cell.
 ///
 /// # Errors
 /// As [`Source::open`].

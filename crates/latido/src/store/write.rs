@@ -1,4 +1,4 @@
-//! Writing a run: each cell is durable before the next starts, and its `record.json`, written last, says that it is done.
+//! Writes a run. Each cell is durable before the next starts. Its `record.json`, written last, marks it as done.
 
 use super::root;
 use crate::durable;
@@ -28,30 +28,30 @@ const RESERVED: &[&str] = &["record.json", "host.json", "infra.json"];
 pub struct New<'a> {
     /// The plan's name.
     pub plan: &'a str,
-    /// The plan as it will be read again, seed included.
+    /// The text of the plan for reading it again, seed included.
     pub toml: &'a str,
-    /// The plan without its groups, what is measured, and the cells.
+    /// The plan (without its groups), the measurands and the cells.
     pub contents: Contents,
     /// The command line.
     pub command: Vec<String>,
-    /// Name of the machine measured.
+    /// The name of the measured machine.
     pub machine: String,
-    /// What a person calls it.
+    /// The user's label.
     pub label: Option<String>,
 }
 
-/// A cell that is still to be measured.
+/// A cell that still needs measuring.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Todo {
     /// Its number.
     pub number: usize,
-    /// What is left of it, where what was measured is kept as a part.
+    /// The rest of the cell, where its measured piece is kept as a part.
     pub rest: Option<Cell>,
-    /// Whether something was measured of it that does not count any more.
+    /// Whether an earlier measurement of it no longer counts.
     pub anew: bool,
 }
 
-/// What is left of a cell of which something was measured; `None` where that cannot be told.
+/// Returns the rest of a partly measured cell; `None` where latido cannot determine it.
 fn rest(cell: &StoredCell) -> Option<Cell> {
     let records: Vec<&Record> = match cell.parts.is_empty() {
         true => cell.record().into_iter().collect(),
@@ -63,12 +63,12 @@ fn rest(cell: &StoredCell) -> Option<Cell> {
     parts::rest(&cell.cell, &cell.measurand, &records)
 }
 
-/// Whether what was measured of a cell stays a part of it where parts are kept: it is not done, and its rest can be told.
+/// Returns whether the measured piece of a cell can stay as a part: the cell is not done, and its rest is known.
 pub fn is_kept(cell: &StoredCell) -> bool {
     !is_done(cell) && rest(cell).is_some()
 }
 
-/// What a run keeps of its plan.
+/// The parts of the plan that a run stores.
 #[derive(Clone, Debug)]
 pub struct Contents {
     /// The plan.
@@ -79,24 +79,24 @@ pub struct Contents {
     pub cells: Vec<Planned>,
 }
 
-/// A run that is being written. Only one process has it: the directory is locked until this is dropped.
+/// A run that is being written. Only one process has it: latido locks the directory until this is dropped.
 #[derive(Debug)]
 pub struct Draft {
     /// The run's directory.
     pub dir: PathBuf,
-    /// What it is; [`Draft::finish`] stores changes.
+    /// The run's metadata. [`Draft::finish`] stores changes.
     pub meta: Meta,
     contents: Contents,
     _lock: File,
 }
 
 impl Draft {
-    /// The plan that it carries out.
+    /// Returns the plan that the run carries out.
     pub fn plan(&self) -> &Plan {
         &self.contents.plan
     }
 
-    /// The store that it lies in; a run that was copied elsewhere lies in none.
+    /// Returns the store that contains the run; `None` for a run that was copied elsewhere.
     pub fn store(&self) -> Option<&Path> {
         self.dir.parent().filter(|runs| runs.ends_with("runs"))?.parent()
     }
@@ -104,16 +104,17 @@ impl Draft {
     /// Claims a new directory in the store and writes the plan.
     ///
     /// # Errors
-    /// The store cannot be written, with the path and the remedy. The plan has more expectations than latido judges of so many cells.
+    /// The store cannot be written, with the path and the remedy. Or the plan has more expectations than latido judges for this number of
+    /// cells.
     pub fn create(root: &Path, new: New<'_>) -> Result<Self> {
         bounds::pairs(new.contents.cells.len(), new.contents.plan.expect.len())?;
         let now = Timestamp::now();
         let (id, dir) = root::claim(root, new.plan, now)?;
-        // A run without its plan is none: nothing of it stays.
+        // A directory without a plan is not a run, so it is removed.
         Self::begin(id, dir.clone(), now, new).inspect_err(|_| _ = std::fs::remove_dir_all(&dir))
     }
 
-    /// Writes what a run is begun with into its directory.
+    /// Writes the initial files of a run into its directory.
     fn begin(id: String, dir: PathBuf, now: Timestamp, new: New<'_>) -> Result<Self> {
         let limited = |planned: &Planned| planned.cell.conditions.limit.is_some();
         let unjudged = new.contents.plan.expect.is_empty() && !new.contents.cells.iter().any(limited);
@@ -139,16 +140,16 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Takes up a run that was cut off. Returns the cells still to measure, their directories cleared: what was measured
-    /// of an unfinished cell becomes a part of it if `keep` is wanted and its rest can be told, and moves to `abandoned/`
-    /// otherwise, so that nothing measured is lost.
+    /// Reopens a run that was cut off. Returns the cells still to measure, with cleared directories. The measured piece of an unfinished
+    /// cell becomes a part of it if `keep` is set and its rest is known. Otherwise it moves to `abandoned/`, so that no measurement is
+    /// lost.
     ///
     /// # Errors
     /// Its plan cannot be read, another process writes it, or the store cannot be written.
     pub fn reopen(run: &Run, mut contents: Contents, keep: bool) -> Result<(Self, Vec<Todo>)> {
         let dir = run.dir.clone();
         ensure!(!run.damaged, "{} cannot be resumed: {}", dir.display(), run.problems.join("; "));
-        // Its groups are gone: in which order the plan had them, only the run itself still knows.
+        // The stored plan has no groups. Only the run itself still contains the order in which the plan wrote its cells.
         for (planned, stored) in contents.cells.iter_mut().zip(&run.cells) {
             planned.written = stored.written;
         }
@@ -178,7 +179,7 @@ impl Draft {
         Ok((draft, todo))
     }
 
-    /// Refuses a run whose cells are elsewhere: what is cleared here must be its own.
+    /// Refuses a run whose cells are links: latido must clear only this run's own directories.
     fn refuse_links(&self) -> Result<()> {
         let cells = self.dir.join("cells");
         let all = (1..=self.contents.cells.len()).map(|number| cell_dir(&self.dir, number));
@@ -189,7 +190,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Keeps the text of a kernel's configuration, compressed, under its hash: records name it.
+    /// Stores the text of a kernel's configuration, compressed, under its hash. Records name it.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -201,17 +202,17 @@ impl Draft {
         durable::write(&path, &KernelConfig::packed(text)?)
     }
 
-    /// Begins a cell: its directory.
+    /// Starts a cell: makes its directory.
     ///
     /// # Errors
-    /// The cell was begun before, or the store cannot be written.
+    /// The cell has already started, or the store cannot be written.
     pub fn start_cell(&self, number: usize) -> Result<()> {
         let dir = cell_dir(&self.dir, number);
-        // One that is measured on has its parts already.
+        // A cell that is measured further already has its parts.
         if parts::dir(&dir, 1).is_dir() { Ok(()) } else { durable::make_dir(&dir) }
     }
 
-    /// Ends a cell with the files that came. With `record.json` on the disk it is done and its checkpoint goes.
+    /// Ends a cell with the files that arrived. With `record.json` on the disk it is done, and its checkpoint is removed.
     ///
     /// # Errors
     /// The store cannot be written; the cell then counts as not finished.
@@ -226,7 +227,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Notes that the infrastructure failed. What was checkpointed stays.
+    /// Notes that the infrastructure failed. A checkpoint stays.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -239,15 +240,15 @@ impl Draft {
         self.put_json(&cell_dir(&self.dir, number).join(name), &reason)
     }
 
-    /// Replaces the cell's checkpoint by a record and the files that came: at every moment a whole one, the old or the
-    /// new, is on the disk.
+    /// Replaces the cell's checkpoint by a record and the files that arrived. At every moment a whole checkpoint, the old or the new, is on
+    /// the disk.
     ///
     /// # Errors
     /// The store cannot be written; an older checkpoint stays.
     pub fn checkpoint(&self, number: usize, record: &Record) -> Result<()> {
         let dir = cell_dir(&self.dir, number);
         let [now, new, old] = latido_model::run::CHECKPOINTS.map(|name| dir.join(name));
-        // A new one left whole by an interrupted replacement is newer than what is in place.
+        // A complete new checkpoint that an interrupted replacement left is newer than the one in place.
         if !now.join("record.json").exists() && new.join("record.json").exists() {
             durable::rename(&new, &now)?;
         }
@@ -266,7 +267,7 @@ impl Draft {
         durable::remove(&old)
     }
 
-    /// Throws away the files that came for a record that did not.
+    /// Removes the files that arrived for a record that did not.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -274,7 +275,7 @@ impl Draft {
         durable::remove(&self.incoming(number))
     }
 
-    /// Ends the run; `unmeasured` where what was asked has no figures.
+    /// Ends the run. `unmeasured` means that the plan's questions have no figures.
     ///
     /// # Errors
     /// The store cannot be written; the cells are safe.
@@ -287,10 +288,10 @@ impl Draft {
         Ok(self.meta)
     }
 
-    /// Adds a cell that no plan has; its number.
+    /// Adds a cell that is in no plan. Returns its number.
     ///
     /// # Errors
-    /// There are as many as a run may have.
+    /// The run already has the most cells.
     pub fn add(&mut self, cell: Cell, measurand: Measurand) -> Result<usize> {
         let Contents { measurands, cells, .. } = &mut self.contents;
         ensure!(cells.len() < bounds::MOST_CELLS, "more than the {} cells that a run may have", bounds::MOST_CELLS);
@@ -304,7 +305,7 @@ impl Draft {
         Ok(cells.len())
     }
 
-    /// Takes the cell back that was added last, with all of it that was written.
+    /// Removes the cell that was added last, with all its files.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -323,7 +324,7 @@ impl Draft {
         durable::remove(&self.dir)
     }
 
-    /// Writes `run.json` as it is now.
+    /// Writes the current state to `run.json`.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -357,7 +358,7 @@ impl Draft {
     }
 }
 
-/// Removes a run that nobody writes.
+/// Removes a run that no process is writing.
 ///
 /// # Errors
 /// Another process writes it, or the store cannot be written.
@@ -366,7 +367,7 @@ pub fn remove(dir: &Path) -> Result<()> {
     durable::remove(dir)
 }
 
-/// Whether a cell need not be measured again when the run is resumed.
+/// Returns whether a resumed run need not measure the cell again.
 pub fn is_done(cell: &StoredCell) -> bool {
     match &cell.state {
         CellState::Measured(record) => matches!(record.outcome, Outcome::Complete | Outcome::Stopped { .. }),
@@ -375,10 +376,10 @@ pub fn is_done(cell: &StoredCell) -> bool {
     }
 }
 
-/// Refuses names of files that are not plain, or the store's own.
+/// Refuses file names that are not plain, or that belong to the store.
 ///
 /// # Errors
-/// Which.
+/// The refused name.
 pub fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let sound = !name.is_empty() && name.chars().all(plain) && !name.starts_with('.');
@@ -393,7 +394,7 @@ fn lock(dir: &Path) -> Result<File> {
         Err(rustix::io::Errno::WOULDBLOCK) => {
             bail!("{} is being written by another latido; wait for it to end", dir.display())
         }
-        // A network file system without locks is no reason not to measure.
+        // latido measures even on a network file system without locks.
         _ => Ok(file),
     }
 }

@@ -1,4 +1,4 @@
-//! A catalogue for tests: two items with every kind of option, in each of the lists.
+//! A catalogue for tests: two items with every kind of option, in each of the three lists.
 
 use super::{Catalogue, Entry, Kind, List};
 use crate::{
@@ -11,12 +11,12 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-/// The two items as a list.
+/// Returns the two items as a list.
 pub fn trial() -> List<'static> {
     (&Trial as &dyn Catalogue).list(Kind::Load)
 }
 
-/// The catalogue of the two.
+/// The catalogue of the two items.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial;
 

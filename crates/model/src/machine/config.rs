@@ -1,4 +1,4 @@
-//! The running kernel's configuration: the options that decide about latency.
+//! The running kernel's configuration: the options that affect latency.
 
 use flate2::{Compression, write::GzEncoder};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use std::{
     io::{self, Write},
 };
 
-/// Debugging options that change how long the kernel's critical sections take, and how much.
+/// Debugging options that lengthen the kernel's critical sections, with their cost.
 pub const DEBUGGING: &[(&str, Cost)] = &[
     ("DEBUG_ATOMIC_SLEEP", Cost::Some),
     ("DEBUG_LOCK_ALLOC", Cost::Heavy),
@@ -40,45 +40,45 @@ pub const DEBUGGING: &[(&str, Cost)] = &[
 pub enum Cost {
     /// Latencies grow noticeably.
     Some,
-    /// Latencies are those of the debugging, not of the kernel that will be used.
+    /// Latencies show the debugging code, not the kernel that will be used.
     Heavy,
 }
 
-/// The options that were looked for, as the running kernel was built.
+/// The options that latido looked for, with their values in the running kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KernelConfig {
     /// The file it was read from.
     pub source: String,
-    /// SHA-256 of the whole text, in hexadecimal: the run keeps it as a file of that name.
+    /// SHA-256 of the whole text, in hexadecimal. The run keeps the text in a file named after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// Option without `CONFIG_` to its value: `y`, `m`, `n` or a number. An option missing here was not looked for.
+    /// Option without `CONFIG_` to its value: `y`, `m`, `n` or a number. latido did not look for an option that is missing here.
     pub options: BTreeMap<String, String>,
 }
 
 impl KernelConfig {
-    /// By which the text of a configuration is named: SHA-256 in hexadecimal.
+    /// Returns the hash that names the text of a configuration: SHA-256 in hexadecimal.
     pub fn hash(text: &[u8]) -> String {
         Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The file of a run that keeps the text with this hash, compressed.
+    /// Returns the name of the run's file that contains the compressed text with this hash.
     pub fn file(sha256: &str) -> String {
         format!("config-{sha256}.gz")
     }
 
-    /// The text compressed, as gunzip reads it.
+    /// Compresses the text for gunzip.
     ///
     /// # Errors
-    /// None: it is written to memory.
+    /// None: the function writes to memory.
     pub fn packed(text: &str) -> io::Result<Vec<u8>> {
         let mut packed = GzEncoder::new(Vec::new(), Compression::best());
         packed.write_all(text.as_bytes())?;
         packed.finish()
     }
 
-    /// Whether an option is built in or a module; `None` when it was not looked for.
+    /// Whether an option is built in or a module; `None` if latido did not look for it.
     pub fn is_on(&self, option: &str) -> Option<bool> {
         self.options.get(option).map(|value| matches!(value.as_str(), "y" | "m"))
     }

@@ -1,4 +1,4 @@
-//! The processors: which, how many, how they share, and which are kept free.
+//! The processors: their model, their number, what they share, and which ones are kept free.
 
 use crate::cpus::CpuSet;
 use serde::{Deserialize, Serialize};
@@ -12,12 +12,12 @@ pub struct Cpu {
     pub model: Option<String>,
     /// The CPUs that run now.
     pub online: Option<CpuSet>,
-    /// Those of them that a thread of latido may be put on; what is isolated by latido itself is not among them.
+    /// The online CPUs on which a thread of latido may run, without those that latido itself isolated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usable: Option<CpuSet>,
     /// The CPUs the kernel could ever bring up.
     pub possible: Option<CpuSet>,
-    /// Whether two threads share a core now.
+    /// Whether simultaneous multithreading is on: two threads share a core.
     pub smt: Option<bool>,
     /// Revision of the microcode, as the kernel prints it.
     pub microcode: Option<String>,
@@ -27,7 +27,7 @@ pub struct Cpu {
     pub l3_kib: Option<u64>,
     /// Memory nodes.
     pub numa_nodes: Option<usize>,
-    /// What the kernel says of each weakness of processors that it knows, by name: `Not affected`, `Mitigation: PTI`.
+    /// The kernel's report on each processor vulnerability that it knows, by name: `Not affected`, `Mitigation: PTI`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vulnerabilities: Option<BTreeMap<String, String>>,
 }
@@ -45,7 +45,7 @@ pub struct Isolation {
     /// Without a tick while one task runs (`nohz_full=`).
     #[serde(with = "none_or_list")]
     pub nohz_full: Option<CpuSet>,
-    /// Whose RCU callbacks run elsewhere (`rcu_nocbs=`), as written at boot: it may say `all`.
+    /// The CPUs whose RCU callbacks run elsewhere (`rcu_nocbs=`), as written at boot: it may be `all`.
     pub rcu_nocbs: Option<String>,
     /// Where interrupts go by default (`irqaffinity=`), as written at boot.
     pub irqaffinity: Option<String>,
@@ -63,7 +63,7 @@ pub mod none_or_list {
     use crate::cpus::CpuSet;
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-    /// Reads what sysfs prints; `None` for what is no list.
+    /// Parses what sysfs prints; `None` if it is not a list.
     pub fn parse(text: &str) -> Option<CpuSet> {
         match text {
             "" | "(null)" => Some(CpuSet::default()),
@@ -71,18 +71,18 @@ pub mod none_or_list {
         }
     }
 
-    /// As a string, or null.
+    /// Writes the list as a string, or null.
     ///
     /// # Errors
-    /// The writer's.
+    /// Those of the serializer.
     pub fn serialize<S: Serializer>(list: &Option<CpuSet>, s: S) -> Result<S::Ok, S::Error> {
         list.as_ref().map(CpuSet::to_string).serialize(s)
     }
 
-    /// From a string, or null.
+    /// Reads the list from a string, or null.
     ///
     /// # Errors
-    /// No list of CPUs.
+    /// The string is not a list of CPUs.
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<CpuSet>, D::Error> {
         let Some(text) = Option::<String>::deserialize(d)? else { return Ok(None) };
         parse(&text).map(Some).ok_or_else(|| D::Error::custom(format!("`{text}` is not a list of CPUs")))

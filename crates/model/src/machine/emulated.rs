@@ -1,38 +1,38 @@
-//! The laboratory that a guest runs in: what its results depend on besides the cell.
+//! The laboratory in which a guest runs: what its results depend on besides the cell.
 
 use serde::{Deserialize, Serialize};
 
-/// Emulation with its clock counted in instructions.
+/// The emulation in which a guest ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Emulated {
-    /// The emulator and its version, as it says it.
+    /// The emulator and its version, as the emulator prints them.
     pub emulator: String,
-    /// Its arguments, files by the names that they have in the guest's directory.
+    /// Its arguments. Files have the names that they have in the guest's directory.
     pub arguments: Vec<String>,
-    /// How long an instruction takes, ns; absent of a guest of several CPUs, whose time is the host's.
+    /// How long an instruction takes, in ns; absent for a guest with several CPUs, which uses the host's time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instruction_ns: Option<u32>,
-    /// Where the kernel comes from: a package's name, or a file's without its directory.
+    /// The kernel's source: the name of a package, or of a file without its directory.
     pub kernel: String,
-    /// The package's version; empty of a file.
+    /// The package's version; empty for a file.
     pub version: String,
     /// The SHA-256 of the package or the file.
     pub package_sha256: String,
-    /// The SHA-256 of the kernel's own file, as it is booted.
+    /// The SHA-256 of the kernel image that boots.
     pub kernel_sha256: String,
-    /// The SHA-256 of latido's own file, which is the guest's first program.
+    /// The SHA-256 of latido's executable, which is the guest's first program.
     pub latido_sha256: String,
-    /// The SHA-256 of all that guests like this one begin with, before what this one is asked for: latido, the programs of
-    /// loads, their libraries, modules.
+    /// The SHA-256 of the image that guests with the same programs share, before the requests of this guest are added: latido, the programs
+    /// of loads, their libraries, modules.
     pub image_sha256: String,
-    /// How long this member of the sweep waited before it began, ns.
+    /// How long this replicate of the sweep waited before it started, in ns.
     pub offset_ns: u64,
-    /// How much its image was padded, in bytes.
+    /// The padding of its image, in bytes.
     pub padding: u64,
 }
 
 impl Emulated {
-    /// What its clock counts.
+    /// Returns what its clock counts.
     pub fn time(&self) -> String {
         match self.instruction_ns {
             Some(cost) => format!("emulated at {cost} ns an instruction"),
@@ -40,7 +40,7 @@ impl Emulated {
         }
     }
 
-    /// What its latencies are worth, for every table and figure of them: ranks, or nothing.
+    /// Returns what its latencies can be used for, to print with every table and figure of them: ranking kernels, or nothing.
     pub fn worth(&self) -> String {
         match self.instruction_ns {
             Some(cost) => format!(
@@ -53,7 +53,7 @@ impl Emulated {
         }
     }
 
-    /// The same in a word, for what stands before a verdict.
+    /// Returns the same in a few words, to print before a verdict.
     pub const fn in_short(&self) -> &'static str {
         match self.instruction_ns {
             Some(_) => "emulated (ranks kernels, not hardware)",

@@ -1,20 +1,20 @@
-//! What bounds latido's own processes: their control groups, their resource limits, their filter of system calls.
+//! The limits of latido's own processes: control groups, resource limits, system-call filter.
 
 use crate::cpus::CpuSet;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The limits of the process that read the machine. What could not be read is absent.
+/// The limits of the process that read the machine. Values that it could not read are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// Those of its control groups and the groups above.
+    /// The limits of its control groups and their ancestors.
     pub groups: GroupLimits,
     /// The highest real-time priority without CAP_SYS_NICE (RLIMIT_RTPRIO), as the kernel prints it.
     pub rtprio: Option<String>,
     /// Memory that may be locked without CAP_IPC_LOCK (RLIMIT_MEMLOCK), in bytes or `unlimited`.
     pub memlock: Option<String>,
-    /// Whether a filter decides about its system calls, as a container's (proc_pid_status(5), Seccomp).
+    /// Whether a filter decides about its system calls, as in a container (proc_pid_status(5), Seccomp).
     pub seccomp: Option<bool>,
 }
 
@@ -22,11 +22,11 @@ pub struct Limits {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GroupLimits {
-    /// Of processor time.
+    /// Limits of processor time.
     pub quotas: Vec<GroupLimit>,
-    /// Of memory.
+    /// Limits of memory.
     pub memory: Vec<GroupLimit>,
-    /// The CPUs of its cpuset; absent where no cpuset controller is seen.
+    /// The CPUs of its cpuset; absent if latido sees no cpuset controller.
     pub cpus: Option<CpuSet>,
 }
 
@@ -34,14 +34,14 @@ pub struct GroupLimits {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GroupLimit {
-    /// The file that holds it.
+    /// The file that contains it.
     pub file: String,
-    /// What it says.
+    /// The content of the file.
     pub value: String,
 }
 
 impl GroupLimit {
-    /// What the file takes where there is to be no limit.
+    /// Returns what to write into the file for no limit.
     pub fn off(&self) -> &'static str {
         if self.file.ends_with("cpu.cfs_quota_us") { "-1" } else { "max" }
     }
@@ -63,7 +63,7 @@ fn listed(limits: &[GroupLimit]) -> String {
 }
 
 impl Limits {
-    /// Name and value for reports, in the same order for every machine; `None` where nothing was read.
+    /// Returns name and value for reports, in the same order for every machine; `None` if latido read nothing.
     pub(super) fn rows(of: Option<&Self>) -> [(&'static str, Option<String>); 4] {
         let or_none = |text: String| if text.is_empty() { "none".into() } else { text };
         let process = |limits: &Self| {

@@ -1,4 +1,4 @@
-//! What machine this is: the snapshot that every record carries.
+//! The machine: a snapshot that every record contains.
 
 mod config;
 mod cpu;
@@ -21,13 +21,13 @@ pub use surroundings::Layer;
 
 use serde::{Deserialize, Serialize};
 
-/// The machine at the start of a cell. `None` means that it could not be read here.
+/// The machine at the start of a cell. `None` means that latido could not read the value here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Machine {
-    /// Name in the network; empty when it could not be read.
+    /// Host name; empty if latido could not read it.
     pub hostname: String,
-    /// `uname -r`; empty when it could not be read.
+    /// `uname -r`; empty if latido could not read it.
     pub kernel: String,
     /// `uname -v`: build number, preemption and date.
     pub kernel_version: Option<String>,
@@ -57,14 +57,14 @@ pub struct Machine {
     pub clock: ClockSource,
     /// What real-time tasks are granted.
     pub realtime: RealTime,
-    /// The hypervisor below.
+    /// The hypervisor below this system.
     pub hypervisor: Option<Layer>,
-    /// The laboratory that it is a guest of.
+    /// The laboratory, if the machine is its guest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emulated: Option<Emulated>,
-    /// The container about.
+    /// The container around latido.
     pub container: Option<Layer>,
-    /// What bounds latido's own processes.
+    /// The limits of latido's own processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
     /// The C library of this binary and how it is linked, for example `glibc, static`.
@@ -77,11 +77,11 @@ pub struct Machine {
 pub struct Memory {
     /// Total, in KiB.
     pub total_kib: Option<u64>,
-    /// Swap space, in KiB; 0 is none.
+    /// Swap space, in KiB; 0 if the machine has none.
     pub swap_kib: Option<u64>,
     /// When the kernel makes huge pages by itself: `always`, `madvise`, `never`.
     pub transparent_hugepages: Option<String>,
-    /// Whether the kernel may move pages that a task has locked; absent also where it moves none at all.
+    /// Whether the kernel may move pages that a task has locked; absent also if the kernel never moves pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves_locked: Option<bool>,
 }
@@ -90,8 +90,8 @@ pub struct Memory {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClockSource {
-    /// In use.
+    /// The one in use.
     pub current: Option<String>,
-    /// To choose from, best first.
+    /// The available ones, best first.
     pub available: Vec<String>,
 }

@@ -37,7 +37,7 @@ pub struct Idle {
     pub driver: Option<String>,
     /// `menu`, `teo`, `haltpoll`, ...
     pub governor: Option<String>,
-    /// The states of CPU 0 from the lightest; empty when the kernel manages none.
+    /// The states of CPU 0, the shallowest first; empty if the kernel manages none.
     pub states: Vec<IdleState>,
 }
 

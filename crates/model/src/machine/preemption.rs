@@ -1,9 +1,9 @@
-//! The preemption model in force, and what says so.
+//! The preemption model in force, and its source.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// When the kernel lets a more urgent task run while it works for another.
+/// When the kernel, while it works for one task, lets a more urgent task run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
@@ -11,7 +11,7 @@ pub enum Model {
     None,
     /// Also at explicit points.
     Voluntary,
-    /// Not preemptible; which of the two could not be read.
+    /// None or voluntary; latido could not read which.
     NoneOrVoluntary,
     /// Anywhere outside critical sections, for real-time tasks; time-sharing tasks wait for the tick.
     Lazy,
@@ -19,7 +19,7 @@ pub enum Model {
     Full,
     /// PREEMPT_RT: nearly everywhere; locks sleep, interrupts are threads.
     Rt,
-    /// Chosen at boot among the models above; which one could not be read.
+    /// One of the models above, chosen at boot; latido could not read which.
     Dynamic,
 }
 
@@ -44,6 +44,6 @@ pub struct Preemption {
     pub model: Model,
     /// Whether the model can be chosen at boot (`preempt=`), and at run time through debugfs.
     pub dynamic: bool,
-    /// The file or the parameter that says so.
+    /// The file or the parameter that shows it.
     pub source: String,
 }

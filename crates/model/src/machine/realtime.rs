@@ -12,13 +12,13 @@ pub struct RealTime {
     pub runtime_us: Option<i64>,
     /// /proc/sys/kernel/sched_rt_period_us.
     pub period_us: Option<i64>,
-    /// The deadline server that gives time-sharing tasks their part.
+    /// The deadline server that gives time-sharing tasks their share.
     pub fair_server: FairServer,
-    /// Whether each control group needs a real-time budget of its own (RT_GROUP_SCHED, and not switched off at boot).
+    /// Whether each control group needs its own real-time budget (RT_GROUP_SCHED, and not switched off at boot).
     pub group_scheduling: Option<bool>,
     /// The budget of this process's group in us, where groups need one.
     pub group_budget: Option<GroupBudget>,
-    /// Whether each session is a scheduling group of its own.
+    /// Whether each session is its own scheduling group.
     pub autogroup: Option<bool>,
     /// How late the kernel may wake this process's time-sharing threads, in ns.
     pub timer_slack_ns: Option<u64>,
@@ -28,9 +28,9 @@ pub struct RealTime {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GroupBudget {
-    /// In us of a second by default; 0 refuses real-time policies even to root.
+    /// In us per second by default; with 0 the kernel refuses real-time policies even to root.
     pub runtime_us: i64,
-    /// The file that holds it, or the group that can have none (control groups version 2).
+    /// The file that contains it, or the group that cannot have one (control groups version 2).
     pub group: String,
 }
 
@@ -38,14 +38,14 @@ pub struct GroupBudget {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum FairServer {
-    /// The kernel is older than it.
+    /// The kernel is older than the fair server.
     Absent,
-    /// Its budgets, one entry for each set of CPUs that agree.
+    /// Its budgets, one entry for each set of CPUs with the same budget.
     Known {
         /// In ascending order of the first CPU.
         budgets: Vec<FairBudget>,
     },
-    /// It could not be read.
+    /// latido could not read it.
     Unknown {
         /// Why.
         reason: String,
@@ -57,7 +57,7 @@ pub enum FairServer {
 pub struct FairBudget {
     /// The CPUs.
     pub cpus: CpuSet,
-    /// Time it may take of each period, in ns; 0 is off.
+    /// Time it may take per period, in ns; 0 is off.
     pub runtime_ns: u64,
     /// Its period, in ns.
     pub period_ns: u64,
@@ -70,9 +70,9 @@ impl Default for FairServer {
 }
 
 impl FairServer {
-    /// A reason that mounting debugfs removes.
+    /// A reason that disappears when debugfs is mounted.
     pub const NOT_MOUNTED: &'static str = "debugfs is not mounted";
-    /// A reason that root does not have.
+    /// A reason that does not apply to root.
     pub const ONLY_ROOT: &'static str = "only root may read debugfs";
 
     /// Whether it may take time from real-time tasks on any of these CPUs.
@@ -130,7 +130,7 @@ impl RealTime {
     }
 }
 
-/// Whether a release like `6.12.3-rt` is at least this version.
+/// Whether a release such as `6.12.3-rt` is at least this version.
 pub fn at_least(release: &str, major: u32, minor: u32) -> Option<bool> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     let (Some(Ok(a)), Some(Ok(b))) = (numbers.next(), numbers.next()) else { return None };

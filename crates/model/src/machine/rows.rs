@@ -1,4 +1,4 @@
-//! The machine as name and value, for reports, and what tells two machines apart.
+//! The machine as rows of name and value for reports, and the rows in which machines differ.
 
 use super::{Frequency, Idle, Isolation, KernelConfig, Limits, Machine, RealTime};
 use crate::cpus::CpuSet;
@@ -30,8 +30,8 @@ fn cache(value: Option<u64>) -> String {
 }
 
 impl Machine {
-    /// Name and value of everything of interest, in the order in which reports print it. Every machine has the same
-    /// rows; what could not be read says `unknown`.
+    /// Returns name and value of everything of interest, in the order of the reports. Every machine has the same rows; a value that latido
+    /// could not read is `unknown`.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let option = |name: &str| self.config.as_ref().and_then(|config| config.options.get(name).cloned());
         let on = |name: &str| self.config.as_ref().and_then(|config| config.is_on(name));
@@ -121,7 +121,7 @@ impl Machine {
     }
 }
 
-/// The file, and by which hash the whole of it is kept.
+/// Returns the configuration's file and the hash of its whole text.
 fn configuration(config: &KernelConfig) -> String {
     match &config.sha256 {
         Some(hash) => format!("{} (SHA-256 {hash})", config.source),
@@ -129,7 +129,7 @@ fn configuration(config: &KernelConfig) -> String {
     }
 }
 
-/// Those that the processor has, with what the kernel does against them, and how many it has not.
+/// Returns the vulnerabilities that the processor has, with the kernel's answer to each, and how many others do not affect it.
 fn vulnerabilities(all: Option<&BTreeMap<String, String>>) -> String {
     let Some(all) = all else { return "unknown".into() };
     let (free, has): (Vec<_>, Vec<_>) = all.iter().partition(|(_, state)| *state == "Not affected");

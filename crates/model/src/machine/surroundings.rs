@@ -1,4 +1,4 @@
-//! What lies around the system: a hypervisor below it, a container about it.
+//! The surroundings of the system: a hypervisor below it, a container around it.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -7,9 +7,9 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
-    /// There is none.
+    /// No such layer.
     Absent,
-    /// There is one, of this name.
+    /// A layer of this name.
     Present(String),
 }
 

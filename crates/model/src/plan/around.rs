@@ -1,5 +1,5 @@
-//! What a cell takes beside its warm-up and its measuring: latido starts and ends loads, changes settings and puts them back,
-//! and stores the record. Earlier cells of the store tell; where they do not, a PC's figures stand in.
+//! The time that a cell takes in addition to its warm-up and measurement: latido starts and ends loads, applies and restores settings, and
+//! stores the record. latido learns this time from earlier cells of the store; without them it uses the figures of a PC.
 
 use crate::{
     cell::{Cell, Item},
@@ -9,13 +9,13 @@ use crate::{
 /// A cell without load or tuning, on a PC.
 const BARE: Ns = Ns::from_millis(700);
 
-/// What loads add: their settling, their end.
+/// What loads add: they settle and end.
 const LOADS: Ns = Ns::from_millis(1_000);
 
 /// What tunings add.
 const TUNINGS: Ns = Ns::from_millis(300);
 
-/// What a cell is like in all that its time beside the measurement depends on.
+/// The properties of a cell on which its time around the measurement depends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Like {
     target: String,
@@ -26,19 +26,19 @@ pub struct Like {
 }
 
 impl Like {
-    /// Of these names and items.
+    /// Builds them from these names and items.
     pub fn new(target: &str, kernel: &str, probe: &str, loads: &[Item], tunings: &[Item]) -> Self {
         let names = |items: &[Item]| items.iter().map(|item| item.name.clone()).collect();
         let [target, kernel, probe] = [target, kernel, probe].map(str::to_owned);
         Self { target, kernel, probe, loads: names(loads), tunings: names(tunings) }
     }
 
-    /// Of a cell.
+    /// Builds them from a cell.
     pub fn of(cell: &Cell) -> Self {
         Self::new(&cell.target, &cell.kernel, &cell.probe.name, &cell.load.items, &cell.tuning.items)
     }
 
-    /// The same place and as good as the same work around the measurement.
+    /// Whether target and kernel are the same, and the work around the measurement is nearly the same.
     fn resembles(&self, other: &Self) -> bool {
         self.target == other.target
             && self.kernel == other.kernel
@@ -47,20 +47,20 @@ impl Like {
     }
 }
 
-/// What earlier cells took beside their measurements.
+/// How long earlier cells took in addition to their measurements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Around {
-    /// What each cell was like, and its time.
+    /// The properties of each cell, and its time.
     learned: Vec<(Like, Ns)>,
 }
 
 impl Around {
-    /// A cell took so long beside its measurement.
+    /// Records how long a cell took in addition to its measurement.
     pub fn learn(&mut self, like: Like, took: Ns) {
         self.learned.push((like, took));
     }
 
-    /// What such a cell takes: the median of its equals, else of those that resemble it, else a PC's figures.
+    /// Returns the time of such a cell: the median of equal cells, else of similar ones, else the figures of a PC.
     pub fn of(&self, like: &Like) -> Ns {
         let known =
             |is: &dyn Fn(&Like) -> bool| median(self.learned.iter().filter(|(one, _)| is(one)).map(|(_, ns)| *ns));
@@ -71,7 +71,7 @@ impl Around {
         })
     }
 
-    /// Whether earlier cells of this place tell anything.
+    /// Whether latido has earlier cells of this target.
     pub fn knows(&self, target: &str) -> bool {
         self.learned.iter().any(|(like, _)| like.target == target)
     }
@@ -99,7 +99,7 @@ mod tests {
         Like::new("local", "running", probe, &loads, &[])
     }
 
-    /// Equals tell before those that resemble, and those before the figures of a PC.
+    /// Equal cells count before similar ones, and those before the figures of a PC.
     #[test]
     fn earlier_cells_tell_what_a_cell_takes() {
         let mut around = Around::default();

@@ -1,4 +1,4 @@
-//! What a `[[group]]` may say, or the command line in its place; what is not said gets its default at the end.
+//! The keys of a `[[group]]`, or of the command line in its place. Missing ones get their defaults at the end.
 
 use super::{
     CELLS_MAX, Group, Probed, expand, items,
@@ -37,13 +37,13 @@ const KEYS: &[&str] = &[
     "repeat",
 ];
 
-/// More events than these are named by their systems.
+/// The most events that a plan may list; for more, it names their systems.
 const EVENTS_MAX: usize = 256;
 
-/// How long a cell measures where nothing is said.
+/// How long a cell measures by default.
 const DURATION: Ns = Ns::from_secs(60);
 
-/// The axes and common values of a group as far as they were said.
+/// The axes and common values of a group, as far as the plan sets them.
 #[derive(Clone, Debug, Default)]
 pub struct Axes {
     target: Option<Vec<String>>,
@@ -63,7 +63,7 @@ pub struct Axes {
     repeat: Option<u32>,
 }
 
-/// An option for every probe of a plan that has it, from the command line.
+/// An option from the command line, for every probe of a plan that has it.
 #[derive(Clone, Debug)]
 pub struct ProbeOption {
     /// The option.
@@ -104,7 +104,7 @@ impl Axes {
         })
     }
 
-    /// What a size of a plan may say of every group: how long is measured, and how often.
+    /// Reads what a plan's size may set for every group: how long and how often latido measures.
     pub(super) fn of_size(keys: Keys) -> Result<Self, Problem> {
         let repeat = keys.get("repeat").map(|node| node.number("repeat", 1..=CELLS_MAX as i64)).transpose()?;
         Ok(Self {
@@ -115,7 +115,7 @@ impl Axes {
         })
     }
 
-    /// These axes, except where the other says something.
+    /// Returns these axes, with every value replaced that `over` sets.
     pub fn overlaid(&self, over: &Self) -> Self {
         fn pick<T: Clone>(over: &Option<T>, base: &Option<T>) -> Option<T> {
             over.as_ref().or(base.as_ref()).cloned()
@@ -145,7 +145,7 @@ impl Axes {
         load.chain(self.tuning.iter().flatten().map(|level| (Kind::Tuning, level)))
     }
 
-    /// Sets an option in every probe that has it; says whether any has.
+    /// Sets an option in every probe that has it; returns whether any probe has it.
     pub fn set(&mut self, option: &ProbeOption, catalogue: &dyn Catalogue) -> Result<bool, Problem> {
         let list = catalogue.list(Kind::Probe);
         let mut known = false;
@@ -161,7 +161,7 @@ impl Axes {
                 return Err(option.place.problem(Kind::Probe.complaint(&probe.it.name, &error)));
             }
         }
-        // Levels that differed in this option alone are now one.
+        // Levels that differed only in this option are now the same.
         let mut seen = HashSet::new();
         if let Some(probes) = &mut self.probe {
             probes.retain(|probe| seen.insert(written::item(&probe.it)));
@@ -169,7 +169,7 @@ impl Axes {
         Ok(known)
     }
 
-    /// Puts as many probes in the place of each that has this option as it has values; says whether any has.
+    /// Replaces each probe that has this option by one probe per value; returns whether any probe has it.
     pub fn vary(&mut self, values: &[ProbeOption], catalogue: &dyn Catalogue) -> Result<bool, Problem> {
         let mut known = false;
         let mut all = Vec::new();
@@ -187,7 +187,7 @@ impl Axes {
                 all.extend(one.probe.into_iter().flatten());
             }
         }
-        // A probe without the option came once for each value.
+        // A probe without the option appeared once for each value.
         let mut seen = HashSet::new();
         all.retain(|probe| seen.insert(written::item(&probe.it)));
         self.probe = (!all.is_empty()).then_some(all);
@@ -200,7 +200,7 @@ impl Axes {
         self.probe.iter().flatten().flat_map(|probe| list.options(&probe.it.name)).collect()
     }
 
-    /// Fills in the defaults and asks each probe whether it can measure such cells.
+    /// Fills in the defaults and checks whether each probe can measure such cells.
     pub fn finish(self, place: &Place, catalogue: &dyn Catalogue) -> Result<Group, Problem> {
         let Some(probes) = self.probe else {
             return Err(place.problem("a group needs the key `probe`, for example probe = [\"wakeup\"]"));
@@ -220,7 +220,7 @@ impl Axes {
         let mut probe = Vec::new();
         let mut places = Vec::new();
         for At { it: item, place } in probes {
-            // Read before, so that nothing is objected now.
+            // The options were checked when the probe was read, so this does not fail now.
             let measurand =
                 catalogue.measurand(&item).map_err(|error| place.problem(Kind::Probe.complaint(&item.name, &error)))?;
             probe.push(Probed { item, measurand });
@@ -276,18 +276,18 @@ impl Axes {
     }
 }
 
-/// Whether a number of slots ends the measurement, and no duration.
+/// Whether a number of slots ends the measurement, instead of a duration.
 fn counts_slots(item: &Item) -> bool {
     item.options.get("cycles").and_then(Value::as_integer).is_some_and(|cycles| cycles > 0)
 }
 
-/// What a value means: a time is the same however it is written.
+/// Returns what a value means: a time is the same in every notation.
 fn meaning(value: &Value) -> String {
     let time = value.as_str().and_then(|text| text.parse::<Ns>().ok());
     time.map_or_else(|| written::value(value), |time| time.to_string())
 }
 
-/// The warm-up where nothing is said of it: a second, or a tenth of a short duration.
+/// Returns the default warm-up: a second, or a tenth of a short duration.
 pub fn usual_warmup(duration: Ns) -> Ns {
     if duration < Ns::from_secs(10) { Ns(duration.0 / 10) } else { Ns::from_secs(1) }
 }
@@ -296,9 +296,9 @@ fn targets(node: Node) -> Result<Vec<String>, Problem> {
     let mut targets: Vec<String> = Vec::new();
     for element in node.levels("target")? {
         let name = element.text("target")?;
-        // Which kinds there are is the host's to know; a name holds nothing that a terminal or a shell could mistake.
+        // The host knows which kinds exist. A name contains nothing that a terminal or a shell could misread.
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:@[]%/+".contains(c);
-        // Nor does a place begin like an option of the program that it is given to.
+        // A place must not start like an option of the program that gets it.
         let placed = |(kind, place): (&str, &str)| !kind.is_empty() && !place.is_empty() && !place.starts_with('-');
         let known = name == LOCAL || name == LAB || name.split_once(':').is_some_and(placed);
         if !known || name.len() > 256 || !name.chars().all(plain) {
@@ -319,7 +319,7 @@ fn kernels(node: Node) -> Result<Vec<String>, Problem> {
     for element in node.levels("kernel")? {
         let name = element.text("kernel")?;
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
-        // A file or a package, and what it is told at boot: nothing that a line of the emulator's could mistake.
+        // A file or a package, with its boot parameters: nothing that the emulator's command line could misread.
         let file = (name.contains('/') || name.starts_with("linux-image-"))
             && name.len() <= 512
             && name.chars().all(|c| c.is_ascii_graphic() || c == ' ');
@@ -328,7 +328,7 @@ fn kernels(node: Node) -> Result<Vec<String>, Problem> {
                 "a kernel's name is 1 to 64 letters, digits, `-`, `_`, `.` or `+`, or path/to/vmlinuz or linux-image-PACKAGE, both with [:BOOT PARAMETERS]",
             ));
         }
-        // Any other name is a kernel to come, so that a misspelling would go unmeasured.
+        // Any other name counts as a kernel that may exist later, so a misspelled one would go unmeasured.
         if name != RUNNING && closest(name, [RUNNING]).is_some() {
             return Err(element.problem(format!("there is no kernel `{name}`{}", nearest(name, [RUNNING]))));
         }
@@ -340,7 +340,7 @@ fn kernels(node: Node) -> Result<Vec<String>, Problem> {
     Ok(kernels)
 }
 
-/// Whether a trace is recorded, and of which events: which there are is the target's to know.
+/// Reads whether latido records a trace, and of which events. The target knows which events exist.
 fn traced(node: Node) -> Result<Option<Vec<String>>, Problem> {
     match node.plain()? {
         Value::Boolean(true) => return Ok(Some(Vec::new())),
@@ -360,7 +360,7 @@ fn traced(node: Node) -> Result<Option<Vec<String>>, Problem> {
     }
 }
 
-/// How many of the largest samples are explained.
+/// Reads how many of the largest samples latido explains.
 fn explained(node: Node) -> Result<Option<At<u32>>, Problem> {
     match node.plain()? {
         Value::Boolean(true) => Ok(Some(node.at(explain::USUAL))),

@@ -1,4 +1,4 @@
-//! From a plan to its cells, in the order in which they run: the same plan always gives the same cells.
+//! Expands a plan into its cells, in the order in which they run. The same plan always gives the same cells.
 
 use super::{Group, Order, Plan, Probed};
 use crate::cell::{Cell, LOCAL, Level, RUNNING, SCHEMA, Scheduling};
@@ -7,8 +7,8 @@ use rand_chacha::{
     rand_core::{RngCore, SeedableRng},
 };
 
-/// The cells of a plan in the order in which they run: block by block of one boot of a kernel on a target, and within a
-/// block repeat by repeat, so that a drift of the machine hits every level alike.
+/// Returns the cells of a plan in the order in which they run: block by block, each of them one boot of a kernel on a target. Within a
+/// block the repeats follow each other, so that a drift of the machine affects every level equally.
 pub fn expand(plan: &Plan) -> Vec<Cell> {
     let mut cells = Vec::new();
     for boot in 1..=plan.boots {
@@ -31,7 +31,7 @@ struct Booted<'a> {
     boot: u32,
 }
 
-/// Target and kernel of each block, numbered as the plan names them first.
+/// Returns target and kernel of each block, numbered in the order in which the plan first names them.
 fn blocks(plan: &Plan) -> Vec<(u64, &str, &str)> {
     let mut blocks: Vec<(u64, &str, &str)> = Vec::new();
     for group in &plan.groups {
@@ -67,18 +67,18 @@ fn block(plan: &Plan, block: u64, boot: Booted<'_>) -> Vec<Cell> {
     (1..=repeats).flat_map(round).collect()
 }
 
-/// A repeat within a boot as one number.
+/// Combines boot and repeat into one number.
 fn round_of(boot: Booted<'_>, repeat: u32) -> u64 {
     u64::from(boot.boot - 1) << 32 | u64::from(repeat)
 }
 
-/// One repeat of a group in one boot, the probe varying fastest.
+/// Returns one repeat of a group in one boot; the probe varies fastest.
 fn product(plan: &Plan, number: usize, group: &Group, boot: Booted<'_>, repeat: u32) -> Vec<Cell> {
     let blocks = || group.target.iter().flat_map(|target| group.kernel.iter().map(move |kernel| (target, kernel)));
     let each = [group.tuning.len(), group.load.len(), group.scheduling.len(), group.probe.len()];
     let each = each.into_iter().product::<usize>() as u64;
     let index = blocks().position(|(target, kernel)| (target.as_str(), kernel.as_str()) == (boot.target, boot.kernel));
-    // A cell's seed goes by its place in the whole group, whatever is measured in which block.
+    // A cell's seed depends on its place in the whole group, not on the block that measures it.
     let before = index.unwrap_or(0) as u64 * each;
     let mut cells = Vec::new();
     for tuning in &group.tuning {
@@ -86,7 +86,7 @@ fn product(plan: &Plan, number: usize, group: &Group, boot: Booted<'_>, repeat: 
             for scheduling in &group.scheduling {
                 for probe in &group.probe {
                     let position = before + cells.len() as u64;
-                    // 53 bits: a reader whose numbers are all floating-point keeps it exactly.
+                    // 53 bits: a reader that stores all numbers as floating-point keeps it exactly.
                     let seed = stream(plan.seed, number as u64, position, round_of(boot, repeat)).next_u64() >> 11;
                     let axes = Levels { boot, tuning, load, scheduling: *scheduling, probe };
                     cells.push(Cell { plan: plan.name.clone(), repeat, seed, ..cell(group, axes) });
@@ -122,7 +122,7 @@ fn cell(group: &Group, axes: Levels) -> Cell {
     }
 }
 
-/// A cell such as the group has, for asking a probe whether it can measure it.
+/// Returns a cell like those of the group, to check whether a probe can measure it.
 pub fn sample(group: &Group, probe: &Probed, scheduling: Scheduling) -> Cell {
     let none = Level::default();
     let tuning = group.tuning.first().unwrap_or(&none);
@@ -131,8 +131,8 @@ pub fn sample(group: &Group, probe: &Probed, scheduling: Scheduling) -> Cell {
     cell(group, Levels { boot, tuning, load, scheduling, probe })
 }
 
-/// Random numbers that belong to one place of the plan: the cipher's key is the place, so that neither the order nor
-/// another group changes them.
+/// Returns random numbers for one place of the plan. The place is the cipher's key, so that neither the order nor another group changes
+/// them.
 fn stream(seed: u64, group: u64, position: u64, round: u64) -> ChaCha8Rng {
     let mut key = [0; 32];
     for (part, number) in key.chunks_exact_mut(8).zip([seed, group, position, round]) {
@@ -141,7 +141,8 @@ fn stream(seed: u64, group: u64, position: u64, round: u64) -> ChaCha8Rng {
     ChaCha8Rng::from_seed(key)
 }
 
-/// Fisher and Yates, written out: a library may change its way of drawing, a recorded seed must not change its order.
+/// Shuffles by Fisher and Yates. The code is written out here because a library may change its way of drawing, and a recorded seed must
+/// always give the same order.
 fn shuffle<T>(list: &mut [T], random: &mut ChaCha8Rng) {
     for last in (1..list.len()).rev() {
         // Multiply and shift (Lemire); its bias for lists this short is below 2^-47.

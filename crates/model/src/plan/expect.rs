@@ -1,4 +1,4 @@
-//! Expectations: `[[expect]]` tables, checked against the groups that must yield what they look at.
+//! Expectations: `[[expect]]` tables, checked against the groups that must yield their metrics.
 
 mod metric;
 mod reach;
@@ -22,25 +22,25 @@ use std::fmt;
 
 /// The axes that `where` can name besides the labels of the probe's series.
 pub fn axes() -> impl Iterator<Item = Axis> {
-    // Boots are repeats of everything: no two of them differ in what is asked.
+    // Boots are repeats of everything: the plan measures the same in each.
     Axis::ALL.into_iter().filter(|axis| *axis != Axis::Boot)
 }
 
-/// The key of a filter that is the number of a CPU.
+/// The key of a filter for the number of a CPU.
 pub const CPU: &str = "cpu";
 
-/// The key of `than` that is another quantity of the same probe.
+/// The key of `than` for another quantity of the same probe.
 pub const QUANTITY: &str = "quantity";
 
-/// The key of a table of `where` and `than` that names options of the probe: `option.between = "threads"`.
+/// The key for a table in `where` and `than` that names options of the probe: `option.between = "threads"`.
 pub const OPTION: &str = "option";
 
-/// The option of the probe that a key of a filter names.
+/// Returns the option of the probe that a key of a filter names.
 pub fn option_of(key: &str) -> Option<&str> {
     key.strip_prefix(OPTION)?.strip_prefix('.')
 }
 
-/// Every `[[expect]]`; `repeats` says whether the plan repeats a publication.
+/// Reads every `[[expect]]`; `repeats` is whether the plan repeats a publication.
 pub fn read(node: Node, groups: &[Group], repeats: bool) -> Result<Vec<Expect>, Problem> {
     node.tables("expect", TABLES_MAX)?.into_iter().map(|keys| one(keys, groups, repeats)).collect()
 }
@@ -76,8 +76,8 @@ fn one(keys: Keys, groups: &[Group], repeats: bool) -> Result<Expect, Problem> {
     Ok(expect)
 }
 
-/// `of = "study"` with the number of its conclusion, or `of = "ours"`. What is unsaid is the publication's: so it was before plans
-/// could say it.
+/// Reads `of = "study"` with the number of its conclusion, or `of = "ours"`. Without `of` the sentence is the publication's, because older
+/// plans could not set it.
 fn whose(keys: Keys, repeats: bool) -> Result<Option<Sentence>, Problem> {
     let conclusion = keys.get("conclusion").map(|node| node.sentence("conclusion")).transpose()?;
     let Some(node) = keys.get("of") else {
@@ -106,7 +106,7 @@ fn whose(keys: Keys, repeats: bool) -> Result<Option<Sentence>, Problem> {
     }
 }
 
-/// `value`, or `than` with what belongs to it.
+/// Reads `value`, or `than` with its keys.
 fn against(keys: Keys, metric: &Metric, groups: &[Group]) -> Result<Against, Problem> {
     let Some(than) = keys.get("than") else {
         if let Some(entry) = keys.entries().iter().find(|entry| matches!(entry.key, "by" | "times" | "margin")) {
@@ -139,7 +139,7 @@ fn against(keys: Keys, metric: &Metric, groups: &[Group]) -> Result<Against, Pro
     Ok(Against::Than(Than { levels, by, times, margin }))
 }
 
-/// Another quantity than the metric's: of the same probe, in the same unit.
+/// Checks that another quantity than the metric's belongs to the same probe and has the same unit.
 fn other_quantity(node: Node, named: &str, metric: &Metric, groups: &[Group]) -> Result<(), Problem> {
     let read = |name: &str| metric::quantity(node, &format!("{}.{name}", metric.probe), groups);
     let ((_, _, unit), (_, _, own)) = (read(named)?, read(&metric.quantity)?);
@@ -152,7 +152,7 @@ fn other_quantity(node: Node, named: &str, metric: &Metric, groups: &[Group]) ->
     Ok(())
 }
 
-/// A table of axes and labels with a level each.
+/// Reads a table of axes and labels, each with a level.
 pub fn filter(node: Node, what: &str, probe: &str, groups: &[Group]) -> Result<Filter, Problem> {
     let keys = node.table(what)?;
     let labels = reach::labels(groups, probe);
@@ -168,7 +168,7 @@ pub fn filter(node: Node, what: &str, probe: &str, groups: &[Group]) -> Result<F
         }
         let level = entry.value.text(entry.key)?;
         if entry.key == QUANTITY {
-            // `against` knows the metric that it must go with.
+            // `against` checks it, because it knows the metric.
         } else if entry.key == CPU {
             if level.parse::<u32>().is_err() {
                 return Err(entry.value.problem(format!("`{level}` is not the number of a CPU, for example \"2\"")));
@@ -182,7 +182,7 @@ pub fn filter(node: Node, what: &str, probe: &str, groups: &[Group]) -> Result<F
             }
         } else {
             let names: Vec<String> = groups.iter().flat_map(|group| reach::level_names(group, entry.key)).collect();
-            // `idle` is the name of no load, where the plan has no other level of that name.
+            // `idle` names the level without load, unless the plan has another level of that name.
             let idle = entry.key == Axis::Load.name() && level == IDLE && !names.iter().any(|name| name == IDLE);
             let level = if idle { NO_LOAD } else { level };
             if !names.iter().any(|name| is_level(name, level)) {
@@ -197,7 +197,7 @@ pub fn filter(node: Node, what: &str, probe: &str, groups: &[Group]) -> Result<F
     Ok(filter)
 }
 
-/// Options of the probe with a value each, as keys of a filter.
+/// Reads options of the probe, each with a value, as keys of a filter.
 fn options(node: Node, probe: &str, groups: &[Group]) -> Result<Filter, Problem> {
     let mut filter = Filter::new();
     for entry in node.table(OPTION)?.entries() {
@@ -218,13 +218,13 @@ fn options(node: Node, probe: &str, groups: &[Group]) -> Result<Filter, Problem>
     Ok(filter)
 }
 
-/// Whether a key of a filter is about the series of a cell, not about the cell: `cpu`, `quantity` or a label.
+/// Whether a key of a filter concerns the series of a cell, not the cell: `cpu`, `quantity` or a label.
 pub fn is_of_series(key: &str) -> bool {
     key == CPU || (Axis::named(key).is_none() && option_of(key).is_none())
 }
 
-/// The level of an axis or the value of an option that a cell has, none where its probe has no such option; `None` for what is about its
-/// series.
+/// Returns the cell's level of an axis or its value of an option; empty if its probe has no such option. `None` if the key concerns the
+/// cell's series.
 pub fn level_of(cell: &Cell, key: &str) -> Option<String> {
     match option_of(key) {
         Some(option) => Some(cell.probe.options.get(option).map(written::said).unwrap_or_default()),
@@ -233,8 +233,8 @@ pub fn level_of(cell: &Cell, key: &str) -> Option<String> {
 }
 
 impl Expect {
-    /// Whether the expectation is about this cell. `ramp` also means the levels `ramp sleep=4`, `ramp sleep=8` that an
-    /// array made of it, and `fifo` every priority of it.
+    /// Whether the expectation is about this cell. `ramp` also means the levels `ramp sleep=4`, `ramp sleep=8` that an array made from it,
+    /// and `fifo` means every priority.
     pub fn covers(&self, cell: &Cell, measurand: &Measurand) -> bool {
         let is = |(axis, level): &(String, String)| level_of(cell, axis).is_none_or(|name| is_level(&name, level));
         cell.probe.name == self.probe
@@ -247,12 +247,12 @@ impl Expect {
         format!("{}.{}.{}", self.probe, self.quantity, self.statistic)
     }
 
-    /// An amount of its unit as the plan writes it: times with their unit, all else as bare numbers.
+    /// Writes an amount of its unit as the plan does: times with their unit, everything else as plain numbers.
     pub fn amount(&self, amount: f64) -> String {
         metric::written(amount, &self.unit)
     }
 
-    /// What must hold of its quantity, without where: `p99.9 < 100us`.
+    /// Returns what must hold for its quantity, without `where`: `p99.9 < 100us`.
     pub fn condition(&self) -> String {
         self.must_hold_of(&self.statistic.to_string())
     }

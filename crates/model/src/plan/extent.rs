@@ -1,4 +1,4 @@
-//! How large a plan is: its cells, and how long they take as far as that is known.
+//! The size of a plan: its cells, and how long they take as far as latido knows that.
 
 use super::{
     Group, Plan,
@@ -12,13 +12,13 @@ use crate::{
     units::{self, Ns},
 };
 
-/// Why cells of a plan are skipped, as far as the plan tells, and how many for each reason.
+/// Returns why latido skips cells of a plan, as far as the plan shows, and how many cells for each reason.
 pub fn skipped(plan: &Plan) -> Vec<(String, usize)> {
     let mut all: Vec<(String, usize)> = Vec::new();
     for group in &plan.groups {
         let of_place = each(group).saturating_mul(group.probe.len()).saturating_mul(plan.boots as usize);
         for reason in places(group).filter_map(|(target, kernel)| lacks(plan, group, target, kernel)) {
-            // In a comment a name must not begin a line.
+            // The plan's text has the reason in a comment, where a name must not start a new line.
             let reason = clean::line(&reason).to_string();
             match all.iter_mut().find(|(known, _)| *known == reason) {
                 Some((_, cells)) => *cells = cells.saturating_add(of_place),
@@ -34,7 +34,7 @@ fn places(group: &Group) -> impl Iterator<Item = (&str, &str)> {
     group.target.iter().flat_map(|target| group.kernel.iter().map(move |kernel| (&**target, &**kernel)))
 }
 
-/// How many cells of each probe a group has in each place.
+/// Returns how many cells of each probe a group has per target and kernel.
 fn each(group: &Group) -> usize {
     let axes = [group.tuning.len(), group.load.len(), group.scheduling.len()];
     axes.into_iter().fold(group.repeat as usize, usize::saturating_mul)
@@ -45,25 +45,25 @@ fn each(group: &Group) -> usize {
 pub struct Extent {
     /// All its cells.
     pub all: usize,
-    /// Those that this version measures.
+    /// The cells that this version measures.
     pub cells: usize,
-    /// Those of them that end after their probe's own number of samples, of which nobody knows how long they take.
+    /// Of these, the cells that end after their probe's number of samples. How long they take is unknown.
     pub open: usize,
-    /// Warm-up and measuring of the others: the least time that they take.
+    /// Warm-up and measurement of the other cells: the least time that they take.
     pub time: Ns,
-    /// What all cells take beside.
+    /// What all cells take in addition.
     pub around: Ns,
 }
 
 impl Extent {
-    /// Of a plan, all its boots; earlier cells tell what each takes beside its measurement.
+    /// Returns the size of a plan with all its boots. `earlier` estimates what each cell takes in addition to its measurement.
     pub fn of_plan(plan: &Plan, earlier: &Around) -> Self {
         let once =
             plan.groups.iter().map(|group| Self::of_group(plan, group, earlier)).fold(Self::default(), Self::and);
         once.times(plan.boots as usize)
     }
 
-    /// How many of a group's cells this version measures, and for how long.
+    /// Returns how many of a group's cells this version measures, and for how long.
     pub fn of_group(plan: &Plan, group: &Group, earlier: &Around) -> Self {
         let booted = places(group).filter(|(target, kernel)| lacks(plan, group, target, kernel).is_none());
         let alike = group.scheduling.len().saturating_mul(group.repeat as usize);
@@ -82,19 +82,19 @@ impl Extent {
         Self { all: group.cells().unwrap_or(usize::MAX), ..sum }
     }
 
-    /// Of a cell that is measured.
+    /// Returns the size of one cell that latido measures.
     pub fn of_cell(conditions: &Conditions, measurand: &Measurand) -> Self {
         let known = if measurand.counts_samples { measurand.expected } else { Some(conditions.duration) };
         let time = known.map_or(Ns(0), |known| Ns(known.0.saturating_add(conditions.warmup.0)));
         Self { all: 1, cells: 1, open: usize::from(known.is_none()), time, around: Ns(0) }
     }
 
-    /// All the time that is known of.
+    /// Returns all the time that is known.
     pub fn total(&self) -> Ns {
         Ns(self.time.0.saturating_add(self.around.0))
     }
 
-    /// Both together.
+    /// Adds two sizes.
     pub fn and(self, other: Self) -> Self {
         Self {
             all: self.all.saturating_add(other.all),
@@ -115,8 +115,8 @@ impl Extent {
         }
     }
 
-    /// How many cells are measured and how long they take: `66 cells, about 12 min in all`; those that this version skips take
-    /// no time.
+    /// Writes how many cells latido measures and how long they take: `66 cells, about 12 min in all`. Cells that this version skips take no
+    /// time.
     pub fn sentence(&self) -> String {
         let Self { all, cells, open, .. } = *self;
         let time = units::about(self.total());
@@ -135,7 +135,7 @@ impl Extent {
     }
 }
 
-/// So many cells.
+/// Writes a number of cells.
 pub(super) fn many(number: usize) -> String {
     if number == 1 { "1 cell".into() } else { format!("{number} cells") }
 }

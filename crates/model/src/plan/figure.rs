@@ -4,32 +4,32 @@ use super::{Pick, Statistic, table::Over};
 use crate::units::Ns;
 use serde::{Deserialize, Serialize};
 
-/// A figure: panels, in each the curves laid over each other.
+/// A figure: panels, each with curves laid over each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// What it shows.
     pub title: String,
     /// Its number in the study.
     pub number: Option<String>,
-    /// Which tables and figures of the study's numbers its captions hold, as `published.csv` names them.
+    /// The study's tables and figures whose numbers its captions contain, named as in `published.csv`.
     pub printed: Vec<String>,
     /// What is drawn.
     pub kind: Kind,
-    /// Its panels, two beside each other; a single one without a name where it has no parts.
+    /// Its panels, two next to each other. A figure without parts has a single panel without a name.
     pub panels: Vec<Pick>,
-    /// What stands along the axis of bars and ramps; empty for the others.
+    /// What bars and ramps have along their axis; empty for the other kinds.
     pub axis: Vec<Pick>,
-    /// What is laid over each other in each panel.
+    /// The curves that are laid over each other in each panel.
     pub curves: Vec<Pick>,
     /// Whether the axis of values (of bands: of counts) is logarithmic.
     pub log: bool,
-    /// The end of the axis of values; what lies beyond has a triangle at its edge.
+    /// The end of the axis of values. A triangle at the edge marks values beyond it.
     pub upto: Option<Ns>,
-    /// The figures under each panel.
+    /// The statistics under each panel.
     pub captions: Vec<Statistic>,
-    /// What becomes of repeats in captions, bars and ramps.
+    /// How captions, bars and ramps combine repeats.
     pub over: Over,
-    /// What must be known of it.
+    /// What the reader must know about it.
     pub note: Option<String>,
 }
 
@@ -37,7 +37,7 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// How many samples lie between these edges (ns), the last band above the last edge.
+    /// How many samples are between these edges (ns); the last band is above the last edge.
     Bands(Vec<i64>),
     /// How often each value occurred.
     Histogram,
@@ -54,7 +54,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As plans write it.
+    /// Returns the name that plans use.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Bands(_) => "bands",
@@ -67,19 +67,19 @@ impl Kind {
         }
     }
 
-    /// Whether something of the plan stands along its axis.
+    /// Whether the figure has picks along its axis.
     pub fn has_axis(&self) -> bool {
         matches!(self, Self::Bars(_) | Self::Ramp(_))
     }
 }
 
 impl Figure {
-    /// How many picks are drawn.
+    /// Returns how many picks the figure draws.
     pub fn size(&self) -> usize {
         self.panels.len().saturating_mul(self.curves.len()).saturating_mul(self.axis.len().max(1))
     }
 
-    /// Every pick that is drawn: panel by panel and curve by curve, along the axis where there is one.
+    /// Returns every pick that the figure draws: panel by panel and curve by curve, along the axis if it has one.
     pub fn all(&self) -> Vec<Pick> {
         let along = |pick: Pick| match self.axis.is_empty() {
             true => vec![pick],

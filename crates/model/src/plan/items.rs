@@ -1,4 +1,4 @@
-//! Items and levels of a plan: names looked up, options checked by their owners, arrays turned into levels.
+//! Items and levels of a plan: latido looks up the names, checks options with their owners, and turns arrays into levels.
 
 use super::{
     CELLS_MAX,
@@ -20,14 +20,14 @@ const TOGETHER_MAX: usize = 100;
 /// The longest name of a level, in characters.
 const ID_MAX: usize = 200;
 
-/// One level that an item stands for: itself, and what its arrays chose.
+/// One level that an item describes: the item, and the values chosen from its arrays.
 struct Variant {
     item: Item,
-    /// ` sleep=4`, or nothing where there was nothing to choose.
+    /// ` sleep=4`, or empty if there was nothing to choose.
     chosen: String,
 }
 
-/// The probe axis.
+/// Reads the probe axis.
 pub fn probes(node: Node, list: List<'_>) -> Result<Vec<At<Item>>, Problem> {
     let mut probes: Vec<At<Item>> = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -43,12 +43,12 @@ pub fn probes(node: Node, list: List<'_>) -> Result<Vec<At<Item>>, Problem> {
     Ok(probes)
 }
 
-/// The name of the level that is nothing, per axis.
+/// Returns the name of the empty level, per axis.
 pub fn nothing(kind: Kind) -> &'static str {
     if kind == Kind::Tuning { "default" } else { NO_LOAD }
 }
 
-/// Whether a name means the level that is nothing: of loads `idle` does, too, and of tunings `none`.
+/// Whether a name means the empty level: for loads also `idle`, for tunings also `none`.
 pub fn is_nothing(kind: Kind, name: &str) -> bool {
     let other = match kind {
         Kind::Load => IDLE,
@@ -58,7 +58,7 @@ pub fn is_nothing(kind: Kind, name: &str) -> bool {
     name == nothing(kind) || name == other
 }
 
-/// The load or tuning axis: `"name"`, `{ id, use = [items] }`, or short `{ name, option... }`.
+/// Reads the load or tuning axis: `"name"`, `{ id, use = [items] }`, or short `{ name, option... }`.
 pub fn levels(node: Node, list: List<'_>) -> Result<Vec<At<Level>>, Problem> {
     let mut levels: Vec<At<Level>> = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -113,8 +113,8 @@ fn level(node: Node, list: List<'_>) -> Result<Vec<Level>, Problem> {
     Ok(levels)
 }
 
-/// `{ name, option... }` in the place of a level: its own level, or one for each combination of its arrays, named as the
-/// command line names it: `stress-ng cpu=2 sleep=4`.
+/// Reads `{ name, option... }` in the place of a level: one level, or one for each combination of its arrays, named as on the command line:
+/// `stress-ng cpu=2 sleep=4`.
 fn short(node: Node, list: List<'_>) -> Result<Vec<Level>, Problem> {
     let level = |Variant { item, .. }: Variant| {
         let main = list.entry(&item.name).and_then(|entry| entry.main_option);
@@ -133,7 +133,7 @@ fn short(node: Node, list: List<'_>) -> Result<Vec<Level>, Problem> {
     variants(node, list)?.into_iter().map(level).collect()
 }
 
-/// One item, alone.
+/// Reads exactly one item.
 pub fn single(node: Node, list: List<'_>) -> Result<Item, Problem> {
     let mut variants = variants(node, list)?;
     match variants.pop() {
@@ -142,7 +142,7 @@ pub fn single(node: Node, list: List<'_>) -> Result<Item, Problem> {
     }
 }
 
-/// `"name"` or `{ name, option... }`: one variant, or one for each combination of the elements of its arrays.
+/// Reads `"name"` or `{ name, option... }`: one variant, or one for each combination of the elements of its arrays.
 fn variants(node: Node, list: List<'_>) -> Result<Vec<Variant>, Problem> {
     let what = format!("a {}", list.kind.word());
     let (name_node, options) = match node.as_text() {
@@ -188,7 +188,7 @@ fn variants(node: Node, list: List<'_>) -> Result<Vec<Variant>, Problem> {
     combinations.into_iter().map(finish).collect()
 }
 
-/// One of the values that an option takes in turn.
+/// One of the values that an option takes in turn, with its place.
 #[derive(Clone)]
 struct Choice<'a> {
     value: Value,
@@ -213,12 +213,12 @@ impl<'a> Combination<'a> {
     }
 }
 
-/// The values that an option takes in turn: an array is one value where the item takes lists, else one value each.
+/// Returns the values that an option takes in turn. An array is one value if the item takes lists, else one value per element.
 fn choices<'a>(list: List<'_>, name: &str, entry: &Entry<'a>) -> Result<Vec<Choice<'a>>, Problem> {
     let whole = entry.value.plain()?;
     match entry.value.as_array() {
         Some(elements) if elements.is_empty() => match list.objection(name, entry.key, &whole) {
-            // Whoever takes lists says itself what is wrong with one that has no elements.
+            // An item that takes lists reports itself what is wrong with an empty one.
             Some(error) if takes_lists(list, name, entry.key) => {
                 Err(entry.value.problem(list.kind.complaint(name, &error)))
             }
@@ -237,7 +237,7 @@ fn choices<'a>(list: List<'_>, name: &str, entry: &Entry<'a>) -> Result<Vec<Choi
     }
 }
 
-/// The steps of a ramp (`"4,8,12..44"`); of anything else itself.
+/// Returns the steps of a ramp (`"4,8,12..44"`); returns any other value as it is.
 fn ramp(node: Node) -> Result<Vec<Choice>, Problem> {
     match node.as_text().and_then(ramp::levels) {
         Some(Ok(values)) => Ok(values.into_iter().map(|value| Choice { value, node }).collect()),
@@ -246,13 +246,13 @@ fn ramp(node: Node) -> Result<Vec<Choice>, Problem> {
     }
 }
 
-/// Whether an option is a list by itself.
+/// Whether an option takes a list as its value.
 fn takes_lists(list: List<'_>, name: &str, key: &str) -> bool {
     list.objection(name, key, &Value::Array(vec![Value::from("x")])).is_none()
 }
 
-/// Finds the option that the item objects to: the one that there is not, the first one of which it says the same when that stands
-/// alone, or the only one that it names. What an option may be can depend on the others.
+/// Finds the option that the item rejects: the unknown one, the first one that gives the same message alone, or the only one that the
+/// message names. Whether an option is valid can depend on the others.
 fn blame(node: Node, list: List<'_>, name: &str, values: &[(&Entry, Choice)], error: &anyhow::Error) -> Problem {
     let message = list.kind.complaint(name, error);
     if let Some(Objection::Unknown { key, .. }) = error.downcast_ref() {
@@ -276,7 +276,7 @@ fn unknown(list: List<'_>, name: &str) -> String {
     format!("there is no {word} `{name}`{hint}; `latido list {word}s` shows them all")
 }
 
-/// A value as level names show it.
+/// Returns a value as level names show it.
 pub fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

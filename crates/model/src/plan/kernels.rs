@@ -1,5 +1,5 @@
-//! `[[kernel]]`: which running kernel is which of a plan's. A study names its systems; a machine has a version string. What the
-//! kernel says of itself, its preemption model and the options that it was built with, decides which of the names it has.
+//! `[[kernel]]`: decides which of a plan's kernels the running one is. A study names its systems; a machine only has a version string. The
+//! kernel's preemption model, boot parameters and build options decide which name it gets.
 
 use super::{
     Group, Plan, TABLES_MAX,
@@ -13,12 +13,12 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A kernel of a plan, by what it is.
+/// A kernel of a plan, described by its properties.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
     /// The level of the kernel axis.
     pub name: String,
-    /// The preemption models that it may have; empty where it does not matter.
+    /// The preemption models that it may have; empty if any will do.
     pub preemption: Vec<Model>,
     /// Words of its boot parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -27,16 +27,16 @@ pub struct Named {
     pub options: Vec<(String, bool)>,
 }
 
-/// What a running kernel is among a plan's.
+/// Which of a plan's kernels the running one is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recognised {
-    /// The level that it is; absent where it is none of them.
+    /// The level that it matches; absent if it matches none.
     pub name: Option<String>,
-    /// What it is, for people: `preemption none, RCU_BOOST off`.
+    /// Its properties, for people: `preemption none, RCU_BOOST off`.
     pub what: String,
 }
 
-/// The words of preemption models in a plan.
+/// The names of preemption models in a plan.
 const MODELS: &[(&str, Model)] = &[
     ("none", Model::None),
     ("voluntary", Model::Voluntary),
@@ -45,7 +45,7 @@ const MODELS: &[(&str, Model)] = &[
     ("rt", Model::Rt),
 ];
 
-/// Every `[[kernel]]`, each a level of the plan's kernel axis.
+/// Reads every `[[kernel]]`, each a level of the plan's kernel axis.
 pub(super) fn read(node: Node, groups: &[Group]) -> Result<Vec<Named>, Problem> {
     let mut all: Vec<Named> = Vec::new();
     for keys in node.tables("kernel", TABLES_MAX)? {
@@ -106,13 +106,13 @@ fn model(node: Node) -> Result<Model, Problem> {
     })
 }
 
-/// The word of a preemption model in a plan.
+/// Returns the name of a preemption model in a plan.
 pub(super) fn word(model: Model) -> Option<&'static str> {
     MODELS.iter().find(|(_, known)| *known == model).map(|(word, _)| *word)
 }
 
 impl Named {
-    /// Whether a machine's kernel is this one. An option that the machine does not tell counts as not set.
+    /// Whether a machine's kernel matches this one. An option that the machine does not report counts as not set.
     fn is(&self, machine: &Machine) -> bool {
         let model = machine.preemption.as_ref().map(|preemption| preemption.model);
         let fits = self.preemption.is_empty() || model.is_some_and(|model| self.preemption.contains(&model));
@@ -128,7 +128,7 @@ fn is_set(machine: &Machine, option: &str) -> Option<bool> {
     machine.config.as_ref()?.is_on(option)
 }
 
-/// What a machine's kernel is among these: the first that it fits.
+/// Returns which of these a machine's kernel is: the first one that it matches.
 pub fn recognised(all: &[Named], machine: &Machine) -> Recognised {
     let name = all.iter().find(|one| one.is(machine)).map(|one| one.name.clone());
     let model = machine.preemption.as_ref().map_or_else(|| "unknown".to_owned(), |known| known.model.to_string());
@@ -147,8 +147,8 @@ pub fn recognised(all: &[Named], machine: &Machine) -> Recognised {
     Recognised { name, what: told.join(", ") }
 }
 
-/// Why a group's cells of this target and kernel are not had, as far as the plan tells. Of the kernels that a plan describes a
-/// target has one; which one, only its machine tells, and until then the first stands for it.
+/// Returns why latido skips a group's cells of this target and kernel, as far as the plan shows. A target has one of the kernels that a
+/// plan describes. Only its machine shows which one; until then latido assumes `kernel_as`, else the first one.
 pub fn lacks(plan: &Plan, group: &Group, target: &str, kernel: &str) -> Option<String> {
     let has = |name: &String| group.kernel.contains(name);
     let taken = plan.kernel_as.as_ref().filter(|name| has(name));
@@ -161,7 +161,7 @@ pub fn lacks(plan: &Plan, group: &Group, target: &str, kernel: &str) -> Option<S
     }
 }
 
-/// The plan without the kernels that no target of their group has.
+/// Returns the plan without the kernels that no target of their group has.
 pub fn had(plan: &Plan) -> Plan {
     let mut had = plan.clone();
     for (group, whole) in had.groups.iter_mut().zip(&plan.groups) {
@@ -205,7 +205,7 @@ mod tests {
             (Model::Full, Some("y"), Some("rcu")),
             (Model::Rt, Some("n"), Some("rt")),
             (Model::Rt, Some("y"), Some("rt+rcu")),
-            // It can be chosen at boot, and which was chosen could not be read.
+            // The model is chosen at boot, and latido could not read which one.
             (Model::Dynamic, Some("n"), None),
         ] {
             assert_eq!(of(&machine(model, boost)).as_deref(), expected, "{model}");

@@ -45,35 +45,35 @@ pub const TABLES_MAX: usize = 1000;
 /// The most cells that a plan may have.
 pub const CELLS_MAX: usize = 10_000;
 
-/// A plan after reading and checking: every name exists, every option was accepted by its probe, load or tuning.
-/// A stored run keeps it so, with its groups expanded.
+/// A plan after reading and checking: every name exists, and every probe, load or tuning accepted its options. A stored run keeps the plan
+/// in this form, with its groups expanded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Short name; becomes part of the run's id.
     pub name: String,
-    /// What it is for, for the report.
+    /// Its purpose, for the report.
     pub about: Option<String>,
-    /// The publication that it repeats, for the report's citation; its expectations say whose sentences they are.
+    /// The publication that it repeats, for the report's citation. Each expectation defines whose sentence it checks.
     pub source: Option<Citation>,
-    /// Which of its sizes it has, where it is not the one that its groups are written with.
+    /// The chosen size, if it is not the one in which its groups are written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sized: Option<String>,
-    /// How far everything was shortened against the sizes as written, above 0 and at most 1; absent where nothing was.
+    /// The factor that shortened everything against the sizes as written, above 0 and at most 1; absent if nothing was shortened.
     pub scaled: Option<f64>,
     /// Seed of the order and of everything random in the cells.
     pub seed: u64,
     /// In which order the cells run.
     pub order: Order,
-    /// How often each kernel is booted; everything is measured in each boot.
+    /// How often latido boots each kernel. It measures everything in each boot.
     #[serde(default = "once")]
     pub boots: u32,
-    /// The groups, each the product of its axes. Of a stored run empty: it has the cells.
+    /// The groups, each the product of its axes; empty in a stored run, which has the cells.
     #[serde(skip)]
     pub groups: Vec<Group>,
-    /// Which running kernel is which of its kernels.
+    /// How latido recognises which of the plan's kernels is running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<kernels::Named>,
-    /// The kernel of the plan that the person takes the running one for, whatever it says of itself.
+    /// The plan's kernel that the running one counts as by the user's choice, whatever it reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_as: Option<String>,
     /// What is expected of the result.
@@ -81,7 +81,7 @@ pub struct Plan {
     /// Sentences of the publication that no figure of this plan decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unjudged: Vec<Unjudged>,
-    /// Which printed numbers can be set beside.
+    /// Which printed numbers the report can show next to the measured ones.
     pub published: Option<Published>,
     /// The tables of its report, as the study lays them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -115,7 +115,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// How many cells its declared tables and figures have: at most [`CELLS_MAX`] in a plan that was read.
+    /// Returns how many cells its declared tables and figures have: at most [`CELLS_MAX`] in a plan that was read.
     pub fn declared_cells(&self) -> usize {
         let figures = self.figures.iter().map(Figure::size);
         self.tables.iter().map(Table::size).chain(figures).fold(0, usize::saturating_add)
@@ -131,7 +131,7 @@ fn once() -> u32 {
 pub struct Citation {
     /// Its title.
     pub title: String,
-    /// Who wrote it.
+    /// Its author.
     pub author: String,
     /// When it appeared.
     pub year: u16,
@@ -147,7 +147,7 @@ impl std::fmt::Display for Citation {
     }
 }
 
-/// Axes and labels with the level wanted of each: `load` to `ramp`, `kind` to `inherit`.
+/// Axes and labels, each with the wanted level: `load` to `ramp`, `kind` to `inherit`.
 pub type Filter = Vec<(String, String)>;
 
 /// Which cells of a plan a study's printed numbers belong to.
@@ -155,31 +155,31 @@ pub type Filter = Vec<(String, String)>;
 pub struct Published {
     /// The study, as [`crate::printed::study`] knows it.
     pub study: String,
-    /// The study's name of each system and the axes that are it here; empty where the plan has no cells for it.
+    /// The study's name of each system, and the axes that select it here; empty if the plan has no cells for it.
     pub systems: Vec<(String, Filter)>,
     /// The study's name of each quantity, the plan's metric (`mutex.lock`), and the axes and labels that narrow it.
     pub quantities: Vec<(String, String, Filter)>,
     /// The study's name of each quantity that no probe measures yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<String>,
-    /// How the numbers of a quantity were taken, by the study's name of it; [`Taken::default`] where it is not named.
+    /// How the study took the numbers of a quantity, by the study's name of it; [`Taken::default`] for quantities without an entry.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub taken: BTreeMap<String, Taken>,
 }
 
-/// How a study took the numbers of a quantity, and so what of ours stands beside them.
+/// How a study took the numbers of a quantity, and therefore which measured numbers belong next to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
-    /// From which distribution.
+    /// The distribution.
     #[serde(default)]
     pub of: Distribution,
-    /// With which options of the probe, as text; a cell with others is another measurement.
+    /// The options of the probe, as text. A cell with other options is another measurement.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, String>,
 }
 
 impl Published {
-    /// How the study took the numbers of a quantity.
+    /// Returns how the study took the numbers of a quantity.
     pub fn taken(&self, quantity: &str) -> Taken {
         self.taken.get(quantity).cloned().unwrap_or_default()
     }
@@ -189,7 +189,7 @@ impl Published {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
-    /// Each missed slot counts with its delay: what limits and expectations look at.
+    /// Each missed slot counts with its delay. Limits and expectations use this distribution.
     #[default]
     Corrected,
     /// The wake-ups alone, as cyclictest counts.
@@ -200,10 +200,10 @@ pub enum Distribution {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// All cells of repeat 1 in random order, then all of repeat 2: a drift of the machine hits every level alike.
+    /// All cells of repeat 1 in random order, then all of repeat 2: a drift of the machine affects every level equally.
     #[default]
     Interleaved,
-    /// As the file says.
+    /// The order of the file.
     AsWritten,
 }
 
@@ -222,7 +222,7 @@ pub struct Group {
     pub scheduling: Vec<Scheduling>,
     /// Levels of the probe axis.
     pub probe: Vec<Probed>,
-    /// Of every cell.
+    /// The conditions of every cell.
     pub conditions: Conditions,
     /// How often the product is repeated.
     pub repeat: u32,
@@ -238,25 +238,25 @@ pub struct Probed {
 }
 
 impl Group {
-    /// How many cells, or `None` if their number has no end.
+    /// Returns the number of cells, or `None` if it is too large to count.
     pub fn cells(&self) -> Option<usize> {
         let axes = [&self.target, &self.kernel].map(Vec::len).into_iter();
         let axes = axes.chain([self.tuning.len(), self.load.len(), self.scheduling.len(), self.probe.len()]);
         axes.into_iter().try_fold(self.repeat as usize, usize::checked_mul)
     }
 
-    /// Whether all its probes only look on, so that it has no policy.
+    /// Whether all its probes only watch passively, so that it has no policy.
     pub fn looks_on(&self) -> bool {
         self.probe.iter().all(|probe| probe.measurand.looks_on)
     }
 }
 
-/// One expectation: it must hold for every matching series, or pair of configurations; no match is inconclusive.
+/// One expectation. It must hold for every matching series, or pair of configurations; without a match the result is inconclusive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expect {
-    /// The sentence that it stands for.
+    /// The sentence that it checks.
     pub claim: Option<String>,
-    /// Whose sentence that is, in a plan that repeats a publication; where such a plan does not say it, the publication's.
+    /// Whose sentence that is, in a plan that repeats a publication; the publication's if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<Sentence>,
     /// Axes and labels with their level: `load = "ramp"`, `scheduling = "fifo 80"`, `kind = "inherit"`.
@@ -265,15 +265,15 @@ pub struct Expect {
     pub probe: String,
     /// Quantity name.
     pub quantity: String,
-    /// Which figure of the headline distribution.
+    /// Which statistic of the headline distribution.
     pub statistic: Statistic,
-    /// In which its amounts are: `ns`, empty for counts and shares, or the quantity's own where that is no time.
+    /// The unit of its amounts: `ns`, empty for counts and shares, or the quantity's own unit if it is not a time.
     pub unit: String,
     /// The comparison that must hold.
     pub op: Op,
-    /// With what the figure is compared.
+    /// What the figure is compared with.
     pub against: Against,
-    /// The expectation as its author wrote it, for the report.
+    /// The expectation as a sentence, for the report.
     pub text: String,
     /// The line of the plan file, from 1.
     pub line: usize,
@@ -286,7 +286,7 @@ pub struct Unjudged {
     pub conclusion: String,
     /// The sentence.
     pub claim: String,
-    /// Why nothing decides it.
+    /// Why no figure decides it.
     pub why: String,
 }
 
@@ -296,17 +296,17 @@ pub struct Unjudged {
 pub enum Sentence {
     /// The publication's: its conclusion of this number.
     Study(String),
-    /// The plan's own: the publication does not say it.
+    /// The plan's own: the publication does not contain it.
     Ours,
 }
 
-/// With what the figure of an expectation is compared.
+/// What the figure of an expectation is compared with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Against {
     /// A value in the expectation's unit.
     Value(f64),
-    /// The same figure of other cells.
+    /// The same figure from other cells.
     Than(Than),
 }
 
@@ -315,11 +315,11 @@ pub enum Against {
 pub struct Than {
     /// The axes and labels that differ, with their level on the other side.
     pub levels: Filter,
-    /// The smaller figure may come no nearer than this, in the expectation's unit.
+    /// The least distance that the smaller figure must keep, in the expectation's unit.
     pub by: f64,
-    /// The smaller figure counts so many times.
+    /// The factor by which the smaller figure is multiplied.
     pub times: f64,
-    /// How far from equal (after `times`) still counts as equal, .05 for 5 %; nothing does where none is stated.
+    /// How far from equal (after `times`) still counts as equal, .05 for 5 %; if absent, nothing counts as equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
 }
@@ -336,7 +336,7 @@ pub enum Statistic {
     Mean,
     /// Standard deviation, with n - 1.
     Sd,
-    /// Variance of all samples, the second moment about the mean (1/n), in the square of the unit. Of tables alone.
+    /// Variance of all samples, the second moment about the mean (1/n), in the square of the unit. Only for tables.
     Variance,
     /// Largest.
     Max,

@@ -1,4 +1,4 @@
-//! A parsed TOML value that knows where it stands: reading it either works or yields a complaint with its place.
+//! A parsed TOML value that knows its place in the text. Reading it gives a value, or a complaint with the place.
 
 use super::source::{At, Place, Problem, Source};
 use crate::{suggest::nearest, units::Ns};
@@ -28,19 +28,19 @@ pub struct Keys<'a> {
 pub struct Entry<'a> {
     /// The key.
     pub key: &'a str,
-    /// Where the key stands.
+    /// The place of the key.
     pub span: Range<usize>,
     /// Its value.
     pub value: Node<'a>,
 }
 
 impl<'a> Node<'a> {
-    /// Where it stands.
+    /// Returns its place.
     pub fn place(self) -> Place {
         self.source.place(self.value.span())
     }
 
-    /// The line in which it stands, from 1.
+    /// Returns its line, from 1.
     pub fn line(self) -> usize {
         self.source.line(self.value.span())
     }
@@ -50,7 +50,7 @@ impl<'a> Node<'a> {
         self.source.problem(self.value.span(), message)
     }
 
-    /// With its place, for complaints that can only be made later.
+    /// Attaches its place to a value, for complaints that can only be made later.
     pub fn at<T>(self, it: T) -> At<T> {
         At { it, place: self.place() }
     }
@@ -63,7 +63,7 @@ impl<'a> Node<'a> {
             .ok_or_else(|| self.problem(format!("{what} must be a string in quotes, not {}", self.kind())))
     }
 
-    /// A string if it is one.
+    /// Returns the string, if it is one.
     pub fn as_text(self) -> Option<&'a str> {
         self.value.get_ref().as_str()
     }
@@ -101,7 +101,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A short name of plain letters, which becomes part of something.
+    /// A short name of plain characters, which becomes part of the thing that `of` names.
     pub fn name(self, of: &str) -> Result<String, Problem> {
         let name = self.text("name")?;
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -124,7 +124,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A span of time longer than nothing.
+    /// A span of time longer than zero.
     pub fn positive_time(self, what: &str) -> Result<Ns, Problem> {
         match self.time(what)? {
             Ns(0) => Err(self.problem(format!("{what} must be longer than 0"))),
@@ -144,7 +144,7 @@ impl<'a> Node<'a> {
             .ok_or_else(|| self.problem(format!("{what} must be an array in [brackets], not {}", self.kind())))
     }
 
-    /// The tables written with double brackets, `[[group]]`; at most so many.
+    /// The tables written with double brackets, `[[group]]`; at most `most` of them.
     pub fn tables(self, key: &str, most: usize) -> Result<Vec<Keys<'a>>, Problem> {
         let tables = self.as_array().ok_or_else(|| self.problem(format!("write [[{key}]], in double brackets")))?;
         match tables.get(most) {
@@ -153,7 +153,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The elements of an array that has some.
+    /// The elements of an array that is not empty.
     pub fn levels(self, what: &str) -> Result<Vec<Node<'a>>, Problem> {
         let levels = self.array(what)?;
         if levels.is_empty() {
@@ -262,7 +262,7 @@ impl<'a> Keys<'a> {
         entries
     }
 
-    /// Refuses the first key that is none of these.
+    /// Refuses the first key that is not one of these.
     pub fn only(self, what: &str, known: &[&str]) -> Result<(), Problem> {
         match self.entries().iter().find(|entry| !known.contains(&entry.key)) {
             None => Ok(()),

@@ -46,28 +46,28 @@ const KEYS: &[&str] = &[
 /// What the command line changes in a plan.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
-    /// In every group.
+    /// Changes for every group.
     pub axes: Axes,
-    /// In every probe that has the option.
+    /// Options for every probe that has them.
     pub options: Vec<ProbeOption>,
     /// Options for every probe that has them, with several values each.
     pub vary: Vec<Vec<ProbeOption>>,
-    /// The size asked for, by its name.
+    /// The requested size, by its name.
     pub size: Option<(String, Place)>,
-    /// The size that the plan gets where it has it and the command line names none.
+    /// The size to use if the plan has it and the command line names none.
     pub preferred_size: Option<String>,
-    /// The seed asked for.
+    /// The requested seed.
     pub seed: Option<u64>,
     /// The seed of a plan that names none.
     pub fallback_seed: u64,
-    /// The kernel of the plan that the running one is taken for.
+    /// The kernel of the plan that the running one counts as.
     pub kernel_as: Option<(String, Place)>,
     /// The flags that `axes` come from, as typed.
     pub flags: Vec<String>,
 }
 
 impl Overrides {
-    /// Everything typed that changes the plan.
+    /// Returns every word on the command line that changes the plan.
     fn place(&self) -> Option<Place> {
         let varied = self.vary.iter().filter_map(|values| values.first());
         let options = self.options.iter().chain(varied).map(|option| option.place.shown());
@@ -79,15 +79,15 @@ impl Overrides {
 /// Reads a plan as it is written; a plan that names no seed has seed 0.
 ///
 /// # Errors
-/// The first thing that is wrong, as `NAME:LINE: message`.
+/// The first problem, as `NAME:LINE: message`.
 pub fn parse(name: &str, text: &str, catalogue: &dyn Catalogue) -> Result<Plan, Problem> {
     read(name, text, &Overrides::default(), catalogue).map(|(plan, _)| plan)
 }
 
-/// Reads a plan and changes it; also returns the expectations that the changes leave without a cell.
+/// Reads a plan and changes it; also returns the expectations that match no cell after the changes.
 ///
 /// # Errors
-/// The first thing that is wrong, as `NAME:LINE: message` or `WORD: message`.
+/// The first problem, as `NAME:LINE: message` or `WORD: message`.
 pub fn read(
     name: &str,
     text: &str,
@@ -162,7 +162,7 @@ pub fn read(
     Ok((plan, dropped))
 }
 
-/// A plan of one group that the command line wrote.
+/// Builds a plan of one group from the command line.
 ///
 /// # Errors
 /// As [`read`].
@@ -173,7 +173,7 @@ pub fn from_axes(name: &str, axes: Axes, seed: u64, place: &Place, catalogue: &d
     Ok(plan)
 }
 
-/// Reads a plan's text, refusing what cannot be one before it fills the memory.
+/// Reads a plan's text. Refuses a file that cannot be a plan before it fills the memory.
 ///
 /// # Errors
 /// The file cannot be read, is too large or is not text.
@@ -192,7 +192,7 @@ pub fn load(path: &Path) -> Anyhow<String> {
     })
 }
 
-/// Parses TOML, with the complaint in one line.
+/// Parses TOML; the complaint has one line.
 pub fn document<'a>(name: &str, source: &Source<'a>) -> Result<toml::Spanned<DeTable<'a>>, Problem> {
     DeTable::parse(source.text()).map_err(|error| {
         let message = format!("this is not TOML: {}", error.message().replace('\n', " "));
@@ -233,7 +233,7 @@ fn scaled(node: Node) -> Result<f64, Problem> {
     }
 }
 
-/// Results are grouped by the ids of their levels, so an id means the same in every group.
+/// Checks that an id means the same in every group, because results are grouped by the ids of their levels.
 pub(super) fn one_meaning_per_id(axes: &[(Axes, Place)]) -> Result<(), Problem> {
     let mut meanings: HashMap<(&str, &str), &[Item]> = HashMap::new();
     for (kind, level) in axes.iter().flat_map(|(axes, _)| axes.levels()) {
@@ -279,7 +279,7 @@ fn override_with(
             return Err(option.place.problem(format!("no probe of the plan has an option `{}`{hint}", option.key)));
         }
     }
-    // The plan by itself was sound: what is wrong now, the flags made so.
+    // The plan itself was sound, so the flags cause any problem from here on.
     let flags = over.place();
     if let Some((name, place)) = &over.kernel_as {
         plan.kernel_as = Some(known_kernel(name, plan, place)?);
@@ -303,7 +303,7 @@ fn override_with(
     Ok(dropped.into_iter().map(|expect| expect.text).collect())
 }
 
-/// The name of a kernel that some group of the plan has.
+/// Returns the name of a kernel, if some group of the plan has it.
 fn known_kernel(name: &str, plan: &Plan, place: &Place) -> Result<String, Problem> {
     let levels = || plan.groups.iter().flat_map(|group| &group.kernel).map(String::as_str);
     if levels().any(|level| level == name) {

@@ -1,13 +1,13 @@
-//! Picks: what a row, a column, a panel or a curve of a declared table or figure stands for, and which cells that is.
+//! Picks: the meaning of a row, a column, a panel or a curve of a declared table or figure, and the cells that it selects.
 
 use super::{Filter, Published, Taken};
 use serde::{Deserialize, Serialize};
 
-/// What a row, a column, a panel or a curve stands for. Several together say where a number comes from: a row names the
-/// quantity, a column the system.
+/// The meaning of a row, a column, a panel or a curve. Several of them together define where a number comes from: a row names the quantity,
+/// a column the system.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pick {
-    /// Its heading; empty where there is nothing to tell apart.
+    /// Its heading; empty if there is nothing to distinguish.
     pub name: String,
     /// The system, as the study calls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -15,13 +15,13 @@ pub struct Pick {
     /// The quantity, as the study calls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantity: Option<String>,
-    /// The plan's metric (`compute.elapsed`), where the study's quantity does not say it.
+    /// The plan's metric (`compute.elapsed`), if the study's quantity does not define it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
     /// Axes and labels with the level of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Filter,
-    /// The load, as the study's numbers call it where they tell several apart.
+    /// The load, as the study's numbers call it, if they distinguish several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
 }
@@ -44,7 +44,7 @@ pub struct Sought {
 }
 
 impl Pick {
-    /// This and another: what the other says too is the other's.
+    /// Merges two picks. Where both set a key, `other` wins.
     pub fn with(&self, other: &Self) -> Self {
         let or = |ours: &Option<String>, theirs: &Option<String>| theirs.as_ref().or(ours.as_ref()).cloned();
         Self {
@@ -57,7 +57,7 @@ impl Pick {
         }
     }
 
-    /// Where its number comes from.
+    /// Returns where its number comes from.
     pub fn sought(&self, published: Option<&Published>) -> Sought {
         let system = self.system.as_ref().and_then(|name| published?.systems.iter().find(|(known, _)| known == name));
         let quantity =
@@ -78,13 +78,13 @@ impl Pick {
         }
     }
 
-    /// How reports call it: a study's `mutex_lock` in words.
+    /// Returns its name in reports: a study's `mutex_lock` in words.
     pub fn heading(&self) -> String {
         let own = [&self.system, &self.quantity].into_iter().flatten().any(|known| *known == self.name);
         if own { self.name.replace('_', " ") } else { self.name.clone() }
     }
 
-    /// The pick that a single word is, if it is one.
+    /// Returns the single word that is enough to write this pick, if there is one.
     pub(super) fn word(&self) -> Option<&str> {
         let known = |name: &Option<String>| name.as_ref() == Some(&self.name);
         let alone = self.metric.is_none() && self.levels.is_empty() && self.load.is_none();
@@ -93,7 +93,7 @@ impl Pick {
     }
 }
 
-/// The levels of both; where both name an axis, the second's.
+/// Merges the levels of both; where both name an axis, the second wins.
 fn merged(first: &[(String, String)], second: &[(String, String)]) -> Filter {
     let kept = first.iter().filter(|(key, _)| second.iter().all(|(other, _)| other != key));
     kept.chain(second).cloned().collect()

@@ -17,12 +17,12 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// The whole plan, with the time that it takes on a PC.
+/// Writes the whole plan, with the time that it takes on a PC.
 pub fn plan(plan: &Plan) -> String {
     plan_after(plan, &Around::default())
 }
 
-/// The whole plan, with the time that it takes by what earlier cells took.
+/// Writes the whole plan, with the time that it takes as estimated from earlier cells.
 pub fn plan_after(plan: &Plan, earlier: &Around) -> String {
     let mut out = String::new();
     line(&mut out, format_args!("# {}", Extent::of_plan(plan, earlier).sentence()));
@@ -164,7 +164,7 @@ fn expect(out: &mut String, expect: &Expect) {
     }
 }
 
-/// `where = { load = "ramp" }`; nothing where it says nothing.
+/// Writes `where = { load = "ramp" }`; writes nothing for an empty filter.
 fn table(out: &mut String, key: &str, filter: &Filter) {
     if filter.is_empty() {
         return;

@@ -3,18 +3,18 @@
 use super::CELLS_MAX;
 use toml::Value;
 
-/// The levels that a text stands for, or `None` where it is no ramp. Whole numbers become integers; with a unit, the same
-/// behind each (`10ms,20ms..100ms`), they stay texts.
+/// Returns the levels of a ramp, or `None` if the text is not a ramp. Whole numbers become integers; numbers with the same unit
+/// (`10ms,20ms..100ms`) stay texts.
 ///
 /// # Errors
-/// It has the form of a ramp, but no even steps lead to its end.
+/// The text has the form of a ramp, but no even steps lead to its end.
 pub fn levels(text: &str) -> Option<Result<Vec<Value>, String>> {
     let (from, end) = text.split_once("..")?;
     let (end, unit) = number(end)?;
     let mut numbers = Vec::new();
     for piece in from.split(',') {
         let (number, of) = number(piece)?;
-        // The unit may stand at the end alone.
+        // It is enough that the last number has the unit.
         if of != unit && !of.is_empty() {
             return None;
         }
@@ -29,7 +29,7 @@ pub fn levels(text: &str) -> Option<Result<Vec<Value>, String>> {
     }))
 }
 
-/// A whole number and the unit behind it.
+/// Splits a whole number from its unit.
 fn number(text: &str) -> Option<(i64, &str)> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

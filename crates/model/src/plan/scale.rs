@@ -1,4 +1,4 @@
-//! `--scale`: every measurement of a plan shortened alike, by its duration and by its number of samples.
+//! `--scale`: shortens every measurement of a plan by the same factor, in its duration and in its number of samples.
 
 use super::{Plan, Probed, axes};
 use crate::{
@@ -9,13 +9,14 @@ use crate::{
 use anyhow::{Context, Result, ensure};
 use std::collections::HashSet;
 
-/// The least scale that a plan can say: it makes a nanosecond of 200 days.
+/// The least scale that a plan can have: it makes a nanosecond of 200 days.
 pub const SCALED_MIN: f64 = 1e-17;
 
-/// Multiplies every duration and every counted option by a factor; limits, periods and deadlines stay.
+/// Multiplies every duration and every counted option by a factor. A warm-up shrinks to the default for the new duration if it is longer;
+/// limits, periods and deadlines stay.
 ///
 /// # Errors
-/// A factor that is not above 0 and at most 1, or a probe that refuses so few samples.
+/// The factor is not above 0 and at most 1, or a probe refuses so few samples.
 pub fn scale(plan: &mut Plan, factor: f64, catalogue: &dyn Catalogue) -> Result<()> {
     ensure!(factor > 0.0 && factor <= 1.0, "the scale must be above 0 and at most 1, not {factor}");
     if factor == 1.0 {
@@ -27,11 +28,11 @@ pub fn scale(plan: &mut Plan, factor: f64, catalogue: &dyn Catalogue) -> Result<
         for probe in &mut group.probe {
             fewer(probe, factor, catalogue)?;
         }
-        // Levels that differed only in how much they counted may now be one.
+        // Levels that differed only in their number of samples may now be the same.
         let mut seen = HashSet::new();
         group.probe.retain(|probe| seen.insert(written::item(&probe.item)));
     }
-    // A plan that was shortened before is shortened further against the sizes as written.
+    // If the plan was shortened before, the product of both factors counts.
     plan.scaled = Some((plan.scaled.unwrap_or(1.0) * factor).max(SCALED_MIN));
     Ok(())
 }
@@ -40,7 +41,7 @@ fn shorter(span: Ns, factor: f64) -> Ns {
     Ns((span.0 as f64 * factor).round().max(1.0) as u64)
 }
 
-/// Multiplies the options that count samples: at least 1 stays, and 0, which is without end, stays 0.
+/// Multiplies the options that count samples: the result is at least 1, and 0, which is without end, stays 0.
 fn fewer(probe: &mut Probed, factor: f64, catalogue: &dyn Catalogue) -> Result<()> {
     let item = &mut probe.item;
     let resolved = catalogue.read(Kind::Probe, item)?;

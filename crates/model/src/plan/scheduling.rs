@@ -1,4 +1,4 @@
-//! The scheduling axis: a policy with exactly the parameters that the kernel knows for it, see sched(7).
+//! The scheduling axis: a policy with exactly the parameters that the kernel has for it, see sched(7).
 
 use super::{node::Node, source::Problem};
 use crate::{
@@ -16,16 +16,16 @@ pub const POLICIES: &[(&str, &[&str])] = &[
     ("deadline", &["runtime", "deadline", "period"]),
 ];
 
-/// What runs where nothing is said.
+/// The default scheduling.
 pub const DEFAULT: Scheduling = Scheduling::Fifo { prio: PRIO };
 
-/// The priority of a real-time policy where none is given.
+/// The default priority of a real-time policy.
 const PRIO: u8 = 80;
 
 /// The shortest budget that the kernel accepts (DL_SCALE in kernel/sched/deadline.c), in ns.
 const SHORTEST_RUNTIME: u64 = 1024;
 
-/// The axis: `[{ policy = "fifo", prio = 80 }]`.
+/// Reads the axis: `[{ policy = "fifo", prio = 80 }]`.
 pub fn levels(node: Node) -> Result<Vec<Scheduling>, Problem> {
     let mut levels = Vec::new();
     for element in node.levels("scheduling")? {
@@ -67,7 +67,7 @@ fn level(node: Node) -> Result<Scheduling, Problem> {
         "fifo" => Ok(Scheduling::Fifo { prio: prio()? }),
         "rr" => Ok(Scheduling::Rr { prio: prio()? }),
         "other" => match (nice()?, keys.get("by").map(nice_by).transpose()?) {
-            // Nobody makes it nice by nothing.
+            // A nice value of 0 is never set, so `by` does not matter.
             (0, _) => Ok(Scheduling::OTHER),
             (nice, by) => Ok(Scheduling::Other { nice, by: by.unwrap_or_default() }),
         },

@@ -1,5 +1,5 @@
-//! `[[size]]`: sizes of a plan beside the one that its groups are written with. What is measured at one of them is a
-//! measurement of its own, with a name, and no shortened form of another: its maxima and counts are judged.
+//! `[[size]]`: sizes of a plan in addition to the one in which its groups are written. A measurement at one of them is an independent,
+//! named measurement and not a shortened form of another: latido judges its maxima and counts.
 
 use super::{
     axes::{Axes, ProbeOption},
@@ -11,7 +11,7 @@ use crate::{catalogue::Catalogue, suggest::nearest, written};
 /// The most sizes of a plan.
 const MOST: usize = 20;
 
-/// What a size says in place of the groups.
+/// What a size sets in place of the groups.
 struct Size {
     name: String,
     axes: Axes,
@@ -19,11 +19,11 @@ struct Size {
     place: Place,
 }
 
-/// Reads the sizes of a plan, which must all be sound, and makes its groups of the one that is wanted, else of the preferred one where
-/// the plan has it.
+/// Reads the sizes of a plan, which must all be sound. Applies the requested size to the groups, or else the preferred one if the plan has
+/// it.
 ///
 /// # Errors
-/// The first thing that is wrong, or that there is no such size.
+/// The first problem, or the requested size does not exist.
 pub(super) fn apply(
     keys: Keys,
     (wanted, preferred): (Option<&(String, Place)>, Option<&str>),
@@ -73,7 +73,7 @@ impl Size {
         Ok(Self { name, axes: Axes::of_size(keys)?, options, place: keys.place() })
     }
 
-    /// The groups of this size.
+    /// Returns the groups of this size.
     fn of(&self, groups: &[(Axes, Place)], catalogue: &dyn Catalogue) -> Result<Vec<(Axes, Place)>, Problem> {
         let mut sized: Vec<(Axes, Place)> =
             groups.iter().map(|(axes, place)| (axes.overlaid(&self.axes), place.clone())).collect();

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Range};
 
-/// A text under reading and its origin.
+/// A text that is being read, and its origin.
 pub struct Source<'a> {
     text: &'a str,
     origin: Origin<'a>,
@@ -11,23 +11,23 @@ pub struct Source<'a> {
 enum Origin<'a> {
     /// The file's name and the offsets at which its lines start.
     File { name: &'a str, lines: Vec<usize> },
-    /// The offsets at which the parts start, each with the word of the command line that it was made from.
+    /// The offsets at which the parts start, each with the word of the command line that it came from.
     Words(&'a [(usize, String)]),
 }
 
-/// Where something stands: `quick.toml:7`, or `--limit 100`.
+/// The place of something: `quick.toml:7`, or `--limit 100`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     shown: String,
     typed: bool,
 }
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug)]
 pub struct At<T> {
     /// The value.
     pub it: T,
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Source<'a> {
 }
 
 impl Place {
-    /// A whole file, where no line is to blame.
+    /// Returns the place of a whole file, if no single line is to blame.
     pub fn whole(name: &str) -> Self {
         Self { shown: name.into(), typed: false }
     }
@@ -92,19 +92,19 @@ impl Place {
         Self { shown: word.into(), typed: true }
     }
 
-    /// As complaints show it.
+    /// Returns the place as complaints show it.
     pub fn shown(&self) -> &str {
         &self.shown
     }
 
-    /// A complaint about what stands here.
+    /// Returns a complaint about this place.
     pub fn problem(&self, message: impl Into<String>) -> Problem {
         Problem { place: self.clone(), message: message.into() }
     }
 }
 
 impl Problem {
-    /// Where it is.
+    /// Returns its place.
     pub fn place(&self) -> &Place {
         &self.place
     }

@@ -63,7 +63,7 @@ pub fn published(node: Node, groups: &[Group], catalogue: &dyn Catalogue) -> Res
     for (name, keys) in quantities {
         keys.only("a quantity", &["name", "metric", "where", "options", "of"])?;
         let Some(metric_node) = keys.get("metric") else {
-            // No probe measures it yet: its numbers are shown beside "not measured".
+            // No probe measures it yet; the report shows "not measured" next to its numbers.
             if let Some(entry) = keys.entries().iter().find(|entry| entry.key != "name") {
                 return Err(entry.key_problem(format!("`{}` goes with `metric`", entry.key)));
             }
@@ -83,7 +83,7 @@ pub fn published(node: Node, groups: &[Group], catalogue: &dyn Catalogue) -> Res
     Ok(read)
 }
 
-/// The tables of one kind with the name of each, which the study must have printed.
+/// Returns the tables of one kind with their names. The study must have printed each name.
 fn named<'a>(keys: Keys<'a>, key: &str, mut known: Vec<&str>) -> Result<Vec<(String, Keys<'a>)>, Problem> {
     known.sort_unstable();
     known.dedup();
@@ -117,7 +117,7 @@ fn distribution(node: Node) -> Result<Distribution, Problem> {
     }
 }
 
-/// Options that the probe has in some group with this value, given or by default.
+/// Reads options that the probe has in some group with this value, given or by default.
 fn options(
     node: Node,
     probe: &str,
@@ -160,7 +160,7 @@ fn filter(keys: Keys, probe: &str, groups: &[Group]) -> Result<Filter, Problem> 
     }
 }
 
-/// Leaves out what changed groups no longer have, so that the plan can be read again as it is printed.
+/// Removes what the changed groups no longer have, so that the printed plan can be read again.
 pub fn keep_what_is_left(published: &mut Published, groups: &[Group], catalogue: &dyn Catalogue) {
     let has =
         |probe: &str, filter: &Filter| filter.iter().all(|(key, level)| named_somewhere(groups, probe, key, level));

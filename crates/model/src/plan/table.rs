@@ -1,4 +1,4 @@
-//! `[[table]]`: a table of the report as the study lays it out, its printed numbers under ours.
+//! `[[table]]`: a table of the report as the study lays it out, with the study's printed numbers below latido's.
 
 use super::{Pick, Statistic};
 use serde::{Deserialize, Serialize};
@@ -10,48 +10,48 @@ pub struct Table {
     pub title: String,
     /// Its number in the study.
     pub number: Option<String>,
-    /// Which tables and figures of the study's numbers its cells hold, as `published.csv` names them.
+    /// The study's tables and figures whose numbers its cells contain, named as in `published.csv`.
     pub printed: Vec<String>,
     /// Its rows.
     pub rows: Vec<Pick>,
     /// Its columns.
     pub columns: Vec<Pick>,
-    /// The figures of each cell.
+    /// The statistics of each cell.
     pub statistics: Vec<Statistic>,
-    /// Whether they share a cell.
+    /// Whether the statistics share a cell.
     pub layout: Layout,
-    /// What becomes of repeats.
+    /// How repeats are combined.
     pub over: Over,
-    /// What must be known of it.
+    /// What the reader must know about it.
     pub note: Option<String>,
 }
 
-/// How the figures of a cell stand.
+/// How the statistics of a cell are laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
     /// In one cell: `156 / 230 / 437 389`.
     #[default]
     Together,
-    /// Each in a column of its own.
+    /// Each in its own column.
     Apart,
 }
 
-/// What becomes of repeats.
+/// How repeats are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
-    /// The median over the repeats: what one run of the published size has.
+    /// The median over the repeats, as in one run of the published size.
     #[default]
     Median,
     /// All samples of all repeats together.
     Pooled,
-    /// Each repeat contributes this one figure, and the statistics are over these.
+    /// Each repeat contributes this one figure, and the statistics are over these figures.
     Each(Statistic),
 }
 
 impl Table {
-    /// How many cells it has.
+    /// Returns how many cells it has.
     pub fn size(&self) -> usize {
         self.rows.len().saturating_mul(self.columns.len())
     }

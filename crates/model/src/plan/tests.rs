@@ -1,4 +1,4 @@
-//! How items become levels, on a catalogue for trial; whole plans are tested where the real one is, in the agent.
+//! How items become levels, with a catalogue for tests. The agent tests whole plans, because it has the real catalogue.
 
 use super::{node::Keys, source::Source, *};
 use crate::{catalogue::trial, written};
@@ -18,13 +18,13 @@ fn an_id_means_one_thing() {
     assert_eq!(parse::one_meaning_per_id(&[axes(1, 10), axes(2, 10)]), Ok(()));
     let answer = parse::one_meaning_per_id(&[axes(1, 10), axes(2, 20)]).unwrap_err().to_string();
     assert_eq!(answer, "f:2: the load level `busy` is something else in an earlier group");
-    // The same id on different axes is two things.
+    // The same id on different axes means two different levels.
     let (mut other, place) = axes(3, 20);
     other.tuning = other.load.take();
     assert_eq!(parse::one_meaning_per_id(&[axes(1, 10), (other, place)]), Ok(()));
 }
 
-/// The levels that a text makes of the items for trial.
+/// Reads the levels that a text makes from the test items.
 fn trial_levels(text: &str) -> Result<Vec<Level>, String> {
     let text = format!("it = {text}");
     let source = Source::file("t", &text);
@@ -72,7 +72,7 @@ fn arrays_cannot_multiply_without_end() {
 }
 
 proptest! {
-    /// Options of any text survive.
+    /// Options with any text survive printing.
     #[test]
     fn items_survive_printing(cpus: String, argv: Vec<String>, sleep: u32, id in "[a-z]{1,9}") {
         let options = toml::toml! { period = "1ms" };

@@ -1,16 +1,16 @@
-//! The first line of a session. Its form never changes, so that any two versions can tell each other apart.
+//! The first line of a session. Its form never changes, so that any two versions can recognise each other.
 
 use super::VERSION;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-/// What may come before the hello, in bytes: a login shell's own greeting.
+/// How many bytes may come before the hello, for the greeting of a login shell.
 pub const HELLO_WITHIN: usize = 64 << 10;
 
-/// The mark by which the line is known.
+/// The mark that identifies the line.
 const MARK: &str = "latido-agent";
 
-/// Who is there.
+/// The agent's introduction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// Always `latido-agent`.
@@ -25,15 +25,15 @@ pub struct Hello {
     pub machine: String,
     /// The CPUs that the agent may use, as a list.
     pub cpus: String,
-    /// The kernel's name for its present boot; empty where it is not told.
+    /// The kernel's ID of its present boot; empty if the agent does not know it.
     #[serde(default)]
     pub boot_id: String,
-    /// Its process number there.
+    /// The agent's process ID on its machine.
     pub pid: u32,
 }
 
 impl Hello {
-    /// Of this version.
+    /// Creates the hello of this version.
     pub fn new(machine: String, cpus: String, boot_id: String) -> Self {
         Self {
             hello: MARK.into(),
@@ -47,7 +47,7 @@ impl Hello {
         }
     }
 
-    /// Reads a line; `None` where it is none, but something that a login printed.
+    /// Reads a line; `None` if it is not a hello but something that a login printed.
     pub fn read(line: &str) -> Option<Self> {
         let line = line.trim();
         let found = line.starts_with('{').then(|| serde_json::from_str::<Self>(line).ok())?;
@@ -57,7 +57,7 @@ impl Hello {
     /// Refuses an agent that speaks another version.
     ///
     /// # Errors
-    /// Both versions, and what to do.
+    /// The error names both versions and the remedy.
     pub fn accept(self) -> Result<Self> {
         ensure!(
             self.v == VERSION,
@@ -71,7 +71,7 @@ impl Hello {
         Ok(self)
     }
 
-    /// The line.
+    /// Writes the line.
     ///
     /// # Errors
     /// None in practice.

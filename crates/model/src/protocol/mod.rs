@@ -1,8 +1,8 @@
-//! What a host and the agent on its target say to each other: typed requests and replies on one stream each way.
+//! The protocol between a host and the agent on its target: typed requests and replies on one stream per direction.
 //!
-//! The agent speaks first: a [`Hello`], whose form never changes. Each request is then answered by replies and a last
-//! [`Reply::End`]. `Ping` and `Stop` are heeded at any time and not answered. End of input means that the host is gone;
-//! so does the lack of a `Ping` for [`PATIENCE`], since a connection that is half open never ends its input.
+//! The agent sends first: a [`Hello`], whose form never changes. It answers each request with replies and a last [`Reply::End`]. It obeys
+//! `Ping` and `Stop` at any time and does not answer them. End of input means that the host is gone. No `Ping` for [`PATIENCE`] means the
+//! same, because a half-open connection never ends its input.
 
 mod hello;
 mod stream;
@@ -23,84 +23,84 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, time::Duration};
 
-/// The version of the stream: an agent of another one is refused.
+/// The version of the stream. The host refuses an agent of another version.
 pub const VERSION: u32 = 2;
 
-/// How long an agent waits for a sign of its host before it puts everything back and ends.
+/// How long an agent waits for a sign of its host before it restores everything and ends.
 pub const PATIENCE: Duration = Duration::from_secs(15);
 
-/// How often a host says that it is there.
+/// How often a host sends a `Ping`.
 pub const PING_EVERY: Duration = Duration::from_secs(3);
 
 /// The largest piece of an attachment, in bytes.
 pub const CHUNK: usize = 1 << 20;
 
-/// What a host asks.
+/// What a host requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Request {
-    /// The host is there.
+    /// The host is still there.
     Ping,
-    /// Take the machine for these cells, put right what an earlier crash left, and say what can be had: [`Reply::Ready`].
+    /// Take the machine for these cells, repair what an earlier crash left, and report what can be measured: [`Reply::Ready`].
     Prepare {
-        /// All that this session will measure.
+        /// All cells that this session will measure.
         cells: Vec<Cell>,
-        /// How long to wait for another latido that is at work; absent, not at all.
+        /// How long to wait for another running latido; absent: not at all.
         wait: Option<Ns>,
     },
-    /// Measure a cell: [`Reply::Progress`], attachments and checkpoints meanwhile, then the [`Reply::Record`].
+    /// Measure a cell. [`Reply::Progress`], attachments and checkpoints come first, then the [`Reply::Record`].
     Measure {
-        /// What.
+        /// The cell.
         cell: Box<Cell>,
     },
     /// Look at the machine, change nothing: [`Reply::Inspected`].
     Inspect(Inspect),
-    /// Change settings by hand, put them back, or show them: [`Reply::Tuned`].
+    /// Apply settings by hand, restore them, or show them: [`Reply::Tuned`].
     Tune(Tune),
-    /// Put back what a crash left; what was done comes as [`Reply::Note`].
+    /// Restore what a crash left. The agent reports each action as a [`Reply::Note`].
     Recover,
-    /// End what is going on: in order, with what was measured so far as a record, or at once.
+    /// End the running request: in order, with a record of what was measured so far, or at once.
     Stop {
-        /// At once: no record, everything put back.
+        /// At once: the agent sends no record and restores everything.
         now: bool,
     },
 }
 
-/// What `latido check` looks at.
+/// What `latido check` inspects.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Inspect {
     /// The CPUs to be measured.
     pub cpus: Option<CpuSet>,
-    /// A program at work instead of the machine: its number or name.
+    /// A running program to inspect instead of the machine: its process ID or name.
     pub process: Option<String>,
-    /// Another machine's file tree instead of the running one.
+    /// Another machine's file tree to inspect instead of the running one.
     pub sysroot: Option<PathBuf>,
 }
 
-/// What `latido tune` does, on this file tree instead of the running machine where one is named.
+/// What `latido tune` does, on this file tree if it is set, else on the running machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tune {
-    /// What.
+    /// The action.
     pub what: TuneWhat,
-    /// A tree of files, which only an agent that was built for tests changes.
+    /// A tree of files. Only an agent that was built for tests changes it.
     pub sysroot: Option<PathBuf>,
-    /// How long to wait for another latido that is at work; absent: not at all.
+    /// How long to wait for another running latido; absent: not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Ns>,
 }
 
-/// The three doings of `latido tune`.
+/// The three actions of `latido tune`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum TuneWhat {
     /// Apply these, all or none.
     Apply {
-        /// In this order.
+        /// The tunings, in this order.
         items: Vec<Item>,
     },
-    /// Put back what was applied by hand, and what a crash left.
+    /// Restore what was applied by hand, and what a crash left.
     Undo {
-        /// The tunings; all where none is named.
+        /// The tunings; if empty, all of them.
         names: Vec<String>,
     },
     /// Show what is applied.
@@ -113,44 +113,44 @@ pub enum TuneWhat {
 pub enum Reply {
     /// The machine is taken.
     Ready(Box<Ready>),
-    /// What is going on now; some may be left out where the link is slow.
+    /// What the agent is doing now. It may leave some reports out if the link is slow.
     Progress(Progress),
-    /// A file of the cell begins: [`Reply::Chunk`]s follow, with progress between them at most.
+    /// A file of the cell starts: [`Reply::Chunk`]s follow, with at most progress and notes between them.
     Attachment {
         /// A plain file name.
         name: String,
         /// Length in bytes.
         len: u64,
     },
-    /// So many bytes follow the line, at most [`CHUNK`].
+    /// This many bytes follow the line, at most [`CHUNK`].
     Chunk {
-        /// How many.
+        /// The number of bytes.
         len: u32,
     },
-    /// The file is whole.
+    /// The file is complete.
     AttachmentEnd {
         /// SHA-256 of its bytes, in hexadecimal.
         sha256: String,
     },
-    /// The result, or a checkpoint of it; its attachments came before it.
+    /// The result, or a checkpoint of it. Its attachments came before it.
     Record(Box<Record>),
-    /// What was found.
+    /// The result of an inspection.
     Inspected(Box<Inspected>),
-    /// What was done.
+    /// The result of `latido tune`.
     Tuned(Box<Tuned>),
-    /// Something that a person should know; what was asked for goes on.
+    /// Something that the user should know. The request continues.
     Note {
-        /// What.
+        /// The message.
         message: String,
     },
-    /// Why what was asked for cannot be done; `End` follows.
+    /// Why the agent cannot do what was requested; `End` follows.
     Error {
-        /// What happened and what to do.
+        /// What happened and what to do about it.
         message: String,
     },
-    /// Nothing more to this request.
+    /// The request ends; no more replies follow.
     End {
-        /// How it went.
+        /// How it ended.
         status: EndStatus,
     },
 }
@@ -159,53 +159,53 @@ pub enum Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndStatus {
-    /// It was answered, and everything borrowed for it is put back.
+    /// The agent did what was requested and restored every setting that it applied for it.
     Done,
-    /// It was not; an error said why. Everything is put back.
+    /// The agent did not do it, and an error gave the reason. It restored everything.
     Failed,
 }
 
-/// What can be had of the cells asked for, each in the order of the request.
+/// Which of the requested cells can be measured, each in the order of the request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ready {
-    /// Why a cell cannot be had on this machine; `None` for those that can.
+    /// Why a cell cannot be measured on this machine; `None` if it can.
     pub skips: Vec<Option<String>>,
-    /// What the machine refuses although the plan names it: nothing is to be started then.
+    /// What the machine refuses although the plan names it. The host must then start nothing.
     pub refusals: Vec<String>,
     /// What the cells' probes measure, each once.
     pub measurands: Vec<Measurand>,
-    /// Index in `measurands` for each cell.
+    /// The index in `measurands`, per cell.
     pub measurand: Vec<usize>,
-    /// The CPUs that each cell leaves for everything else; `None` where all are measured.
+    /// The CPUs that each cell leaves for everything else; `None` if it measures all.
     pub housekeeping: Vec<Option<CpuSet>>,
-    /// Where each cell would be measured; `None` where it is skipped. None at all of an older agent.
+    /// Where each cell would be measured; `None` if it is skipped. An older agent sends no entries.
     #[serde(default)]
     pub places: Vec<Option<MeasuredOn>>,
-    /// What is missing for real-time measurement, where a cell wants it.
+    /// What is missing for real-time measurement, if a cell needs it.
     pub permission: Option<Point>,
-    /// The CPUs that cells which name none do not measure.
+    /// The CPUs that a cell leaves out if it names none.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
-    /// The text of the kernel's configuration, where it can be read: once a session and not in each record.
+    /// The text of the kernel's configuration, if it can be read: sent once per session and not in each record.
     #[serde(default)]
     pub kernel_config: Option<String>,
 }
 
-/// CPUs of a target that are not measured although nobody chose others.
+/// CPUs of a target that latido does not measure although no user excluded them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Which.
+    /// The CPUs.
     pub cpus: CpuSet,
-    /// Why, to stand behind "CPU 3 is": `offline`.
+    /// The reason, written to follow "CPU 3 is": `offline`.
     pub why: String,
 }
 
-/// What was found by an inspection.
+/// The result of an inspection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inspected {
     /// The machine.
     pub machine: Machine,
-    /// The program at work, where one was asked for.
+    /// The running program, if one was requested.
     pub process: Option<Process>,
     /// Every point.
     pub points: Vec<Point>,
@@ -215,100 +215,100 @@ pub struct Inspected {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Tuned {
-    /// All are in force.
+    /// All tunings are in force.
     Applied {
-        /// In the order asked for.
+        /// In the order of the request.
         records: Vec<TuningRecord>,
     },
-    /// Stopped before all was in force: nothing was kept.
+    /// The agent was stopped before all tunings were in force. It kept none of them.
     Stopped {
-        /// What could not be put back.
+        /// What could not be restored.
         left: Vec<String>,
     },
-    /// Put back.
+    /// The agent restored what was applied.
     Undone {
-        /// What, the last change first.
+        /// The restored settings, the last change first.
         back: Vec<String>,
-        /// Whether something is not as it was; notes say what.
+        /// Whether something could not be restored; notes give the details.
         incomplete: bool,
     },
     /// What is applied.
     Status(TuneStatus),
 }
 
-/// What the journal of a machine says.
+/// The contents of a machine's journal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TuneStatus {
     /// Version of this document.
     pub schema: u32,
-    /// Applied by hand, oldest first.
+    /// Settings applied by hand, oldest first.
     pub applied: Vec<Setting>,
-    /// Changed by a run that is at work or crashed, or by a `tune` that did not come to its end.
+    /// Settings that a running or crashed run changed, or a `tune` that did not finish.
     pub unsettled: Vec<Setting>,
-    /// From before the last boot: the machine forgot it.
+    /// Settings from before the last boot, which the machine no longer has.
     pub void: Vec<Setting>,
     /// Lines of the journal that this version of latido cannot read.
     pub unreadable: Vec<String>,
-    /// The latido that is at work now.
+    /// The latido that is running now.
     pub at_work: Option<String>,
     /// The journal's file.
     pub journal: PathBuf,
-    /// Where another user's journal holds something too: root's.
+    /// Root's journal, if it has entries too.
     pub elsewhere: Option<PathBuf>,
-    /// The journal has lost some of what is applied by hand: it stands in this file alone.
+    /// The only file that still records settings applied by hand, if the journal has lost some of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<PathBuf>,
 }
 
-/// A changed setting and what became of it.
+/// A changed setting and its present state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// The tuning that wanted it; absent for a load.
+    /// The tuning that changed it; absent for a load.
     pub tuning: Option<String>,
-    /// The file or thing that is changed.
+    /// The file or thing that was changed.
     pub knob: String,
-    /// Before the change.
+    /// The value before the change.
     pub original: String,
-    /// What it was set to.
+    /// The value that latido set.
     pub new: String,
-    /// What it says now; absent where it cannot be read.
+    /// The present value; absent if it cannot be read.
     pub current: Option<String>,
-    /// Whether it still says what it was set to; absent where it cannot be read.
+    /// Whether it still has the value that latido set; absent if it cannot be read.
     pub in_force: Option<bool>,
-    /// Whether a later change of the same knob, applied the same way, has taken its place.
+    /// Whether a later change of the same knob, applied in the same way, replaces it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub superseded: bool,
 }
 
-/// What an agent does.
+/// What an agent is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// For another latido to end.
+    /// It waits for another latido to end.
     #[default]
     Waiting,
-    /// A guest of the laboratory runs, and says nothing before its end.
+    /// A guest of the laboratory runs; it reports nothing before its end.
     Emulating,
-    /// Settings are changed.
+    /// It changes settings.
     Tuning,
-    /// Loads are started.
+    /// It starts loads.
     Loading,
-    /// The loads are coming to work.
+    /// It waits until the loads run steadily.
     Settling,
-    /// The loop runs, its samples do not count.
+    /// The loop runs, but its samples do not count.
     WarmUp,
     /// Samples count.
     Measuring,
-    /// The loops are over.
+    /// The loops have ended.
     Finishing,
-    /// Loads are ended, settings put back.
+    /// It ends loads and restores settings.
     Undoing,
-    /// The machine is as it was; the results are on their way.
+    /// The machine is restored; the agent sends the results.
     Sending,
 }
 
 impl Phase {
-    /// As people read it.
+    /// Returns the phase in words for people.
     pub fn word(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -330,10 +330,10 @@ impl Phase {
 pub struct Progress {
     /// What the agent does.
     pub phase: Phase,
-    /// Time measured, in ns; of a guest, how long the host has waited for it.
+    /// Time measured, in ns; for a guest, how long the host has waited for it.
     pub elapsed_ns: u64,
-    /// Time to measure, in ns; 0 where the cell counts samples instead. Of a guest, the time between the ends of two on the
-    /// host, 0 where none has ended yet.
+    /// Time to measure, in ns; 0 if the cell counts samples instead. For a guest, the time between the ends of two guests on the host, 0 if
+    /// none has ended yet.
     pub total_ns: u64,
     /// CLOCK_MONOTONIC when the first timer was armed, in ns; 0 before.
     pub armed_at_ns: u64,
@@ -342,7 +342,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A phase with nothing measured in it.
+    /// Returns a phase in which nothing was measured.
     pub fn of(phase: Phase) -> Self {
         Self { phase, ..Self::default() }
     }
@@ -367,13 +367,13 @@ pub struct ThreadProgress {
     pub missed: u64,
     /// The latest sample that set a record or passed the limit: value and time since the first slot, ns.
     pub spike: Option<(i64, u64)>,
-    /// What is measured, with the labels' values: `lock normal`.
+    /// What the thread measures, with the labels' values: `lock normal`.
     #[serde(default)]
     pub name: String,
-    /// The unit of the values where it is not ns.
+    /// The unit of the values, if it is not ns.
     #[serde(default)]
     pub unit: Option<String>,
-    /// The last of the samples kept in order, which has a sign.
+    /// The last of the samples that are kept in order; it has a sign.
     #[serde(default)]
     pub kept: Option<i64>,
 }

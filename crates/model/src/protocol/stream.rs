@@ -1,4 +1,4 @@
-//! Lines of JSON, counted, and the bytes of attachments between them.
+//! Numbered lines of JSON, and the bytes of attachments between them.
 
 use super::{CHUNK, Reply};
 use crate::run::keys;
@@ -13,19 +13,19 @@ use std::{
 /// The longest line accepted; anything longer is a broken or hostile peer.
 const MAX_LINE: u64 = 32 << 20;
 
-/// Shorter lines are read as they are.
+/// The reader does not limit the values in a line up to this length, in bytes.
 const SHORT: usize = 64 << 10;
 
-/// A longer line has no more values than a short one and one for so many of its bytes: each takes some 100 bytes of memory, and records
-/// take more of the line.
+/// A longer line may have as many values as a short one, plus one for every this many bytes. Each value takes some 100 bytes of memory, and
+/// the values of records take more of the line.
 const BYTES_A_VALUE: usize = 8;
 
 /// One line.
 #[derive(Serialize, Deserialize)]
 struct Line<T> {
-    /// Counts the lines from 0, so that a lost one is noticed.
+    /// The number of the line, from 0, so that the reader notices a lost one.
     seq: u64,
-    /// What it says.
+    /// The content of the line.
     body: T,
 }
 
@@ -42,7 +42,7 @@ impl<W: Write> Writer<W> {
         Self { out, seq: 0 }
     }
 
-    /// What is written to, for what stands before the first line.
+    /// Returns the underlying writer, for what comes before the first line.
     pub fn inner(&mut self) -> &mut W {
         &mut self.out
     }
@@ -52,7 +52,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// The peer is gone.
     pub fn send<T: Serialize>(&mut self, body: &T) -> Result<()> {
-        // In one write: half a line must not wait in a buffer while the other half is seen.
+        // Written at once, so that no half of a line waits in a buffer while the peer sees the other half.
         let mut line = serde_json::to_vec(&Line { seq: self.seq, body })?;
         line.push(b'\n');
         self.out.write_all(&line)?;
@@ -60,10 +60,10 @@ impl<W: Write> Writer<W> {
         Ok(self.out.flush()?)
     }
 
-    /// Sends an attachment from its beginning to its end; `between` is asked to say something after each chunk.
+    /// Sends an attachment from its beginning to its end. After each chunk, `between` may send something.
     ///
     /// # Errors
-    /// The peer is gone, or the file is shorter than it was.
+    /// The peer is gone, or the file became shorter.
     pub fn attach(
         &mut self,
         name: &str,
@@ -91,12 +91,12 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// What arrived from an agent.
+/// What an agent sent.
 #[derive(Debug)]
 pub enum Message {
-    /// A reply; of an attachment only its beginning and its end, verified.
+    /// A reply. For an attachment, these are only its start and its end; both are verified.
     Reply(Reply),
-    /// The next bytes of the attachment that was begun.
+    /// The next bytes of the open attachment.
     Bytes(Vec<u8>),
 }
 
@@ -114,10 +114,10 @@ impl<R: BufRead, T: DeserializeOwned> Reader<R, T> {
         Self { input, seq: 0, what: PhantomData }
     }
 
-    /// The next line, or `None` at a clean end of the stream.
+    /// Reads the next line, or returns `None` at a clean end of the stream.
     ///
     /// # Errors
-    /// A line that is not of the protocol, too long, lost or doubled.
+    /// A line is not part of the protocol, too long, lost or doubled.
     pub fn line(&mut self) -> Result<Option<T>> {
         let mut text = Vec::new();
         let got = (&mut self.input).take(MAX_LINE).read_until(b'\n', &mut text)?;
@@ -138,14 +138,14 @@ impl<R: BufRead, T: DeserializeOwned> Reader<R, T> {
     }
 }
 
-/// Replies with the attachments between them: their names, lengths and hashes checked.
+/// Replies with the attachments between them. Their names, lengths and hashes are checked.
 #[derive(Debug)]
 pub struct Chunks<R: BufRead> {
     lines: Reader<R, Reply>,
     open: Option<Open>,
 }
 
-/// An attachment on its way.
+/// An attachment that is being received.
 #[derive(Debug)]
 struct Open {
     name: String,
@@ -154,16 +154,15 @@ struct Open {
 }
 
 impl<R: BufRead> Chunks<R> {
-    /// Listens to an agent that has said its hello.
+    /// Listens to an agent that has sent its hello.
     pub fn new(input: R) -> Self {
         Self { lines: Reader::new(input), open: None }
     }
 
-    /// The next message, or `None` at a clean end of the stream.
+    /// Reads the next message, or returns `None` at a clean end of the stream.
     ///
     /// # Errors
-    /// As [`Reader::line`]; an attachment cut short, of another length or hash than was said, or with a name that leaves
-    /// its directory.
+    /// As [`Reader::line`]. An attachment is cut short, has another length or hash than announced, or a name that leaves its directory.
     pub fn receive(&mut self) -> Result<Option<Message>> {
         let Some(reply) = self.lines.line()? else {
             ensure!(self.open.is_none(), "the stream ended within an attachment");
@@ -171,7 +170,7 @@ impl<R: BufRead> Chunks<R> {
         };
         match (&reply, &mut self.open) {
             (Reply::Attachment { name, len }, None) => {
-                // The name becomes a file name on the host: nothing from the target may point anywhere else.
+                // The name becomes a file name on the host, so a name from the target must not point anywhere else.
                 let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
                 let sound = !name.is_empty() && name.len() <= 128 && !name.starts_with('.') && name.chars().all(plain);
                 ensure!(sound, "the agent sent a file named {name:?}");
@@ -207,7 +206,7 @@ impl<R: BufRead> Chunks<R> {
     }
 }
 
-/// In hexadecimal digits.
+/// Returns the bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -252,7 +251,7 @@ mod tests {
         assert!(reader.receive().unwrap().is_none());
     }
 
-    /// A record passes streams before it is stored: it must not change on the way.
+    /// A record that passes through streams before it is stored arrives unchanged.
     #[test]
     fn numbers_keep_every_bit() {
         let mut record = crate::sample::record();
@@ -307,7 +306,7 @@ mod tests {
         assert!(Chunks::new(&bytes[..]).receive().is_err());
     }
 
-    /// The reader refuses the line after a lost one, and the second of a doubled one, with both numbers.
+    /// The reader refuses the line after a lost one and the second copy of a doubled one, and names both numbers.
     #[test]
     fn a_lost_and_a_doubled_line_are_noticed() {
         let mut bytes = Vec::new();
@@ -337,7 +336,8 @@ mod tests {
         assert!(Chunks::new(endless).receive().unwrap_err().to_string().contains("no end"));
     }
 
-    /// A line of many small values would take fifty times its bytes: it is refused before any is kept, also below a key that nobody reads.
+    /// The reader refuses a line of many small values, which would take fifty times its bytes, before it keeps any of them, even below an
+    /// unused key.
     #[test]
     fn a_line_of_many_values_is_refused() {
         let line = |values: usize, value: &str| {
@@ -347,12 +347,12 @@ mod tests {
         let told = |line: String| Chunks::new(line.as_bytes()).receive().map_err(|error| format!("{error:#}"));
         assert!(told(line(200_000, "[0],")).unwrap_err().contains("values that are read"));
         assert!(told(line(200_000, "\"a\",")).unwrap_err().contains("values that are read"));
-        // As many in a line that is long besides are those of a large record.
+        // As many values are fine in a line that is long enough, as in a large record.
         assert!(told(line(200_000, "12345678901,")).is_ok());
     }
 
     proptest::proptest! {
-        /// Whatever a broken peer sends, the reader answers with an error or an end, and ends.
+        /// Whatever a broken peer sends, the reader returns an error or an end, and ends.
         #[test]
         fn junk_never_panics(bytes: Vec<u8>) {
             let mut reader = Chunks::new(&bytes[..]);
@@ -374,7 +374,7 @@ mod tests {
                     Ok(Some(_)) => {}
                 }
             };
-            // A cut between two lines of an attachment is one within it as well.
+            // The reader notices a cut between two lines of an attachment too.
             proptest::prop_assert!(noticed);
         }
     }

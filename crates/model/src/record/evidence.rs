@@ -1,4 +1,4 @@
-//! What supports or contradicts the figures of a cell, as it was seen; nothing is judged here.
+//! The observed facts that support or contradict the figures of a cell; nothing is judged here.
 
 use super::ThreadEvidence;
 use serde::{Deserialize, Serialize};
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// The measured facts behind the trust checks (see the judgement for their thresholds). Absent means not measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// What the kernel answered to the policy asked for; absent when granted.
+    /// The kernel's answer to the requested policy; absent if it granted the policy.
     pub policy_refused: Option<String>,
-    /// Why memory could not be locked; absent when it was.
+    /// Why memory could not be locked; absent if it was locked.
     pub memory_unlocked: Option<String>,
     /// The clock that stamped the samples.
     pub clock: ClockEvidence,
@@ -16,34 +16,34 @@ pub struct Evidence {
     pub threads: Vec<ThreadEvidence>,
     /// Real-time throttling.
     pub throttle: ThrottleEvidence,
-    /// Whether nobody looked at the machine while latido measured: on a crowded CPU the supervisor learns of a short interval only when
-    /// it is over. Then latido knows nothing of other tasks, stops and steps of the clock. Older records do not say whether somebody looked.
+    /// Whether latido did not observe the machine while it measured: on a crowded CPU the supervisor may notice a short interval only when
+    /// it is over. latido then knows nothing of other tasks, stops and steps of the clock. Older records do not contain this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unwatched: bool,
     /// Stolen time of the measured CPUs while measured, in ns (10 ms steps).
     pub steal_ns: Option<u64>,
     /// System management interrupts while measured.
     pub smi: Option<u64>,
-    /// Pages of any program that the kernel moved or tried to move while latido measured: a thread that touches one meanwhile
-    /// has a page fault. Absent where the kernel does not count them.
+    /// Pages of any program that the kernel moved or tried to move while latido measured. A thread that touches such a page during the move
+    /// gets a page fault. Absent if the kernel does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_pages: Option<u64>,
     /// Lowest and highest frequency seen on the measured CPUs, kHz.
     pub frequency_khz: Option<(u64, u64)>,
     /// Highest temperature seen and the lowest critical trip point, in millidegrees Celsius.
     pub temperature_mc: Option<(i64, Option<i64>)>,
-    /// The heat that ended the loads and the cell; absent when none did.
+    /// The overheating that ended the loads and the cell; absent if it did not happen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overheated: Option<Overheated>,
     /// Tasks other than the probe's, at or above its priority, that ran on the measured CPUs.
     pub foreign: Vec<Foreign>,
-    /// Interrupts of the measured CPUs while measured, those that came; absent where they cannot be read.
+    /// Interrupts that occurred on the measured CPUs while measured; absent if they cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupts: Option<Vec<Interrupt>>,
-    /// What the other threads of the measured CPUs' cores did while measured; none where there are none, or they cannot be read.
+    /// What the other threads of the measured CPUs' cores did while measured; empty if there are no such threads, or they cannot be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<Sibling>,
-    /// Seconds in which something foreign happened; seconds without are left out.
+    /// Seconds in which something outside the measurement happened; the other seconds are left out.
     pub timeline: Vec<Second>,
     /// Timer slack of the measuring threads, in ns.
     pub timer_slack_ns: Option<u64>,
@@ -51,35 +51,35 @@ pub struct Evidence {
     pub autogroup: Option<bool>,
     /// The control groups of the measuring process, as /proc/self/cgroup prints them.
     pub cgroup: Option<String>,
-    /// Whether idle states were held off through /dev/cpu_dma_latency.
+    /// Whether latido held off idle states through /dev/cpu_dma_latency.
     pub dma_latency_held: bool,
-    /// The CPUs left for everything that is not measuring; absent when all were measured.
+    /// The CPUs left for everything except measuring; absent if all CPUs were measured.
     pub housekeeping: Option<crate::cpus::CpuSet>,
-    /// What a person had applied with `latido tune apply`; none where nothing was, and in older records.
+    /// What the user had applied with `latido tune apply`; empty if nothing was applied, and in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_hand: Vec<ByHand>,
-    /// The kernel's tracing; absent where nobody looked.
+    /// The kernel's tracing; absent if latido did not check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracing: Option<super::Tracing>,
-    /// What became of the trace that `stop_on` freezes; absent without it.
+    /// The result of freezing the trace for `stop_on`; absent without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freeze: Option<super::Freeze>,
-    /// The trace that was recorded meanwhile, a file beside the record; absent where none was asked for.
+    /// The trace recorded during the cell, a file next to the record; absent if none was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<super::TraceRecord>,
-    /// How a program told the samples; absent where latido took them itself.
+    /// How a program reported the samples; absent if latido took them itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<super::Reported>,
-    /// The threads of the program that the probe `task` watched; empty of all others, and in older records.
+    /// The threads of the program that the probe `task` watched; empty for all other probes, and in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub watched: Vec<super::WatchedThread>,
-    /// Whether the measuring process was stopped meanwhile; absent where it was not, and in older records.
+    /// Whether the measuring process was stopped during the measurement; absent if it was not, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stopped>,
-    /// Steps of CLOCK_REALTIME against CLOCK_MONOTONIC, looked for some ten times a second; absent in older records.
+    /// Steps of CLOCK_REALTIME against CLOCK_MONOTONIC, checked some ten times per second; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_steps: Option<WallSteps>,
-    /// What stands behind interrupt and activation latencies; absent where none were measured.
+    /// The basis of interrupt and activation latencies; absent if none were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamps: Option<super::StampsRecord>,
 }
@@ -89,16 +89,16 @@ pub struct Evidence {
 pub struct Stopped {
     /// How often.
     pub times: u64,
-    /// For how long together, in ns, to a tenth of a second.
+    /// Total time of the stops, in ns, to a tenth of a second.
     pub total_ns: u64,
     /// The longest stop, in ns.
     pub longest_ns: u64,
-    /// By what: `a signal`, `a debugger`, `a freezer`, `a suspend of the machine`; of several the last.
+    /// The cause: `a signal`, `a debugger`, `a freezer`, `a suspend of the machine`; the last one if there were several.
     pub how: String,
 }
 
 impl Stopped {
-    /// Both: one part of a cell and another.
+    /// Adds a later part of the same cell.
     #[must_use]
     pub fn and(self, later: Self) -> Self {
         Self {
@@ -113,14 +113,14 @@ impl Stopped {
 /// Steps of CLOCK_REALTIME.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WallSteps {
-    /// Differences of 1 ms and more between two looks.
+    /// Differences of 1 ms and more between two checks.
     pub times: u64,
     /// The largest, in ns.
     pub largest_ns: i64,
 }
 
 impl WallSteps {
-    /// Both: one part of a cell and another.
+    /// Adds a later part of the same cell.
     #[must_use]
     pub fn and(self, later: Self) -> Self {
         let larger = later.largest_ns.unsigned_abs() > self.largest_ns.unsigned_abs();
@@ -129,26 +129,26 @@ impl WallSteps {
     }
 }
 
-/// A setting that stood beside the cell's own: applied by a person.
+/// A setting that a person applied in addition to the cell's own tunings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByHand {
     /// The tuning's name.
     pub tuning: String,
     /// The file or thing that it changed.
     pub knob: String,
-    /// What it was set to.
+    /// The value that it was set to.
     pub value: String,
-    /// Whether it said so while measured, below the cell's own tunings; absent where it cannot be read.
+    /// Whether it had this value while measured, below the cell's own tunings; absent if it cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_force: Option<bool>,
 }
 
-/// A temperature above the limit, at which loads and measurement were ended.
+/// A temperature above the limit, at which latido ended loads and measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overheated {
     /// When, since the first slot, in ns; negative during the warm-up.
     pub at_ns: i64,
-    /// How hot the hottest zone was, in millidegrees Celsius.
+    /// The temperature of the hottest zone, in millidegrees Celsius.
     pub temperature_mc: i64,
     /// The limit, in millidegrees Celsius.
     pub limit_mc: i64,
@@ -165,9 +165,9 @@ pub struct ClockEvidence {
     pub cost_ns: f64,
     /// Smallest step seen between two different readings, in ns.
     pub step_ns: f64,
-    /// Frequency of the counter where one was used, in Hz.
+    /// Frequency of the counter, if one was used, in Hz.
     pub tsc_hz: Option<f64>,
-    /// Counter against CLOCK_MONOTONIC over the whole cell, in parts per billion of disagreement.
+    /// Deviation of the counter from CLOCK_MONOTONIC over the whole cell, in parts per billion.
     pub drift_ppb: Option<f64>,
     /// Change of CLOCK_REALTIME minus CLOCK_MONOTONIC during the cell, in ns: steps and slewing.
     pub realtime_shift_ns: i64,
@@ -182,36 +182,36 @@ pub struct ThrottleEvidence {
     pub rt_runtime_us: Option<i64>,
     /// /proc/sys/kernel/sched_rt_period_us.
     pub rt_period_us: Option<i64>,
-    /// The deadline fair server: its budget of a period in ns, or why it is not known.
+    /// The deadline fair server: its budget per period in ns, or why it is unknown.
     pub fair_server: Option<String>,
-    /// Waits of the probe that these limits explain: as long as they impose, with the budget used up. Absent where the
-    /// probe does not look for them, or the limits are not known.
+    /// Waits of the probe that these limits explain: they are as long as the limits impose, with the budget used up. Absent if the probe
+    /// does not check for them, or the limits are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled: Option<u64>,
-    /// How long these were together, in ns.
+    /// The total time of these waits, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_ns: Option<u64>,
-    /// Preemptions that came about once a second, in records of before: rivals are among them, nothing judges it.
+    /// Preemptions that came about once per second, in older records. They include competing tasks; nothing judges them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttle_like: Option<u64>,
 }
 
-/// Whose a task is that could delay the probe.
+/// The owner of a task that could delay the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskOwner {
-    /// A program that has nothing to do with the measurement.
+    /// A program unrelated to the measurement.
     Program,
-    /// latido itself, other than what measures.
+    /// latido itself, except its measuring threads.
     Latido,
-    /// A load of the cell: what the measurement is made under.
+    /// A load of the cell: part of the conditions of the measurement.
     Load,
     /// A thread of the kernel: part of the system under test.
     Kernel,
 }
 
 impl TaskOwner {
-    /// Whether it is outside the system under test and what was asked for, so that it can excuse.
+    /// Whether it is outside the system under test and was not requested, so that it can excuse a late sample.
     pub fn excuses(self) -> bool {
         matches!(self, Self::Program | Self::Latido)
     }
@@ -230,7 +230,7 @@ pub struct Foreign {
     pub cpu: u32,
     /// How long it ran while measured, in ns.
     pub ran_ns: u64,
-    /// Whose it is; absent in older records, which did not tell.
+    /// Its owner; absent in older records, which do not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<TaskOwner>,
 }
@@ -238,13 +238,13 @@ pub struct Foreign {
 /// A CPU that shares its core with a measured one (SMT).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sibling {
-    /// It.
+    /// The sibling CPU.
     pub cpu: u32,
-    /// The measured one.
+    /// The measured CPU.
     pub of: u32,
-    /// How long it worked, in ns (10 ms steps).
+    /// How long the sibling was busy, in ns (10 ms steps).
     pub busy_ns: u64,
-    /// Of how long, in ns.
+    /// The time over which this was measured, in ns.
     pub over_ns: u64,
 }
 
@@ -255,50 +255,50 @@ pub struct Second {
     pub start_ns: u64,
     /// Length in ns.
     pub length_ns: u64,
-    /// The CPU it happened on.
+    /// The CPU on which it happened.
     #[serde(default)]
     pub cpu: Option<u32>,
     /// Stolen time in ns.
     pub steal_ns: u64,
     /// System management interrupts.
     pub smi: u64,
-    /// Running time of tasks at or above the probe's priority, other than the probe's and the loads', in ns.
+    /// Running time of tasks at or above the probe's priority, without the probe's and the loads' tasks, in ns.
     pub foreign_ns: u64,
-    /// The part of it that threads of the kernel ran, in ns.
+    /// The part of it that kernel threads ran, in ns.
     #[serde(default, skip_serializing_if = "none")]
     pub kernel_ns: u64,
-    /// Running time of the cell's own loads at or above the probe's priority, in ns: what they kept is no foreign time.
+    /// Running time of the cell's own loads at or above the probe's priority, in ns. It does not count as time of other programs.
     #[serde(default, skip_serializing_if = "none")]
     pub load_ns: u64,
-    /// How long programs ran at a stretch: the time of each by the number of times that it was given the CPU, of all of
-    /// them together, in ns. Absent where none ran, and in older records.
+    /// How long programs ran without a break: the running time of each divided by the number of times that it got the CPU, summed over all
+    /// of them, in ns. Absent if none ran, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign_burst_ns: Option<u64>,
-    /// Of an entry that was merged of several seconds: the most stolen time of one of them, in ns. Absent where the entry
-    /// is of one, and in older records: then all of it may have been at once.
+    /// For an entry that several seconds were merged into: the most stolen time in one of them, in ns. Absent if the entry is a single
+    /// second, and in older records: then all of it may have come at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_most_ns: Option<u64>,
-    /// In the same way, of `foreign_ns` without `kernel_ns`.
+    /// The same for `foreign_ns` without `kernel_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign_most_ns: Option<u64>,
-    /// In the same way, of `kernel_ns`.
+    /// The same for `kernel_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_most_ns: Option<u64>,
 }
 
-/// What one second can have held of an entry, in ns.
+/// The most that one second of an entry may contain, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Most {
     /// Stolen time.
     pub steal_ns: u64,
-    /// Programs.
+    /// Running time of programs.
     pub foreign_ns: u64,
-    /// Threads of the kernel.
+    /// Running time of kernel threads.
     pub kernel_ns: u64,
 }
 
 impl Most {
-    /// The larger of each.
+    /// Returns the larger of each value.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -310,12 +310,12 @@ impl Most {
 }
 
 impl Second {
-    /// Running time of tasks that are no threads of the kernel, in ns.
+    /// Returns the running time of tasks that are not kernel threads, in ns.
     pub fn programs_ns(&self) -> u64 {
         self.foreign_ns.saturating_sub(self.kernel_ns)
     }
 
-    /// The most that one second of it had.
+    /// Returns the most that one of its seconds contained.
     pub fn most(&self) -> Most {
         Most {
             steal_ns: self.steal_most_ns.unwrap_or(self.steal_ns),
@@ -329,19 +329,19 @@ fn none(value: &u64) -> bool {
     *value == 0
 }
 
-/// An interrupt of the measured CPUs, a line of /proc/interrupts (proc_interrupts(5)).
+/// An interrupt of the measured CPUs: a line of /proc/interrupts (proc_interrupts(5)).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interrupt {
     /// The line's name: a number for a device, `LOC`, `RES` and others for the CPU's own.
     pub line: String,
-    /// What the kernel prints behind the counts: chip, kind, handlers.
+    /// What the kernel prints after the counts: chip, kind, handlers.
     pub action: String,
-    /// How often it came.
+    /// How often it occurred.
     pub count: u64,
 }
 
 impl Interrupt {
-    /// Whether a device raised it; else the CPU itself or another CPU did.
+    /// Whether a device raised it; otherwise the CPU itself or another CPU did.
     pub fn of_device(&self) -> bool {
         self.line.bytes().all(|c| c.is_ascii_digit())
     }

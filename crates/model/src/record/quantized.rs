@@ -1,26 +1,26 @@
-//! What is known of samples that another tool has counted in bins: figures between two values, bins as they were printed.
+//! What is known of samples that another tool counted in bins: figures between two values, bins as printed.
 
 use super::{QUANTILES, Summary};
 use crate::ranks::{rank, supported};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// From one value to another, both inclusive; nothing bounds it above where the second is absent. Stored as `[low, high]`.
+/// A range from one value to another, both inclusive; without an upper limit if the second is absent. Stored as `[low, high]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Between(pub i64, pub Option<i64>);
 
 impl Between {
-    /// One value and no other.
+    /// Returns the range of one value.
     pub fn exactly(value: i64) -> Self {
         Self(value, Some(value))
     }
 
-    /// Whether it leaves nothing open.
+    /// Whether the range is a single value.
     pub fn is_exact(self) -> bool {
         self.1 == Some(self.0)
     }
 
-    /// Whether all of it is at most a limit: none is where some of it is and some is not.
+    /// Whether the whole range is at most a limit; `None` if only a part of it is.
     pub fn within(self, limit: i64) -> Option<bool> {
         match self.1 {
             Some(high) if high <= limit => Some(true),
@@ -29,7 +29,7 @@ impl Between {
         }
     }
 
-    /// Both extremes of two: the smaller, or the larger, of their ends.
+    /// Combines two ranges: `of` picks the smaller, or the larger, of their ends. If `open`, a missing upper end stays missing.
     fn both(self, other: Self, of: fn(i64, i64) -> i64, open: bool) -> Self {
         let high = match (self.1, other.1) {
             (Some(a), Some(b)) => Some(of(a, b)),
@@ -43,27 +43,27 @@ impl Between {
 /// The figures of a distribution as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// The smallest sample; absent without samples, or where it is not known.
+    /// The smallest sample; absent without samples, or if it is unknown.
     pub min: Option<Between>,
     /// The largest.
     pub max: Option<Between>,
     /// The mean.
     pub mean: Option<(f64, f64)>,
-    /// The order statistics; null where the bins do not give them.
+    /// The order statistics; null if the bins do not give them.
     pub quantiles: BTreeMap<String, Option<Between>>,
-    /// Whether nobody knows how many samples there were: the count is then the least that there must have been.
+    /// Whether the number of samples is unknown. The count is then the least number that there must have been.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncounted: bool,
 }
 
-/// How a tool has counted.
+/// How a tool counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quantized {
-    /// The width of a bin in the series' unit; absent where values are exact.
+    /// The width of a bin in the series' unit; absent if values are exact.
     pub width: Option<u64>,
-    /// Which of its values the tool prints for a bin.
+    /// Which value of a bin the tool prints.
     pub edge: Edge,
-    /// Samples below this were never recorded.
+    /// The tool never recorded samples below this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<i64>,
     /// Whether the file ends before its bins do.
@@ -71,31 +71,31 @@ pub struct Quantized {
     pub cut: bool,
 }
 
-/// Which value stands for a bin.
+/// Which value represents a bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Edge {
-    /// Its smallest.
+    /// The bin's smallest value.
     #[default]
     Lower,
-    /// Its largest, or the first beyond it.
+    /// The bin's largest value, or the first value beyond it.
     Upper,
-    /// The one between them.
+    /// The value in the middle.
     Middle,
 }
 
-/// So many samples from one value to another, both inclusive.
+/// A number of samples from one value to another, both inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
     /// The smallest value.
     pub low: i64,
-    /// The largest; absent for what lies beyond the last bin.
+    /// The largest value; absent for samples beyond the last bin.
     pub high: Option<i64>,
-    /// How many.
+    /// The number of samples.
     pub count: u64,
 }
 
-/// Bins of several together, ascending, those alike added up.
+/// Merges bins of several distributions: ascending, with the counts of equal bins added up.
 pub fn merged(mut bins: Vec<Bin>) -> Vec<Bin> {
     bins.sort_by_key(|bin| (bin.low, bin.high.unwrap_or(i64::MAX)));
     bins.dedup_by(|next, kept| {
@@ -108,12 +108,12 @@ pub fn merged(mut bins: Vec<Bin>) -> Vec<Bin> {
     bins
 }
 
-/// How many samples bins have.
+/// Returns how many samples the bins contain.
 pub fn counted(bins: &[Bin]) -> u64 {
     bins.iter().map(|bin| bin.count).fold(0, u64::saturating_add)
 }
 
-/// Where the order statistic ceil(n p) of all samples in bins lies; `None` where fewer than 1/(1-p) support it.
+/// Returns the range of the order statistic ceil(n p) of all samples in bins; `None` if fewer than 1/(1-p) samples support it.
 ///
 /// The k-th of the samples is at least the k-th of the bins' lower ends and at most the k-th of their upper ends.
 pub fn quantile(bins: &[Bin], p: f64) -> Option<Between> {
@@ -121,14 +121,15 @@ pub fn quantile(bins: &[Bin], p: f64) -> Option<Between> {
     if count == 0 || !supported(count, p) { None } else { at_rank(bins, rank(count, p)) }
 }
 
-/// Where the sample of this rank lies, from 1; `None` beyond the last.
+/// Returns the range of the sample with this rank, from 1; `None` beyond the last.
 pub fn at_rank(bins: &[Bin], rank: u64) -> Option<Between> {
     let low = end_at(bins, rank, |bin| bin.low)?;
     let high = end_at(bins, rank, |bin| bin.high.unwrap_or(i64::MAX))?;
     Some(Between(low, (high != i64::MAX).then_some(high)))
 }
 
-/// The end of the bins at a rank by their ends. Most bins lie in the order of both of their ends: those need no copy.
+/// Returns the end that the sample of a rank has, with the bins sorted by this end. Most bins are sorted by both of their ends already:
+/// those need no copy.
 fn end_at(bins: &[Bin], rank: u64, end: impl Fn(&Bin) -> i64) -> Option<i64> {
     let mut seen = 0u64;
     let mut reached = |count: u64| {
@@ -143,7 +144,7 @@ fn end_at(bins: &[Bin], rank: u64, end: impl Fn(&Bin) -> i64) -> Option<i64> {
     ends.into_iter().find(|(_, count)| reached(*count)).map(|(end, _)| end)
 }
 
-/// How many samples in bins lie above an edge: at least, and at most.
+/// Returns how many samples in bins are above an edge: at least, and at most.
 pub fn above(bins: &[Bin], edge: i64) -> (u64, u64) {
     let of = |beyond: &dyn Fn(&Bin) -> bool| {
         bins.iter().filter(|bin| beyond(bin)).map(|bin| bin.count).fold(0, u64::saturating_add)
@@ -152,14 +153,14 @@ pub fn above(bins: &[Bin], edge: i64) -> (u64, u64) {
 }
 
 impl Bounds {
-    /// The quantiles that every summary states, from bins.
+    /// Fills in the quantiles that every summary states, from bins.
     #[must_use]
     pub fn with_quantiles(self, bins: &[Bin]) -> Self {
         let quantiles = QUANTILES.iter().map(|(key, p)| ((*key).to_owned(), quantile(bins, *p)));
         Self { quantiles: quantiles.collect(), ..self }
     }
 
-    /// What is known of a distribution whose figures are exact.
+    /// Returns the bounds of a distribution whose figures are exact.
     pub fn exact(summary: &Summary) -> Self {
         let quantiles = summary.quantiles.iter().map(|(key, value)| (key.clone(), value.map(Between::exactly)));
         Self {
@@ -171,8 +172,8 @@ impl Bounds {
         }
     }
 
-    /// Of several distributions with so many samples together, without quantiles: the extremes are the extremes', the mean
-    /// is the weighted one. What is not known of one with samples is not known of all.
+    /// Pools several distributions with their numbers of samples, without quantiles: the extremes are those of all, the mean is weighted. A
+    /// figure that one distribution with samples lacks is unknown for all.
     pub fn pooled(parts: &[(u64, Self)]) -> Self {
         let parts: Vec<&(u64, Self)> = parts.iter().filter(|(count, _)| *count > 0).collect();
         let all = |of: fn(&Self) -> Option<Between>, pick: fn(i64, i64) -> i64, open: bool| {
@@ -180,7 +181,7 @@ impl Bounds {
             each?.into_iter().reduce(|a, b| a.both(b, pick, open))
         };
         let n: f64 = parts.iter().map(|(count, _)| *count as f64).sum();
-        // A mean of nobody knows how many samples has no weight beside others.
+        // A mean over an unknown number of samples has no weight compared with others.
         let weighted = parts.len() < 2 || parts.iter().all(|(_, bounds)| !bounds.uncounted);
         let means: Option<Vec<(f64, f64, f64)>> =
             parts.iter().map(|(count, bounds)| bounds.mean.map(|(low, high)| (low, high, *count as f64 / n))).collect();
@@ -198,7 +199,7 @@ impl Bounds {
 }
 
 impl Summary {
-    /// The figures of samples in bins: each key has the upper end of its bounds.
+    /// Builds the figures of samples in bins: each key has the upper end of its bounds.
     pub fn bounded(count: u64, bounds: Bounds) -> Self {
         let high = |one: &Option<Between>| one.and_then(|one| one.1);
         Self {
@@ -220,7 +221,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever the samples are and however they are binned: each figure lies within its bounds, pooled too.
+        /// For any samples and any bins, each figure is within its bounds, also when pooled.
         #[test]
         fn the_truth_lies_within(
             parts in prop::collection::vec((1i64..50, prop::collection::vec(-100i64..1000, 1..80)), 1..4),

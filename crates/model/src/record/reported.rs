@@ -1,54 +1,54 @@
-//! What became of the lines of a program that told the samples itself.
+//! What became of the lines of a program that reports the samples itself.
 
 use super::ProgramRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How a program told its samples: nothing of this is seen by latido's own loops.
+/// How a program reported its samples. latido's own loops see nothing of this.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reported {
     /// Its name: `node.py`.
     pub by: String,
-    /// The program that was started; absent where it runs as another person, who finds it by themselves.
+    /// The program that was started; absent if it runs as another user, because latido then does not find the file itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramRecord>,
     /// The format of its lines: `latido`, `csv`, ...
     pub format: String,
-    /// Where they came from: `stdout`, or `fd` for a pipe of their own.
+    /// Where they came from: `stdout`, or `fd` for a separate pipe.
     pub channel: String,
-    /// From its start until it was ready, in ns; absent for a format that does not say so.
+    /// The time from its start until it was ready, in ns; absent for a format that does not report this.
     pub ready_ns: Option<u64>,
-    /// Whether the cell's policy was given to it; else its policy is its own.
+    /// Whether latido gave it the cell's policy; otherwise it sets its policy itself.
     pub policy_asked: bool,
-    /// Lines, bad ones with them.
+    /// Lines, including bad ones.
     pub lines: u64,
-    /// Bad lines by their kind; kinds that did not come are left out.
+    /// Bad lines by their kind; kinds that did not occur are left out.
     pub bad: BTreeMap<String, u64>,
     /// The first ten bad lines, in printable ASCII.
     pub examples: Vec<String>,
-    /// Samples that came before the measurement began, or ended before it: counted here and nowhere else.
+    /// Samples that arrived before the measurement began, or ended before it. They count only here.
     pub early: u64,
-    /// Samples that ended behind the measurement.
+    /// Samples that ended after the measurement.
     pub beyond: u64,
-    /// Samples that the program says it lost.
+    /// Samples that the program reports as lost.
     pub dropped: u64,
-    /// Samples that it produced and that did not arrive; absent where it does not say how many it produced.
+    /// Samples that it produced and that did not arrive; absent if it does not report how many it produced.
     pub lost: Option<u64>,
-    /// Samples that arrived beyond those that it says it produced: some came twice, or are not its own.
+    /// Samples that arrived beyond the number that it reports to have produced: some came twice, or from elsewhere.
     #[serde(default, skip_serializing_if = "is_none_at_all")]
     pub surplus: u64,
-    /// Times that were before the time before: the value is kept.
+    /// Times that were before the previous one; the value is kept.
     pub backwards: u64,
-    /// Whether it told the end of all its series.
+    /// Whether it reported the end of all its series.
     pub ended: bool,
     /// The pipe.
     pub pipe: Pipe,
-    /// The exit status of a program that ended by itself, as a shell has it; absent where it was ended.
+    /// The exit status of a program that ended by itself, as in a shell; absent if latido ended it.
     pub exit: Option<u8>,
 }
 
 impl Reported {
-    /// Of this part and the next: counts add up, what went wrong in one went wrong.
+    /// Merges this part and the next: counts add up, and a fault in one part is a fault of both.
     pub fn and(mut self, next: Self) -> Self {
         for (kind, count) in next.bad {
             let sum = self.bad.entry(kind).or_default();
@@ -76,22 +76,22 @@ impl Reported {
         }
     }
 
-    /// All bad lines.
+    /// Returns the number of all bad lines.
     pub fn bad_lines(&self) -> u64 {
         self.bad.values().copied().fold(0, u64::saturating_add)
     }
 }
 
-/// How full the pipe was when it was read.
+/// How full the pipe was when latido read it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pipe {
-    /// What it holds, in bytes.
+    /// Its capacity, in bytes.
     pub size: u64,
-    /// What was in it at the latest reading while measured, in bytes.
+    /// The bytes in it at the latest reading while measured.
     pub latest: u64,
-    /// The most that was ever in it, in bytes.
+    /// The most bytes that were ever in it.
     pub fullest: u64,
-    /// Whether it was full, so that the program may have stood still, while samples were still taken.
+    /// Whether it was full while samples were still taken, so that the program may have been blocked.
     pub blocked: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The kernel's own tracing as evidence: whether it was at work while a cell was measured, and whether `stop_on` froze it.
+//! The kernel's own tracing as evidence: whether it was on while a cell was measured, and whether `stop_on` froze it.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Tracing {
-    /// It could not be read.
+    /// latido could not read it.
     Unseen {
         /// Why.
         why: String,
     },
-    /// It could.
+    /// latido could read it.
     Seen {
-        /// What traced; none where nothing did.
+        /// The active tracers; empty if there were none.
         active: Vec<Tracer>,
     },
 }
 
-/// A trace that was being written: the kernel's own, or an instance.
+/// A trace that the kernel was writing: its own, or an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tracer {
     /// The instance's name; empty for the kernel's own trace.
@@ -29,37 +29,37 @@ pub struct Tracer {
     pub events: bool,
 }
 
-/// What became of the order to stop the kernel's trace together with the cell.
+/// What became of the request to stop the kernel's trace together with the cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Freeze {
-    /// It cannot be done here.
+    /// Freezing is impossible here.
     Impossible {
         /// Why.
         why: String,
     },
-    /// No trace was on when the loops began.
+    /// No trace was on when the loops started.
     Off,
-    /// Ready, and never needed: no sample was above `stop_on`.
+    /// Freezing was ready but never needed: no sample was above `stop_on`.
     Armed,
-    /// Done by the measuring thread that met the sample.
+    /// The measuring thread that took the sample froze the trace.
     Frozen {
-        /// The switches that were turned off; they stay so.
+        /// The switches that it turned off; they stay off.
         switches: Vec<String>,
         /// The sample.
         value_ns: i64,
-        /// Its CPU; of a thread that was free to move the one where it then was.
+        /// Its CPU; for a thread that was free to move, the one on which it was then.
         cpu: Option<u32>,
-        /// CLOCK_MONOTONIC right before the marker was written.
+        /// CLOCK_MONOTONIC right before the thread wrote the marker, in ns.
         monotonic_ns: u64,
-        /// What of it failed.
+        /// Which part of it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failed: Option<String>,
     },
 }
 
 impl Tracing {
-    /// Both looks together: what traced at either of them.
+    /// Merges two checks: what traced at either of them.
     pub fn and(self, later: Self) -> Self {
         match (self, later) {
             (Self::Seen { mut active }, Self::Seen { active: more }) => {

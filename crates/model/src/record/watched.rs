@@ -1,15 +1,15 @@
-//! For how long latido watched a cell, and its threads and those of a watched program as the kernel had them.
+//! How long latido watched a cell, and the kernel's counts for its threads and those of a watched program.
 
 use super::{Record, Series};
 use crate::{cpus::CpuSet, units::Ns};
 use serde::{Deserialize, Serialize};
 
-/// What the kernel says of one measuring thread, differences over the measuring loop.
+/// The kernel's counts for one measuring thread: differences over the measuring loop.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadEvidence {
     /// Index within the cell.
     pub thread: u32,
-    /// Its number in the kernel, by which traces and lists of tasks know it; absent in older records.
+    /// Its thread ID in the kernel, as in traces and lists of tasks; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tid: Option<u32>,
     /// The CPU it was pinned to.
@@ -19,14 +19,14 @@ pub struct ThreadEvidence {
     /// The time slice of a round-robin thread, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rr_slice_ns: Option<u64>,
-    /// Whether it only serves the measurement, as the rival of a priority inversion does: it takes no samples.
+    /// Whether it only helps the measurement and takes no samples, as the competing task of a priority inversion does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub helper: bool,
     /// Times it slept.
     pub voluntary_switches: u64,
     /// Times it was preempted.
     pub involuntary_switches: u64,
-    /// Times it changed CPU; absent where the kernel does not count.
+    /// Times it changed CPU; absent if the kernel does not count them.
     pub migrations: Option<u64>,
     /// Page faults without disk access.
     pub minor_faults: u64,
@@ -36,22 +36,22 @@ pub struct ThreadEvidence {
     pub cpu_ns: u64,
     /// Time runnable but not running, in ns; absent without CONFIG_SCHED_INFO.
     pub run_delay_ns: Option<u64>,
-    /// The part of that before samples were counted, in ns; absent without a warm-up.
+    /// The part of that before samples counted, in ns; absent without a warm-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup_delay_ns: Option<u64>,
-    /// Of the stretches between two looks at this thread the one in which it waited longest for its CPU, less [`WAKE_NS`] for each time
-    /// that it ran. Absent where latido did not look, and in older records.
+    /// The interval between two checks of this thread in which it waited longest for its CPU, less [`WAKE_NS`] for each time that it ran.
+    /// Absent if latido did not check, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_wait: Option<Wait>,
 }
 
-/// From waking up to running a thread waits for the kernel's own work: latido takes at most so long for that, in ns.
+/// How long latido attributes a thread's wait for its CPU to the kernel's work of waking it, per wake-up, in ns.
 pub const WAKE_NS: u64 = 10_000;
 
-/// How long a thread waited for its CPU in one stretch.
+/// How long a thread waited for its CPU in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
-    /// Start of the stretch since the first slot, in ns.
+    /// Start of the interval since the first slot, in ns.
     pub start_ns: u64,
     /// Its length in ns.
     pub length_ns: u64,
@@ -62,64 +62,64 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// What the kernel's own work of waking the thread does not explain, in ns.
+    /// Returns the waiting time that the kernel's work of waking the thread does not explain, in ns.
     pub fn beyond_waking_ns(&self) -> u64 {
         self.waited_ns.saturating_sub(self.runs.saturating_mul(WAKE_NS))
     }
 }
 
-/// A thread of a program that latido watched, asked of the kernel about once a second.
+/// A thread of a program that latido watched. latido reads its data from the kernel about once per second.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchedThread {
-    /// Its name, told apart from others of the name as in the label `task`.
+    /// Its name, made distinct from equal names as in the label `task`.
     pub task: String,
-    /// Its number in the kernel.
+    /// Its thread ID in the kernel.
     pub tid: u32,
-    /// What it had last.
+    /// Its last scheduling.
     pub standing: Standing,
-    /// What it had before, the oldest first; at most ten, without those that came and went between two looks.
+    /// Its earlier ones, the oldest first; at most ten, without those that came and went between two checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<Standing>,
-    /// How the kernel held its control groups to their CPU quotas while latido watched; absent where none of them has a quota.
+    /// How the kernel limited its control groups to their CPU quotas while latido watched; absent if none of them has a quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_back: Option<HeldBack>,
 }
 
-/// How often and for how long the kernel held back a control group that had used up its CPU quota (`cpu.stat`).
+/// How often and for how long the kernel throttled a control group that had used up its CPU quota (`cpu.stat`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldBack {
-    /// Periods in which it did (`nr_throttled`).
+    /// Periods in which the kernel throttled it (`nr_throttled`).
     pub times: u64,
-    /// How long, on all CPUs together, in ns (`throttled_usec`; `throttled_time` of version 1).
+    /// For how long, added up over all CPUs, in ns (`throttled_usec`; `throttled_time` of version 1).
     pub ns: u64,
 }
 
 impl HeldBack {
-    /// What came since an earlier reading.
+    /// Returns the difference to an earlier reading.
     pub fn since(self, before: Self) -> Self {
         Self { times: self.times.saturating_sub(before.times), ns: self.ns.saturating_sub(before.ns) }
     }
 
-    /// Both together.
+    /// Adds two readings.
     pub fn and(self, other: Self) -> Self {
         Self { times: self.times.saturating_add(other.times), ns: self.ns.saturating_add(other.ns) }
     }
 }
 
-/// How the kernel schedules a thread, and what it keeps in memory for its process.
+/// How the kernel schedules a thread, and the memory that it keeps locked for the thread's process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
     /// Policy and priority, for example `fifo 70`.
     pub policy: String,
-    /// The CPUs that it may use; absent where the kernel did not tell.
+    /// The CPUs that it may use; absent if the kernel did not report them.
     pub cpus: Option<CpuSet>,
-    /// Locked memory of its process, KiB; absent where the kernel did not tell.
+    /// Locked memory of its process, in KiB; absent if the kernel did not report it.
     pub locked_kib: Option<u64>,
 }
 
 impl Record {
-    /// For how long its threads watched, ns: while they slept by their duty they saw nothing. A program of the user's is watched
-    /// while it has jobs: in its slots, else in so many periods as it has samples, else as long as these took.
+    /// Returns how long its threads watched, in ns. While they slept because of their duty cycle, they saw nothing. A user's program is
+    /// watched while it has jobs: during its slots, else for as many periods as it has samples, else for the total time of its samples.
     pub fn watched_ns(&self, period: Option<Ns>) -> u64 {
         let slept = self.series.iter().map(|series| series.facts.get("slept_ns").map_or(0, |ns| ns.unsigned_abs()));
         let whole = self.elapsed_ns.saturating_sub(slept.min().unwrap_or(0));
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    /// A program is watched while it has periods or jobs, whatever time the cell took; a loop of latido's for all of it.
+    /// A user's program counts as watched while it has periods or jobs, however long the cell took; latido's own loop for the whole cell.
     #[test]
     fn a_program_is_watched_while_it_has_jobs() {
         let mut record = sample::record();

@@ -1,57 +1,57 @@
-//! What a stored run may hold at most. A run may come from a stranger: a bound is what no sound run reaches and any memory
-//! bears.
+//! The most that a stored run may contain. A run may come from an unknown source: each bound is above any sound run and below what fills
+//! the memory.
 
 use super::{Manifest, Meta};
 use crate::record::{Record, Series};
 use anyhow::{Result, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Values of one JSON file: a record of 8192 threads with three quantities has 3 million.
+/// Values in one JSON file: a record of 8192 threads with three quantities has 3 million.
 pub const MOST_VALUES: usize = 6_000_000;
 
-/// Different keys of one JSON file: every label and option there may be is far below.
+/// Different keys in one JSON file. All existing labels and options together are far below it.
 pub const MOST_KEYS: usize = 100_000;
 
-/// Bytes of a JSON file that a newer version wrote, of which parts must be left out: read by building all its values,
-/// each of which takes up to a hundred times its bytes.
+/// Bytes of a JSON file from a newer version, from which latido must leave parts out. To read it, latido builds all its values, each of
+/// which takes up to a hundred times its bytes.
 pub const MOST_FOREIGN: usize = 4 << 20;
 
-/// Series of a record: 8192 threads with eight quantities each, more than any probe has.
+/// Series in a record: 8192 threads with eight quantities each, more than any probe has.
 pub const MOST_SERIES: usize = 65_536;
 
-/// Distributions of a record that are told apart, by quantity, labels and unit: each is kept with two histograms of up to
-/// half a megabyte, and a probe has a few for each of its sizes.
+/// Distributions in a record that differ in quantity, labels or unit. Each needs two histograms of up to half a megabyte, and a probe has a
+/// few for each of its sizes.
 pub const MOST_DISTRIBUTIONS: usize = 256;
 
-/// Labels of a series; probes give up to three.
+/// Labels of a series; probes set up to three.
 pub const MOST_LABELS: usize = 16;
 
-/// Cells of a run: a month of them at two minutes each.
+/// Cells in a run: a month of them at two minutes each.
 pub const MOST_CELLS: usize = 20_000;
 
-/// Pairs of an expectation and a cell: each costs a look at what the cell's samples are. A study has some ten thousand.
+/// Pairs of an expectation and a cell: for each, latido checks the cell's samples. A study has some ten thousand.
 pub const MOST_PAIRS: usize = 1_000_000;
 
 /// Bytes of all records of a run together: its reader keeps them all.
 pub const MOST_RECORDS: u64 = 1 << 30;
 
-/// Bytes of one file beside a record, but for a trace and what a probe hands over whole: a line for each of some million events.
+/// Bytes of one file next to a record, except for a trace and what a probe stores in full: a line for each of some million events.
 pub const MOST_FILE: u64 = 256 << 20;
 
-/// Bytes of all files beside one record: traces are the largest of them.
+/// Bytes of all files next to one record: traces are the largest of them.
 pub const MOST_FILES_BYTES: u64 = 4 << 30;
 
-/// Files beside one record: up to six of each series.
+/// Files next to one record: up to six per series.
 pub const MOST_FILES: usize = MOST_SERIES * 6;
 
-/// Bytes of text in what a run says of itself: a listing keeps that of every run.
+/// Bytes of text in a run's metadata: a listing keeps that of every run.
 pub const MOST_META: usize = 64 << 10;
 
-/// Whether a record keeps within the bounds, and each of its files is of one series alone: a file named often would be
+/// Checks that a record keeps within the bounds, and that each of its files belongs to one series only: a file that is named often would be
 /// read as often.
 ///
 /// # Errors
-/// The bound, and what exceeds it; the two that name one file.
+/// The bound, and what exceeds it; the two series that name one file.
 pub fn record(record: &Record) -> Result<()> {
     let all = &record.series;
     ensure!(all.len() <= MOST_SERIES, "{} series, more than the {MOST_SERIES} that are read", all.len());
@@ -79,7 +79,7 @@ pub fn record(record: &Record) -> Result<()> {
     Ok(())
 }
 
-/// Whether a run keeps within the bounds.
+/// Checks that a run keeps within the bounds.
 ///
 /// # Errors
 /// The bound, and what exceeds it.
@@ -90,7 +90,7 @@ pub fn manifest(manifest: &Manifest) -> Result<()> {
     meta(&manifest.meta)
 }
 
-/// Whether so many cells and expectations can be judged.
+/// Checks that latido can judge this many cells and expectations.
 ///
 /// # Errors
 /// Both numbers, and the bound.
@@ -103,7 +103,7 @@ pub fn pairs(cells: usize, expectations: usize) -> Result<()> {
     Ok(())
 }
 
-/// Whether what a run says of itself is short.
+/// Checks that a run's metadata is short enough.
 ///
 /// # Errors
 /// The bound.

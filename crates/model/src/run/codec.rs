@@ -1,7 +1,7 @@
-//! The files beside a record: HdrHistogram V2 (deflated), CSV of blocks, CSV of the largest samples.
+//! The files next to a record: HdrHistogram V2 (deflated), CSV of blocks, CSV of the largest samples.
 //!
-//! The measuring process encodes, the host decodes. Decoders take bytes from other machines: junk is an error, and no
-//! header makes them allocate more than the bytes can fill.
+//! The measuring process encodes, the host decodes. Decoders take bytes from other machines: junk is an error, and no header makes them
+//! allocate more than the bytes can fill.
 
 use crate::record::{Block, Class, ORDERED_MAX, Point, Sample};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -15,24 +15,23 @@ mod bins;
 
 pub use bins::{decode_bins, encode_bins, upper_ends};
 
-/// Significant decimal digits of a histogram: its error is then small beside the sampling error.
+/// Significant decimal digits of a histogram: its error is then small compared with the sampling error.
 pub const HISTOGRAM_DIGITS: u8 = 3;
 
-/// The largest value that a measuring thread's histogram holds, in the unit of its series: 60 s of nanoseconds. Larger samples
-/// are counted as overflow.
+/// The largest value in a measuring thread's histogram, in the unit of its series: 60 s of nanoseconds. Larger samples count as overflow.
 pub const HIGHEST: i64 = 60_000_000_000;
 
-/// The largest inflated histogram accepted; 3 digits over 64 bits with 9 bytes a bucket stay below.
+/// The largest inflated histogram accepted; 3 digits over 64 bits with 9 bytes per bucket stay below it.
 const MAX_INFLATED: u64 = 4 << 20;
 
-/// The most samples of a histogram accepted: a month of one every 10 ns. The sums over many files then stay below 2^64,
-/// beyond which the histogram's quantiles are wrong.
+/// The most samples of a histogram accepted: a month with one every 10 ns. The sums over many files then stay below 2^64, beyond which the
+/// histogram's quantiles are wrong.
 pub const MAX_SAMPLES: u64 = 1 << 48;
 
 /// The most blocks accepted: latido merges them beyond 3600, and a day has 86,400 seconds.
 const MAX_BLOCKS: usize = 100_000;
 
-/// The most samples of the largest accepted; latido keeps 4096.
+/// The most largest samples accepted; latido keeps 4096.
 const MAX_LARGEST: usize = 65_536;
 
 /// Samples kept of each block.
@@ -48,7 +47,7 @@ const MAX_SAMPLES_CSV: u64 = 48 << 20;
 
 const LARGEST_HEADER: [&str; 3] = ["value", "at_ns", "class"];
 
-/// An empty histogram that grows as needed: for pooling and for values of unknown range.
+/// Returns an empty histogram that grows as needed: for pooling and for values of unknown range.
 ///
 /// # Errors
 /// None in practice: the number of digits is a constant that the format allows.
@@ -59,7 +58,7 @@ pub fn histogram() -> Result<Histogram<u64>> {
 /// Encodes as HdrHistogram V2, deflated (format: HdrHistogram, "V2CompressedEncoding").
 ///
 /// # Errors
-/// A count beyond 2^63, which the format cannot hold.
+/// A count is beyond 2^63, which the format cannot store.
 pub fn encode_histogram(histogram: &Histogram<u64>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     V2DeflateSerializer::new().serialize(histogram, &mut bytes).map_err(|e| anyhow!("encoding a histogram: {e}"))?;
@@ -69,7 +68,7 @@ pub fn encode_histogram(histogram: &Histogram<u64>) -> Result<Vec<u8>> {
 /// Decodes what [`encode_histogram`] wrote.
 ///
 /// # Errors
-/// Bytes that are not such a histogram, are cut short, or claim more than they hold.
+/// The bytes are not such a histogram, are cut short, or claim more than they contain.
 pub fn decode_histogram(bytes: &[u8]) -> Result<Histogram<u64>> {
     let word =
         |bytes: &[u8], at: usize| -> Option<u32> { Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?)) };
@@ -86,13 +85,13 @@ pub fn decode_histogram(bytes: &[u8]) -> Result<Histogram<u64>> {
         .read_to_end(&mut plain)
         .context("a histogram file whose compressed part is broken")?;
     ensure!(plain.len() as u64 <= MAX_INFLATED, "a histogram file that inflates to more than {MAX_INFLATED} bytes");
-    // Checked here because the decoder allocates what the header claims before it reads it.
+    // Checked here because the decoder allocates what the header claims before it reads the data.
     let (Some(payload), Some(digits)) = (word(&plain, 4), word(&plain, 12)) else {
         bail!("a histogram file without a header");
     };
     ensure!(plain.len() == 40 + payload as usize, "a histogram file cut short");
     ensure!(digits <= u32::from(HISTOGRAM_DIGITS), "a histogram of {digits} digits; latido writes {HISTOGRAM_DIGITS}");
-    // The only run of bytes that means -2^63 empty buckets, which the decoder cannot negate.
+    // Nine such bytes mean -2^63 empty buckets, a number that the decoder cannot negate. No other bytes do.
     let counts = plain.get(40..).unwrap_or_default();
     ensure!(!counts.windows(9).any(|w| w == [0xff; 9]), "a histogram file with an impossible count");
     let read = Deserializer::new().deserialize(&mut &plain[..]);
@@ -101,11 +100,11 @@ pub fn decode_histogram(bytes: &[u8]) -> Result<Histogram<u64>> {
     Ok(histogram)
 }
 
-/// Encodes as CSV with the columns `start_ns,length_ns,count,sum,sum_squares,v1,t1,...,v4,t4`; absent samples are empty.
-/// The classes of the samples are not kept.
+/// Encodes as CSV with the columns `start_ns,length_ns,count,sum,sum_squares,v1,t1,...,v4,t4`; absent samples are empty. The classes of the
+/// samples are not stored.
 ///
 /// # Errors
-/// None in practice: the writer is memory.
+/// None in practice: the function writes to memory.
 pub fn encode_blocks(blocks: &[Block]) -> Result<Vec<u8>> {
     let mut out = csv::Writer::from_writer(Vec::new());
     out.write_record(BLOCK_HEADER)?;
@@ -129,7 +128,7 @@ pub fn encode_blocks(blocks: &[Block]) -> Result<Vec<u8>> {
 /// Decodes what [`encode_blocks`] wrote.
 ///
 /// # Errors
-/// Another header, a line of another length, a number that is none; with the line.
+/// Another header, a line of another length, or a field that is not a number; the error names the line.
 pub fn decode_blocks(bytes: &[u8]) -> Result<Vec<Block>> {
     rows(bytes, &BLOCK_HEADER, MAX_BLOCKS, |row| {
         let mut largest = Vec::new();
@@ -153,7 +152,7 @@ pub fn decode_blocks(bytes: &[u8]) -> Result<Vec<Block>> {
 /// Encodes as CSV with the columns `value,at_ns,class`.
 ///
 /// # Errors
-/// None in practice: the writer is memory.
+/// None in practice: the function writes to memory.
 pub fn encode_largest(samples: &[Sample]) -> Result<Vec<u8>> {
     let mut out = csv::Writer::from_writer(Vec::new());
     out.write_record(LARGEST_HEADER)?;
@@ -166,7 +165,7 @@ pub fn encode_largest(samples: &[Sample]) -> Result<Vec<u8>> {
 /// Encodes samples in the order of time as gzipped CSV with the columns `value,at_ns`.
 ///
 /// # Errors
-/// None in practice: the writer is memory.
+/// None in practice: the function writes to memory.
 pub fn encode_samples(samples: &[Point]) -> Result<Vec<u8>> {
     let packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let mut out = csv::Writer::from_writer(packed);
@@ -181,7 +180,7 @@ pub fn encode_samples(samples: &[Point]) -> Result<Vec<u8>> {
 /// Decodes what [`encode_samples`] wrote.
 ///
 /// # Errors
-/// Bytes that are not such a file, are cut short, or unpack to more than a million lines.
+/// The bytes are not such a file, are cut short, or unpack to more than a million lines.
 pub fn decode_samples(bytes: &[u8]) -> Result<Vec<Point>> {
     let mut plain = Vec::new();
     let unpacked = flate2::read::GzDecoder::new(bytes).take(MAX_SAMPLES_CSV + 1).read_to_end(&mut plain);
@@ -200,7 +199,7 @@ pub fn decode_largest(bytes: &[u8]) -> Result<Vec<Sample>> {
     })
 }
 
-/// Reads every line below the expected header; the csv reader has made sure that each has as many fields.
+/// Reads every line below the expected header; the csv reader has already checked that all lines have the same number of fields.
 fn rows<T>(
     bytes: &[u8],
     header: &[&str],
@@ -284,7 +283,7 @@ mod tests {
             let _ = decode_largest(text.as_bytes());
         }
 
-        /// Whatever a valid envelope holds inside, the decoder answers.
+        /// The decoder returns for any content of a valid envelope.
         #[test]
         fn inflated_junk_never_panics(mut inner in prop::collection::vec(any::<u8>(), 0..200), keep_header: bool) {
             if keep_header {
@@ -323,7 +322,7 @@ mod tests {
         bytes
     }
 
-    /// A few kilobytes that inflate to gigabytes, and a header that claims four of them.
+    /// A few kilobytes that inflate to gigabytes, and a header that claims 4 GiB, are refused.
     #[test]
     fn bombs_are_refused() {
         let error = decode_histogram(&envelope(&vec![0; 64 << 20])).unwrap_err().to_string();

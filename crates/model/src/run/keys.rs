@@ -1,15 +1,15 @@
-//! The keys of a JSON document, whatever its shape, without building it: a few megabytes of JSON make gigabytes of values.
+//! The keys of a JSON document of any shape, read without building the document: a few megabytes of JSON make gigabytes of values.
 
 use super::bounds::{MOST_KEYS, MOST_VALUES};
 use anyhow::Result;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::{borrow::Cow, cell::Cell, collections::BTreeMap, fmt};
 
-/// Every key with those below it; the elements of a list have theirs in common.
+/// Every key with the keys below it; the elements of a list share theirs.
 #[derive(Debug, Default)]
 pub struct Keys(BTreeMap<String, Keys>);
 
-/// How many more values and different keys are read.
+/// How many more values and different keys the reader accepts.
 struct Left {
     most_values: usize,
     values: Cell<usize>,
@@ -19,15 +19,15 @@ struct Left {
 /// Reads the keys.
 ///
 /// # Errors
-/// No JSON, or more of it than [`MOST_VALUES`] and [`MOST_KEYS`].
+/// The bytes are not JSON, or exceed [`MOST_VALUES`] or [`MOST_KEYS`].
 pub fn of(bytes: &[u8]) -> Result<Keys> {
     of_at_most(bytes, MOST_VALUES)
 }
 
-/// Reads the keys of a document with at most so many values.
+/// Reads the keys of a document with at most `most_values` values.
 ///
 /// # Errors
-/// No JSON, or more of it than that and [`MOST_KEYS`].
+/// The bytes are not JSON, or exceed that number or [`MOST_KEYS`].
 pub fn of_at_most(bytes: &[u8], most_values: usize) -> Result<Keys> {
     let left = Left { most_values, values: Cell::new(most_values), keys: Cell::new(MOST_KEYS) };
     let mut keys = Keys::default();
@@ -38,7 +38,7 @@ pub fn of_at_most(bytes: &[u8], most_values: usize) -> Result<Keys> {
 }
 
 impl Keys {
-    /// The paths of those that are not among others (`quality.novelty`), without what is below them.
+    /// Returns the paths of the keys that `others` lacks (`quality.novelty`), without what is below them.
     pub fn beside(&self, others: &Self) -> Vec<String> {
         let mut all = Vec::new();
         self.add(others, "", &mut all);
@@ -55,13 +55,13 @@ impl Keys {
     }
 }
 
-/// What reads one value and everything below it.
+/// Reads one value and everything below it.
 struct Below<'a> {
     keys: &'a mut Keys,
     left: &'a Left,
 }
 
-/// One less, or the error that names the limit.
+/// Subtracts one, or returns the error that names the limit.
 fn take<E: Error>(left: &Cell<usize>, most: usize, what: &str) -> Result<(), E> {
     left.set(left.get().checked_sub(1).ok_or_else(|| E::custom(format!("more than the {most} {what} that are read")))?);
     Ok(())

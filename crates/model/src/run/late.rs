@@ -1,4 +1,4 @@
-//! Which samples of a cell its trace explains: one choice for who keeps the trace of them and for who reads it.
+//! Which samples of a cell its trace explains. The part that keeps the trace and the part that reads it use the same choice.
 
 use super::pool;
 pub use crate::explain::{Begins, COMPLETION, Explainable, MISSED, MOST, RESPONSE, USUAL, explainable};
@@ -6,14 +6,14 @@ use crate::record::{Record, Sample, Series};
 use anyhow::Result;
 use std::{cmp::Reverse, collections::BTreeMap};
 
-/// A sample that is to be explained.
+/// A sample to explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Late {
     /// Which of the record's series it is in.
     pub series: usize,
     /// The measuring thread's index within the cell.
     pub thread: u32,
-    /// The thread's number in the kernel; a checkpoint does not tell it yet.
+    /// The thread's ID in the kernel; a checkpoint does not contain it yet.
     pub tid: Option<i32>,
     /// The CPU that it was pinned to.
     pub cpu: u32,
@@ -21,29 +21,29 @@ pub struct Late {
     pub end_ns: u64,
     /// When since the first slot, ns.
     pub at_ns: u64,
-    /// How late it was, ns; of a slot that had no job, until its thread had done another one.
+    /// How late it was, in ns; for a slot without a job, the time until its thread had done its next job.
     pub ns: u64,
-    /// Whether it is a slot that had no job.
+    /// Whether it is a slot without a job.
     pub missed: bool,
-    /// Of a program's jobs: how many slots that were missed or late began in this one's time, and are explained with it.
+    /// For a program's jobs: how many missed or late slots began during this one. They are explained together with it.
     pub also: u64,
 }
 
-/// The samples of a cell that are to be explained.
+/// The samples of a cell to explain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chosen {
     /// The largest first.
     pub samples: Vec<Late>,
-    /// How many lie above the limit in all, where the cell has one; slots without a job among them.
+    /// How many samples are above the limit in all, if the cell has one; slots without a job count too.
     pub above: Option<u64>,
 }
 
-/// The largest samples of all threads of a cell and all above its limit, at most [`MOST`]; none of a probe whose samples
-/// are no times of a thread. Of a program with a period these are the slots, and those without a job count as above. `largest` fetches
-/// the samples that a series kept.
+/// Returns the largest samples of all threads of a cell and all above its limit, at most [`MOST`]. Returns none for a probe whose samples
+/// are not times of a thread. For a program with a period these are the slots, and slots without a job count as above the limit. `largest`
+/// reads the samples that a series kept.
 ///
 /// # Errors
-/// A list of samples cannot be had.
+/// A list of samples cannot be read.
 pub fn late(record: &Record, worst: u32, largest: impl Fn(&Series) -> Result<Vec<Sample>>) -> Result<Chosen> {
     let Some(how) = explainable(&record.cell.probe.name) else { return Ok(Chosen::default()) };
     let limit = record.cell.conditions.limit.map(|limit| i64::try_from(limit.0).unwrap_or(i64::MAX));
@@ -84,11 +84,11 @@ pub fn late(record: &Record, worst: u32, largest: impl Fn(&Series) -> Result<Vec
     Ok(Chosen { samples, above })
 }
 
-/// One stall makes many slots of a thread late or missed: those that begin in the time of a larger one are explained with it. Slots that
-/// are neither count nowhere.
+/// Merges the slots of one stall, which makes many slots of a thread late or missed: slots that begin during a larger one are explained
+/// with it. Among those, slots that are neither late nor missed are not counted.
 fn incidents(mut samples: Vec<Late>, is_beyond: impl Fn(&Late) -> bool) -> Vec<Late> {
     samples.sort_by_key(|one| (Reverse(one.ns), one.end_ns));
-    // Of each thread, by their begin.
+    // Keyed by thread and by the start of the slot.
     let mut chosen: BTreeMap<(u32, Option<i32>, u64), Late> = BTreeMap::new();
     for one in samples {
         let begin = one.end_ns.saturating_sub(one.ns);
@@ -104,7 +104,7 @@ fn incidents(mut samples: Vec<Late>, is_beyond: impl Fn(&Late) -> bool) -> Vec<L
     chosen.into_values().collect()
 }
 
-/// The number of the thread of a series: a measuring one's, or a watched one's.
+/// Returns the thread ID of a series' thread: a measuring one's, or a watched one's.
 fn tid(record: &Record, series: &Series) -> Option<i32> {
     if let Some(tid) = series.facts.get("tid") {
         return i32::try_from(*tid).ok();
@@ -122,12 +122,12 @@ mod tests {
     use super::*;
     use crate::{record::Class, sample, units::Ns};
 
-    /// The largest of all threads come first, all above the limit are among them, and never more than the bound.
+    /// The result has the largest samples of all threads first and all that are above the limit, and never exceeds the bound.
     #[test]
     fn the_largest_and_all_above_the_limit_are_chosen() {
         let mut record = sample::record();
         record.cell.conditions.limit = Some(Ns(50));
-        // As in a checkpoint: what the kernel says of threads comes at their end.
+        // As in a checkpoint: the kernel's data on threads is read at their end.
         record.quality.threads.clear();
         let series = record.series.len();
         let values = |n: u64| {
@@ -150,8 +150,8 @@ mod tests {
         assert_eq!(all.samples.len(), (4_096 * series).min(MOST as usize));
     }
 
-    /// Of a program with a period the slots are chosen: all without a job, whatever the limit, and the largest of the others. The thread
-    /// is the watched one.
+    /// For a program with a period, all slots without a job are chosen, whatever the limit is, and the largest of the other slots. The
+    /// thread is the watched one.
     #[test]
     fn slots_without_a_job_are_chosen_first() {
         use crate::record::{Standing, WatchedThread};
@@ -171,7 +171,7 @@ mod tests {
             Ok(values.iter().map(|value| Sample { value: *value, at_ns: 100, class: Class::Unknown }).collect())
         };
         let chosen = late(&record, 1, values).unwrap();
-        // All end at once, at 100: the smaller ones lie within the largest, and the one of 40 is neither late nor missed.
+        // All end at the same time, 100: the smaller ones are within the largest, and the one of 40 is neither late nor missed.
         let told: Vec<_> = chosen.samples.iter().map(|one| (one.ns, one.also, one.tid, one.series)).collect();
         assert_eq!(told, [(60, 2, Some(77), 2)]);
         let apart = |series: &Series| {
@@ -185,7 +185,7 @@ mod tests {
         };
         let told: Vec<_> = late(&record, 1, apart).unwrap().samples.iter().map(|one| (one.ns, one.missed)).collect();
         assert_eq!(told, [(60, false), (30, true), (20, true)]);
-        // Without a period the responses are.
+        // Without a period, the responses are chosen.
         record.series.truncate(2);
         assert!(late(&record, 1, values).unwrap().samples.iter().all(|one| one.series == 1 && !one.missed));
     }

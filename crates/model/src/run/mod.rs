@@ -1,5 +1,5 @@
-//! Stored runs as they are read and written: `runs/<id>/{plan.toml, run.json, cells/<n>/{record.json, host.json, ...}}`.
-//! What must be known to read one, the cells and what their probes measure, lies in its `run.json`.
+//! Reads and writes stored runs: `runs/<id>/{plan.toml, run.json, cells/<n>/{record.json, host.json, ...}}`. The `run.json` contains what
+//! is needed to read the run: the cells and what their probes measure.
 
 pub mod bounds;
 pub mod codec;
@@ -25,28 +25,28 @@ use std::path::{Path, PathBuf};
 /// The version of `run.json`.
 pub const SCHEMA: u32 = 2;
 
-/// Where a cell's checkpoint may be, best first: in place, or left by an interrupted replacement.
+/// Where a cell's checkpoint may be, best first: in place, or left over from an interrupted replacement.
 pub const CHECKPOINTS: [&str; 3] = ["checkpoint", "checkpoint.new", "checkpoint.old"];
 
-/// What is about to become a part, while its files move there: a whole record in it counts where there is no other.
+/// The directory of a future part while its files move there. A complete record in it counts if there is no other.
 pub const PART_NEW: &str = "part.new";
 
-/// A run as it lies on the disk. Whatever could not be read is in `problems`; the rest is whole.
+/// A run as it is on the disk. `problems` lists what could not be read; the rest is complete.
 #[derive(Debug)]
 pub struct Run {
     /// The directory.
     pub dir: PathBuf,
-    /// What it is.
+    /// Its metadata.
     pub meta: Meta,
-    /// What it was to find out; its groups are expanded in `cells`.
+    /// The plan that it measured; `cells` has its groups, expanded.
     pub plan: Plan,
     /// The cells in the order in which they run.
     pub cells: Vec<StoredCell>,
-    /// What is truncated, foreign or missing, one sentence each, with the path.
+    /// What is truncated, unknown or missing, one sentence each, with the path.
     pub problems: Vec<String>,
-    /// Whether the plan could not be read, so that its cells and expectations are not known.
+    /// Whether the plan could not be read, so that its cells and expectations are unknown.
     pub damaged: bool,
-    /// Whether a process writes it now.
+    /// Whether a process is writing the run now.
     pub at_work: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct Run {
 pub struct Manifest {
     /// Version of this structure, [`SCHEMA`].
     pub schema: u32,
-    /// What the run is.
+    /// The run's metadata.
     pub meta: Meta,
     /// The plan without its groups.
     pub plan: Plan,
@@ -77,16 +77,16 @@ pub struct Header {
 pub struct Planned {
     /// What was to be measured.
     pub cell: Cell,
-    /// Index of what its probe measures in [`Manifest::measurands`].
+    /// Index of its probe's measurand in [`Manifest::measurands`].
     pub measurand: usize,
-    /// Its place in the order in which the plan writes them, from 0: tables follow it.
+    /// Its place in the order in which the plan writes the cells, from 0. Tables use this order.
     pub written: usize,
-    /// Why it cannot be had; absent for what is tried.
+    /// Why it cannot be measured; absent if latido tries it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
 }
 
-/// What a run is: what `list runs` shows without opening a cell.
+/// The metadata of a run: what `list runs` shows without opening a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Meta {
     /// `20261121T200000Z-quick-k3f9`.
@@ -99,23 +99,23 @@ pub struct Meta {
     pub command: Vec<String>,
     /// Name of the machine measured.
     pub machine: String,
-    /// What a person calls it.
+    /// The user's name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// RFC 3339.
     pub started: String,
-    /// RFC 3339; absent while it runs or when it was cut off.
+    /// RFC 3339; absent while it runs or if it was cut off.
     pub finished: Option<String>,
     /// Number of cells.
     pub cells: usize,
-    /// The verdict, when it is finished.
+    /// The verdict, once it is finished.
     pub verdict: Option<Verdict>,
     /// The verdict in one sentence.
     pub headline: Option<String>,
-    /// Whether neither a limit nor an expectation judges it: that it passes then says no more than that it was measured.
+    /// Whether it has neither a limit nor an expectation. A pass then only means that it was measured.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unjudged: bool,
-    /// Whether what was asked has no figures: then its verdict says nothing.
+    /// Whether nothing that was requested has figures. The verdict then has no meaning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unmeasured: bool,
 }
@@ -125,7 +125,7 @@ pub struct Meta {
 pub struct StoredCell {
     /// Number in the run, from 1; the name of its directory.
     pub number: usize,
-    /// Where its files are: its directory, or the checkpoint in it.
+    /// The directory of its files: its own directory, or the checkpoint in it.
     pub dir: PathBuf,
     /// What was to be measured.
     pub cell: Cell,
@@ -133,32 +133,32 @@ pub struct StoredCell {
     pub measurand: Measurand,
     /// As in [`Planned::written`].
     pub written: usize,
-    /// What came of it.
+    /// Its result.
     pub state: CellState,
     /// What the host knows of it.
     pub host: Option<HostFacts>,
-    /// Its parts, where it was cut and the rest was measured later: its record and data are what they come to together,
-    /// see [`parts`]. Empty for a cell that was measured at once.
+    /// Its parts, if it was cut and the rest was measured later. Its record and data are then those of all parts together, see [`parts`].
+    /// Empty for a cell that was measured at once.
     pub parts: Vec<parts::Part>,
 }
 
-/// What came of a cell.
+/// The result of a cell.
 #[derive(Debug)]
 pub enum CellState {
     /// Not started.
     Pending,
-    /// Started and not finished: no record, no error.
+    /// Started but not finished: no record, no error.
     Open,
-    /// Measured; the record says whether completely.
+    /// Measured; the record shows whether completely.
     Measured(Box<Record>),
     /// The infrastructure failed, not the machine under test.
     Infra(String),
-    /// Not to be had here, for this reason; not tried.
+    /// Not available here, for this reason; latido did not try it.
     Skipped(String),
 }
 
 impl StoredCell {
-    /// The record, if there is one.
+    /// Returns the record, if there is one.
     pub fn record(&self) -> Option<&Record> {
         match &self.state {
             CellState::Measured(record) => Some(record),
@@ -166,7 +166,7 @@ impl StoredCell {
         }
     }
 
-    /// Why it was skipped, if it was.
+    /// Returns why it was skipped, if it was.
     pub fn skipped(&self) -> Option<&str> {
         match &self.state {
             CellState::Skipped(reason) => Some(reason),
@@ -176,7 +176,7 @@ impl StoredCell {
 }
 
 impl Run {
-    /// Every reason for which cells were skipped, with the number of these cells.
+    /// Returns every reason for which cells were skipped, with the number of these cells.
     pub fn skips(&self) -> Vec<(&str, usize)> {
         let mut reasons: Vec<(&str, usize)> = Vec::new();
         for reason in self.cells.iter().filter_map(StoredCell::skipped) {
@@ -203,59 +203,58 @@ pub fn cell_dir(run: &Path, number: usize) -> PathBuf {
     run.join("cells").join(format!("{number:03}"))
 }
 
-/// The data stored beside a record for one series.
+/// The data next to a record for one series.
 #[derive(Clone, Debug)]
 pub struct SeriesData {
     /// The samples, ns.
     pub histogram: Histogram<u64>,
     /// The delays of missed slots, ns.
     pub missed: Option<Histogram<u64>>,
-    /// About one entry a second.
+    /// About one entry per second.
     pub blocks: Vec<Block>,
     /// The largest samples, in descending order.
     pub largest: Vec<Sample>,
-    /// The samples in the order of time, where they were kept.
+    /// The samples in the order of time, if they were kept.
     pub samples: Vec<Point>,
-    /// The bins in which another tool has counted, ascending: then the histogram has their upper ends.
+    /// The bins in which another tool counted, ascending; the histogram then has their upper ends.
     pub bins: Vec<Bin>,
 }
 
-/// Fetches the data beside a record when it is wanted: from the disk, or from memory where the disk is full.
+/// Reads the data next to a record when it is needed: from the disk, or from memory if the disk is full.
 pub trait SeriesSource {
-    /// The data of one series of a cell.
+    /// Returns the data of one series of a cell.
     ///
     /// # Errors
-    /// It is missing or broken.
+    /// The data is missing or broken.
     fn series(&self, cell: &StoredCell, series: &Series) -> Result<SeriesData>;
 
-    /// What the trace that was recorded while a cell was measured shows of the samples above its limit. Nothing where there is no
-    /// trace, or this source has none.
+    /// Returns what the trace of a cell shows about the samples above its limit. Empty if there is no trace, or this source has none.
     fn shown(&self, _cell: &StoredCell) -> Shown {
         Shown::default()
     }
 }
 
-/// What a trace shows of the samples above the limit of its cell.
+/// What a trace shows about the samples above the limit of its cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// Whether the machine, or the cell's own load, made one of them late by itself.
+    /// Whether the machine, or the cell's own load, alone made one of them late.
     pub own_failure: bool,
-    /// Whether it shows all of them, and each had kept the limit without the programs that are no load of the cell.
+    /// Whether the trace shows all of them, and each would have kept the limit without the programs that are not a load of the cell.
     pub foreign: bool,
-    /// Where the machine fails by itself: how many of the samples that it explains other programs made late.
+    /// If the machine fails by itself: how many of the explained samples other programs made late.
     pub beside: Option<ShownBeside>,
-    /// The program, `name-number`, that had the CPU for most of a sample more often than any other program, and in how many samples.
+    /// The program, `name-number`, that most often had the CPU for most of a sample, and in how many samples.
     pub program: Option<(String, u64)>,
 }
 
-/// Samples that a trace explains, beside a failure that is the machine's own.
+/// Samples that a trace explains, in addition to a failure that the machine itself caused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownBeside {
-    /// How many had kept the limit without other programs.
+    /// How many would have kept the limit without other programs.
     pub foreign: u64,
-    /// Of how many.
+    /// The number of explained samples.
     pub of: u64,
-    /// The largest of those that had not, ns.
+    /// The largest sample that would not have kept the limit, in ns.
     pub own_ns: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Distributions of which thousands are kept at once: of a histogram the used buckets alone.
+//! Distributions, thousands of which are in memory at once: only the used buckets of each histogram.
 //!
 //! A histogram has room for each bucket up to its largest value, some 60 KB; a few samples use a few of them.
 
@@ -15,21 +15,21 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// What of a histogram is used.
+    /// Packs the used buckets of a histogram.
     pub fn from_histogram(histogram: &Histogram<u64>) -> Self {
         let mut packed = Self::default();
         packed.add(histogram);
         packed
     }
 
-    /// Several added up.
+    /// Adds up several distributions.
     pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         parts.into_iter().for_each(|part| sum.add(part));
         sum
     }
 
-    /// Adds what another one has counted.
+    /// Adds the counts of another distribution.
     pub fn add(&mut self, other: &impl Counted) {
         for (end, count) in other.steps() {
             let own = self.rows.entry(end).or_default();
@@ -37,9 +37,9 @@ impl Packed {
         }
     }
 
-    /// The middle of the bucket that ends here, as HdrHistogram has it (`median_equivalent`).
+    /// Returns the middle of the bucket that ends here, as HdrHistogram does (`median_equivalent`).
     pub fn middle(end: u64) -> u64 {
-        // 2,048 values of each power of two are told apart with three digits.
+        // With three digits, the histogram distinguishes 2,048 values per power of two.
         let told_apart = (2 * 10u64.pow(u32::from(HISTOGRAM_DIGITS))).next_power_of_two();
         let width = 1u64 << (64 - (end | (told_apart - 1)).leading_zeros()).saturating_sub(told_apart.trailing_zeros());
         (end | (width - 1)) - (width - 1) + width / 2
@@ -63,7 +63,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Packed, added up and read, they are the histograms that they were.
+        /// Packed distributions that are added up and read are the original histograms.
         #[test]
         fn packed_ones_are_the_histograms(
             parts in prop::collection::vec(prop::collection::vec((0u64..1 << 60, 1u64..1000), 0..50), 0..4),
@@ -86,7 +86,7 @@ mod tests {
         }
     }
 
-    /// Few samples take little memory, however large they are.
+    /// A few samples take little memory, however large they are.
     #[test]
     fn few_samples_are_few_rows() {
         let mut histogram = codec::histogram().unwrap();

@@ -1,7 +1,7 @@
-//! A cell that was cut and measured on: its parts stay what they are, and the cell is what they come to together.
+//! A cell that was cut and then measured to its end. Its parts stay as they are, and the cell is all parts together.
 //!
-//! The earlier parts lie in `part-1`, `part-2`, ... of the cell's directory, the last one where every cell's record lies.
-//! Nothing derived is stored: whoever reads the run pools the parts again.
+//! The earlier parts are in `part-1`, `part-2`, ... of the cell's directory, the last one is where every cell's record is. Nothing derived
+//! is stored: each reader of the run pools the parts again.
 
 mod evidence;
 mod facts;
@@ -28,22 +28,22 @@ pub const MOST: usize = 1_000;
 /// As many of the largest samples as a recorder keeps.
 const LARGEST: usize = 4_096;
 
-/// The shortest rest.
+/// The shortest remaining duration.
 const SHORTEST: Ns = Ns::from_millis(1);
 
 /// One part of a cell.
 #[derive(Debug)]
 pub struct Part {
-    /// What was asked for and what was measured, as of a cell of its own.
+    /// The requested cell and its measurement, as for a separate cell.
     pub cell: StoredCell,
-    /// Why it was cut, where somebody could say.
+    /// Why it was cut, if known.
     pub cut: Option<String>,
 }
 
-/// What the parts of a cell have in common: where they were measured.
+/// Where the parts of a cell were measured; the same for all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeasuredOn {
-    /// The machine's name in the network.
+    /// The machine's host name.
     pub hostname: String,
     /// Its kernel, as `uname -r` prints it.
     pub kernel: String,
@@ -52,7 +52,7 @@ pub struct MeasuredOn {
 }
 
 impl MeasuredOn {
-    /// Where a record was measured.
+    /// Returns where a record was measured.
     pub fn of(record: &Record) -> Self {
         let Machine { hostname, kernel, .. } = &record.machine;
         Self { hostname: hostname.clone(), kernel: kernel.clone(), cpus: record.cell.conditions.cpus.clone() }
@@ -66,14 +66,13 @@ impl fmt::Display for MeasuredOn {
     }
 }
 
-/// The directory of a part in its cell's directory, from 1.
+/// Returns the directory of a part in its cell's directory, numbered from 1.
 pub fn dir(cell: &Path, number: usize) -> PathBuf {
     cell.join(format!("part-{number}"))
 }
 
-/// What is left to measure of a cell of which these records are measured: its duration less theirs, or as many samples
-/// less as the slowest series has. `None` where that cannot be told: a cell whose series are measured one after the other
-/// and end by their number.
+/// Returns what is left to measure of a cell after these records: its duration less theirs, or its number of samples less those of the
+/// slowest series. `None` if that is unknown: the series of such a cell are measured one after the other and end by their number.
 pub fn rest(asked: &Cell, measurand: &Measurand, measured: &[&Record]) -> Option<Cell> {
     let mut rest = asked.clone();
     if !measurand.counts_samples {
@@ -102,20 +101,20 @@ fn counted(cell: &Cell, option: &str) -> Option<u64> {
 }
 
 impl Part {
-    /// Its record.
+    /// Returns its record.
     ///
     /// # Errors
-    /// It has none, which no reader makes.
+    /// The part has none, which no reader produces.
     pub fn record(&self) -> Result<&Record> {
         self.cell.record().context("a part without a record")
     }
 }
 
-/// What the parts of a cell come to together, as if it had been measured at once. Times of later parts follow those of
-/// earlier ones without the pause between them. What is not known of every part is not known of the whole.
+/// Pools the parts of a cell as if it had been measured at once. The times of later parts follow those of earlier ones without the pause
+/// between them. What one part lacks is unknown for the whole.
 ///
 /// # Errors
-/// Parts that were not measured under the same circumstances, or whose data cannot be read.
+/// The parts were not measured under the same circumstances, or their data cannot be read.
 pub fn pooled(asked: &Cell, parts: &[Part], source: &dyn SeriesSource) -> Result<Record> {
     let records = parts.iter().map(Part::record).collect::<Result<Vec<&Record>>>()?;
     let (first, last) = records.first().zip(records.last()).context("no part")?;
@@ -133,7 +132,7 @@ pub fn pooled(asked: &Cell, parts: &[Part], source: &dyn SeriesSource) -> Result
     pooled.elapsed_ns = records.iter().map(|record| record.elapsed_ns).fold(0, u64::saturating_add);
     pooled.anchors = first.anchors;
     let begins = begins(&records);
-    // Only the last can have been ended by a sample.
+    // Only a sample in the last part can have ended the cell.
     if let (Outcome::Stopped { at_ns, .. }, Some(begin_ns)) = (&mut pooled.outcome, begins.last()) {
         *at_ns = at_ns.map(|at_ns| at_ns.saturating_add(*begin_ns));
     }
@@ -156,7 +155,7 @@ pub fn pooled(asked: &Cell, parts: &[Part], source: &dyn SeriesSource) -> Result
     Ok(pooled)
 }
 
-/// When each part begins on the time axis of the whole, in ns.
+/// Returns when each part begins on the time axis of the whole, in ns.
 fn begins(records: &[&Record]) -> Vec<u64> {
     let next = |begin_ns: &mut u64, record: &&Record| {
         let own = *begin_ns;
@@ -166,10 +165,10 @@ fn begins(records: &[&Record]) -> Vec<u64> {
     records.iter().scan(0, next).collect()
 }
 
-/// The data of one series of all parts together.
+/// Returns the data of one series of all parts together.
 ///
 /// # Errors
-/// Those of a part cannot be read.
+/// The data of a part cannot be read.
 pub fn data(series: &Series, parts: &[Part], source: &dyn SeriesSource) -> Result<SeriesData> {
     let mut all: Option<SeriesData> = None;
     let mut before_ns = 0u64;
@@ -188,7 +187,7 @@ pub fn data(series: &Series, parts: &[Part], source: &dyn SeriesSource) -> Resul
     all.with_context(|| format!("{} of thread {} is in no part", series.quantity, series.thread))
 }
 
-/// Moves all times.
+/// Moves all times by `by_ns`.
 fn later(data: &mut SeriesData, by_ns: u64) {
     let sample = |sample: &mut Sample| sample.at_ns = sample.at_ns.saturating_add(by_ns);
     for block in &mut data.blocks {
@@ -215,7 +214,7 @@ fn add(all: &mut SeriesData, more: SeriesData) -> Result<()> {
     Ok(())
 }
 
-/// One series of all parts: distributions pooled, counts added.
+/// Pools one series of all parts: distributions pooled, counts added.
 fn series(first: &Series, parts: &[Part], source: &dyn SeriesSource) -> Result<Series> {
     let records = parts.iter().map(Part::record).collect::<Result<Vec<&Record>>>()?;
     let own: Vec<&Series> = records.iter().flat_map(|record| &record.series).filter(|one| one.is_of(first)).collect();
@@ -247,13 +246,13 @@ fn series(first: &Series, parts: &[Part], source: &dyn SeriesSource) -> Result<S
         slots: pool::slots(own.iter().filter_map(|one| one.slots)),
         corrected,
         facts,
-        // Its data are those of the parts.
+        // The parts have the data.
         files: SeriesFiles::default(),
         ..first.clone()
     })
 }
 
-/// The loads, those at one place as one: started again for each part.
+/// Merges the loads at the same place, because each part starts them again.
 fn loads(records: &[&Record]) -> Vec<LoadRecord> {
     let mut sums: Vec<LoadRecord> = Vec::new();
     let mut before_ns = 0u64;
@@ -285,7 +284,7 @@ fn join(sum: &mut LoadRecord, own: LoadRecord) {
         let known = sum.achieved.entry(name).or_insert(0);
         *known = known.saturating_add(count);
     }
-    // A rate that one part lacks is known of the other alone: its mean would be of less than the whole.
+    // If one part lacks a rate, it is left out: its mean would cover only a part of the whole.
     let both = sum.rates.iter().filter_map(|(name, a)| Some((name.clone(), rate(a, own.rates.get(name)?))));
     sum.rates = both.collect();
     sum.unaccounted = sum.unaccounted.take().or(own.unaccounted);
@@ -308,7 +307,7 @@ fn rate(a: &Rate, b: &Rate) -> Rate {
     }
 }
 
-/// How a part ended, for people.
+/// Returns how a part ended, for people.
 pub fn ending(part: &Part) -> String {
     let how = match &part.cell.state {
         CellState::Measured(record) => match record.outcome {

@@ -1,4 +1,4 @@
-//! Several distributions as one: counts, moments, bands and histograms together.
+//! Pools several distributions into one: counts, moments, bands and histograms.
 
 use crate::{
     record::{Band, Bounds, Slots, Summary},
@@ -8,10 +8,10 @@ use crate::{
 use anyhow::{Result, anyhow};
 use hdrhistogram::Histogram;
 
-/// Pools summaries: counts and bands add, extremes are the extremes', moments combine (Chan, Golub, LeVeque 1983), and
-/// quantiles come from the pooled histogram. Bands survive where all have the same edges. `negative` samples are below
-/// zero; what else the histogram lacks is above its range. Where another tool has counted one of them, all are bounds, and
-/// their quantiles are to come from their bins.
+/// Pools summaries: counts and bands add up, extremes are those of all, moments combine (Chan, Golub, LeVeque 1983), and quantiles come
+/// from the pooled histogram. Bands stay only if all have the same edges. `negative` samples are below zero; all others that the histogram
+/// lacks are above its range. If another tool counted one of them, all figures are bounds, and the caller must compute the quantiles from
+/// the bins.
 pub fn summaries(parts: &[Summary], histogram: &impl Counted, negative: u64) -> Summary {
     let count: u64 = parts.iter().map(|part| part.count).fold(0, u64::saturating_add);
     if parts.iter().any(|part| part.bounds.is_some()) {
@@ -55,7 +55,7 @@ fn pool_bands(parts: &[Summary]) -> Vec<Band> {
     bands
 }
 
-/// Histograms added up.
+/// Adds up histograms.
 ///
 /// # Errors
 /// None in practice: see [`codec::histogram`].
@@ -67,7 +67,7 @@ pub fn histograms<'a>(parts: impl IntoIterator<Item = &'a Histogram<u64>>) -> Re
     Ok(sum)
 }
 
-/// A histogram added to another.
+/// Adds a histogram to another.
 ///
 /// # Errors
 /// As [`histograms`].
@@ -75,7 +75,7 @@ pub fn add(sum: &mut Histogram<u64>, part: &Histogram<u64>) -> Result<()> {
     sum.add(part).map_err(|e| anyhow!("pooling histograms: {e}"))
 }
 
-/// Slots added up; `None` where nobody counted any.
+/// Adds up slots; `None` if there are none to add.
 pub fn slots(parts: impl IntoIterator<Item = Slots>) -> Option<Slots> {
     parts.into_iter().reduce(|a, b| Slots {
         met: a.met.saturating_add(b.met),
@@ -84,13 +84,13 @@ pub fn slots(parts: impl IntoIterator<Item = Slots>) -> Option<Slots> {
     })
 }
 
-/// How many samples lie above an edge of the bands, exactly; `None` where it is no edge.
+/// Returns exactly how many samples are above an edge of the bands; `None` if it is not an edge.
 pub fn above(bands: &[Band], edge: i64) -> Option<u64> {
     let at = bands.iter().position(|band| band.upto == Some(edge))?;
     Some(bands.iter().skip(at + 1).map(|band| band.count).fold(0, u64::saturating_add))
 }
 
-/// The same of several together; `None` where it is an edge of not all of them.
+/// Returns the same for several summaries together; `None` if one of them lacks the edge.
 pub fn all_above<'a>(parts: impl IntoIterator<Item = &'a Summary>, edge: i64) -> Option<u64> {
     parts.into_iter().map(|part| above(&part.bands, edge)).try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)))
 }

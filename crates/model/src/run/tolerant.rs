@@ -1,12 +1,12 @@
-//! Reading JSON that a newer version may have written: unknown keys are named and left out, a higher schema is refused.
+//! Reads JSON that a newer version may have written: unknown keys are reported and left out, a higher schema is refused.
 
 use super::{bounds, keys};
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-/// The keys of a cell and of its parts, whose own reader refuses any other: a target must not measure half of what was
-/// asked for, but what was measured may be read.
+/// The keys of a cell and of its parts. Their own reader refuses any other key, because a target must not measure only half of what was
+/// requested; but latido may read what was already measured.
 const CELL: &[&str] = &[
     "schema",
     "plan",
@@ -25,10 +25,10 @@ const CONDITIONS: &[&str] = &["cpus", "duration", "warmup", "limit", "stop_on", 
 const LEVEL: &[&str] = &["id", "use"];
 const ITEM: &[&str] = &["name", "options"];
 
-/// Parses, and tells the keys that were left out, as paths (`quality.novelty`).
+/// Parses, and returns the paths of the keys that it left out (`quality.novelty`).
 ///
 /// # Errors
-/// No JSON, another shape, a higher schema than `schema`, more than the [`bounds`] allow.
+/// The bytes are not JSON, have another shape, another schema than `schema`, or exceed the [`bounds`].
 pub fn parse<T: Serialize + DeserializeOwned>(bytes: &[u8], schema: u32) -> Result<(T, Vec<String>)> {
     self::schema(bytes, schema)?;
     let found = keys::of(bytes)?;
@@ -44,7 +44,7 @@ pub fn parse<T: Serialize + DeserializeOwned>(bytes: &[u8], schema: u32) -> Resu
     Ok((parsed, unknown))
 }
 
-/// All of it, but for what the cells' own reader would refuse.
+/// Returns the document without the keys that the cells' own reader would refuse.
 fn stripped(bytes: &[u8], unknown: &mut Vec<String>) -> Result<Value> {
     let mut value: Value = serde_json::from_slice(bytes)?;
     if let Some(cell) = value.get_mut("cell") {
@@ -58,7 +58,7 @@ fn stripped(bytes: &[u8], unknown: &mut Vec<String>) -> Result<Value> {
     Ok(value)
 }
 
-/// Refuses what a newer version wrote with another meaning; a file without a schema has none to check.
+/// Refuses a file whose schema is newer or older; a file without a schema is not checked.
 pub fn schema(bytes: &[u8], highest: u32) -> Result<()> {
     #[derive(Deserialize)]
     struct Schema {
@@ -124,14 +124,14 @@ mod tests {
         sample,
     };
 
-    /// The lists above name exactly the keys that the types have.
+    /// The lists above contain exactly the keys that the types have.
     #[test]
     fn the_keys_of_a_cell_are_complete() {
         let keys =
             |value: &Value| value.as_object().unwrap().keys().cloned().collect::<std::collections::BTreeSet<_>>();
         let list = |list: &[&str]| list.iter().map(|s| s.to_string()).collect();
         let mut cell = sample::cell();
-        // Absent where nothing is traced.
+        // This key is absent if nothing is traced.
         cell.conditions.trace = Some(Vec::new());
         cell.conditions.explain = Some(1);
         let cell = serde_json::to_value(cell).unwrap();

@@ -1,4 +1,4 @@
-//! A program at work as text and as JSON: its threads in a table, then the points.
+//! Writes a running program as text and as JSON: its threads in a table, then the points.
 
 use super::{list, verdict};
 use crate::terminal::Style;
@@ -10,7 +10,7 @@ use latido_model::{
 /// The columns of the table of threads.
 const COLUMNS: [&str; 9] = ["thread", "name", "policy", "CPUs", "on", "faults", "slept", "preempted", "slack µs"];
 
-/// A program at work: its threads, then the points.
+/// Writes a running program as text: its threads, then the points.
 pub fn table(process: &Process, points: &[Point], style: Style) -> String {
     let mut what = format!("{} ({})", clean::line(&process.name), process.pid);
     match process.threads.len() {
@@ -37,7 +37,7 @@ pub fn table(process: &Process, points: &[Point], style: Style) -> String {
     text + &groups(process) + &list(points, style)
 }
 
-/// The control groups of the threads, those of one group together.
+/// Lists the control groups, each with its threads.
 fn groups(process: &Process) -> String {
     let mut all: Vec<(String, Vec<u32>)> = Vec::new();
     for thread in &process.threads {
@@ -58,7 +58,7 @@ fn groups(process: &Process) -> String {
     text
 }
 
-/// `0::/a` is `/a`; of version 1 the controllers stand before their path, except where all have the same.
+/// Shortens `0::/a` to `/a`. In version 1 the controllers precede their path, unless all have the same path.
 fn group(text: &str) -> String {
     let mut lines: Vec<(&str, &str)> = Vec::new();
     for line in text.lines() {

@@ -3,7 +3,7 @@ use latido_model::machine::Cpu;
 
 const PLAIN: Style = Style { width: 80, color: false };
 
-/// What the agent's questions answer of a Debian laptop as it is installed: its tests compare with the same file.
+/// The agent's check results for a freshly installed Debian laptop. The agent's tests compare with the same file.
 fn desktop() -> (Machine, Vec<Point>) {
     let cpu = Cpu { online: Some("0-3".parse().unwrap()), ..Cpu::default() };
     let machine = Machine {

@@ -1,5 +1,5 @@
-//! A loop's period and deadline beside what `latido check` found: what of it can delay the loop for longer than that, and the two
-//! commands that measure it.
+//! Compares a loop's period and deadline with the findings of `latido check`: lists what can delay the loop for longer than the deadline,
+//! and the two commands that measure it.
 
 use latido_model::{
     check::{Point, Severity},
@@ -10,22 +10,22 @@ use latido_model::{
 /// The point's name.
 pub const NAME: &str = "your deadline";
 
-/// The period that `latido run wakeup` has where none is given.
+/// The default period of `latido run wakeup`.
 const USUAL: Ns = Ns::from_millis(1);
 
-/// The shortest period of which anything can be measured.
+/// The shortest period that latido can measure.
 const SHORTEST: Ns = Ns::from_micros(1);
 
-/// The longest period of which `latido run quick` measures jobs enough: its cells take some 10 s.
+/// The longest period for which `latido run quick` measures enough jobs: its cells take some 10 s.
 const QUICK: Ns = Ns::from_millis(100);
 
-/// So many jobs are measured where a minute has not enough.
+/// How many jobs to measure if a minute has too few.
 const JOBS: u64 = 100;
 
-/// A longer deadline outlasts what a kernel without preemption does for other tasks, in most cases.
+/// A longer deadline is, in most cases, longer than a kernel without preemption works for other tasks.
 const LONG: Ns = Ns::from_millis(10);
 
-/// What a person's loop must keep.
+/// The timing that a user's loop must keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     period: Ns,
@@ -33,7 +33,8 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Of what was typed; a period without a deadline is its own deadline, and a deadline without a period is one of the usual period.
+    /// Builds it from the command line. Without a deadline, the period is the deadline. Without a period, the period is the deadline or
+    /// [`USUAL`], whichever is longer.
     ///
     /// # Errors
     /// One of them is 0, or the period is too short for any program.
@@ -53,7 +54,7 @@ impl Timing {
         Ok(Some(Self { period, deadline }))
     }
 
-    /// What stands against it, as a point of the list.
+    /// Returns what can break this timing, as a point of the list.
     pub fn point(self, machine: &Machine, points: &[Point]) -> Point {
         let mut against: Vec<(Severity, String)> = Vec::new();
         let timers = points.iter().find(|point| point.check == "high-resolution timers");
@@ -96,7 +97,7 @@ impl Timing {
         }
     }
 
-    /// Under the headline: what to type for an answer.
+    /// Returns the commands that give an answer, to print under the headline.
     pub fn next(self) -> String {
         let timing = format!("--period {} --deadline {}", self.period, self.deadline);
         if self.period > QUICK {

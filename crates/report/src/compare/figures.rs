@@ -1,4 +1,4 @@
-//! The shift function of each deciding row: as lines of a terminal, and as a picture with its data.
+//! The shift function of each deciding row, as lines for a terminal and as a picture with its data.
 
 use super::{Estimates, name as name_of};
 use crate::{
@@ -21,7 +21,7 @@ use latido_judge::{
 use latido_model::plan::Statistic;
 use latido_statistics::two::{Scale, shift::Shift};
 
-/// A name for files, the picture and its data, for each shift that the text shows.
+/// Returns a file name, the picture and its data for each shift function in the text.
 pub fn figures(compared: &Compared) -> Vec<(String, Drawing, Sheet)> {
     let shifted = compared.rows.iter().filter(|row| row.decides && !row.shift.is_empty());
     shifted.map(|row| (format!("shift-{}-{}", name_of(row), row.arm), picture(row), shifts(row))).collect()
@@ -55,7 +55,7 @@ fn shifts(row: &Row) -> Sheet {
     Sheet::new(title(row), head, row.shift.iter().map(line).collect(), &row.samples_in, &typical)
 }
 
-/// The shift function as lines of a terminal.
+/// Returns the shift function as lines for a terminal.
 pub(super) fn shifted(row: &Row, style: Style) -> Vec<String> {
     let unit = Measure::In(row.samples_in.clone());
     let column = |head: &str, of: &dyn Fn(&Shift) -> String| TextColumn {
@@ -88,7 +88,7 @@ pub(super) fn shifted(row: &Row, style: Style) -> Vec<String> {
     lines
 }
 
-/// `p99.9`.
+/// Returns the name of the quantile: `p99.9`.
 fn name(shift: &Shift) -> String {
     Statistic::Quantile(shift.p).to_string()
 }
@@ -105,7 +105,7 @@ mod tests {
         sample::{Fixture, cell},
     };
 
-    /// A table for a paper names its test, and one for programs has numbers with their unit.
+    /// A table for a paper names its test, and a table for programs has numbers with their unit.
     fn tables_are_whole(found: &Compared) {
         let table = super::super::sheet(found);
         let latex = crate::formats::of_sheet("latex", &table, "compare", true).unwrap();
@@ -119,7 +119,7 @@ mod tests {
         );
     }
 
-    /// The shift function is a picture with a mark for each quantile of which there is a ratio, and its data.
+    /// The shift function is drawn as a picture with a mark for each quantile that has a ratio, and with its data.
     #[test]
     fn shifts_are_drawn() {
         let arm = |least: i64| {

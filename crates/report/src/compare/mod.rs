@@ -1,4 +1,4 @@
-//! A comparison of stored runs as a terminal shows it: what differs, the verdicts, what stands beside them, the shifts.
+//! A comparison of stored runs for a terminal: the differences, the verdicts, further tests, the shift functions.
 
 mod figures;
 
@@ -21,7 +21,7 @@ use latido_judge::{
 use latido_statistics::two::{Scale, Verdict};
 use std::collections::BTreeSet;
 
-/// What a person is shown.
+/// Writes the comparison as text for the terminal.
 pub fn text(compared: &Compared, style: Style) -> String {
     let mut lines = vec![paint(&title(compared), Paint::Bold, style)];
     lines.extend(compared.arms.iter().flat_map(|arm| of_arm(arm, style)));
@@ -54,12 +54,13 @@ fn title(compared: &Compared) -> String {
     format!("{} of each repeat{by}{}", compared.metric, margin.unwrap_or_default())
 }
 
-/// The verdicts as a table, with the test in a note. Medians are texts with their unit: quantities of one comparison have several.
+/// Returns the verdicts as a table, with the test in a note. Medians are texts with their unit, because one comparison can have quantities
+/// in several units.
 pub fn sheet(compared: &Compared) -> Sheet {
     let text = |text: Option<String>| text.map_or(Datum::Absent, Datum::Text);
     let middle =
         |figures: &Option<Figures>, row: &Row| text(figures.as_ref().map(|found| row.measure.text(found.median)));
-    // Two arms name their columns; of more each row says which it is of.
+    // The names of two sides are the column headings; with more sides, each row names its own.
     let many = compared.arms.len() > 2;
     let arms = |at: usize| compared.arms.get(at).map_or("", |arm| arm.arm.as_str());
     let line = |row: &Row| {
@@ -93,7 +94,7 @@ pub fn sheet(compared: &Compared) -> Sheet {
         .notes(notes)
 }
 
-/// The same for programs: numbers in the unit beside them, and the test of each row.
+/// Returns the same for programs: numbers with their unit in another column, and the test of each row.
 pub fn data(compared: &Compared) -> Sheet {
     let text = |text: &str| Datum::Text(text.to_owned());
     let line = |row: &Row| {
@@ -144,7 +145,7 @@ pub fn data(compared: &Compared) -> Sheet {
     Sheet::plain(capital(&title(compared)), head.map(Head::from).into(), compared.rows.iter().map(line).collect())
 }
 
-/// The test that decides a row.
+/// Returns the test that decides a row.
 fn test(row: &Row) -> &'static str {
     match (&row.measure, row.comparison.as_ref()) {
         (_, None) => "none",
@@ -153,7 +154,7 @@ fn test(row: &Row) -> &'static str {
     }
 }
 
-/// Which test decides, as a note below a table.
+/// Returns the note below a table; it names the deciding test.
 pub fn tested(compared: &Compared) -> String {
     let deciding = compared.rows.iter().filter(|row| row.decides).count() as u64;
     let welch = match compared.rows.iter().any(|row| test(row) == "Welch") {
@@ -176,13 +177,13 @@ pub fn tested(compared: &Compared) -> String {
     )
 }
 
-/// With a capital first letter, as captions have it.
+/// Capitalises the first letter, for captions.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// In what the arms differ, and what weakens the comparison.
+/// Returns how the sides differ, and what weakens the comparison.
 fn differing(compared: &Compared, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     for row in &compared.differences {
@@ -218,12 +219,13 @@ fn differing(compared: &Compared, style: Style) -> Vec<String> {
     lines
 }
 
-/// Why a place is left out, and the option that compares it all the same.
+/// Returns why a place is left out, and the option that compares it anyway.
 fn with_the_way(one: &Despite) -> String {
     format!("{}; --despite {} compares it all the same", one.detail, one.what)
 }
 
-/// Which repeats are left out, and why, each once: each side is set against several, and has the same quantities at several places.
+/// Returns which repeats are left out, and why. Each appears once, although each side is compared with several others and has the same
+/// quantities at several places.
 fn repeats_left_out(compared: &Compared) -> Vec<&String> {
     let mut told = BTreeSet::new();
     compared.rows.iter().flat_map(|row| &row.left_out).filter(|one| told.insert(*one)).collect()
@@ -263,7 +265,7 @@ fn verdicts(compared: &Compared, style: Style) -> Vec<String> {
     table::render(columns, style)
 }
 
-/// Why what is undecided is, and what stands beside the verdicts that decide.
+/// Returns the reason for each undecided verdict, and further tests for the verdicts that decide.
 fn reasons(compared: &Compared, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     for row in compared.rows.iter().filter(|row| row.decides) {
@@ -314,7 +316,7 @@ fn last_word(compared: &Compared, style: Style) -> Vec<String> {
     hang(label, tone, &text, style)
 }
 
-/// `a  RUN (10 cells)`; a level of one run needs no more than its name.
+/// Writes a side and its runs: `a: 10 cells of RUN`.
 fn of_arm(arm: &ArmView, style: Style) -> Vec<String> {
     let cells = words::many(arm.cells as u64, "cell");
     hang(&format!("{}:", arm.arm), Paint::Plain, &format!("{cells} of {}", arm.runs.join(", ")), style)
@@ -335,7 +337,7 @@ fn repeats(row: &Row) -> String {
     }
 }
 
-/// What a column of estimates has: zeros have no ratio.
+/// What a column of estimates contains. Zeros have no ratio.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Estimates {
     Ratios,
@@ -357,7 +359,7 @@ impl Estimates {
         Self::of(rows.iter().filter_map(|row| Some(row.comparison.as_ref()?.question.scale)))
     }
 
-    /// Over the column.
+    /// Returns the heading of the column.
     const fn head(self) -> &'static str {
         match self {
             Self::Ratios => "ratio",
@@ -366,7 +368,7 @@ impl Estimates {
         }
     }
 
-    /// What each is of all pairs of repeats.
+    /// Returns what the estimate is, computed over all pairs of repeats.
     const fn middle(self) -> &'static str {
         match self {
             Self::Ratios => "the middle of the ratios",
@@ -376,7 +378,7 @@ impl Estimates {
     }
 }
 
-/// A ratio, or a difference with its sign.
+/// Writes a ratio, or a difference with its sign.
 fn amount(row: &Row, scale: Scale, value: f64) -> String {
     match scale {
         Scale::Ratio => number(value),

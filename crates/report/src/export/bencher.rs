@@ -33,9 +33,9 @@ fn write(exported: &Exported) -> Result<Written> {
     Ok(Written { bytes: text.into_bytes(), left_out })
 }
 
-/// A whole number without a point.
+/// Writes a whole number without a decimal point.
 pub(super) fn value(value: f64) -> Value {
-    // Beyond 2^53 no double has a part of one.
+    // Beyond 2^53 a double has no fractional part.
     if value.fract() == 0.0 && value.abs() < 9e15 { json!(value as i64) } else { json!(value) }
 }
 
@@ -43,7 +43,7 @@ fn benchmark(point: &Point) -> String {
     [point.title.as_str(), &point.place].join(" ").trim().to_owned()
 }
 
-/// `latency_max_ns`: of letters, digits and `_`.
+/// Returns `latency_max_ns`: letters, digits and `_`.
 fn measure(point: &Point) -> String {
     let parts = [&point.quantity, &point.key, &point.unit].map(|part| part.as_str());
     text::metric(&parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_"))

@@ -1,4 +1,4 @@
-//! What a test is: each cell's limit, each cell's trust, each expectation. Every format of tests has these and no others.
+//! Defines the tests: each cell's limit, each cell's trust, each expectation. Every test format has these and no others.
 
 use super::{
     cells::{self, OneCell},
@@ -12,9 +12,9 @@ use latido_judge::{span::plain, verdict_wording};
 /// One test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// `limit`, `trust`, `expect wakeup.latency.max < 50us`: neither the limit nor a place in the plan is in it.
+    /// `limit`, `trust`, `expect wakeup.latency.max < 50us`: without the cell's limit and without a place in the plan.
     pub name: String,
-    /// What became of it.
+    /// Its result.
     pub state: State,
     /// Why, in sentences.
     pub why: String,
@@ -25,24 +25,24 @@ pub struct Case {
 pub struct Group<'a> {
     /// The run.
     pub run: &'a JudgedRun,
-    /// The cell; absent for what is about the whole run.
+    /// The cell; absent for tests of the whole run.
     pub cell: Option<OneCell<'a>>,
     /// Its name.
     pub name: String,
-    /// What formats with names in steps call it: `wakeup-busy`, `expectations`.
+    /// Its name in formats with names in steps: `wakeup-busy`, `expectations`.
     pub step: String,
     /// The tests, at least one.
     pub cases: Vec<Case>,
 }
 
 impl Group<'_> {
-    /// What became of the whole.
+    /// Returns the result of the whole group.
     pub fn state(&self) -> State {
         self.cases.iter().map(|case| case.state).reduce(State::and).unwrap_or(State::NotMeasured)
     }
 }
 
-/// The groups of all runs, run by run: its cells, then its expectations.
+/// Returns the groups of all runs, run by run: its cells, then its expectations.
 pub fn groups<'a>(exported: &'a Exported<'a>) -> Vec<Group<'a>> {
     let prefixes = cells::prefixes(exported.runs);
     exported.runs.iter().zip(prefixes).flat_map(|(run, prefix)| of_run(run, prefix.as_deref())).collect()
@@ -63,7 +63,7 @@ fn of_run<'a>(run: &'a JudgedRun, prefix: Option<&str>) -> Vec<Group<'a>> {
         .collect();
     cases.extend(nothing(run));
     if run.run.damaged {
-        // Its cells and expectations are not all known: what is left must not look whole.
+        // Not all cells and expectations of this run are known: what is left must not look complete.
         let why = run.run.problems.first().cloned().unwrap_or_default();
         cases.push(Case { name: "the plan can be read".into(), state: State::Inconclusive, why });
     }
@@ -77,7 +77,7 @@ fn of_run<'a>(run: &'a JudgedRun, prefix: Option<&str>) -> Vec<Group<'a>> {
     groups
 }
 
-/// A run of which nothing was tried has no tests that could fail.
+/// Returns a case for a run in which nothing was tried; it has no tests that could fail.
 fn nothing(run: &JudgedRun) -> Option<Case> {
     let tried = run.run.cells.iter().any(|cell| cell.skipped().is_none());
     let why = run.judgement.headline.sentence();
@@ -95,7 +95,7 @@ fn of_cell<'a>(run: &'a JudgedRun, cell: OneCell<'a>) -> Group<'a> {
     let imported = cell.record().is_some_and(|record| record.source.is_some());
     let trust = match state {
         State::Pass if imported => (State::Skipped, "imported, nothing checked".to_owned()),
-        // The figure that decides a cell is no reason to trust it.
+        // The figure that decides a cell is not a reason to trust it.
         State::Pass => (state, String::new()),
         state => (state, why),
     };

@@ -1,4 +1,4 @@
-//! The cells of the runs as every format looks at them: named, with their series, and with what became of each.
+//! The cells of the runs, as every format uses them: with their name, series and result.
 
 use super::{format::Exported, naming, state::State, units};
 use crate::judged::JudgedRun;
@@ -17,13 +17,13 @@ pub struct OneCell<'a> {
     pub run: &'a JudgedRun,
     /// What was stored.
     pub stored: &'a StoredCell,
-    /// What it was judged to be.
+    /// Its judgement.
     pub judged: &'a CellJudgement,
     /// What it measures, the same in each run of the plan: `wakeup, busy`.
     pub title: String,
     /// The same as one word: `wakeup-busy`.
     pub step: String,
-    /// What stands before names where cells of other runs are beside it.
+    /// The prefix of names if the file has several runs.
     pub of_run: Option<String>,
 }
 
@@ -34,25 +34,25 @@ pub struct OneSeries<'a> {
     pub cell: &'a OneCell<'a>,
     /// What was stored.
     pub series: &'a Series,
-    /// The distribution that is judged: with the delays of missed slots where slots are counted.
+    /// The distribution that is judged: with the delays of missed slots if slots are counted.
     pub summary: Summary,
-    /// Which thread, and what else tells it from others of its quantity: `cpu 1`, `cpu 0 kind inherit`.
+    /// The thread, and what else distinguishes the series from others of its quantity: `cpu 1`, `cpu 0 kind inherit`.
     pub place: String,
 }
 
 /// A figure of a series in its stored unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// `min`, `mean`, `p50` to `p99_999`, `max`; `max_at_least` where the largest possible was cut off.
+    /// `min`, `mean`, `p50` to `p99_999`, `max`; `max_at_least` if the largest possible value was cut off.
     pub key: String,
     /// Its value.
     pub value: f64,
-    /// What became of it.
+    /// Its result.
     pub state: State,
 }
 
 impl Exported<'_> {
-    /// The cells of all runs, run by run, in the order in which they were measured.
+    /// Returns the cells of all runs, run by run, in the order in which they were measured.
     pub fn cells(&self) -> Vec<OneCell<'_>> {
         prefixes(self.runs)
             .into_iter()
@@ -62,8 +62,8 @@ impl Exported<'_> {
     }
 }
 
-/// What tells the runs of one file apart: the plan's name, with a number where a plan is there again. No run's id is in it: that
-/// is another each night.
+/// Returns what distinguishes the runs of one file: the plan's name, with a number if the plan appears again. The run's id is not part of
+/// it, because it differs in every run of CI history.
 pub fn prefixes(runs: &[JudgedRun]) -> Vec<Option<String>> {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     runs.iter()
@@ -75,7 +75,7 @@ pub fn prefixes(runs: &[JudgedRun]) -> Vec<Option<String>> {
         .collect()
 }
 
-/// The cells of one run.
+/// Returns the cells of one run.
 pub fn of_run<'a>(run: &'a JudgedRun, prefix: Option<&str>) -> Vec<OneCell<'a>> {
     let pairs = run.run.cells.iter().zip(&run.judgement.cells).zip(naming::names(&run.run));
     let one = |((stored, judged), name): ((&'a StoredCell, &'a CellJudgement), naming::Name)| OneCell {
@@ -90,7 +90,7 @@ pub fn of_run<'a>(run: &'a JudgedRun, prefix: Option<&str>) -> Vec<OneCell<'a>> 
 }
 
 impl<'a> OneCell<'a> {
-    /// `wakeup, busy`, with the plan before it where there are several runs.
+    /// Returns `wakeup, busy`, preceded by the plan if there are several runs.
     pub fn name(&self) -> String {
         match &self.of_run {
             Some(run) => format!("{run}: {}", self.title),
@@ -98,34 +98,34 @@ impl<'a> OneCell<'a> {
         }
     }
 
-    /// As [`OneCell::name`], with the number by which `--cell` names it, and the run where there are several: for people who look
-    /// for it in this run.
+    /// Returns the name as in [`OneCell::name`], for people who look for the cell in this run: with its number for `--cell`, and with the
+    /// run if there are several.
     pub fn listed(&self) -> String {
         let run = self.of_run.as_ref().map(|_| format!("{} ", self.run.run.meta.id)).unwrap_or_default();
         format!("{run}{:03} {}", self.stored.number, self.title)
     }
 
-    /// Its record, where there is one.
+    /// Returns its record, if it has one.
     pub fn record(&self) -> Option<&'a Record> {
         self.stored.record()
     }
 
-    /// What became of it, by its limit.
+    /// Returns its result, judged by its limit.
     pub fn state(&self) -> State {
         State::of_cell(self.judged, self.stored.cell.conditions.limit.is_some())
     }
 
-    /// Why, in sentences.
+    /// Returns the reason, in sentences.
     pub fn why(&self) -> String {
         self.judged.reasons.iter().map(|reason| reason.sentence()).collect::<Vec<_>>().join("; ")
     }
 
-    /// When it started, as RFC 3339; of a cell without host facts the start of its run.
+    /// Returns when it started, as RFC 3339; the start of its run if the cell has no host facts.
     pub fn started(&self) -> &str {
         self.stored.host.as_ref().map_or(&self.run.run.meta.started, |host| &host.started)
     }
 
-    /// The series with samples. One without is not measured, and absent.
+    /// Returns the series with samples. A series without samples was not measured and is left out.
     pub fn series(&'a self) -> Vec<OneSeries<'a>> {
         let all = self.record().map(|record| record.series.as_slice()).unwrap_or_default();
         let one = |series: &'a Series| OneSeries {
@@ -153,7 +153,7 @@ fn place(series: &Series, all: &[Series]) -> String {
 }
 
 impl OneSeries<'_> {
-    /// Why its largest value is no maximum but the least that it can be; absent where nothing cut it.
+    /// Returns why its largest value is not a maximum but only a lower bound; absent if nothing cut it.
     pub fn censored(&self) -> Option<String> {
         let record = self.cell.record()?;
         if let record::Outcome::Stopped { value_ns, .. } = record.outcome
@@ -166,13 +166,13 @@ impl OneSeries<'_> {
         reached.then(|| format!("nothing is measured beyond {bound} {}", self.series.unit))
     }
 
-    /// Its mean. Of an import, whose tool printed a part of the digits, the middle of what it can be.
+    /// Returns its mean. For an import, whose tool printed only some of the digits, this is the middle of the possible range.
     pub fn mean(&self) -> Option<f64> {
         self.import_mean().map_or(self.summary.mean, |(low, high)| Some(f64::midpoint(low, high)))
     }
 
-    /// Its mean without the delays of missed slots, for formats that print no more than whole microseconds: of an import what its
-    /// tool printed.
+    /// Returns its mean without the delays of missed slots, for formats that print only whole microseconds. For an import this is the value
+    /// that its tool printed.
     pub fn printed_mean(&self) -> Option<f64> {
         self.import_mean().map_or(self.series.mean, |(low, _)| Some(low))
     }
@@ -181,7 +181,7 @@ impl OneSeries<'_> {
         self.series.bounds.as_ref()?.mean
     }
 
-    /// Its figures. What was not measured, or is of too few samples, is absent.
+    /// Returns its figures. Figures that were not measured, or have too few samples, are left out.
     pub fn figures(&self) -> Vec<Figure> {
         let summary = &self.summary;
         let state = self.beside();
@@ -200,14 +200,14 @@ impl OneSeries<'_> {
         all
     }
 
-    /// The slots that were met, late and missed, where they are counted.
+    /// Returns the slots that were met, late and missed, if they were counted.
     pub fn slots(&self) -> Vec<(&'static str, u64)> {
         let counted =
             self.series.slots.map(|slots| vec![("met", slots.met), ("late", slots.late), ("missed", slots.missed)]);
         counted.unwrap_or_default()
     }
 
-    /// What became of its maximum: in a cell that failed each thread has kept the limit or not.
+    /// Returns the result of its maximum: in a failed cell, each thread either kept the limit or did not.
     pub fn of_max(&self) -> State {
         let limit = self.cell.stored.cell.conditions.limit;
         let judged = self.series.unit == NS && self.cell.stored.measurand.judges(&self.series.quantity);
@@ -224,14 +224,14 @@ impl OneSeries<'_> {
         }
     }
 
-    /// What became of a figure that no limit is about.
+    /// Returns the result of a figure that no limit applies to.
     fn beside(&self) -> State {
         let state = self.cell.state();
         if state.is_trusted() { State::Measured } else { state }
     }
 }
 
-/// `p99_9` of `0.999`: no points, since they part names elsewhere.
+/// Returns `p99_9` for `0.999`: without a point, which separates names elsewhere.
 fn percentile(key: &str) -> String {
     let digits = key.strip_prefix("0.").unwrap_or(key);
     let (whole, rest) = digits.split_at(digits.len().min(2));

@@ -1,4 +1,4 @@
-//! The histogram that cyclictest of rt-tests 2.4 prints with `-q -h N`: plotting scripts and rteval read it.
+//! The histogram that cyclictest of rt-tests 2.4 prints with `-q -h N`; plotting scripts and rteval read it.
 
 use super::{
     cells::OneSeries,
@@ -38,7 +38,7 @@ fn write(exported: &Exported) -> Result<Written> {
     let line = |name: &str, values: Vec<String>| format!("# {name}: {}\n", values.join(" "));
     let five = |value: i64| format!("{value:05}");
     let of = |figure: fn(&OneSeries) -> Option<i64>| {
-        // Threads without samples are not among them: each has a minimum.
+        // Only threads with samples are here, so each has a minimum.
         threads.iter().map(|thread| five(figure(thread).unwrap_or(0) / 1000)).collect()
     };
     out.push_str(&line(
@@ -49,7 +49,7 @@ fn write(exported: &Exported) -> Result<Written> {
     out.push_str(&line("Avg Latencies", of(|thread| thread.printed_mean().map(|mean| mean as i64))));
     out.push_str(&line("Max Latencies", of(|thread| thread.series.max)));
     out.push_str(&line("Histogram Overflows", columns.iter().map(|column| format!("{:05}", column.over)).collect()));
-    // Which cycles they were is not kept.
+    // latido does not store which cycles they were.
     out.push_str("# Histogram Overflow at cycle number:\n");
     for thread in 0..columns.len() {
         out.push_str(&format!("# Thread {thread}: \n"));
@@ -57,7 +57,7 @@ fn write(exported: &Exported) -> Result<Written> {
     Ok(Written { bytes: out.into_bytes(), left_out: one::others(cell) })
 }
 
-/// What the format has no place for, in lines that readers skip: whose it is, what became of it, missed slots, CPUs.
+/// Writes what the format has no place for, in lines that readers skip: the cell, its result, missed slots, CPUs.
 fn remarks(threads: &[OneSeries]) -> String {
     let Some(first) = threads.first() else { return String::new() };
     let (cell, meta) = (first.cell, &first.cell.run.run.meta);

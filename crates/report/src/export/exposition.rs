@@ -1,4 +1,4 @@
-//! Families of metrics for Prometheus, in its own text and in OpenMetrics: gathered here, written in `prometheus`.
+//! Families of metrics for Prometheus, in its own text and in OpenMetrics: collected here, written in `prometheus`.
 
 use super::{
     cells::{OneCell, OneSeries},
@@ -21,20 +21,20 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Family {
     /// `histogram` or `gauge`.
     pub kind: &'static str,
-    /// What it is, for people.
+    /// Its description, for people.
     pub help: String,
-    /// Its base unit, which its name ends with; empty where there is none.
+    /// Its base unit, with which its name ends; empty if it has none.
     pub unit: String,
     /// The samples in order.
     pub samples: Vec<Sample>,
 }
 
-/// One line: what follows the family's name, the labels, the value.
+/// One line: the suffix after the family's name, the labels, the value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// `_bucket`, or nothing.
     pub suffix: &'static str,
-    /// Names and values, of which none is empty.
+    /// Names and values, none of them empty.
     pub labels: Vec<(String, String)>,
     /// The value as it is printed.
     pub value: String,
@@ -46,7 +46,7 @@ type Labelled<'a> = (OneSeries<'a>, Vec<(String, String)>);
 /// The families by their names.
 pub type Families = BTreeMap<String, Family>;
 
-/// The families of all runs.
+/// Returns the families of all runs.
 pub fn families(exported: &Exported) -> Families {
     let cells = exported.cells();
     let mut all = Families::new();
@@ -65,7 +65,7 @@ pub fn families(exported: &Exported) -> Families {
         let unit = series.first().map(|(one, _)| suffix(one)).unwrap_or_default();
         let help = series.first().map(|(one, _)| help(one)).unwrap_or_default();
         let samples = histogram(exported, &series);
-        // A quantity may be called as one of the gauges is: one name has one kind.
+        // A quantity may have the same name as a gauge, but one name may have only one kind.
         let name = if all.contains_key(&name) { name.replacen("latido_", "latido_samples_", 1) } else { name };
         all.insert(name, Family { kind: "histogram", help, unit, samples });
     }
@@ -73,7 +73,7 @@ pub fn families(exported: &Exported) -> Families {
     all
 }
 
-/// A number as Go prints it (fmt, `%v`): with an exponent from 1e21 on, and below 0.0001.
+/// Writes a number as Go prints it (fmt, `%v`): with an exponent from 1e21 on, and below 0.0001.
 pub fn number(value: f64) -> String {
     let text = format!("{value:e}");
     let Some((digits, exponent)) = text.split_once('e') else { return text };
@@ -85,7 +85,7 @@ pub fn number(value: f64) -> String {
     format!("{digits}e{sign}{:02}", exponent.abs())
 }
 
-/// The unit as names end with it.
+/// Returns the unit that ends the names.
 fn suffix(one: &OneSeries) -> String {
     match units::base(&one.series.unit).name.as_str() {
         "s" => "seconds".into(),
@@ -95,7 +95,7 @@ fn suffix(one: &OneSeries) -> String {
     }
 }
 
-/// `latido_latency_max_seconds`.
+/// Returns `latido_latency_max_seconds`.
 fn name(one: &OneSeries, figure: &str) -> String {
     let parts = ["latido".to_owned(), text::metric(&one.series.quantity), figure.to_owned(), suffix(one)];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
@@ -133,12 +133,12 @@ fn of_series(one: &OneSeries) -> Vec<(String, String)> {
     [place, quantity].into_iter().chain(own.filter(|(_, value)| !value.is_empty())).collect()
 }
 
-/// Labels that are taken.
+/// Labels that are already used.
 type Known = text::Names<Vec<(String, String)>>;
 
-/// Cells that differ in what has no label are numbered: two samples of equal labels are an error to every reader.
+/// Numbers cells that differ only in what has no label: to every reader, two samples with equal labels are an error.
 fn unlike(known: &mut Known, labels: Vec<(String, String)>) -> Vec<(String, String)> {
-    // Two keys that become one name would be refused too.
+    // Readers would refuse two keys that become the same name too.
     let mut seen = BTreeSet::new();
     let labels = labels.into_iter().filter(|(key, _)| seen.insert(key.clone())).collect();
     known.numbered(labels, |labels, n| {
@@ -187,7 +187,7 @@ fn figures(all: &mut Families, one: &OneSeries, labels: &[(String, String)]) {
     }
 }
 
-/// Samples up to each of the edges at which their number is exact: those of the bands, or of an import's bins.
+/// Counts the samples up to each edge at which their number is exact: the edges of the bands, or of an import's bins.
 fn exact(exported: &Exported, one: &OneSeries) -> BTreeMap<i64, u64> {
     let mut upto = 0u64;
     let bands = one.summary.bands.iter().filter_map(|band| {
@@ -197,12 +197,12 @@ fn exact(exported: &Exported, one: &OneSeries) -> BTreeMap<i64, u64> {
     if one.series.bounds.is_none() || one.series.unit != NS {
         return bands.collect();
     }
-    // A file without a distribution has the count alone.
+    // A file without a distribution has only the count.
     let bins = exported.data(one).map(|data| data.bins).unwrap_or_default();
     if counted(&bins) != one.series.count {
         return BTreeMap::new();
     }
-    // A bin of a microsecond begins at an edge: exact is what lies before it.
+    // A 1 us bin begins at an edge, so the count before the edge is exact.
     let at = |edge: &i64| {
         [*edge, *edge - 1].into_iter().find_map(|edge| {
             let (least, most) = above(&bins, edge);
@@ -212,7 +212,8 @@ fn exact(exported: &Exported, one: &OneSeries) -> BTreeMap<i64, u64> {
     BAND_EDGES.iter().filter_map(at).collect()
 }
 
-/// Buckets whose counts are exact, at those edges that all of the series have; imports, whose bins end elsewhere, among themselves.
+/// Builds buckets with exact counts, at the edges that all of the series share. Imports, whose bins end elsewhere, share theirs among each
+/// other.
 fn histogram(exported: &Exported, series: &[(OneSeries, Vec<(String, String)>)]) -> Vec<Sample> {
     let exact: Vec<BTreeMap<i64, u64>> = series.iter().map(|(one, _)| exact(exported, one)).collect();
     let [own, imported] = [false, true].map(|imported| {
@@ -230,7 +231,7 @@ fn histogram(exported: &Exported, series: &[(OneSeries, Vec<(String, String)>)])
         }
         let count = one.summary.count.to_string();
         samples.push(Sample { suffix: "_bucket", labels: with(labels, "le", "+Inf"), value: count.clone() });
-        // Where there are samples below zero a sum could fall, which no counter may.
+        // With samples below zero a sum could fall, which a counter must not do.
         if let Some(mean) = one.summary.mean.filter(|_| one.summary.min.is_some_and(|min| min >= 0)) {
             let value = number(base.of(mean * one.summary.count as f64));
             samples.push(Sample { suffix: "_sum", labels: labels.clone(), value });
@@ -240,7 +241,7 @@ fn histogram(exported: &Exported, series: &[(OneSeries, Vec<(String, String)>)])
     samples
 }
 
-/// When the latest run of each plan ended: no id of a run is a label, since each would begin new series.
+/// Adds when the latest run of each plan ended. A run's id is not a label, because each id would start new series.
 fn finished(all: &mut Families, exported: &Exported) {
     let mut latest: BTreeMap<&str, i64> = BTreeMap::new();
     for meta in exported.runs.iter().map(|run| &run.run.meta) {

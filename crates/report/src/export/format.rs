@@ -1,4 +1,4 @@
-//! What a format is, and what it is made from.
+//! What a format is, and what it is written from.
 
 use crate::judged::JudgedRun;
 use anyhow::Result;
@@ -7,72 +7,72 @@ use latido_model::run::SeriesSource;
 /// A format that other tools read.
 #[derive(Clone, Copy, Debug)]
 pub struct Export {
-    /// As the command line asks for it: `junit`.
+    /// Its name on the command line: `junit`.
     pub name: &'static str,
-    /// How its files end, without the point.
+    /// The extension of its files, without the point.
     pub ending: &'static str,
-    /// The option without which it cannot be written, and what that takes: nothing of a run tells it.
+    /// The option that the format cannot do without, and what this option takes: no run contains it.
     pub needs: Option<&'static str>,
-    /// What is in it, and who reads it.
+    /// Its contents, and who reads them.
     pub about: &'static str,
     /// Writes it.
     pub write: Writer,
 }
 
-/// A file of a directory: its name there, and what is in it.
+/// A file of a directory: its name there, and its contents.
 pub type Named = (&'static str, Written);
 
-/// What a format is written as.
+/// How a format is written.
 #[derive(Clone, Copy, Debug)]
 pub enum Writer {
     /// One file.
     File(fn(&Exported) -> Result<Written>),
-    /// One file of signals to who reads a console: on stdout it may look like them, as nothing else may.
+    /// One file of signals for the reader of a console. On stdout, only this file may look like signals.
     Signals(fn(&Exported) -> Result<Written>),
-    /// Several in one directory, each with its name there, in the order in which they are to be written.
+    /// Several files in one directory, each with its name there, in the order in which they must be written.
     Directory(fn(&Exported) -> Result<Vec<Named>>),
-    /// Not by this build; the sentence says which one does.
+    /// This build cannot write it; the sentence names one that can.
     Absent(&'static str),
 }
 
-/// A file's bytes, and what they leave out.
+/// A file's bytes, and what the file leaves out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// All of the file; text is UTF-8.
+    /// The whole file; text is UTF-8.
     pub bytes: Vec<u8>,
-    /// What was measured and is not in it, one sentence each: for the person who asked, since no file has room for it.
+    /// What was measured but is not in the file, one sentence each. The user sees them, because no file has room for them.
     pub left_out: Vec<String>,
 }
 
 impl Written {
-    /// Text that leaves nothing out.
+    /// Wraps text that leaves nothing out.
     pub fn all(text: String) -> Self {
         Self { bytes: text.into_bytes(), left_out: Vec::new() }
     }
 }
 
-/// Judged runs with what lies beside their records.
+/// Judged runs with the data next to their records.
 pub struct Exported<'a> {
     /// The runs, oldest first.
     pub runs: &'a [JudgedRun],
     /// Their samples.
     pub source: &'a dyn SeriesSource,
-    /// What was asked for besides.
+    /// What the user requested in addition.
     pub options: Options,
 }
 
-/// What some formats must be told, since no run knows it.
+/// Values that some formats need and no run contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// KCIDB: the build that was tested, `origin:id`.
     pub build: Option<String>,
-    /// KCIDB: who submits, of `a` to `z`, `0` to `9` and `_`.
+    /// KCIDB: who submits, with characters `a` to `z`, `0` to `9` and `_`.
     pub origin: String,
-    /// Otava: what was measured, such as the hash of a commit; the run's id where it is absent.
+    /// Otava: what was measured, such as the hash of a commit; the run's id if absent.
     pub commit: Option<String>,
-    /// Formats of one distribution: the number of the cell.
+    /// Formats with one distribution: the number of the cell.
     pub cell: Option<usize>,
-    /// cyclictest and rt-tests: how many bins of 1 us.
+    /// cyclictest and rt-tests: the number of bins of 1 us.
     pub bins: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Lines of Graphite's plaintext protocol: the path of a figure, its value, the second in which its run began.
+//! Lines of Graphite's plaintext protocol: the path of a figure, its value, and the second in which its run started.
 
 use super::{
     format::{Export, Exported, Writer, Written},
@@ -23,7 +23,7 @@ fn write(exported: &Exported) -> Result<Written> {
         let meta = &judged.run.meta;
         let at: jiff::Timestamp =
             meta.started.parse().with_context(|| format!("run {}: it started at no time that can be read", meta.id))?;
-        // Two names may be the same path.
+        // Two names may give the same path.
         let mut paths = Names::default();
         for point in points.iter().filter(|point| point.run == run) {
             let parts = ["latido", &point.title, &point.place, &point.quantity, &point.key, &point.unit];

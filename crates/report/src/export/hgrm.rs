@@ -1,4 +1,4 @@
-//! The percentile table of HdrHistogram (`.hgrm`), of one cell, in microseconds: hdrhistogram.github.io plots it.
+//! The percentile table of HdrHistogram (`.hgrm`) for one cell, in microseconds; hdrhistogram.github.io plots it.
 
 use super::{
     format::{Export, Exported, Writer, Written},
@@ -15,7 +15,7 @@ pub const EXPORT: Export = Export {
     write: Writer::File(write),
 };
 
-/// Rows to each halving of the distance to the end, as HdrHistogram's tools have by default.
+/// Rows per halving of the distance to the end, the default of HdrHistogram's tools.
 const TICKS: u32 = 5;
 
 fn write(exported: &Exported) -> Result<Written> {
@@ -30,7 +30,7 @@ fn write(exported: &Exported) -> Result<Written> {
         let quantile = row.quantile_iterated_to();
         total = total.saturating_add(row.count_since_last_iteration());
         out.push_str(&format!("{value:>12.3} {quantile:>14.12} {total:>10}"));
-        // The last row has no distance to the end left.
+        // The last row has no distance left to the end.
         if quantile < 1.0 {
             out.push_str(&format!(" {:>14.2}", 1.0 / (1.0 - quantile)));
         }
@@ -38,7 +38,7 @@ fn write(exported: &Exported) -> Result<Written> {
     }
     let (mean, sd) = (histogram.mean() / 1e3, histogram.stdev() / 1e3);
     let max = threads.iter().filter_map(|one| one.summary.max).max();
-    // The exact maximum; the last row has the end of its bucket.
+    // This is the exact maximum; the last row has its bucket's end.
     let max = max.map_or(histogram.max() as f64, |max| max as f64) / 1e3;
     out.push_str(&format!("#[Mean    = {mean:>12.3}, StdDeviation   = {sd:>12.3}]\n"));
     out.push_str(&format!("#[Max     = {max:>12.3}, Total count    = {:>12}]\n", histogram.len()));

@@ -1,4 +1,4 @@
-//! The interval log of HdrHistogram: one line a series, V2 compressed, tagged with its cell and thread.
+//! The interval log of HdrHistogram: one line per series, V2 compressed, tagged with its cell and thread.
 
 use super::{
     format::{Export, Exported, Writer, Written},
@@ -32,7 +32,7 @@ fn write(exported: &Exported) -> Result<Written> {
     let mut serializer = V2DeflateSerializer::new();
     let mut builder = IntervalLogWriterBuilder::new();
     builder.with_start_time(SystemTime::UNIX_EPOCH + base).with_base_time(SystemTime::UNIX_EPOCH + base);
-    // What the log says of a maximum outside of its histogram is then in ms; the histogram keeps ns.
+    // The log then gives a maximum outside of its histogram in ms; the histogram keeps ns.
     builder.with_max_value_divisor(1e6);
     let mut tags = Names::default();
     let mut log = builder.begin_log_with(&mut written.bytes, &mut serializer)?;

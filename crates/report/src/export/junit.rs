@@ -1,4 +1,4 @@
-//! JUnit XML as Jenkins' xUnit plugin describes it (junit-10.xsd): GitLab, Jenkins and most other CI read it.
+//! JUnit XML as Jenkins' xUnit plugin describes it (junit-10.xsd); GitLab, Jenkins and most other CI systems read it.
 
 use super::{
     case::{Case, Group, groups},
@@ -98,7 +98,7 @@ fn of_suite(suite: &Suite, names: &mut Names) -> String {
     }
     out.push_str("    </properties>\n");
     for one in suite.cases {
-        // GitLab drops tests of a name that it has seen, whatever their class is.
+        // GitLab drops a test whose name it has already seen, even in another class.
         let name = names.unique(text::line(&format!("{}: {}", suite.name, one.name)));
         out.push_str(&case(one, &suite.class, &name));
     }
@@ -123,13 +123,13 @@ fn case(case: &Case, class: &str, name: &str) -> String {
     format!("    <testcase classname=\"{}\" name=\"{}\" time=\"0\">{out}{said}</testcase>\n", xml(class), xml(name))
 }
 
-/// The date and time without a part of a second, as xs:dateTime of the schema wants it; absent where it is none.
+/// Returns the date and time without fractions of a second, as xs:dateTime of the schema requires; empty if it is not a time.
 fn timestamp(started: &str) -> String {
     let at: Option<jiff::Timestamp> = started.parse().ok();
     at.map(|at| format!(" timestamp=\"{}\"", at.strftime("%Y-%m-%dT%H:%M:%S"))).unwrap_or_default()
 }
 
-/// What was measured and how: the schema allows properties of suites alone.
+/// Returns what was measured and how. The schema allows properties only for suites.
 fn properties(group: &Group) -> Vec<(String, String)> {
     let meta = &group.run.run.meta;
     let mut all = vec![("latido.run".to_owned(), meta.id.clone()), ("latido.version".into(), meta.latido.clone())];

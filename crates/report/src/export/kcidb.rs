@@ -1,4 +1,4 @@
-//! KCIDB 5.3, the schema in which test systems submit results to kernelci.org (kcidb-io, schema v05_03).
+//! KCIDB 5.3, the schema with which test systems submit results to kernelci.org (kcidb-io, schema v05_03).
 
 use super::{
     case::{Group, groups},
@@ -21,7 +21,7 @@ pub const EXPORT: Export = Export {
     write: Writer::File(write),
 };
 
-/// How long an excerpt of a log may be in the schema, in characters.
+/// The longest excerpt of a log in the schema, in characters.
 const EXCERPT: usize = 16_384;
 
 fn write(exported: &Exported) -> Result<Written> {
@@ -69,7 +69,7 @@ fn write(exported: &Exported) -> Result<Written> {
     Ok(Written::all(clean::text(&serde_json::to_string_pretty(&document)?).into_owned() + "\n"))
 }
 
-/// Each figure is a test with a number, in base units.
+/// Returns each figure as a test with a number, in base units.
 fn figures(one: &OneSeries, probe: &str, add: &mut dyn FnMut(&str, String, State) -> Map<String, Value>) -> Vec<Value> {
     let unit = units::base(&one.series.unit);
     let quantity = text::id(&one.series.quantity, "");
@@ -84,7 +84,7 @@ fn figures(one: &OneSeries, probe: &str, add: &mut dyn FnMut(&str, String, State
     one.figures().into_iter().map(write).collect()
 }
 
-/// When and where, of the cell or of the run.
+/// Returns when and where the cell or the run was measured.
 fn about(group: &Group) -> Map<String, Value> {
     let meta = &group.run.run.meta;
     let mut test = Map::new();

@@ -26,13 +26,13 @@ fn write(exported: &Exported) -> Result<Written> {
     Ok(Written::all(out))
 }
 
-/// A parent with its tests, which stand two blanks deeper and before it.
+/// Writes a parent with its tests, which come before it, indented by two blanks.
 fn subtest(number: usize, group: &Group) -> String {
     let name = text::ktap(&group.name);
     let mut out = format!("  KTAP version 1\n  # Subtest: {name}\n  1..{}\n", group.cases.len());
     for (number, case) in (1..).zip(&group.cases) {
         let why = reason(case);
-        // A failure has no directive that could say why.
+        // A failure has no directive that could give the reason.
         if case.state == State::Fail && !why.is_empty() {
             out.push_str(&format!("  # {why}\n"));
         }
@@ -41,7 +41,7 @@ fn subtest(number: usize, group: &Group) -> String {
     out + &line(number, &name, group.state(), "")
 }
 
-/// A test's line: `not ok 2 trust # ERROR contaminated: 40 ms stolen`.
+/// Writes a test's line: `not ok 2 trust # ERROR contaminated: 40 ms stolen`.
 fn line(number: usize, name: &str, state: State, why: &str) -> String {
     let words = state.words();
     let ok = if words.ktap.0 { "ok" } else { "not ok" };

@@ -46,7 +46,7 @@ struct Entry {
     measured: Option<(String, String)>,
 }
 
-/// The tests and the figures: their ids are unique, and of characters that no reader splits at.
+/// Returns the tests and the figures. Their ids are unique and contain no character at which a reader splits.
 fn results(exported: &Exported) -> Vec<Entry> {
     let mut names = Names::default();
     let mut all = Vec::new();
@@ -67,7 +67,7 @@ fn results(exported: &Exported) -> Vec<Entry> {
 fn measured(within: &str, one: &OneSeries, figure: &Figure, names: &mut Names) -> Entry {
     let unit = units::micro(&one.series.unit);
     let id = format!("{within}-{}-{}-{}", one.place, one.series.quantity, figure.key);
-    // Display never writes an exponent: LAVA reads a decimal.
+    // `Display` never writes an exponent, and LAVA reads a decimal.
     let value = unit.of(figure.value).to_string();
     let id = names.unique(text::id(&id, "."));
     Entry { id, state: figure.state, measured: Some((value, text::id(&unit.name, ""))) }

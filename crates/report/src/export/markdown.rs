@@ -20,10 +20,10 @@ pub const EXPORT: Export = Export {
     write: Writer::File(write),
 };
 
-/// GitHub takes no summary of 1 MiB or more; what is above is cut, and the cut is told.
+/// GitHub refuses a summary of 1 MiB or more; latido cuts what is beyond this size and reports the cut.
 const MOST_BYTES: usize = 1_000_000;
 
-/// A sentence as text, which is cut where no sentence is as long.
+/// Escapes a sentence, cut at a length that no real sentence reaches.
 fn escape(text: &str) -> String {
     markdown::escape(&sentence(text))
 }
@@ -56,7 +56,7 @@ fn write(exported: &Exported) -> Result<Written> {
     Ok(Written::all(out.text))
 }
 
-/// Text up to the most that there may be.
+/// Text up to the largest allowed size.
 #[derive(Default)]
 struct Out {
     text: String,

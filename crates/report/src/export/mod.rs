@@ -1,4 +1,4 @@
-//! What other tools read, written from judged runs: one file a format and one line in [`EXPORTS`].
+//! Formats for other tools, written from judged runs: one file per format and one line in [`EXPORTS`].
 
 mod bencher;
 mod benchmark_action;
@@ -8,7 +8,7 @@ pub mod compared;
 mod cyclictest;
 pub mod exposition;
 pub mod format;
-// The worked example of CONTRIBUTING.md: the tests compile it.
+// The worked example of CONTRIBUTING.md; the tests compile it.
 #[cfg(test)]
 mod graphite;
 mod hgrm;
@@ -39,7 +39,7 @@ pub use format::{Export, Exported, Options, Writer, Written};
 use anyhow::{Result, bail};
 use latido_model::suggest;
 
-/// Every format that runs are exported to.
+/// Every export format.
 pub const EXPORTS: &[Export] = &[
     ktap::EXPORT,
     junit::EXPORT,
@@ -62,10 +62,10 @@ pub const EXPORTS: &[Export] = &[
     parquet::EXPORT,
 ];
 
-/// The format of this name.
+/// Returns the format of this name.
 ///
 /// # Errors
-/// There is none of this name; the error says which there are and which may be meant.
+/// No format has this name; the error lists the formats and suggests the nearest one.
 pub fn named(name: &str) -> Result<&'static Export> {
     match EXPORTS.iter().find(|export| export.name == name) {
         Some(export) => Ok(export),

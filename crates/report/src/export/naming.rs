@@ -1,5 +1,5 @@
-//! Names of cells for tools that compare one night with the next: made of what is measured alone, so that neither the random
-//! order of a run nor a plan that grew changes them.
+//! Names of cells for tools that compare CI runs over time. A name depends only on what is measured, so that neither the random order of a
+//! run nor a plan that grew changes it.
 
 use super::text;
 use latido_judge::title;
@@ -11,8 +11,8 @@ use latido_model::{
 };
 use std::collections::BTreeMap;
 
-/// Longer names are cut and get a mark of what was cut, in characters: readers keep names in columns of 255 bytes, and a test
-/// adds to a name what it looks at.
+/// The longest name, in characters. A longer one is cut and gets a mark of the part that was cut: readers keep names in columns of 255
+/// bytes, and a test appends what it checks.
 const LONGEST: usize = 120;
 
 /// A cell's name for people, and the same as one word.
@@ -24,7 +24,7 @@ pub struct Name {
     pub step: String,
 }
 
-/// The names of a run's cells, in the order of its cells; no two are alike.
+/// Returns the names of a run's cells, in the order of its cells; all are different.
 pub fn names(run: &Run) -> Vec<Name> {
     let titles = distinct(run, run.cells.iter().map(|stored| title_of(run, stored)).collect());
     let mut steps: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -40,7 +40,7 @@ pub fn names(run: &Run) -> Vec<Name> {
     titles.into_iter().map(name).collect()
 }
 
-/// What a cell measures: the probe with the options that a plan chose, the load, and each axis whose level is not the usual one.
+/// Returns what a cell measures: the probe with the options that a plan chose, the load, and each axis whose level is not the default one.
 fn title_of(run: &Run, stored: &StoredCell) -> String {
     let cell = &stored.cell;
     let chosen = options(run, stored).into_iter().map(|(key, value)| format!(" {key}={value}"));
@@ -48,7 +48,7 @@ fn title_of(run: &Run, stored: &StoredCell) -> String {
     let once = Cell { repeat: 1, probe: Item { name, ..cell.probe.clone() }, ..cell.clone() };
     let mut parts = vec![title::title(&once)];
     parts.extend(Axis::ALL.into_iter().rev().filter_map(|axis| unusual(cell, axis)));
-    // Those of an import are what its file says, and no plan's choice.
+    // For an import, the CPUs come from its file and were not chosen by a plan.
     let cpus = cell.conditions.cpus.as_ref().filter(|_| cell.target != IMPORTED);
     parts.extend(cpus.map(|cpus| format!("cpus {cpus}")));
     parts.extend((cell.repeat > 1).then(|| format!("repeat {}", cell.repeat)));
@@ -59,7 +59,7 @@ fn title_of(run: &Run, stored: &StoredCell) -> String {
     }
 }
 
-/// The options that the plan chose, as far as the run has kept them; else those on which cells of the probe differ.
+/// Returns the options that the plan chose, as far as the run stores them; else those in which cells of the probe differ.
 fn options(run: &Run, stored: &StoredCell) -> Vec<(String, String)> {
     let cell = &stored.cell;
     let said = |key: &String| Some((key.clone(), written::said(cell.probe.options.get(key)?)));
@@ -69,21 +69,21 @@ fn options(run: &Run, stored: &StoredCell) -> Vec<(String, String)> {
             |key: &&String| beside.clone().any(|other| other.options.get(*key) != cell.probe.options.get(*key));
         return cell.probe.options.keys().filter(differs).filter_map(said).collect();
     };
-    // A program is named already, and its id in the system is another each night.
+    // The program already has a name, and its process ID differs in each run.
     let words = cell.probe.options.get("argv").and_then(toml::Value::as_array);
     let alone = words.is_none_or(|words| words.len() < 2);
     let kept = |key: &&String| key.as_str() != "pid" && !(key.as_str() == "argv" && alone);
     chosen.keys().filter(kept).filter_map(said).collect()
 }
 
-/// The level of an axis, where it is not what a plan has that does not name the axis.
+/// Returns the level of an axis, unless it is the one of a plan that does not name the axis.
 fn unusual(cell: &Cell, axis: Axis) -> Option<String> {
     let usual = match axis {
         Axis::Probe | Axis::Load => true,
         Axis::Target => [LOCAL, IMPORTED].contains(&cell.target.as_str()),
         Axis::Kernel => cell.kernel == RUNNING,
         Axis::Boot => cell.boot == 1,
-        // Nobody knows what was set where an import was measured; elsewhere a level that changes nothing is the usual one.
+        // For an import, the settings of the machine are unknown; elsewhere a level that changes nothing is the default one.
         Axis::Tuning if cell.target == IMPORTED => cell.tuning.id == "unknown",
         Axis::Tuning => cell.tuning.items.is_empty(),
         Axis::Scheduling => [DEFAULT, Scheduling::Unknown, Scheduling::Own].contains(&cell.scheduling),
@@ -92,7 +92,7 @@ fn unusual(cell: &Cell, axis: Axis) -> Option<String> {
     (!usual).then(|| format!("{word}{}", cell.level(axis)))
 }
 
-/// Where several cells have one name, the first of the plan keeps it and the others are numbered as the plan has them.
+/// Makes equal names different: the first cell of the plan keeps the name, and the others get numbers in the plan's order.
 fn distinct(run: &Run, titles: Vec<String>) -> Vec<String> {
     let mut alike: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, title) in titles.iter().enumerate() {
@@ -110,7 +110,7 @@ fn distinct(run: &Run, titles: Vec<String>) -> Vec<String> {
     named
 }
 
-/// A short mark of a text: FNV-1a of 32 bits.
+/// Returns a short mark of a text: FNV-1a of 32 bits.
 fn mark(text: &str) -> String {
     let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     format!("{hash:08x}")

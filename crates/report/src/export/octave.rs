@@ -1,5 +1,5 @@
-//! Columns of numbers with a script for GNU Octave and one for gnuplot that draw the plan's figures from them, and the distribution
-//! of each quantity.
+//! Writes columns of numbers, one script for GNU Octave and one for gnuplot. The scripts draw the plan's figures and the distribution of
+//! each quantity from these columns.
 
 use super::format::{Export, Exported, Named, Writer, Written};
 use crate::{
@@ -42,7 +42,7 @@ fn write(exported: &Exported) -> Result<Vec<Named>> {
     ensure!(!figures.is_empty(), "nothing was measured: there is nothing to draw");
     let left_out = empty.iter().map(|one| format!("{}: nothing of it was measured", one.heading)).collect();
     let file = |text: String, left_out| Written { bytes: clean::text(&text).into_owned().into_bytes(), left_out };
-    // A script that is there finds its columns.
+    // The columns come first: every script that exists then finds its columns.
     Ok(vec![
         (COLUMNS, file(columns(&figures), left_out)),
         (OCTAVE, file(octave(&figures), Vec::new())),
@@ -50,13 +50,13 @@ fn write(exported: &Exported) -> Result<Vec<Named>> {
     ])
 }
 
-/// Without panels in which nothing was measured.
+/// Removes panels in which nothing was measured.
 fn with_curves(figure: Plotted) -> Plotted {
     let panels = figure.panels.into_iter().filter(|panel| !panel.curves.is_empty()).collect();
     Plotted { panels, ..figure }
 }
 
-/// Gives each figure the name of its picture: one that is a file's, and no other figure's.
+/// Gives each figure a name for its picture. The name is valid as a file name and unique among the figures.
 fn name_pictures(figures: &mut [Plotted]) {
     let mut taken = BTreeSet::new();
     for figure in figures {
@@ -68,8 +68,8 @@ fn name_pictures(figures: &mut [Plotted]) {
     }
 }
 
-/// A name as one line without a character that quotes or escapes: Octave hands names on to gnuplot, which carries out what stands between
-/// backquotes.
+/// Returns a name as one line without a character that quotes or escapes. Octave passes names on to gnuplot, and gnuplot runs text between
+/// backquotes as a command.
 fn line(text: &str) -> String {
     let plain = |c: char| match c {
         '\'' | '`' => '’',
@@ -81,7 +81,7 @@ fn line(text: &str) -> String {
     text.chars().map(plain).collect()
 }
 
-/// A block for each curve, two empty lines between them, as gnuplot's `index` counts them.
+/// Writes one block per curve, with two empty lines between blocks: gnuplot's `index` counts such blocks.
 fn columns(figures: &[Plotted]) -> String {
     let mut out = String::new();
     for figure in figures {
@@ -101,7 +101,7 @@ fn columns(figures: &[Plotted]) -> String {
     out
 }
 
-/// What the script begins with: how it reads the columns, and how it draws.
+/// The head of the script: functions that read the columns and draw them.
 const OCTAVE_HEAD: &str = "\
 % Draws the figures of this directory with GNU Octave: octave figures.m
 1;
@@ -153,7 +153,7 @@ end
 blocks = read_columns(fullfile(fileparts(mfilename(\"fullpath\")), \"columns.dat\"));
 ";
 
-/// The script for GNU Octave.
+/// Returns the script for GNU Octave.
 fn octave(figures: &[Plotted]) -> String {
     let quoted = |text: &str| format!("'{}'", line(text));
     let list = |all: &[String]| all.iter().map(|one| quoted(one)).collect::<Vec<_>>().join(", ");
@@ -193,15 +193,15 @@ fn octave(figures: &[Plotted]) -> String {
 /// A picture of a figure.
 struct Picture<'a> {
     panel: &'a PlottedPanel,
-    /// What stands above it.
+    /// Its title.
     title: String,
-    /// Which column it shows, from 1.
+    /// The number of the column that it shows, from 1.
     column: usize,
     /// The block of its first curve, from 0.
     first: usize,
 }
 
-/// The pictures of each figure below each other: one of each panel, of two lines two.
+/// Lays out the pictures of each figure below each other: one per panel, or two per panel of a figure of two lines.
 fn laid_out(figures: &[Plotted]) -> Vec<(&Plotted, Vec<Picture<'_>>)> {
     let mut block = 0;
     let of_figure = |figure| {
@@ -228,7 +228,7 @@ fn pictures(figure: &Plotted, mut first: usize) -> Vec<Picture<'_>> {
     all
 }
 
-/// The height of so many pictures, pixels.
+/// Returns the height of this number of pictures, in pixels.
 fn height(pictures: usize) -> usize {
     pictures * 300 + 150
 }
@@ -242,7 +242,7 @@ fn word(mark: Mark) -> &'static str {
     }
 }
 
-/// The script for gnuplot.
+/// Returns the script for gnuplot.
 fn gnuplot(figures: &[Plotted]) -> String {
     let quoted = |text: &str| format!("'{}'", line(text));
     let mut out =
@@ -280,7 +280,7 @@ fn gnuplot(figures: &[Plotted]) -> String {
     out
 }
 
-/// How gnuplot draws curve `k` of so many.
+/// Returns gnuplot's style for curve `k` of `count` curves.
 fn style(mark: Mark, k: usize, count: usize, column: usize) -> String {
     match mark {
         Mark::Bars => {
@@ -321,7 +321,7 @@ mod tests {
         }
     }
 
-    /// The curve of each plot is its block, also where a figure shows its curves twice.
+    /// The plot of each curve reads that curve's block, also where a figure shows its curves twice.
     #[test]
     fn each_curve_is_its_block() {
         let mut figures = vec![plotted(Mark::TwoLines, ["a", "b"]), plotted(Mark::ErrorLine, ["a", "c"])];
@@ -342,7 +342,7 @@ mod tests {
         }
     }
 
-    /// A name of somebody else's is text: it ends no string and no comment, and no program carries it out.
+    /// A name from outside latido is plain text: it ends no string and no comment, and neither program executes it.
     #[test]
     fn a_name_is_text_in_both_scripts() {
         let hostile = "x'\nsystem(\"id\") `id` % # \"";
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(figures[0].stem, "x--system--id----id-------");
     }
 
-    /// GNU Octave and gnuplot draw what was written of a run, a picture for each distribution, and carry out no name in it.
+    /// GNU Octave and gnuplot draw the export of a run, one picture per distribution, and execute no name in it.
     #[test]
     fn both_programs_draw_and_carry_out_no_name() {
         let mut fixture = fixture("'`touch planted`\" ; system \"touch planted\" ; y=\"''");

@@ -1,4 +1,4 @@
-//! The one distribution of formats that hold no more: the threads of one quantity of one cell, with their samples.
+//! The single distribution that some formats have room for: the threads of one quantity of one cell, with their samples.
 
 use super::{
     cells::{OneCell, OneSeries},
@@ -13,16 +13,16 @@ use latido_model::{
 };
 
 impl Exported<'_> {
-    /// What lies beside the record of a series.
+    /// Reads the stored data of a series, which is not in the record itself.
     ///
     /// # Errors
-    /// It is missing or broken.
+    /// The data is missing or broken.
     pub fn data(&self, one: &OneSeries) -> Result<SeriesData> {
         let whose = || format!("cell {}, {} {}", one.cell.stored.number, one.series.quantity, one.place);
         self.source.series(one.cell.stored, one.series).with_context(whose)
     }
 
-    /// The distribution that is judged, in the stored unit: the samples and the delays of missed slots.
+    /// Returns the distribution that latido judges, in the stored unit: the samples and the delays of missed slots.
     ///
     /// # Errors
     /// The data is missing or broken.
@@ -39,13 +39,13 @@ impl Exported<'_> {
     }
 }
 
-/// What a thread's lateness is called.
+/// The name of the quantity that is a thread's lateness.
 const LATENCY: &str = "latency";
 
-/// The cell that a format of one distribution is about: the one asked for, else the only one that has times.
+/// Returns the cell for a format of one distribution: the cell that the user names, else the only one that has times.
 ///
 /// # Errors
-/// There are several, with their names; or none.
+/// Several cells have times (the message names them), or no cell has.
 pub fn cell<'a>(exported: &Exported, cells: &'a [OneCell<'a>], format: &str) -> Result<&'a OneCell<'a>> {
     let has_times = |cell: &&OneCell| !times(cell).is_empty();
     let wanted = |cell: &&OneCell| exported.options.cell.is_none_or(|number| cell.stored.number == number);
@@ -69,8 +69,8 @@ pub fn cell<'a>(exported: &Exported, cells: &'a [OneCell<'a>], format: &str) -> 
     }
 }
 
-/// The threads of one quantity of a cell that limits look at, in ns: `latency` where there is one (beside it the interrupt's own is
-/// another, and no cyclictest prints that), else the first.
+/// Returns the threads of one quantity that the cell's limit judges, in ns: `latency` where it exists, else the first such quantity. (A
+/// cell can also have a latency of the interrupt itself, and cyclictest prints no such value.)
 pub fn times<'a>(cell: &'a OneCell<'a>) -> Vec<OneSeries<'a>> {
     let measurand = &cell.stored.measurand;
     let mut all = cell.series();
@@ -85,7 +85,7 @@ pub fn times<'a>(cell: &'a OneCell<'a>) -> Vec<OneSeries<'a>> {
     all
 }
 
-/// What of a cell is not among [`times`], one sentence for each.
+/// Returns one sentence for each series of a cell that is not among [`times`].
 pub fn others(cell: &OneCell) -> Vec<String> {
     let taken: Vec<String> = times(cell).iter().map(|one| format!("{} {}", one.series.quantity, one.place)).collect();
     let all = cell.series();
@@ -96,15 +96,15 @@ pub fn others(cell: &OneCell) -> Vec<String> {
 /// Samples in bins of 1 us, as cyclictest counts them: bin k holds k <= x < k + 1 us.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bins {
-    /// As many as were asked for, and no more than the imported files have.
+    /// The number of bins that the user requested, or fewer where the imported files have fewer.
     pub bins: Vec<u64>,
-    /// Samples beyond the last.
+    /// Samples above the last bin.
     pub over: u64,
 }
 
-/// The samples of threads in bins, as many for each, without the delays of missed slots: no tool that has such bins counts them.
-/// What straddles a microsecond goes to the upper bin. Where an imported file only says that samples lay beyond its bins, the bins
-/// end there.
+/// Counts the samples of threads in bins, with the same number of bins for each thread. Delays of missed slots do not count, because no
+/// tool with such bins counts them. A bucket that spans two microseconds goes to the upper bin. Where an imported file only states that
+/// samples were beyond its bins, the bins end there.
 ///
 /// # Errors
 /// The data is missing or broken.
@@ -123,7 +123,7 @@ pub fn bins(exported: &Exported, threads: &[OneSeries]) -> Result<Vec<Bins>> {
     Ok(counts.iter().zip(threads).map(of).collect())
 }
 
-/// The samples of one thread by the microsecond that they are of, and the first beyond which nothing is known but that there are more.
+/// The samples of one thread per microsecond. `end` is the first microsecond from which an imported file gives no exact counts.
 struct Counts {
     bins: Vec<(usize, u64)>,
     end: Option<usize>,
@@ -146,10 +146,10 @@ fn counts(exported: &Exported, one: &OneSeries) -> Result<Counts> {
     Ok(Counts { bins: data.bins.iter().map(place).collect(), end })
 }
 
-/// An empty histogram to which others are added.
+/// Returns the sum of the corrected histograms of all these series.
 ///
 /// # Errors
-/// None in practice.
+/// The data of a series is missing or broken.
 pub fn sum<'a>(exported: &Exported, all: impl Iterator<Item = &'a OneSeries<'a>>) -> Result<Histogram<u64>> {
     let mut sum = codec::histogram()?;
     for one in all {

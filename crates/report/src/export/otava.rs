@@ -1,4 +1,4 @@
-//! CSV for Apache Otava, which finds changes in a history: a row a run, a column a figure.
+//! CSV for Apache Otava, which finds changes in a history: one row per run, one column per figure.
 
 use super::{
     format::{Export, Exported, Writer, Written},
@@ -25,7 +25,7 @@ fn write(exported: &Exported) -> Result<Written> {
             row.insert(column(point), point.value);
         }
     }
-    // The columns of the run that has most of them: an empty field would end Otava's reading.
+    // The columns are those of the run with the most columns: Otava stops reading at an empty field.
     let fullest = rows.iter().max_by_key(|row| row.len());
     let columns: Vec<String> = fullest.map(|row| row.keys().cloned().collect()).unwrap_or_default();
     let mut table: Vec<(jiff::Timestamp, Vec<String>)> = Vec::new();
@@ -55,7 +55,8 @@ fn write(exported: &Exported) -> Result<Written> {
     Ok(Written { bytes, left_out })
 }
 
-/// `wakeup-busy_cpu-0_latency_max_ns`: no name that Otava keeps for itself (`time`, `commit`, `branch`) has an underscore.
+/// Returns a column's name, such as `wakeup-busy_cpu-0_latency_max_ns`. The names that Otava reserves (`time`, `commit`, `branch`) have no
+/// underscore, so the two never collide.
 fn column(point: &Point) -> String {
     let parts = [&point.title, &point.place, &point.quantity, &point.key, &point.unit];
     let parts = parts.into_iter().filter(|part| !part.is_empty()).map(|part| text::id(part, ""));

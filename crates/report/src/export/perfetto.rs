@@ -43,7 +43,7 @@ fn write(exported: &Exported) -> Result<Written> {
     Ok(Written { bytes: text.into_bytes(), left_out })
 }
 
-/// A track: its name, and each kept sample from when it began to when it ended, in us since the first slot.
+/// Adds a track: its name, and each kept sample as a slice from its start to its end, in us since the first slot.
 fn slices(
     exported: &Exported,
     one: &OneSeries,
@@ -58,7 +58,7 @@ fn slices(
     for sample in kept {
         let dur = unit.of(sample.value as f64);
         let end = sample.at_ns as f64 / 1e3;
-        // A sample is dated when it ends. To a thousandth, as nothing is finer.
+        // A sample's timestamp is its end. The result is rounded to a thousandth of a microsecond, because the input is no finer.
         let ts = ((end - dur) * 1e3).round() / 1e3;
         let name = format!("{} {dur} us", text::line(&one.series.quantity));
         let mut args = json!({(format!("value_{}", one.series.unit)): sample.value});

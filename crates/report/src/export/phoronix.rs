@@ -1,4 +1,4 @@
-//! Lines that a result parser of the Phoronix Test Suite finds by an OutputTemplate: one stable line a figure.
+//! Lines for a result parser of the Phoronix Test Suite, which finds them with an OutputTemplate: one stable line per figure.
 
 use super::{
     format::{Export, Exported, Writer, Written},
@@ -24,12 +24,12 @@ fn write(exported: &Exported) -> Result<Written> {
     Ok(Written { bytes: text.into_bytes(), left_out })
 }
 
-/// `wakeup, busy latency max cpu 0: 420.181 us`
+/// Returns a line such as `wakeup, busy latency max cpu 0: 420.181 us`.
 fn line(point: &Point, names: &mut Names) -> String {
     let unit = units::micro(&point.unit);
     let parts = [&point.title, &point.quantity, &point.key, &point.place].map(|part| part.as_str());
     let name = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-    // What follows the first colon is the value.
+    // The parser takes the text after the first colon as the value.
     let name = names.unique(text::line(&name).replace(':', " "));
     let line = format!("{name}: {} {}", unit.of(point.value), text::line(&unit.name));
     format!("{}\n", line.trim_end())

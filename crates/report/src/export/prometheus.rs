@@ -6,7 +6,7 @@ use super::{
     text,
 };
 
-/// The list entry of Prometheus' own text.
+/// The list entry of Prometheus' own text format.
 pub const PROMETHEUS: Export = Export {
     name: "prometheus",
     ending: "prom",
@@ -24,14 +24,14 @@ pub const OPENMETRICS: Export = Export {
     write: Writer::File(|exported| Ok(Written::all(text(exported, true) + "# EOF\n"))),
 };
 
-/// All families. Without times: the textfile collector drops a file that has them.
+/// Writes all families, without timestamps: the textfile collector drops a file that has timestamps.
 fn text(exported: &Exported, open: bool) -> String {
     let families = families(exported);
     families.iter().map(|(name, family)| head(name, family, open) + &lines(name, &family.samples)).collect()
 }
 
 fn head(name: &str, family: &Family, open: bool) -> String {
-    // In a help text `\` and line ends are escaped; OpenMetrics wants quotation marks escaped too, which labels share.
+    // Both formats escape `\` and line ends in a help text. OpenMetrics also escapes quotation marks, as in labels.
     let help = if open { text::label(&family.help) } else { family.help.replace('\\', "\\\\") };
     let unit = match (open, family.unit.as_str()) {
         (false, _) | (true, "") => String::new(),

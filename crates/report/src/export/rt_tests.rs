@@ -1,4 +1,4 @@
-//! The JSON of rt-tests (`cyclictest --json`), of one cell, with correct escapes and one key of our own.
+//! The JSON of rt-tests (`cyclictest --json`), of one cell, with correct escapes and one extra key, `latido`.
 
 use super::{
     cells::OneSeries,
@@ -29,7 +29,7 @@ fn write(exported: &Exported) -> Result<Written> {
     let meta = &cell.run.run.meta;
     let mut document = Map::new();
     document.insert("file_version".into(), json!(1));
-    // The colons are the format's.
+    // The colons in these keys are part of the format.
     document.insert("cmdline:".into(), json!(meta.command.join(" ")));
     document.insert("rt_test_version:".into(), json!(format!("latido {}", meta.latido)));
     for (key, at) in [("start_time", Some(&meta.started)), ("end_time", meta.finished.as_ref())] {

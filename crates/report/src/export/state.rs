@@ -1,4 +1,4 @@
-//! The one table of what latido's states are called in each format. Nothing but a pass may look like one.
+//! The single table of the names that each format gives latido's states. No state but a pass may look like a pass.
 
 use latido_judge::{
     judgement::{CellJudgement, ExpectJudgement},
@@ -7,33 +7,33 @@ use latido_judge::{
 };
 use latido_model::verdict::Verdict;
 
-/// What became of a test: a cell's limit, a cell's trust, an expectation, a figure.
+/// The result of a test: of a cell's limit, a cell's trust, an expectation or a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It was judged and kept.
+    /// latido judged it, and the limit was kept.
     Pass,
-    /// There are figures that nothing judges.
+    /// There are figures, but nothing judges them.
     Measured,
-    /// It was judged and broken.
+    /// latido judged it, and the limit was broken.
     Fail,
-    /// Nothing can be said.
+    /// The data allow no judgement.
     Inconclusive,
-    /// Something foreign decided it.
+    /// An influence from outside the test decided it.
     Contaminated,
-    /// An expectation: there are figures, and they do not decide it.
+    /// An expectation: there are figures, but they do not decide it.
     Undecided,
     /// An expectation: there are no figures.
     NotMeasured,
     /// The infrastructure failed, not the machine under test.
     Infra,
-    /// Not to be had here and not tried.
+    /// Not available here and not tried.
     Skipped,
 }
 
-/// What a test case of JUnit has in it.
+/// The child element of a JUnit test case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Child {
-    /// Nothing: it passed.
+    /// No child: it passed.
     None,
     /// `failure`.
     Failure,
@@ -48,17 +48,17 @@ pub enum Child {
 pub struct Words {
     /// The state.
     pub state: State,
-    /// As latido says it, and as labels and types of formats have it.
+    /// latido's own word, which labels and types of formats use too.
     pub word: &'static str,
-    /// KTAP 1: whether the line begins with `ok`, and the directive behind it. A directive makes an `ok` no pass.
+    /// KTAP 1: whether the line starts with `ok`, and the directive after it. With a directive, an `ok` is not a pass.
     pub ktap: (bool, Option<&'static str>),
-    /// JUnit: what the test case has in it.
+    /// JUnit: the child of the test case.
     pub junit: Child,
     /// LAVA: the result of a signal and of `result.txt`.
     pub lava: &'static str,
     /// KCIDB 5.3: the status of a test.
     pub kcidb: &'static str,
-    /// How much it weighs where several speak of one thing; the order of a run's verdicts.
+    /// Its weight where several states are combined; the same order as a run's verdicts.
     weight: u8,
 }
 
@@ -87,32 +87,34 @@ const fn row(
     Words { state, word, ktap, junit, lava, kcidb, weight }
 }
 
-/// What a state that the table lacks would be: never a pass.
+/// The row for a state that the table lacks: never a pass.
 const UNKNOWN: Words =
     row(State::Inconclusive, "inconclusive", (false, Some("ERROR")), Child::Error, "unknown", "ERROR", 3);
 
 impl State {
-    /// Its row of the table.
+    /// Returns its row of the table.
     pub fn words(self) -> Words {
         STATES.iter().find(|row| row.state == self).copied().unwrap_or(UNKNOWN)
     }
 
-    /// For formats that have numbers alone: 0 is a pass, 1 is everything else, and what nothing judges has none.
+    /// Returns the state as a number, for formats that have only numbers: 0 for a pass, 1 for every other state, none where nothing judges.
     pub fn not_pass(self) -> Option<u8> {
         (self != Self::Measured).then_some(u8::from(self != Self::Pass))
     }
 
-    /// The heavier of two: infra, contaminated, inconclusive, fail, pass; what was skipped or not judged decides nothing.
+    /// Returns the heavier of two states, in the order infra, contaminated, inconclusive, fail, pass. A skipped or unjudged state decides
+    /// nothing.
     pub fn and(self, other: Self) -> Self {
         if self.words().weight >= other.words().weight { self } else { other }
     }
 
-    /// Whether figures with it are those of the machine under test, as they were asked for.
+    /// Returns whether figures with this state come from the machine under test, measured as requested.
     pub fn is_trusted(self) -> bool {
         matches!(self, Self::Pass | Self::Measured | Self::Fail)
     }
 
-    /// A cell against its limit; without one, or with one that is about none of its samples, it is measured.
+    /// Returns the state of a cell against its limit. A pass counts only as measured if the cell has no limit, or a limit that covers none
+    /// of its samples.
     pub fn of_cell(judged: &CellJudgement, limited: bool) -> Self {
         let unheld = judged.reasons.iter().any(|reason| matches!(reason, Reason::Sampled { .. }));
         match Self::from(judged.verdict) {
@@ -121,7 +123,7 @@ impl State {
         }
     }
 
-    /// Whether a cell was measured as it was asked for; what its limit makes of that is another matter.
+    /// Returns whether a cell was measured as requested, whether or not it kept its limit.
     pub fn of_trust(judged: &CellJudgement) -> Self {
         match judged.verdict {
             Verdict::Pass | Verdict::Fail => Self::Pass,
@@ -129,7 +131,7 @@ impl State {
         }
     }
 
-    /// What became of an expectation.
+    /// Returns the state of an expectation.
     pub fn of_expectation(judged: &ExpectJudgement) -> Self {
         match judged.outcome {
             Outcome::Holds => Self::Pass,
@@ -158,7 +160,7 @@ impl From<Verdict> for State {
 mod tests {
     use super::*;
 
-    /// In each column a pass has a word of its own.
+    /// In each column, the word for a pass occurs only once.
     #[test]
     fn nothing_but_a_pass_looks_like_one() {
         let pass = State::Pass.words();

@@ -1,4 +1,4 @@
-//! Every format over the same small runs: what it looks like, that no name breaks it, that nothing but a pass looks like one.
+//! Every format over the same small runs: how it looks, that no name breaks it, and that no state but a pass looks like a pass.
 
 mod hostile;
 mod names;
@@ -18,18 +18,18 @@ use latido_model::{
     units::Ns,
 };
 
-/// A second of samples, one a millisecond.
+/// Returns a second of samples, one per millisecond.
 fn second(thread: i64) -> Vec<i64> {
     quiet(thread).into_iter().take(1_000).collect()
 }
 
-/// The cell that such samples are of.
+/// Returns the cell for such samples: its duration is one second.
 fn of_a_second(cell: Cell) -> Cell {
     let conditions = Conditions { duration: Ns::from_secs(1), ..cell.conditions };
     Cell { conditions, ..cell }
 }
 
-/// A run of six cells: within the limit, above it, without one, refused, broken, skipped; three expectations.
+/// A run of six cells (within the limit, above it, without one, refused, broken, skipped) and three expectations.
 pub fn fixture(name: &str) -> Fixture {
     let named = |cell: Cell| of_a_second(Cell { plan: name.into(), ..cell });
     let spiky = || second(1).into_iter().enumerate().map(|(at, v)| if at == 300 { 420_181 } else { v });
@@ -56,7 +56,7 @@ pub fn fixture(name: &str) -> Fixture {
     fixture
 }
 
-/// One that holds, one that does not, and one that is about nothing here.
+/// Three expectations: one holds, one does not hold, and one matches nothing in this run.
 fn expectations(name: &str) -> Vec<Expect> {
     let of = |probe: &str, quantity: &str, load: Option<&str>| Expect {
         claim: None,
@@ -82,7 +82,7 @@ fn options() -> Options {
     Options { build: Some("ci:b1".into()), origin: "ci".into(), cell: Some(2), bins: 200, ..Options::default() }
 }
 
-/// What every format makes of the fixture with this name in every place that has one.
+/// Returns the output of every format for the fixture, with this name in every field that has a name.
 fn texts(name: &str) -> Vec<(&'static str, String)> {
     let mut fixture = fixture(name);
     let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
@@ -91,7 +91,7 @@ fn texts(name: &str) -> Vec<(&'static str, String)> {
     texts_of(&exported)
 }
 
-/// What every format of one file makes of runs; all of these are text.
+/// Returns the output of every single-file format for these runs; all of these formats are text.
 fn texts_of(exported: &Exported) -> Vec<(&'static str, String)> {
     let text = |export: &Export| match export.write {
         Writer::File(write) | Writer::Signals(write) => {
@@ -102,7 +102,7 @@ fn texts_of(exported: &Exported) -> Vec<(&'static str, String)> {
     EXPORTS.iter().filter_map(text).collect()
 }
 
-/// What each format looks like; of the long ones the beginning.
+/// Every format keeps its look; the snapshot contains only the start of long ones.
 #[test]
 fn each_format_is_what_it_was() {
     let mut all = String::new();
@@ -137,7 +137,7 @@ fn the_worked_example_is_an_export() {
     assert_eq!(written.left_out, ["004 wakeup, refused, cpus 0,1: inconclusive: its figures are not in it"]);
 }
 
-/// What a format must be told is asked for by name; formats of one distribution name the cells that there are.
+/// A format reports a missing option by its name; formats of one distribution list the available cells.
 #[test]
 fn what_is_needed_is_asked_for() {
     let mut fixture = fixture("quick");
@@ -162,7 +162,7 @@ fn what_is_needed_is_asked_for() {
         "{several}"
     );
     assert!(refused("hgrm", Options { cell: Some(9), ..options() }).contains("no cell 9"));
-    // Bins beyond the last are counted, and the maximum stays exact.
+    // Bins above the last are counted, and the maximum stays exact.
     let written = write("cyclictest", Options { bins: 100, ..options() }).unwrap();
     let text = String::from_utf8(written.bytes).unwrap();
     assert!(text.contains("# Max Latencies: 00005 00420\n# Histogram Overflows: 00000 00001\n"), "{text}");

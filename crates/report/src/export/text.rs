@@ -1,13 +1,12 @@
-//! Names and sentences of others, made fit for a format: whatever a plan, a load or a machine calls itself, the file stays
-//! valid.
+//! Makes names and sentences from outside latido fit for a format: whatever names a plan, a load or a machine has, the file stays valid.
 
 pub use crate::unique::Names;
 use latido_model::clean;
 
-/// How long a name may be, in characters: some readers keep them in columns of 255 bytes.
+/// The longest name, in characters: some readers keep names in columns of 255 bytes.
 const LONGEST: usize = 200;
 
-/// One line of at most so many characters: controls are written out, a cut is marked.
+/// Returns one line of at most `longest` characters: control characters are escaped, a cut is marked.
 fn line_of(text: &str, longest: usize) -> String {
     let clean = clean::line(text);
     match clean.char_indices().nth(longest) {
@@ -16,17 +15,17 @@ fn line_of(text: &str, longest: usize) -> String {
     }
 }
 
-/// One line that is no longer than a name may be.
+/// Returns one line within the length limit of a name.
 pub fn line(text: &str) -> String {
     line_of(text, LONGEST)
 }
 
-/// One line of a sentence, which may be longer.
+/// Returns one line of a sentence, which may be longer than a name.
 pub fn sentence(text: &str) -> String {
     line_of(text, 10 * LONGEST)
 }
 
-/// Text and attributes of XML 1.0 (section 2.2, characters; 2.4, markup): what no document may hold is left out.
+/// Escapes text and attributes for XML 1.0 (section 2.2, characters; 2.4, markup) and drops the characters that XML forbids.
 pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in sentence(text).chars() {
@@ -43,17 +42,18 @@ pub fn xml(text: &str) -> String {
     out
 }
 
-/// A name of KTAP: a `#` ends it there, and the kernel's reader then loses the test.
+/// Returns a name for KTAP without `#`, which would end the name, so that the kernel's reader loses the test.
 pub fn ktap(text: &str) -> String {
     line(text).replace('#', "No.").trim().to_owned()
 }
 
-/// A reason behind a directive of KTAP.
+/// Returns a reason for use after a directive of KTAP.
 pub fn ktap_reason(text: &str) -> String {
     sentence(text).replace('#', "No.").trim().to_owned()
 }
 
-/// An id of `A` to `Z`, `a` to `z`, `0` to `9`, `_`, `-` and the characters of `also`: everything else becomes one `-`.
+/// Returns an id of `A` to `Z`, `a` to `z`, `0` to `9`, `_`, `-` and the characters of `also`. Each run of other characters becomes one
+/// `-`.
 pub fn id(text: &str, also: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -68,15 +68,15 @@ pub fn id(text: &str, also: &str) -> String {
     if cut.is_empty() { "unnamed".into() } else { cut.to_owned() }
 }
 
-/// A name of a metric or a label of Prometheus: letters, digits and `_`, and no digit first.
+/// Returns a name of a metric or a label for Prometheus: letters, digits and `_`, without a leading digit.
 pub fn metric(text: &str) -> String {
     let plain: String = id(text, "").replace('-', "_");
     if plain.starts_with(|c: char| c.is_ascii_digit()) { format!("_{plain}") } else { plain }
 }
 
-/// A label's value of Prometheus and OpenMetrics: `\`, `"` and line ends are escaped.
+/// Returns a label value for Prometheus and OpenMetrics: `\`, `"` and line ends are escaped.
 pub fn label(text: &str) -> String {
-    // What `clean` writes out begins with a backslash itself.
+    // The escapes that `clean` writes start with a backslash, which needs escaping too.
     line(text).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
@@ -101,7 +101,7 @@ mod tests {
     fn no_name_is_given_twice() {
         let mut names = Names::default();
         assert_eq!(["a", "a", "a-2", "a"].map(|name| names.unique(name.into())), ["a", "a-2", "a-2-2", "a-3"]);
-        // Were each number tried from 2 on, this would not end.
+        // If `unique` tried every number from 2 on for each name, this would take far too long.
         let last = (0..100_000).map(|_| names.unique("b".into())).last();
         assert_eq!(last.as_deref(), Some("b-100000"));
     }

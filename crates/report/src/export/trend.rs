@@ -1,7 +1,7 @@
-//! Figures under names that stay from run to run, for services that plot them over time and know no verdicts.
+//! Figures under names that stay the same from run to run, for services that plot them over time and know no verdicts.
 //!
-//! Of a cell that was disturbed, refused or broken they get no figure, only that it did not pass: a point in a curve would
-//! say that it was measured as the others were.
+//! A cell that was disturbed, refused or broken gets no figures. These services only learn that it did not pass: a point in a curve would
+//! suggest that the cell was measured like the others.
 
 use super::{
     cells::{Figure, OneCell, OneSeries},
@@ -13,27 +13,27 @@ use super::{
 /// One value of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// The number of its run.
+    /// The index of its run.
     pub run: usize,
     /// The cell: `wakeup, busy`.
     pub title: String,
-    /// The thread: `cpu 0`; empty for what is about the cell.
+    /// The thread: `cpu 0`; empty for a point about the cell.
     pub place: String,
-    /// The quantity; empty for what is about the cell.
+    /// The quantity; empty for a point about the cell.
     pub quantity: String,
-    /// `max`; `not_pass`, which is 0 for a pass and 1 for all else.
+    /// `max`; or `not_pass`, which is 0 for a pass and 1 for every other state.
     pub key: String,
     /// The value in its stored unit.
     pub value: f64,
-    /// The stored unit; empty for what is about the cell.
+    /// The stored unit; empty for a point about the cell.
     pub unit: String,
-    /// Standard deviation of the samples, beside a mean.
+    /// The standard deviation of the samples, only with a mean.
     pub sd: Option<f64>,
-    /// What became of it.
+    /// The state of the cell or figure.
     pub state: State,
 }
 
-/// The points of all runs, and what is left out.
+/// Returns the points of all runs, and what is left out.
 pub fn points(exported: &Exported) -> (Vec<Point>, Vec<String>) {
     let (mut points, mut left_out) = (Vec::new(), Vec::new());
     for (run, judged) in exported.runs.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! Units: each format's own. Values are divided, never multiplied by a part: the quotient is the nearest number that there
-//! is, and prints as people would write it.
+//! The units of each format. latido divides values and never multiplies them by a fraction: the quotient is then the nearest representable
+//! number, and prints as people would write it.
 
-/// A unit that a format writes: its name, and how many of the stored unit make one.
+/// A unit that a format writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
     /// `s`, `us`.
@@ -11,13 +11,13 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// A value of the stored unit in this one.
+    /// Converts a value from the stored unit to this one.
     pub fn of(&self, value: f64) -> f64 {
         value / self.per
     }
 }
 
-/// How many of the stored unit make a nanosecond, where it is a span of time.
+/// Returns how many of the stored unit make a nanosecond, if the stored unit is one of time.
 fn per_ns(stored: &str) -> Option<f64> {
     match stored {
         "ns" => Some(1.0),
@@ -26,12 +26,12 @@ fn per_ns(stored: &str) -> Option<f64> {
     }
 }
 
-/// Whether a stored unit is one of time.
+/// Returns whether a stored unit is one of time.
 pub fn is_time(stored: &str) -> bool {
     per_ns(stored).is_some()
 }
 
-/// Base units (SI): seconds and radians; what is neither stays.
+/// Returns the SI base unit: seconds or radians. Other units stay as they are.
 pub fn base(stored: &str) -> Unit {
     match (per_ns(stored), stored) {
         (Some(ns), _) => Unit { name: "s".into(), per: 1e9 * ns },
@@ -40,7 +40,7 @@ pub fn base(stored: &str) -> Unit {
     }
 }
 
-/// Microseconds, as people who measure latencies write them; what is no time stays.
+/// Returns microseconds, the usual unit for latencies. Units other than time stay as they are.
 pub fn micro(stored: &str) -> Unit {
     match per_ns(stored) {
         Some(ns) => Unit { name: "us".into(), per: 1e3 * ns },

@@ -2,14 +2,14 @@
 
 use crate::words::{Unit, trimmed};
 
-/// How values become positions.
+/// How values map to positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Spacing {
     Linear,
     Log,
 }
 
-/// A scale from `low..high` in values to `from..to` in pixels. What lies outside is drawn at the edge.
+/// A scale from `low..high` in values to `from..to` in pixels. Values outside are drawn at the edge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AxisScale {
     kind: Spacing,
@@ -22,21 +22,21 @@ pub struct AxisScale {
 }
 
 impl AxisScale {
-    /// A linear scale. An empty range is widened.
+    /// Returns a linear scale. An empty range is widened.
     pub fn linear(low: f64, high: f64, from: f64, to: f64) -> Self {
         let low = if low.is_finite() { low } else { 0.0 };
         let high = if high.is_finite() && high > low { high } else { low + low.abs().max(1.0) };
         Self { kind: Spacing::Linear, low, high, from, to }
     }
 
-    /// A logarithmic scale. The range is made positive and widened if it is empty.
+    /// Returns a logarithmic scale. The range is made positive, and widened if it is empty.
     pub fn log(low: f64, high: f64, from: f64, to: f64) -> Self {
         let low = if low.is_finite() { low.max(1e-9) } else { 1.0 };
         let high = if high.is_finite() && high > low { high } else { low * 10.0 };
         Self { kind: Spacing::Log, low, high, from, to }
     }
 
-    /// A logarithmic scale that shows all these values, from and to a round number; 1 to 10 us without values.
+    /// Returns a logarithmic scale that shows all these values, with round numbers at both ends; 1 to 10 us without values.
     pub fn log_over(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let (low, high) = values
             .filter(|v| v.is_finite())
@@ -52,7 +52,7 @@ impl AxisScale {
         Self::log(low, high, from, to)
     }
 
-    /// The position of a value, never outside `from..to`.
+    /// Returns the position of a value, never outside `from..to`.
     pub fn at(&self, value: f64) -> f64 {
         let share = match self.kind {
             Spacing::Linear => (value - self.low) / (self.high - self.low),
@@ -62,7 +62,7 @@ impl AxisScale {
         self.from + share * (self.to - self.from)
     }
 
-    /// The value that stands for the scale where it has one unit: its middle, or the upper end of a linear one.
+    /// Returns the value that determines the unit of the whole scale: the middle of a logarithmic scale, the larger end of a linear one.
     pub fn middle(&self) -> f64 {
         match self.kind {
             Spacing::Log => (self.low * self.high).sqrt(),
@@ -70,12 +70,12 @@ impl AxisScale {
         }
     }
 
-    /// Whether a value lies beyond the upper end.
+    /// Returns whether a value is above the upper end.
     pub fn is_over(&self, value: f64) -> bool {
         value > self.high
     }
 
-    /// Between 2 and `most` round values inside the range, ascending. `most` is at least 4.
+    /// Returns between 2 and `most` round values inside the range, ascending. `most` is at least 4.
     pub fn ticks(&self, most: usize) -> Vec<f64> {
         if self.kind == Spacing::Log {
             let candidates: [(&[f64], i32); 6] =
@@ -98,7 +98,7 @@ impl AxisScale {
     }
 }
 
-/// Round values between two numbers: steps of 1, 2 or 5 times a power of ten.
+/// Returns round values between two numbers, at steps of 1, 2 or 5 times a power of ten.
 fn linear_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
     let mut step = 10f64.powf(((high - low) / most as f64).log10().floor());
     for factor in [2.0, 2.5, 2.0].into_iter().cycle().take(12) {
@@ -112,13 +112,13 @@ fn linear_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
     vec![low, high]
 }
 
-/// The next number at or above of 1, 2, 5, 10, 20, ...
+/// Rounds up to one of 1, 2, 5, 10, 20, ...
 pub fn round_up(v: f64) -> f64 {
     let base = power_of_ten_below(v);
     [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * base).find(|round| *round >= v * (1.0 - 1e-9)).unwrap_or(v)
 }
 
-/// The next number at or below of 1, 2, 5, 10, 20, ...
+/// Rounds down to one of 1, 2, 5, 10, 20, ...
 pub fn round_down(v: f64) -> f64 {
     let base = power_of_ten_below(v);
     [5.0, 2.0, 1.0].into_iter().map(|step| step * base).find(|round| *round <= v * (1.0 + 1e-9)).unwrap_or(v)
@@ -128,8 +128,8 @@ fn power_of_ten_below(v: f64) -> f64 {
     10f64.powf(v.max(1e-9).log10().floor())
 }
 
-/// The ticks of a value axis, at most so many, with their labels. A log scale spans units, and each tick has that which suits
-/// it: `500 ns`, `20 µs`, `10 ms`; those of a linear one share that of its end.
+/// Returns the ticks of a value axis, at most `most`, with their labels. On a log scale each tick has the unit that fits it: `500 ns`, `20
+/// µs`, `10 ms`. On a linear scale all ticks share the unit of its end.
 pub fn value_axis(scale: &AxisScale, most: usize, unit: &str) -> Vec<(f64, String)> {
     let shared = (scale.kind == Spacing::Linear).then(|| Unit::at(scale.middle(), unit));
     let label = |v: f64| match v {
@@ -142,7 +142,7 @@ pub fn value_axis(scale: &AxisScale, most: usize, unit: &str) -> Vec<(f64, Strin
     scale.ticks(most).into_iter().map(|v| (scale.at(v), label(v))).collect()
 }
 
-/// A tick's number in the room beside an axis: `0.5`, `1000`, `2·10⁶`.
+/// Formats a tick's number for the narrow space next to an axis: `0.5`, `1000`, `2·10⁶`.
 pub fn short_number(v: f64) -> String {
     let power = v.abs().log10().floor();
     if !(5.0..60.0).contains(&power) {
@@ -158,7 +158,7 @@ pub fn short_number(v: f64) -> String {
     }
 }
 
-/// A tick of a count axis: `1`, `500`, `20 k`, `5 M`, `1 G`.
+/// Formats a tick of a count axis: `1`, `500`, `20 k`, `5 M`, `1 G`.
 pub fn count_label(v: f64) -> String {
     match v {
         v if v < 1e3 => trimmed(v),
@@ -168,7 +168,7 @@ pub fn count_label(v: f64) -> String {
     }
 }
 
-/// A count in at most four characters for a narrow place: `712`, `39 k`, `2.5 M`.
+/// Formats a count in at most four characters for a narrow place: `712`, `39k`, `2.5M`.
 pub fn short_count(n: u64) -> String {
     let v = n as f64;
     let (scale, unit) = match n {
@@ -181,13 +181,13 @@ pub fn short_count(n: u64) -> String {
     format!("{:.digits$}{unit}", v / scale)
 }
 
-/// Steps that people use for time, in seconds.
+/// Usual steps of time, in seconds.
 const TIME_STEPS: &[f64] = &[
     1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0,
     900.0, 1_800.0, 3_600.0, 7_200.0, 14_400.0, 21_600.0, 43_200.0, 86_400.0, 172_800.0, 604_800.0,
 ];
 
-/// Ticks of a time axis from 0 to `end` seconds, at most 12.
+/// Returns the ticks of a time axis from 0 to `end` seconds, at most 12.
 fn time_ticks(end: f64) -> Vec<f64> {
     let Some(step) = TIME_STEPS.iter().find(|step| end / **step <= 11.0) else {
         return linear_ticks(0.0, end, 12);
@@ -195,7 +195,7 @@ fn time_ticks(end: f64) -> Vec<f64> {
     (0..=(end / step + 1e-9) as usize).map(|i| i as f64 * step).collect()
 }
 
-/// The ticks of a time axis with their labels, all in one form: `0`, `10 s`, `5 min`, `1:30`, `2 h`.
+/// Returns the ticks of a time axis with their labels, all in one form: `0`, `10 s`, `5 min`, `1:30`, `2 h`.
 pub fn time_axis(scale: &AxisScale) -> Vec<(f64, String)> {
     let ticks = time_ticks(scale.high);
     let step = ticks.get(1).copied().unwrap_or(1.0);

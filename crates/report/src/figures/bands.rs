@@ -1,5 +1,5 @@
-//! The studies' bar chart: how many samples fall between fixed edges, counts above the bars; linear for one system, on a
-//! log scale where systems are compared.
+//! The studies' bar chart: how many samples fall between fixed edges, with counts above the bars. The scale is linear for one system, and
+//! logarithmic where the chart compares systems.
 
 use super::{
     Chart,
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 pub const FIGURE: Chart = Chart {
     name: "bands",
     title: "Bands",
-    // What another tool has counted has bins of its own.
+    // Series that another tool counted have that tool's bins instead.
     fits: |section| {
         let counted = |one: &Curve| !one.pooled.summary.bands.is_empty();
         section.unit == "ns" && section.has_samples() && section.series.iter().any(counted)
@@ -35,7 +35,7 @@ pub const FIGURE: Chart = Chart {
 /// Height of a line of text below the plot.
 const LINE: f64 = 16.0;
 
-/// The bands that all series have: upper edge and the count of each series, none where a series has no samples.
+/// Returns the bands that all series share: the upper edge, and the count of each series, which is 0 for a series without samples.
 fn common(series: &[Curve]) -> Vec<(Option<i64>, Vec<u64>)> {
     let edges = |s: &Curve| s.pooled.summary.bands.iter().filter_map(|b| b.upto).collect::<BTreeSet<i64>>();
     let with_bands = || series.iter().filter(|s| !s.pooled.summary.bands.is_empty());
@@ -57,9 +57,9 @@ fn common(series: &[Curve]) -> Vec<(Option<i64>, Vec<u64>)> {
     bands
 }
 
-/// `≤ 1 µs`, `1–5 µs`, `> 200 µs`.
+/// Returns the names of the bands: `≤ 1 µs`, `1–5 µs`, `> 200 µs`.
 fn names(bands: &[(Option<i64>, Vec<u64>)], unit: &str) -> Vec<String> {
-    // All in one unit: one axis has no two.
+    // All names share one unit: an axis has only one.
     let edges = bands.iter().filter_map(|(upto, _)| upto.filter(|upto| *upto > 0)).map(|upto| upto as f64);
     let unit = Unit::fitting(unit, edges);
     let label = |v: i64| unit.round_value(v as f64);
@@ -86,12 +86,12 @@ fn draw(section: &Section) -> Drawing {
     let upright = bar < 27.0;
     let bottom = if is_narrow(section.width) { 190.0 } else { 274.0 };
     let frame = Frame { left: 62.0, right: section.width - 18.0, top: if upright { 44.0 } else { 24.0 }, bottom };
-    // Names that are wider than their bands stand upright below them.
+    // Names that are wider than their bands are drawn upright below them.
     let widest = names.iter().map(|name| text_width(name, 10.0)).fold(0.0, f64::max);
     let below = if widest > per_band - 2.0 && is_narrow(section.width) { widest } else { 0.0 };
     let mut svg = Svg::new(section.width, 0.0);
     let most = bands.iter().flat_map(|b| &b.1).copied().max().unwrap_or(0);
-    // Of one system the shares are to be seen, of several the rare samples that tell them apart.
+    // With one system the reader looks for shares; with several, for the rare samples that distinguish them.
     let y = match shown {
         [_] => AxisScale::linear(0.0, most.max(1) as f64 * 1.05, frame.bottom, frame.top),
         _ => count_scale(most, frame.bottom, frame.top),
@@ -134,7 +134,7 @@ fn draw(section: &Section) -> Drawing {
             let n = counts.get(slot).copied().unwrap_or(0);
             let start = frame.left + per_band * (i as f64 + 0.5) - bar * shown.len() as f64 / 2.0;
             let x = start + bar * slot as f64;
-            // The least that can be seen: a single sample of millions is a bar too.
+            // The smallest visible height: a single sample among millions is a bar too.
             let top = if n == 0 { frame.bottom } else { y.at(n as f64).min(frame.bottom - 0.5) };
             if n > 0 {
                 let (left, right) = ((x + 1.0).round(), (x + bar - 1.0).round());
@@ -145,7 +145,7 @@ fn draw(section: &Section) -> Drawing {
                 bars.close();
             }
             if n == 0 && empty(&bands, i) {
-                // One zero for all systems, below.
+                // One zero stands for all systems, near the axis.
                 continue;
             }
             if upright {
@@ -164,7 +164,7 @@ fn draw(section: &Section) -> Drawing {
     svg.finish(None, &format!("{}: counts per band", section.title()), &format!("{}.", said.join("; "))).named()
 }
 
-/// The two figures of each system in lines below the plot; where they end, and each as a sentence.
+/// Writes the two figures of each system in lines below the plot. Returns where they end, and each as a sentence.
 fn systems(
     svg: &mut Svg,
     section: &Section,
@@ -191,17 +191,17 @@ fn systems(
     (y, said)
 }
 
-/// A text that is broken behind commas and colons alone: a number and its unit stay together.
+/// Makes a text break only after commas and colons, so that a number and its unit stay together.
 fn at_commas(text: &str) -> String {
     text.replace(' ', "\u{a0}").replace(",\u{a0}", ", ").replace(":\u{a0}", ": ")
 }
 
-/// Whether no system has a sample in a band.
+/// Returns whether no system has a sample in a band.
 fn empty(bands: &[(Option<i64>, Vec<u64>)], band: usize) -> bool {
     bands.get(band).is_none_or(|(_, counts)| counts.iter().all(|n| *n == 0))
 }
 
-/// The study's two figures of a system: `maximum 294 µs, 99.9 % ≤ 1 µs, 8 readings > 200 µs`.
+/// Returns the study's figures of a system: `maximum 294 µs, 99.9 % ≤ 1 µs, 8 readings > 200 µs`.
 fn line(section: &Section, series: &Curve, slot: usize, bands: &[(Option<i64>, Vec<u64>)], names: &[String]) -> String {
     let Some(max) = series.max() else { return words::NOT_MEASURED.into() };
     let total = series.pooled.summary.count.max(1) as f64;
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(common(&sections[0].series), [(Some(1_000), vec![1, 1]), (None, vec![2, 2])]);
     }
 
-    /// As the study draws them: shares of one system, rare samples of several, and beside both what decides.
+    /// The chart is drawn as in the study: shares for one system, rare samples for several, and the decisive figures next to both.
     #[test]
     fn one_system_is_linear_and_says_maximum_and_share() {
         let mut values = vec![500; 999];

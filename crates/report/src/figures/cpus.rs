@@ -1,4 +1,4 @@
-//! A histogram for each CPU: laid over each other up to eight, above that small pictures side by side.
+//! A histogram for each CPU: up to eight overlaid in one frame, more than that as small pictures side by side.
 
 use super::{
     Chart,
@@ -24,7 +24,7 @@ pub const FIGURE: Chart = Chart {
     table,
 };
 
-/// The most small pictures of one drawing, and of all drawings of a section together.
+/// The most CPUs in one drawing; [`ALL`] limits the CPUs in all drawings of a section together.
 const MOST: usize = 128;
 const ALL: usize = 256;
 
@@ -36,7 +36,7 @@ struct OfCpu {
     outline: Outline,
 }
 
-/// Each CPU of a series on which samples were measured, by number.
+/// Returns the CPUs of a series that have samples, by number.
 fn cpus(series: &Curve) -> Vec<OfCpu> {
     let mut all = BTreeMap::<u32, (u64, f64, BTreeMap<u16, u64>)>::new();
     for track in series.tracks().filter(|track| track.summary.count > 0) {
@@ -58,12 +58,12 @@ fn cpus(series: &Curve) -> Vec<OfCpu> {
     all.into_iter().map(of).collect()
 }
 
-/// The CPU with the largest sample.
+/// Returns the CPU with the largest sample.
 fn worst(cpus: &[OfCpu]) -> Option<&OfCpu> {
     cpus.iter().max_by(|a, b| a.max.total_cmp(&b.max).then(b.cpu.cmp(&a.cpu)))
 }
 
-/// The series with several CPUs, that with the largest sample first.
+/// Returns the series with several CPUs, in descending order of their largest sample.
 fn several<'s, 'a>(section: &'s Section<'a>) -> Vec<(&'s Curve<'a>, Vec<OfCpu>)> {
     let all = section.shown().iter().map(|series| (series, cpus(series)));
     let mut found: Vec<_> = all.filter(|(_, cpus)| cpus.len() > 1).collect();
@@ -71,7 +71,7 @@ fn several<'s, 'a>(section: &'s Section<'a>) -> Vec<(&'s Curve<'a>, Vec<OfCpu>)>
     found
 }
 
-/// `In busy CPU 3 has the largest wake-up, 1.59 ms; the median of the maxima of its 16 CPUs is 212 µs.`
+/// Returns a sentence like `In busy CPU 3 has the largest wake-up, 1.59 ms; the median of the maxima of its 16 CPUs is 212 µs.`
 fn about(section: &Section) -> String {
     let told = several(section).into_iter().filter_map(|(series, cpus)| {
         let worst = worst(&cpus)?;
@@ -92,7 +92,7 @@ fn about(section: &Section) -> String {
     format!("Histograms on log scales, all repeats of a CPU together; markers are maxima. {}{cut}", told.join(" "))
 }
 
-/// A drawing in this width for each series with several CPUs, that with the largest sample first.
+/// Returns a drawing of this width for each series with several CPUs, in descending order of their largest sample.
 pub(super) fn wide(section: &Section, width: f64) -> Vec<Drawing> {
     let all = several(section);
     let most = all.iter().map(|(_, cpus)| cpus.len()).max().unwrap_or(1);
@@ -123,12 +123,12 @@ pub(super) fn wide(section: &Section, width: f64) -> Vec<Drawing> {
     }
 }
 
-/// The largest count of a bin.
+/// Returns the largest count of a bin.
 fn highest(cpus: &[OfCpu]) -> u64 {
     cpus.iter().flat_map(|one| &one.outline).map(|(_, count)| *count).max().unwrap_or(0)
 }
 
-/// The stepped curve of a CPU.
+/// Draws the stepped curve of a CPU.
 fn curve(svg: &mut Svg, class: &str, one: &OfCpu, x: &AxisScale, y: &AxisScale, ground: f64) {
     let last = one.outline.last().map_or(0, |(bin, _)| usize::from(*bin));
     let mut counts = vec![0; last + 1];
@@ -140,7 +140,7 @@ fn curve(svg: &mut Svg, class: &str, one: &OfCpu, x: &AxisScale, y: &AxisScale, 
     outline(svg, class, ground, &counts, |bin| x.at(log_edge(bin)), |n| y.at(n));
 }
 
-/// All CPUs in one frame, their names and maxima above it.
+/// Draws all CPUs in one frame, with their names and maxima above it.
 fn overlay(section: &Section, cpus: &[OfCpu], values: &[f64], width: f64) -> Svg {
     let (left, right) = (62.0, width - 30.0);
     let names: Vec<String> =
@@ -177,7 +177,7 @@ fn overlay(section: &Section, cpus: &[OfCpu], values: &[f64], width: f64) -> Svg
     svg
 }
 
-/// A small picture for each CPU, all on the same scales; the worst is framed in the first colour.
+/// Draws a small picture for each CPU, all on the same scales. The frame of the worst CPU has the first colour.
 fn multiples(section: &Section, cpus: &[OfCpu], values: &[f64], width: f64) -> Svg {
     let mut shown: Vec<&OfCpu> = cpus.iter().collect();
     shown.sort_by(|a, b| b.max.total_cmp(&a.max).then(a.cpu.cmp(&b.cpu)));
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
     use crate::{sample, tree::sections};
 
-    /// Two CPUs are two curves in one frame, and the worse one is named in words.
+    /// Two CPUs are two curves in one frame, and the text names the worse one.
     #[test]
     fn two_cpus_are_laid_over_each_other() {
         let all = sample::configurations(1);
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!((table.rows.len(), table.head.len()), (100, 4));
     }
 
-    /// More than fit are cut to those with the largest maxima, and the text says so.
+    /// Where there are too many CPUs, the chart keeps those with the largest maxima, and the text says so.
     #[test]
     fn of_too_many_cpus_the_worst_are_drawn() {
         let all = [sample::on_cpus("idle", 200)];
@@ -296,7 +296,7 @@ mod tests {
         assert!(!(FIGURE.fits)(&sections(&all)[0]));
     }
 
-    /// The curves of the CPUs together lose no sample.
+    /// The curves of the CPUs together contain all samples.
     #[test]
     fn the_curves_have_all_samples() {
         let all = sample::configurations(2);

@@ -1,4 +1,4 @@
-//! What each factor of a factorial does to the maxima of the repeats: a ratio with its interval, a row for each effect.
+//! The effect of each factor of a factorial on the maxima of the repeats: a ratio with its interval, one row per effect.
 
 use super::{
     Chart,
@@ -23,7 +23,7 @@ pub const FIGURE: Chart = Chart {
     table,
 };
 
-/// The maximum of each repeat with what it was measured under.
+/// Returns the maximum of each repeat with the levels of its factors.
 fn values(section: &Section) -> Vec<Valued> {
     let of_curve = |curve: &Curve| {
         let own = |repeat: &Repeat| {
@@ -46,7 +46,7 @@ fn factors_of(section: &Section) -> Factors {
     factors::of(&values(section))
 }
 
-/// The effects, or why there are none.
+/// Fits the effects, or returns the reason why there are none.
 fn fitted(section: &Section) -> Result<Effects, String> {
     let factors = factors_of(section);
     if factors.names.len() < 2 {
@@ -68,7 +68,7 @@ fn about(section: &Section) -> String {
     format!("{means} {sure}").trim_end().to_owned()
 }
 
-/// `rt: on / off`, `kernel: rt / stock`, `rt × isolated`.
+/// Returns the name of an effect: `rt: on / off`, `kernel: rt / stock`, `rt × isolated`.
 fn name(effect: &Effect) -> String {
     match (effect.factors.as_slice(), effect.levels.as_slice(), &effect.relative_to) {
         ([factor], [level], Some(base)) => format!("{factor}: {level} / {base}"),
@@ -80,7 +80,7 @@ fn draw(section: &Section) -> Drawing {
     picture(&section.title(), section.width, &fitted(section))
 }
 
-/// The picture of effects, or of the reason why there are none, of this width in pixels.
+/// Draws the effects, or the reason why there are none, in this width in pixels.
 pub(super) fn picture(of: &str, width: f64, fitted: &Result<Effects, String>) -> Drawing {
     let row = |effect: &Effect| Ratio { name: name(effect), value: effect.ratio, interval: effect.interval };
     let rows = fitted.as_ref().map(|effects| effects.contrasts.iter().map(row).collect::<Vec<_>>());
@@ -92,7 +92,7 @@ fn table(section: &Section) -> Sheet {
     sheet(&section.title(), &fitted(section))
 }
 
-/// The same as a table.
+/// Returns the same data as a table.
 pub(super) fn sheet(of: &str, fitted: &Result<Effects, String>) -> Sheet {
     let number = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or(Datum::Absent, |v| Datum::Text(format!("{v:.4}")));
     let row = |effect: &Effect| {
@@ -118,7 +118,7 @@ mod tests {
     use crate::{sample, tree::sections};
     use latido_judge::configuration::Configuration;
 
-    /// A configuration under a kernel and a load whose repeats have these maxima, in us.
+    /// Returns a configuration under a kernel and a load whose repeats have these maxima, in us.
     fn cell(kernel: &str, load: &str, maxima: &[i64]) -> Configuration {
         let once = |max: &i64| sample::of(load, &[1_000, max * 1_000], None);
         let mut all = maxima.iter().map(once);
@@ -130,7 +130,8 @@ mod tests {
         first
     }
 
-    /// A factor that halves is found with its interval; without repeats there is none, and a hole is named.
+    /// The fit finds a factor that halves the maximum, with its interval. Without repeats there is no interval, and a missing combination
+    /// is named.
     #[test]
     fn a_factorial_has_effects() {
         let maxima = |times: i64| [100 * times, 110 * times, 95 * times];
@@ -157,7 +158,7 @@ mod tests {
         assert!(said.contains("rt/busy not measured") || said.contains("on/busy not measured"), "{said}");
     }
 
-    /// Loads alone are no factorial.
+    /// A single axis of loads is not a factorial.
     #[test]
     fn one_axis_is_no_factorial() {
         let all = sample::configurations(3);

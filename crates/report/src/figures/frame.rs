@@ -1,4 +1,4 @@
-//! The plot area of a chart: its axes with grid and labels, limit lines, and labels that keep out of each other's way.
+//! The plot area of a chart: its axes with grid and labels, limit lines, and labels that do not overlap.
 
 use super::{
     axis::{AxisScale, count_label, round_up, value_axis},
@@ -12,15 +12,15 @@ use crate::{
 /// The width of every figure of a page.
 pub const WIDTH: f64 = PAGE;
 
-/// A figure that is less wide, in pixels, is a column of a paper.
+/// The width in pixels below which a figure counts as a column of a paper.
 pub const COLUMN: f64 = 640.0;
 
-/// Whether a figure is a column of a paper: names stand above what they name, and panels below each other.
+/// Returns whether a figure is a column of a paper: names are then above what they name, and panels are stacked.
 pub fn is_narrow(width: f64) -> bool {
     width < COLUMN
 }
 
-/// The width of the forms for narrow screens.
+/// The width of the variants for narrow screens.
 pub const NARROW: f64 = 520.0;
 
 /// The plot area in pixels.
@@ -37,7 +37,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// One grid line per tick, all in one path.
+    /// Draws one grid line per tick, all in one path.
     fn grid(&self, svg: &mut Svg, positions: impl Iterator<Item = f64>, upright: bool) {
         let mut pen = Pen::default();
         for at in positions {
@@ -52,7 +52,7 @@ impl Frame {
         svg.path("grid", &pen);
     }
 
-    /// A horizontal axis with its labels below the frame and its name below them.
+    /// Draws a horizontal axis with its labels below the frame and its name below the labels.
     pub fn x_axis(&self, svg: &mut Svg, ticks: &[(f64, String)], name: &str) {
         self.grid(svg, ticks.iter().map(|t| t.0), true);
         let mut free_from = f64::MIN;
@@ -62,7 +62,7 @@ impl Frame {
                 continue;
             }
             free_from = at + half + 6.0;
-            // The last label may stand under the end of the axis, but not beyond the picture.
+            // The last label may extend past the end of the axis, but not past the picture.
             let at = at.min(self.right + 14.0 - half);
             svg.text("tick", (at, self.bottom + 16.0), Anchor::Middle, label);
         }
@@ -71,7 +71,7 @@ impl Frame {
         }
     }
 
-    /// A horizontal axis of values.
+    /// Draws a horizontal axis of values.
     pub fn value_x_axis(&self, svg: &mut Svg, scale: &AxisScale, section: &Section, name: &str) {
         self.x_axis(svg, &value_axis(scale, 12, section.unit), name);
     }
@@ -86,29 +86,29 @@ impl Frame {
         }
     }
 
-    /// A vertical axis of values; `most` is the largest number of ticks.
+    /// Draws a vertical axis of values; `most` is the largest number of ticks.
     pub fn value_y_axis(&self, svg: &mut Svg, scale: &AxisScale, section: &Section, name: &str, most: usize) {
         self.y_axis(svg, value_axis(scale, most, section.unit).into_iter(), name);
     }
 
-    /// A vertical axis of these ticks.
+    /// Draws a vertical axis with these ticks.
     pub fn ticks_y_axis(&self, svg: &mut Svg, ticks: &[(f64, String)]) {
         self.y_axis(svg, ticks.iter().cloned(), "");
     }
 
-    /// A vertical axis of counts on a log scale, whole decades only.
+    /// Draws a vertical axis of counts on a log scale, with whole decades only.
     pub fn count_y_axis(&self, svg: &mut Svg, scale: &AxisScale, name: &str) {
         let decades = (0..20).map(|d| 10f64.powi(d)).filter(|v| *v <= scale.high * 1.001);
         self.y_axis(svg, decades.map(|v| (scale.at(v), count_label(v))), name);
     }
 
-    /// A vertical axis of counts on a linear scale.
+    /// Draws a vertical axis of counts on a linear scale.
     pub fn linear_count_y_axis(&self, svg: &mut Svg, scale: &AxisScale, name: &str) {
         let ticks = scale.ticks(8);
         self.y_axis(svg, ticks.iter().map(|v| (scale.at(*v), count_label(*v))), name);
     }
 
-    /// The horizontal line of each limit inside the scale, named at the left.
+    /// Draws a horizontal line for each limit inside the scale, with its name on the left if `named`.
     pub fn limits_across(&self, svg: &mut Svg, scale: &AxisScale, section: &Section, named: bool) {
         for limit in inside(section, scale) {
             let y = scale.at(limit);
@@ -120,34 +120,34 @@ impl Frame {
         }
     }
 
-    /// What stands in a frame without data.
+    /// Writes a text into a frame without data.
     pub fn nothing(&self, svg: &mut Svg, text: &str) {
         let middle = ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0);
         svg.text("label", middle, Anchor::Middle, text);
     }
 }
 
-/// The limits that a scale shows.
+/// Returns the limits inside a scale.
 pub fn inside(section: &Section, scale: &AxisScale) -> Vec<f64> {
     section.limits().into_iter().filter(|limit| (scale.low..=scale.high).contains(limit)).collect()
 }
 
-/// `limit 100 µs`.
+/// Returns the name of a limit: `limit 100 µs`.
 pub fn limit_name(section: &Section, limit: f64) -> String {
     format!("limit {}", words::round_value(limit, section.unit))
 }
 
-/// The scale of counts: from half a sample, so that a single one is seen, to a round number.
+/// Returns the scale of counts: from half a sample, so that a single sample is visible, to a round number.
 pub fn count_scale(most: u64, bottom: f64, top: f64) -> AxisScale {
     AxisScale::log(0.5, round_up(most.max(9) as f64 * 1.1), bottom, top)
 }
 
-/// A flag: its pole stands on the axis, and its text is beside the top of the pole.
+/// A flag: its pole is on the axis, and its text is next to the top of the pole.
 #[derive(Clone, Copy, Debug)]
 pub struct FlagReach {
-    /// Where the pole is.
+    /// The position of the pole.
     pub pole: f64,
-    /// From where to where pole and text reach.
+    /// The range that pole and text cover.
     pub reach: (f64, f64),
 }
 
@@ -157,8 +157,8 @@ impl FlagReach {
     }
 }
 
-/// A row above the plot for each flag, taken in their order: no two overlap, and where it can be avoided no text is
-/// crossed by the pole of another, that is, a text is above the flags whose poles it covers.
+/// Assigns each flag, in the given order, a row above the plot. No two flags overlap. Where possible, no pole crosses the text of another
+/// flag: a text is placed above the flags whose poles it covers.
 pub fn rows(flags: &[FlagReach]) -> Vec<usize> {
     let mut rows: Vec<usize> = Vec::with_capacity(flags.len());
     for flag in flags {
@@ -176,7 +176,7 @@ pub fn rows(flags: &[FlagReach]) -> Vec<usize> {
     rows
 }
 
-/// Moves positions apart until they are `gap` apart, in order, within `top..bottom` if there is room.
+/// Moves positions until they are `gap` apart. Their order stays, and they stay within `top..bottom` if there is room.
 pub fn spread(positions: &[f64], gap: f64, top: f64, bottom: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..positions.len()).collect();
     let at = |i: &usize| positions.get(*i).copied().unwrap_or(top);

@@ -29,7 +29,7 @@ pub const FIGURE: Chart = Chart {
 
 const LINEAR_BINS: usize = 100;
 const ROW: f64 = 17.0;
-/// With more series than this, flags have the marker only: names would cover each other.
+/// With more series than this, flags have only the marker, because names would overlap.
 const NAMED: usize = 3;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -38,22 +38,22 @@ enum XAxis {
     Linear,
 }
 
-/// A bin's number: 20 to the decade, 0 for 1 ns and below.
+/// Returns a value's bin: 20 per decade, 0 for 1 ns and below.
 fn log_bin(v: f64) -> usize {
     usize::from(outline_bin(v))
 }
 
-/// Where a bin of a logarithmic axis begins.
+/// Returns the start of a bin on a logarithmic axis.
 pub(super) fn log_edge(bin: usize) -> f64 {
     10f64.powf(bin as f64 / OUTLINE_BINS)
 }
 
-/// Both forms in this width.
+/// Draws both variants in this width.
 pub(super) fn wide(section: &Section, width: f64) -> Vec<Drawing> {
     vec![draw(section, XAxis::Log, width), draw(section, XAxis::Linear, width)]
 }
 
-/// Counts of the bins; what lies beyond the last is left out.
+/// Counts the samples in each bin; values above the last bin are left out.
 fn binned(series: &Curve, bins: usize, bin: impl Fn(f64) -> usize) -> Vec<u64> {
     let mut counts = vec![0u64; bins];
     for (v, n) in &series.buckets {
@@ -64,8 +64,8 @@ fn binned(series: &Curve, bins: usize, bin: impl Fn(f64) -> usize) -> Vec<u64> {
     counts
 }
 
-/// Where each of 20 bins to the decade begins, in the stored unit, and how many samples are in it; from the first bin with samples to
-/// the last, and an empty one behind it.
+/// Returns the start of each bin, in the stored unit, and the number of samples in it, at 20 bins per decade: from the first to the last
+/// bin with samples, then one empty bin.
 pub fn by_decade(series: &Curve) -> Vec<(f64, u64)> {
     let bins = series.buckets.iter().map(|(value, _)| log_bin(*value));
     let (Some(first), Some(last)) = (bins.clone().min(), bins.max()) else { return Vec::new() };
@@ -73,7 +73,7 @@ pub fn by_decade(series: &Curve) -> Vec<(f64, u64)> {
     counts.map(|(bin, count)| (log_edge(bin), count)).collect()
 }
 
-/// The end of the linear axis: where 999 of 1000 samples of the slowest series are.
+/// Returns the end of the linear axis: the 99.9 % quantile of the slowest series plus a margin, rounded.
 fn linear_end(section: &Section) -> f64 {
     let reach = |s: &Curve| s.quantile("0.999").or(s.max()).unwrap_or(0.0);
     let end = section.shown().iter().map(reach).fold(0.0, f64::max) * 1.25;
@@ -141,7 +141,7 @@ fn draw(section: &Section, form: XAxis, width: f64) -> Drawing {
     svg.finish(Some(variant), &format!("{}: histogram", section.title()), &format!("{}.{beyond}", maxima.join("; ")))
 }
 
-/// The stepped outline of a histogram, on its ground; runs of empty bins are left out.
+/// Draws the stepped outline of a histogram down to `ground`; runs of empty bins are left out.
 pub(super) fn outline(
     svg: &mut Svg,
     class: &str,
@@ -192,14 +192,14 @@ fn flags(section: &Section, x: &AxisScale, left: f64, right: f64) -> Vec<Flag> {
     for (slot, series) in section.shown().iter().enumerate() {
         if let Some(max) = series.max() {
             let mut text = format!("max {}", section.value(max));
-            // In a column of a paper the legend names them.
+            // In a column of a paper, only the legend names the series.
             if section.shown().len() <= NAMED && !is_narrow(section.width) {
                 text.push_str(&format!(" · {}", names.get(slot).map_or("", String::as_str)));
             }
             flags.push(Flag::new(Some(slot), x.at(max), text, x.is_over(max), right));
         }
     }
-    // Texts to the right of their poles from the right on, then those to the left: see `rows`.
+    // First the texts to the right of their poles, from right to left, then those to the left, from left to right: see `rows`.
     let order = |f: &Flag| if f.leftwards { (1, f.at) } else { (0, -f.at) };
     flags.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
     let extents: Vec<_> = flags.iter().map(Flag::extent).collect();

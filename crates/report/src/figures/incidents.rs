@@ -1,4 +1,4 @@
-//! When samples or periods were late, how late, and what made most of it.
+//! When samples or periods were late, how late they were, and the main cause of each.
 
 use super::{
     axis::{AxisScale, time_axis, value_axis},
@@ -9,14 +9,14 @@ use crate::words;
 use latido_judge::late::{self, Spikes, Worst};
 use std::collections::BTreeMap;
 
-/// So many causes have a marker; others share the next one.
+/// The number of causes with a separate marker; all other causes share one more.
 const KINDS: usize = 5;
-/// So many are drawn, the longest ones.
+/// The number of drawn incidents: the longest ones.
 const DRAWN: usize = 2_000;
-/// The room of a name below the picture.
+/// The height of a name's row below the picture, in pixels.
 const ROW: f64 = 20.0;
 
-/// The picture; empty where there are fewer than three.
+/// Draws the picture; returns an empty text for fewer than three incidents.
 pub fn svg(found: &Spikes) -> String {
     let shown: Vec<&Worst> = found.spikes.iter().take(DRAWN).collect();
     if shown.len() < 3 {
@@ -49,7 +49,7 @@ pub fn svg(found: &Spikes) -> String {
     svg.finish(None, "When they came, how long they took, and what made most of each", &told.join("; ")).inline()
 }
 
-/// By what made most of each, the most frequent first; the rest together.
+/// Groups the incidents by their main cause, the most frequent cause first and rare causes together.
 fn kinds<'a>(all: &[&'a Worst], limit_ns: Option<u64>) -> Vec<(String, Vec<&'a Worst>)> {
     let mut by: BTreeMap<String, Vec<&Worst>> = BTreeMap::new();
     for one in all {
@@ -99,7 +99,8 @@ mod tests {
         }
     }
 
-    /// Each has its place and its cause; tasks of one name are one, and of many causes the rarest share a marker.
+    /// Each incident is drawn at its time with its cause. Tasks with the same name are one cause, and of many causes the rarest share a
+    /// marker.
     #[test]
     fn each_is_drawn_by_its_cause() {
         let picture = svg(&found(&[("rival-7", 5_000_000), ("rival-8", 6_000_000), ("kworker-3", 3_000_000)]));

@@ -1,4 +1,4 @@
-//! Time against instance: a panel for each call or size, the systems and ways of scheduling laid over each other.
+//! Time against instance: a panel for each call or size, with the systems and scheduling policies overlaid.
 
 use super::{
     Overview,
@@ -23,17 +23,17 @@ pub const FIGURE: Overview = Overview {
     table,
 };
 
-/// Columns of all series together: more would only make the file large.
+/// The most columns of all series together: more would only make the file large.
 const ALL_COLUMNS: usize = 5_600;
-/// Rows of the table behind the figure.
+/// The most rows of the table behind the figure.
 const ALL_ROWS: usize = 160;
 
-/// How many columns a series has.
+/// Returns the number of columns of a series.
 fn columns(chapter: &Chapter) -> usize {
     (ALL_COLUMNS / drawn(chapter)).clamp(40, 480)
 }
 
-/// Instance, from 1, and value.
+/// Returns the points of a series: the instance, from 1, and the value.
 fn points<'s>(series: &'s crate::tree::Curve) -> impl Iterator<Item = (f64, f64)> + 's {
     values(series).zip(1u32..).map(|(value, i)| (f64::from(i), value as f64))
 }
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(drawings[0].body.matches("class=\"head\"").count(), 3);
     }
 
-    /// A million samples of each series cost no more than their pixels.
+    /// A figure of a million samples per series takes no more bytes than its pixels need.
     #[test]
     fn a_million_points_stay_a_small_file() {
         let all = calls::compute(&[8], 1_000);

@@ -1,4 +1,4 @@
-//! A small timeline: what each CPU did while something was late.
+//! A small timeline: what each CPU did while a sample was late.
 
 use super::svg::{escape, number, text_width};
 use crate::words;
@@ -9,13 +9,13 @@ const WIDTH: f64 = 1160.0;
 const LEFT: f64 = 56.0;
 const ROW: f64 = 22.0;
 const TOP: f64 = 18.0;
-/// As the page writes it.
+/// The font size of the page, in pixels.
 const SIZE: f64 = 11.5;
 
-/// So many CPUs are drawn: its own, and the first of the others.
+/// The largest number of drawn CPUs: the sample's own CPU and the first of the others.
 const MOST: usize = 8;
 
-/// The picture; empty where nothing of that time is known.
+/// Draws the picture; returns an empty text where nothing is known about that time.
 pub fn svg(worst: &Worst) -> String {
     let lanes: &[Lane] = worst.lanes.get(..worst.lanes.len().min(MOST)).unwrap_or_default();
     let edges = lanes.iter().flat_map(|lane| &lane.stretches).flat_map(|stretch| [stretch.from, stretch.to]);
@@ -36,7 +36,7 @@ pub fn svg(worst: &Worst) -> String {
         put(format!("<text x=\"0\" y=\"{}\">CPU {}</text>", number(y + 14.0), lane.cpu));
         for stretch in &lane.stretches {
             let (left, right) = (x(stretch.from), x(stretch.to));
-            // Idle lies low, as in the large timeline.
+            // Idle time is drawn low, as in the large timeline.
             let (top, tall) = if stretch.kind == "idle" { (y + 14.0, 4.0) } else { (y + 2.0, 16.0) };
             put(format!(
                 "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
@@ -50,7 +50,7 @@ pub fn svg(worst: &Worst) -> String {
     }
     let mut mark = |at: i64, text: &str| {
         let place = x(at);
-        // At the margin it stands within.
+        // Near the margin, the text moves inwards.
         let words = text_width(text, SIZE);
         let middle = place.clamp(words / 2.0, WIDTH - words / 2.0);
         let _ = write!(

@@ -1,4 +1,4 @@
-//! What the loads did over time, below the latency over time and on the same time axis: each rate as a share of its mean.
+//! What the loads did over time, drawn below the latency over time on the same time axis: each rate as a share of its mean.
 
 use super::{
     Chart,
@@ -33,22 +33,22 @@ pub const FIGURE: Chart = Chart {
     table,
 };
 
-/// Most lines of a panel; the table has them all.
+/// The most lines of a panel; the table contains all of them.
 const LINES: usize = 4;
-/// The strokes of the lines, in words.
+/// The names of the lines' strokes.
 const STROKES: [&str; LINES] = ["solid", "dashed", "dotted", "dash-dotted"];
 const HEIGHT: f64 = 74.0;
 const PITCH: f64 = HEIGHT + 30.0;
-/// Rows of the table behind the figure.
+/// The most rows of the table behind the figure.
 const ROWS: usize = 48;
 
 /// One rate of one load.
 struct Line {
-    /// `syncs`; beside other loads `disk syncs`.
+    /// `syncs`; with several loads `disk syncs`.
     name: String,
-    /// Its mean a second.
+    /// Its mean per second.
     mean: f64,
-    /// The rate, a second.
+    /// Its rate per second.
     rates: OverTime,
 }
 
@@ -56,13 +56,13 @@ fn has_a_life(configuration: &Configuration) -> bool {
     configuration.loads().any(|load| load.life.is_some())
 }
 
-/// Every rate that the loads of a configuration told step by step, its repeats averaged.
+/// Returns every rate that the loads of a configuration reported step by step, averaged over its repeats.
 fn lines(configuration: &Configuration, (step, columns): (f64, usize)) -> Vec<Line> {
     let most = configuration.repeats.iter().map(|repeat| repeat.loads.len()).max().unwrap_or(0);
     (0..most).flat_map(|place| of_place(configuration, place, step, columns)).collect()
 }
 
-/// The rates of the loads that stand at one place of each repeat: they are one load, measured again.
+/// Returns the rates of the loads at one index of each repeat: latido treats them as one load, measured again.
 fn of_place(configuration: &Configuration, place: usize, step: f64, columns: usize) -> Vec<Line> {
     let loads: Vec<&LoadRecord> = configuration.repeats.iter().filter_map(|repeat| repeat.loads.get(place)).collect();
     let names: BTreeSet<&String> =
@@ -84,7 +84,7 @@ fn of_place(configuration: &Configuration, place: usize, step: f64, columns: usi
             let mean = sum / count.max(1) as f64;
             (count > 0).then_some(Slice { count, mean, max: mean })
         };
-        // Of several loads the name of each is needed.
+        // With several loads, each needs its name.
         let load = loads.first().filter(|_| configuration.repeats.iter().any(|repeat| repeat.loads.len() > 1));
         Line {
             name: load.map_or_else(|| name.clone(), |load| format!("{} {name}", load.item.name)),
@@ -95,7 +95,8 @@ fn of_place(configuration: &Configuration, place: usize, step: f64, columns: usi
     names.into_iter().map(line).collect()
 }
 
-/// The loads of a configuration beside what was measured: of several repeats the first that is remarkable.
+/// Returns a sentence on each load of a configuration. It describes the first repeat in which the load started, ended or ramped during the
+/// measurement, else the first repeat.
 fn lives(name: &str, configuration: &Configuration) -> Vec<String> {
     let most = configuration.repeats.iter().map(|repeat| repeat.loads.len()).max().unwrap_or(0);
     let of_place = |place: usize| {
@@ -109,7 +110,7 @@ fn lives(name: &str, configuration: &Configuration) -> Vec<String> {
     (0..most).filter_map(of_place).collect()
 }
 
-/// Why a panel is empty.
+/// Returns the reason why a panel is empty.
 fn nothing(configuration: &Configuration) -> String {
     let mut loads = configuration.loads().filter(|load| !load.argv.is_empty()).peekable();
     if loads.peek().is_none() {
@@ -161,14 +162,14 @@ fn draw(section: &Section) -> Drawing {
     svg.finish(None, &format!("{}: the load over time", section.title()), &format!("{}.", said.join("; "))).named()
 }
 
-/// Shares of the mean, and a line at the mean itself.
+/// Draws the axis of shares of the mean, and a line at the mean itself.
 fn axis(svg: &mut Svg, frame: &Frame, y: &AxisScale) {
     let marks = [0.0, y.high / 2.0, y.high].map(|share| (y.at(share), format!("{} %", (share * 100.0).round())));
     frame.ticks_y_axis(svg, &marks);
     svg.line("usual", (frame.left, y.at(1.0)), (frame.right, y.at(1.0)));
 }
 
-/// `busy: mean syncs 15 /s (solid), reads 3 k/s (dashed)`.
+/// Returns the heading of a panel: `busy: mean syncs 15 /s (solid), reads 3 k/s (dashed)`.
 fn heading(name: &str, told: &[Line], all: usize) -> String {
     let each: Vec<String> = told
         .iter()
@@ -189,7 +190,7 @@ fn share(rate: f64, mean: f64) -> f64 {
     if mean > 0.0 { rate / mean } else { 0.0 }
 }
 
-/// From nothing to a round share above the largest.
+/// Returns a scale from 0 to a round share above the largest.
 fn shares(told: &[Line], frame: &Frame) -> AxisScale {
     let columns =
         told.iter().flat_map(|line| line.rates.columns.iter().flatten().map(|one| share(one.mean, line.mean)));
@@ -222,7 +223,7 @@ mod tests {
         record::{LoadLife, LoadStep},
     };
 
-    /// A load of a minute that does 1000 a second, and nothing between the 20th and the 30th.
+    /// Returns a load that runs for a minute and does 1200 operations per second, except between seconds 20 and 30, where it does none.
     fn collapsing() -> LoadRecord {
         let step = |second: i64| LoadStep {
             start_ns: second * 1_000_000_000,
@@ -248,7 +249,7 @@ mod tests {
         let line = lines(&all[0], grid(60.0, 1.0, 600)).remove(0);
         assert_eq!((line.mean, line.name.as_str(), line.rates.columns.len()), (1_000.0, "work", 60));
         let svg = draw(&sections[0]).inline();
-        // Three levels: at 120 %, at nothing, at 120 % again; the second configuration has no load.
+        // The line has three levels: 120 %, zero, and 120 % again. The second configuration has no load.
         let path = svg.split("class=\"rate rate0\" d=\"").nth(1).unwrap().split('"').next().unwrap();
         assert_eq!(path.matches('m').count(), 1, "one line without a break: {path}");
         assert!(svg.contains("mean work 1 k/s") && svg.contains(">no load<"), "{svg}");
@@ -284,7 +285,7 @@ mod tests {
         assert!(!(FIGURE.fits)(&sections(&all)[0]), "an older record says nothing of this");
     }
 
-    /// The second repeat does half: the mean of both is drawn.
+    /// The second repeat does half the work: the chart shows the mean of both.
     #[test]
     fn repeats_are_averaged() {
         let mut all = sample::configurations(1);

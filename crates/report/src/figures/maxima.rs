@@ -1,4 +1,4 @@
-//! The maxima of calls as grouped bars, a bar for each system, on a log scale.
+//! The maxima of calls as grouped bars on a log scale, one bar per system.
 
 use super::{
     Overview,
@@ -27,11 +27,11 @@ pub const FIGURE: Overview = Overview {
     table,
 };
 
-/// The narrowest bar that is still told from its neighbours, and the widest.
+/// The narrowest bar that is still distinct from its neighbours; [`WIDEST`] is the widest. Both in pixels.
 const NARROWEST: f64 = 7.0;
 const WIDEST: f64 = 40.0;
 
-/// The rows with maxima of single calls: those of means over batches are no maxima of a call.
+/// Returns the rows with maxima of single calls. A mean over a batch has no maximum of a single call.
 fn rows<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>) -> impl Iterator<Item = (&'c CallRow<'s, 'a>, &'s Section<'a>)> {
     let timed = |row: &'c CallRow<'s, 'a>| {
         let section = chapter.section(row).filter(|section| section.unit == "ns")?;
@@ -40,12 +40,12 @@ fn rows<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>) -> impl Iterator<Item = (&'c C
     chapter.rows.iter().filter_map(timed)
 }
 
-/// The series that bars show.
+/// Returns the series that have bars.
 fn shown<'r, 's, 'a>(row: &'r CallRow<'s, 'a>) -> impl Iterator<Item = (usize, &'s Curve<'a>)> + 'r {
     row.series.iter().take(SHOWN).enumerate().filter_map(|(slot, series)| Some((slot, (*series)?)))
 }
 
-/// `one run`, `3 runs`, `1 to 10 runs`.
+/// Returns the number of runs: `one run`, `3 runs`, `1 to 10 runs`.
 fn runs(chapter: &Chapter) -> String {
     let counts = || rows(chapter).flat_map(|(row, _)| shown(row)).map(|(_, series)| series.configuration.repeats.len());
     match (counts().min(), counts().max()) {
@@ -55,13 +55,13 @@ fn runs(chapter: &Chapter) -> String {
     }
 }
 
-/// The names of the groups in lines as wide as a group.
+/// Returns the names of the groups, in lines no wider than a group.
 fn named(names: &[&str], width: f64) -> Vec<Vec<String>> {
     let fits = |name: &str| lines(name, width).iter().all(|line| text_width(line, 11.0) <= width);
     words::apart(names, fits).iter().map(|name| lines(name, width)).collect()
 }
 
-/// A name in lines, broken at commas.
+/// Splits a name into lines at its commas.
 fn lines(name: &str, width: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in name.split(", ") {
@@ -77,7 +77,7 @@ fn draw(chapter: &Chapter) -> Drawing {
     let rows: Vec<_> = rows(chapter).collect();
     let systems = chapter.systems.len().clamp(1, SHOWN);
     let (left, right) = (76.0, chapter.width() - 10.0);
-    // As many groups in a strip as leave bars wide enough, and as evenly spread over the strips as can be.
+    // Each strip has as many groups as leave the bars wide enough, and the groups are spread evenly over the strips.
     let most = (((right - left) / (systems as f64 * NARROWEST + 14.0).max(58.0)) as usize).max(1);
     let strips = rows.len().div_ceil(most).max(1);
     let per_strip = rows.len().div_ceil(strips).max(1);
@@ -94,7 +94,7 @@ fn draw(chapter: &Chapter) -> Drawing {
     for strip in 0..strips {
         let top = (above + height + below) * strip as f64 + above;
         let frame = Frame { left, right, top, bottom: top + height };
-        // The smallest maximum too is a bar, not a line on the ground.
+        // The smallest maximum is a bar too, not a line on the axis.
         let y = AxisScale::log(low_high.low / 2.0, low_high.high, frame.bottom, frame.top);
         if let Some((_, section)) = rows.first() {
             frame.value_y_axis(&mut svg, &y, section, "largest sample", 7);

@@ -1,4 +1,4 @@
-//! Figures: one file each and one line in [`FIGURES`]; inline in the report, or each a picture of its own with its data.
+//! Figures: one file each and one line in [`FIGURES`]. They are inline in the report, or separate pictures with their data.
 
 pub mod axis;
 mod bands;
@@ -42,25 +42,25 @@ pub struct Chart {
     pub name: &'static str,
     /// The heading.
     pub title: &'static str,
-    /// Whether it says anything of a section.
+    /// Whether the figure applies to a section.
     pub fits: fn(&Section) -> bool,
-    /// How to read it, in a sentence.
+    /// A sentence that explains how to read it.
     pub about: fn(&Section) -> String,
-    /// The pictures: one, or several forms to choose from.
+    /// The pictures: one, or several variants to choose from.
     pub draw: fn(&Section) -> Vec<Drawing>,
     /// The data behind it.
     pub table: fn(&Section) -> Sheet,
 }
 
 impl Chart {
-    /// How to read it, and what emulated samples are worth.
+    /// Returns how to read the figure, and a warning if its samples are emulated.
     pub fn caption(&self, section: &Section) -> String {
         with_worth((self.about)(section), emulated(section.series.iter()))
     }
 }
 
 impl Overview {
-    /// As [`Chart::caption`].
+    /// Returns the same as [`Chart::caption`].
     pub fn caption(&self, chapter: &Chapter) -> String {
         with_worth((self.about)(chapter), emulated(chapter.sections.iter().flat_map(|section| &section.series)))
     }
@@ -86,7 +86,7 @@ pub const FIGURES: &[Chart] = &[
     scatter::FIGURE,
 ];
 
-/// The forms of a figure for narrow screens, where it has some: as many as it has for others.
+/// Draws the variants of a figure for narrow screens, if it has some: as many as for wide screens.
 pub fn narrow(figure: &Chart, section: &Section) -> Vec<Drawing> {
     let draw: fn(&Section, f64) -> Vec<Drawing> = match figure.name {
         name if name == repeats::FIGURE.name => repeats::wide,
@@ -99,18 +99,18 @@ pub fn narrow(figure: &Chart, section: &Section) -> Vec<Drawing> {
     draw(section, frame::NARROW)
 }
 
-/// A figure over all that a probe measured.
+/// A figure over everything that a probe measured.
 #[derive(Debug)]
 pub struct Overview {
     /// Short name, for file names and links.
     pub name: &'static str,
     /// The heading.
     pub title: &'static str,
-    /// Whether it says anything of a chapter.
+    /// Whether the figure applies to a chapter.
     pub fits: fn(&Chapter) -> bool,
-    /// How to read it, in a sentence.
+    /// A sentence that explains how to read it.
     pub about: fn(&Chapter) -> String,
-    /// The pictures: one, or several forms to choose from.
+    /// The pictures: one, or several variants to choose from.
     pub draw: fn(&Chapter) -> Vec<Drawing>,
     /// The data behind it.
     pub table: fn(&Chapter) -> Sheet,
@@ -120,28 +120,28 @@ pub struct Overview {
 pub const OVERVIEWS: &[Overview] =
     &[maxima::FIGURE, instances::FIGURE, sizes::FIGURE, moments::FIGURE, pendulum::FIGURE];
 
-/// What a picture in a file by itself has around the drawing.
+/// The surroundings of a drawing in a separate picture file.
 #[derive(Clone, Copy, Debug)]
 pub struct Dress<'d> {
-    /// Whether its title stands in it.
+    /// Whether the picture includes its title.
     pub title: bool,
-    /// Whether its series are named above it.
+    /// Whether the picture names its series above the drawing.
     pub legend: bool,
-    /// So many millimetres a pixel of the drawing, where it has a size on paper.
+    /// Millimetres per pixel of the drawing, for a picture with a size on paper.
     pub millimetres: Option<f64>,
-    /// The font, or fonts, the first that is there.
+    /// The font, or a list of fonts: the viewer takes the first that it has.
     pub font: &'d str,
 }
 
-/// A picture of its own: title and legend above, styles inside, light colours.
+/// Returns a separate picture: title and legend above, styles inside, light colours.
 pub fn standalone(names: &[&str], drawing: &Drawing) -> String {
     let dress = Dress { title: true, legend: true, millimetres: None, font: "DejaVu Sans, Arial, sans-serif" };
     dressed(names, drawing, dress)
 }
 
-/// A picture in a file by itself, in this dress.
+/// Returns a drawing as a separate picture file, in this dress.
 pub fn dressed(names: &[&str], drawing: &Drawing, dress: Dress) -> String {
-    // A picture without series needs no legend of them.
+    // A picture without series needs no legend.
     let names = if dress.legend && drawing.body.contains(" data-s=") { names } else { &[] };
     let (head, below) = head(names, drawing, dress);
     let (width, height, below) = (number(drawing.width), drawing.height + below, number(below));
@@ -167,7 +167,7 @@ pub fn dressed(names: &[&str], drawing: &Drawing, dress: Dress) -> String {
     )
 }
 
-/// Title and legend, and how much room they take.
+/// Draws the title and the legend. Returns them and their height.
 fn head(names: &[&str], drawing: &Drawing, dress: Dress) -> (String, f64) {
     let mut head = Svg::new(drawing.width, 0.0);
     let mut bottom = 0.0;
@@ -195,7 +195,7 @@ fn head(names: &[&str], drawing: &Drawing, dress: Dress) -> (String, f64) {
         head.close();
         x += width;
     }
-    // On a page each picture has the room of a legend.
+    // On a page, every picture has the height of a legend.
     let below = if paper && shown.is_empty() { f64::max(bottom, 6.0) } else { y + 14.0 };
     (head.finish(None, "", "").body, below)
 }

@@ -1,4 +1,4 @@
-//! The running mean and the running variance of each instance and all before it, systems over each other.
+//! The running mean and the running variance of each instance and all before it, with the systems overlaid.
 
 use super::{
     Overview,
@@ -26,11 +26,11 @@ pub const FIGURE: Overview = Overview {
     table,
 };
 
-/// Points of all lines together, and rows of the table.
+/// The most points of all lines together; [`ALL_ROWS`] is the most rows of the table.
 const ALL_POINTS: usize = 7_000;
 const ALL_ROWS: usize = 160;
 
-/// Instance, running mean and running variance, at most so many and the last one always.
+/// Returns instance, running mean and running variance at about `most` evenly spaced instances, always including the first and the last.
 pub fn running(series: &Curve, most: usize) -> Vec<(usize, f64, f64)> {
     let length = values(series).count();
     let step = length.div_ceil(most.max(1)).max(1);
@@ -65,7 +65,7 @@ fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
         let lines: Vec<_> = shown(row).map(|(slot, series)| (slot, running(series, most))).collect();
         let all = || lines.iter().flat_map(|(_, line)| line);
         let mean = line_scale(range(all().map(|p| p.1)), above.bottom, above.top);
-        // The variance of the first instance is 0 by definition: it says nothing and has no place on a log scale.
+        // The variance of the first instance is 0 by definition: it carries no information and has no place on a log scale.
         let variance = line_scale(range(all().filter(|p| p.0 > 1).map(|p| p.2)), below.bottom, below.top);
         let x = instance_axis(&mut svg, &below, last, if grid.is_last(panel, rows.len()) { "instance" } else { "" });
         let ticks: Vec<_> = x.ticks(8).into_iter().map(|v| (x.at(v), String::new())).collect();
@@ -97,7 +97,7 @@ fn curve(svg: &mut Svg, points: impl Iterator<Item = (f64, f64)>) {
     svg.path("curve", &pen);
 }
 
-/// The axis of squares: `0.5 µs²`, in the square of the unit that suits its middle.
+/// Draws the axis of squares, such as `0.5 µs²`, in the square of the unit that fits its middle.
 fn variance_axis(svg: &mut Svg, frame: &Frame, scale: &AxisScale, section: &Section) {
     let Unit { name, per } = Unit::at(scale.middle().max(0.0).sqrt(), section.unit);
     let label = |v: f64| if v == 0.0 { "0".to_owned() } else { format!("{} {name}²", short_number(v / per / per)) };

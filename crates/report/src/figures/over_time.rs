@@ -1,4 +1,4 @@
-//! Block maxima and means over time, one panel a configuration on the same scales; rings mark the spikes.
+//! Block maxima and means over time, one panel per configuration on the same scales; rings mark the spikes.
 
 use super::{
     Chart,
@@ -32,28 +32,28 @@ pub const FIGURE: Chart = Chart {
     table,
 };
 
-/// Most points of one panel, and of all panels together: more would only make the file large.
+/// The most points of one panel; [`ALL_POINTS`] is for all panels together. More would only make the file large.
 const MOST_POINTS: usize = 600;
 const ALL_POINTS: usize = 1_600;
-/// Most rings of a panel, and of all panels together.
+/// The most rings of a panel; [`ALL_RINGS`] is for all panels together.
 const RINGS: usize = 40;
 const ALL_RINGS: usize = 64;
-/// Rings where there is no limit.
+/// The number of rings of a panel without a limit.
 const RINGS_WITHOUT_LIMIT: usize = 8;
-/// Rows of the table behind the figure; the data file has them all.
+/// The most rows of the table behind the figure; the data file contains all of them.
 const ROWS: usize = 48;
 
-/// Where the time axis begins and ends, in pixels.
+/// Returns the start and the end of the time axis, in pixels.
 pub fn edges(section: &Section) -> (f64, f64) {
     (76.0, section.width - 18.0)
 }
 
-/// How many points a panel has.
+/// Returns the number of points of a panel.
 pub fn points(panels: usize) -> usize {
     (ALL_POINTS / panels.max(1)).clamp(120, MOST_POINTS)
 }
 
-/// The figure in this width.
+/// Draws the figure in this width.
 pub(super) fn wide(section: &Section, width: f64) -> Vec<Drawing> {
     vec![draw(section, width)]
 }
@@ -111,7 +111,7 @@ fn draw(section: &Section, width: f64) -> Drawing {
     svg.finish(None, &format!("{} over time", section.title()), &format!("{}.", said.join("; "))).named()
 }
 
-/// What must be said of cells that were cut and measured on.
+/// Returns the remark on cells that were interrupted and continued later.
 fn parts(section: &Section) -> String {
     let told =
         |one: &Curve| one.configuration.in_parts().into_iter().map(|text| format!("{}: {text}", one.name)).collect();
@@ -125,7 +125,7 @@ fn parts(section: &Section) -> String {
     }
 }
 
-/// An upright line wherever parts of a cell meet.
+/// Draws a vertical line wherever two parts of a cell meet.
 pub fn seams(svg: &mut Svg, series: &Curve, x: &AxisScale, frame: &Frame) {
     for repeat in &series.configuration.repeats {
         for (seam, next) in repeat.seams.iter().zip(2..) {
@@ -136,7 +136,7 @@ pub fn seams(svg: &mut Svg, series: &Curve, x: &AxisScale, frame: &Frame) {
     }
 }
 
-/// The line of the maxima over a wash, and the dashed line of the means.
+/// Draws the line of the maxima with a shaded area below it, and the dashed line of the means.
 fn panel(svg: &mut Svg, line: &OverTime, x: &AxisScale, y: &AxisScale) {
     let mut maxima = Pen::default();
     let ground = y.at(0.0).round();
@@ -153,7 +153,7 @@ fn panel(svg: &mut Svg, line: &OverTime, x: &AxisScale, y: &AxisScale) {
     svg.path("mean", &line.steps(x, |c| Some(y.at(c.mean).round())));
 }
 
-/// Hatches the stretches without anything: an empty one would look like a fault of the drawing.
+/// Hatches the stretches without samples: an empty stretch would look like a drawing error.
 pub fn gaps(svg: &mut Svg, line: &OverTime, text: &str, x: &AxisScale, frame: &Frame) {
     const PITCH: f64 = 9.0;
     let mut pen = Pen::default();
@@ -163,7 +163,7 @@ pub fn gaps(svg: &mut Svg, line: &OverTime, text: &str, x: &AxisScale, frame: &F
         let height = frame.bottom - frame.top;
         let mut foot = from - height + PITCH;
         while foot < to {
-            // A line at 45 degrees from the foot up, cut at both sides.
+            // A line at 45 degrees upwards from its foot, cut off at both sides.
             let (left, right) = (foot.max(from), (foot + height).min(to));
             pen.go(left, frame.bottom - (left - foot));
             pen.line(right, frame.bottom - (right - foot));
@@ -222,7 +222,7 @@ mod tests {
     use crate::{sample, tree::sections};
     use latido_model::record::Block;
 
-    /// Thirteen seconds are thirteen blocks: steps from edge to edge, nothing between them.
+    /// Thirteen seconds are thirteen blocks: steps from edge to edge, without gaps between them.
     #[test]
     fn few_blocks_are_drawn_without_holes() {
         let mut all = sample::configurations(1);
@@ -248,7 +248,7 @@ mod tests {
         assert!(svg.contains("class=\"hatch\"") && svg.contains(">no sample<"), "{svg}");
     }
 
-    /// Parts follow each other on the axis as if there had been no pause: where they meet is drawn and said.
+    /// Parts follow each other on the axis as if there were no pause between them. A line and the text show where they meet.
     #[test]
     fn parts_of_a_cell_are_told_apart() {
         let mut all = sample::configurations(1);

@@ -1,4 +1,4 @@
-//! The pendulum's angle and how late it was pushed, on one time axis, with and without load; a fall is marked.
+//! The pendulum's angle and how late its motor was set, on one time axis, with and without load; a line marks a fall.
 
 use super::{
     Overview,
@@ -28,11 +28,11 @@ pub const FIGURE: Overview = Overview {
     table,
 };
 
-/// Columns of all bands together, and rows of the table.
+/// The most columns of all bands together; [`ALL_ROWS`] is the most rows of the table.
 const ALL_COLUMNS: usize = 4_000;
 const ALL_ROWS: usize = 200;
 
-/// A system: its angle and its lateness.
+/// The motion of one system: its angle and its lateness.
 struct Motion<'s, 'a> {
     slot: usize,
     system: &'s str,
@@ -40,14 +40,14 @@ struct Motion<'s, 'a> {
     lateness: (&'s Section<'a>, &'s Curve<'a>),
 }
 
-/// Whether angle and lateness of one system were kept in order.
+/// Returns whether a system has both angle and lateness as ordered samples.
 pub fn fits(chapter: &Chapter) -> bool {
     !motions(chapter).is_empty()
 }
 
 fn motions<'c, 's: 'c, 'a>(chapter: &'c Chapter<'s, 'a>) -> Vec<Motion<'c, 'a>> {
-    // What it is that can fall has a bound, and what holds it up has periods. Options of the probe make rows of their own:
-    // those of the first row are drawn.
+    // The angle is the quantity with a bound, and the lateness is the periodic quantity. Options of the probe make separate rows: the first
+    // row of each kind is drawn.
     let row = |of: fn(&Quantity) -> bool| {
         chapter.rows.iter().find(|row| chapter.section(row).and_then(|section| section.declared).is_some_and(of))
     };
@@ -61,14 +61,14 @@ fn motions<'c, 's: 'c, 'a>(chapter: &'c Chapter<'s, 'a>) -> Vec<Motion<'c, 'a>> 
     chapter.systems.iter().take(SHOWN).enumerate().filter_map(motion).collect()
 }
 
-/// Seconds since the first slot and value, of all threads and repeats over each other.
+/// Returns seconds since the first slot and value, of all threads and repeats overlaid.
 fn points<'s>(series: &'s Curve) -> impl Iterator<Item = (f64, f64)> + 's {
     let of = |track: &'s Track| track.samples.iter().map(|p| (p.at_ns as f64 / 1e9, p.value as f64));
     series.tracks().flat_map(of)
 }
 
 impl Motion<'_, '_> {
-    /// When it fell, in seconds since the first slot, once for each repeat, ascending.
+    /// Returns the times of falls, in seconds since the first slot, once per repeat, ascending.
     fn falls(&self) -> Vec<f64> {
         let fell = |track: &Track| {
             let fell = track.facts.get("fell").is_some_and(|fell| *fell > 0);
@@ -83,7 +83,7 @@ impl Motion<'_, '_> {
         falls
     }
 
-    /// What became of it in words.
+    /// Returns a phrase on the outcome.
     fn outcome(&self) -> String {
         let falls = self.falls();
         let repeats = self.angle.1.configuration.repeats.len().max(falls.len());
@@ -199,7 +199,7 @@ mod tests {
         assert!(drawing.inline().len() < 80_000, "{}", drawing.inline().len());
     }
 
-    /// The sign of the angle is in the ordered samples only.
+    /// Only the ordered samples have the sign of the angle.
     #[test]
     fn angles_have_both_signs() {
         let all = calls::pendulum();

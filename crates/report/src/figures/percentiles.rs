@@ -1,4 +1,4 @@
-//! The latency that a share of the samples stays under: each step to the right is ten times rarer.
+//! The latency that a share of the samples stays below: each decade to the right is ten times rarer.
 
 use super::{
     Chart,
@@ -25,7 +25,7 @@ pub const FIGURE: Chart = Chart {
 
 const POINTS_PER_DECADE: f64 = 14.0;
 
-/// The quantiles of a series as (decades of rarity, value), each an order statistic, the last the exact maximum.
+/// Returns the quantiles of a series as (decades of rarity, value). Each is an order statistic, and the last is the exact maximum.
 fn curve(series: &Curve) -> Vec<(f64, f64)> {
     let total: u64 = series.buckets.iter().map(|b| b.1).fold(0, u64::saturating_add);
     let (Some(min), Some(max)) = (series.min(), series.max()) else { return Vec::new() };
@@ -35,7 +35,7 @@ fn curve(series: &Curve) -> Vec<(f64, f64)> {
     let (mut below, mut step) = (0u64, 1.0);
     for (value, count) in &series.buckets {
         below = below.saturating_add(*count);
-        // Every wanted quantile whose rank this bucket holds.
+        // Adds every wanted quantile whose rank falls into this bucket.
         while step / POINTS_PER_DECADE < end {
             let rarity = step / POINTS_PER_DECADE;
             if (n * (1.0 - 10f64.powf(-rarity))).ceil() > below as f64 {
@@ -49,7 +49,7 @@ fn curve(series: &Curve) -> Vec<(f64, f64)> {
     points
 }
 
-/// `50 %`, `90`, `99`, `99.9`: the percentile at this many decades.
+/// Returns the percentile at this number of decades: `0`, `90`, `99`, `99.9`.
 fn percent(decades: usize) -> String {
     match decades {
         0 => "0".into(),
@@ -59,7 +59,7 @@ fn percent(decades: usize) -> String {
     }
 }
 
-/// The figure in this width.
+/// Draws the figure in this width.
 pub(super) fn wide(section: &Section, width: f64) -> Vec<Drawing> {
     vec![draw(section, width)]
 }
@@ -68,7 +68,7 @@ fn draw(section: &Section, width: f64) -> Drawing {
     let shown = section.shown();
     let curves: Vec<_> = shown.iter().map(curve).collect();
     let decades = curves.iter().filter_map(|c| c.last()).map(|p| p.0).fold(2.0, f64::max);
-    // In a column of a paper the legend names them.
+    // In a column of a paper, only the legend names the series.
     let narrow = is_narrow(section.width);
     let names = apart(&section.names(), NAME_SIZE, width / 5.0);
     let widest = names.iter().map(|n| text_width(n, NAME_SIZE)).fold(0.0, f64::max);

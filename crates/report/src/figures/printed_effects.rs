@@ -1,4 +1,4 @@
-//! What the parts of a study's systems do to the maxima that it printed: one number a system, so effects without intervals.
+//! The effects of the parts of a study's systems on the maxima that the study printed: one number per system, so effects have no intervals.
 
 use super::{effects, frame::WIDTH, svg::Drawing};
 use crate::{
@@ -11,7 +11,7 @@ use latido_judge::factors::{self, Valued, fit::fit, split::product};
 /// The effects in one printed quantity.
 #[derive(Debug)]
 pub struct PrintedEffects {
-    /// Which quantity, and which systems were left out.
+    /// The quantity, and the systems that were left out.
     pub about: String,
     /// The picture.
     pub drawing: Drawing,
@@ -19,7 +19,8 @@ pub struct PrintedEffects {
     pub table: Sheet,
 }
 
-/// Each printed quantity whose systems are all combinations of some parts (`rt`, `isolated`, `rt+isolated`, and one without).
+/// Returns the effects for each printed quantity whose systems are all combinations of some parts (`rt`, `isolated`, `rt+isolated`, and one
+/// without any).
 pub fn of(columns: &[PublishedColumn]) -> Vec<PrintedEffects> {
     let mut rows: Vec<&PublishedRow> = Vec::new();
     for row in columns.iter().flat_map(|column| &column.rows).filter(|row| row.max.is_some()) {
@@ -59,7 +60,7 @@ fn one(row: &PublishedRow, columns: &[PublishedColumn]) -> Option<PrintedEffects
     })
 }
 
-/// The system of a column, without what is said of its origin: `rt+isolated, published 2019`.
+/// Returns the system of a column, without its origin: `rt+isolated` of `rt+isolated, published 2019`.
 fn system(column: &str) -> &str {
     column.split(", ").next().unwrap_or(column)
 }
@@ -68,7 +69,7 @@ fn system(column: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// A printed 2 x 2 has two effects and their interaction, and a system that is no part of it is named.
+    /// A printed 2 x 2 design has two effects and their interaction; the text names a system that is not part of it.
     #[test]
     fn a_printed_factorial_is_drawn_without_intervals() {
         let column = |(system, max): (&str, f64)| PublishedColumn {

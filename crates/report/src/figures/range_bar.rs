@@ -1,4 +1,4 @@
-//! The small bar of the summary table: from the smallest to the largest, the body marked, the limit dashed.
+//! The small bar of the summary table: a line from the smallest to the largest sample, a box for the bulk, a dashed line for the limit.
 
 use super::{
     axis::{AxisScale, short_number},
@@ -12,13 +12,13 @@ use crate::{
 const WIDTH: f64 = 176.0;
 const HEIGHT: f64 = 18.0;
 
-/// The scale of all the bars of a section.
+/// Returns the scale that all bars of a section share.
 pub fn scale(section: &Section) -> AxisScale {
     let values = section.series.iter().flat_map(|s| [s.min(), s.max()]).flatten();
     AxisScale::log_over(values, 3.0, WIDTH - 5.0)
 }
 
-/// `1 µs–10 ms, log`: the heading over the bars.
+/// Returns the heading above the bars: `1 µs–10 ms, log`.
 pub fn heading(section: &Section) -> String {
     let scale = scale(section);
     let end = |v: f64| {
@@ -30,7 +30,7 @@ pub fn heading(section: &Section) -> String {
     format!("{first}–{} {}, log", high.0, high.1)
 }
 
-/// The bar: line from minimum to maximum, box from the median to p99.99 or the rarest quantile known, dot at the maximum.
+/// Draws the bar: a line from minimum to maximum, a box from the median to p99.99 or the rarest known quantile, and a dot at the maximum.
 pub fn draw(section: &Section, series: &Curve, slot: usize) -> Option<Drawing> {
     let (min, max) = (series.min()?, series.max()?);
     let x = scale(section);

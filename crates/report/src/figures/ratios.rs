@@ -1,4 +1,4 @@
-//! Ratios with their intervals, a row for each, around 1: effects of factors, shifts of quantiles.
+//! Ratios with their intervals around 1, one row each: effects of factors, shifts of quantiles.
 
 use super::{
     axis::AxisScale,
@@ -7,27 +7,27 @@ use super::{
 };
 use crate::words;
 
-/// The height of a row.
+/// The height of a row, in pixels.
 const ROW: f64 = 24.0;
 
 /// A row.
 #[derive(Clone, Debug)]
 pub struct Ratio {
-    /// What it is of.
+    /// The name of its row.
     pub name: String,
     /// The ratio.
     pub value: f64,
-    /// Its 95 % interval, where there is one.
+    /// Its 95 % interval, if it has one.
     pub interval: Option<(f64, f64)>,
 }
 
-/// The picture of ratios, or of the reason why there are none, of this width in pixels.
+/// Draws ratios, or the reason why there are none, in this width in pixels.
 pub fn picture(title: &str, axis: &str, width: f64, rows: Result<Vec<Ratio>, String>) -> Drawing {
     let rows = match rows {
         Ok(rows) => rows,
         Err(why) => return nothing(title, &why, width),
     };
-    // Names and numbers take the width of a page: on less they stand over their rows.
+    // Names and numbers need the width of a page: in less, they are above their rows.
     let narrow = width < WIDTH;
     let (left, right) = if narrow { (16.0, width - 16.0) } else { (420.0, width - 200.0) };
     let row = if narrow { ROW + 12.0 } else { ROW };
@@ -35,7 +35,7 @@ pub fn picture(title: &str, axis: &str, width: f64, rows: Result<Vec<Ratio>, Str
     let reach = rows
         .iter()
         .flat_map(|one| [one.value, one.interval.map_or(one.value, |i| i.0), one.interval.map_or(one.value, |i| i.1)]);
-    // As far to the left of 1 as to the right; what lies further than a thousand times is at the edge.
+    // The axis reaches equally far to both sides of 1; ratios beyond a factor of 1000 are drawn at the edge.
     let far = reach.map(|ratio| ratio.ln().abs()).filter(|far| far.is_finite()).fold(1.25_f64.ln(), f64::max);
     let far = (far * 1.06).min(1e3_f64.ln()).exp();
     let x = AxisScale::log(1.0 / far, far, frame.left, frame.right);
@@ -74,7 +74,7 @@ fn nothing(title: &str, why: &str, width: f64) -> Drawing {
     svg.finish(None, title, &format!("{why}."))
 }
 
-/// `0.31 (0.25 to 0.39)`.
+/// Returns the text of a ratio: `0.31 (0.25 to 0.39)`.
 fn amount(one: &Ratio) -> String {
     let number = |v: f64| if (1e-3..1e4).contains(&v) { words::plain(v) } else { format!("{v:.0e}") };
     match one.interval.filter(|(low, high)| low.is_finite() && high.is_finite()) {

@@ -1,4 +1,4 @@
-//! The spread between repeats: a strip for each configuration, a mark for the largest sample of each of its repeats.
+//! The spread between repeats: a strip per configuration, with a mark for the largest sample of each repeat.
 
 use super::{
     Chart,
@@ -28,11 +28,11 @@ pub const FIGURE: Chart = Chart {
     },
 };
 
-/// The height of a strip, and what is left free above and below its marks.
+/// The height of a strip; [`FREE`] is the space above and below its marks. Both in pixels.
 const STRIP: f64 = 44.0;
 const FREE: f64 = 9.0;
 
-/// The figure in this width.
+/// Draws the figure in this width.
 pub(super) fn wide(section: &Section, width: f64) -> Vec<Drawing> {
     vec![draw(section, width)]
 }
@@ -45,7 +45,7 @@ fn draw(section: &Section, width: f64) -> Drawing {
         .map(|(slot, curve)| (slot, curve, maxima(curve).into_iter().map(|(_, max)| max).collect::<Vec<f64>>()))
         .filter(|(_, _, maxima)| !maxima.is_empty())
         .collect();
-    // On paper names and medians stand over their strips.
+    // On paper, names and medians are above their strips.
     let narrow = section.width < WIDTH;
     let (left, right) = match narrow {
         true => (16.0, width - 16.0),
@@ -55,7 +55,7 @@ fn draw(section: &Section, width: f64) -> Drawing {
     let frame = Frame { left, right, top: 8.0, bottom: 8.0 + strip * strips.len() as f64 };
     let all = || strips.iter().flat_map(|(_, _, maxima)| maxima).map(|max| max.max(1.0));
     let (low, high) = all().fold((f64::INFINITY, 0.0_f64), |(low, high), max| (low.min(max), high.max(max)));
-    // As near as the marks allow: a spread of some percent is one.
+    // The scale is as narrow as the marks allow, so that a spread of a few percent is visible.
     let x = AxisScale::log(low * 0.95, (high * 1.05).max(low * 1.2), frame.left, frame.right);
     let mut svg = Svg::new(width, frame.bottom + 46.0);
     frame.value_x_axis(&mut svg, &x, section, "largest sample of a repeat");
@@ -106,7 +106,7 @@ mod tests {
     };
     use latido_judge::configuration::Configuration;
 
-    /// Three repeats with these maxima as one configuration.
+    /// Returns a configuration of three repeats with these maxima.
     fn repeated(label: &str, maxima: [i64; 3]) -> Configuration {
         let mut all = maxima.map(|max| sample::of(label, &[1_000, max], None)).into_iter();
         let mut first = all.next().unwrap();
@@ -114,7 +114,7 @@ mod tests {
         first
     }
 
-    /// Every repeat has its mark, and the table the middle of their maxima, not that of what is pooled.
+    /// Every repeat has its mark, and the table has the median of the repeats' maxima, not a figure of the pooled samples.
     #[test]
     fn each_repeat_has_a_mark() {
         let all = [repeated("a", [9_000, 4_000, 5_000]), sample::of("once", &[1_000, 2_000], None)];

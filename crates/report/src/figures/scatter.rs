@@ -1,4 +1,4 @@
-//! The scatter form of the interrupt-latency studies: a panel a configuration, one linear scale, mean and spread below.
+//! The scatter plot of the interrupt-latency studies: one panel per configuration, one linear scale, mean and spread below.
 
 use super::{
     Chart,
@@ -41,26 +41,26 @@ pub const FIGURE: Chart = Chart {
     table,
 };
 
-/// Most block means of a panel.
+/// The most block means of a panel.
 const COLUMNS: usize = 120;
-/// Most dots of all panels together, so that the file stays small.
+/// The most dots of all panels together, so that the file stays small; [`MOST_DOTS`] is for one panel.
 const ALL_DOTS: usize = 1_800;
 const MOST_DOTS: usize = 900;
-/// Most triangles of a panel, and of all panels together.
+/// The most triangles of a panel; [`ALL_TRIANGLES`] is for all panels together.
 const TRIANGLES: usize = 30;
 const ALL_TRIANGLES: usize = 64;
 
-/// Room for the labels of a panel's axis.
+/// The width of the labels of a panel's axis, in pixels.
 const LABELS: f64 = 70.0;
 
-/// Shares of a panel's dots that may stay on the scale, most first, and how high the scale may then be over the middle
-/// dot: rare giants become triangles before they press the others to the ground.
+/// The shares of a panel's dots that should stay on the scale, the largest share first. [`HEADROOM`] is the largest allowed ratio of the
+/// scale's end to the median dot. Rare huge values become triangles, so that the other dots are not squeezed to the bottom.
 const SHARES: [f64; 5] = [1.0, 0.999, 0.99, 0.95, 0.9];
 const HEADROOM: f64 = 8.0;
 
-/// The end of the common scale: over all dots if their middle one stays visible, else over fewer of them.
+/// Returns the end of the common scale. It includes all dots if the median dot stays visible, else fewer of them.
 fn scale_end(section: &Section) -> f64 {
-    // The dot of each series that this share of its dots does not exceed; the largest of all series.
+    // For each series the dot that this share of its dots does not exceed; the result is the largest over all series.
     let dot = |share: f64| {
         let of = |series: &Curve| {
             let kept = series.kept();
@@ -78,13 +78,13 @@ fn scale_end(section: &Section) -> f64 {
     (end.max(1.0) * 1.05 / step).ceil() * step
 }
 
-/// Samples above the scale, as exactly as the histogram knows.
+/// Counts the samples above the scale, as exactly as the histogram allows.
 fn off_scale(series: &Curve, high: f64) -> u64 {
     series.buckets.iter().rev().take_while(|(value, _)| *value > high).map(|(_, count)| count).sum()
 }
 
-/// Mean and standard deviation, minimum and maximum of the whole run in one unit, as the study has them under each panel:
-/// in one line where there is room.
+/// Returns mean and standard deviation, minimum and maximum of the whole run in one unit, as the study prints them below each panel: two
+/// lines, which `draw` joins if there is room.
 fn caption(section: &Section, series: &Curve, high: f64) -> Vec<String> {
     let summary = &series.pooled.summary;
     let unit = Unit::fitting(section.unit, [series.min(), summary.mean, series.max()].into_iter().flatten());
@@ -106,7 +106,7 @@ fn draw(section: &Section) -> Drawing {
     let across = if shown.len() > 1 && !is_narrow(section.width) { 2.0 } else { 1.0 };
     let (width, height) =
         ((section.width - 24.0 * (across - 1.0)) / across, if shown.len() > 4 { 108.0 } else { 150.0 });
-    // Where a panel is less wide than a page has it the caption takes more lines.
+    // Where a panel is narrower than on a page, the caption takes more lines.
     let tight = section.width < WIDTH;
     let pitch = height + if tight { 100.0 } else { 74.0 };
     let down = (shown.len() as f64 / across).ceil();
@@ -151,14 +151,15 @@ fn draw(section: &Section) -> Drawing {
     svg.finish(None, &format!("{}: scatter over time", section.title()), &description).named()
 }
 
-/// The kept samples on the scale, one dot for those that would cover each other; coarser until there are few enough.
+/// Draws the kept samples on the scale, with one dot for samples that would overlap. The grid gets coarser until the dots are few enough.
 fn dots(series: &Curve, x: &AxisScale, y: &AxisScale, most: usize) -> Pen {
     let place = |kept: &Kept| (x.at(kept.sample.at_ns as f64 / 1e9), y.at(kept.sample.value as f64));
     let inside: Vec<(f64, f64)> =
         series.kept().iter().filter(|k| !y.is_over(k.sample.value as f64)).map(place).collect();
     let mut cell = 1.5;
     loop {
-        // Of each cell any sample, where it is: centres or largest would look like a pattern of the machine's.
+        // Each grid cell keeps one sample at its real place, chosen by hash. Cell centres or largest samples would look like a pattern of
+        // the machine.
         let number = |(x, y): &(f64, f64)| ((x / cell).floor() as i64, (y / cell).floor() as i64);
         let mut cells: Vec<((i64, i64), u32, usize)> =
             inside.iter().enumerate().map(|(i, at)| (number(at), scattered(i), i)).collect();
@@ -175,7 +176,7 @@ fn dots(series: &Curve, x: &AxisScale, y: &AxisScale, most: usize) -> Pen {
     }
 }
 
-/// A number in an order of its own, always the same (Knuth's multiplicative hash).
+/// Returns a number that looks random but is always the same for `i` (Knuth's multiplicative hash).
 fn scattered(i: usize) -> u32 {
     (i as u32).wrapping_mul(2_654_435_761)
 }

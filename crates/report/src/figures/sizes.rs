@@ -1,4 +1,4 @@
-//! Time against instance with the sizes laid over each other: a panel for each system and for small and large sizes.
+//! Time against instance with the sizes overlaid: a panel for each system, and one each for small and large sizes.
 
 use super::{
     Overview,
@@ -24,12 +24,12 @@ pub const FIGURE: Overview = Overview {
     table,
 };
 
-/// The largest of the small sizes: the study's first chart ends with it, its second begins above.
+/// The largest of the small sizes: the study's first chart ends with it, and its second starts above it.
 const SMALL: u64 = 16;
-/// Columns of all series together: more would only make the file large.
+/// The most columns of all series together: more would only make the file large.
 const ALL_COLUMNS: usize = 3_600;
 
-/// The rows that differ in their size, with it.
+/// Returns the rows that have a size, with that size.
 fn sized<'c, 's, 'a, 't, 'b>(
     chapter: &'c Chapter<'s, 'a>,
     rows: &'c [&'c CallRow<'t, 'b>],
@@ -74,7 +74,7 @@ fn form(chapter: &Chapter, rows: &[&CallRow]) -> Drawing {
             let middle = |one: &Curve| y.at(one.quantile("0.5").unwrap_or(1.0)) - 4.0;
             let places: Vec<f64> = lines.iter().map(|(_, one)| middle(one)).collect();
             let places = spread(&places, 11.0, frame.top + 8.0, frame.bottom);
-            // In the colour of the system, which the legend names and switches; each size by the text at its end.
+            // All lines have the colour of the system, which the legend names and switches; the text at its end names each size.
             svg.open_series(*slot);
             for ((size, one), place) in lines.iter().zip(places) {
                 let points = values(one).zip(1u32..).map(|(value, i)| (f64::from(i), value as f64));

@@ -1,4 +1,4 @@
-//! The chain of an event as a bar of stages: the median one beside the worst, each on a scale of its own.
+//! The chain of an event as a bar of stages: the median event next to the worst one, each on a separate scale.
 
 use super::{
     axis::{AxisScale, value_axis},
@@ -11,7 +11,7 @@ use crate::{
 };
 use latido_judge::chains::{Chain, Chains, STAGES, Shown};
 
-/// Over the figure.
+/// The figure's title.
 pub const TITLE: &str = "From the event to the task: the median and the worst event";
 
 /// How to read it.
@@ -19,20 +19,20 @@ pub const ABOUT: &str = "Left the event of median response, right the one of the
     the event's instant (t1) and ends when its task reads the clock (t3); its pieces end at the hard interrupt, at the first \
     switch to the interrupt's thread, at the handler's entry (t2) and at the task. A stage without a stamp is part of the next.";
 
-/// Rows that are drawn; the table has all.
+/// The number of rows that are drawn; the table contains all of them.
 const ROWS: usize = 24;
-/// Height of a row, of a bar, and of what is above them.
+/// The height of a row; [`BAR`] is that of a bar and [`HEAD`] that of the part above the rows. All in pixels.
 const ROW: f64 = 30.0;
 const BAR: f64 = 16.0;
 const HEAD: f64 = 46.0;
 const NAMES: f64 = 250.0;
 
-/// Configurations with their events.
+/// Returns the configurations that have events, with their events.
 fn rows(all: &[&Chains]) -> Vec<(String, Shown)> {
     all.iter().filter_map(|one| Some((one.name.clone(), *one.found.as_ref().ok()?))).collect()
 }
 
-/// The picture; nothing where there is no event.
+/// Draws the picture; returns nothing if there is no event.
 pub fn draw(all: &[&Chains]) -> Option<Drawing> {
     let mut rows = rows(all);
     rows.truncate(ROWS);
@@ -82,14 +82,14 @@ fn time(ns: i64) -> String {
     format!("{} {}", crate::words::number(ns as f64 / unit.per), unit.name)
 }
 
-/// `hard interrupt 1.8 µs + handler 0.4 µs + task 5.9 µs = 8.1 µs`
+/// Returns the stages of an event as text: `hard interrupt 1.8 µs + handler 0.4 µs + task 5.9 µs = 8.1 µs`.
 fn line(chain: &Chain) -> String {
     let took = chain.took();
     let pieces = STAGES.iter().zip(took).filter_map(|(stage, took)| Some(format!("{stage} {}", time(took?))));
     format!("{} = {}", pieces.collect::<Vec<_>>().join(" + "), time(chain.response()))
 }
 
-/// The bars in letters, for a terminal: `|hhhttttHHHHHHa|`, each letter a piece of the response.
+/// Draws the bars in letters, for a terminal: `|eeeeiiiihhhhhhtt|`, with one letter per stage of the response.
 pub fn lines(all: &[&Chains], width: usize) -> Vec<String> {
     let columns = width.clamp(40, 100) - 12;
     let bar = |chain: &Chain| {
@@ -115,7 +115,7 @@ pub fn lines(all: &[&Chains], width: usize) -> Vec<String> {
     lines
 }
 
-/// Both events of each configuration, stage by stage.
+/// Returns both events of each configuration, stage by stage.
 pub fn table(all: &[&Chains]) -> Sheet {
     let mut table = Vec::new();
     for (name, shown) in rows(all) {
@@ -151,12 +151,12 @@ mod tests {
         ]
     }
 
-    /// A piece for each stage that has a stamp; what a configuration is called stays text.
+    /// Each stage with a timestamp has its piece, and the name of a configuration stays plain text.
     #[test]
     fn each_stage_is_a_piece() {
         let all = both();
         let svg = draw(&all.iter().collect::<Vec<_>>()).unwrap().inline();
-        // Four in the legend; three stages of both medians and of the first worst event, four of the other.
+        // The legend has four pieces. Both medians and the first worst event have three stages each, the other worst event has four.
         assert_eq!(svg.matches("class=\"body\"").count(), 4 + 3 + 3 + 3 + 4);
         assert!(!svg.contains("<b>") && !svg.contains("NaN"), "{svg}");
         let failed = Chains { name: "x".into(), found: Err("why".into()) };

@@ -1,4 +1,4 @@
-//! Two sides of a statement in a line of text: a mark for each repeat, one side above the other.
+//! Both sides of a comparison in a line of text: a mark for each repeat, one side above the other.
 
 use super::{
     axis::AxisScale,
@@ -7,12 +7,12 @@ use super::{
 use latido_judge::measured::Pair;
 
 const SIZE: (f64, f64) = (300.0, 30.0);
-/// Where the marks are; the names stand behind.
+/// The horizontal range of the marks, in pixels; the names follow to its right.
 const MARKS: (f64, f64) = (4.0, 170.0);
-/// More marks than these are a bar, and too many bytes for a line.
+/// More marks than this look like a bar and take too many bytes for a line.
 const MOST: usize = 40;
 
-/// The strip of a comparison; nothing where a side has no repeat, or neither has two.
+/// Draws the strip of a comparison; returns an empty text if a side has no repeat, or neither side has two.
 pub fn of(pair: &Pair) -> String {
     let sides = [&pair.own, &pair.other];
     if pair.each.iter().any(Vec::is_empty) || pair.each.iter().all(|side| side.len() < 2) {
@@ -30,7 +30,7 @@ pub fn of(pair: &Pair) -> String {
     for (slot, (values, name)) in pair.each.iter().zip(&names).enumerate() {
         let y = SIZE.1 * (slot as f64 + 0.5) / 2.0;
         let mut marks = Pen::default();
-        // Of many the first ones, as they were measured.
+        // Of many repeats, only the first are drawn, in the order of measurement.
         for value in values.iter().take(MOST) {
             marks.go(x.at(*value), y - 4.0);
             marks.line(x.at(*value), y + 4.0);
@@ -68,7 +68,7 @@ mod tests {
         }
     }
 
-    /// A mark for each repeat, in little more than a thousand bytes whatever there is; one run a side is no spread.
+    /// Each repeat has its mark, in little more than a thousand bytes however many repeats there are. One run per side has no spread.
     #[test]
     fn each_repeat_has_a_mark_and_the_strip_is_small() {
         let ten: Vec<f64> = (1..=10).map(|k| 1e5 * f64::from(k)).collect();

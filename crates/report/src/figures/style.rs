@@ -1,4 +1,4 @@
-//! Colours, dashes and markers: the Okabe-Ito palette (jfly.uni-koeln.de/color), darkened where white would drown it.
+//! Colours, dashes and markers: the Okabe-Ito palette (jfly.uni-koeln.de/color), darkened where it would be too pale on white.
 
 use std::fmt::Write as _;
 
@@ -24,10 +24,10 @@ const COLOURS: &[(&str, &str, &str)] = &[
     ("s7", "#30363d", "#c9d1d9"),
 ];
 
-/// Dashes of the series, so that curves can be told apart without colour.
+/// The dashes of the series, so that readers can distinguish curves without colour.
 const DASHES: [&str; 8] = ["", "8 3", "3 1.6", "10 3 2 3", "5 2", "1.5 2.5", "14 3", "6 2 2 2 2 2"];
 
-/// Markers of the series: outlines around the origin.
+/// The markers of the series, as outlines around the origin.
 const MARKERS: [&str; 8] = [
     "M-3.4 0a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0-6.8 0z",
     "M-3-3h6v6h-6z",
@@ -39,10 +39,10 @@ const MARKERS: [&str; 8] = [
     "M0-4.2l4 2.9-1.5 4.7h-5l-1.5-4.7z",
 ];
 
-/// The rules that figures need, with the colours as variables.
+/// The CSS rules for figures, with the colours as variables.
 const FIGURE_CSS: &str = include_str!("../../templates/figures.css");
 
-/// The colours of a page, light or dark as the reader has it.
+/// Returns the colours of a page, for light and dark mode.
 pub fn page_variables() -> String {
     let mut css = String::from(":root{");
     for (name, light, dark) in COLOURS {
@@ -52,7 +52,7 @@ pub fn page_variables() -> String {
     css
 }
 
-/// The rules of figures for a page that has the variables.
+/// Returns the CSS rules for figures on a page that defines the variables.
 pub fn page_rules() -> String {
     let mut css = FIGURE_CSS.to_owned();
     for (slot, dash) in DASHES.iter().enumerate() {
@@ -65,7 +65,7 @@ pub fn page_rules() -> String {
     css
 }
 
-/// The rules of figures for a picture of its own: light colours written out, for programs that know no variables.
+/// Returns the CSS rules for a separate picture: with literal light colours, for programs that do not support variables.
 pub fn standalone_rules() -> String {
     let mut css = page_rules();
     for (name, light, _) in COLOURS {
@@ -74,14 +74,14 @@ pub fn standalone_rules() -> String {
     css
 }
 
-/// The rules of a figure on paper, which may be printed in grey: where a page tells series apart by colour alone, dashes of lines
-/// and patterns of surfaces do.
+/// Returns the CSS rules for a figure on paper, which may be printed in grey. Where a page uses only colour to distinguish series, paper
+/// uses dashes for lines and patterns for surfaces.
 pub fn paper_rules() -> String {
     let mut css = standalone_rules();
     for (slot, dash) in DASHES.iter().enumerate().filter(|(_, dash)| !dash.is_empty()) {
         let _ = write!(css, ".s{slot} .fine{{stroke-dasharray:{dash}}}");
     }
-    // The first is full as it is.
+    // The first series is solid.
     for (slot, _) in HATCHES.iter().enumerate().skip(1) {
         let _ = write!(
             css,
@@ -92,7 +92,7 @@ pub fn paper_rules() -> String {
     css
 }
 
-/// Patterns of surfaces, in squares of 6 pixels, so that they can be told apart without colour; the first series has none.
+/// Patterns for surfaces, in squares of 6 pixels, so that readers can distinguish them without colour; the first series has none.
 const HATCHES: [&str; 8] = [
     "",
     "M-1 1l2-2M0 6l6-6M5 7l2-2",
@@ -104,13 +104,13 @@ const HATCHES: [&str; 8] = [
     "M3 0v6M0 3h6",
 ];
 
-/// The colour of a series on white.
+/// Returns the colour of a series on white.
 fn colour(slot: usize) -> &'static str {
     let name = format!("s{slot}");
     COLOURS.iter().find(|(own, ..)| *own == name).map_or("#000", |(_, light, _)| light)
 }
 
-/// The patterns that [`paper_rules`] names.
+/// Returns the patterns that [`paper_rules`] refers to.
 pub fn patterns() -> String {
     let mut out = String::from("<defs>");
     for (slot, lines) in HATCHES.iter().enumerate().skip(1) {
@@ -126,7 +126,7 @@ pub fn patterns() -> String {
     out
 }
 
-/// The shared symbols: markers, the ring and the triangle.
+/// Returns the shared symbols: the markers, the ring and the triangle.
 pub fn symbols() -> String {
     let mut out = String::from("<defs>");
     for (slot, outline) in MARKERS.iter().enumerate() {
@@ -142,7 +142,7 @@ pub fn symbols() -> String {
 mod tests {
     use super::*;
 
-    /// Contrast of two colours after WCAG 2.2.
+    /// Returns the contrast of two colours according to WCAG 2.2.
     fn contrast(a: &str, b: &str) -> f64 {
         let luminance = |colour: &str| {
             let channel = |i: usize| {

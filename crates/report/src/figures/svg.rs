@@ -1,10 +1,10 @@
-//! The few SVG elements that figures need; every text is escaped and every number made finite in one place.
+//! The few SVG elements that figures need. Every text is escaped and every number made finite in one place.
 
 use crate::words;
 use latido_model::clean;
 use std::fmt::Write as _;
 
-/// Text that XML takes as text, in content and in attributes. Control characters, which XML forbids, are written out.
+/// Escapes text for XML, in content and in attributes. Control characters, which XML forbids, become escape sequences.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean::line(text).chars() {
@@ -21,12 +21,13 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// A coordinate in tenths of a pixel; what is not finite is at the origin, so that no attribute is ever invalid.
+/// Returns a coordinate in tenths of a pixel. A non-finite one becomes 0, so that no attribute is ever invalid.
 fn tenths(v: f64) -> i64 {
     if v.is_finite() { (v * 10.0).round() as i64 } else { 0 }
 }
 
-/// A point of a path: half pixels are all that can be seen of a line, and keep the file small.
+/// Rounds a coordinate of a path to half pixels, in tenths of a pixel: finer steps are not visible in a line, and coarse ones keep the file
+/// small.
 fn halves(v: f64) -> i64 {
     if v.is_finite() { (v * 2.0).round() as i64 * 5 } else { 0 }
 }
@@ -41,14 +42,14 @@ fn push_tenths(out: &mut String, tenths: i64) {
     };
 }
 
-/// A number as an attribute.
+/// Formats a number as an attribute.
 pub fn number(v: f64) -> String {
     let mut out = String::new();
     push_tenths(&mut out, tenths(v));
     out
 }
 
-/// Roughly how wide a text is, in pixels at this font size.
+/// Estimates the width of a text, in pixels at this font size.
 pub fn text_width(text: &str, size: f64) -> f64 {
     let ems = |c: char| match c {
         'i' | 'l' | 'I' | '.' | ',' | ':' | '\'' | '|' | '\u{202f}' | 't' | 'f' | 'j' => 0.36,
@@ -60,7 +61,7 @@ pub fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(ems).sum::<f64>() * size
 }
 
-/// A text no wider than this, shortened at its end if need be.
+/// Returns a text no wider than this, with its end cut off if necessary.
 pub fn fit(text: &str, size: f64, width: f64) -> String {
     if text_width(text, size) <= width {
         return text.to_owned();
@@ -76,10 +77,10 @@ pub fn fit(text: &str, size: f64, width: f64) -> String {
     short
 }
 
-/// A text in lines no wider than this, broken between words; a word that is wider stands alone.
+/// Splits a text into lines no wider than this, between words. A wider word has a line to itself.
 pub fn wrapped(text: &str, size: f64, width: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    // A value and its unit stay together: between them is no plain space.
+    // A value and its unit stay together, because the space between them is a non-breaking one.
     for word in text.split(' ') {
         match lines.last_mut() {
             Some(line) if text_width(&format!("{line} {word}"), size) <= width => {
@@ -92,15 +93,15 @@ pub fn wrapped(text: &str, size: f64, width: f64) -> Vec<String> {
     lines
 }
 
-/// Names of one figure, none wider than this; what is too long is shortened by what tells it from the others.
+/// Shortens the names of one figure to this width. A long name keeps the part that distinguishes it from the others.
 pub fn apart(names: &[&str], size: f64, width: f64) -> Vec<String> {
     words::apart(names, |text| text_width(text, size) <= width)
 }
 
-/// The size of a series' name, in pixels as wide as its bold letters are.
+/// The font size of a series' name, in pixels: large enough for the width of its bold letters.
 pub const NAME_SIZE: f64 = 13.0;
 
-/// Where a text's anchor is.
+/// The position of a text's anchor.
 #[derive(Clone, Copy, Debug)]
 pub enum Anchor {
     /// At its left end.
@@ -116,7 +117,7 @@ pub enum Anchor {
 pub struct Pen {
     data: String,
     at: (i64, i64),
-    /// Where the current outline began.
+    /// The start of the current outline.
     start: (i64, i64),
     command: char,
 }
@@ -132,14 +133,14 @@ impl Pen {
         self.step('l', x, y);
     }
 
-    /// A dot, as a zero-length line with round ends.
+    /// Draws a dot, as a zero-length line with round ends.
     pub fn dot(&mut self, x: f64, y: f64) {
         self.step('m', x, y);
         self.data.push_str("h0");
         self.command = 'h';
     }
 
-    /// Whether nothing was drawn.
+    /// Returns whether nothing was drawn.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
@@ -147,7 +148,7 @@ impl Pen {
     /// Closes the current outline.
     pub fn close(&mut self) {
         self.data.push('z');
-        // SVG 1.1, 8.3.3: the current point is then the beginning of the outline.
+        // SVG 1.1, 8.3.3: the current point is then the start of the outline.
         self.at = self.start;
         self.command = 'z';
     }
@@ -169,7 +170,7 @@ impl Pen {
             self.command = letter;
             return;
         }
-        // Coordinates after "m" are lines: a second move must say so.
+        // Coordinates after "m" are implicit lines, so a second move needs its own command.
         if command == 'm' || !(self.command == 'l' || self.command == 'm') {
             self.data.push(command);
         } else if dx >= 0 {
@@ -183,7 +184,7 @@ impl Pen {
         self.command = command;
     }
 
-    /// The data.
+    /// Returns the path data.
     pub fn data(&self) -> &str {
         &self.data
     }
@@ -200,7 +201,7 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// An empty picture.
+    /// Returns an empty picture.
     pub fn new(width: f64, height: f64) -> Self {
         Self { width, height, body: String::new() }
     }
@@ -210,7 +211,7 @@ impl Svg {
         let _ = self.body.write_fmt(element);
     }
 
-    /// A line.
+    /// Draws a line.
     pub fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let mut pen = Pen::default();
         pen.go(from.0, from.1);
@@ -218,21 +219,21 @@ impl Svg {
         self.path(class, &pen);
     }
 
-    /// An outline or area.
+    /// Draws an outline or area.
     pub fn path(&mut self, class: &str, pen: &Pen) {
         if !pen.is_empty() {
             self.add(format_args!("<path class=\"{class}\" d=\"{}\"/>", pen.data()));
         }
     }
 
-    /// A rectangle, with a tooltip if there is one.
+    /// Draws a rectangle, with a tooltip if `tip` is not empty.
     pub fn rect(&mut self, class: &str, at: (f64, f64), size: (f64, f64), tip: &str) {
         let [x, y, w, h] = [at.0, at.1, size.0.max(0.0), size.1.max(0.0)].map(number);
         self.add(format_args!("<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\""));
         self.tip("rect", tip);
     }
 
-    /// A text.
+    /// Writes a text.
     pub fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
         self.turned(class, at, anchor, text, "");
     }
@@ -247,20 +248,20 @@ impl Svg {
         self.add(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}{how}>{text}</text>"));
     }
 
-    /// A text that reads upwards, from its lower end.
+    /// Writes a text that reads upwards from its lower end.
     pub fn upright(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
         let (x, y) = (number(at.0), number(at.1));
         self.turned(class, at, anchor, text, &format!(" transform=\"rotate(-90 {x} {y})\""));
     }
 
-    /// The marker of a series (see `style::MARKERS`), with a tooltip if there is one.
+    /// Draws the marker of a series (see `style::MARKERS`), with a tooltip if `tip` is not empty.
     pub fn marker(&mut self, slot: usize, at: (f64, f64), tip: &str) {
         let (x, y) = (number(at.0), number(at.1));
         self.add(format_args!("<use href=\"#m{slot}\" x=\"{x}\" y=\"{y}\""));
         self.tip("use", tip);
     }
 
-    /// A ring around a sample above the limit, or a triangle for one off the scale: symbols `ring` and `off`.
+    /// Draws one of two symbols: `ring`, around a sample above the limit, or `off`, a triangle for a sample off the scale.
     pub fn symbol(&mut self, name: &str, at: (f64, f64), tip: &str) {
         let (x, y) = (number(at.0), number(at.1));
         self.add(format_args!("<use href=\"#{name}\" x=\"{x}\" y=\"{y}\""));
@@ -274,12 +275,12 @@ impl Svg {
         }
     }
 
-    /// Opens the group of a series: its colour, and what the legend switches.
+    /// Opens the group of a series, which sets its colour and which the legend can switch.
     pub fn open_series(&mut self, slot: usize) {
         self.add(format_args!("<g class=\"s{slot}\" data-s=\"{slot}\">"));
     }
 
-    /// Opens a group in the colour of a series that no legend of the page switches.
+    /// Opens a group in the colour of a series. The page's legend does not switch it.
     pub fn open_colour(&mut self, slot: usize) {
         self.add(format_args!("<g class=\"s{slot}\">"));
     }
@@ -289,7 +290,7 @@ impl Svg {
         self.body.push_str("</g>");
     }
 
-    /// The finished picture.
+    /// Returns the finished picture.
     pub fn finish(self, variant: Option<&str>, title: &str, description: &str) -> Drawing {
         Drawing {
             variant: variant.map(String::from),
@@ -306,11 +307,11 @@ impl Svg {
 /// A finished picture.
 #[derive(Debug)]
 pub struct Drawing {
-    /// The name of this form, where a figure has several to choose from.
+    /// The name of this variant, for a figure with several variants to choose from.
     pub variant: Option<String>,
-    /// What it shows.
+    /// A short title.
     pub title: String,
-    /// What it says to those who cannot see it.
+    /// A description for readers who cannot see it.
     pub description: String,
     /// Width in pixels.
     pub width: f64,
@@ -318,17 +319,17 @@ pub struct Drawing {
     pub height: f64,
     /// The elements.
     pub body: String,
-    /// Whether its names of series stand in it: then it needs no legend.
+    /// Whether the picture itself names its series: then it needs no legend.
     pub named: bool,
 }
 
 impl Drawing {
-    /// Its names of series stand in it.
+    /// Marks the picture as one that names its series itself.
     pub fn named(self) -> Self {
         Self { named: true, ..self }
     }
 
-    /// As an element of a page that has the styles and symbols.
+    /// Returns an element for a page that has the styles and symbols.
     pub fn inline(&self) -> String {
         format!(
             "<svg viewBox=\"0 0 {} {}\" role=\"img\" class=\"figure\"><title>{}</title><desc>{}</desc>{}</svg>",

@@ -1,4 +1,4 @@
-//! What holds of every figure, whatever was measured.
+//! Properties of every figure, whatever was measured.
 
 use super::*;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 use latido_model::record::Point;
 use proptest::prelude::*;
 
-/// Everything between quotes that should be a number or path, without texts and styles.
+/// Returns the attribute values that must be numbers or paths, without texts and styles.
 fn attributes(svg: &str) -> Vec<&str> {
     let names = [" d=\"", " x=\"", " y=\"", "width=\"", "height=\"", "transform=\"", "viewBox=\""];
     let value = |at: usize| svg[at..].split('"').nth(1).unwrap_or_default();
@@ -32,7 +32,7 @@ fn check(configurations: &[latido_judge::configuration::Configuration]) -> Resul
     Ok(())
 }
 
-/// Numbers in attributes are numbers, and every row of the table is as wide as its head.
+/// Checks that numbers in attributes are valid and that every table row is as wide as its head.
 fn sound(name: &str, drawings: &[Drawing], table: &Sheet) -> Result<(), TestCaseError> {
     for drawing in drawings {
         let svg = drawing.inline();
@@ -64,7 +64,7 @@ proptest! {
         check(&configurations)?;
     }
 
-    /// Whatever was kept in order, with whatever signs.
+    /// Ordered samples may have any values and signs.
     #[test]
     fn no_overview_has_an_invalid_attribute(
         all in proptest::collection::vec(proptest::collection::vec(-1i64 << 40..1 << 40, 0..30), 1..6)
@@ -130,7 +130,7 @@ fn hostile_names_stay_text_in_every_figure() {
     }
 }
 
-/// How large the texts of a class are, in pixels.
+/// Returns the font size of each class of texts, in pixels.
 fn sizes() -> Vec<(String, f64)> {
     let rules = style::paper_rules();
     let of = |rule: &str| {
@@ -140,7 +140,7 @@ fn sizes() -> Vec<(String, f64)> {
     rules.replace('}', "\n").lines().filter_map(of).collect()
 }
 
-/// Begin and end of each text that lies across, with the text.
+/// Returns start and end of each horizontal text, and the text.
 fn texts(svg: &str) -> Vec<(f64, f64, String)> {
     let sizes = sizes();
     let one = |text: &str| {
@@ -159,7 +159,7 @@ fn texts(svg: &str) -> Vec<(f64, f64, String)> {
     svg.split("<text ").skip(1).filter_map(|text| one(&format!(" {text}"))).collect()
 }
 
-/// Shows each picture of these configurations as a column of this width has it; how many there are.
+/// Passes each picture of these configurations, as wide as a column of this width, to `see`. Returns the number of pictures.
 fn drawn(all: &[latido_judge::configuration::Configuration], millimetres: f64, see: impl Fn(&str, &str)) -> usize {
     let judged = sample::SampleRun::of(all);
     let figures = paper::Figures::of(&judged.input(all), millimetres);
@@ -170,7 +170,7 @@ fn drawn(all: &[latido_judge::configuration::Configuration], millimetres: f64, s
     names.len()
 }
 
-/// Two kernels under two loads, three repeats each: a factorial.
+/// Returns a factorial: two kernels under two loads, three repeats each.
 fn factorial() -> Vec<latido_judge::configuration::Configuration> {
     let one = |(kernel, load, times): (&str, &str, i64)| {
         let once = |number: i64| sample::of(load, &[1_000, (100 + number) * times * 1_000], Some(300_000));
@@ -184,7 +184,7 @@ fn factorial() -> Vec<latido_judge::configuration::Configuration> {
     [("stock", "idle", 4), ("stock", "busy", 12), ("rt", "idle", 2), ("rt", "busy", 6)].map(one).into()
 }
 
-/// On paper no text is lower than 6 points, and every text lies within the figure, however narrow that is.
+/// On paper every text is at least 6 points high and inside the figure, however narrow the figure is.
 #[test]
 fn texts_are_readable_and_inside_at_the_width_of_a_column() {
     assert!(

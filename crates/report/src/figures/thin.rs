@@ -1,22 +1,22 @@
-//! Ordered samples thinned to what a figure can show: their envelope, column by column.
+//! Ordered samples reduced to what a figure can show: their envelope, column by column.
 
 use super::{
     axis::AxisScale,
     svg::{Pen, Svg},
 };
 
-/// Smallest and largest value of each column that has any.
+/// The smallest and largest value of each column that has values.
 #[derive(Debug)]
 pub struct Envelope {
     columns: Vec<Option<(f64, f64)>>,
     low: f64,
     high: f64,
-    /// The points themselves, as long as they are no more than the columns.
+    /// The points themselves, if there are no more points than columns.
     few: Option<Vec<(f64, f64)>>,
 }
 
 impl Envelope {
-    /// The envelope of points with `low <= x <= high`, in this many columns.
+    /// Computes the envelope of points with `low <= x <= high`, in this many columns.
     pub fn of(points: impl Iterator<Item = (f64, f64)>, low: f64, high: f64, columns: usize) -> Self {
         let columns = columns.max(1);
         let mut all: Vec<Option<(f64, f64)>> = vec![None; columns];
@@ -36,12 +36,12 @@ impl Envelope {
         Self { columns: all, low, high, few }
     }
 
-    /// Smallest and largest value of each column, where it has any.
+    /// Returns the smallest and largest value of each column that has values.
     pub fn columns(&self) -> &[Option<(f64, f64)>] {
         &self.columns
     }
 
-    /// Draws the points as a line if they are few, else the envelope as a band; both are broken where nothing is for long.
+    /// Draws the points as a line if they are few, else the envelope as a band, which breaks where there are no values for long.
     pub fn draw(&self, svg: &mut Svg, x: &AxisScale, y: &AxisScale) {
         if let Some(points) = &self.few {
             let mut pen = Pen::default();
@@ -59,7 +59,7 @@ impl Envelope {
             let upper = stretch.iter().map(|(i, (_, most))| (middle(*i), y.at(*most)));
             let lower = stretch.iter().rev().map(|(i, (least, _))| (middle(*i), y.at(*least)));
             for (k, (px, py)) in upper.chain(lower).enumerate() {
-                // Whole pixels are all that can be seen of a band, and keep the file small.
+                // Finer steps than whole pixels are not visible in a band, and whole pixels keep the file small.
                 let (px, py) = (px.round(), py.round());
                 if k == 0 { pen.go(px, py) } else { pen.line(px, py) }
             }
@@ -68,7 +68,7 @@ impl Envelope {
         svg.path("band", &pen);
     }
 
-    /// Runs of columns that have values. A few missed samples do not break a run, a longer silence does.
+    /// Returns runs of columns that have values. A few missed samples do not break a run, a longer gap does.
     fn stretches(&self) -> Vec<Vec<(usize, (f64, f64))>> {
         let mut found: Vec<Vec<(usize, (f64, f64))>> = Vec::new();
         let bridged = self.columns.len() / 40;
@@ -84,11 +84,11 @@ impl Envelope {
     }
 }
 
-/// How far a line may be from a point that it leaves out, in pixels.
+/// The largest distance between the drawn line and a point that it leaves out, in pixels.
 const UNSEEN: f64 = 0.35;
 
-/// The points of a line, ascending in x, without those that cannot be seen: each lies within `UNSEEN` of the line that is
-/// left (the swinging door of process recorders, E. H. Bristol, 1990).
+/// Removes the points of a line, ascending in x, that are not visible: each removed point is within `UNSEEN` of the remaining line (the
+/// swinging-door algorithm of process recorders, E. H. Bristol, 1990).
 pub fn seen(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     let (mut last, mut door) = (None::<(f64, f64)>, (f64::NEG_INFINITY, f64::INFINITY));
@@ -117,7 +117,7 @@ pub fn seen(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     kept
 }
 
-/// The smallest and the largest of some values.
+/// Returns the smallest and the largest of some values.
 pub fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |found: Option<(f64, f64)>, v| {
         let (low, high) = found.unwrap_or((v, v));
@@ -125,7 +125,7 @@ pub fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// A scale for lines: linear around the values, or logarithmic where they are far apart.
+/// Returns a scale for lines: linear around the values, or logarithmic where they are far apart.
 pub fn line_scale(range: Option<(f64, f64)>, from: f64, to: f64) -> AxisScale {
     match range {
         Some((low, high)) if low > 0.0 && high > low * 8.0 => AxisScale::log_over([low, high].into_iter(), from, to),
@@ -144,7 +144,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// However many points there are, no extreme is lost and none is invented.
+        /// Whatever the number of points, the envelope keeps every extreme and adds none.
         #[test]
         fn extremes_survive(values in proptest::collection::vec(-1e9f64..1e9, 1..2_000), columns in 1usize..300) {
             let points = values.iter().enumerate().map(|(i, v)| (i as f64, *v));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     proptest! {
-        /// However a line runs, no point of it is further from what is drawn than can be seen, and its ends stay.
+        /// Whatever the shape of a line, all its points are within the visible tolerance of the drawn line, and its ends stay.
         #[test]
         fn a_thinned_line_passes_by_every_point(ys in proptest::collection::vec(0.0f64..6.0, 2..200)) {
             let points: Vec<(f64, f64)> = ys.iter().enumerate().map(|(i, y)| (i as f64 * 0.7, *y)).collect();

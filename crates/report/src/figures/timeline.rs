@@ -1,13 +1,13 @@
-//! The tracks of a series laid over each other and thinned to what a figure can show.
+//! The tracks of a series, overlaid and reduced to what a figure can show.
 
 use super::{axis::AxisScale, svg::Pen};
 use crate::tree::Curve;
 use latido_model::record::Block;
 
-/// What happened in one column of a figure.
+/// The samples of one column of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slice {
-    /// Number of samples in the blocks that reach into it.
+    /// Number of samples in the blocks that fill the column.
     pub count: u64,
     /// Their mean.
     pub mean: f64,
@@ -15,25 +15,25 @@ pub struct Slice {
     pub max: f64,
 }
 
-/// A series over time, its threads and repeats laid over each other from their first slots on.
+/// A series over time. Its threads and repeats are overlaid from their first slots on.
 #[derive(Debug)]
 pub struct OverTime {
     /// Length of a column in seconds.
     pub step: f64,
-    /// The columns from the first slot on to the last block of any series; `None` where there is no sample.
+    /// The columns from the first slot to the last block of any series; `None` where there is no sample.
     pub columns: Vec<Option<Slice>>,
-    /// How many of the columns this series was measured in: a `None` before is a gap, one after is not.
+    /// The number of columns in which this series was measured: a `None` before that is a gap, one after is not.
     pub own: usize,
 }
 
-/// When the last block of these series ends, in seconds; 0 without blocks.
+/// Returns the end of the last block of these series, in seconds; 0 without blocks.
 pub fn end(series: &[Curve]) -> f64 {
     let ends = blocks_of(series).map(|b| b.start_ns.saturating_add(b.length_ns));
     ends.max().unwrap_or(0) as f64 / 1e9
 }
 
-/// The usual length of a block of these series in seconds, their median: columns need not be finer. The shortest would
-/// not do: the last block of a thread may be a stump.
+/// Returns the usual length of a block of these series in seconds: the median, because columns need not be finer. The shortest block is
+/// unsuitable: the last block of a thread may be cut short.
 pub fn usual(series: &[Curve]) -> f64 {
     let mut lengths: Vec<u64> = blocks_of(series).map(|b| b.length_ns.max(1)).collect();
     lengths.sort_unstable();
@@ -44,24 +44,24 @@ fn blocks_of<'a>(series: &'a [Curve]) -> impl Iterator<Item = &'a Block> {
     series.iter().flat_map(|s| s.tracks()).flat_map(|t| &t.blocks)
 }
 
-/// Length and number of the columns over `end` seconds: at most `most`, none shorter than the usual block.
+/// Returns the length and the number of the columns over `end` seconds: at most `most`, and none shorter than the usual block.
 pub fn grid(end: f64, usual: f64, most: usize) -> (f64, usize) {
     let step = usual.max(end / most.max(1) as f64).max(1e-9);
-    // A stump of the last block, shorter than half a column, stands with the one before.
+    // A last block shorter than half a column belongs to the column before.
     (step, ((end / step).round() as usize).max(1))
 }
 
-/// Which columns a stretch of time fills: from which up to which.
+/// Returns the columns that a stretch of time fills, as first and one past the last.
 pub fn filled(start: f64, length: f64, step: f64, columns: usize) -> (usize, usize) {
-    // Edges are rounded alike, so that blocks without a gap between them fill columns without a gap between them.
+    // Both edges are rounded in the same way, so that adjacent blocks fill adjacent columns.
     let (first, past) = ((start / step).round() as usize, ((start + length) / step).round() as usize);
     let inside = ((start + length / 2.0) / step) as usize;
     let (first, past) = if past > first { (first, past) } else { (inside, inside + 1) };
     (first.min(columns.saturating_sub(1)), past.min(columns))
 }
 
-/// The timeline in at most `most` columns over `end` seconds, none shorter than the usual block. A block counts in every
-/// column that it fills: a longer one leaves no hole behind it.
+/// Returns the timeline in at most `most` columns over `end` seconds, none shorter than the usual block. A block counts in every column
+/// that it fills, so a longer block leaves no gap.
 pub fn timeline(series: &Curve, end: f64, usual: f64, most: usize) -> OverTime {
     let (step, columns) = grid(end, usual, most);
     let mut sums = vec![(0u64, 0i128, f64::NEG_INFINITY); columns];
@@ -84,7 +84,7 @@ pub fn timeline(series: &Curve, end: f64, usual: f64, most: usize) -> OverTime {
 }
 
 impl OverTime {
-    /// The stretches with samples or, if `gaps`, those without: from which column up to which.
+    /// Returns the stretches with samples or, if `gaps`, those without, as first and one past the last column.
     pub fn stretches(&self, gaps: bool) -> Vec<(usize, usize)> {
         let mut found: Vec<(usize, usize)> = Vec::new();
         for i in (0..self.own).filter(|i| self.columns.get(*i).is_some_and(|c| c.is_none() == gaps)) {
@@ -96,7 +96,7 @@ impl OverTime {
         found
     }
 
-    /// A line in steps as long as the columns, broken where there is no sample or the figure is `None`.
+    /// Draws a line in steps as long as the columns, with a break where there is no sample or `y` returns `None`.
     pub fn steps(&self, x: &AxisScale, y: impl Fn(&Slice) -> Option<f64>) -> Pen {
         let mut pen = Pen::default();
         let mut open = false;
@@ -116,7 +116,8 @@ impl OverTime {
         pen
     }
 
-    /// Where a column begins, in whole pixels: the file stays small. The last one ends with the axis, stump and all.
+    /// Returns the start of a column, in whole pixels, so that the file stays small. The end of the last column is the end of the axis,
+    /// even if its block was cut short.
     pub fn edge(&self, x: &AxisScale, column: usize) -> f64 {
         let seconds = if column < self.columns.len() { column as f64 * self.step } else { x.high };
         x.at(seconds).round()
@@ -145,7 +146,7 @@ mod tests {
         }
     }
 
-    /// One thread with blocks of these starts, lengths (in ms) and counts.
+    /// Returns one thread with blocks of these starts and lengths (in ms) and counts.
     fn blocks(list: &[(u64, u64, u64)]) -> Configuration {
         let mut configuration = sample::of("x", &[1_000], None);
         let block = |&(start, length, count): &(u64, u64, u64)| Block {
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn blocks_of_uneven_length_leave_no_gap() {
         let mut list: Vec<(u64, u64, u64)> = (0..5).map(|i| (i * 1_000, 1_000, 10)).collect();
-        // A starved thread ends its block late; the last one is a stump.
+        // A starved thread ends its block late; the last block is cut short.
         list.extend([(5_000, 2_600, 3), (7_600, 1_000, 10), (8_600, 1_000, 10), (9_600, 130, 1)]);
         let line = drawn(blocks(&list), 600);
         assert_eq!((line.step, line.columns.len(), line.own), (1.0, 10, 10));

@@ -1,5 +1,5 @@
-//! Summaries and figures as CSV (RFC 4180): integer ns, no grouping, empty where nothing was measured. A text that a
-//! spreadsheet would take for a formula begins with an apostrophe.
+//! Summaries and figures as CSV (RFC 4180): integer ns, no grouping of digits, empty where nothing was measured. A text that a spreadsheet
+//! would read as a formula starts with an apostrophe.
 
 use crate::{
     tables::{quantiles, summary::quantile_name},
@@ -19,7 +19,7 @@ pub const FORMAT: Format = Format {
     table: Some(TableForm::Data(sheet)),
 };
 
-/// One row per configuration and quantity.
+/// Returns one row per configuration and quantity.
 fn summary(sections: &[Section]) -> Result<String> {
     let mut head = vec!["configuration", "probe", "quantity", "labels", "unit", "count", "min"];
     let names: Vec<String> = QUANTILES.iter().map(|(key, _)| quantile_name(key)).collect();
@@ -62,14 +62,14 @@ fn summary(sections: &[Section]) -> Result<String> {
     write(&head, rows)
 }
 
-/// The data of a figure or table.
+/// Returns the data of a figure or table.
 fn sheet(sheet: &Sheet) -> Result<String> {
     let rows = sheet.rows.iter().map(|row| row.iter().map(cell).collect());
     let head: Vec<String> = sheet.head.iter().map(|head| word(&head.name)).collect();
     write(&head.iter().map(String::as_str).collect::<Vec<_>>(), rows)
 }
 
-/// A number is written as it is, a negative one too.
+/// Returns the text of a cell. A number stays as it is, also a negative one.
 fn cell(datum: &Datum) -> String {
     match datum {
         Datum::Text(text) => word(text),
@@ -106,7 +106,7 @@ mod tests {
         "#);
     }
 
-    /// Names, labels, heads and cells; numbers stay numbers.
+    /// No name, label, head or cell is a formula, and numbers stay numbers.
     #[test]
     fn no_text_is_a_formula() {
         let mut hostile = sample::of("=1+1", &[1_000, 2_000], None);

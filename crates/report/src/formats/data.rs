@@ -1,4 +1,4 @@
-//! The data of a report: what its figures show, as compact JSON. A page has it inside, to download.
+//! The data of a report: the values behind its figures, as compact JSON. A page includes it for download.
 
 use crate::{
     figures::{
@@ -16,7 +16,7 @@ use latido_judge::extremes::tail::Answer;
 use latido_model::record::QUANTILES;
 use serde_json::{Value, json};
 
-/// The version of this document; raised when a key changes its meaning.
+/// The version of this document. It increases when the meaning of a key changes.
 const SCHEMA: u32 = 1;
 
 /// The list entry.
@@ -57,7 +57,7 @@ fn json(report: &Report) -> Result<String> {
     serde_json::to_string(&document).context("writing the report's data")
 }
 
-/// The study's own tables and figures: each number of ours with the printed one and their ratio.
+/// Returns the study's tables and figures: each of latido's numbers with the printed number and their ratio.
 fn declared(lookup: Lookup) -> Value {
     let tables = tables::declared::all(lookup).into_iter().map(|table| {
         let names: Vec<&String> = table.columns.iter().map(|(name, _)| name).collect();
@@ -91,7 +91,7 @@ fn figures(all: &[Figured]) -> Vec<Value> {
     all.iter().map(one).collect()
 }
 
-/// How many of the largest samples a series has here, and all together: the store has all that were kept.
+/// The most of the largest samples that a series lists here; [`ALL_LARGEST`] is for all series together. The store has all that were kept.
 const LARGEST: usize = 20;
 const ALL_LARGEST: usize = 400;
 
@@ -106,7 +106,7 @@ fn section(section: &Section, largest: usize) -> Value {
     })
 }
 
-/// A series of a repeat in short: `show --tail --json` has each test of its gate.
+/// Returns the tail of a repeat's series in short; `show --tail --json` has each test.
 fn extremes(named: &Named) -> Value {
     let own = &named.extremes;
     let tail = match &own.tail {
@@ -146,7 +146,7 @@ fn series(series: &Curve, section: &Section, (end, usual): (f64, f64), largest: 
     })
 }
 
-/// The lower and the upper limit of each quantile, null where the samples are too few.
+/// Returns the lower and the upper limit of each quantile, null where the samples are too few.
 fn limits(series: &Curve) -> Value {
     let one = |(key, _): &(&str, f64)| {
         let estimate = quantiles::estimate(series.pooled, key)?;
@@ -155,7 +155,7 @@ fn limits(series: &Curve) -> Value {
     Value::Object(QUANTILES.iter().filter_map(one).collect())
 }
 
-/// 40 buckets to the decade, those that are occupied: the first value in each and the count.
+/// Merges buckets to 40 per decade. Returns the first value and the count of each occupied one.
 fn thinned(buckets: &[(f64, u64)]) -> Vec<(u64, u64)> {
     let mut thin: Vec<(i64, u64, u64)> = Vec::new();
     for (value, count) in buckets {

@@ -1,4 +1,4 @@
-//! Every figure and table of a report as a file of its own, with the data behind it: names and texts.
+//! Every figure and table of a report as a separate file, with the data behind it: names and texts.
 
 use super::FORMATS;
 use crate::{
@@ -10,42 +10,42 @@ use crate::{
 use anyhow::Result;
 use latido_model::clean;
 
-/// The most bytes of a name that come from a plan or a record: with the figure's own name, its form and the ending a file
-/// system's 255 suffice.
+/// The most bytes in a file name that come from a plan or a record: together with the figure's name, its variant and the ending, the name
+/// stays within the 255 bytes of file systems.
 pub const STEM: usize = 128;
-/// The same for a form.
+/// The most bytes for the name of a variant.
 const FORM: usize = 64;
 
-/// Names and texts, no name twice.
+/// File names and texts; no name occurs twice.
 #[derive(Default)]
 struct Files(Vec<(String, String)>);
 
-/// A figure of a report with all that a file of it needs.
+/// A figure of a report with everything that its files need.
 #[derive(Debug)]
 pub struct Pictured {
-    /// Its name without that of its form: `wakeup.latency-histogram`.
+    /// Its name without that of its variant: `wakeup.latency-histogram`.
     pub stem: String,
-    /// What people call it: `histogram`, `figure-4`.
+    /// Its short name for people: `histogram`, `figure-4`.
     pub short: String,
     /// How to read it.
     pub caption: String,
     /// The names of its series, for a legend.
     pub names: Vec<String>,
-    /// Its forms.
+    /// Its variants.
     pub drawings: Vec<Drawing>,
     /// The data behind it.
     pub table: Sheet,
 }
 
-/// What a report has for files of their own.
+/// A part of a report that is written to separate files.
 enum Part {
-    /// A table: its name, as programs read it, as people do.
+    /// A table: its name, its form for programs, its form for people.
     Table(String, Sheet, Sheet),
     /// A figure.
     Figure(Pictured),
 }
 
-/// Every figure of a report, in the order of its files.
+/// Returns every figure of a report, in the order of its files.
 pub fn pictured(report: &Report) -> Vec<Pictured> {
     let of = |part| if let Part::Figure(figure) = part { Some(figure) } else { None };
     parts(report).into_iter().filter_map(of).collect()
@@ -86,7 +86,7 @@ fn parts(report: &Report) -> Vec<Part> {
     parts
 }
 
-/// What the plan declares.
+/// Returns the tables and figures that the plan declares.
 fn declared(report: &Report) -> Vec<Part> {
     let Some(lookup) = Lookup::of(report) else { return Vec::new() };
     let tables = tables::declared::all(lookup).into_iter();
@@ -97,7 +97,7 @@ fn declared(report: &Report) -> Vec<Part> {
             short: stem.clone(),
             stem,
             caption: figure.about,
-            // Its legend is inside.
+            // The drawing includes its legend.
             names: Vec::new(),
             drawings: vec![figure.drawing],
             table: figure.table,
@@ -106,7 +106,7 @@ fn declared(report: &Report) -> Vec<Part> {
     tables.chain(figures).collect()
 }
 
-/// Each figure as an SVG file and its data as CSV, and the tables: the name of each file and its text.
+/// Returns each figure as an SVG file with its data as CSV, and the tables: the name and the text of each file.
 ///
 /// # Errors
 /// A table cannot be written in its format.
@@ -131,7 +131,7 @@ pub fn all(input: &ReportInput) -> Result<Vec<(String, String)>> {
     Ok(files.0)
 }
 
-/// Pictures of a comparison or a history with their data: the name of each file and its text.
+/// Returns pictures of a comparison or a history with their data: the name and the text of each file.
 ///
 /// # Errors
 /// A table cannot be written in its format.
@@ -144,7 +144,7 @@ pub fn of_figures(figures: Vec<(String, Drawing, Sheet)>) -> Result<Vec<(String,
 }
 
 impl Files {
-    /// Labels that differ in what no file name keeps (`a b`, `a/b`) are told apart by a number.
+    /// Adds a file. Where labels differ only in characters that file names cannot have (`a b`, `a/b`), a number distinguishes the files.
     fn put(&mut self, stem: &str, ending: &str, text: String) {
         let free = |name: &String| self.0.iter().all(|(taken, _)| taken != name);
         let numbered = (2..).map(|number| format!("{stem}-{number}.{ending}"));
@@ -152,7 +152,7 @@ impl Files {
         self.0.extend(name.map(|name| (name, clean::text(&text).into_owned())));
     }
 
-    /// A table in each of these formats that can write one.
+    /// Adds a table in each wanted format that can write one.
     fn table(&mut self, stem: &str, sheet: &Sheet, wanted: impl Fn(&Format) -> bool) -> Result<()> {
         for format in FORMATS.iter().filter(|format| wanted(format)) {
             let text = match format.table {
@@ -165,7 +165,7 @@ impl Files {
         Ok(())
     }
 
-    /// The forms of a figure and the data behind it.
+    /// Adds the variants of a figure and the data behind it.
     fn figure(&mut self, stem: &str, names: &[&str], drawings: &[Drawing], table: &Sheet) -> Result<()> {
         for drawing in drawings {
             self.put(&format!("{stem}{}", form(drawing)), "svg", standalone(names, drawing));
@@ -174,18 +174,18 @@ impl Files {
     }
 }
 
-/// Whether a format is for programs.
+/// Returns whether a format is for programs.
 fn is_data(format: &Format) -> bool {
     matches!(format.table, Some(TableForm::Data(_)))
 }
 
-/// The end of a file's name that tells the form.
+/// Returns the end of a file's name that identifies the variant.
 pub fn form(drawing: &Drawing) -> String {
     drawing.variant.as_ref().map_or(String::new(), |variant| format!("-{}", file_name(variant, FORM)))
 }
 
-/// Only letters, digits, dots and dashes: a quantity's name comes from a record and must not leave the directory. Of what is
-/// longer than `most` bytes the beginning, and a number that stands for all of it.
+/// Makes a file name from a text: only letters, digits, dots and dashes, because the name of a quantity comes from a record and must not
+/// leave the directory. A name longer than `most` bytes keeps its start and gets a hash of the whole text.
 pub fn file_name(text: &str, most: usize) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     let name = text.chars().map(safe).collect::<String>().trim_start_matches('.').to_owned();
@@ -197,7 +197,7 @@ pub fn file_name(text: &str, most: usize) -> String {
     kept + &tail
 }
 
-/// The hash FNV-1a of 64 bits (Fowler, Noll, Vo): the same name in each report.
+/// Returns the 64-bit hash FNV-1a (Fowler, Noll, Vo): it gives the same name in each report.
 fn fnv(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -219,13 +219,13 @@ mod tests {
         let configurations = [configuration];
         let sample = sample::SampleRun::of(&configurations);
         let written = all(&sample.input(&configurations)).unwrap();
-        // Effects take several factors, curves of CPUs several CPUs; both have tests elsewhere.
+        // The figures of effects and CPUs need several factors and several CPUs; other tests cover them.
         let figures = FIGURES.iter().filter(|figure| !["effects", "cpus"].contains(&figure.name)).count();
         assert_eq!(written.len(), 1 + 2 * figures + 1, "a picture and its data each, a second form of the histogram");
         sound_files(&written);
     }
 
-    /// Labels are in the names of files: none is written over another.
+    /// File names contain labels, and no file overwrites another.
     #[test]
     fn tables_and_overviews_are_written_too() {
         let mut configurations = calls::compute(&[2, 4], 50);
@@ -243,7 +243,7 @@ mod tests {
         sound_files(&written);
     }
 
-    /// Labels and levels may be as long as they like: a file system takes every name, and none is written over another.
+    /// Labels and levels may have any length: every name fits the file system, and no file overwrites another.
     #[test]
     fn long_labels_have_names_that_fit() {
         let long = |end: &str| "x".repeat(200) + end;

@@ -16,7 +16,7 @@ use latido_model::{
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The version of the document; raised when a key changes its meaning, not when one is added.
+/// The version of the document. It increases when the meaning of a key changes, not when a key is added.
 pub const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
@@ -26,13 +26,13 @@ struct RunDocument<'a> {
     verdict: Verdict,
     judgement: &'a Judgement,
     problems: &'a [String],
-    /// What the time of each measured cell was enough to see.
+    /// The rarest events that each measured cell was long enough to see.
     seen: Vec<CellSeen>,
-    /// Each series of each repeat, where it was asked for.
+    /// Each series of each repeat, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     extremes: Vec<SeriesExtremes>,
     records: Vec<&'a Record>,
-    /// What was stored of cells that were cut and measured on; their records above are pooled from these.
+    /// The stored parts of cells that were interrupted and continued later; latido pools the records above from these.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<PartDocument<'a>>,
 }
@@ -64,11 +64,11 @@ struct PartDocument<'a> {
     record: &'a Record,
 }
 
-/// The document, indented, with a line end. The records are in the order of their cells; a cell without one is in the
-/// judgement. The tails of all series are in it where these configurations of the run are given.
+/// Returns the document, indented, with a final line end. The records are in the order of their cells; a cell without a record appears only
+/// in the judgement. With `tails`, the configurations of the run, the document includes the tails of all series.
 ///
 /// # Errors
-/// None in practice: every part has been JSON before.
+/// None in practice: every part was JSON before.
 pub fn document(run: &Run, judgement: &Judgement, tails: Option<&Configurations>) -> Result<String> {
     let document = RunDocument {
         schema: SCHEMA,

@@ -18,13 +18,13 @@ pub const FORMAT: Format = Format {
     table: Some(TableForm::Print(table)),
 };
 
-/// So many characters stand in a line of a page.
+/// The number of characters in a line of a page.
 const PAGE: usize = 96;
-/// What stands for a figure that there is not: a phrase in every other column would make the table wider than the page.
+/// The text for a missing figure: a phrase in many columns would make the table wider than the page.
 const MISSING: &str = "--";
 
-/// One table, its caption as a comment: where it floats and what it is called is the paper's business. One that a page does
-/// not take is several.
+/// Writes one table with its caption as a comment, because the paper decides about floats and captions. A table that is too wide for a page
+/// is split.
 fn table(sheet: &Sheet) -> String {
     let pieces = sheet.pieces(PAGE, MISSING.len());
     let caption = clean::line(&sheet.caption()).into_owned();
@@ -32,12 +32,12 @@ fn table(sheet: &Sheet) -> String {
         |at: usize| if pieces.len() > 1 { format!(", part {} of {}", at + 1, pieces.len()) } else { String::new() };
     let told = |at: usize| format!("% {caption}{}; needs \\usepackage{{booktabs}}\n", part(at));
     let tabulars: Vec<String> = pieces.iter().enumerate().map(|(at, piece)| told(at) + &tabular(piece)).collect();
-    // Below the last of them, as a paragraph of the paper.
+    // The notes follow the last part, as paragraphs of the paper.
     let notes = sheet.notes.iter().map(|note| format!("\n\\par\\noindent {}\n", escape(note)));
     tabulars.join("\n") + &notes.collect::<String>()
 }
 
-/// One table that floats, with a caption and this label: `\\ref{tab:...}`.
+/// Writes one floating table with a caption and this label: `\ref{tab:...}`.
 pub fn float(sheet: &Sheet, label: &str) -> String {
     let pieces = sheet.pieces(PAGE, MISSING.len());
     let tabulars: Vec<String> = pieces.iter().map(tabular).collect();
@@ -82,7 +82,7 @@ fn tabular(sheet: &Sheet) -> String {
     out
 }
 
-/// The unit below the head of a column of values: `(\\textmu{}s)`.
+/// Returns the unit below the head of a column of values: `(\textmu{}s)`.
 fn unit(sheet: &Sheet, column: usize) -> String {
     let valued = sheet.rows.iter().filter_map(|row| row.get(column)).any(|cell| cell.number().is_some());
     match sheet.unit(column).filter(|unit| valued && !unit.name.is_empty()) {
@@ -95,15 +95,15 @@ fn cell((datum, text): (&Datum, String)) -> String {
     if datum.is_missing() { MISSING.into() } else { escape(&text) }
 }
 
-/// Text that TeX sets as it is.
+/// Escapes text so that TeX prints it unchanged.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean::text(text).chars() {
         match c {
-            // Two dashes would be set as one longer.
+            // TeX would join two dashes into one longer dash.
             '-' if out.ends_with('-') => out.push_str("{-}"),
             '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', c]),
-            // Behind the end of a row these would be an argument of that.
+            // After the end of a row, TeX would read these as an argument of the row end.
             '[' | '*' => out.extend(['{', c, '}']),
             '\\' => out.push_str("\\textbackslash{}"),
             '~' => out.push_str("\\textasciitilde{}"),
@@ -133,7 +133,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Whether LaTeX sets a letter as it stands, whatever its engine: ASCII, and the Latin letters and signs of its usual fonts.
+/// Returns whether LaTeX prints a letter as it is, with any engine: ASCII, and the Latin letters and signs of its usual fonts.
 fn is_set(c: char) -> bool {
     c.is_ascii() || matches!(c, '\u{a1}'..='\u{17f}' | '‘' | '’' | '“' | '”' | '…')
 }
@@ -152,7 +152,7 @@ mod tests {
         tables::printed(&Report::new(&SampleRun::of(all).input(all), FORMATS), table).unwrap()
     }
 
-    /// A row's name is no argument of the row before: `\\\\[1cm]` is a distance, and `\\\\*` keeps two rows on a page.
+    /// A row's name is not an argument of the row before: `\\[1cm]` is a distance, and `\\*` keeps two rows on a page.
     #[test]
     fn a_name_is_no_argument() {
         for name in ["[9cm]", "*", "* [x]"] {
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_summary_is_a_tabular() {
-        // The tables of limits and tails are as these.
+        // The tables of limits and tails work in the same way.
         let text = summary(&sample::configurations(3));
         let first = text.split("% Wake-up latency, how often").next().unwrap();
         insta::assert_snapshot!(first.trim_end(), @r"
@@ -227,8 +227,8 @@ mod tests {
         ");
     }
 
-    /// Any table that a page does not take is split, in equal numbers of columns, each part with its rows' names and the
-    /// units of its own columns; none is lost.
+    /// Any table that is too wide for a page is split into parts. Each part has the rows' names and the units of its columns, and no column
+    /// is lost.
     #[test]
     fn a_wide_table_of_any_kind_is_split() {
         let columns = 14u8;

@@ -18,7 +18,7 @@ pub const FORMAT: Format = Format {
     table: Some(TableForm::Print(table)),
 };
 
-/// One table with its caption above it.
+/// Returns one table with its caption above it.
 fn table(sheet: &Sheet) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut out = format!("**{}**\n\n", escape(&sheet.caption()));
@@ -32,11 +32,11 @@ fn table(sheet: &Sheet) -> String {
     out
 }
 
-/// What parts a word and is not seen: a site links `@name`, `#12` and addresses after it has taken the markup away, so that a
-/// backslash or an entity does not keep it from that.
+/// An invisible separator inside a word. A site links `@name`, `#12` and addresses after it has removed the markup, so a backslash or an
+/// entity does not prevent the link.
 const PARTED: &str = "<!-- -->";
 
-/// Text that no Markdown reader takes for markup, HTML or a column, and no site for a link or for somebody's name.
+/// Escapes text so that no Markdown reader takes it for markup, HTML or a column, and no site turns it into a link or a mention.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let text = clean::text(text);
@@ -55,8 +55,8 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Whether some site links what begins with or around this character: a person, an address, an issue or a request by its number
-/// (`#12`, `!12`, `GH-12`, and of GitLab `~12`, `%12`, `$12`, `&12`).
+/// Returns whether some site links text that starts with or surrounds this character: a person, an address, or an issue or request by its
+/// number (`#12`, `!12`, `GH-12`, and on GitLab `~12`, `%12`, `$12`, `&12`).
 fn links(before: &str, c: char, rest: &str) -> bool {
     let next = rest.chars().next();
     let numbered = next.is_some_and(|next| next.is_ascii_digit());
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(escape("a|b\n<script>_x_"), "a\\|b \\<script>\\_x\\_");
     }
 
-    /// Nobody is called, and nothing is linked, by a name in a report.
+    /// No name in a report mentions a person or becomes a link.
     #[test]
     fn a_name_calls_nobody() {
         assert_eq!(escape("@root, a@b.org"), "@<!-- -->root, a@<!-- -->b.org");
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(escape("www.a.example"), "www<!-- -->.a.example");
         assert_eq!(escape("#12 !7 ~8 $9 GH-10"), "\\#<!-- -->12 !<!-- -->7 \\~<!-- -->8 $<!-- -->9 GH-<!-- -->10");
         assert_eq!(escape("99%1 &5"), "99%<!-- -->1 &amp;<!-- -->5");
-        // An entity would be the character itself behind the markup.
+        // An unescaped entity would turn into its character after the markup.
         assert_eq!(escape("&commat;root ~~x~~"), "&amp;commat;root \\~\\~x\\~\\~");
         assert_eq!(escape("wakeup @ 1 ms, busy #"), "wakeup @ 1 ms, busy \\#");
     }

@@ -22,7 +22,7 @@ use anyhow::{Result, bail};
 use latido_model::clean;
 use std::path::Path;
 
-/// Every format that a report may be asked for.
+/// Every format of a report.
 pub const FORMATS: &[Format] = &[HTML, TEXT, latex::FORMAT, markdown::FORMAT, csv::FORMAT, data::FORMAT];
 
 /// The page: the only format with figures.
@@ -35,7 +35,7 @@ const HTML: Format = Format {
     table: None,
 };
 
-/// What a terminal shows, without colours.
+/// The output of a terminal, without colours.
 const TEXT: Format = Format {
     name: "text",
     title: "text",
@@ -45,13 +45,13 @@ const TEXT: Format = Format {
     table: None,
 };
 
-/// Endings that people give to pages.
+/// Usual file endings of pages.
 const PAGES: [&str; 3] = ["html", "htm", "xhtml"];
 
-/// The format of a report: as it was asked for, else as the ending of its file says, else the page.
+/// Returns the format of a report: the requested one, else the one that the file's ending implies, else the page.
 ///
 /// # Errors
-/// Nothing was asked for, and the ending is that of no format of a report, or the name is a number; what to write instead.
+/// No format was requested and no format of a report has this ending, or the name is a number. The message says what to write instead.
 pub fn of_file<'a>(file: Option<&Path>, asked: Option<&'a str>) -> Result<&'a str, String> {
     let ending = file.and_then(Path::extension).map(|ending| ending.to_string_lossy().to_lowercase());
     let by_ending = |ending: &str| {
@@ -85,20 +85,20 @@ pub fn of_file<'a>(file: Option<&Path>, asked: Option<&'a str>) -> Result<&'a st
     }
 }
 
-/// How far into a page its title may be: bytes.
+/// The number of bytes at the start of a page that must include its title.
 pub const TITLE_WITHIN: u64 = 1024;
 
-/// Whether a file that begins so is a page of ours.
+/// Returns whether a file that starts with these bytes is a page of latido.
 pub fn is_page(beginning: &[u8]) -> bool {
     let title = "<title>latido · ".as_bytes();
     beginning.starts_with(b"<!doctype html>") && beginning.windows(title.len()).any(|window| window == title)
 }
 
-/// The tables of a report that the person named, each by its name or, of every section, by its kind; with `float` those of LaTeX have
-/// a caption and a label.
+/// Writes the tables of a report that the user names: one table by its name, or the tables of all sections by their kind. With `float`,
+/// LaTeX tables have a caption and a label.
 ///
 /// # Errors
-/// The format writes no single tables or none that floats, a name is that of no table (then which there are), or one cannot be written.
+/// The format has no single tables or no floating ones, no table has one of the names (the message lists the tables), or writing fails.
 pub fn single_tables(format: &str, input: &ReportInput, wanted: &[String], float: bool) -> Result<String> {
     let writes = |format: &&Format| format.table.is_some();
     let Some(format) = FORMATS.iter().filter(writes).find(|one| one.name == format) else {
@@ -124,7 +124,7 @@ pub fn single_tables(format: &str, input: &ReportInput, wanted: &[String], float
     Ok(clean::text(&texts.join("\n")).into_owned())
 }
 
-/// All tables of a report by their names, in LaTeX, each with a caption and a label.
+/// Returns all tables of a report with their names, in LaTeX, each with a caption and a label.
 ///
 /// # Errors
 /// A table cannot be written.
@@ -136,7 +136,7 @@ pub fn floats(input: &ReportInput) -> Result<Vec<(String, String)>> {
     named(&Report::new(input, FORMATS)).into_iter().map(text).collect()
 }
 
-/// The tables of a report by what they are asked for: `wakeup.latency-quantiles`; no two have one name.
+/// Returns the tables of a report with the names by which users request them, such as `wakeup.latency-quantiles`; each name is unique.
 fn named(report: &Report) -> Vec<(String, NamedTable)> {
     let mut names = Names::default();
     let named = |table: NamedTable| {
@@ -147,10 +147,10 @@ fn named(report: &Report) -> Vec<(String, NamedTable)> {
     tables::all(report).into_iter().map(named).collect()
 }
 
-/// One table in the format of this name.
+/// Writes one table in the format of this name.
 ///
 /// # Errors
-/// The format writes no single tables or none that floats, or the table cannot be written.
+/// The format has no single tables or no floating ones, or writing fails.
 pub fn of_sheet(format: &str, sheet: &Sheet, name: &str, float: bool) -> Result<String> {
     match FORMATS.iter().find(|one| one.name == format) {
         Some(format) => Ok(clean::text(&single(format, sheet, name, float)?).into_owned()),
@@ -168,7 +168,7 @@ fn single(format: &Format, sheet: &Sheet, name: &str, float: bool) -> Result<Str
     }
 }
 
-/// The table with the stored unit in the head of each column of values: nothing else in a file of data tells it.
+/// Adds the stored unit to the head of each column of values, because nothing else in a data file states it.
 fn with_units(sheet: &Sheet) -> Sheet {
     let mut sheet = sheet.clone();
     for (at, head) in sheet.head.iter_mut().enumerate() {
@@ -181,10 +181,10 @@ fn with_units(sheet: &Sheet) -> Sheet {
     sheet
 }
 
-/// A report in the format of this name.
+/// Writes a report in the format of this name.
 ///
 /// # Errors
-/// There is none of this name, or it cannot be written.
+/// No format has this name, or writing fails.
 pub fn render(format: &str, input: &ReportInput) -> Result<String> {
     match Report::new(input, FORMATS).in_format(format)? {
         Some(text) => Ok(text),
@@ -208,7 +208,7 @@ mod tests {
         assert!(text.starts_with("#+CAPTION: ") && text.contains("\n|-\n| "), "{text}");
     }
 
-    /// Whatever was measured, every format says something of it, and every name and ending is one's own.
+    /// Whatever was measured, every format has some output, and every name and ending is unique.
     #[test]
     fn every_format_renders_every_report() {
         for all in [sample::configurations(2), calls::mutex(&["idle", "busy"]), vec![sample::empty("idle")], Vec::new()]
@@ -231,7 +231,8 @@ mod tests {
         assert!(error.contains("html, text, latex, markdown, csv, json"), "{error}");
     }
 
-    /// The ending decides, or the file is refused: no page is written into a file that is called a table or a figure.
+    /// The ending of a file decides its format, or latido refuses the file: unless the user requests it, latido writes no page into a file
+    /// with another ending.
     #[test]
     fn the_ending_of_a_file_decides_its_format() {
         let of = |file: &str, asked: Option<&'static str>| of_file(Some(Path::new(file)), asked);
@@ -264,7 +265,7 @@ mod tests {
         }
     }
 
-    /// A table that is asked for has its unit, its caption and its label; what is not asked for is left out.
+    /// A requested table has its unit, its caption and its label; other tables are left out.
     #[test]
     fn tables_are_had_one_by_one() {
         let all = sample::configurations(2);

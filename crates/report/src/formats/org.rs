@@ -1,4 +1,4 @@
-//! Tables as Org, the mode of Emacs, has them.
+//! Tables in the syntax of Org, the mode of Emacs.
 
 use crate::{
     tables::summary,
@@ -15,7 +15,7 @@ pub const FORMAT: Format = Format {
     table: Some(TableForm::Print(table)),
 };
 
-/// One table: its caption, the head, a rule, the rows.
+/// Returns one table: its caption, the head, a rule, the rows.
 fn table(sheet: &Sheet) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let rows: String = sheet.rows.iter().map(|row| line(sheet.texts(row))).collect();

@@ -15,7 +15,7 @@ use latido_judge::{
     numbers::history::Change,
 };
 
-/// A name for files, the picture and its data, for each series that decides.
+/// Returns a name for files, the picture and its data, for each series that decides.
 pub fn figures(histories: &Histories) -> Vec<(String, Drawing, Sheet)> {
     let deciding = histories.series.iter().filter(|one| one.decides);
     let title = |one: &Series| format!("{}: {}", name(one), histories.metric);
@@ -24,7 +24,7 @@ pub fn figures(histories: &Histories) -> Vec<(String, Drawing, Sheet)> {
         .collect()
 }
 
-/// A mark for each run, an upright line before the first of each new level.
+/// Draws a mark for each run, and a vertical line before the first run of each new level.
 fn picture(series: &Series, title: &str) -> Drawing {
     let frame = Frame { left: 92.0, right: WIDTH - 20.0, top: 24.0, bottom: 264.0 };
     let mut svg = Svg::new(WIDTH, frame.bottom + 44.0);
@@ -81,7 +81,7 @@ fn values(series: &Series, title: &str) -> Sheet {
     Sheet::new(title.to_owned(), head, series.points.iter().map(row).collect(), series.measure.name(), &typical)
 }
 
-/// The whole numbers among the ticks of an axis.
+/// Returns the whole numbers among the ticks of an axis.
 fn whole(x: &AxisScale) -> impl Iterator<Item = f64> {
     x.ticks(10).into_iter().filter(|tick| tick.fract() == 0.0 && *tick >= 1.0)
 }

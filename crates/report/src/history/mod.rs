@@ -1,4 +1,4 @@
-//! Histories as a terminal draws them: a line for each run, a rule where the level changed, and what changed with it.
+//! Histories for a terminal: a line per run, a rule where the level changed, and what changed with it.
 
 mod figures;
 
@@ -16,12 +16,12 @@ use latido_judge::{
 use latido_model::clean;
 use latido_statistics::change::SEGMENT;
 
-/// The most runs that are drawn: the newest.
+/// The most runs that are drawn: the newest ones.
 const DRAWN: usize = 60;
-/// With more series than this, those without a change are told in a line.
+/// With more series than this, a series without a change is only one line.
 const WHOLE: usize = 4;
 
-/// What a person is shown.
+/// Returns the text for people.
 pub fn text(histories: &Histories, style: Style) -> String {
     let head = format!("{} over {}", histories.metric, words::many(histories.runs.len() as u64, "run"));
     let mut lines = vec![paint(&head, Paint::Bold, style)];
@@ -44,7 +44,7 @@ pub fn text(histories: &Histories, style: Style) -> String {
     lines.join("\n") + "\n"
 }
 
-/// How far the search reaches.
+/// Returns a remark on how far the search reaches.
 fn reach(histories: &Histories) -> String {
     let last = histories.runs.last().map_or("RUN", |run| run.as_str());
     format!(
@@ -80,7 +80,7 @@ fn last_word(histories: &Histories, style: Style) -> Vec<String> {
     hang(label, tone, &text, style)
 }
 
-/// `wakeup latency, busy`.
+/// Returns a series' name: `wakeup latency, busy`.
 pub fn name(series: &Series) -> String {
     let quantity = format!("{} {}", series.probe, series.quantity.replace('_', " "));
     let parts = [quantity, words::labels(&series.labels), series.place.clone()];
@@ -98,7 +98,7 @@ fn title(series: &Series) -> String {
     format!("{}: {}{of}", name(series), words::many(series.points.len() as u64, "value"))
 }
 
-/// A line for each run: its name, its value, and a mark where that lies between the smallest and the largest.
+/// Returns a line per run: its name, its value, and a mark at the value's position between the smallest and the largest.
 fn drawn(series: &Series, style: Style) -> Vec<String> {
     let earlier = series.points.len().saturating_sub(DRAWN);
     let shown = series.points.get(earlier..).unwrap_or_default();
@@ -106,7 +106,7 @@ fn drawn(series: &Series, style: Style) -> Vec<String> {
     let (low, high) = (extreme(f64::min), extreme(f64::max));
     let share = |value: f64| match high - low {
         span if span <= 0.0 => 0.0,
-        // Ratios are what is looked for.
+        // A logarithmic scale, because the user looks for ratios.
         _ if low > 0.0 => (value / low).ln() / (high / low).ln(),
         span => (value - low) / span,
     };
@@ -189,7 +189,7 @@ mod tests {
         sample::{Fixture, cell},
     };
 
-    /// Runs of one cell each with these maxima, us.
+    /// Returns runs of one cell each with these maxima, in us.
     fn histories(maxima: &[i64], change: impl Fn(&mut Observed)) -> Histories {
         let night = |(number, max): (usize, &i64)| {
             let samples = (0..500).map(|k| 2_000 + k % 7).chain([max * 1_000]).collect();
@@ -209,7 +209,7 @@ mod tests {
         text(&histories(maxima, |_| ()), Style { width: 200, color: false })
     }
 
-    /// A series is a picture with a mark for each run and a line at the change, its data beside it.
+    /// The picture of a series has a mark for each run and a line at the change; the data are next to it.
     #[test]
     fn a_change_is_drawn() {
         let maxima: Vec<i64> = (0..14).map(|n| if n < 8 { 100 } else { 150 } + n % 4).collect();
@@ -223,7 +223,7 @@ mod tests {
         assert!(steady[0].1.description.contains("no change of level"), "{}", steady[0].1.description);
     }
 
-    /// Names of a stranger's run begin no line of the terminal.
+    /// Names in a run from outside start no line of the terminal.
     #[test]
     fn a_hostile_name_is_one_line() {
         let hostile = |one: &mut Observed| {

@@ -1,4 +1,4 @@
-//! The sentence that decides: the worst sample, the limit, and what the number of samples supports.
+//! The deciding sentence: the worst sample, the limit, and the conclusion that the number of samples supports.
 
 use crate::{
     tree::{Curve, Section, percent},
@@ -6,7 +6,7 @@ use crate::{
 };
 use latido_judge::{span::unbroken, unseen::Rarity};
 
-/// From this share on "one in" says too little: a half and a third would read alike.
+/// From this share on, latido writes a percentage: "one in" would not distinguish, for example, a half from a third.
 const OFTEN: f64 = 0.02;
 
 /// A figure of a card.
@@ -20,7 +20,7 @@ pub struct Number {
     pub is_over: bool,
 }
 
-/// The figures of a card, the worst first: p99.9, how many were above the limit, how many slots were missed.
+/// Returns the figures of a card: the worst sample, p99.9, the samples above the limit, the missed slots.
 pub fn numbers(section: &Section, series: &Curve) -> Vec<Number> {
     let Some(max) = series.max() else { return Vec::new() };
     let number = |label: &str, value: String, is_over| Number { label: label.into(), value, is_over };
@@ -39,7 +39,7 @@ pub fn numbers(section: &Section, series: &Curve) -> Vec<Number> {
     all
 }
 
-/// What can be said of one series against its limit, in one or two sentences.
+/// Returns one or two sentences on one series against its limit.
 pub fn deciding(section: &Section, series: &Curve) -> String {
     let n = series.pooled.summary.count;
     let Some(max) = series.max() else {
@@ -71,7 +71,7 @@ pub fn deciding(section: &Section, series: &Curve) -> String {
     format!("Worst of {samples}: {worst}, {inside} inside the limit of {limit_text}. None was above it{rarity}.")
 }
 
-/// A sentence of which no number leaves its unit.
+/// Returns a sentence in which no number is separated from its unit.
 fn sentence(rarity: &Rarity) -> String {
     unbroken(&rarity.spans()).replace("95 %", "95\u{a0}%")
 }
@@ -85,7 +85,7 @@ fn samples(section: &Section, series: &Curve) -> String {
     }
 }
 
-/// The denominator of a probability written as "one in".
+/// Returns the denominator of a probability that is written as "one in".
 fn one_in(probability: f64) -> String {
     if probability <= 0.0 {
         return "∞".into();

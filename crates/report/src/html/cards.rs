@@ -1,4 +1,4 @@
-//! The verdict cards: one per configuration and judged quantity, with the sentence that decides.
+//! The verdict cards: one per configuration and judged quantity, with the deciding sentence.
 
 use super::card_text::{self, Number};
 use crate::{
@@ -14,7 +14,7 @@ use latido_judge::{
 };
 use latido_model::verdict::Verdict;
 
-/// What one card says.
+/// The content of one card.
 #[derive(Debug)]
 pub struct Card {
     /// `Wake-up latency, limit 100 µs`.
@@ -25,43 +25,43 @@ pub struct Card {
     pub said: Said,
     /// Its figures, the largest sample first.
     pub numbers: Vec<Number>,
-    /// On what they rest: `2 600 wake-ups`.
+    /// Their basis: `2 600 wake-ups`.
     pub basis: String,
-    /// The sentence that decides.
+    /// The deciding sentence.
     pub why: String,
-    /// What became of each expectation of it, and the text, the gravest first.
+    /// The outcome and the text of each of its expectations, the most severe first.
     pub expected: Vec<(Said, String)>,
-    /// What else must be known, most important first.
+    /// Further reservations, the most important first.
     pub reasons: Vec<String>,
 }
 
-/// The cards and, where there are more than one takes in at a glance, the table of the others.
+/// The cards and, if there are too many to see at a glance, the table of the others.
 #[derive(Debug)]
 pub struct Cards {
-    /// The gravest, or all in the order of tables.
+    /// The most severe ones, or all in the order of tables.
     pub shown: Vec<Card>,
-    /// The others, the gravest first.
+    /// The others, the most severe first.
     pub rest: Vec<Card>,
-    /// What holds of several of those shown, said once, each with of how many.
+    /// The remarks that apply to several of the shown cards, each with the number of cards.
     pub shared: Vec<String>,
 }
 
-/// A card on its way to its place.
+/// A card before it is sorted.
 struct Weighed<'a> {
     card: Card,
-    /// The gravest first.
+    /// Its weight: the most severe card has the largest.
     weight: u8,
     configuration: Option<&'a Configuration>,
     /// Whether a limit or an expectation judges its series.
     judged: bool,
-    /// Whether it stands beside judged ones: judged itself, in doubt, or empty.
+    /// Whether it is shown together with judged cards: it is judged itself, in doubt, or empty.
     matters: bool,
 }
 
-/// More cards than these are not read.
+/// The most cards that readers still look at.
 const MOST: usize = 12;
 
-/// The judgements of the cells that a configuration pools.
+/// Returns the judgements of the cells that a configuration pools.
 pub fn of_members<'a>(input: &ReportInput<'a>, members: &[(String, usize)]) -> Vec<&'a CellJudgement> {
     let find = |(run, number): &(String, usize)| {
         let part = input.runs.iter().find(|part| part.meta.id == *run)?;
@@ -70,7 +70,7 @@ pub fn of_members<'a>(input: &ReportInput<'a>, members: &[(String, usize)]) -> V
     members.iter().filter_map(find).collect()
 }
 
-/// The verdict that weighs most, as exit statuses do: nothing can be concluded from a repeat that failed to measure.
+/// Returns the verdict with the most weight, in the order of exit statuses: a repeat that failed to measure allows no conclusion.
 fn heaviest(cells: &[&CellJudgement]) -> Option<Verdict> {
     let weight = |verdict: &Verdict| match verdict {
         Verdict::Pass => 0,
@@ -82,14 +82,14 @@ fn heaviest(cells: &[&CellJudgement]) -> Option<Verdict> {
     cells.iter().map(|cell| cell.verdict).max_by_key(weight)
 }
 
-/// One card for each series that a limit or an expectation judges, or for each if nothing is judged.
+/// Returns one card for each series that a limit or an expectation judges, or for every series if nothing is judged.
 pub fn cards(input: &ReportInput, chapters: &[Chapter]) -> Cards {
     let mut all: Vec<Weighed> = Vec::new();
     for chapter in chapters {
         let before = all.len();
         let each = chapter.sections.iter().flat_map(|section| section.series.iter().map(move |one| (section, one)));
         all.extend(each.map(|(section, series)| card(input, section, series)));
-        // A card for each of many calls that nobody judged would say the same dozens of times.
+        // For a chapter of many unjudged calls, a card per call would repeat the same text dozens of times.
         if chapter.is_many() {
             let each = all.split_off(before);
             all.extend(together(input, chapter, each));
@@ -99,7 +99,7 @@ pub fn cards(input: &ReportInput, chapters: &[Chapter]) -> Cards {
         all.retain(|one| one.matters);
     }
     if all.len() > MOST {
-        // Stable: within a weight the order stays that of tables.
+        // The sort is stable: cards of the same weight stay in the order of tables.
         all.sort_by_key(|one| std::cmp::Reverse(one.weight));
     }
     let mut shown: Vec<Card> = all.into_iter().map(|one| one.card).collect();
@@ -108,7 +108,7 @@ pub fn cards(input: &ReportInput, chapters: &[Chapter]) -> Cards {
     Cards { shown, rest, shared }
 }
 
-/// Takes the sentences that several cards have from all of them, and that nothing was judged.
+/// Moves the sentences that several cards share from the cards into one list, and adds a remark if cards are unjudged.
 fn shared(cards: &mut [Card]) -> Vec<String> {
     let all: Vec<String> = cards.iter().flat_map(|card| card.reasons.clone()).collect();
     let often = |text: &String| all.iter().filter(|other| *other == text).count();
@@ -128,11 +128,11 @@ fn shared(cards: &mut [Card]) -> Vec<String> {
     told
 }
 
-/// The cards of a chapter with many calls: those that a limit or an expectation judges, one for each configuration that
-/// is in doubt, and one for all where there is neither.
+/// Returns the cards of a chapter with many calls: one for each series that a limit or an expectation judges, one for each configuration in
+/// doubt, or a single card if there are neither.
 fn together<'a>(input: &ReportInput, chapter: &'a Chapter, each: Vec<Weighed<'a>>) -> Vec<Weighed<'a>> {
     let mut kept: Vec<Weighed> = each.into_iter().filter(|one| one.judged).collect();
-    // What is in doubt of a configuration stands on its judged cards, where it has any.
+    // If a configuration has judged cards, these show the doubt about it.
     let mut doubted: Vec<&Configuration> = kept.iter().filter_map(|one| one.configuration).collect();
     for series in chapter.sections.iter().flat_map(|section| &section.series) {
         let known = doubted.iter().any(|one| std::ptr::eq(*one, series.configuration));
@@ -151,7 +151,7 @@ fn together<'a>(input: &ReportInput, chapter: &'a Chapter, each: Vec<Weighed<'a>
     kept
 }
 
-/// The card of a chapter, or of one configuration of it, of which nothing else is to be said than its largest sample.
+/// Returns the card of a chapter, or of one of its configurations, that shows only the largest sample.
 fn measured(chapter: &Chapter, only: Option<&Configuration>) -> Option<Card> {
     let all = chapter.sections.iter().flat_map(|section| section.series.iter().map(move |one| (section, one)));
     let all = all.filter(|(_, series)| only.is_none_or(|only| std::ptr::eq(only, series.configuration)));
@@ -172,12 +172,12 @@ fn measured(chapter: &Chapter, only: Option<&Configuration>) -> Option<Card> {
     })
 }
 
-/// What makes the measurement itself doubtful.
+/// Returns the verdict that makes the measurement itself doubtful, if any.
 fn doubt(cells: &[&CellJudgement]) -> Option<Verdict> {
     heaviest(cells).filter(|verdict| !matches!(verdict, Verdict::Pass | Verdict::Fail))
 }
 
-/// Why the measurement of these cells is doubtful, each reason once.
+/// Returns the reasons why the measurement of these cells is doubtful, each once.
 fn reasons(cells: &[&CellJudgement]) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for cell in cells.iter().filter(|cell| !matches!(cell.verdict, Verdict::Pass | Verdict::Fail)) {
@@ -199,12 +199,12 @@ fn reasons(cells: &[&CellJudgement]) -> Vec<String> {
     reasons
 }
 
-/// The card of a series.
+/// Returns the card of a series.
 fn card<'a>(input: &ReportInput, section: &Section, series: &Curve<'a>) -> Weighed<'a> {
     let cells = of_members(input, &series.configuration.members());
     let doubt = doubt(&cells);
     let expected = expected(input, section, series);
-    // The cell's verdict may come from another quantity: this card speaks of its own.
+    // The cell's verdict may come from another quantity, and this card is about its quantity only.
     let by_limit = series.pooled.above_limit.map(|n| if n == 0 { Verdict::Pass } else { Verdict::Fail });
     let judged =
         by_limit.into_iter().chain(expected.iter().map(|e| e.0)).max_by_key(|verdict| verdict.weight_for_item());
@@ -238,7 +238,7 @@ fn card<'a>(input: &ReportInput, section: &Section, series: &Curve<'a>) -> Weigh
     Weighed { card, weight, configuration: Some(series.configuration), judged, matters }
 }
 
-/// What the expectations came to in one series, a line each, the gravest first.
+/// Returns the outcomes of the expectations for one series, a line each, the most severe first.
 fn expected(input: &ReportInput, section: &Section, series: &Curve) -> Vec<(Verdict, String)> {
     let mut lines = Vec::new();
     for part in &input.runs {
@@ -249,12 +249,12 @@ fn expected(input: &ReportInput, section: &Section, series: &Curve) -> Vec<(Verd
             let own = |one: &&SeriesJudgement| {
                 one.quantity == section.quantity && one.labels == series.pooled.labels && here(one.cell)
             };
-            // The heaviest comes first.
+            // The first is the most severe.
             let mut outcomes = expectation.each.iter().filter(own);
             let Some(worst) = outcomes.next() else { continue };
             let alike = outcomes.filter(|other| other.verdict == worst.verdict).count();
             let more = if alike > 0 { format!(" (and {alike} more)") } else { String::new() };
-            // Quantity and configuration stand above.
+            // The card already shows quantity and configuration.
             let text = &expectation.condition;
             lines.push((worst.verdict, format!("{text}: {}{more}", unbroken(&worst.measured.spans()))));
         }
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!((cards.shown[0].said.word, cards.shared.len()), ("PASS", 0));
     }
 
-    /// A card's figures are large. The page has once what would stand on each of several cards.
+    /// A card has large figures. Sentences that several cards share appear once on the page.
     #[test]
     fn cards_have_figures_and_share_their_sentences() {
         let all = [sample::gaps("idle", 1), sample::gaps("busy", 2)];
@@ -327,7 +327,7 @@ mod tests {
         assert!(cards.shown.iter().any(|c| c.name.contains("bad")), "{:?}", cards.shown);
     }
 
-    /// The doubt about a configuration is said once, not for each of its calls.
+    /// The page states the doubt about a configuration once, not for each of its calls.
     #[test]
     fn a_doubted_configuration_of_many_calls_is_one_card() {
         let shown = of(&calls::compute(&[2, 4], 20), |_| ()).shown;
@@ -336,7 +336,7 @@ mod tests {
         assert_eq!(card.reasons.len(), 1);
     }
 
-    /// What a limit judges has its own cards, which say the doubt; no card beside them says that there is no limit.
+    /// A series with a limit has its card, which shows the doubt. No other card claims that there is no limit.
     #[test]
     fn a_doubted_configuration_with_a_limit_has_no_card_without_one() {
         let mut all = calls::compute(&[2, 4], 20);
@@ -346,7 +346,7 @@ mod tests {
         assert!(shown.len() > 1 && shown.iter().all(|card| card.said.word == "CONTAMINATED"), "{shown:?}");
     }
 
-    /// Sixteen calls that nobody judged are one card, not sixteen.
+    /// Sixteen unjudged calls have one card, not sixteen.
     #[test]
     fn many_unjudged_calls_share_a_card() {
         let shown = of(&calls::mutex(&["idle", "busy"]), |_| ()).shown;

@@ -1,4 +1,4 @@
-//! A chapter as the template reads it: the characterisation table, the figures over all calls, the details below.
+//! A chapter for the template: the characterisation table, the figures over all calls, then the details.
 
 use super::parts::{Copy, LegendEntry, Picture, SectionView, copies};
 use crate::{
@@ -13,9 +13,9 @@ pub struct ChapterView {
     pub index: usize,
     pub title: String,
     pub probe: String,
-    /// How it was measured, where all agree.
+    /// The conditions of the measurement that all of it shares.
     pub about: String,
-    /// Whether it has a heading of its own, above those of its sections.
+    /// Whether it has a separate heading above those of its sections.
     pub headed: bool,
     /// Whether its sections are folded away below the table.
     pub folded: bool,
@@ -28,7 +28,7 @@ pub struct ChapterView {
 /// The characterisation table.
 pub struct TableView {
     pub caption: String,
-    /// How many columns are measured here and how many are published.
+    /// The number of measured columns and of published columns.
     pub spans: (usize, usize),
     pub head: Vec<(String, &'static str)>,
     pub rows: Vec<RowView>,
@@ -36,7 +36,7 @@ pub struct TableView {
     pub notes: Vec<(usize, String)>,
     /// Systems without a column, as one text.
     pub missing: String,
-    /// What stands beside the maxima.
+    /// The remarks on the maxima.
     pub seen: String,
     pub copies: Vec<Copy>,
 }
@@ -61,7 +61,7 @@ pub struct CellView {
 }
 
 impl ChapterView {
-    /// The view of a chapter whose sections are ready.
+    /// Returns the view of a chapter whose sections are ready.
     pub fn of(index: usize, chapter: &Chapter, report: &Report, sections: Vec<SectionView>) -> Self {
         let table = characterisation(chapter, report.input).map(|table| TableView::of(chapter, &table, report.formats));
         let fitting = OVERVIEWS.iter().filter(|figure| (figure.fits)(chapter));
@@ -133,7 +133,7 @@ impl TableView {
     }
 }
 
-/// What a folded section says of itself: `2 systems, largest 88.0 µs (busy)`.
+/// Returns the summary line of a folded section: `2 systems, largest 88.0 µs (busy)`.
 pub fn told(section: &Section) -> String {
     let largest = section.series.iter().filter_map(|s| Some((s.max()?, s))).max_by(|a, b| a.0.total_cmp(&b.0));
     match (largest, section.series.len()) {

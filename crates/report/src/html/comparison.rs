@@ -1,4 +1,4 @@
-//! Several runs side by side: a column each, with the verdict above and the figures of each quantity below.
+//! Several runs side by side: a column per run, with the verdict at the top and the figures of each quantity below.
 
 use super::card_text::Number;
 use crate::{
@@ -17,9 +17,9 @@ pub struct Comparison {
     pub has_ratio: bool,
     /// The quantities, each with its lines.
     pub groups: Vec<Group>,
-    /// How many groups are left to the tables below.
+    /// The number of groups that only the tables below show.
     pub more: usize,
-    /// The command that judges the difference; empty where there is none of so many runs.
+    /// The command that judges the difference; empty if no command compares this number of runs.
     pub judged_by: String,
 }
 
@@ -29,9 +29,9 @@ pub struct Column {
     pub letter: String,
     /// Its verdict.
     pub said: Said,
-    /// The configurations that it alone has.
+    /// The configurations that only this run has.
     pub own: String,
-    /// When it was measured, and where, if the runs are of several machines.
+    /// The time of the measurement, and the machine if the runs are from several machines.
     pub when: String,
     /// Its id.
     pub id: String,
@@ -49,20 +49,20 @@ pub struct Group {
 pub struct Line {
     /// `worst`.
     pub label: String,
-    /// Of each run; nothing where it has none.
+    /// The figure of each run, if the run has it.
     pub cells: Vec<Option<Number>>,
-    /// `1.20`; empty where it says nothing.
+    /// `1.20`; empty where a ratio makes no sense.
     pub ratio: String,
 }
 
-/// More groups than these are left to the tables below.
+/// The most groups; the tables below show the others.
 const MOST: usize = 8;
 
 /// A figure of a run, and the number behind it.
 type Figure = (Number, f64);
 
 impl Comparison {
-    /// That of a report; nothing where it has one run.
+    /// Returns the comparison for a report of several runs; nothing for a report of one.
     pub fn of(report: &Report) -> Option<Self> {
         let input = report.input;
         if input.runs.len() < 2 {
@@ -81,7 +81,8 @@ impl Comparison {
     }
 }
 
-/// `latido compare A B`; other loads are no longer alike, and the command must name them.
+/// Returns the command `latido compare A B`. If the loads differ, the runs are not comparable in that respect, and the command must name
+/// it.
 fn judged_by(input: &ReportInput) -> String {
     let [one, two] = &input.runs[..] else { return String::new() };
     let loads = |run: &RunPart| {
@@ -92,7 +93,7 @@ fn judged_by(input: &ReportInput) -> String {
     format!("latido compare {} {}{despite}", one.meta.id, two.meta.id)
 }
 
-/// `A` to `Z`, then `27`.
+/// Returns `A` to `Z`, then `27` and so on.
 fn letter(at: usize) -> String {
     u8::try_from(at).ok().filter(|at| *at < 26).map_or_else(|| (at + 1).to_string(), |at| char::from(b'A' + at).into())
 }
@@ -120,7 +121,7 @@ fn column(at: usize, run: &RunPart, input: &ReportInput) -> Column {
     }
 }
 
-/// What one run measured of a series.
+/// Returns what one run measured of a series.
 fn of_run(series: &Curve, run: &RunPart) -> Option<Pooled> {
     let repeats = series.configuration.repeats.iter().filter(|repeat| repeat.run == run.meta.id);
     let alike = |one: &&latido_judge::repeat::RepeatQuantity| one.pooled.key() == series.pooled.key();
@@ -129,7 +130,7 @@ fn of_run(series: &Curve, run: &RunPart) -> Option<Pooled> {
     Pooled::over(&all, limit)
 }
 
-/// The groups of a section: one where each run has one configuration at most, else one for each configuration.
+/// Returns the groups of a section: a single one if each run has at most one configuration, else one per configuration.
 fn groups(section: &Section, input: &ReportInput) -> Vec<Group> {
     let own = |run: &RunPart| section.series.iter().filter(|series| is_of(series.configuration, run)).count();
     let pooled = |series: &[&Curve]| {
@@ -147,7 +148,7 @@ fn groups(section: &Section, input: &ReportInput) -> Vec<Group> {
     section.series.iter().map(group).collect()
 }
 
-/// The figures of one run, as those of a card.
+/// Returns the figures of one run: those of a card, and the number of samples.
 fn figures(section: &Section, series: &Curve, pooled: &Pooled) -> Vec<Figure> {
     let limit = series.limit();
     let over = |v: f64| limit.is_some_and(|limit| v > limit);
@@ -166,10 +167,10 @@ fn figures(section: &Section, series: &Curve, pooled: &Pooled) -> Vec<Figure> {
     all
 }
 
-/// The figures of all runs, line by line.
+/// Returns the figures of all runs, line by line.
 fn lines(runs: &[Vec<Figure>]) -> Vec<Line> {
     let mut labels: Vec<&String> = Vec::new();
-    // The count of samples comes last, whichever run lacks a figure.
+    // `worst` and `p99.9` come first; the other figures stay in the order in which they first appear.
     let ranked = |label: &&String| ["worst", "p99.9"].iter().position(|known| known == label).unwrap_or(2);
     for (number, _) in runs.iter().flatten() {
         if !labels.contains(&&number.label) {
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
     use crate::{formats, sample};
 
-    /// Two runs of the same configuration: each has its column, and the second is divided by the first.
+    /// Two runs of the same configuration: each has its column, and the last column divides the second by the first.
     #[test]
     fn two_runs_stand_side_by_side() {
         let mut all = vec![sample::of("idle", &[20_000; 2_000], Some(100_000))];

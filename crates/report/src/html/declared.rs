@@ -1,4 +1,4 @@
-//! The study's own tables and figures as the template reads them.
+//! The study's tables and figures for the template.
 
 use super::parts::{Copy, SheetView, copies};
 use crate::{
@@ -28,7 +28,7 @@ pub struct FigureView {
 }
 
 impl DeclaredView {
-    /// What the plan of a report declares.
+    /// Returns what the plan of a report declares.
     pub fn of(report: &Report) -> Self {
         let Some(lookup) = Lookup::of(report) else { return Self::default() };
         Self {
@@ -37,7 +37,7 @@ impl DeclaredView {
         }
     }
 
-    /// Whether there is nothing.
+    /// Returns whether there is nothing.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty() && self.figures.is_empty()
     }

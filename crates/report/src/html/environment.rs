@@ -1,4 +1,4 @@
-//! The environment: what all configurations share, and what tells them apart.
+//! The environment: what all configurations share, and where they differ.
 
 use super::stand_ins;
 use crate::words::{self, NOT_MEASURED};
@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The rows of the environment.
 pub struct Environment {
-    /// Name and value of what is the same everywhere.
+    /// The name and the value of each property that is the same everywhere.
     pub shared: Vec<(String, String)>,
     /// How many configurations there are.
     pub configurations: usize,
-    /// The columns of what differs.
+    /// The columns of the differing properties.
     pub head: Vec<String>,
-    /// Name of the row, and each value with whether it is not the commonest.
+    /// The name of each row, and its values; the flag marks a value that is not the most frequent one.
     pub rows: Vec<(String, Vec<(String, bool)>)>,
 }
 
@@ -47,7 +47,7 @@ impl Environment {
 
 type Rows = Vec<(String, Vec<(String, bool)>)>;
 
-/// Turns a table that is wider than high: configurations are its rows then.
+/// Transposes a table that is wider than high: then its rows are the configurations.
 fn upright(labels: Vec<String>, differing: Rows) -> (Vec<String>, Rows) {
     if labels.len() <= differing.len() {
         return (labels, differing);
@@ -57,9 +57,9 @@ fn upright(labels: Vec<String>, differing: Rows) -> (Vec<String>, Rows) {
     (differing.iter().map(|(name, _)| name.clone()).collect(), rows)
 }
 
-/// What the configurations together decide about the rows of each.
+/// What all configurations together determine about the rows of each.
 struct Told<'a> {
-    /// Of each probe the options of which its configurations have different values.
+    /// For each probe, the options whose values differ between its configurations.
     varying: BTreeMap<&'a str, BTreeSet<&'a str>>,
     in_parts: bool,
     loads: bool,
@@ -84,7 +84,7 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// The probe with those of its options that vary, or with the others.
+    /// Returns the probe with only its varying options, or with only the others.
     fn part(&self, probe: &Item, varying: bool) -> Item {
         let known = self.varying.get(probe.name.as_str());
         let varies = |key: &str| known.is_some_and(|known| known.contains(key));
@@ -93,7 +93,7 @@ impl<'a> Told<'a> {
     }
 }
 
-/// For each probe the options on which its configurations agree.
+/// Returns, for each probe, the options on which its configurations agree.
 fn agreed_options(all: &[Configuration], told: &Told<'_>) -> Vec<(String, String)> {
     let (mut rows, mut known) = (Vec::new(), BTreeSet::new());
     for probe in all.iter().map(|one| &one.cell.probe).filter(|probe| known.insert(probe.name.as_str())) {
@@ -104,7 +104,7 @@ fn agreed_options(all: &[Configuration], told: &Told<'_>) -> Vec<(String, String
     rows
 }
 
-/// Each value with whether it is another than the commonest; where all differ there is none.
+/// Returns each value with a flag that marks it as not the most frequent. If all values differ, none is marked.
 fn marked(values: &[String]) -> Vec<(String, bool)> {
     let mut often = BTreeMap::<&String, usize>::new();
     values.iter().for_each(|value| *often.entry(value).or_default() += 1);
@@ -113,7 +113,7 @@ fn marked(values: &[String]) -> Vec<(String, bool)> {
     values.iter().map(|value| (value.clone(), most > 1 && common != Some(value))).collect()
 }
 
-/// Everything known of a configuration: how it was measured, then the machine.
+/// Returns everything known about a configuration: how it was measured, then the machine.
 fn rows(configuration: &Configuration, told: &Told<'_>) -> Vec<(String, String)> {
     let cell = &configuration.cell;
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".into());
@@ -151,7 +151,7 @@ fn rows(configuration: &Configuration, told: &Told<'_>) -> Vec<(String, String)>
     rows
 }
 
-/// What shared the cores of the measured CPUs did meanwhile.
+/// Returns what the SMT siblings of the measured CPUs did during the measurement.
 fn siblings(configuration: &Configuration) -> String {
     words::siblings(configuration.repeats.iter().flat_map(|repeat| &repeat.evidence.siblings))
 }
@@ -169,7 +169,7 @@ fn level(level: &Level) -> String {
     }
 }
 
-/// As the command line names it: `stress-ng:sleep=16`.
+/// Returns an item in the syntax of the command line: `stress-ng:sleep=16`.
 pub(super) fn item(item: &Item) -> String {
     let separator = if item.options.is_empty() { "" } else { ":" };
     format!("{}{separator}{}", item.name, options(item, ","))

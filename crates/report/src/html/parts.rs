@@ -1,4 +1,4 @@
-//! The pieces of a section: tables, the same to be copied, figures with their forms, the legend.
+//! The parts of a section: tables, their copies for other documents, figures with their variants, the legend.
 
 use super::slot;
 use crate::{
@@ -9,46 +9,46 @@ use crate::{
 use askama::Template;
 use latido_judge::{chains::Chains, configuration::Configuration};
 
-/// A section as the template reads it.
+/// A section for the template.
 pub struct SectionView {
     pub index: usize,
     pub title: String,
-    /// Its name and what it says of itself under the heading of its chapter.
+    /// Its short title and its summary, below the heading of its chapter.
     pub short: String,
     pub told: String,
     pub key: String,
     pub about: String,
     pub unit: String,
-    /// Quantiles that no series has samples enough for.
+    /// Quantiles for which no series has enough samples.
     pub unsupported: String,
-    /// The rows' names, each as it fits; the table has them whole.
+    /// The row names, shortened to fit; the table has them in full.
     pub names: Vec<String>,
     pub summary: SheetView,
-    /// Which column of it has the maxima; narrow screens show that one first.
+    /// The column with the maxima; narrow screens show it first.
     pub max_at: usize,
     pub copies: Vec<Copy>,
     pub range_heading: String,
     pub ranges: Vec<String>,
     pub legend: Vec<LegendEntry>,
     pub hidden: usize,
-    /// The spread between repeats, which comes before all that is pooled, unless it opens the page.
+    /// The spread between repeats, before everything that is pooled; absent if it opens the page.
     pub repeats: Option<Picture>,
-    /// Whether what follows pools repeats.
+    /// Whether the rest pools repeats.
     pub is_pooled: bool,
-    /// The figures that matter most, but for the one that opens the page.
+    /// The most important figures, without the one that opens the page.
     pub figures: Vec<Picture>,
-    /// The others, folded.
+    /// The other figures, folded.
     pub more: Vec<Picture>,
     pub samples: SheetView,
     pub quantiles: Option<SheetView>,
     pub tail: Option<SheetView>,
-    /// What the tails come to.
+    /// The conclusion on the tails.
     pub tails: String,
     pub limit: Option<SheetView>,
     pub slots: Option<SheetView>,
 }
 
-/// A table as the template reads it.
+/// A table for the template.
 pub struct SheetView {
     pub caption: String,
     pub head: Vec<String>,
@@ -65,7 +65,7 @@ pub struct DatumView {
 }
 
 impl SheetView {
-    /// The table of a sheet.
+    /// Returns the table of a sheet.
     pub fn of(sheet: &Sheet) -> Self {
         let cell = |(datum, text): (&Datum, String)| {
             let class = if datum.is_missing() {
@@ -89,16 +89,16 @@ impl SheetView {
     }
 }
 
-/// A table as text of another format.
+/// A table as text in another format.
 pub struct Copy {
-    /// The format's name, for the element's.
+    /// The format's name, for the HTML element.
     pub name: &'static str,
     /// `LaTeX`.
     pub title: &'static str,
     pub text: String,
 }
 
-/// A table in every format that people paste into papers and issues.
+/// Returns a table in every format that people paste into papers and issues.
 pub fn copies(sheet: &Sheet, formats: &[Format]) -> Vec<Copy> {
     let copy = |format: &Format| match format.table {
         Some(TableForm::Print(write)) => Some(Copy { name: format.name, title: format.title, text: write(sheet) }),
@@ -107,19 +107,19 @@ pub fn copies(sheet: &Sheet, formats: &[Format]) -> Vec<Copy> {
     formats.iter().filter_map(copy).collect()
 }
 
-/// A figure with its forms and the table behind it.
+/// A figure with its variants and the table behind it.
 pub struct Picture {
     pub name: &'static str,
     pub title: &'static str,
     pub about: String,
-    /// Name of the form (empty when there is one only), the drawing, and that for narrow screens (empty where there is none).
+    /// The name of each variant (empty if there is only one), its drawing, and its drawing for narrow screens (empty if there is none).
     pub forms: Vec<(String, String, String)>,
     pub table: SheetView,
 }
 
-/// The figure that opens the page, with the section or chapter that it is of.
+/// The figure that opens the page, with its section or chapter.
 pub struct Lead {
-    /// `s` of a section, `c` of a chapter.
+    /// `s` for a section, `c` for a chapter.
     pub of: &'static str,
     pub index: usize,
     pub title: String,
@@ -128,20 +128,20 @@ pub struct Lead {
 }
 
 impl Picture {
-    /// Draws a figure of a section, at most so many forms.
+    /// Draws a figure of a section with at most `forms` variants.
     pub fn of(section: &Section, figure: &Chart, forms: usize) -> Self {
         let (about, table) = (figure.caption(section), (figure.table)(section));
         let drawings = (figure.draw)(section);
         let shown = drawings.get(..forms).unwrap_or(&drawings);
         let mut picture = Self::new(figure.name, figure.title, about, shown, &table);
-        // What is folded away is not drawn twice.
+        // Folded figures have no second drawing for narrow screens.
         if forms > 1 {
             picture.narrow(figure, section);
         }
         picture
     }
 
-    /// Draws its forms for narrow screens, too.
+    /// Draws its variants for narrow screens as well.
     pub fn narrow(&mut self, figure: &Chart, section: &Section) {
         for (form, drawing) in self.forms.iter_mut().zip(figures::narrow(figure, section)) {
             form.2 = drawing.inline();
@@ -154,13 +154,13 @@ impl Picture {
         Self::new(figure.name, figure.title, about, &(figure.draw)(chapter), &table)
     }
 
-    /// The effects in what a study printed.
+    /// Returns the effects in the printed numbers of a study.
     pub fn printed(effects: &PrintedEffects) -> Self {
         let about = effects.about.clone();
         Self::new("effects", "Effects of the factors", about, std::slice::from_ref(&effects.drawing), &effects.table)
     }
 
-    /// The stages of events, of all configurations that have some.
+    /// Returns the stages of events, of all configurations that have events.
     pub fn stages(all: &[&Chains]) -> Option<Self> {
         let drawing = stages::draw(all)?;
         Some(Self::new("stages", stages::TITLE, stages::ABOUT.into(), &[drawing], &stages::table(all)))
@@ -173,7 +173,7 @@ impl Picture {
     }
 }
 
-// What a page writes at several places: each is compiled once, where a macro of the template would be once for each place.
+// Parts that a page writes in several places. Each of them is compiled once; a macro of the template would be compiled once per place.
 
 /// A table.
 #[derive(Template)]
@@ -183,7 +183,7 @@ pub struct Plain<'a> {
     class: &'a str,
 }
 
-/// A table under its title, folded, with its notes.
+/// A table below its title, folded, with its notes.
 #[derive(Template)]
 #[template(path = "parts.html", block = "noted")]
 pub struct Noted<'a> {
@@ -205,7 +205,7 @@ pub struct Keys<'a> {
     entries: &'a [LegendEntry],
 }
 
-/// A figure with its forms.
+/// A figure with its variants.
 #[derive(Template)]
 #[template(path = "parts.html", block = "figure")]
 pub struct Figure<'a> {
@@ -215,7 +215,7 @@ pub struct Figure<'a> {
     whose: &'a str,
 }
 
-/// All that a page says of one quantity.
+/// Everything that a page shows about one quantity.
 #[derive(Template)]
 #[template(path = "parts.html", block = "quantity")]
 pub struct Quantity<'a> {
@@ -223,37 +223,37 @@ pub struct Quantity<'a> {
 }
 
 impl SheetView {
-    /// The table, of a class of the style.
+    /// Returns the table with this CSS class.
     pub fn plain<'a>(&'a self, class: &'a str) -> Plain<'a> {
         Plain { t: self, class }
     }
 
-    /// The table, folded under a title.
+    /// Returns the table, folded below a title.
     pub fn noted<'a>(&'a self, title: &'a str) -> Noted<'a> {
         Noted { t: self, title }
     }
 
-    /// The table, folded under the word `Table`.
+    /// Returns the table, folded below the word `Table`.
     pub fn folded(&self) -> Folded<'_> {
         Folded { t: self }
     }
 }
 
 impl Picture {
-    /// The figure; its element is named after what it is of (a letter and a number) and the figure's name.
+    /// Returns the figure. Its HTML element is named after its section or chapter (a letter and a number) and the figure's name.
     pub fn figure<'a>(&'a self, of: &'a str, index: usize, whose: &'a str) -> Figure<'a> {
         Figure { f: self, of, index, whose }
     }
 }
 
 impl SectionView {
-    /// Its figures and tables.
+    /// Returns its figures and tables.
     pub fn quantity(&self) -> Quantity<'_> {
         Quantity { s: self }
     }
 }
 
-/// The legend of these series.
+/// Returns the legend of these series.
 pub fn keys(entries: &[LegendEntry]) -> Keys<'_> {
     Keys { entries }
 }
@@ -265,13 +265,13 @@ pub struct LegendEntry {
     pub name: String,
 }
 
-/// The legend of the series that figures show.
+/// Returns the legend of the series that figures show.
 pub fn legend(section: &Section) -> Vec<LegendEntry> {
     let entry = |(slot, series): (usize, &Curve)| LegendEntry { slot, name: series.name.clone() };
     section.shown().iter().enumerate().map(entry).collect()
 }
 
-/// How long each cell was measured, whatever was planned: `187 ms each`, `9.21 s to 10.4 s each`.
+/// Returns how long each cell was measured, whatever the plan was: `187 ms each`, `9.21 s to 10.4 s each`.
 fn measured(section: &Section) -> Option<String> {
     let cells = || section.series.iter().flat_map(|series| &series.configuration.repeats);
     let spans = || cells().map(|repeat| repeat.elapsed_ns).filter(|ns| *ns > 0);
@@ -279,7 +279,7 @@ fn measured(section: &Section) -> Option<String> {
     Some(if least == most { format!("{most} each") } else { format!("{least} to {most} each") })
 }
 
-/// What was measured how, where all configurations agree on it, and how long.
+/// Returns the conditions on which all configurations agree, and the measured time.
 pub fn about(section: &Section) -> String {
     let agreed = |what: &dyn Fn(&Configuration) -> Option<String>| {
         let mut values = section.series.iter().map(|s| what(s.configuration));
@@ -303,7 +303,7 @@ mod tests {
     use crate::{sample, tree::sections};
     use latido_model::units::Ns;
 
-    /// A plan of 600 ms whose probe ended after its samples measured less: that is what is said.
+    /// If a probe of a plan of 600 ms ends early because it has its samples, the report shows the measured time.
     #[test]
     fn what_was_measured_is_said_and_not_what_was_planned() {
         let mut all = vec![sample::of("idle", &[1_000], None), sample::of("busy", &[1_000], None)];

@@ -1,11 +1,11 @@
-//! The settings that were changed, knob by knob, and what else ran on the measured CPUs under each.
+//! The changed settings, knob by knob, and what else ran on the measured CPUs with them.
 
 use super::environment::item;
 use crate::words::{self, NOT_MEASURED};
 use latido_judge::configuration::Configuration;
 use latido_model::record::{Foreign, Interrupt, TuningRecord};
 
-/// A level of the axis `tuning` as it was in force.
+/// A level of the axis `tuning` as it was applied.
 pub struct SettingView {
     /// The level's name.
     pub level: String,
@@ -15,15 +15,15 @@ pub struct SettingView {
 
 /// One tuning and what it changed.
 pub struct TuningView {
-    /// As the command line names it.
+    /// Its name in the syntax of the command line.
     pub item: String,
-    /// Knob, value before, value while measured.
+    /// The knob, its value before, and its value during the measurement.
     pub changes: Vec<[String; 3]>,
-    /// What it said besides.
+    /// A further remark of the tuning.
     pub note: String,
 }
 
-/// The levels, each as its first configuration had it.
+/// Returns the levels, each as its first configuration applied it.
 pub fn settings(configurations: &[Configuration]) -> Vec<SettingView> {
     let mut found: Vec<SettingView> = Vec::new();
     for configuration in configurations {
@@ -47,23 +47,23 @@ fn tuned(record: &TuningRecord) -> TuningView {
     }
 }
 
-/// What else ran on the measured CPUs under one configuration, all its repeats together.
+/// What else ran on the measured CPUs in one configuration, over all its repeats.
 pub struct Beside {
     /// The configuration.
     pub label: String,
-    /// Interrupts of devices a second.
+    /// Interrupts of devices per second.
     pub devices: String,
-    /// The CPU's own interrupts a second: timers, calls of other CPUs.
+    /// The CPU's own interrupts per second: timers, calls from other CPUs.
     pub own: String,
-    /// The most frequent of both.
+    /// The most frequent interrupts of both kinds.
     pub most: String,
-    /// The share of the time that others of at least the probe's priority ran.
+    /// The share of the time in which other tasks of at least the probe's priority ran.
     pub foreign: String,
-    /// Times a measuring thread was preempted, a second.
+    /// Preemptions of measuring threads per second.
     pub preempted: String,
 }
 
-/// One row for each configuration whose interrupts were counted; none at all where nobody's were.
+/// Returns one row for each configuration whose interrupts were counted.
 pub fn beside(configurations: &[Configuration]) -> Vec<Beside> {
     let counted = |c: &&Configuration| c.repeats.iter().any(|one| one.evidence.interrupts.is_some());
     configurations.iter().filter(counted).map(row).collect()
@@ -101,7 +101,7 @@ fn row(configuration: &Configuration) -> Beside {
     }
 }
 
-/// `LOC` speaks for itself; of a device's line the handler says more than the number.
+/// Returns the name of an interrupt. `LOC` is clear; for a device's line, the handler is more informative than the number.
 fn name(line: &Interrupt) -> String {
     match line.action.split_whitespace().last().filter(|_| line.of_device()) {
         Some(handler) => format!("{} {handler}", line.line),
@@ -131,7 +131,7 @@ mod tests {
         Interrupt { line: line.into(), action: action.into(), count }
     }
 
-    /// Two repeats of 2 s are one row; a level is told once, with what its first configuration found.
+    /// Two repeats of 2 s share one row. A level appears once, as its first configuration applied it.
     #[test]
     fn repeats_are_summed_and_levels_told_once() {
         let seen = |count| Evidence {

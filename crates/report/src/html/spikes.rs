@@ -1,5 +1,5 @@
-//! Late samples and long waits as a page shows them: a stacked bar each, their causes, and of the first ones a small timeline
-//! and the events around them.
+//! Late samples and long waits on a page: a stacked bar for each, their causes, and for the first ones a small timeline with the events
+//! around it.
 
 use super::parts::SheetView;
 use crate::{
@@ -10,22 +10,23 @@ use crate::{
 use askama::Template;
 use latido_judge::late::{OfCell, Piece, Spikes, Worst};
 
-/// Of so many the timeline and the events are on the page; bars there are of so many. The causes count all of them.
+/// The number of late samples whose timeline and events are on the page; [`BARS`] is the number of bars. The causes include all late
+/// samples.
 const DETAILED: usize = 40;
 const BARS: usize = 100;
 
-/// The rules that both pages need.
+/// The CSS rules that both kinds of pages need.
 pub const STYLE: &str = include_str!("../../templates/spike.css");
 
-/// A cell whose late samples were to be explained.
+/// A cell with a request to explain its late samples.
 pub struct SpikesView {
     pub index: usize,
     pub title: String,
-    /// Why there is nothing.
+    /// The reason why there is nothing.
     pub missing: String,
     pub about: String,
     pub notes: Vec<String>,
-    /// When each came, and by what.
+    /// The time and the cause of each.
     pub incidents: String,
     pub causes: Option<SheetView>,
     pub bars: Vec<BarView>,
@@ -33,11 +34,11 @@ pub struct SpikesView {
     pub worst: Vec<WorstView>,
 }
 
-/// A sample as a bar: as long as it was late.
+/// A sample as a bar whose length is its lateness.
 pub struct BarView {
     pub took: String,
     pub place: String,
-    /// Percentage of the longest.
+    /// Its length in percent of the longest.
     pub width: String,
     /// Its slices in order: class, percentage, title.
     pub parts: Vec<(&'static str, String, String)>,
@@ -58,7 +59,7 @@ pub struct WorstView {
     pub all: String,
 }
 
-/// Its figure, with the events around it.
+/// The picture of a late sample, with the events around it.
 #[derive(Template)]
 #[template(path = "parts.html", block = "spike")]
 pub struct Spike<'a> {
@@ -66,13 +67,13 @@ pub struct Spike<'a> {
 }
 
 impl WorstView {
-    /// Its figure, with the events around it.
+    /// Returns its picture, with the events around it.
     pub fn figure(&self) -> Spike<'_> {
         Spike { w: self }
     }
 }
 
-/// All cells that asked.
+/// Returns all cells with a request for explanations.
 pub fn all(explained: &[&OfCell]) -> Vec<SpikesView> {
     explained.iter().enumerate().map(|(index, one)| SpikesView::of(index, one)).collect()
 }
@@ -163,7 +164,7 @@ fn place(worst: &Worst) -> String {
     format!("at {} on CPU {}", value(worst.since_start_ns), worst.cpu)
 }
 
-/// Where they are too many to be followed, they are drawn by cause.
+/// Returns the pieces of a bar: its slices in order, or its causes where the slices were too many to record.
 fn parts(worst: &Worst) -> Vec<(&'static str, String, String)> {
     let share = |ns: u64| 100.0 * ns as f64 / worst.ns.max(1) as f64;
     let drawn = if worst.slices.is_empty() { &worst.causes } else { &worst.slices };

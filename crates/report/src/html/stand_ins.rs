@@ -1,5 +1,4 @@
-//! What stood in for something else while it was measured: the loopback for a wire, an emulator or a virtual machine for
-//! hardware.
+//! Replacements during the measurement: the loopback instead of a network wire, an emulator or a virtual machine instead of hardware.
 
 use latido_judge::configuration::Configuration;
 use latido_model::{
@@ -8,14 +7,14 @@ use latido_model::{
 };
 use std::collections::BTreeSet;
 
-/// The loads that send over a wire, if they are told of one by this option.
+/// The loads that send over the network only if this option, [`WIRE`], names the other end.
 const NETWORK: [&str; 2] = ["udp-flood", "iperf3"];
 const WIRE: &str = "to";
-/// This one has it send from one card of the machine to another.
+/// With this option, such a load sends from one network card of the machine to another.
 const CARDS: &str = "between";
 
-/// Said of the kernels where a study is repeated on those that are there: the studies' own were built for them. `None` where
-/// the laboratory booted every kernel.
+/// Returns a remark on the kernels of a study that is repeated on available kernels, because the study's kernels were built for it. Returns
+/// `None` if the laboratory booted every kernel.
 pub fn kernel<'a>(all: impl Iterator<Item = &'a Configuration> + Clone) -> Option<String> {
     let there = |one: &&Configuration| one.machine.emulated.is_none() && !one.machine.kernel.is_empty();
     let (mut running, mut named) = (BTreeSet::new(), BTreeSet::new());
@@ -31,28 +30,29 @@ pub fn kernel<'a>(all: impl Iterator<Item = &'a Configuration> + Clone) -> Optio
     (!told.is_empty()).then(|| told.join("; "))
 }
 
-/// ``Linux 6.12.48 (preemption full) stands in for the study's `std` ``: also where a person said so and the kernel does not.
+/// Returns ``Linux 6.12.48 (preemption full) stands in for the study's `std` ``, also where only the user, and not the kernel, makes that
+/// claim.
 fn as_named(name: &str, one: &Configuration) -> String {
     let model = one.machine.preemption.as_ref().map(|found| format!(" (preemption {})", found.model));
     format!("Linux {}{} stands in for the study's `{name}`", one.machine.kernel, model.unwrap_or_default())
 }
 
-/// Said of the loopback wherever it matters.
+/// The remark on the loopback, wherever it matters.
 pub const LOOPBACK: &str = "the loopback stands in for a wire: no card and no driver was at work";
 
-/// Whether a load stays within the machine although what it stands for does not.
+/// Returns whether a load stays inside the machine although it represents traffic with the outside.
 pub fn is_loopback(load: &Item) -> bool {
     NETWORK.contains(&load.name.as_str()) && ![WIRE, CARDS].iter().any(|option| load.options.contains_key(*option))
 }
 
-/// What stands in for something under one configuration, a sentence each.
+/// Returns one sentence for each replacement in a configuration.
 pub fn of(configuration: &Configuration) -> Vec<String> {
     let loopback = configuration.cell.load.items.iter().any(is_loopback).then(|| LOOPBACK.to_owned());
     let on_a_hub = |load: &Item| NETWORK.contains(&load.name.as_str()) && load.options.contains_key(CARDS);
     let cards = configuration.cell.load.items.iter().any(on_a_hub);
     let cards = cards.then(|| "two cards of one machine stand in for a wire and who is at its other end".to_owned());
     let machine = match &configuration.machine.hypervisor {
-        // A guest of the laboratory has nothing of its host's time.
+        // A guest of the laboratory does not depend on its host's time.
         _ if configuration.machine.emulated.is_some() => configuration.machine.emulated.as_ref().map(Emulated::worth),
         Some(Layer::Present(name)) if name.contains("TCG") => {
             Some(format!("emulation ({name}) stands in for hardware: its times are the emulator's"))
@@ -65,7 +65,8 @@ pub fn of(configuration: &Configuration) -> Vec<String> {
     machine.into_iter().chain(loopback).chain(cards).collect()
 }
 
-/// The same of several configurations, each once; where it is not so for all, with those that it is about.
+/// Returns these sentences for several configurations, each once. A sentence that does not apply to all names its configurations or their
+/// number.
 pub fn of_all<'a>(all: impl Iterator<Item = &'a Configuration> + Clone) -> Vec<String> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     for (configuration, text) in all.clone().flat_map(|one| of(one).into_iter().map(move |text| (one, text))) {
@@ -89,7 +90,7 @@ mod tests {
     use crate::sample;
     use latido_model::cell::Level;
 
-    /// The kernel that is there is named as one that stands in; one that the plan names stands for itself.
+    /// The remark names the running kernel as a replacement; a kernel that the plan names replaces the study's kernel of that name.
     #[test]
     fn the_running_kernel_stands_in() {
         let mut all = sample::configurations(2);
@@ -105,7 +106,7 @@ mod tests {
         assert_eq!(kernel(all.iter()), None);
     }
 
-    /// A load over the loopback and a machine under a hypervisor are named; a load that was told of a wire is not.
+    /// Loads over the loopback and machines under a hypervisor are named; a load with a network target is not.
     #[test]
     fn what_stands_in_is_named_where_it_does() {
         let mut all = sample::configurations(3);
@@ -122,7 +123,7 @@ mod tests {
         assert!(of_all(all.iter())[0].ends_with("(in 2 of 3 configurations)"), "{:?}", of_all(all.iter()));
     }
 
-    /// A guest of the laboratory has no host's latencies, and two cards on a hub are no loopback.
+    /// A guest of the laboratory has no host latencies, and two cards on a hub are not a loopback.
     #[test]
     fn a_guest_is_told_by_what_its_times_are_worth() {
         let mut all = sample::configurations(1);

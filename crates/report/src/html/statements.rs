@@ -1,4 +1,4 @@
-//! The statements that a report decides, expectations and a study's conclusions alike, each with its evidence beside it.
+//! The statements that a report decides, both expectations and a study's conclusions, each with its evidence.
 
 use super::stand_ins;
 use crate::{
@@ -19,31 +19,31 @@ use latido_judge::{
 
 /// A statement.
 pub struct Statement<'a> {
-    /// The number of a study's conclusion; empty for all else.
+    /// The number of a study's conclusion; empty for other statements.
     pub number: &'a str,
-    /// What its author says; else its condition.
+    /// The author's wording, else the condition.
     pub text: &'a str,
-    /// What decides it, where that is not its text.
+    /// The deciding condition, if it is not the text.
     pub condition: &'a str,
-    /// What became of it.
+    /// Its outcome.
     pub said: Said,
-    /// The figures that say so.
+    /// The figures behind the outcome.
     pub detail: String,
-    /// The repeats of both sides in a picture, where sides are compared; else empty.
+    /// A picture of the repeats of both sides, if the statement compares sides; else empty.
     pub strip: String,
-    /// Where they are shown: the section's number and title.
+    /// The sections that show them: number and title.
     pub shown: Vec<(usize, String)>,
-    /// What stood in for what it speaks of.
+    /// The replacements in the configurations that it is about.
     pub stand_ins: Vec<String>,
 }
 
-/// More links than these say nothing.
+/// The most links: more would not help the reader.
 const LINKS: usize = 3;
 
-/// An expectation and the run whose cells it speaks of.
+/// An expectation and the id of the run whose cells it is about.
 type Judged<'a> = (&'a str, &'a ExpectJudgement);
 
-/// The expectations of all runs: those that are conclusions of a study, or the others.
+/// Returns the expectations of all runs: only conclusions of a study, or only the others.
 fn judged<'a>(input: &ReportInput<'a>, of_study: bool) -> Vec<Judged<'a>> {
     let of = |run: &RunPart<'a>| {
         let id = run.meta.id.as_str();
@@ -52,7 +52,7 @@ fn judged<'a>(input: &ReportInput<'a>, of_study: bool) -> Vec<Judged<'a>> {
     input.runs.iter().flat_map(of).collect()
 }
 
-/// The expectations that are no conclusions of a study, which have a table of their own.
+/// Returns the expectations that are not conclusions of a study; the conclusions have a separate table.
 pub fn expectations<'a>(report: &Report<'a>) -> Vec<Statement<'a>> {
     let told = |(run, one): Judged<'a>| Statement {
         number: "",
@@ -67,10 +67,10 @@ pub fn expectations<'a>(report: &Report<'a>) -> Vec<Statement<'a>> {
     judged(report.input, false).into_iter().map(told).collect()
 }
 
-/// The conclusions of the study that the runs repeat.
+/// Returns the conclusions of the study that the runs repeat.
 pub fn conclusions<'a>(report: &Report<'a>) -> Vec<Statement<'a>> {
     let all = judged(report.input, true);
-    // Of several runs each conclusion begins with its run's name.
+    // With several runs, each conclusion starts with the name of its run.
     let of = |text: &str| all.iter().copied().find(|(_, one)| text.ends_with(one.sentence()));
     let told = |claim: &'a Conclusion| Statement {
         number: claim.number.as_deref().unwrap_or_default(),
@@ -85,7 +85,7 @@ pub fn conclusions<'a>(report: &Report<'a>) -> Vec<Statement<'a>> {
     report.input.study.iter().flat_map(|study| &study.claims).map(told).collect()
 }
 
-/// The repeats behind a comparison.
+/// Draws the repeats behind a comparison.
 fn strip(judged: &ExpectJudgement) -> String {
     match judged.decision.as_ref().map(|decision| &decision.measured) {
         Some(Measured::Pair(pair)) => strip::of(pair),
@@ -93,7 +93,7 @@ fn strip(judged: &ExpectJudgement) -> String {
     }
 }
 
-/// How many statements came to each outcome: `3 hold, 1 does not hold, 2 are undecided`.
+/// Returns how many statements have each outcome: `3 hold, 1 does not hold, 2 are undecided`.
 pub fn counted<'a>(all: impl Iterator<Item = &'a Said> + Clone) -> String {
     let number = |outcome: Outcome, one: &str, many: &str| {
         let word = words::outcome(outcome).word;
@@ -112,13 +112,13 @@ pub fn counted<'a>(all: impl Iterator<Item = &'a Said> + Clone) -> String {
     told.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Whether an expectation looked at a configuration.
+/// Returns whether an expectation used a configuration.
 fn is_about((run, expectation): Judged, configuration: &Configuration) -> bool {
     let members = configuration.members();
     expectation.each.iter().any(|each| members.iter().any(|(id, number)| id == run && *number == each.cell))
 }
 
-/// The sections with its figures.
+/// Returns the sections with its figures; none if there are too many.
 fn shown(judged: Judged, report: &Report) -> Vec<(usize, String)> {
     let alike = |section: &Section| {
         let quantity = |each: &SeriesJudgement| each.quantity == section.quantity && each.labels == *section.labels;
@@ -129,7 +129,7 @@ fn shown(judged: Judged, report: &Report) -> Vec<(usize, String)> {
     if found.len() > LINKS { Vec::new() } else { found }
 }
 
-/// What stood in for what it speaks of. That all of it ran in a virtual machine is said above.
+/// Returns the replacements in its configurations. The page already mentions virtual machines above.
 fn stood_in(judged: Judged, input: &ReportInput) -> Vec<String> {
     let about = input.configurations.iter().filter(|one| is_about(judged, one));
     let loopback = about.flat_map(|one| &one.cell.load.items).any(stand_ins::is_loopback);

@@ -1,4 +1,4 @@
-//! What holds of every report.
+//! Properties of every report.
 
 use super::*;
 use crate::{
@@ -15,7 +15,7 @@ fn report(configurations: &[Configuration]) -> String {
     formats::render("html", &SampleRun::of(configurations).input(configurations)).unwrap()
 }
 
-/// A report of a study: scaled, with every outcome of a claim, gaps and printed numbers, some of them impossible.
+/// Returns a report of a study: scaled, with every outcome of a claim, gaps, and printed numbers, some of them impossible.
 fn study_report(configurations: &[Configuration]) -> String {
     let judged = SampleRun::of(configurations);
     let mut input = judged.input(configurations);
@@ -65,7 +65,7 @@ fn study(input: &mut ReportInput) {
     input.published = vec![column("stock", 1.0), column("isolated", 12.0)];
 }
 
-/// The reports that the browser check opens; also what a person looks at after a change of the templates.
+/// Returns the reports that the browser check opens, for people to check after a change of the templates.
 fn samples() -> Vec<(&'static str, Vec<Configuration>)> {
     let mut quick = sample::configurations(2);
     quick.extend([sample::gaps("idle", 3), sample::gaps("busy", 4)]);
@@ -85,7 +85,7 @@ fn samples() -> Vec<(&'static str, Vec<Configuration>)> {
     ]
 }
 
-/// Eight configurations whose names fit nowhere, alike but for their middles and ends.
+/// Returns eight configurations whose names are too long everywhere and differ only in their middles and ends.
 fn long_names() -> Vec<Configuration> {
     let mut all = sample::configurations(8);
     for (i, one) in all.iter_mut().enumerate() {
@@ -97,8 +97,8 @@ fn long_names() -> Vec<Configuration> {
     all
 }
 
-/// As much as the largest plans of studies have: 14 quantities of five systems, whose many instances are thinned
-/// to columns; the calls and wake-ups of several systems.
+/// Returns as much as the largest plans of studies have: 14 quantities of five systems, with many instances that figures reduce to columns,
+/// and the calls and wake-ups of several systems.
 fn whole_studies() -> [(&'static str, Vec<Configuration>); 2] {
     let mut calls = mutex();
     calls.extend(calls::switch(&["idle", "busy"], &["semaphore", "futex", "pipe", "eventfd"]));
@@ -106,7 +106,7 @@ fn whole_studies() -> [(&'static str, Vec<Configuration>); 2] {
     [("study-compute", calls::compute(&[2, 4, 8, 16, 32, 64, 128], 2_000)), ("study-calls", calls)]
 }
 
-/// A page that nobody can send or keep open is no report: its size is bounded by what can be seen, not by what was measured.
+/// A page must be small enough to send and to keep open: what is visible limits its size, not what was measured.
 #[test]
 fn a_whole_study_is_a_small_file() {
     let dir = sample_reports();
@@ -117,14 +117,14 @@ fn a_whole_study_is_a_small_file() {
     }
 }
 
-/// Beside the test binary, where build products go: `scripts/check-report` lays them out in a browser.
+/// Returns a directory next to the test binary, among the build products; `scripts/check-report` opens its pages in a browser.
 fn sample_reports() -> std::path::PathBuf {
     let dir = std::env::current_exe().unwrap().parent().unwrap().join("sample-reports");
     std::fs::create_dir_all(&dir).unwrap();
     dir
 }
 
-/// Everything that the mutex probe measures, call by call and in batches.
+/// Returns everything that the mutex probe measures, call by call and in batches.
 fn mutex() -> Vec<Configuration> {
     let mut all = calls::mutex(&["idle", "busy"]);
     all.extend(calls::mutex_batch(&["idle", "busy"]));
@@ -251,8 +251,8 @@ fn a_study_says_its_source_its_size_its_conclusions_and_its_gaps() {
     }
 }
 
-/// A stranger reads the question and what limits the answer before the details, and names shortened in a table keep what
-/// tells them apart.
+/// A new reader sees the question and the limits of the answer before the details, and shortened names in a table keep the part that
+/// distinguishes them.
 #[test]
 fn the_top_says_what_was_asked_found_how_sure_and_what_is_missing() {
     let html = study_report(&mutex());
@@ -271,7 +271,7 @@ fn the_top_says_what_was_asked_found_how_sure_and_what_is_missing() {
     assert!(long.contains("</svg>memory…every-cpu-3, other") || long.contains("cpu-3, other</"), "told apart");
 }
 
-/// Question, verdict, figures of each configuration, one figure, what stands in the way, the trust checks in one line.
+/// The order is: question, verdict, figures of each configuration, one figure, obstacles, the trust checks in one line.
 #[test]
 fn the_first_screen_has_its_order() {
     let all = sample::configurations(3);
@@ -295,7 +295,7 @@ fn the_first_screen_has_its_order() {
     assert_eq!(html.matches("id=\"s0-histogram\"").count(), 1, "it is not drawn again below");
 }
 
-/// Repeats come before what is pooled: then their maxima are the one figure, with the histogram below.
+/// With repeats, their maxima open the page before everything that is pooled, and the histogram follows below.
 #[test]
 fn of_repeats_the_spread_opens_the_page() {
     let mut all = vec![sample::of("idle", &[5_000, 9_000], Some(100_000))];
@@ -307,7 +307,7 @@ fn of_repeats_the_spread_opens_the_page() {
     assert!(html.contains("Summary of all repeats pooled") && html.matches("id=\"s0-repeats\"").count() == 1);
 }
 
-/// What spoils a measurement is seen at once; the other checks are behind their counts.
+/// Checks that spoil a measurement are visible at once; the others are folded behind their counts.
 #[test]
 fn trust_checks_in_order_are_folded() {
     let all = sample::configurations(8);
@@ -347,7 +347,7 @@ fn a_hundred_cpus_are_on_the_page() {
     assert!(html.contains("CPU 99 has the largest wake-up"));
 }
 
-/// Narrow screens see the maxima first and figures that fit; paper has page numbers and columns of words.
+/// Narrow screens show the maxima first, and figures that fit; paper has page numbers and columns of words.
 #[test]
 fn narrow_screens_and_paper_have_their_rules() {
     let html = report(&sample::configurations(2));
@@ -365,7 +365,7 @@ fn narrow_screens_and_paper_have_their_rules() {
     assert!(html.contains("<pre id=\"command0\">latido run plans/sample.toml --seed 7</pre>"));
 }
 
-/// A verdict is one word everywhere, that of the JSON document; a study's conclusion holds or does not.
+/// Each verdict has one word everywhere, the same as in the JSON document; a study's conclusion holds or does not hold.
 #[test]
 fn outcomes_have_one_vocabulary() {
     for html in [report(&sample::configurations(8)), study_report(&mutex())] {
@@ -379,7 +379,7 @@ fn outcomes_have_one_vocabulary() {
     }
 }
 
-/// A report with dozens of series stays readable: one table, then everything folded, each row with a link into it.
+/// A report with dozens of series stays readable: one table, and everything else folded, with a link from each row.
 #[test]
 fn many_calls_are_one_table_and_folded_details() {
     let html = report(&mutex());

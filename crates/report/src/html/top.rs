@@ -1,4 +1,4 @@
-//! The top of the page in plain words: the question, what was found, how sure that is, and what is missing.
+//! The top of the page in plain words: the question, the answer, how sure the answer is, and what is missing.
 
 use super::{
     stand_ins,
@@ -11,27 +11,27 @@ use crate::{
 };
 use latido_judge::{finding::Grade, late, span::unbroken, statistics::seen::rarest_seen, unseen::Rarity};
 
-/// The question in a line, and what limits the answer.
+/// The question in a line, the answer, and its limits.
 pub struct Top {
-    /// What was asked.
+    /// The question.
     pub asked: String,
-    /// What became of the statements; empty where the cards say all.
+    /// The outcomes of the statements; empty where the cards show everything.
     pub found: String,
-    /// What made most of the late samples so, of each cell that a trace explains.
+    /// The main causes of late samples, for each cell with a trace that explains them.
     pub why: Vec<String>,
-    /// How sure that is.
+    /// How sure the answer is.
     pub sure: String,
-    /// What is missing, and what stands in for it; empty where nothing is.
+    /// What is missing, and what was used instead; empty if nothing is missing.
     pub missing: String,
 }
 
-/// A chance of this much to have seen a cause at least once is called having seen it.
+/// From this probability of having seen a cause at least once, latido regards it as seen.
 const SEEN: f64 = 0.95;
-/// More systems than these are counted, not named.
+/// If there are more systems than this, latido counts them instead of naming them.
 const NAMED: usize = 3;
 
 impl Top {
-    /// The answers of a report with these statements.
+    /// Returns the answers of a report with these statements.
     pub fn of(report: &Report, conclusions: &[Statement], expectations: &[Statement]) -> Self {
         let input = report.input;
         Self {
@@ -44,7 +44,7 @@ impl Top {
     }
 }
 
-/// The series that a limit judges, with their sections.
+/// Returns the series that a limit judges, with their sections.
 fn limited<'r, 'a>(report: &'r Report<'a>) -> impl Iterator<Item = (&'r Section<'a>, &'r Curve<'a>)> {
     series(report).filter(|(_, one)| one.limit().is_some())
 }
@@ -89,7 +89,7 @@ fn asked(report: &Report, conclusions: &[Statement], expectations: &[Statement])
     told.join(" ")
 }
 
-/// Each limit as it is named, with what it judges.
+/// Returns each limit as text, with the nouns of the samples that it judges.
 fn limits<'a>(report: &Report<'a>) -> Vec<(String, Vec<&'a str>)> {
     let mut all: Vec<(String, Vec<&str>)> = Vec::new();
     for section in &report.sections {
@@ -123,7 +123,7 @@ fn capital(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// `5 repeats`, `2 to 10 repeats`.
+/// Returns the number of repeats: `5 repeats`, `2 to 10 repeats`.
 fn repeats(input: &ReportInput) -> String {
     let counts = || input.configurations.iter().map(|one| one.repeats.len() as u64);
     match (counts().min().unwrap_or(0), counts().max().unwrap_or(0)) {
@@ -157,14 +157,14 @@ fn sure<'s>(report: &Report, statements: impl Iterator<Item = &'s Statement<'s>>
     {
         told.push("What is undecided may be either: more repeats would tell.".into());
     }
-    // What holds of the one that was watched least holds of each.
+    // What holds for the series with the weakest evidence holds for every series.
     let clean = limited(report).filter(|(_, one)| one.pooled.above_limit == Some(0) && one.pooled.summary.count > 0);
     let least = clean.filter_map(|(_, one)| one.configuration.rarity(one.pooled)).min_by_key(Rarity::strength);
     told.extend(least.map(|rarity| {
         let rarity = unbroken(&rarity.spans()).replace("95 %", "95\u{a0}%");
         format!("Where none was above the limit: {rarity}.")
     }));
-    // A guest of the laboratory has no days.
+    // The time of a laboratory guest cannot be compared with days.
     let real = input.configurations.iter().filter(|one| one.machine.emulated.is_none());
     let shortest = real.map(|one| one.repeats.iter().map(|r| r.elapsed_ns).sum::<u64>()).min();
     let rarest = shortest.and_then(|ns| rarest_seen(ns as f64 / 1e9, SEEN)).filter(|seconds| *seconds > 0.0);

@@ -1,4 +1,4 @@
-//! A trace as a page: the timeline of its CPUs, its longest waits, its tables. One file that needs nothing else.
+//! A trace as a page: the timeline of its CPUs, its longest waits, its tables. The page is one self-contained file.
 
 use super::{
     STYLE,
@@ -38,10 +38,10 @@ struct Page<'a> {
     data: String,
 }
 
-/// The page of an analysed trace.
+/// Returns the page of an analysed trace.
 ///
 /// # Errors
-/// The template cannot be written; no input is known that causes it.
+/// The template cannot be written; no known input causes this.
 pub fn render(analysis: &Analysis) -> Result<String> {
     let lanes = analysis.timeline.lanes().len();
     let page = Page {
@@ -67,10 +67,10 @@ pub fn render(analysis: &Analysis) -> Result<String> {
     page.render().context("writing the page of a trace")
 }
 
-/// What the script draws.
+/// Returns the data that the page's script draws.
 fn data(analysis: &Analysis) -> serde_json::Value {
     let timeline = &analysis.timeline;
-    // Nobody sees less than a sixteenth of what was joined.
+    // Finer steps than a sixteenth of the timeline's grain are not visible.
     let unit = (timeline.grain / 16).max(1);
     let since = |ns: u64| ns.saturating_sub(analysis.first_ns) / unit;
     let waits: Vec<(u64, u64)> =
@@ -85,7 +85,7 @@ fn data(analysis: &Analysis) -> serde_json::Value {
     })
 }
 
-/// Each CPU's slices as letters: gap, length, owner.
+/// Encodes each CPU's slices as letters: gap, length, owner.
 fn lanes(timeline: &Timeline, since: impl Fn(u64) -> u64) -> Vec<(u32, String)> {
     let lane = |(cpu, pieces): (&u32, &Vec<Drawn>)| {
         let (mut text, mut at) = (String::new(), 0);
@@ -103,7 +103,7 @@ fn lanes(timeline: &Timeline, since: impl Fn(u64) -> u64) -> Vec<(u32, String)> 
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// A number, five bits a letter, the lowest first; the sixth bit says that more follow.
+/// Encodes a number with five bits per letter, the lowest bits first. The sixth bit means that more letters follow.
 fn letters(mut number: u64, text: &mut String) {
     loop {
         let more = if number >= 32 { 32 } else { 0 };

@@ -1,4 +1,4 @@
-//! "Can these numbers be trusted?": the findings of all cells, grouped, the gravest first.
+//! "Can these numbers be trusted?": the findings of all cells, grouped, the most severe first.
 
 use super::cards;
 use crate::{input::ReportInput, words};
@@ -10,23 +10,23 @@ use latido_judge::{
 use latido_model::verdict::Verdict;
 use std::collections::BTreeSet;
 
-/// Findings of one check and level.
+/// The findings of one check and severity.
 pub struct FindingGroup {
     /// `ok`, `unknown`, `note`, `contaminated` or `invalid`.
     pub class: &'static str,
-    /// A sign for those who do not see colours.
+    /// A sign for readers who cannot see colours.
     pub sign: &'static str,
     /// The check's name.
     pub check: String,
-    /// The finding, of the first cell if they differ.
+    /// The text of the finding; the first cell's if they differ.
     pub text: String,
-    /// Which configurations it is about; empty for all.
+    /// The configurations that it is about; empty for all.
     pub about: String,
-    /// Each configuration's own text, where they differ.
+    /// The text of each configuration, if they differ.
     pub each: Vec<(String, String)>,
 }
 
-/// The class of a finding's line.
+/// Returns the CSS class of a finding's line.
 fn class(grade: Grade) -> &'static str {
     match grade {
         Grade::Ok => "ok",
@@ -37,18 +37,18 @@ fn class(grade: Grade) -> &'static str {
     }
 }
 
-/// The groups: those that spoil a measurement, which a page shows, and the others, which it folds behind one line.
+/// The groups of findings: a page shows those that spoil a measurement, and folds the others behind one line.
 pub struct Trust {
     /// Contaminated and invalid.
     pub grave: Vec<FindingGroup>,
-    /// Notes, what was not measured, what is in order.
+    /// Notes, unreadable checks, and checks in order.
     pub folded: Vec<FindingGroup>,
     /// `6 notes, 4 not measured, 19 in order`.
     pub told: String,
 }
 
 impl Trust {
-    /// Those of a report.
+    /// Returns the groups for a report.
     pub fn of(input: &ReportInput) -> Self {
         let grave = |group: &FindingGroup| ["contaminated", "invalid"].contains(&group.class);
         let (grave, folded): (Vec<_>, Vec<_>) = groups(input).into_iter().partition(grave);
@@ -63,7 +63,7 @@ impl Trust {
     }
 }
 
-/// One group per check and level.
+/// Returns one group per check and severity.
 fn groups(input: &ReportInput) -> Vec<FindingGroup> {
     let mut found: Vec<(&Finding, Vec<(String, String)>)> = Vec::new();
     for configuration in input.configurations {
@@ -77,7 +77,7 @@ fn groups(input: &ReportInput) -> Vec<FindingGroup> {
             }
         }
     }
-    // Stable: within a level the order is that of the table of checks. Notes weigh more than what was not readable.
+    // The sort is stable: within a severity the order is that of the table of checks. Notes are more severe than unreadable checks.
     found.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.grade));
     found.into_iter().map(|(finding, entries)| group(finding, entries, input.configurations.len())).collect()
 }
@@ -106,17 +106,17 @@ fn group(finding: &Finding, mut entries: Vec<(String, String)>, configurations: 
     FindingGroup { class, sign, check: name(&finding.check), text, about, each }
 }
 
-/// The check's name as prose has it.
+/// Returns the check's name as in running text.
 fn name(check: &str) -> String {
     if check == "smi" { "SMI".into() } else { check.to_owned() }
 }
 
-/// What could not be read, and the cells that no configuration holds because nothing was measured.
+/// Returns what could not be read, and the cells that are in no configuration because nothing was measured.
 pub fn problems(input: &ReportInput) -> Vec<String> {
     let mut problems = input.problems.clone();
     for part in &input.runs {
         let members = || input.configurations.iter().flat_map(|c| c.members());
-        // What was skipped is told by its reason, not cell by cell.
+        // Skipped cells are reported by their reason, not one by one.
         for cell in part.judgement.cells.iter().filter(|cell| cell.verdict != Verdict::Skipped) {
             if !members().any(|(run, number)| (&run, number) == (&part.meta.id, cell.number)) {
                 let reasons = unbroken(&joined(cell.reasons.iter().map(Reason::spans), "; "));

@@ -1,4 +1,4 @@
-//! Runs of one plan on several kernels of one machine, put together: a machine runs one kernel at a time, and a study compares them.
+//! Merges runs of one plan on several kernels of one machine: a machine runs one kernel at a time, but a study compares kernels.
 
 use super::JudgedRun;
 use latido_model::{
@@ -6,8 +6,8 @@ use latido_model::{
     run::{Run, SeriesSource, StoredCell},
 };
 
-/// Puts together the runs that measured different kernels of the same plan on the same machine, and judges what they come to; other runs
-/// stay as they are.
+/// Merges the runs that measured different kernels of the same plan on the same machine, and judges the result. Other runs stay as they
+/// are.
 pub fn merged(all: Vec<JudgedRun>, source: &dyn SeriesSource) -> Vec<JudgedRun> {
     let mut kept: Vec<JudgedRun> = Vec::new();
     for one in all {
@@ -22,7 +22,7 @@ pub fn merged(all: Vec<JudgedRun>, source: &dyn SeriesSource) -> Vec<JudgedRun> 
     kept
 }
 
-/// Whether two runs are of one plan that describes kernels, on one machine, and no cell was measured in both.
+/// Returns whether two runs are of one plan that describes kernels, on one machine, and measured no cell twice.
 fn belong_together(a: &Run, b: &Run) -> bool {
     let describes = !a.plan.kernels.is_empty() && a.plan.kernels == b.plan.kernels;
     let alike = (&a.plan.name, &a.meta.machine, a.plan.scaled, &a.plan.sized)
@@ -35,22 +35,22 @@ fn belong_together(a: &Run, b: &Run) -> bool {
     }
 }
 
-/// The cells of a run, each with the other run's at the same place of the plan.
+/// Returns the cells of a run, each with the other run's cell at the same place of the plan.
 fn pairs<'a>(a: &'a Run, b: &'a Run) -> impl Iterator<Item = (&'a StoredCell, Option<&'a StoredCell>)> {
     a.cells.iter().map(|one| (one, b.cells.iter().find(|other| other.written == one.written)))
 }
 
-/// Whether both are the same cell of the plan, whatever its seed.
+/// Returns whether both are the same cell of the plan, whatever its seed.
 fn is_same(a: &Cell, b: &Cell) -> bool {
     Axis::ALL.iter().all(|axis| a.agrees(b, *axis)) && a.repeat == b.repeat && a.conditions == b.conditions
 }
 
-/// The cells of both: of each the one that was measured.
+/// Merges the cells of both runs: of each pair, the measured cell.
 fn both(first: JudgedRun, second: JudgedRun, source: &dyn SeriesSource) -> JudgedRun {
     let (mut run, other) = (first.run, second.run);
     for cell in other.cells.into_iter().filter(|cell| cell.skipped().is_none()) {
         if let Some(own) = run.cells.iter_mut().find(|own| own.written == cell.written) {
-            // Members name the run and the number of a cell: these are the merged run's.
+            // Members refer to the run and the number of a cell, so the cell takes the number in the merged run.
             *own = StoredCell { number: own.number, ..cell };
         }
     }
@@ -73,7 +73,7 @@ mod tests {
         sample::{Fixture, cell, quiet},
     };
 
-    /// A run of two kernels of which one was there.
+    /// Returns a run of a plan with two kernels, only one of which was available.
     fn of_kernel(name: &str) -> JudgedRun {
         let with = |kernel: &str| Cell { kernel: kernel.into(), ..cell() };
         let mut fixture = Fixture::new(vec![(with("stock"), vec![quiet(0)]), (with("rt"), vec![quiet(0)])]);
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(all[0].commands.len(), 2);
     }
 
-    /// Two runs of the same kernel are two runs, and so are runs of two machines.
+    /// Two runs of the same kernel stay two runs, and so do runs of two machines.
     #[test]
     fn runs_that_measured_the_same_stay_apart() {
         let source = Fixture::new(Vec::new());

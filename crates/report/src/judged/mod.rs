@@ -1,4 +1,4 @@
-//! Stored runs, judged: from what lies on the disk to what a report is made from.
+//! Stored runs, judged: from the files on disk to the input of a report.
 
 mod merged;
 mod study;
@@ -18,26 +18,26 @@ use latido_judge::{
 };
 use latido_model::run::{Run, SeriesSource, StoredCell};
 
-/// A run read and judged: all that any output needs.
+/// A run, read and judged: everything that any output needs.
 #[derive(Debug)]
 pub struct JudgedRun {
-    /// As it lies on the disk.
+    /// The run as stored on disk.
     pub run: Run,
     /// The plan's text, as stored.
     pub plan_toml: String,
-    /// The command lines that run it again, see [`again`]: several where runs of several kernels were put together.
+    /// The command lines that run it again, see [`again`]: several if it was merged from runs of several kernels.
     pub commands: Vec<Vec<String>>,
-    /// What follows from it.
+    /// Its judgement.
     pub judgement: Judgement,
     /// The verdict's word for people.
     pub word: &'static str,
-    /// Why samples were late, of the cells that asked; empty until [`Self::explain`].
+    /// Why samples were late, for the cells that requested this; empty until [`Self::explain`].
     pub explained: Vec<OfCell>,
-    /// The longest of each second, of the cells whose tracer keeps nothing else; empty until [`Self::explain`].
+    /// The largest value of each second, for the cells whose tracer keeps nothing else; empty until [`Self::explain`].
     pub maxima: Vec<Maxima>,
-    /// The stages of the median and the worst event, of the configurations that stamp events; empty until [`Self::explain`].
+    /// The stages of the median and the worst event, for the configurations that timestamp events; empty until [`Self::explain`].
     pub chains: Vec<Chains>,
-    /// Whether a report sets the numbers that the study printed beside its own.
+    /// Whether a report shows the study's printed numbers next to its own.
     pub published: bool,
 }
 
@@ -60,7 +60,7 @@ impl JudgedRun {
         }
     }
 
-    /// Explains late samples where that was asked for, and tells what was longest: traces and other files are read.
+    /// Explains late samples where the plan requests it, and finds the longest ones: this reads traces and other files.
     pub fn explain(
         &mut self,
         series: &dyn SeriesSource,
@@ -73,11 +73,11 @@ impl JudgedRun {
     }
 }
 
-/// The command line that runs a run again: with its seed, and `latido` for the path of the program of that day.
+/// Returns the command line that runs a run again: with its seed, and with `latido` instead of the path of the program at that time.
 fn again(command: &[String], seed: u64) -> Vec<String> {
     let Some((program, words)) = command.split_first() else { return Vec::new() };
     let name = program.rsplit('/').next().unwrap_or(program);
-    // What follows `--` is another program's.
+    // Arguments after `--` belong to another program.
     let own = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let (own, others) = words.split_at(own);
     let runs = own.iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "run" || word == "lab");
@@ -92,7 +92,7 @@ pub fn pooled(all: &[JudgedRun], source: &dyn SeriesSource) -> Configurations {
     configurations(all.iter().map(|one| &one.run), source)
 }
 
-/// What a report of runs is made from; `found` are their configurations.
+/// Returns the input for a report of runs; `found` are their configurations.
 pub fn input<'a>(all: &'a [JudgedRun], found: &'a Configurations) -> ReportInput<'a> {
     let part = |one: &'a JudgedRun| RunPart {
         meta: &one.run.meta,
@@ -122,7 +122,7 @@ pub fn input<'a>(all: &'a [JudgedRun], found: &'a Configurations) -> ReportInput
 mod tests {
     use super::again;
 
-    /// The same command does the same tomorrow: it names no file of that day and has the seed.
+    /// The command does the same on another day: it does not include the path of the program, and it includes the seed.
     #[test]
     fn a_command_has_its_seed_and_no_path() {
         let said = |line: &str| again(&line.split(' ').map(String::from).collect::<Vec<_>>(), 41).join(" ");

@@ -1,4 +1,4 @@
-//! What a report says of a study beside its own figures: source, conclusions, what was not measured, printed numbers.
+//! What a report says about a study in addition to its own figures: source, conclusions, gaps, printed numbers.
 
 use super::JudgedRun;
 use crate::study::{Conclusion, NotMeasured, PublishedColumn, PublishedRow, StudyPart};
@@ -10,7 +10,7 @@ use latido_model::{
     run::StoredCell,
 };
 
-/// The study that the runs repeat; its conclusions as each of the runs has them.
+/// Returns the study that the runs repeat, with its conclusions as each of the runs judges them.
 pub(super) fn study(all: &[JudgedRun]) -> Option<StudyPart> {
     let repeats: Vec<&JudgedRun> = all.iter().filter(|one| one.run.plan.source.is_some()).collect();
     let first = &repeats.first()?.run.plan;
@@ -34,7 +34,7 @@ pub(super) fn study(all: &[JudgedRun]) -> Option<StudyPart> {
     })
 }
 
-/// The cells that were skipped, one entry for each system and reason.
+/// Returns the skipped cells, one entry for each system and reason.
 pub(super) fn not_measured(all: &[JudgedRun]) -> Vec<NotMeasured> {
     let mut found: Vec<NotMeasured> = Vec::new();
     for one in all {
@@ -50,8 +50,8 @@ pub(super) fn not_measured(all: &[JudgedRun]) -> Vec<NotMeasured> {
     found
 }
 
-/// A skipped cell's system: its target where the plan has several, its kernel where that is another, its tuning where
-/// the plan has several, else its load.
+/// Returns a skipped cell's system: its target if the plan has several, its kernel if that is another one, its tuning if the plan has
+/// several, else its load.
 fn system(cell: &StoredCell, all: &[StoredCell]) -> String {
     let own = &cell.cell;
     let told = |axis: &Axis| match axis {
@@ -63,7 +63,7 @@ fn system(cell: &StoredCell, all: &[StoredCell]) -> String {
     if parts.is_empty() { own.shown(Axis::Load) } else { parts.join("/") }
 }
 
-/// What must be known of a column's numbers, with those that no figure of ours is.
+/// Returns the reservations on a column's numbers, and the numbers that match no figure of latido.
 fn remark(column: &published::Column) -> Option<String> {
     let printed = |other: &published::Other| {
         format!("{}: {} {} {}", column.system, other.name.replace('_', " "), other.value, other.unit)
@@ -73,8 +73,8 @@ fn remark(column: &published::Column) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// The printed numbers of the studies for whose runs they were asked: a column for each system, and for each load or
-/// scheduling that a quantity was printed under alone.
+/// Returns the printed numbers of the studies, for the runs whose users requested them: a column for each system, and one for each load or
+/// scheduling under which alone a quantity was printed.
 pub(super) fn printed(all: &[JudgedRun]) -> Vec<PublishedColumn> {
     let mut plans: Vec<&Plan> = Vec::new();
     for one in all.iter().filter(|one| one.published) {

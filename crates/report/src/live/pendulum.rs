@@ -1,26 +1,26 @@
-//! The pendulum of the demonstrator in characters: a rod from its pivot to its weight, as large as there is room.
+//! The demonstrator's pendulum in characters: a rod from its pivot to its weight, as large as the space allows.
 
 use latido_model::{
     protocol::{Progress, ThreadProgress},
     quantity::Measurand,
 };
 
-/// Small angles are what good machines have: they are drawn so many times as large.
+/// Good machines have small angles, so they are drawn magnified by this factor.
 const MAGNIFIED: f64 = 10.0;
 
-/// The unit of what leans.
+/// The unit of a pendulum's angle.
 const UNIT: &str = "urad";
 
-/// The fewest rows that show anything.
+/// The fewest rows for a readable picture.
 const LEAST: usize = 5;
 
-/// The lines of a picture of the first angle that has a bound, none where there is none or no room for one.
+/// Draws the first angle that has a bound, as lines of text; none if no angle has one or there is no room.
 pub fn picture(measurand: &Measurand, progress: &Progress, width: usize, height: usize) -> Vec<String> {
     let lies = measurand.quantities.iter().filter(|quantity| quantity.unit == UNIT).find_map(|quantity| quantity.bound);
     let thread = progress.threads.iter().find(|thread| thread.unit.as_deref() == Some(UNIT));
     let Some((thread, lies)) = thread.zip(lies) else { return Vec::new() };
     let (Some(angle), true) = (thread.kept, height > LEAST && width >= 40) else { return Vec::new() };
-    // A character is twice as high as wide: a rod of so many rows reaches twice as many columns to each side.
+    // A character is twice as high as wide: a rod of this many rows reaches twice as many columns to each side.
     let rows = (height - 1).min(9);
     let mut lines = rod(angle, rows);
     lines.push(words(thread, angle, lies));
@@ -32,7 +32,7 @@ fn rod(urad: i64, rows: usize) -> Vec<String> {
     let length = rows.saturating_sub(1) as f64;
     let reach = 2 * rows;
     let mut field = vec![vec![' '; 2 * reach + 1]; rows];
-    // One character a row; a rod that nearly lies needs one a column.
+    // One character per row; an almost horizontal rod needs one per column.
     let steps = if lean.abs() > 0.9 { rows * 4 } else { rows.saturating_sub(1) };
     for step in 0..=steps {
         let part = step as f64 / steps as f64;
@@ -59,7 +59,7 @@ fn rod(urad: i64, rows: usize) -> Vec<String> {
 fn words(thread: &ThreadProgress, angle: i64, lies: i64) -> String {
     let degrees = |urad: i64| (urad as f64 * 1e-6).to_degrees();
     let farthest = thread.max.unwrap_or(0);
-    // What is counted in whole units may fall short of it by a part of one.
+    // The angle is in whole units, so it may be below the bound by a fraction of a unit.
     if farthest >= lies - 1 {
         let at = thread.spike.map_or_else(String::new, |(_, at)| format!(" after {:.1} s", at as f64 * 1e-9));
         return format!("it FELL{at}: the torque was held too long");
@@ -133,7 +133,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever another process claims, the picture fits.
+        /// Whatever another process reports, the picture fits into its field.
         #[test]
         fn it_never_leaves_its_field(angle: i64, max: i64, width in 40usize..200, height in 6usize..60) {
             let lines = picture(&measurand(), &at(angle, max), width, height);

@@ -1,4 +1,4 @@
-//! What is shown, whatever is going on.
+//! The live view, in every phase.
 
 use super::*;
 use latido_model::sample;
@@ -27,7 +27,7 @@ fn progress(threads: Vec<ThreadProgress>) -> Progress {
 
 /// `wakeup`, 10 s with a limit of 100 µs.
 static CELL: LazyLock<Cell> = LazyLock::new(sample::cell);
-/// `gap`, without one.
+/// `gap`, without a limit.
 static GAP: LazyLock<Cell> = LazyLock::new(|| sample::probing("gap"));
 static LATENCY: LazyLock<Measurand> = LazyLock::new(|| sample::measurand(&CELL));
 static GAPS: LazyLock<Measurand> = LazyLock::new(|| sample::measurand(&GAP));
@@ -112,7 +112,7 @@ fn a_machine_of_many_cpus_shows_its_worst() {
 }
 
 proptest::proptest! {
-    /// A frame that wraps would tear the display when it is redrawn.
+    /// A frame with a wrapped line would break the display when latido redraws it.
     #[test]
     fn no_line_is_wider_than_the_terminal(width in 32usize..200, max: i64, missed: u64, label in "[a-z, ]{0,80}") {
         let progress = progress(vec![ThreadProgress { missed, ..thread(0, max) }]);

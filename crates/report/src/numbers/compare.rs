@@ -1,4 +1,4 @@
-//! Arms of one value a run, compared: as text.
+//! The comparison of sides with one value per run, as text.
 
 use super::{Kind, between, number, p_text};
 use crate::{
@@ -10,7 +10,7 @@ use latido_judge::numbers::compare::{Against, Compared, Figures};
 use latido_statistics::two::{Question, Scale, Verdict};
 use table::TextColumn;
 
-/// What a person is shown.
+/// Returns the text for people.
 pub fn text(compared: &Compared, name: &str, style: Style) -> String {
     let mut lines = vec![paint(name, Paint::Bold, style)];
     let column = |head: &str, of: &dyn Fn(&Figures) -> String| TextColumn {
@@ -43,7 +43,7 @@ pub fn text(compared: &Compared, name: &str, style: Style) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The arms and their verdicts as a table, with the test in a note.
+/// Returns the sides and their verdicts as a table, with the test in a note.
 pub fn sheet(compared: &Compared, name: &str) -> Sheet {
     let text = |value: f64| Datum::Text(compared.unit.text(value));
     let row = |arm: &Figures| {
@@ -89,7 +89,7 @@ pub fn sheet(compared: &Compared, name: &str) -> Sheet {
     Sheet::plain(format!("Comparison of {name}"), head, compared.arms.iter().map(row).collect()).notes([note])
 }
 
-/// The same for programs: numbers in the unit of the values, and the test of each row.
+/// Returns the same for programs: numbers in the unit of the values, and the test of each row.
 pub fn data(compared: &Compared, name: &str) -> Sheet {
     let unit = if matches!(compared.unit, Kind::Ns) { "ns" } else { "" };
     let row = |arm: &Figures| {
@@ -123,7 +123,7 @@ pub fn data(compared: &Compared, name: &str) -> Sheet {
     Sheet::plain(format!("Comparison of {name}"), head.map(Head::from).into(), compared.arms.iter().map(row).collect())
 }
 
-/// A verdict in a word, with what it means where lower is better.
+/// Returns a verdict in a word, and what it means where lower is better.
 pub fn word(verdict: &Verdict) -> (&'static str, Paint) {
     match verdict {
         Verdict::Lower => ("lower", Paint::Good),
@@ -150,7 +150,7 @@ fn against_base(against: &Against, unit: Kind, family: usize, style: Style) -> V
         against.arm,
         p_text(test.p.p)
     );
-    // Ranks decide but for arms that spread differently.
+    // Ranks decide, except for sides with different spreads.
     let (decides, beside) = match found.uneven {
         None => (format!("{ranks}{adjusted}"), String::new()),
         Some(one) => (
@@ -183,7 +183,7 @@ fn against_base(against: &Against, unit: Kind, family: usize, style: Style) -> V
     lines
 }
 
-/// `b is 2.10 times a (1.60 to 2.70)`.
+/// Returns the estimate: `b is 2.10 times a (1.60 to 2.70)`.
 pub(crate) fn estimate(against: &Against, unit: Kind) -> String {
     let (found, scale) = (&against.comparison.estimate, against.comparison.question.scale);
     let text = |value: f64| if scale == Scale::Ratio { number(value) } else { unit.text(value) };
@@ -197,7 +197,7 @@ pub(crate) fn estimate(against: &Against, unit: Kind) -> String {
     }
 }
 
-/// What it was compared with, where that was stated.
+/// Returns the stated null hypothesis or margin of the question, if the user stated one: ` than 2 times a`.
 fn than(against: &Against, unit: Kind) -> String {
     let Question { scale, null, margin } = against.comparison.question;
     let word = match against.verdict {

@@ -9,7 +9,7 @@ use latido_judge::numbers::effects::Factorial;
 use latido_statistics::factorial::Effect;
 use table::TextColumn;
 
-/// What a person is shown.
+/// Returns the text for people.
 pub fn text(found: &Factorial, name: &str, style: Style) -> String {
     let title = format!("{name}: {}", words::many(found.count, "value"));
     let mut lines = vec![paint(&title, Paint::Bold, style)];
@@ -63,7 +63,7 @@ fn terms(found: &Factorial, style: Style) -> Vec<String> {
     )
 }
 
-/// `load=busy is 2.10 times load=idle (1.60 to 2.70)`.
+/// Returns a sentence on an effect: `load=busy is 2.10 times load=idle (1.60 to 2.70)`.
 fn sentence(effect: &Effect) -> String {
     let interval = between(effect.interval, number).map(|interval| format!(" ({interval})")).unwrap_or_default();
     let p = effect.p.map(|p| format!(", p {}", p_text(p))).unwrap_or_default();

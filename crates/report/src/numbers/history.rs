@@ -9,10 +9,10 @@ use latido_judge::numbers::history::{History, Outcome, Segment};
 use latido_statistics::{change::Newest, two::Scale};
 use table::TextColumn;
 
-/// So many values show whether each keeps a part of the one before it.
+/// The number of values from which latido can see whether each value depends on the one before it.
 const DEPENDENCE: u64 = 30;
 
-/// `the newest 3 runs cannot be judged yet: they lie above 56 of the 57 runs before, and a change takes 5`.
+/// Returns a sentence like `the newest 3 runs cannot be judged yet: they lie above 56 of the 57 runs before, and a change takes 5`.
 pub fn newest_stand_out(history: &History, what: &str) -> String {
     let Newest { count, before, as_high } = history.newest;
     let (newest, they) = match count {
@@ -28,7 +28,7 @@ pub fn newest_stand_out(history: &History, what: &str) -> String {
     format!("the {newest} cannot be judged yet: {they} above {above} before{since}, and a change takes {shortest}")
 }
 
-/// `the values rise steadily, by 1.9 % from each to the next and to 2.1 times in all: no night of change`.
+/// Returns a phrase like `the values rise steadily, by 1.9 % from each to the next and to 2.1 times in all: no single value is a change`.
 pub fn drifts(history: &History, what: &str, difference: impl Fn(f64) -> String) -> Option<String> {
     let drift = history.drift?;
     let (each, whole) = match history.scale {
@@ -45,7 +45,7 @@ pub fn drifts(history: &History, what: &str, difference: impl Fn(f64) -> String)
     Some(format!("the {what}s {way} steadily, by {each} from each to the next and {whole} in all{end}"))
 }
 
-/// A caution where changes were found among few values.
+/// Returns a caution where changes were found among few values.
 pub fn doubt(history: &History) -> Option<String> {
     let few = history.count < DEPENDENCE && history.kept == 0.0 && !history.changes.is_empty();
     few.then(|| {
@@ -55,7 +55,7 @@ pub fn doubt(history: &History) -> Option<String> {
     })
 }
 
-/// What a person is shown.
+/// Returns the text for people.
 pub fn text(history: &History, name: &str, style: Style) -> String {
     let title = format!("{name}: {}", words::many(history.count, "value"));
     let mut lines = vec![paint(&title, Paint::Bold, style)];
@@ -135,7 +135,7 @@ mod tests {
         history::{Point, of},
     };
 
-    /// Latencies that rise by 5 % a night are worse, and no night of them is a change; few values bring a caution.
+    /// Latencies that rise by 5 % per run are worse, although no single run is a change; few values add a caution.
     #[test]
     fn a_steady_rise_is_worse() {
         let points = |value: &dyn Fn(usize) -> f64| -> Vec<Point> {

@@ -1,4 +1,4 @@
-//! What crate `judge` finds in numbers that latido did not measure, as text and as JSON.
+//! What crate `judge` finds in numbers from other programs, as text and as JSON.
 
 pub mod compare;
 pub mod effects;
@@ -12,10 +12,10 @@ use anyhow::Result;
 use latido_model::clean;
 use serde::Serialize;
 
-/// The version of the documents; raised when a key changes its meaning, not when one is added.
+/// The version of the documents. It increases when the meaning of a key changes, not when a key is added.
 pub const SCHEMA: u32 = 1;
 
-/// The document, indented, with a line end. What is not finite is `null`.
+/// Returns the document, indented, with a final line end. A number that is not finite becomes `null`.
 ///
 /// # Errors
 /// None in practice: every part can be JSON.
@@ -29,12 +29,12 @@ pub fn document<T: Serialize>(found: &T) -> Result<String> {
     Ok(clean::text(&serde_json::to_string_pretty(&Document { schema: SCHEMA, found })?).into_owned() + "\n")
 }
 
-/// A p as it is printed: never 0.
+/// Formats a p-value: it is never 0.
 pub fn p_text(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".into() } else { format!("{p:.4}") }
 }
 
-/// What lies between two limits: `8.80 to 9.41`. A unit that both have stands once: `−74 to +30 µs`.
+/// Formats an interval: `8.80 to 9.41`. A unit that both ends share appears once: `−74 to +30 µs`.
 pub fn between(interval: Option<(f64, f64)>, text: impl Fn(f64) -> String) -> Option<String> {
     let (low, high) = interval.map(|(low, high)| (text(low), text(high)))?;
     let last = high.rfind(|letter: char| letter.is_ascii_digit());

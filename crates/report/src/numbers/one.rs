@@ -11,11 +11,11 @@ use latido_judge::{
 use latido_statistics::tail::gate::{Decision, Verdict};
 use table::TextColumn;
 
-/// From this design effect on latido says what the limits of quantiles rest on. Below it they are at most twice as wide as those of
-/// independent values.
+/// From this design effect on, latido reports the basis of the limits of quantiles. Below it, the limits are at most twice as wide as those
+/// of independent values.
 const CROWDED: f64 = 4.0;
 
-/// What a person is shown.
+/// Returns the text for people.
 pub fn text(one: &One, name: &str, style: Style) -> String {
     let typical = one.quantiles.first().map_or(0.0, |median| median.quantile.value as f64);
     let unit = Unit::fitting("ns", [typical.abs()].into_iter());
@@ -38,7 +38,7 @@ pub fn text(one: &One, name: &str, style: Style) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What the limits of quantiles rest on where values come in crowds.
+/// Returns the basis of the limits of quantiles where values are clustered.
 fn crowds(one: &One) -> Option<String> {
     let worst =
         one.quantiles.iter().map(|one| &one.quantile).max_by(|a, b| a.design_effect.total_cmp(&b.design_effect))?;
@@ -163,11 +163,11 @@ mod tests {
     use crate::terminal::Style;
     use latido_judge::numbers::one::{Question, of};
 
-    /// A system that stays in each of two states for a twentieth of the run: of 20,000 values few are independent.
+    /// A system that stays in each of two states for a twentieth of the run: few of 20,000 values are independent.
     #[test]
     fn limits_say_how_many_independent_values_they_rest_on() {
         let text = |state: &dyn Fn(i64) -> i64| {
-            // Multiples of a prime modulo another one look independent.
+            // Multiples of a prime modulo another prime look independent.
             let values: Vec<i64> = (0..20_000).map(|at| 10_000 + at * 7_919 % 1_009 + state(at)).collect();
             let found = of(&values, &Question { interval_ns: None, limit_ns: None, tail: None }).unwrap();
             said(&found, "x", Style { width: 300, color: false })

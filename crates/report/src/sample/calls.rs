@@ -1,4 +1,4 @@
-//! Made-up configurations of the probes with many quantities: calls timed one by one, series kept in order, a pendulum.
+//! Synthetic configurations of the probes with many quantities: calls timed one by one, ordered series, a pendulum.
 
 use super::{cell, measurand, once, recorder::SampleRecorder};
 use latido_judge::{configuration::Configuration, repeat::RepeatQuantity};
@@ -10,14 +10,14 @@ use latido_model::{
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A configuration of a probe under a load, still without quantities.
+/// Returns a configuration of a probe under a load, still without quantities.
 fn bare(probe: &str, load: &str, number: usize, measurand: Measurand) -> Configuration {
     let mut cell = cell(load, None);
     cell.probe = Item { name: probe.into(), options: toml::Table::new() };
     Configuration { measurand, ..once(cell, number, Vec::new()) }
 }
 
-/// A quantity more, of its only repeat and over all.
+/// Adds a quantity, both to the only repeat and to the pooled ones.
 fn add(configuration: &mut Configuration, quantity: RepeatQuantity) {
     configuration.quantities.push(quantity.pooled.clone());
     configuration.repeats[0].quantities.push(quantity);
@@ -37,7 +37,7 @@ fn mutex_calls() -> Measurand {
     measurand("Mutex calls", quantities)
 }
 
-/// A quantity with these samples, 10 us apart, without slots.
+/// Returns a quantity with these samples, 10 us apart, without slots.
 fn quantity(name: &str, unit: &str, labels: &[(&str, &str)], values: &[i64], ordered: bool) -> RepeatQuantity {
     let mut recorder = SampleRecorder::new(None);
     let at = |i: usize| i as u64 * 10_000;
@@ -57,7 +57,7 @@ fn quantity(name: &str, unit: &str, labels: &[(&str, &str)], values: &[i64], ord
     one
 }
 
-/// `n` values around `body` with rare giants of up to `giant`.
+/// Returns `n` values around `body`, with rare huge values of up to `giant`.
 fn values(seed: u64, n: usize, body: f64, spread: f64, giant: f64) -> Vec<i64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let one = |_| {
@@ -75,7 +75,7 @@ const KINDS: [[(&str, &str); 2]; 4] = [
     [("kind", "normal"), ("shared", "yes")],
 ];
 
-/// Mutex calls of four kinds, each call timed, and the empty pair; one configuration for each load.
+/// Returns mutex calls of four kinds, with each call timed, and the empty pair; one configuration per load.
 pub fn mutex(loads: &[&str]) -> Vec<Configuration> {
     let of = |(i, load): (usize, &&str)| {
         let mut one = bare("mutex", load, i + 1, mutex_calls());
@@ -94,7 +94,7 @@ pub fn mutex(loads: &[&str]) -> Vec<Configuration> {
     loads.iter().enumerate().map(of).collect()
 }
 
-/// Means of batches of mutex calls, in picoseconds.
+/// Returns means of batches of mutex calls, in picoseconds.
 pub fn mutex_batch(loads: &[&str]) -> Vec<Configuration> {
     let of = |(i, load): (usize, &&str)| {
         let mut one = bare("mutex", load, i + 30, mutex_calls());
@@ -108,7 +108,7 @@ pub fn mutex_batch(loads: &[&str]) -> Vec<Configuration> {
     loads.iter().enumerate().map(of).collect()
 }
 
-/// Task switches by these means under these loads.
+/// Returns task switches by these mechanisms under these loads.
 pub fn switch(loads: &[&str], ways: &[&str]) -> Vec<Configuration> {
     let mut all = Vec::new();
     for (w, way) in ways.iter().enumerate() {
@@ -131,7 +131,7 @@ pub fn switch(loads: &[&str], ways: &[&str]) -> Vec<Configuration> {
     all
 }
 
-/// Matrix inversions of these sizes, in order, under five ways of scheduling.
+/// Returns matrix inversions of these sizes, in order, with five kinds of scheduling.
 pub fn compute(sizes: &[u32], instances: usize) -> Vec<Configuration> {
     let ways = [
         Scheduling::OTHER,
@@ -163,7 +163,7 @@ pub fn compute(sizes: &[u32], instances: usize) -> Vec<Configuration> {
     ways.iter().enumerate().map(of).collect()
 }
 
-/// A pendulum at 1 kHz for 20 s: kept upright on a quiet machine, fallen at 12 s on one under load.
+/// Returns a pendulum at 1 kHz for 20 s: it stays upright on a quiet machine, and falls at 12 s on a machine under load.
 pub fn pendulum() -> Vec<Configuration> {
     let angle = Quantity::time("angle", "Pendulum: angle").in_unit("urad").beside().up_to(1_047_198);
     let quantities = vec![Quantity::time("lateness", "Pendulum: lateness").periodic(), angle];

@@ -1,4 +1,4 @@
-//! A plan that declares tables and figures, over two made-up systems of a study and one that nobody measured.
+//! A plan that declares tables and figures, over two synthetic systems of a study and one that was not measured.
 
 use super::of;
 use crate::input::Declared;
@@ -8,27 +8,27 @@ use latido_model::{
     plan::{Figure, Kind, Layout, Over, Pick, Plan, Published, Statistic, Table},
 };
 
-/// The study's `std` and `rt`.
+/// Returns the study's systems `std` and `rt`.
 pub fn measured() -> Vec<Configuration> {
     vec![of("std", &[8_900, 8_900, 17_800], None), of("rt", &[20_000, 45_100], None)]
 }
 
-/// A pick of this name.
+/// Returns a pick with this name.
 pub fn pick(name: &str) -> Pick {
     Pick { name: name.into(), ..Pick::default() }
 }
 
-/// The study's system.
+/// Returns a pick of the study's system.
 pub fn system(name: &str) -> Pick {
     Pick { system: Some(name.into()), ..pick(name) }
 }
 
-/// The study's quantity without load.
+/// Returns a pick of the study's quantity without load.
 pub fn quantity(name: &str) -> Pick {
     Pick { quantity: Some(name.into()), load: Some("none".into()), ..pick(name) }
 }
 
-/// A plan with a table of two quantities on three systems.
+/// Returns a plan with a table of two quantities on three systems.
 pub fn plan() -> Plan {
     let level = |name: &str| (name.to_owned(), vec![("load".to_owned(), name.to_owned())]);
     let published = Published {
@@ -52,7 +52,7 @@ pub fn plan() -> Plan {
     Plan { published: Some(published), tables: vec![table], ..Plan::default() }
 }
 
-/// A figure of one quantity on three systems.
+/// Returns a figure of one quantity on three systems.
 pub fn figure(kind: Kind) -> Figure {
     Figure {
         title: "Latency".into(),
@@ -70,7 +70,7 @@ pub fn figure(kind: Kind) -> Figure {
     }
 }
 
-/// As a report is given it.
+/// Returns the declarations of a plan as a report receives them.
 pub fn declared(plan: &Plan) -> Declared<'_> {
     Declared { plan, levels: vec![(Axis::Load, ["std", "rt", "other"].map(String::from).into())] }
 }

@@ -1,4 +1,4 @@
-//! Made-up configurations, seeded, for tests and for looking at a report without measuring.
+//! Synthetic, seeded configurations for tests, and for a look at a report without a measurement.
 
 pub mod calls;
 pub mod declared;
@@ -77,7 +77,7 @@ pub(super) fn machine(kernel: &str) -> Machine {
     machine
 }
 
-/// A repeat without quantities.
+/// Returns a repeat without quantities.
 pub fn repeat(evidence: Evidence, elapsed_ns: u64) -> Repeat {
     let (loads, quantities) = (Vec::new(), Vec::new());
     Repeat {
@@ -95,7 +95,7 @@ pub fn repeat(evidence: Evidence, elapsed_ns: u64) -> Repeat {
     }
 }
 
-/// A configuration of one repeat with these quantities.
+/// Returns a configuration of one repeat with these quantities.
 pub(super) fn once(cell: Cell, number: usize, quantities: Vec<RepeatQuantity>) -> Configuration {
     Configuration {
         label: cell.load.id.clone(),
@@ -109,7 +109,7 @@ pub(super) fn once(cell: Cell, number: usize, quantities: Vec<RepeatQuantity>) -
     }
 }
 
-/// Changes a quantity of a configuration of one repeat, in the repeat and over all.
+/// Changes a quantity of a configuration of one repeat, both in the repeat and in the pooled ones.
 pub fn change(configuration: &mut Configuration, at: usize, change: impl Fn(&mut Pooled)) {
     change(&mut configuration.quantities[at]);
     change(&mut configuration.repeats[0].quantities[at].pooled);
@@ -119,7 +119,7 @@ fn configuration(label: &str, number: usize, limit: Option<u64>, recorder: Sampl
     once(cell(label, limit), number, vec![recorder.pooled(limit)])
 }
 
-/// A configuration with exactly these samples, one a millisecond.
+/// Returns a configuration with exactly these samples, one per millisecond.
 pub fn of(label: &str, values: &[i64], limit: Option<u64>) -> Configuration {
     let mut recorder = SampleRecorder::new(limit);
     recorder.track(2, (values.len() as u64).div_ceil(1_000).max(1));
@@ -129,7 +129,7 @@ pub fn of(label: &str, values: &[i64], limit: Option<u64>) -> Configuration {
     configuration(label, 1, limit, recorder)
 }
 
-/// A configuration that measured nothing.
+/// Returns a configuration that measured nothing.
 pub fn empty(label: &str) -> Configuration {
     let mut configuration = of(label, &[], Some(100_000));
     change(&mut configuration, 0, |pooled| pooled.slots = None);
@@ -150,12 +150,12 @@ const LABELS: [&str; 10] = [
     "full, rcu options",
 ];
 
-/// `n` configurations with a body, a shoulder and a tail each, on two CPUs for a minute.
+/// Returns `n` configurations with a body, a shoulder and a tail each, on two CPUs for a minute.
 pub fn configurations(n: usize) -> Vec<Configuration> {
     (0..n).map(|i| synthetic(i, 60, 2)).collect()
 }
 
-/// `n` configurations of the largest size that a record has: 3,600 blocks on each of four CPUs.
+/// Returns `n` configurations of the largest size that a record can have: 3,600 blocks on each of four CPUs.
 pub fn full_size(n: usize) -> Vec<Configuration> {
     (0..n).map(|i| synthetic(i, 3_600, 4)).collect()
 }
@@ -163,7 +163,7 @@ pub fn full_size(n: usize) -> Vec<Configuration> {
 fn synthetic(index: usize, seconds: u64, cpus: u32) -> Configuration {
     let limit = Some(100_000);
     let mut random = ChaCha8Rng::seed_from_u64(index as u64 + 1);
-    // Typical value, spread, frequency of spikes a second and their size, from worst to best.
+    // Typical value, spread, probability of a spike per second and size of spikes, from the worst to the best.
     let (body, spread, often, size) = match index % 3 {
         0 => (4_200.0, 0.55, 0.08, 180_000.0),
         1 => (3_600.0, 0.38, 0.02, 60_000.0),
@@ -192,7 +192,7 @@ fn synthetic(index: usize, seconds: u64, cpus: u32) -> Configuration {
     configuration
 }
 
-/// A configuration on so many CPUs, each with 50 samples; a CPU is the slower the larger its number is.
+/// Returns a configuration on this number of CPUs, each with 50 samples; a CPU with a larger number is slower.
 #[cfg(test)]
 pub fn on_cpus(label: &str, cpus: u32) -> Configuration {
     let mut recorder = SampleRecorder::new(None);
@@ -205,7 +205,7 @@ pub fn on_cpus(label: &str, cpus: u32) -> Configuration {
     configuration(label, 1, None, recorder)
 }
 
-/// The same machine measured with the busy loop: values from tens of nanoseconds to a millisecond, no slots, no limit.
+/// Returns the same machine measured with the busy loop: values from about ten nanoseconds to 54 ms, no slots, no limit.
 pub fn gaps(label: &str, number: usize) -> Configuration {
     let mut random = ChaCha8Rng::seed_from_u64(99 + number as u64);
     let mut recorder = SampleRecorder::new(None);
@@ -238,7 +238,7 @@ fn single(ns: i64) -> Measured {
     Measured::Single { whose: Whose::Cpu(2), amount, but: None }
 }
 
-/// What an expectation came to in the quantities of a configuration; a failure fails where the maximum is above 50 us.
+/// Returns an expectation's verdict for the quantities of a configuration; a failing one fails where the maximum is above 50 us.
 fn series(text: &str, verdict: Verdict, configuration: &Configuration, cell: usize) -> Vec<SeriesJudgement> {
     let judge = |pooled: &Pooled| {
         let max = pooled.summary.max.filter(|_| text.starts_with(&format!("wakeup.{}.", pooled.quantity)))?;
@@ -254,14 +254,14 @@ fn series(text: &str, verdict: Verdict, configuration: &Configuration, cell: usi
     configuration.quantities.iter().filter_map(judge).collect()
 }
 
-/// The run and judgement that go with some configurations.
+/// The run and the judgement for some configurations.
 pub struct SampleRun {
     meta: Meta,
     judgement: Judgement,
 }
 
 impl SampleRun {
-    /// A judgement with a finding of every level, and an expectation of every outcome.
+    /// Returns a judgement with a finding of every severity and an expectation of every outcome.
     pub fn of(configurations: &[Configuration]) -> Self {
         let finding = |check: &str, grade, text: &str| Finding { check: check.into(), grade, state: vec![text.into()] };
         let judge = |(i, c): (usize, &Configuration)| {
@@ -348,14 +348,14 @@ impl SampleRun {
         Self { meta, judgement }
     }
 
-    /// The same as another run.
+    /// Returns the same as another run.
     #[cfg(test)]
     pub fn named(configurations: &[Configuration], id: &str) -> Self {
         let one = Self::of(configurations);
         Self { meta: Meta { id: id.into(), ..one.meta }, ..one }
     }
 
-    /// What a report of them is made from.
+    /// Returns the input for a report of these configurations.
     pub fn input<'a>(&'a self, configurations: &'a [Configuration]) -> ReportInput<'a> {
         let part = RunPart {
             meta: &self.meta,

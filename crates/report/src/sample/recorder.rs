@@ -1,4 +1,4 @@
-//! From made-up samples to what a record and its files would have of them.
+//! Turns synthetic samples into what a record and its files would contain.
 
 use hdrhistogram::Histogram;
 use latido_judge::repeat::{Pooled, RepeatQuantity, Track, outline_bin};
@@ -7,10 +7,10 @@ use latido_model::{
     run::packed::Packed,
 };
 
-/// Time between two samples, ns.
+/// The time between two samples, in ns.
 pub const PERIOD: u64 = 1_000_000;
 
-/// Collects what a pooled quantity needs.
+/// Collects the data of a pooled quantity.
 pub struct SampleRecorder {
     histogram: Histogram<u64>,
     bands: Vec<Band>,
@@ -22,7 +22,7 @@ pub struct SampleRecorder {
 }
 
 impl SampleRecorder {
-    /// Nothing yet.
+    /// Returns an empty recorder.
     pub fn new(limit: Option<u64>) -> Self {
         let mut edges: Vec<i64> = BAND_EDGES.iter().copied().chain(limit.map(|l| l as i64)).collect();
         edges.sort_unstable();
@@ -32,7 +32,7 @@ impl SampleRecorder {
         Self { histogram, bands, count: 0, sum: 0.0, squares: 0.0, extremes: None, tracks: Vec::new() }
     }
 
-    /// A thread on this CPU, for so many seconds.
+    /// Adds a thread on this CPU, for this number of seconds.
     pub fn track(&mut self, cpu: u32, seconds: u64) {
         let block = |s: u64| Block { start_ns: s * 1_000_000_000, length_ns: 1_000_000_000, ..Block::default() };
         let blocks = (0..seconds).map(block).collect();
@@ -50,7 +50,7 @@ impl SampleRecorder {
         });
     }
 
-    /// `times` equal samples in the newest track.
+    /// Adds `times` equal samples to the newest track.
     pub fn add(&mut self, value: i64, at_ns: u64, times: u64) {
         self.histogram.saturating_record_n(value as u64, times);
         self.bands.iter_mut().find(|b| b.upto.is_none_or(|upto| value <= upto)).unwrap().count += times;

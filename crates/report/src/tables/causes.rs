@@ -1,9 +1,9 @@
-//! What late samples were lost to, as a table.
+//! The causes of late samples as a table.
 
 use crate::tree::{Datum, Head, Sheet};
 use latido_judge::late::{CauseRow, Causes};
 
-/// A row for each cause, the one with the most time first.
+/// Returns a row for each cause, in descending order of time.
 pub fn sheet(causes: &Causes) -> Sheet {
     let head: Vec<Head> =
         vec!["cause".into(), "share".into(), "time".into(), "samples".into(), "first in".into(), "most of one".into()];

@@ -1,4 +1,4 @@
-//! The characterisation table of a probe: rows are calls, columns systems, cells minimum, mean and maximum.
+//! The characterisation table of a probe: rows are calls, columns are systems, cells are minimum, mean and maximum.
 
 mod lines;
 
@@ -9,20 +9,20 @@ use crate::{
 };
 use lines::Line;
 
-/// The table, the one source of its HTML, LaTeX, Markdown and CSV.
+/// The table: the single source for its HTML, LaTeX, Markdown and CSV.
 #[derive(Debug)]
 pub struct Characterisation {
-    /// What it shows.
+    /// Its caption.
     pub caption: String,
-    /// Its columns: those measured, those that the plan has besides, then those that the study printed.
+    /// Its columns: first the measured ones, then other systems of the plan, then those that the study printed.
     pub columns: Vec<System>,
     /// Its rows.
     pub rows: Vec<Call>,
-    /// What the marks in the cells mean: `[1]` the first of them.
+    /// The texts of the marks in the cells: `[1]` refers to the first.
     pub notes: Vec<String>,
-    /// The plan's systems that were not measured and have no column of their own.
+    /// The plan's systems that were not measured and have no column.
     pub missing: Vec<String>,
-    /// What stands beside its maxima.
+    /// The remarks on its maxima.
     pub seen: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct Characterisation {
 pub struct System {
     /// Its name.
     pub name: String,
-    /// Whether its numbers are printed ones of a study.
+    /// Whether its numbers are those that a study printed.
     pub published: bool,
 }
 
@@ -42,11 +42,11 @@ pub struct Call {
     pub name: String,
     /// The section with its details, by its number in the chapter.
     pub section: usize,
-    /// What the second line of its cells is: `p99.9`, with the number of samples.
+    /// The content of the second line of its cells: `p99.9`, with the number of samples.
     pub second: &'static str,
     /// The unit of the measured values.
     pub stored: String,
-    /// The unit that the row is written in.
+    /// The unit in which the row is written.
     pub unit: Unit,
     /// A cell for each column.
     pub entries: Vec<CallFigures>,
@@ -63,23 +63,23 @@ pub enum CallFigures {
         mean: f64,
         /// Largest.
         max: f64,
-        /// Of 1,000 samples the largest but one; absent where there are fewer.
+        /// The 99.9 % quantile (of 1,000 samples the largest but one); absent if there are fewer samples.
         p999: Option<f64>,
-        /// How many.
+        /// The number of samples.
         count: u64,
     },
     /// Printed by the study; values in the stored unit.
     Published {
         /// Smallest, mean and largest.
         figures: [Option<f64>; 3],
-        /// The number of the note on it.
+        /// The number of its note.
         mark: Option<usize>,
     },
-    /// One figure, of a row that is about it alone: a share, a count, a standard deviation in the stored unit.
+    /// A single figure, for a row about that figure only: a share, a count, a standard deviation in the stored unit.
     Single {
         /// The figure.
         figure: Datum,
-        /// Of how many samples measured here; `None` where the study printed it.
+        /// The number of measured samples behind it; `None` if the study printed it.
         samples: Option<u64>,
     },
     /// Not measured.
@@ -88,13 +88,13 @@ pub enum CallFigures {
     Unpublished,
 }
 
-/// What stands for a number that the study does not print.
+/// The text for a number that the study does not print.
 const NOT_PUBLISHED: &str = "not published";
-/// So many systems that were not measured still have columns of their own, in a table that is no wider than this.
+/// The most systems without measurements that still have columns, in a table of at most [`NARROW`] columns.
 const EMPTY_COLUMNS: usize = 2;
 const NARROW: usize = 5;
 
-/// The table of a chapter; none where it has one row only and nothing published to set beside it.
+/// Returns the table of a chapter; none for a chapter with a single row and no published numbers to compare.
 pub fn characterisation(chapter: &Chapter, input: &ReportInput) -> Option<Characterisation> {
     let columns: Vec<System> =
         chapter.systems.iter().map(|name| System { name: name.clone(), published: false }).collect();
@@ -125,7 +125,7 @@ pub fn characterisation(chapter: &Chapter, input: &ReportInput) -> Option<Charac
     (chapter.is_many() || table.columns.iter().any(|column| column.published)).then_some(table)
 }
 
-/// Adds the systems that the plan has besides: as columns where they are few, else by name.
+/// Adds the other systems of the plan: as columns if they are few, else as a list of names.
 fn add_missing(table: &mut Characterisation, lines: &mut [Call], input: &ReportInput) {
     let mut absent: Vec<&str> = Vec::new();
     for one in &input.not_measured {
@@ -133,7 +133,7 @@ fn add_missing(table: &mut Characterisation, lines: &mut [Call], input: &ReportI
             absent.push(&one.label);
         }
     }
-    // What was measured in part shows its gaps in the rows.
+    // A partly measured system has a column already and shows its gaps in the rows.
     absent.retain(|name| table.columns.iter().all(|column| column.name != *name));
     if absent.len() > EMPTY_COLUMNS || table.columns.len() + absent.len() > NARROW {
         table.missing = absent.into_iter().map(String::from).collect();
@@ -145,7 +145,7 @@ fn add_missing(table: &mut Characterisation, lines: &mut [Call], input: &ReportI
     }
 }
 
-/// The unit that suits the means of a row, measured ones first.
+/// Returns the unit that fits the means of a row, preferably the measured ones.
 fn unit(stored: &str, entries: &[CallFigures]) -> Unit {
     let measured = entries.iter().filter_map(|entry| match entry {
         CallFigures::Measured { mean, .. } => Some(*mean),
@@ -164,13 +164,13 @@ fn unit(stored: &str, entries: &[CallFigures]) -> Unit {
 }
 
 impl CallFigures {
-    /// `56 / 61 / 812`, with the number of a note; what is not there is said.
+    /// Returns the text of a cell: `56 / 61 / 812`, with the number of a note, or a remark on a missing value.
     pub fn text(&self, unit: &Unit) -> String {
         let (lead, max) = self.parts(unit);
         lead + &max
     }
 
-    /// The same in two parts: what stands before the largest value measured here, and that value.
+    /// Returns the same in two parts: the text before the largest measured value, and that value.
     pub fn parts(&self, unit: &Unit) -> (String, String) {
         let lead = match self {
             Self::Measured { min, mean, max, .. } => {
@@ -180,11 +180,11 @@ impl CallFigures {
                 let text = figures.map(|v| v.map_or_else(|| "–".into(), |v| unit.text(v))).join(" / ");
                 mark.map_or_else(|| text.clone(), |mark| format!("{text} [{mark}]"))
             }
-            // The unit has a column of its own.
+            // The unit has a separate column.
             Self::Single { figure, samples } => {
                 let text = figure.text(Some(unit));
                 let text = text.trim_end_matches(" %");
-                // What was printed has no more digits than were printed.
+                // A printed number gets no more digits than the study printed.
                 let printed = samples.is_none() && text.contains('.');
                 if printed { text.trim_end_matches('0').trim_end_matches('.') } else { text }.to_owned()
             }
@@ -194,7 +194,8 @@ impl CallFigures {
         (lead, String::new())
     }
 
-    /// The second line. `88 (1 000 000)`: p99.9 and how many samples there were; of a single figure the samples alone.
+    /// Returns the second line of a cell: `88 (1 000 000)` is p99.9 and the number of samples; for a single figure it is only the number of
+    /// samples.
     pub fn tail(&self, unit: &Unit) -> Option<String> {
         match self {
             Self::Measured { p999, count, .. } => {
@@ -208,7 +209,7 @@ impl CallFigures {
 }
 
 impl Characterisation {
-    /// The table for print: two lines a call, values in the row's unit.
+    /// Returns the table for print: two lines per call, values in the row's unit.
     pub fn sheet(&self) -> Sheet {
         let mut caption = format!("{}; second line p99.9 (samples)", self.caption);
         for (number, text) in (1..).zip(&self.notes) {
@@ -232,8 +233,8 @@ impl Characterisation {
         Sheet::plain(caption, head.map(Head::from).collect(), rows).notes(self.seen.clone())
     }
 
-    /// The table for programs: a row for each call of each system, values in the stored unit. The single figures of
-    /// rows that are about one alone have a column where there are any.
+    /// Returns the table for programs: a row for each call of each system, values in the stored unit. If there are single figures, they
+    /// have a separate column.
     pub fn data(&self) -> Sheet {
         let single = |entry: &CallFigures| matches!(entry, CallFigures::Single { .. });
         let singles = self.rows.iter().flat_map(|line| &line.entries).any(single);
@@ -256,7 +257,7 @@ impl Characterisation {
         Sheet::plain(self.caption.clone(), head.into_iter().map(Head::from).collect(), rows)
     }
 
-    /// A cell for programs: count, minimum, mean, p99.9, maximum, the single figure, the note.
+    /// Returns a cell for programs: count, minimum, mean, p99.9, maximum, the single figure, the note.
     fn datum(&self, line: &Call, entry: &CallFigures) -> (Datum, [Datum; 4], Datum, String) {
         let nothing = || [Datum::Absent, Datum::Absent, Datum::Absent, Datum::Absent];
         match entry {

@@ -1,4 +1,4 @@
-//! The tables that a plan declares, as its study lays them out: ours above, the study's number under it, then the ratio.
+//! The tables that a plan declares, laid out as in its study: latido's number, below it the study's, then the ratio.
 
 use crate::{
     tree::{
@@ -17,15 +17,15 @@ pub struct DeclaredTable {
     pub heading: String,
     /// A name for files: `table-1`.
     pub stem: String,
-    /// What its numbers are: `min / mean / max; median over 10 repeats`.
+    /// A description of its numbers: `min / mean / max; median over 10 repeats`.
     pub about: String,
     /// The heads of its columns, and how many columns each spans.
     pub columns: Vec<(String, usize)>,
-    /// The heads below them, where figures have columns of their own.
+    /// The second line of heads, if figures have separate columns.
     pub statistics: Vec<String>,
     /// Its rows.
     pub rows: Vec<Row>,
-    /// What must be known of it.
+    /// What the reader must know about it.
     pub notes: Vec<String>,
 }
 
@@ -38,24 +38,24 @@ pub struct Row {
     pub unit: String,
     /// Its cells.
     pub cells: Vec<CellText>,
-    /// The numbers of each column in whole.
+    /// The unrounded numbers of each column.
     pub figures: Vec<Vec<Figured>>,
 }
 
-/// A cell as people read it.
+/// A cell for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellText {
-    /// Ours.
+    /// latido's number.
     pub ours: String,
-    /// Whether ours is missing.
+    /// Whether latido's number is missing.
     pub missing: bool,
-    /// The study's; empty where it printed none.
+    /// The study's number; empty if it printed none.
     pub printed: String,
-    /// Ours as a multiple of the study's; empty where one is missing.
+    /// latido's number as a multiple of the study's; empty if one of them is missing.
     pub ratio: String,
 }
 
-/// The declared tables.
+/// Returns the declared tables.
 pub fn all(lookup: Lookup) -> Vec<DeclaredTable> {
     let tables = &lookup.declared.plan.tables;
     let stem = |table: &Table, at: usize| {
@@ -72,25 +72,25 @@ pub fn all(lookup: Lookup) -> Vec<DeclaredTable> {
     tables.iter().enumerate().flat_map(both).collect()
 }
 
-/// Whose numbers a table has.
+/// The origin of a table's numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
-    /// Ours with the study's under them.
+    /// latido's numbers, with the study's below them.
     Both,
-    /// Ours alone: they are emulated, and the study's have a table of their own.
+    /// Only latido's numbers, because they are emulated: the study's have a separate table.
     Ours,
-    /// The study's alone.
+    /// Only the study's numbers.
     Study,
 }
 
-/// Whether a table has printed numbers, and emulated ones of ours that nobody may divide by them.
+/// Returns whether a table has both printed numbers and emulated ones, whose ratio has no meaning.
 fn is_emulated(entries: &[Vec<Entry>]) -> bool {
     let has = |of: &dyn Fn(&Figured) -> bool| entries.iter().flatten().flat_map(|entry| &entry.figures).any(of);
     has(&|one| one.emulated) && has(&|one| one.printed.is_some())
 }
 
 impl Side {
-    /// All entries as this side of the table has them.
+    /// Returns all entries for this kind of table.
     fn all<'r, 'a>(self, entries: &[Vec<Entry<'r, 'a>>]) -> Vec<Vec<Entry<'r, 'a>>> {
         let entry = |one: &Entry<'r, 'a>| Entry {
             figures: one.figures.iter().cloned().map(|figured| self.of(figured)).collect(),
@@ -99,12 +99,12 @@ impl Side {
         entries.iter().map(|row| row.iter().map(entry).collect()).collect()
     }
 
-    /// A number as this side of the table has it.
+    /// Returns a number for this kind of table.
     fn of(self, one: Figured) -> Figured {
         match self {
             Self::Both => one,
             Self::Ours => Figured { printed: None, doubt: String::new(), ..one },
-            // The study's stand as a table's own numbers do.
+            // The study's numbers take the place of latido's.
             Self::Study => Figured { ours: one.printed, printed: None, emulated: false, ..one },
         }
     }
@@ -159,13 +159,13 @@ fn one(lookup: Lookup, table: &Table, entries: Vec<Vec<Entry>>, stem: &str, side
     }
 }
 
-/// How much of the published size was measured, where it was not all: rare events are missed then.
+/// Returns which share of the published size was measured, if it was not all: rare events are then missing.
 pub fn scaled(lookup: Lookup) -> Option<String> {
     let share = words::share_of_size(lookup.declared.plan.scaled?);
     Some(format!("at {share} of the published size"))
 }
 
-/// `max`, `above 100 µs`, `up to 1 µs`.
+/// Returns the name of a statistic: `max`, `above 100 µs`, `up to 1 µs`.
 pub fn statistic_name(statistic: Statistic, over: Over) -> String {
     match (statistic, over) {
         (Statistic::Above(edge), _) => format!("above {}", words::round_value(edge as f64, "ns")),
@@ -176,7 +176,7 @@ pub fn statistic_name(statistic: Statistic, over: Over) -> String {
     }
 }
 
-/// From this ratio of the largest to the smallest on, rows of a table have units of their own.
+/// Above this ratio of the largest to the smallest value, each row of a table has its unit.
 const MOST_OF_ONE_UNIT: f64 = 1e4;
 
 fn rows(table: &Table, entries: Vec<Vec<Entry>>, side: Side) -> Vec<Row> {
@@ -192,7 +192,7 @@ fn rows(table: &Table, entries: Vec<Vec<Entry>>, side: Side) -> Vec<Row> {
     each.map(|((row, own), entries)| row_of(row.heading(), unit(own), entries, (apart, side))).collect()
 }
 
-/// The typical value of a row with its stored unit: ours where there is one.
+/// Returns the typical value of a row and its stored unit, preferably from latido's numbers.
 fn typical(row: &[Entry]) -> Option<(f64, &'static str)> {
     let valued = || {
         row.iter()
@@ -243,16 +243,16 @@ fn row_of(name: String, unit: Option<Unit>, entries: Vec<Entry>, (apart, side): 
 const NO_TIMES: &str =
     "Emulated instructions are no microseconds of the study's machine: compare their order and sign, not their size.";
 
-/// What is said of a figure that the samples, or the repeats, do not give.
+/// The text for a figure that the samples or the repeats do not determine.
 const TOO_FEW: &str = "too few";
 
-/// `×1.02`, of ours and the study's.
+/// Returns the ratio of latido's number to the study's: `×1.02`.
 pub fn times(ratio: f64) -> String {
     let text = if ratio > 0.0 && ratio < 0.001 { format!("{ratio:.1e}") } else { words::plain(ratio) };
     format!("×{text}")
 }
 
-/// A printed number with all its digits.
+/// Formats a printed number with all its digits.
 fn whole(value: f64) -> String {
     let text = format!("{value:.6}");
     let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
@@ -263,7 +263,7 @@ fn whole(value: f64) -> String {
     }
 }
 
-/// A printed share with all its digits.
+/// Formats a printed share with all its digits.
 fn whole_percent(share: f64) -> String {
     format!("{} %", whole(share * 100.0))
 }
@@ -271,20 +271,20 @@ fn whole_percent(share: f64) -> String {
 /// A way to write a number.
 type Digits = fn(f64) -> String;
 
-/// A number as people read it, in the row's unit where it is a value; `digits` writes values, `percent` shares.
+/// Formats a number for people; a value is in the row's unit. `digits` writes values, and `percent` writes shares.
 fn text(figured: &Figured, value: f64, unit: Option<&Unit>, digits: Digits, percent: Digits) -> String {
     match (figured.statistic, unit) {
         (Statistic::Share(_), _) => percent(value),
         _ if figured.unit.is_empty() => words::trimmed(value),
         (Statistic::Variance, Some(unit)) => digits(value / unit.per / unit.per),
-        // Whole nanoseconds have all their digits.
+        // Whole nanoseconds keep all their digits.
         (_, Some(unit)) if unit.per == 1.0 && value.fract() == 0.0 => unit.text(value),
         (_, Some(unit)) => digits(value / unit.per),
         (_, None) => digits(value),
     }
 }
 
-/// A number of ours with its own unit, for a caption.
+/// Formats a number of latido with its unit, for a caption.
 pub fn alone(figured: &Figured, value: f64) -> String {
     match figured.statistic {
         Statistic::Share(_) => percent(value),
@@ -297,7 +297,7 @@ pub fn alone(figured: &Figured, value: f64) -> String {
     }
 }
 
-/// A printed number with its own unit and all its digits, for a caption.
+/// Formats a printed number with its unit and all its digits, for a caption.
 pub fn printed_alone(figured: &Figured, value: f64) -> String {
     match figured.statistic {
         Statistic::Share(_) => whole_percent(value),
@@ -310,7 +310,7 @@ pub fn printed_alone(figured: &Figured, value: f64) -> String {
 }
 
 impl DeclaredTable {
-    /// The table for print: a line for ours, one for the study's and one for the ratio.
+    /// Returns the table for print: a line for latido's numbers, one for the study's and one for the ratio.
     pub fn sheet(&self) -> Sheet {
         let mut title = format!("{}: {}", self.heading, self.about);
         for note in &self.notes {
@@ -342,7 +342,7 @@ impl DeclaredTable {
         Sheet::plain(title, head.collect(), rows).leading(2)
     }
 
-    /// The table for programs: a row for each number, times in ns, shares from 0 to 1.
+    /// Returns the table for programs: a row for each number, times in ns, shares from 0 to 1.
     pub fn data(&self) -> Sheet {
         let head = ["row", "column", "statistic", "unit", "ours", "published", "ratio", "note"];
         let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! How often the limit of a section's series is exceeded: by samples, and by bursts where they come in such.
+//! How often samples exceed the limit of a section's series: counted by samples, and by bursts where they come in bursts.
 
 use crate::{
     tree::{Datum, Estimate, Head, Named, Section, Sheet, percent},
@@ -7,12 +7,12 @@ use crate::{
 use latido_judge::extremes::limit::Limit;
 use latido_statistics::exceed::{Bounded, Exceedance};
 
-/// The table that a report shows; `None` where no limit judges.
+/// Returns the table that a report shows; `None` if no limit judges the section.
 pub fn sheet(section: &Section) -> Option<Sheet> {
     of(section, section.extremes())
 }
 
-/// Of each series of each repeat.
+/// Returns the table of each series of each repeat.
 pub fn all(section: &Section) -> Option<Sheet> {
     of(section, &section.all_extremes())
 }
@@ -67,8 +67,8 @@ fn of(section: &Section, shown: &[Named]) -> Option<Sheet> {
     Some(Sheet::plain(title, head, rows).leading(3).notes(notes))
 }
 
-/// `0.03 % (0.01 % to 0.07 %)`; of none, and where it is not known whether samples come in bursts, without limits: those of
-/// independent samples would not hold.
+/// Returns the share of samples above the limit: `0.03 % (0.01 % to 0.07 %)`. It has no limits if there is no such sample, or if it is not
+/// known whether samples come in bursts, because the limits of independent samples would not be valid.
 fn share(limit: &Limit) -> Datum {
     let found = &limit.samples;
     match found.above == 0 || limit.not_clustered.is_some() {
@@ -77,7 +77,7 @@ fn share(limit: &Limit) -> Datum {
     }
 }
 
-/// The same of an hour.
+/// Returns the same per hour.
 fn hour(found: &Exceedance) -> Datum {
     found.per_hour.as_ref().map_or(Datum::Absent, |hour| bounded(found, hour, words::plain))
 }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::{sample, tree::sections};
 
-    /// One sample above of three has its bounds, and none above has none that samples would give; no row is narrower
+    /// One sample of three above the limit has both bounds. The share of a series without such samples has no bounds. No row is narrower
     /// than its head.
     #[test]
     fn none_above_has_an_upper_bound_alone() {

@@ -1,4 +1,4 @@
-//! The longest of each second, as a table.
+//! The longest duration of each second, as a table.
 
 use crate::{
     tree::{Datum, Head, Sheet},
@@ -6,13 +6,13 @@ use crate::{
 };
 use latido_judge::maxima::{Longest, Maxima};
 
-/// So many are shown, the longest first; the file beside the record has all.
+/// The number of rows, the longest first; the file next to the record contains all.
 const SHOWN: usize = 20;
 
-/// A row for each second; or why there is no table.
+/// Returns a row for each second, or the reason why there is no table.
 ///
 /// # Errors
-/// As the file's.
+/// Reading the file failed: the message is that of the file.
 pub fn sheet(of: &Maxima) -> Result<Sheet, &str> {
     let lines = of.found.as_deref().map_err(String::as_str)?;
     let text = |text: &str| if text.is_empty() { Datum::Absent } else { Datum::Text(text.to_owned()) };

@@ -1,4 +1,4 @@
-//! The tables of a report beside those behind its figures.
+//! The tables of a report, except those behind its figures.
 
 pub mod causes;
 pub mod characterisation;
@@ -15,18 +15,18 @@ pub mod tail;
 use crate::tree::{Report, Sheet, declared::Lookup};
 use characterisation::characterisation;
 
-/// A table of a report, and what it is of.
+/// A table of a report, and its place in the report.
 #[derive(Debug)]
 pub struct NamedTable {
     /// The probe, or the quantity with its labels; empty for a table that the plan declares.
     pub stem: String,
-    /// What it is, whatever its section: `quantiles`.
+    /// Its kind, which is independent of the section: `quantiles`.
     pub kind: String,
     /// The table.
     pub sheet: Sheet,
 }
 
-/// The tables that the plan declares and those of every chapter and of every section, in the order of a report.
+/// Returns the tables that the plan declares, then those of every chapter and every section, in the order of a report.
 pub fn all(report: &Report) -> Vec<NamedTable> {
     let mut tables: Vec<NamedTable> = Vec::new();
     let mut put = |stem: &str, kind: &str, sheet: Option<Sheet>| {
@@ -39,7 +39,7 @@ pub fn all(report: &Report) -> Vec<NamedTable> {
         put(chapter.probe, "table", characterisation(&chapter, report.input).map(|table| table.sheet()));
         for one in chapter.sections {
             let stem = one.stem();
-            // What is pooled comes second.
+            // The repeats come before everything that is pooled.
             put(&stem, "repeats", spread::sheet(one));
             put(&stem, "summary", Some(summary::sheet(one)));
             put(&stem, "quantiles", quantiles::sheet(one));
@@ -50,7 +50,7 @@ pub fn all(report: &Report) -> Vec<NamedTable> {
     tables
 }
 
-/// All tables, printed one after the other by a format; `None` where there is none.
+/// Returns all tables, written one after the other in a format; `None` if there are none.
 pub fn printed(report: &Report, print: fn(&Sheet) -> String) -> Option<String> {
     let tables = all(report);
     (!tables.is_empty()).then(|| tables.iter().map(|table| print(&table.sheet)).collect::<Vec<_>>().join("\n"))

@@ -1,4 +1,4 @@
-//! The quantiles of a section with the limits between which the true ones lie.
+//! The quantiles of a section with confidence limits.
 
 use crate::{
     tables::summary::quantile_name,
@@ -11,21 +11,21 @@ use latido_model::{
 };
 use latido_statistics::quantile::ranks_among;
 
-/// What stands for a limit that so few samples do not have.
+/// The text for a limit that needs more samples.
 const TOO_SMALL: &str = "n too small";
 
 /// The confidence of the limits.
 const CONFIDENCE: f64 = 0.95;
 
-/// A quantile of all samples of a configuration with its limits by binomial ranks of those that are independent; a limit is absent where the samples are
-/// too few for a rank, and is never the maximum in its stead.
+/// Returns a quantile of all samples of a configuration with its confidence limits. The limits are binomial ranks, for the number of
+/// independent samples. A limit is absent where there are too few samples for its rank; the maximum never takes its place.
 pub fn estimate(pooled: &Pooled, key: &str) -> Option<Estimate> {
     let value = pooled.summary.quantiles.get(key).copied().flatten()? as f64;
     let p = QUANTILES.iter().find(|(name, _)| *name == key).map(|(_, p)| *p)?;
     let summary = &pooled.summary;
     let ranks = ranks_among(summary.count, p, CONFIDENCE, pooled.crowds.effect(key)).ok()?;
     if let Some(bins) = &pooled.bins {
-        // The limits reach to the far ends of the bins that hold them.
+        // The limits extend to the far ends of the bins that contain them.
         let at = |rank: Option<u64>| at_rank_of_bins(&bins.bins, rank?);
         let lower = at(ranks.lower).map(|bin| bin.0 as f64);
         let upper = at(ranks.upper).and_then(|bin| bin.1).map(|high| high as f64);
@@ -37,7 +37,7 @@ pub fn estimate(pooled: &Pooled, key: &str) -> Option<Estimate> {
     Some(Estimate { value, lower: at(ranks.lower), upper: at(ranks.upper), without: TOO_SMALL })
 }
 
-/// The table of a section; `None` where nothing was measured.
+/// Returns the table of a section; `None` if nothing was measured.
 pub fn sheet(section: &Section) -> Option<Sheet> {
     let keys = || QUANTILES.iter().map(|(key, _)| *key);
     let row = |series: &Curve| {

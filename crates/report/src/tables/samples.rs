@@ -1,4 +1,4 @@
-//! The largest samples of a section: when, where and, as far as it is known, why.
+//! The largest samples of a section: when, where and, if known, why.
 
 use crate::{
     tree::{Datum, Head, Section, Sheet},
@@ -6,10 +6,10 @@ use crate::{
 };
 use latido_model::record::Class;
 
-/// So many samples of all configurations together.
+/// The most samples of all configurations together, except that each configuration has at least two.
 const ROWS: usize = 16;
 
-/// The largest samples, the same number of each configuration.
+/// Returns the largest samples, the same number for each configuration.
 pub fn sheet(section: &Section) -> Sheet {
     let each = (ROWS / section.series.len().max(1)).clamp(2, 10);
     let mut rows = Vec::new();

@@ -1,8 +1,8 @@
-//! What became of the periods of a section.
+//! How many periods of a section were met, late or missed.
 
 use crate::tree::{Curve, Datum, Head, Section, Sheet};
 
-/// The table; nothing for a probe without periods.
+/// Returns the table; nothing for a probe without periods.
 pub fn sheet(section: &Section) -> Option<Sheet> {
     section.series.iter().find(|series| series.pooled.slots.is_some())?;
     let row = |series: &Curve| {

@@ -1,4 +1,4 @@
-//! How the repeats of each configuration differ: the largest sample of each. What is pooled hides it.
+//! How the repeats of each configuration differ: the largest sample of each. Pooled figures hide this.
 
 use crate::tree::{Curve, Datum, Head, Section, Sheet, worth};
 use latido_judge::{
@@ -6,7 +6,7 @@ use latido_judge::{
     statistics::median,
 };
 
-/// The largest sample of each repeat, in the order in which they were measured; empty where there is one repeat.
+/// Returns the largest sample of each repeat, in the order of measurement; empty if there is only one repeat.
 pub fn maxima<'c>(curve: &'c Curve) -> Vec<(&'c Repeat, f64)> {
     let own = |repeat: &'c Repeat| -> Option<&'c Pooled> {
         let mut each = repeat.quantities.iter().map(|one| &one.pooled);
@@ -18,7 +18,7 @@ pub fn maxima<'c>(curve: &'c Curve) -> Vec<(&'c Repeat, f64)> {
     if maxima.len() > 1 { maxima } else { Vec::new() }
 }
 
-/// The table of a section; `None` where nothing was repeated.
+/// Returns the table of a section; `None` if nothing was repeated.
 pub fn sheet(section: &Section) -> Option<Sheet> {
     let repeated: Vec<(&Curve, Vec<f64>)> = section
         .series

@@ -1,4 +1,4 @@
-//! The summary table: a row for each configuration of a section, for each of a quantity, or for each thread of a cell.
+//! The summary table: a row for each configuration of a section, for each configuration of a quantity, or for each thread of a cell.
 
 use crate::{
     tree::{Curve, Datum, Head, Section, Sheet, worth},
@@ -7,12 +7,12 @@ use crate::{
 use latido_judge::extremes::seen;
 use latido_model::record::{self, Between, Bounds, QUANTILES, Slots, Summary};
 
-/// The quantiles of the table: those of every summary without p90, which says little of a tail.
+/// Returns the quantiles of the table: those of every summary except p90, which is not informative about a tail.
 fn quantiles() -> impl Iterator<Item = &'static str> {
     QUANTILES.iter().map(|(key, _)| *key).filter(|key| *key != "0.9")
 }
 
-/// The name of a quantile key: `p99.9` for `0.999`.
+/// Returns the name of a quantile's key: `p99.9` for `0.999`.
 pub fn quantile_name(key: &str) -> String {
     let digits = key.strip_prefix("0.").unwrap_or(key);
     match digits.len() {
@@ -22,19 +22,19 @@ pub fn quantile_name(key: &str) -> String {
     }
 }
 
-/// One of the stated quantiles, by its key.
+/// Returns one of the stated quantiles, by its key.
 fn quantile(summary: &Summary, key: &str) -> Option<f64> {
     summary.quantiles.get(key).copied().flatten().map(|v| v as f64)
 }
 
-/// The quantiles that some row has samples enough for; all where nothing was measured.
+/// Returns the quantiles for which some row has enough samples; all of them if nothing was measured.
 fn supported(rows: &[Summarised]) -> Vec<&'static str> {
     let (some, none): (Vec<_>, Vec<_>) =
         quantiles().partition(|key| rows.iter().any(|row| quantile(&row.summary, key).is_some()));
     if some.is_empty() { none } else { some }
 }
 
-/// The quantiles of which there is no column because no series supports them: `p99.99, p99.999`.
+/// Returns the quantiles that have no column because no series supports them: `p99.99, p99.999`.
 pub fn unsupported(section: &Section) -> String {
     let supported = supported(&rows(section).collect::<Vec<_>>());
     quantiles().filter(|key| !supported.contains(key)).map(quantile_name).collect::<Vec<_>>().join(", ")
@@ -44,10 +44,10 @@ pub fn unsupported(section: &Section) -> String {
 struct Summarised {
     name: String,
     summary: Summary,
-    /// The limit, where it was judged by one, and how many samples are above it.
+    /// The limit and the number of samples above it, if a limit judged the row.
     limit: Option<(f64, u64)>,
     slots: Option<Slots>,
-    /// Samples beyond the histogram.
+    /// Samples above the histogram's range.
     overflow: u64,
 }
 
@@ -62,7 +62,7 @@ impl Summarised {
     }
 }
 
-/// The table of a section.
+/// Returns the table of a section.
 pub fn sheet(section: &Section) -> Sheet {
     let rows = rows(section).collect::<Vec<_>>();
     write(section.title(), "configuration", section.noun(), section.unit, &rows, false)
@@ -70,7 +70,7 @@ pub fn sheet(section: &Section) -> Sheet {
         .notes(section.worth())
 }
 
-/// The table of sections that differ in their labels alone: these are in the rows' names.
+/// Returns the table of sections that differ only in their labels: the rows' names contain these.
 pub fn of_quantity(sections: &[Section]) -> Option<Sheet> {
     let first = sections.first()?;
     let series: Vec<&Curve> = sections.iter().flat_map(|section| &section.series).collect();
@@ -89,7 +89,7 @@ pub fn of_quantity(sections: &[Section]) -> Option<Sheet> {
     )
 }
 
-/// What a table must say of cells that were cut and measured on: `; busy: repeat 1 is pooled: part 1 of 2: ...`.
+/// Returns the remark on cells that were interrupted and continued later: `; busy: repeat 1 is pooled: part 1 of 2: ...`.
 fn in_parts<'a, 'b: 'a>(series: impl Iterator<Item = &'a Curve<'b>>) -> String {
     let mut told: Vec<String> = Vec::new();
     for one in series {
@@ -99,8 +99,8 @@ fn in_parts<'a, 'b: 'a>(series: impl Iterator<Item = &'a Curve<'b>>) -> String {
     told.concat()
 }
 
-/// The table of one quantity of a cell: a row for each thread, with what became of its slots; and what so many ns may have
-/// missed.
+/// Returns the table of one quantity of a cell: a row for each thread, with the outcomes of its slots. A note states what a measurement of
+/// `watched_ns` nanoseconds may have missed.
 pub fn threads(
     name: &str,
     noun: &str,
@@ -119,7 +119,7 @@ pub fn threads(
         .notes(seen::note(watched_ns.into_iter()))
 }
 
-/// How early columns leave where there is no room: what says most of a tail stays.
+/// Returns how early a quantile's column goes if there is not enough room: the most informative ones about a tail stay.
 fn spare(key: &str) -> u8 {
     match key {
         "0.99" => 3,
@@ -153,7 +153,7 @@ fn write(title: String, first: &str, noun: &str, unit: &str, rows: &[Summarised]
     if slots {
         head.extend(by_thread.then(|| Head::from("met").spare(7)));
         let late = Head::from("late").alarm();
-        // The column of the limit says nearly the same.
+        // The column of the limit shows nearly the same as `late`.
         head.extend([if by_thread || !limited { late } else { late.spare(7) }, Head::from("missed").alarm()]);
     }
     let overflow = rows.iter().any(|row| row.overflow > 0);
@@ -200,12 +200,12 @@ fn write(title: String, first: &str, noun: &str, unit: &str, rows: &[Summarised]
     Sheet::new(title, head, rows.iter().map(row).collect(), unit, &typical)
 }
 
-/// A figure of what another tool has counted.
+/// Returns a figure that another tool counted.
 fn between(bounds: Option<Between>) -> Datum {
     bounds.map_or(Datum::Absent, |Between(low, high)| Datum::Between(low as f64, high.map(|high| high as f64)))
 }
 
-/// A figure that needs samples enough.
+/// Returns a figure that needs enough samples.
 fn supporting(v: Option<f64>, count: u64) -> Datum {
     match v.filter(|v| v.is_finite()) {
         Some(v) => Datum::Value(v),

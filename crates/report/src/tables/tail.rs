@@ -1,4 +1,4 @@
-//! The tails of a section: what the largest samples of a series say of what is rarer than all of them.
+//! The tails of a section: the conclusions from the largest samples of a series about rarer samples.
 
 use crate::{
     tree::{Datum, Estimate, Head, Named, Section, Sheet},
@@ -6,7 +6,7 @@ use crate::{
 };
 use latido_judge::extremes::tail::{Answer, Fitted, Return};
 
-/// The table that a report shows; `None` where nothing was sampled.
+/// Returns the table that a report shows; `None` if nothing was sampled.
 pub fn sheet(section: &Section) -> Option<Sheet> {
     let (shown, all) = (section.extremes(), section.threads());
     let only = if shown.len() < all {
@@ -18,24 +18,24 @@ pub fn sheet(section: &Section) -> Option<Sheet> {
     of(section, shown).map(|sheet| sheet.remark(only))
 }
 
-/// Of each series of each repeat.
+/// Returns the table of each series of each repeat.
 pub fn all(section: &Section) -> Option<Sheet> {
     of(section, &section.all_extremes())
 }
 
-/// `1 series`, `16 series`.
+/// Returns the number of series as text: `1 series`, `16 series`.
 fn series(count: usize) -> String {
     format!("{} series", words::count(count as u64))
 }
 
-/// How a series is called: `busy, repeat 2, CPU 3`.
+/// Returns the name of a series: `busy, repeat 2, CPU 3`.
 pub fn place(named: &Named) -> String {
     let own = &named.extremes;
     let cpu = own.cpu.map_or_else(|| format!("thread {}", own.thread), |cpu| format!("CPU {cpu}"));
     format!("{}, repeat {}, {cpu}", named.name, own.repeat)
 }
 
-/// What the tails that are shown come to, in a sentence: `Levels may be given of 3 of 16 series.`
+/// Returns a sentence on the shown tails that says how many of them may have levels: `... 3 of 16 series may have levels ...`.
 pub fn told(section: &Section) -> String {
     let shown = section.extremes();
     let open = shown.iter().filter(|one| one.extremes.tail.reasons().is_empty()).count();
@@ -75,7 +75,7 @@ fn of(section: &Section, shown: &[Named]) -> Option<Sheet> {
     (!shown.is_empty()).then(|| Sheet::new(title, head, rows, section.unit, &typical).leading(3).notes(notes))
 }
 
-/// The levels of a tail that its gate lets pass.
+/// Returns the levels of a tail that passes its gate.
 fn levels(named: &Named) -> impl Iterator<Item = &Return> {
     let open = match &named.extremes.tail {
         Answer::Fitted(found) if found.reasons().is_empty() => Some(found),

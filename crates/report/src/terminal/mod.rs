@@ -1,4 +1,4 @@
-//! Text for terminals: what to doubt first, then the tables, the expectations and the verdict.
+//! Text for terminals: first the reservations, then the tables, the expectations and the verdict.
 
 mod notes;
 mod show;
@@ -40,23 +40,23 @@ use latido_model::{
 use latido_statistics::two::{mann_whitney::repeats_needed, verdict::LEVEL};
 use notes::{alarms, notes};
 
-/// The result of a run as it is printed at its end.
+/// Returns the result of a run, as latido prints it at the end.
 pub fn summary(run: &Run, judgement: &Judgement, found: &Configurations, beside: Beside<'_>, style: Style) -> String {
     result(run, judgement, found, (notes(run, judgement, style), beside), style)
 }
 
-/// What was read besides records: late samples with their causes, and the longest of each second.
+/// What was read in addition to records: late samples with their causes, and the largest value of each second.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beside<'a> {
-    /// Of the cells that asked.
+    /// For the cells with a request for explanations.
     pub explained: &'a [OfCell],
-    /// Of the cells whose tracer keeps nothing else.
+    /// For the cells whose tracer keeps nothing else.
     pub maxima: &'a [Maxima],
-    /// Of the configurations that stamp events.
+    /// For the configurations that timestamp events.
     pub chains: &'a [Chains],
 }
 
-/// The same with notes of the caller's choice.
+/// Returns the same with the caller's notes.
 fn result(
     run: &Run,
     judgement: &Judgement,
@@ -112,11 +112,11 @@ fn result(
     lines.join("\n") + "\n"
 }
 
-/// The summary tables, one for each quantity.
+/// Returns the summary tables, one for each quantity.
 fn quantities(sections: &[Section], style: Style) -> Vec<String> {
     let alike = |a: &Section, b: &Section| (a.probe, a.quantity, a.unit) == (b.probe, b.quantity, b.unit);
     let mut tables: Vec<Sheet> = sections.chunk_by(alike).filter_map(of_quantity).collect();
-    // What holds for several tables stands once, under the last of them.
+    // A note that several tables share appears once, below the last of them.
     let mut below = std::collections::BTreeSet::new();
     for sheet in tables.iter_mut().rev() {
         sheet.notes.retain(|note| below.insert(note.clone()));
@@ -124,10 +124,10 @@ fn quantities(sections: &[Section], style: Style) -> Vec<String> {
     tables.iter().map(|sheet| table::titled(sheet, style)).collect::<Vec<_>>().join(&String::new())
 }
 
-/// The tables that the plan declares, in pieces as wide as the terminal.
+/// Returns the tables that the plan declares, in pieces as wide as the terminal.
 fn declared_tables(lookup: Option<Lookup>, style: Style) -> Vec<String> {
     let tables = lookup.into_iter().flat_map(declared::all);
-    // A study's numbers stand under what was not measured: a dash would look like one of them.
+    // The study's numbers are below the cells that were not measured: a dash there would look like one of them.
     let said = |mut sheet: Sheet| {
         let absent = sheet.rows.iter_mut().flatten().filter(|cell| **cell == Datum::Absent);
         absent.for_each(|cell| *cell = Datum::Text(words::NOT_MEASURED.into()));
@@ -137,7 +137,7 @@ fn declared_tables(lookup: Option<Lookup>, style: Style) -> Vec<String> {
     sheets.flat_map(|sheet| [table::titled(&sheet, style), vec![String::new()]].concat()).collect()
 }
 
-/// That a row has the repeats of several runs, where one has.
+/// Returns a remark if a row has the repeats of several runs.
 fn pooled_runs(input: &ReportInput) -> Option<String> {
     let several = |one: &Configuration| {
         one.repeats.iter().any(|repeat| Some(&repeat.run) != one.repeats.first().map(|first| &first.run))
@@ -149,7 +149,7 @@ fn pooled_runs(input: &ReportInput) -> Option<String> {
     })
 }
 
-/// A report as text: what was judged, then the tables.
+/// Returns a report as text: what was judged, then the tables.
 pub fn report(report: &Report, style: Style) -> String {
     let mut lines = vec![paint(&report.input.title, Paint::Bold, style), String::new()];
     for problem in &report.input.problems {
@@ -189,7 +189,7 @@ fn title(run: &Run) -> String {
     format!("{}{on}{size}", run.meta.id)
 }
 
-/// The last word: the verdict, the number that decides, and how much it supports.
+/// Returns the last lines: the verdict, the deciding number, and the conclusion that it supports.
 fn verdict(run: &Run, judgement: &Judgement, (found, why): (&Configurations, &[String]), style: Style) -> Vec<String> {
     let mut parts = vec![judgement.headline.sentence()];
     if judgement.verdict == Verdict::Pass {
@@ -229,7 +229,7 @@ fn verdict(run: &Run, judgement: &Judgement, (found, why): (&Configurations, &[S
     } else if let Some((cell, _)) =
         run.cells.iter().zip(&judgement.cells).find(|(cell, judged)| failed_unexplained(cell, judged))
     {
-        // A guest of the laboratory is its own root.
+        // A guest of the laboratory runs as root.
         let root = if cell.cell.target == LAB { "" } else { " (it needs root)" };
         let text = format!("the same command with --explain says what made the late samples so{root}");
         lines.extend(hang("why:", Paint::Dim, &text, style));
@@ -237,7 +237,7 @@ fn verdict(run: &Run, judgement: &Judgement, (found, why): (&Configurations, &[S
     lines
 }
 
-/// How the configurations of a run that varies something are compared.
+/// Returns the command, or an advice, for a comparison of the configurations of a run with `--vary`.
 fn comparison(run: &Run, found: &Configurations, style: Style) -> Vec<String> {
     let probes = || found.all.iter().map(|one| one.cell.probe.name.as_str());
     if probes().all(|probe| probes().filter(|other| *other == probe).count() < 2) {
@@ -252,19 +252,19 @@ fn comparison(run: &Run, found: &Configurations, style: Style) -> Vec<String> {
     vec![format!("{} $ latido compare {}", paint("compare:", Paint::Dim, style), run.meta.id)]
 }
 
-/// Whether the late samples of a cell can be explained: its trace was kept, and they are times of one thread.
+/// Returns whether the late samples of a cell can be explained: its trace was kept, and each is a time of one thread.
 fn can_be_explained(cell: &StoredCell) -> bool {
     let traced = cell.record().is_some_and(|record| record.attachments.iter().any(|name| name == TRACE));
     traced && explainable(&cell.cell.probe.name).is_some()
 }
 
-/// Whether a program was watched that may have a period, and nobody named it.
+/// Returns whether latido watched a program that may have a period, but the user named no period.
 fn has_no_period(cell: &StoredCell) -> bool {
     let named = |record: &Record| record.cell.probe.options.contains_key("period");
     cell.cell.probe.name == "task" && cell.record().is_some_and(|record| !named(record))
 }
 
-/// Whether a watched program had late or missed periods, and no trace tells why.
+/// Returns whether a watched program had late or missed periods without a trace that explains them.
 fn has_late_jobs(cell: &StoredCell) -> bool {
     let watched = cell.cell.probe.name == "task" && cell.cell.conditions.explain.is_none();
     let late =
@@ -272,7 +272,7 @@ fn has_late_jobs(cell: &StoredCell) -> bool {
     watched && cell.record().is_some_and(late)
 }
 
-/// Whether a cell of this machine failed, and latido can say why where it is asked to.
+/// Returns whether a cell that latido measured failed, and latido could explain it with the option for that.
 fn failed_unexplained(cell: &StoredCell, judged: &CellJudgement) -> bool {
     let conditions = &cell.cell.conditions;
     let untold =
@@ -280,7 +280,7 @@ fn failed_unexplained(cell: &StoredCell, judged: &CellJudgement) -> bool {
     judged.verdict == Verdict::Fail && untold && cell.record().is_some_and(|record| record.source.is_none())
 }
 
-/// What stands in the way, and the command to try next, which is never broken.
+/// Returns the obstacles, and the command to try next, which is never split over lines.
 fn advice(advice: &Advice, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     if !advice.in_the_way.is_empty() {
@@ -293,7 +293,7 @@ fn advice(advice: &Advice, style: Style) -> Vec<String> {
     lines
 }
 
-/// What it supports that no sample was above the limit: of the quantity that came closest to its limit.
+/// Returns the conclusion from the fact that no sample was above the limit, for the quantity that came closest to its limit.
 fn support(found: &Configurations) -> Option<String> {
     let limited = found.all.iter().filter_map(|one| Some((one, one.cell.conditions.limit?.0 as f64)));
     let quantities = limited.flat_map(|(one, limit)| one.quantities.iter().map(move |pooled| (one, pooled, limit)));
@@ -305,7 +305,7 @@ fn support(found: &Configurations) -> Option<String> {
     Some(format!("none above it: {}", rarity.text()))
 }
 
-/// The figures of records that could not be stored: nothing measured is lost without having been seen.
+/// Returns the figures of records that latido could not store: the user sees all measured data before they are lost.
 pub fn rescue(records: &[&Record], style: Style) -> String {
     let mut lines = Vec::new();
     for record in records {

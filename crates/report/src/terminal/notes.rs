@@ -1,4 +1,4 @@
-//! What to doubt in a result: alarms in full, then the notes, so few that they do not hide the table.
+//! The reservations about a result: alarms in full, then only so many notes that the table stays visible.
 
 use super::style::{Paint, Style, hang};
 use latido_judge::{finding::Grade, judgement::Judgement};
@@ -7,15 +7,15 @@ use latido_model::{
     run::{Run, StoredCell},
 };
 
-/// Lines for notes in full; what does not fit is named in one sentence more.
+/// The most lines for full notes; one more sentence names the others.
 const LINES: usize = 2;
 
-/// Checks whose notes come first: what was measured is not what was asked for, or not all of it. The others follow as in their
-/// table.
+/// Checks whose notes come first: these are about measurements that differ from the request or are incomplete. The other checks follow in
+/// the order of their table.
 const FIRST: &[&str] =
     &["outcome", "unit", "period", "events", "stamps", "frozen trace", "load", "tunings", "policy", "memory"];
 
-/// The findings that make a result doubtful: they come before everything else.
+/// Returns the findings that make a result doubtful: they come before everything else.
 pub(super) fn alarms(judgement: &Judgement, style: Style) -> Vec<String> {
     let alarm = |grade, label: &str| {
         let grouped = grouped(judgement, grade);
@@ -26,7 +26,7 @@ pub(super) fn alarms(judgement: &Judgement, style: Style) -> Vec<String> {
     lines
 }
 
-/// The rest of the trust checks and what could not be had: in full as far as it fits, then by name.
+/// Returns the other trust checks and what was not available: in full while there is room, then by name.
 pub(super) fn notes(run: &Run, judgement: &Judgement, style: Style) -> Vec<String> {
     let mut found = grouped(judgement, Grade::Note);
     found.sort_by_key(|(check, _)| FIRST.iter().position(|first| first == check).unwrap_or(FIRST.len()));
@@ -53,7 +53,7 @@ pub(super) fn notes(run: &Run, judgement: &Judgement, style: Style) -> Vec<Strin
             unknown.push(&finding.check);
         }
     }
-    // By name where that fits, else by number.
+    // By name if there is room, else by number.
     let (notes, gaps) = (also.join(", "), unknown.join(", "));
     let tries = [
         (format!("also {notes}"), format!("not measured: {gaps}")),
@@ -71,7 +71,7 @@ pub(super) fn notes(run: &Run, judgement: &Judgement, style: Style) -> Vec<Strin
     lines
 }
 
-/// Findings of a level: one text for each check, with the cells that it concerns.
+/// Groups the findings of a severity: one text for each check, with the cells that it concerns.
 fn grouped<'a>(judgement: &'a Judgement, grade: Grade) -> Vec<(&'a str, String)> {
     let mut groups: Vec<(&str, Vec<(usize, String)>)> = Vec::new();
     for cell in &judgement.cells {
@@ -105,7 +105,7 @@ mod tests {
     use latido_judge::judging::of_run;
     use latido_model::sample::{Fixture, cell, quiet};
 
-    /// The table must stay in sight, and what was not measured as asked must not be among what is only named.
+    /// The table stays visible, and a measurement that differs from the request is not among the notes that are only named.
     #[test]
     fn many_notes_take_few_lines_and_the_weightiest_come_first() {
         let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])]);

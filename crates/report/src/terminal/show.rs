@@ -27,15 +27,15 @@ use latido_model::{
     written,
 };
 
-/// The summary on one screen, and how to see the rest.
+/// Returns the summary on one screen, and the command that shows the rest.
 pub fn brief(run: &Run, judgement: &Judgement, found: &Configurations, style: Style) -> String {
     let more = format!("latido show --full {}", run.meta.id);
     summary(run, judgement, found, Beside::default(), style)
         + &format!("{} $ {more}\n", paint("more:", Paint::Dim, style))
 }
 
-/// The summary, then each cell with its threads, loads, tunings and trust checks, then the machine.
-/// Before these, how far each quantile may be off; with `tails` also how far the tail of each series of each repeat reaches.
+/// Returns the summary, the limits of each quantile, then each cell with its threads, loads, tunings and trust checks, then the machine.
+/// With `tails` it also returns the tail of each series of each repeat.
 pub fn show(
     run: &Run,
     judgement: &Judgement,
@@ -78,14 +78,14 @@ pub fn show(
     lines.push(String::new());
     lines.push(paint("run", Paint::Bold, style));
     lines.extend(pairs(&facts, style));
-    // No notes above: each cell tells all of its own.
+    // There are no notes at the top, because each cell lists all of its findings.
     result(run, judgement, found, (Vec::new(), beside), style) + &lines.join("\n") + "\n"
 }
 
 fn one_cell(cell: &StoredCell, judged: &CellJudgement, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     let outcome = match judged.reasons.first() {
-        // Where nothing judges, nothing holds either.
+        // A cell without a limit has not kept one.
         Some(Reason::Unlimited { .. } | Reason::Sampled { .. }) if judged.verdict == Verdict::Pass => NO_LIMIT,
         _ => judged.verdict.word(),
     };
@@ -121,7 +121,7 @@ fn span(ns: u64) -> String {
     human(i64::try_from(ns).unwrap_or(i64::MAX))
 }
 
-/// A time of RFC 3339 without the fraction of its second; other text as it is.
+/// Formats an RFC 3339 time without the fraction of its second; other text stays as it is.
 fn second(time: &str) -> String {
     match time.parse::<jiff::Timestamp>() {
         Ok(time) => time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
@@ -129,7 +129,7 @@ fn second(time: &str) -> String {
     }
 }
 
-/// Where an import comes from, and what its reader is to know.
+/// Returns the origin of an import, and what its reader must know.
 fn imported(record: &Record, source: &Source) -> Vec<(&'static str, String)> {
     let version = source.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
     let kept = source.kept.as_deref().map_or("not kept, too large".to_owned(), |name| format!("kept as {name}"));
@@ -196,12 +196,12 @@ fn settings(record: &Record, style: Style) -> Vec<String> {
     pairs(&facts, style)
 }
 
-/// The figures of every thread, slots included: a table for each quantity, then what else the probe counted.
+/// Returns the figures of every thread, including slots: a table for each quantity, then the probe's other counts.
 pub(super) fn threads(record: &Record, measurand: &Measurand, style: Style) -> Vec<String> {
     let mut groups: Vec<Vec<&Series>> = Vec::new();
     let sampled = |quantity: &str| record.series.iter().any(|one| one.quantity == quantity && one.decisive().count > 0);
     let nothing = record.series.iter().all(|one| one.decisive().count == 0);
-    // A thread without samples is told beside others that have some, a quantity without any is not.
+    // A thread without samples is shown next to others that have some; a quantity without any samples is left out.
     for one in record.series.iter().filter(|one| nothing || sampled(&one.quantity)) {
         let alike = |other: &&Series| (&other.quantity, &other.unit) == (&one.quantity, &one.unit);
         match groups.iter_mut().find(|group| group.first().is_some_and(alike)) {
@@ -210,7 +210,7 @@ pub(super) fn threads(record: &Record, measurand: &Measurand, style: Style) -> V
         }
     }
     let style = Style { width: style.width.saturating_sub(2), ..style };
-    // A longer draw of a guest shows no more of it: what its time may have missed is no question.
+    // A longer run of a guest does not show more of it, so there is no remark on what its time may have missed.
     let watched_ns = record.machine.emulated.is_none().then_some(record.elapsed_ns);
     groups.iter().flat_map(|group| quantity(group, watched_ns, measurand, style)).collect()
 }
@@ -218,7 +218,7 @@ pub(super) fn threads(record: &Record, measurand: &Measurand, style: Style) -> V
 fn quantity(series: &[&Series], watched_ns: Option<u64>, measurand: &Measurand, style: Style) -> Vec<String> {
     let Some(first) = series.first() else { return Vec::new() };
     let noun = measurand.quantity(&first.quantity).map_or("sample", |quantity| &quantity.noun);
-    // Several threads of one CPU go by their numbers too.
+    // Several threads of one CPU show their numbers as well.
     let of_cpu = |one: &Series| series.iter().filter(|s| (s.cpu, &s.labels) == (one.cpu, &one.labels)).count();
     let thread = |one: &Series| match one.cpu {
         Some(_) if of_cpu(one) > 1 => format!("{}, thread {}", thread(one), one.thread),
@@ -243,7 +243,7 @@ fn thread(one: &Series) -> String {
     }
 }
 
-/// A probe's own fact in words: `own_ns 9336261` is `own 9.34 ms`; of what is counted too, `throttled for 50 ms`.
+/// Returns a probe's fact in words: `own_ns 9336261` is `own 9.34 ms`; if the probe also counts it, `throttled for 50 ms`.
 fn fact(key: &str, value: i64, counted: impl Fn(&str) -> bool) -> String {
     match key.strip_suffix("_ns") {
         Some(name) if counted(name) => format!("{} for {}", name.replace('_', " "), human(value)),
@@ -252,7 +252,7 @@ fn fact(key: &str, value: i64, counted: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// Each machine once, with the numbers of its cells where there are several.
+/// Returns each distinct machine once. If the machine changed, its later forms have the number of their first cell.
 fn machine(run: &Run, style: Style) -> Vec<String> {
     let mut seen: Vec<Vec<(&'static str, String)>> = Vec::new();
     let mut lines = Vec::new();
@@ -263,7 +263,7 @@ fn machine(run: &Run, style: Style) -> Vec<String> {
             continue;
         }
         let head = if seen.is_empty() { "machine".into() } else { format!("machine as of cell {}", cell.number) };
-        // Of a machine that has changed, only what differs from the first snapshot.
+        // If the machine changed, only the differences from the first snapshot are shown.
         let first = seen.first();
         let shown: Vec<_> = rows.iter().filter(|row| first.is_none_or(|first| !first.contains(row))).cloned().collect();
         lines.push(paint(&head, Paint::Bold, style));

@@ -1,16 +1,16 @@
-//! Why samples were late, as a terminal shows it.
+//! The causes of late samples, for a terminal.
 
 use super::{Paint, Style, hang, paint, table};
 use crate::{tables::causes, words};
 use latido_judge::late::{Causes, Spikes, Worst};
 
-/// So many are told at the end of a run, and so many causes of each.
+/// The number of late samples at the end of a run; [`CAUSES`] is the number of causes of each.
 const FIRST: usize = 5;
 const CAUSES: usize = 5;
-/// The end of a run lists so many causes of all of them.
+/// The number of causes of all late samples together that the end of a run lists.
 const LARGEST: usize = 8;
 
-/// All late samples of a cell.
+/// Returns all late samples of a cell.
 pub fn text(spikes: &Spikes, style: Style) -> String {
     let mut lines = head(spikes, None, style);
     if !spikes.spikes.is_empty() {
@@ -21,7 +21,7 @@ pub fn text(spikes: &Spikes, style: Style) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The causes and the first few, for the end of a run.
+/// Returns the causes and the first late samples, for the end of a run.
 pub(super) fn brief(spikes: &Spikes, style: Style) -> Vec<String> {
     let mut lines = head(spikes, Some(LARGEST), style);
     if !spikes.spikes.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn brief(spikes: &Spikes, style: Style) -> Vec<String> {
     lines
 }
 
-/// The cell, its notes, and the causes: `most` of them, or all.
+/// Returns the cell, its notes, and the causes: the `most` largest ones, or all.
 fn head(spikes: &Spikes, most: Option<usize>, style: Style) -> Vec<String> {
     let many = words::many(spikes.spikes.len() as u64, "late sample");
     let title = format!("{}: {many} explained, by {}", spikes.cell, spikes.evidence);
@@ -43,7 +43,7 @@ fn head(spikes: &Spikes, most: Option<usize>, style: Style) -> Vec<String> {
     if !spikes.causes.0.is_empty() {
         lines.push(String::new());
         let all = &spikes.causes.0;
-        // A single cause more takes no more room than the line that counts the rest.
+        // One more cause takes no more room than the line that counts the rest.
         let shown = most.filter(|most| all.len() > most.saturating_add(1)).unwrap_or(all.len());
         let (largest, rest) = all.split_at(shown);
         lines.extend(table::titled(&causes::sheet(&Causes(largest.to_vec())), style));
@@ -57,7 +57,7 @@ fn head(spikes: &Spikes, most: Option<usize>, style: Style) -> Vec<String> {
     lines
 }
 
-/// How late something was, when, where; below it what its time was lost to.
+/// Returns how late a sample was, when and where, and below it the causes of the delay.
 pub(crate) fn late(one: &Worst, style: Style) -> Vec<String> {
     let at = words::value(one.since_start_ns as f64, "ns");
     let late = words::value(one.ns as f64, "ns");
@@ -86,7 +86,7 @@ mod tests {
         explain::{Begins, Cause, Slice, Window},
     };
 
-    /// One late sample with so many causes, each shorter than the one before.
+    /// Returns one late sample with this number of causes, each shorter than the one before.
     fn of_causes(many: u64) -> Spikes {
         let slice = |at: u64| {
             let begin = at * 1_000_000;
@@ -106,7 +106,8 @@ mod tests {
         }
     }
 
-    /// The end of a run lists eight causes, or nine where a line for the rest would save none; `latido trace explain` lists all.
+    /// The end of a run lists eight causes, or nine if there are exactly nine, because a line for the rest would save nothing. `latido
+    /// trace explain` lists all.
     #[test]
     fn the_end_of_a_run_lists_the_largest_causes_and_the_command_lists_all() {
         let style = Style { width: 100, color: false };

@@ -1,4 +1,4 @@
-//! What a run decides, sentence by sentence: a study's conclusions, then what the plan expects beside them.
+//! What a run decides, sentence by sentence: a study's conclusions, then the plan's other expectations.
 
 use super::{Paint, Style, hang, paint};
 use crate::words;
@@ -9,10 +9,10 @@ use latido_judge::{
     span, verdict_wording,
 };
 
-/// From so many sentences of a study without figures on, those of one reason share a line. The page has each.
+/// From this number of a study's sentences without figures on, sentences with the same reason share a line. The page shows each.
 const MANY: usize = 6;
 
-/// The sentences, each with its outcome and its figure.
+/// Returns the sentences, each with its outcome and its figure.
 pub(super) fn lines(judgement: &Judgement, style: Style) -> Vec<String> {
     let all = &judgement.expectations;
     let width = all.iter().map(|one| one.outcome.to_string().len()).max().unwrap_or(0);
@@ -53,7 +53,7 @@ fn each(one: &ExpectJudgement, width: usize, style: Style) -> Vec<String> {
     hang(&label(&one.outcome.to_string(), width), words::outcome(one.outcome).tone.into(), &text, style)
 }
 
-/// Sentences without figures: those of one reason, with their numbers.
+/// Returns the sentences without figures, grouped by reason, with their numbers.
 fn together(all: &[&ExpectJudgement], width: usize, style: Style) -> Vec<String> {
     let mut reasons: Vec<(String, usize, Vec<&str>)> = Vec::new();
     for one in all {

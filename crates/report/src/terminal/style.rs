@@ -1,19 +1,19 @@
-//! How text is laid out and coloured.
+//! The layout and the colours of text.
 
 use crate::words::Tone;
 use latido_model::clean;
 use std::borrow::Cow;
 
-/// How text is laid out.
+/// The layout of text.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     /// Columns of the terminal.
     pub width: usize,
-    /// Whether colours are wanted (a terminal, and no NO_COLOR).
+    /// Whether to use colours (the output is a terminal, and NO_COLOR is not set).
     pub color: bool,
 }
 
-/// What a piece of text means.
+/// The meaning of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
     /// Nothing special.
@@ -42,7 +42,7 @@ impl From<Tone> for Paint {
 }
 
 impl Paint {
-    /// What switches it on (ECMA-48, SGR).
+    /// Returns the code that switches it on (ECMA-48, SGR).
     const fn code(self) -> Option<&'static str> {
         match self {
             Self::Plain => None,
@@ -55,13 +55,13 @@ impl Paint {
     }
 }
 
-/// What switches all of them off.
+/// The code that switches all of them off.
 const OFF: &str = "\x1b[0m";
 
-/// What the headings of `--help` bear beside these.
+/// The additional code of the headings of `--help`.
 const UNDERLINE: &str = "\x1b[4m";
 
-/// A text of one line, cleaned, in its colour where colours are wanted.
+/// Returns a line of text, cleaned, and coloured if `style` uses colours.
 pub fn paint(text: &str, tone: Paint, style: Style) -> String {
     let text = clean::line(text);
     match tone.code().filter(|_| style.color) {
@@ -70,9 +70,9 @@ pub fn paint(text: &str, tone: Paint, style: Style) -> String {
     }
 }
 
-/// What may be written to a terminal of a text: all that is printable, line ends, and where colours are wanted the very
-/// codes that [`paint`] writes. Everything else is written out, see [`clean`]: a terminal obeys no text of others,
-/// wherever on its way somebody forgot to clean it, and neither does the keeper of a build's log or of a device's console.
+/// Returns the part of a text that may be written to a terminal: everything printable, line ends and, with colours, exactly the codes that
+/// [`paint`] writes. Everything else is escaped, see [`clean`]. A terminal, a reader of build logs or a reader of a device's console thus
+/// obeys no text from outside, even if some code forgot to clean it.
 pub fn printable(text: &str, color: bool) -> Cow<'_, str> {
     match clean::signals(text) {
         Cow::Borrowed(text) => printable_signals(text, color),
@@ -80,7 +80,7 @@ pub fn printable(text: &str, color: bool) -> Cow<'_, str> {
     }
 }
 
-/// The same of a text that consists of our own signals to LAVA.
+/// Returns the same for a text that consists of latido's signals to LAVA.
 pub fn printable_signals(text: &str, color: bool) -> Cow<'_, str> {
     match clean::commands(text) {
         Cow::Borrowed(text) => without_codes(text, color),
@@ -110,7 +110,7 @@ fn without_codes(text: &str, color: bool) -> Cow<'_, str> {
     out.into()
 }
 
-/// Cuts a text of one line to a width, marked with `~`.
+/// Cuts a line of text to a width; a `~` marks the cut.
 pub fn fit(text: &str, width: usize) -> String {
     let text = clean::line(text);
     if text.chars().count() <= width {
@@ -119,9 +119,9 @@ pub fn fit(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['~']).collect()
 }
 
-/// A label and a text that hangs below itself where it is longer than a line.
+/// Formats a label and a text; if the text is longer than a line, its further lines are indented.
 pub fn hang(label: &str, tone: Paint, text: &str, style: Style) -> Vec<String> {
-    // Cleaned first: what is written out takes room.
+    // The texts are cleaned first, because escapes take room.
     let (label, text) = (&clean::line(label), clean::text(text));
     let indent = label.chars().count() + 1;
     let room = style.width.saturating_sub(indent).max(20);

@@ -1,4 +1,4 @@
-//! Tables as text: columns that align and leave when the terminal is too narrow.
+//! Tables as text: aligned columns, some of which are dropped if the terminal is too narrow.
 
 use super::style::{Paint, Style, fit, hang, paint};
 use crate::{
@@ -15,39 +15,39 @@ pub struct TextColumn {
     pub name: String,
     /// Second line of the header.
     pub unit: String,
-    /// Text is aligned left, numbers right.
+    /// Whether the column is aligned left (text) instead of right (numbers).
     pub left: bool,
-    /// Columns of the largest number leave first when the table is too wide; 0 stays.
+    /// If the table is too wide, columns with the largest number are dropped first; those with 0 stay.
     pub spare: u8,
-    /// One entry a row.
+    /// One entry per row.
     pub cells: Vec<String>,
-    /// Whether any value but 0 and `-` is bad news.
+    /// Whether any value except 0 and `-` is bad news.
     pub alarm: bool,
 }
 
 impl TextColumn {
-    /// A column of text.
+    /// Returns a column of text.
     pub fn text(name: &str, cells: Vec<String>) -> Self {
         Self { name: name.into(), left: true, cells, ..Self::default() }
     }
 
-    /// A column of counts.
+    /// Returns a column of counts.
     pub fn counts(name: &str, cells: impl IntoIterator<Item = Option<u64>>) -> Self {
         let cells = cells.into_iter().map(|n| n.map_or_else(|| "-".into(), |n| n.to_string())).collect();
         Self { name: name.into(), cells, ..Self::default() }
     }
 
-    /// Leaves early when the table is too wide.
+    /// Marks the column to be dropped early if the table is too wide.
     pub fn spare(self, spare: u8) -> Self {
         Self { spare, ..self }
     }
 
-    /// Values but 0 are bad news.
+    /// Marks all values except 0 as bad news.
     pub fn alarm(self) -> Self {
         Self { alarm: true, ..self }
     }
 
-    /// As wide as its widest text: latido looks at every text, and so once a table and not once a line.
+    /// Returns the width of its widest text. This looks at every text, so latido calls it once per table and not once per line.
     fn width(&self) -> usize {
         #[cfg(test)]
         tests::LOOKED_AT.with(|looked| looked.set(looked.get() + self.cells.len() + 2));
@@ -55,12 +55,13 @@ impl TextColumn {
     }
 }
 
-/// Blanks between two columns.
+/// The blanks between two columns.
 const GAP: usize = 2;
 
-/// Lines of a table that fits the width where its columns allow it: spare ones leave, then the first one is cut.
+/// Returns the lines of a table. If it is too wide, spare columns are dropped, then the first column is cut; the table may still be too
+/// wide after that.
 pub fn render(mut columns: Vec<TextColumn>, style: Style) -> Vec<String> {
-    // Cleaned first: what is written out takes room.
+    // The texts are cleaned first, because escapes take room.
     for text in columns.iter_mut().flat_map(|one| one.cells.iter_mut().chain([&mut one.name, &mut one.unit])) {
         if let Cow::Owned(clean) = clean::line(text) {
             *text = clean;
@@ -78,7 +79,7 @@ pub fn render(mut columns: Vec<TextColumn>, style: Style) -> Vec<String> {
     if let Some((first, wide)) = columns.first_mut().filter(|(first, _)| first.left && excess > 0) {
         let width = wide.saturating_sub(excess).max(12);
         let names: Vec<&str> = first.cells.iter().map(String::as_str).collect();
-        // What tells them apart stays, and of a path that is its end: as a page has them.
+        // The part that distinguishes the names stays, which is the end of a path: the same as on a page.
         first.cells = apart(&names, |name| name.chars().count() <= width);
         *wide = first.width();
     }
@@ -97,13 +98,13 @@ pub fn render(mut columns: Vec<TextColumn>, style: Style) -> Vec<String> {
     lines
 }
 
-/// A column with its width.
+/// Returns a column with its width.
 fn with_width(column: TextColumn) -> (TextColumn, usize) {
     let width = column.width();
     (column, width)
 }
 
-/// One line: every column's text, aligned first and painted then, so that colours move nothing.
+/// Returns one line: each column's text is first aligned and then coloured, so that colours do not change the alignment.
 fn line(columns: &[(TextColumn, usize)], text: impl Fn(&TextColumn) -> (String, Paint), style: Style) -> String {
     let cells = columns.iter().map(|(column, width)| {
         let ((text, tone), width) = (text(column), *width);
@@ -113,7 +114,7 @@ fn line(columns: &[(TextColumn, usize)], text: impl Fn(&TextColumn) -> (String, 
     cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_string()
 }
 
-/// A table under its title with the unit.
+/// Returns a table below its title, which includes the unit.
 pub fn titled(sheet: &Sheet, style: Style) -> Vec<String> {
     let mut lines = vec![paint(&fit(&with_unit(&sheet.title, sheet), style.width), Paint::Bold, style)];
     lines.extend(render(columns(sheet), style));
@@ -121,12 +122,12 @@ pub fn titled(sheet: &Sheet, style: Style) -> Vec<String> {
     lines
 }
 
-/// The sentences below a table.
+/// Returns the sentences below a table.
 fn notes(sheet: &Sheet, style: Style) -> impl Iterator<Item = String> {
     sheet.notes.iter().flat_map(move |note| hang("", Paint::Dim, note, style))
 }
 
-/// A table whose first column bears the title and the unit.
+/// Returns a table whose first column has the title and the unit as its head.
 pub fn untitled(sheet: &Sheet, style: Style) -> Vec<String> {
     let mut columns = columns(sheet);
     columns.iter_mut().take(1).for_each(|first| first.name = with_unit(&first.name, sheet));
@@ -163,7 +164,7 @@ fn columns(sheet: &Sheet) -> Vec<TextColumn> {
     sheet.head.iter().enumerate().map(column).collect()
 }
 
-/// A column as digits that align: decimal points are below each other, and no value is rounded away.
+/// Formats a column with aligned decimal points; no value is rounded to zero.
 fn texts(data: &[&Datum], unit: Option<&Unit>) -> Vec<String> {
     let per = unit.map_or(1.0, |unit| unit.per);
     let known = || data.iter().filter_map(|datum| datum.number());
@@ -171,7 +172,7 @@ fn texts(data: &[&Datum], unit: Option<&Unit>) -> Vec<String> {
     let (low, high) = magnitudes.fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
     let whole = per == 1.0 && known().all(|v| v.fract() == 0.0);
     let digits = if whole || high == 0.0 { 0 } else { digits(low / per, high / low) };
-    // A spread below what the clock tells keeps its first digit.
+    // A spread below the resolution of the clock keeps its first digit.
     let digits = unit.and_then(Unit::decimals).filter(|_| low >= 1.0).map_or(digits, |most| digits.min(most));
     let text = |datum: &&Datum| match datum {
         Datum::Text(text) => text.clone(),
@@ -194,7 +195,8 @@ fn texts(data: &[&Datum], unit: Option<&Unit>) -> Vec<String> {
     data.iter().map(text).collect()
 }
 
-/// Three digits for the smallest, two where the largest has three more before the point: never none.
+/// Returns the decimals: three digits for the smallest value, or two if the largest is at least 1000 times as large. It is never rounded to
+/// zero.
 fn digits(smallest: f64, ratio: f64) -> usize {
     let point = match smallest {
         s if s >= 100.0 => 0,
@@ -211,11 +213,11 @@ mod tests {
     use std::cell::Cell;
 
     thread_local! {
-        /// How many texts were measured.
+        /// The number of texts whose width was computed.
         pub(super) static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// A table costs as its rows are many: a hundred times the rows, a hundred times the looks.
+    /// The cost of a table is proportional to its rows: a hundred times the rows need a hundred times the width computations.
     #[test]
     fn a_table_grows_as_its_rows() {
         let looks = |rows: usize| {
@@ -231,7 +233,7 @@ mod tests {
         }
     }
 
-    /// Heads and cells of one column of values, as they are in a table.
+    /// Returns head and cells of one column of values, as in a table.
     fn written(stored: &str, values: &[f64]) -> Vec<String> {
         let rows = values.iter().map(|v| vec![Datum::Text("x".into()), Datum::Value(*v)]).collect();
         let sheet = Sheet::new("t".into(), vec!["row".into(), "value".into()], rows, stored, values);
@@ -250,7 +252,7 @@ mod tests {
         assert_eq!(written("urad", &[6_010.0, 12_900.0]), ["6.01", "12.90", "mrad"]);
     }
 
-    /// Of a kernel's path that is too long its end stays: it tells which kernel, and what it was told at boot.
+    /// A kernel's path that is too long keeps its end, which identifies the kernel and its boot options.
     #[test]
     fn a_path_is_cut_at_its_beginning() {
         let at = |name: &str| format!("/home/somebody/kernels/built/linux-6.12/arch/x86/boot/{name}");
@@ -265,7 +267,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever the company, a value above zero is never written as zero.
+        /// Whatever the other values are, a value above zero is never written as zero.
         #[test]
         fn nothing_is_rounded_away(values: Vec<u32>, powers in proptest::collection::vec(0i32..12, 1..8)) {
             let all: Vec<f64> =

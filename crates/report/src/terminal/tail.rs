@@ -1,5 +1,4 @@
-//! Quantiles with their limits, tails and exceedances as text: a paragraph for each series, since no terminal has the room for a
-//! table of them.
+//! Quantiles with their limits, tails and exceedances as text: one paragraph per series, because a terminal is too narrow for a table.
 
 use super::{
     style::{Paint, Style, fit, hang, paint},
@@ -12,7 +11,7 @@ use crate::{
 };
 use latido_judge::extremes::tail::{Answer, Fitted, Return};
 
-/// The table of quantiles, behind an empty line.
+/// Returns the table of quantiles after an empty line.
 pub(super) fn quantiles(section: &Section, style: Style) -> Vec<String> {
     let sheet = quantiles::sheet(section);
     sheet
@@ -22,7 +21,7 @@ pub(super) fn quantiles(section: &Section, style: Style) -> Vec<String> {
         .collect()
 }
 
-/// The extremes of these series of a section, behind an empty line.
+/// Returns the extremes of these series of a section after an empty line.
 pub(super) fn lines(section: &Section, shown: &[Named], style: Style) -> Vec<String> {
     if shown.is_empty() {
         return Vec::new();
@@ -63,7 +62,7 @@ fn fitted(section: &Section, found: &Fitted) -> String {
     format!("{} above u = {u}, shape {}", words::many(found.k, kind), shape.text(words::plain))
 }
 
-/// Each level, and those that are not given for one reason together.
+/// Returns each level; levels that are refused for the same reason share a text.
 fn levels(section: &Section, all: &[Return]) -> String {
     let alike = |a: &Return, b: &Return| a.level.is_none() && a.refused == b.refused;
     let told = all.chunk_by(alike).map(|some| {

@@ -1,4 +1,4 @@
-//! Text as people see it.
+//! Text as users see it.
 
 use super::*;
 use latido_judge::{
@@ -90,7 +90,7 @@ fn a_pass_says_what_it_supports() {
     ");
 }
 
-/// Whoever reads one line only must not miss it.
+/// A user who reads only one line still sees the doubt.
 #[test]
 fn doubt_is_in_the_first_line() {
     let mut fixture = busy();
@@ -176,7 +176,7 @@ fn a_table_of_four_configurations() {
     ");
 }
 
-/// A row of dashes says nothing; that nothing at all was measured does.
+/// A row of dashes is not informative, so it is left out; a quantity without any measurement is shown.
 #[test]
 fn what_measured_nothing_is_left_out_beside_what_did() {
     let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), vec![]]), (under("busy"), vec![vec![]])]);
@@ -248,7 +248,7 @@ fn bad_news_is_painted_without_moving_anything() {
     assert_eq!(painted.iter().map(stripped).collect::<Vec<_>>(), plain);
 }
 
-/// Sentences of a study that have no figures share a line for each reason, with their numbers; few of them stand alone.
+/// A study's sentences without figures share a line for each reason, with their numbers; a few of them have separate lines.
 #[test]
 fn many_sentences_without_figures_share_a_line() {
     let sentence = |number: &str| ExpectJudgement {

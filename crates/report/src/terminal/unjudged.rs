@@ -1,4 +1,4 @@
-//! What a run without a limit prints in the place of a verdict: which deadlines its periodic work kept, as a table.
+//! What a run without a limit prints instead of a verdict: a table of the deadlines that its periodic work kept.
 
 use super::{
     style::{Paint, Style, hang},
@@ -11,7 +11,7 @@ use latido_judge::{
 };
 use latido_model::units::Ns;
 
-/// A line of the table: the kernels, the deadline, how many periods missed it, of how many, and where.
+/// A row of the table: the kernels, the deadline, how many of the periods missed it, and where.
 struct Row<'a> {
     kernels: String,
     deadline_ns: u64,
@@ -19,13 +19,13 @@ struct Row<'a> {
     missed: Option<&'a Missed>,
 }
 
-/// The lines behind the word; `None` where the run has no periodic work of which they could tell.
+/// Returns the lines that follow `word`; `None` if the run has no periodic work for the table.
 pub fn lines(word: &str, seen: &Trusted, style: Style) -> Option<Vec<String>> {
     let rows: Vec<Row> = seen.periodic.iter().flat_map(rows).collect();
     if rows.is_empty() {
         return None;
     }
-    // A limit beyond the period would ask for nothing.
+    // A limit above the period would demand nothing.
     let useful = seen
         .periodic
         .iter()
@@ -49,7 +49,7 @@ pub fn lines(word: &str, seen: &Trusted, style: Style) -> Option<Vec<String>> {
     Some(lines)
 }
 
-/// The deadline that was kept, and the next stricter one.
+/// Returns the deadline that was kept, and the next stricter one.
 fn rows(of: &Deadlines) -> Vec<Row<'_>> {
     let Some(kept) = &of.kept else { return Vec::new() };
     let row = |deadline_ns, missed| Row { kernels: of.kernels.join(", "), deadline_ns, of: kept, missed };

@@ -1,4 +1,4 @@
-//! What an analysis of a trace tells.
+//! The results of the analysis of a trace.
 
 use super::{Timeline, Told};
 use latido_judge::late::Worst;
@@ -8,138 +8,138 @@ use serde::Serialize;
 /// A buffer of a trace, analysed.
 #[derive(Debug, Serialize)]
 pub struct Analysis {
-    /// Where the trace is from.
+    /// The origin of the trace.
     pub source: String,
-    /// The ring's name; empty of the main one.
+    /// The ring's name; empty for the main one.
     pub buffer: String,
-    /// Version of the file; none of a text.
+    /// The version of the file; none for a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
-    /// What a text tells of its own; none of a file.
+    /// The results of tracers, from a text or from the records of a file; none if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub told: Option<Told>,
-    /// The clock of its times, where the file names it.
+    /// The clock of its times, if the file names it.
     pub clock: Option<String>,
-    /// The system that was traced, where the file names it.
+    /// The traced system, if the file names it.
     pub system: Option<String>,
-    /// What recorded it, where the file names that.
+    /// The program that recorded it, if the file names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorder: Option<String>,
-    /// How the file is packed: `zstd`, `zlib`; none of what is not packed.
+    /// The compression of the file: `zstd`, `zlib`; none for an uncompressed one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packed: Option<&'static str>,
-    /// How many events there were.
+    /// The number of events.
     pub events: u64,
-    /// From the first to the last, ns.
+    /// The time from the first to the last event, in ns.
     pub length_ns: u64,
-    /// The time of the first, ns on the trace's clock.
+    /// The time of the first event, in ns on the trace's clock.
     pub first_ns: u64,
-    /// How many of each kind, the most frequent first.
+    /// The number of events of each kind, the most frequent first.
     pub kinds: Vec<(String, u64)>,
-    /// What was lost, and what could not be paired.
+    /// Lost events, and events that latido could not pair.
     pub lost: Lost,
     /// Latencies, one row each.
     pub rows: Vec<Row>,
-    /// Who had each CPU, the longest first.
+    /// The owners of each CPU's time, in descending order of time.
     pub cpus: Vec<OfCpu>,
-    /// Tasks, by their longest wait after a wake-up: a thousand at most.
+    /// Tasks, by their longest wait after a wake-up: at most a thousand.
     pub tasks: Vec<TaskRow>,
-    /// The longest waits of each class with what they were lost to.
+    /// The longest waits of each class, with their causes.
     pub worst: Vec<Worst>,
-    /// What of the file could not be read.
+    /// The parts of the file that latido could not read.
     pub unread: Vec<String>,
-    /// What each CPU did over the time.
+    /// What each CPU did over time.
     #[serde(skip)]
     pub timeline: Timeline,
 }
 
-/// The rings of a trace: what a program reads.
+/// The rings of a trace, for programs.
 #[derive(Debug, Serialize)]
 pub struct Analyses<'a> {
-    /// Each, analysed.
+    /// Each of them, analysed.
     pub buffers: &'a [Analysis],
 }
 
-/// What was lost, and what could not be paired.
+/// Lost events, and events that latido could not pair.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Lost {
-    /// How often events are missing: a ring was full, bytes could not be read, time went back.
+    /// How often events are missing: a ring was full, bytes were not readable, or time went back.
     pub gaps: u64,
-    /// How many they are, as far as the kernel counted.
+    /// The number of missing events, as far as the kernel counted them.
     pub events: u64,
-    /// Gaps of which nobody counted what was lost.
+    /// Gaps without a count of the lost events.
     pub uncounted: u64,
-    /// Who says what, by CPU.
+    /// What each source states, per CPU.
     pub stated: Vec<Stated>,
-    /// Who says that nothing is lost; absent where something is, and where nobody says anything.
+    /// The source that states that nothing is lost; absent if something is lost or no source states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub none_by: Option<&'static str>,
-    /// CPUs that lost events of which nobody says where they are missing: latido reports no wait and no call.
+    /// CPUs that lost events at unknown places: latido reports no wait and no call that involves them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unplaced: Vec<u32>,
-    /// From when on nothing is certain, ns since the first event: the data of a CPU ends there, before the trace does, or
-    /// nothing of it follows a loss.
+    /// The time from which on nothing is certain, in ns since the first event: the data of a CPU ends there, before the trace does, or no
+    /// data of it follows a loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_ns: Option<u64>,
-    /// That CPU.
+    /// The CPU behind [`Self::over_ns`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_cpu: Option<u32>,
-    /// The source that says that nothing is lost, for people.
+    /// The source that states that nothing is lost, for people.
     #[serde(skip)]
     pub none: Option<Source>,
-    /// How many events are missing at known places, and how often nobody counted them.
+    /// The number of events that are missing at known places, and how often they were not counted.
     #[serde(skip)]
     pub placed: (u64, u64),
     /// How often time went back.
     pub backwards: u64,
-    /// Pairs that missing events may have broken: left out.
+    /// Pairs that missing events may have broken: latido leaves them out.
     pub voided: u64,
-    /// Ends without a beginning.
+    /// Ends without a start.
     pub unbegun: u64,
-    /// Beginnings without an end.
+    /// Starts without an end.
     pub unended: u64,
-    /// Waits of tasks that left a CPU later, without a switch to it in between: the kernel left that out.
+    /// Waits of tasks that left a CPU later although no switch to them was recorded: the kernel omitted it.
     pub unseen: u64,
-    /// Wake-ups of tasks that were running: there was nothing to wait for.
+    /// Wake-ups of tasks that were already running: there was no wait.
     pub running: u64,
-    /// Tasks that could not be followed.
+    /// How often latido could not follow a task, because there were too many tasks.
     pub refused: u64,
 }
 
-/// What a source says of lost events.
+/// What a source states about lost events.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Stated {
     /// `pages`, `lines`, `header`, `statistics`, `dropped`, `histogram`, `order`.
     pub by: &'static str,
-    /// Of which CPU; absent where it speaks of all.
+    /// The CPU; absent if the statement is about all CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
-    /// How often.
+    /// The number of losses.
     pub times: u64,
-    /// How many events, as far as they were counted.
+    /// The number of events, as far as they were counted.
     pub events: u64,
-    /// How often nobody counted them.
+    /// The number of losses without a count.
     pub uncounted: u64,
     /// The source, for people.
     #[serde(skip)]
     pub source: Source,
 }
 
-/// What a latency is of.
+/// The kind of a latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// From the wake-up to the CPU.
+    /// From the wake-up until the task runs.
     Scheduling,
-    /// From being preempted to the CPU.
+    /// From the preemption until the task runs again.
     Preempted,
     /// A system call, from enter to exit.
     SystemCall,
-    /// A hard interrupt's handler, without what came above it.
+    /// A hard interrupt's handler, without what interrupted it.
     Interrupt,
-    /// A soft interrupt's handler, without what came above it.
+    /// A soft interrupt's handler, without what interrupted it.
     SoftInterrupt,
-    /// A soft interrupt, from being asked for to its begin.
+    /// A soft interrupt, from its request to its start.
     SoftDelay,
     /// Interrupts or preemption off.
     Off,
@@ -148,11 +148,11 @@ pub enum Kind {
 /// A latency.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// What it is of.
+    /// Its kind.
     pub kind: Kind,
-    /// Of which: `real-time`, `read`, `local_timer`.
+    /// Its name within the kind: `real-time`, `read`, `local_timer`.
     pub name: String,
-    /// How many.
+    /// The number of latencies.
     pub count: u64,
     /// The mean, ns.
     pub mean_ns: f64,
@@ -162,48 +162,48 @@ pub struct Row {
     pub min_ns: u64,
     /// The median, ns, at most 1/128 too high.
     pub p50_ns: u64,
-    /// The 99th percentile, ns, likewise; none of fewer than 100.
+    /// The 99th percentile, ns, likewise; none for fewer than 100.
     pub p99_ns: Option<u64>,
-    /// The 99.9th percentile, ns, likewise; none of fewer than 1,000.
+    /// The 99.9th percentile, ns, likewise; none for fewer than 1,000.
     pub p999_ns: Option<u64>,
     /// The greatest, ns.
     pub max_ns: u64,
-    /// All together, ns.
+    /// The sum, ns.
     pub sum_ns: u64,
-    /// Of a system call: asleep in all of them, ns.
+    /// For a system call: the time asleep in all of them, ns.
     pub blocked_ns: Option<u64>,
-    /// Of a system call: able to run and without a CPU in all of them, ns.
+    /// For a system call: the time runnable but without a CPU in all of them, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waited_ns: Option<u64>,
-    /// Of a system call: in how many of them its task left its CPU.
+    /// For a system call: the number of calls in which the task left its CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<u64>,
-    /// When the greatest began, ns on the trace's clock.
+    /// The start of the greatest, ns on the trace's clock.
     pub max_at_ns: Option<u64>,
-    /// Whose it was.
+    /// The task of the greatest.
     pub max_of: Option<String>,
-    /// On which CPU it ended.
+    /// The CPU on which the greatest ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cpu: Option<u32>,
 }
 
-/// Who had a CPU.
+/// The owners of a CPU's time.
 #[derive(Clone, Debug, Serialize)]
 pub struct OfCpu {
     /// Its number.
     pub cpu: u32,
-    /// Who had it, the longest first; behind a thousand all others as one.
+    /// The owners in descending order of time; all after the first thousand are one entry.
     pub owners: Vec<(String, Share)>,
 }
 
-/// How much of a CPU somebody had.
+/// An owner's share of a CPU's time.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Share {
-    /// How long, ns.
+    /// Its time, ns.
     pub ns: u64,
-    /// Of the time that is known of this CPU.
+    /// Its share of the known time of this CPU.
     pub share: f64,
-    /// In how many pieces.
+    /// The number of pieces.
     pub pieces: u64,
     /// The longest piece, ns.
     pub longest_ns: u64,
@@ -214,16 +214,16 @@ pub struct Share {
 pub struct TaskRow {
     /// `name-number`.
     pub name: String,
-    /// How often it was woken and came.
+    /// How often it was woken and then ran.
     pub woken: u64,
-    /// The mean wait then, ns.
+    /// The mean wait after that, ns.
     pub mean_wait_ns: Option<f64>,
-    /// The longest, ns.
+    /// The longest such wait, ns.
     pub longest_wait_ns: u64,
-    /// How often it came back after it was preempted.
+    /// How often it ran again after a preemption.
     pub preempted: u64,
-    /// How long it waited then in all, ns.
+    /// The sum of its waits after preemptions, ns.
     pub held_up_ns: u64,
-    /// How long it ran itself, ns.
+    /// How long it ran, ns.
     pub ran_ns: u64,
 }

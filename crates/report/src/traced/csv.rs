@@ -4,10 +4,10 @@ use super::{Analysis, Kind};
 use crate::words::uncomputed as word;
 use anyhow::{Context, Result};
 
-/// One row for each latency of each buffer.
+/// Returns one row for each latency of each buffer.
 ///
 /// # Errors
-/// There are none: it is written to memory.
+/// None in practice: the output is in memory.
 pub fn rows(analyses: &[Analysis]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record([
@@ -114,7 +114,7 @@ pub fn rows(analyses: &[Analysis]) -> Result<String> {
     String::from_utf8(writer.into_inner().context("writing CSV")?).context("writing CSV")
 }
 
-/// `name=value name=value`.
+/// Returns `name=value name=value`.
 fn facts<'a>(all: impl Iterator<Item = (&'a str, u64)>) -> String {
     all.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }

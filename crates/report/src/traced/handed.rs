@@ -1,4 +1,4 @@
-//! Texts as people hand them on: what each must tell was read in it by hand.
+//! Texts as people pass them on: a person read each one to find the expected results.
 
 use super::*;
 use serde_json::Value;
@@ -21,13 +21,13 @@ fn refused(path: &str) -> String {
     analyse_text("t.txt", &text(path), &Of::All).unwrap_err()
 }
 
-/// What a terminal shows, in one line without the spaces that group digits.
+/// Returns the terminal output in one text, without the spaces that group digits.
 fn shown(analysis: &Analysis) -> String {
     let style = crate::terminal::Style { width: 10_000, color: false };
     analysis.text(style).replace('\u{202f}', "").replace('\u{a0}', " ")
 }
 
-/// How often and how long at most tasks waited after they were woken, by class.
+/// Returns how often, and how long at most, tasks waited after a wake-up, by class.
 fn waits(analysis: &Analysis) -> Vec<(&str, u64, u64, Option<&str>)> {
     let of = |row: &&Row| row.kind == Kind::Scheduling;
     analysis
@@ -62,13 +62,13 @@ fn losses_are_told_by_their_source() {
     assert_eq!((one.lost.over_ns, one.lost.over_cpu), (None, None));
     let json = serde_json::to_value(&one).unwrap();
     assert_eq!((&json["lost"]["stated"][0]["by"], &json["lost"]["stated"][0]["cpu"]), (&"lines".into(), &1.into()));
-    // latido says that nothing is lost where a source says so, and only there.
+    // latido reports that nothing is lost only where a source states it.
     assert!(analysed("6.12-rt/events").lost.sentence().starts_with("no event, by the header"));
     assert!(analysed("handed/trace_pipe-timerlat").lost.sentence().starts_with("not stated"));
     assert!(analysed("6.12-rt/hist-log2").lost.sentence().starts_with("no event, by the histogram's total"));
 }
 
-/// The waits that stand between marks of a report, a mail and another system.
+/// latido finds the waits between other lines of a report, of a mail and of another system.
 #[test]
 fn what_stands_between_is_passed_over() {
     let whose = Some("cyclictest-2717");
@@ -86,7 +86,7 @@ fn what_stands_between_is_passed_over() {
     }
 }
 
-/// The longest latency of each header, with its task, its CPU and its functions.
+/// Each header gives the longest latency, with its task, its CPU and its functions.
 #[test]
 fn headers_that_lack_something_tell_the_rest() {
     for (name, us, of) in [
@@ -111,7 +111,7 @@ fn headers_that_lack_something_tell_the_rest() {
     assert!(told.rows[0].of.contains("at its end in _raw_spin_unlock < ilookup"), "{}", told.rows[0].of);
 }
 
-/// Timer latencies without any header.
+/// Timer latencies need no header.
 #[test]
 fn a_pipe_of_timerlat_is_told() {
     let one = analysed("handed/trace_pipe-timerlat");
@@ -124,7 +124,7 @@ fn a_pipe_of_timerlat_is_told() {
     assert_eq!(samples.count(), 4);
 }
 
-/// What the action of a histogram saved stands beside its row, in every form.
+/// The value that a histogram's action saved is next to its row, in every format.
 #[test]
 fn what_actions_saved_is_told_in_every_form() {
     let one = analysed("handed/hist-onmax");
@@ -144,7 +144,8 @@ fn what_actions_saved_is_told_in_every_form() {
     assert!(page.contains("swapper/5") && page.contains("hits 1"), "the page has the rows and the totals");
 }
 
-/// A gap with a non-maskable interrupt in it is not the hardware's alone; and latido reports each gap with all that the tracer says.
+/// A gap with a non-maskable interrupt in it is not caused by the hardware alone. latido reports each gap with everything that the tracer
+/// reports.
 #[test]
 fn interrupts_in_gaps_are_told() {
     for (name, joined) in [("hwlat-nmi", 0), ("hwlat-wrapped", 3)] {
@@ -163,7 +164,7 @@ fn interrupts_in_gaps_are_told() {
     }
 }
 
-/// A tracer that found nothing gives a result; a text of which nothing is understood is an error that quotes the line.
+/// A tracer that found nothing gives a result. A text that latido does not understand at all gives an error that quotes the line.
 #[test]
 fn nothing_found_is_a_result_and_nothing_understood_an_error() {
     let one = analysed("handed/hwlat-no-gap");
@@ -178,7 +179,7 @@ fn nothing_found_is_a_result_and_nothing_understood_an_error() {
     let osnoise = String::from_utf8(osnoise).unwrap().replace("hwlat", "osnoise");
     let said = analyse_text("t.txt", osnoise.as_bytes(), &Of::All).unwrap_err();
     assert!(said.contains("(osnoise) without an entry: its header says that 0 were written"), "{said}");
-    // A short trace in a long letter is read, and what is no trace is counted.
+    // latido reads a short trace in a long letter, and counts the lines that are not part of it.
     let letter =
         ["Hello,\n", &"I see this often.\n".repeat(20), &String::from_utf8(text("handed/trace-text-crlf")).unwrap()]
             .concat();
@@ -203,7 +204,7 @@ fn inputs_are_told_apart() {
     }
 }
 
-/// The analysis counts the waits of one task alone, by its name or its number; all else stays.
+/// The analysis counts only the waits of one task, by its name or its number; everything else stays.
 #[test]
 fn one_task_alone() {
     let wait = |name: &str, pid: u32, at: u32| {

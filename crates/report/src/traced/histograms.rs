@@ -11,24 +11,24 @@ use std::collections::BTreeMap;
 /// A histogram trigger's rows.
 #[derive(Debug, Serialize)]
 pub struct Histogram {
-    /// How it was asked for.
+    /// The trigger as the user set it.
     pub trigger: String,
     /// `active` or `paused`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub state: String,
     /// Its rows: the keys as text, and the values by name.
     pub rows: Vec<OfRow>,
-    /// What actions saved (`onmax`, `onchange`): for which row, from 0; the name, the value, and what was saved beside it.
+    /// The values that actions saved (`onmax`, `onchange`): the row, from 0, the name, the value, and the fields saved with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub saved: Vec<OfAction>,
-    /// Events counted, rows, events without room.
+    /// The numbers of counted events, of rows, and of events without room.
     pub totals: Vec<(&'static str, u64)>,
 }
 
 /// A row: its keys as text, and its values by name.
 pub type OfRow = (String, Vec<(String, u64)>);
 
-/// What an action saved for a row.
+/// A value that an action saved for a row.
 #[derive(Clone, Debug, Serialize)]
 pub struct OfAction {
     /// The row, from 0.
@@ -37,12 +37,12 @@ pub struct OfAction {
     pub name: String,
     /// The value, in the unit of the trigger's variable.
     pub value: u64,
-    /// What was saved beside it: `next_comm: sh  prev_pid: 12`.
+    /// The fields saved with it: `next_comm: sh  prev_pid: 12`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub with: String,
 }
 
-/// All histograms of a text, with the triggers by the ordinal of their header.
+/// Returns all histograms of a text, with the triggers by the ordinal of their header.
 pub(super) fn histograms(summary: &Summary, triggers: &BTreeMap<u64, Trigger>) -> Vec<Histogram> {
     let mut all = BTreeMap::<u64, Histogram>::new();
     let mut of = |ordinal: u64, add: &mut dyn FnMut(&mut Histogram)| {
@@ -94,11 +94,11 @@ fn key_text(key: &Key) -> String {
     }
 }
 
-/// A key of a histogram with its values, each below its name.
+/// A key of a histogram with its values, each with its name.
 type Entry = (String, Vec<(String, u64)>);
 
 impl Histogram {
-    /// What actions saved for a row.
+    /// Returns the values that actions saved for a row.
     pub(super) fn saved(&self, row: usize) -> impl Iterator<Item = &OfAction> {
         self.saved.iter().filter(move |saved| saved.row == row)
     }

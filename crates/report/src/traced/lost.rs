@@ -1,10 +1,10 @@
-//! What a trace lost, and what could not be paired: by whose word, and how many.
+//! What a trace lost and what latido could not pair: how many, and the source of each number.
 
 use super::{Lost, Stated};
 use crate::words;
 use latido_trace::{accounts::Source, pairing::Met};
 
-/// So many CPUs are named one by one.
+/// The most CPUs that the text names one by one.
 const NAMED: usize = 8;
 
 impl Lost {
@@ -25,7 +25,7 @@ impl Lost {
             stated: stated.collect(),
             none_by: said.none_by().map(Source::key),
             unplaced: said.unplaced(),
-            // Lines without a time, as those of a graph, have no order that could break off.
+            // Lines without a time, such as those of a graph, have no order in time, so there is no end of certainty.
             over_ns: met.over.filter(|_| met.events > 0).map(|over| over.saturating_sub(met.first)),
             over_cpu: met.over_cpu.filter(|_| met.events > 0),
             none: said.none_by(),
@@ -40,7 +40,7 @@ impl Lost {
         }
     }
 
-    /// What was lost, in a sentence.
+    /// Returns a sentence on what was lost.
     pub fn sentence(&self) -> String {
         let mut parts = self.counts();
         if self.voided > 0 {
@@ -73,7 +73,7 @@ impl Lost {
         parts.join("; ")
     }
 
-    /// How many events, and who says so.
+    /// Returns the numbers of lost events, and their sources.
     fn counts(&self) -> Vec<String> {
         let mut parts = Vec::new();
         if self.gaps > 0 {
@@ -113,7 +113,7 @@ impl Lost {
         parts
     }
 
-    /// What a source says of each CPU.
+    /// Returns what a source states about each CPU.
     fn by_cpu(&self, source: Source) -> String {
         let of: Vec<&Stated> = self.stated.iter().filter(|one| one.source == source).collect();
         let one = |one: &&Stated| {
@@ -129,7 +129,7 @@ impl Lost {
         of.iter().take(NAMED).map(one).chain(more).collect::<Vec<_>>().join(", ")
     }
 
-    /// From when on latido reports nothing.
+    /// Returns a phrase on the time from which on latido reports nothing.
     fn over(&self) -> Option<String> {
         let over = self.over_ns?;
         let cpu = self.over_cpu.map_or_else(|| "a CPU".to_owned(), |cpu| format!("CPU {cpu}"));

@@ -1,5 +1,4 @@
-//! A trace as people read it: what it holds, every latency that it permits, who had the CPUs, the worst cases with what they
-//! were lost to.
+//! A trace for people: its content, every latency that it allows, the owners of the CPUs, and the worst cases with their causes.
 
 mod analysis;
 pub mod csv;
@@ -32,13 +31,13 @@ pub use timeline::{Drawn, Timeline};
 use tracers::Beside;
 pub use tracers::Told;
 
-/// So many tasks are told one by one, and so many owners of each CPU: a machine may start millions.
+/// The most tasks, and the most owners of each CPU, that are listed one by one: a machine may start millions.
 const NAMED: usize = 1_000;
 
-/// So many of the longest waits of a class are explained.
+/// The number of longest waits per class that are explained.
 const EXPLAINED: usize = 5;
 
-/// How many events there were of each kind, by the number of their format, and what tracers measured.
+/// The number of events of each kind, by the number of their format, and the measurements of tracers.
 #[derive(Debug)]
 struct Kinds {
     endian: Endian,
@@ -62,7 +61,7 @@ impl Sink for Kinds {
     }
 }
 
-/// What numbers are called in a trace.
+/// The names of numbers in a trace.
 struct Names<'a> {
     machine: Machine,
     calls: Vec<String>,
@@ -100,28 +99,28 @@ impl Names<'_> {
     }
 }
 
-/// How much is asked of a trace: each walk and each thing that is kept of every event costs.
+/// The depth of an analysis: each pass over a trace, and everything that is kept of each event, has a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
-    /// The latencies, and who had the CPUs: one walk that keeps nothing else.
+    /// The latencies and the owners of the CPUs: one pass that keeps nothing else.
     Latencies,
-    /// How many events of each kind there are, and what the longest waits were lost to.
+    /// Also the number of events of each kind, and the causes of the longest waits.
     Worst,
-    /// A timeline too.
+    /// Also a timeline.
     Timeline,
 }
 
-/// Analyses a buffer of a trace; of waits and system calls those of some tasks.
+/// Analyses a buffer of a trace; `of` selects the tasks whose waits and system calls count.
 pub fn analyse(source: &str, trace: &Trace<'_>, buffer: &Buffer<'_>, depth: Depth, of: &Of) -> Analysis {
     let analysis = analyse_once(source, trace, buffer, depth, of, &[]);
     match analysis.lost.unplaced.clone() {
         unplaced if unplaced.is_empty() => analysis,
-        // Only behind the pages is known what the counts of the kernel say beyond them.
+        // Only after the last page does latido know what the kernel's counts add to the pages.
         unplaced => analyse_once(source, trace, buffer, depth, of, &unplaced),
     }
 }
 
-/// The same with CPUs of which nothing is certain.
+/// Does the same, with CPUs about which nothing is certain.
 fn analyse_once(
     source: &str,
     trace: &Trace<'_>,
@@ -151,7 +150,7 @@ fn analyse_once(
     timeline.name(|owner| names.owner(owner));
     let cpus = summary.owners().map(|(cpu, owners)| OfCpu::of(cpu, owners, &names)).collect();
     let (rows, tasks, longest) = (rows(&summary, &names), tasks(&summary), longest(&summary));
-    // Another walk follows, with as much state.
+    // Another pass follows that needs as much memory.
     drop((summary, pairing));
     Analysis {
         source: source.to_owned(),
@@ -184,14 +183,14 @@ fn analyse_once(
 }
 
 impl Kinds {
-    /// None yet, of a trace.
+    /// Returns empty counts for a trace.
     fn of(trace: &Trace<'_>) -> Self {
         let endian = trace.endian;
         let recorded = Recorded::of(&trace.formats, endian);
         Self { endian, counts: Vec::new(), recorded, readings: latido_trace::text::Summary::default() }
     }
 
-    /// By name, the most frequent first.
+    /// Returns the counts by name, the most frequent first.
     fn named(&self, trace: &Trace<'_>) -> Vec<(String, u64)> {
         let named = |(id, count): (usize, &u64)| {
             let described = trace.formats.iter().find(|described| usize::from(described.format.id) == id);
@@ -205,7 +204,7 @@ impl Kinds {
 }
 
 impl Row {
-    /// None of nothing.
+    /// Returns nothing for an empty series.
     fn of(kind: Kind, name: String, series: &Series) -> Option<Self> {
         let all = &series.all;
         let longest = series.longest().into_iter().next();
@@ -301,7 +300,7 @@ fn tasks(summary: &Summary) -> Vec<TaskRow> {
     all.into_iter().take(NAMED).map(row).collect()
 }
 
-/// The longest waits of each class.
+/// Returns the longest waits of each class.
 fn longest(summary: &Summary) -> Vec<(Class, latido_trace::summary::Worst)> {
     let of = |class: Class| {
         let longest = summary.waits(Why::Woken, class).map(Series::longest).unwrap_or_default();
@@ -310,7 +309,7 @@ fn longest(summary: &Summary) -> Vec<(Class, latido_trace::summary::Worst)> {
     Class::ALL.into_iter().flat_map(of).collect()
 }
 
-/// Explains waits, in a second walk; the longest of all come first.
+/// Explains waits in a second pass; the longest of all come first.
 fn worst(
     all: Vec<(Class, latido_trace::summary::Worst)>,
     first: u64,

@@ -5,7 +5,7 @@ use latido_judge::late::Piece;
 use serde_json::{Value, json};
 
 impl Analysis {
-    /// The document: a track for each CPU with what it did, and the explained waits as slices of their own.
+    /// Returns the document: a track for each CPU with what it did, and the explained waits as slices on separate tracks.
     pub fn perfetto(&self) -> Value {
         let us = |ns: u64| (ns.saturating_sub(self.first_ns)) as f64 / 1e3;
         let mut events = vec![json!({"ph": "M", "pid": 0, "name": "process_name", "args": {"name": "CPUs"}})];
@@ -46,12 +46,12 @@ impl Analysis {
         json!({"displayTimeUnit": "ns", "traceEvents": events, "otherData": other})
     }
 
-    /// What a tracer measured, a track for each CPU.
+    /// Returns the measurements of tracers, with a track for each CPU.
     fn samples(&self) -> Vec<Value> {
         let samples = self.told.iter().flat_map(|told| &told.samples);
         let begin = samples.clone().map(|one| one.end.saturating_sub(one.ns)).min();
         let first = if self.events == 0 { begin.unwrap_or(0) } else { self.first_ns };
-        // What began before the first event begins before 0.
+        // A sample that starts before the first event has a negative start.
         let us = |ns: u64| (ns as f64 - first as f64) / 1e3;
         let mut events: Vec<Value> = samples
             .map(|one| {

@@ -1,18 +1,18 @@
-//! What tracers measured, as rows: the longest latencies, timerlat, osnoise, hwlat, functions.
+//! The measurements of tracers as rows: the longest latencies, timerlat, osnoise, hwlat, functions.
 
 use crate::words;
 use latido_trace::text::{Durations, Latency, Reading, Snapshot, Summary, Tally, Time, Turned};
 use serde::Serialize;
 use std::{cmp::Reverse, collections::BTreeMap};
 
-/// A latency that a tracer tells.
+/// A latency that a tracer reports.
 #[derive(Clone, Debug, Serialize)]
 pub struct OfTracer {
-    /// Which: `longest`, `timerlat`, `osnoise`, `noise`, `hwlat`, `function`.
+    /// Its kind: `longest`, `timerlat`, `osnoise`, `noise`, `hwlat`, `function`.
     pub kind: &'static str,
-    /// Of which.
+    /// Its name within the kind.
     pub name: String,
-    /// How many.
+    /// The number of values.
     pub count: u64,
     /// The least, ns.
     pub min_ns: u64,
@@ -20,15 +20,15 @@ pub struct OfTracer {
     pub mean_ns: f64,
     /// The greatest, ns.
     pub max_ns: u64,
-    /// All together, ns.
+    /// The sum, ns.
     pub sum_ns: u64,
-    /// Whose the greatest was, or between which functions.
+    /// The task of the greatest, or the functions between which it was.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub of: String,
-    /// What else the tracer tells, by name: counts, and times with their unit in the name.
+    /// Other data that the tracer reports, by name: counts, and times with their unit in the name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<&'static str, u64>,
-    /// The stack of functions at its end, innermost first.
+    /// The stack of functions at the end of the latency, innermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<String>,
 }
@@ -36,13 +36,13 @@ pub struct OfTracer {
 /// A gap of hwlat.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Gap {
-    /// The how-manieth sample of the tracer.
+    /// The number of the tracer's sample.
     pub sample: u64,
     /// The CPU.
     pub cpu: u32,
-    /// When the line was written, ns on the trace's clock; none where that counts no time.
+    /// The time when the line was written, ns on the trace's clock; none if that clock does not count time.
     pub written_ns: Option<u64>,
-    /// When the gap was seen by the wall clock, ns since 1970.
+    /// The time of the gap on the wall clock, ns since 1970.
     pub at_ns: u64,
     /// The longest gap between two readings of one loop, us.
     pub inner_us: u64,
@@ -50,31 +50,31 @@ pub struct Gap {
     pub outer_us: u64,
     /// Gaps above the threshold in that window; older kernels do not count them.
     pub above: Option<u64>,
-    /// The time in non-maskable interrupts in it, us; absent where the kernel tells none.
+    /// The time in non-maskable interrupts in it, us; absent if the kernel does not report it.
     pub nmi_us: Option<u64>,
-    /// How many of those.
+    /// The number of these interrupts.
     pub nmi_count: Option<u64>,
 }
 
 impl Gap {
-    /// Whether a non-maskable interrupt was in it.
+    /// Returns whether a non-maskable interrupt was in it.
     pub fn interrupted(&self) -> bool {
         self.nmi_us.unwrap_or(0) > 0 || self.nmi_count.unwrap_or(0) > 0
     }
 }
 
-/// A latency with its place, for a viewer of times.
+/// A latency with its position in time, for a viewer.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// `timerlat`, `osnoise`, `hwlat`.
     pub tracer: &'static str,
-    /// Which, for people.
+    /// Its name for people.
     pub name: &'static str,
     /// The CPU.
     pub cpu: u32,
-    /// When it was over, ns on the trace's clock.
+    /// Its end, ns on the trace's clock.
     pub end: u64,
-    /// How long it was, ns.
+    /// Its length, ns.
     pub ns: u64,
 }
 
@@ -88,7 +88,7 @@ impl OfTracer {
     }
 }
 
-/// A time on a clock, ns.
+/// Returns a time in ns, if its clock counts time.
 fn clock(time: Time) -> Option<u64> {
     match time {
         Time::Clock(ns) | Time::SinceFirst(ns) => Some(ns),
@@ -96,7 +96,7 @@ fn clock(time: Time) -> Option<u64> {
     }
 }
 
-/// The longest latency of each snapshot, with its task and its functions.
+/// Returns the longest latency of each snapshot, with its task and its functions.
 pub(super) fn longest(summary: &Summary) -> Vec<OfTracer> {
     let row = |one: &Snapshot| {
         let mut tally = Tally::default();
@@ -107,7 +107,7 @@ pub(super) fn longest(summary: &Summary) -> Vec<OfTracer> {
     summary.snapshots.items.iter().map(row).collect()
 }
 
-/// Whom it befell, where, between what, and who woke or made way.
+/// Returns a text on a snapshot: its task, its CPU, its functions, and the tasks that woke it or ran before it.
 fn snapshot(one: &Snapshot) -> String {
     let Latency { task, pid, cpu, nice, policy, priority, model, started, ended, .. } = &one.latency;
     let between = started.as_ref().zip(ended.as_ref()).map(|(from, to)| format!(", {from} to {to}"));
@@ -118,7 +118,7 @@ fn snapshot(one: &Snapshot) -> String {
         (0, _) => format!("nice {nice}"),
         (policy, _) => format!("policy {policy}, nice {nice}"),
     };
-    // The kernel cuts names to eight letters there: that of the header is whole.
+    // The kernel cuts names to eight characters there, but the header has the full name.
     let party = |(pid, priority, state): &(u32, i32, String)| format!("{pid} (priority {priority}, {state})");
     let woken = one.woken.as_ref().map(|Turned { from, cpu, .. }| format!(", woken by {} for CPU {cpu}", party(from)));
     let came = one.switched.as_ref().map(|Turned { from, .. }| format!(", came after {}", party(from)));
@@ -131,7 +131,7 @@ fn snapshot(one: &Snapshot) -> String {
     format!("{task}-{pid} ({level}) on CPU {cpu}{more}")
 }
 
-/// Timer latencies by context and CPU, with the activations that they are of.
+/// Returns timer latencies by context and CPU, with the numbers of their activations.
 pub(super) fn timerlat(summary: &Summary) -> Vec<OfTracer> {
     let row = |((cpu, context), tally): (&(u32, latido_trace::text::Context), &Tally)| {
         let of =
@@ -155,7 +155,7 @@ pub(super) fn timerlat(summary: &Summary) -> Vec<OfTracer> {
     summary.timerlat_tallies.iter().map(row).collect()
 }
 
-/// What osnoise saw, by CPU.
+/// Returns osnoise's measurements, by CPU.
 pub(super) fn osnoise(summary: &Summary) -> Vec<OfTracer> {
     #[derive(Default)]
     struct OfCpu {
@@ -193,7 +193,7 @@ pub(super) fn osnoise(summary: &Summary) -> Vec<OfTracer> {
     cpus.into_iter().map(row).collect()
 }
 
-/// How long what interrupted CPUs took, the one with the most time first.
+/// Returns how long interruptions of CPUs took, in descending order of total time.
 pub(super) fn noises(summary: &Summary) -> Vec<OfTracer> {
     let named = |(kind, name): &(&'static str, String)| format!("{kind} {name}").trim_end().to_owned();
     let mut rows: Vec<OfTracer> =
@@ -202,7 +202,7 @@ pub(super) fn noises(summary: &Summary) -> Vec<OfTracer> {
     rows
 }
 
-/// The gaps of hwlat one by one.
+/// Returns the gaps of hwlat one by one.
 pub(super) fn gaps(summary: &Summary) -> Vec<Gap> {
     let gap = |reading: &Reading<latido_trace::text::Hwlat>| {
         let value = reading.value;
@@ -221,7 +221,7 @@ pub(super) fn gaps(summary: &Summary) -> Vec<Gap> {
     summary.hwlat.items.iter().map(gap).collect()
 }
 
-/// What hwlat saw: all gaps, and where non-maskable interrupts were in some, those without.
+/// Returns hwlat's measurements: all gaps and, if some had non-maskable interrupts in them, also the others alone.
 pub(super) fn hwlat(gaps: &[Gap]) -> Vec<OfTracer> {
     let interrupted = gaps.iter().filter(|gap| gap.interrupted()).count() as u64;
     let rows = |suffix: &'static str, clean: bool| {
@@ -248,7 +248,7 @@ pub(super) fn hwlat(gaps: &[Gap]) -> Vec<OfTracer> {
     all
 }
 
-/// How long functions took, the one with the most time first.
+/// Returns how long functions took, in descending order of total time.
 pub(super) fn functions(durations: &Durations) -> Vec<OfTracer> {
     let mut rows: Vec<OfTracer> =
         durations.functions.iter().map(|(name, tally)| OfTracer::of("function", name.clone(), tally)).collect();
@@ -259,10 +259,10 @@ pub(super) fn functions(durations: &Durations) -> Vec<OfTracer> {
     rows
 }
 
-/// So many samples are handed to viewers.
+/// The most samples for viewers.
 const DRAWN: usize = 100_000;
 
-/// The samples that have a place in time.
+/// Returns the samples that have a position in time.
 pub(super) fn samples(summary: &Summary) -> Vec<Sample> {
     let timerlat = summary.timerlat.items.iter().filter_map(|one| {
         let (name, ns) = (one.value.context.name(), one.value.latency_ns);

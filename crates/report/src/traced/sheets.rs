@@ -3,11 +3,11 @@
 use super::{Analysis, Kind, Row, TaskRow};
 use crate::tree::{Datum, Head, Sheet};
 
-/// So many system calls, tasks and owners of a CPU are shown to people; programs get all.
+/// The most system calls, tasks and owners of a CPU that people see; programs receive all.
 const SHOWN: usize = 12;
 
 impl Analysis {
-    /// Its tables in the order in which they are shown, at most so many rows of each where that is said.
+    /// Returns its tables in the order of display: with `all` in full, else some of them with at most 12 rows.
     pub fn sheets(&self, all: bool) -> Vec<Sheet> {
         let most = if all { usize::MAX } else { SHOWN };
         let kinds = [
@@ -45,7 +45,7 @@ impl Analysis {
             head.push(Head::from("waiting, mean").spare(2));
             head.push(Head::from("left its CPU").spare(3));
         }
-        // Interrupts are nobody's.
+        // Interrupts belong to no task.
         let whose = of.iter().any(|row| row.max_of.is_some());
         if whose {
             head.push(Head::from("whose").spare(4));
@@ -66,7 +66,7 @@ impl Analysis {
             }
             cells
         };
-        // A row is read across: a rare giant is no reason for another unit.
+        // People read a table by rows: a rare huge value does not change the unit.
         let typical: Vec<f64> = of.iter().map(|row| row.mean_ns).collect();
         let rows = of.iter().take(most).map(row).collect();
         Some(Sheet::new(title.into(), head, rows, "ns", &typical).remark(left_out(of.len(), most, "calls")))

@@ -1,4 +1,4 @@
-//! What a timeline keeps, and who is told one by one.
+//! What a timeline keeps, and which tasks are listed one by one.
 
 use super::{timeline::MOST, *};
 use latido_trace::pairing::Segment;
@@ -7,8 +7,7 @@ fn segment(begin: u64, end: u64, owner: Owner) -> Segment {
     Segment { cpu: 0, begin, end, owner, task: None, came: 0 }
 }
 
-/// However many slices there are, at most so many are drawn, without a gap and in order, and none longer than the grain is
-/// taken for another's.
+/// Whatever the number of slices, at most [`MOST`] are drawn, in order and without gaps. No slice longer than the grain gets another owner.
 #[test]
 fn a_timeline_is_thinned_by_what_can_be_seen() {
     let mut timeline = Timeline::default();
@@ -17,7 +16,7 @@ fn a_timeline_is_thinned_by_what_can_be_seen() {
         let owner = if at % 2 == 0 { Owner::Idle } else { Owner::Task(7) };
         timeline.segment(&segment(at * 1_000, at * 1_000 + 1_000, owner));
     }
-    // A long one at the end keeps its owner and its length.
+    // A long slice at the end keeps its owner and its length.
     timeline.segment(&segment(many * 1_000, many * 1_000 + 500_000_000, Owner::Nmi));
     timeline.name(|owner| format!("{owner:?}"));
     let lane = &timeline.lanes()[&0];
@@ -28,13 +27,13 @@ fn a_timeline_is_thinned_by_what_can_be_seen() {
     assert_eq!((timeline.names[last.owner].as_str(), last.end - last.begin >= 499_000_000), ("Nmi", true));
 }
 
-/// Of a million tasks those keep a name that have a slice, and each slice keeps its own.
+/// Of a million tasks, those with a slice keep their names, and each slice keeps its owner.
 #[test]
 fn a_timeline_names_whom_it_draws() {
     let mut timeline = Timeline::default();
     let tasks = 5 * MOST as u64;
     for at in 0..tasks {
-        // Every hundredth task has the CPU a hundred times as long as the others.
+        // Every hundredth task runs much longer than the others.
         let length = if at % 100 == 0 { 99_000 } else { 10 };
         let pid = i32::try_from(at).unwrap();
         timeline.segment(&segment(at * 100_000, at * 100_000 + length, Owner::Task(pid)));
@@ -52,7 +51,7 @@ fn a_timeline_names_whom_it_draws() {
     }
 }
 
-/// Of thousands of owners the greatest are told one by one and the others together: the shares are still the whole.
+/// Of thousands of owners, the largest are listed one by one and the others together: the shares add up to 1.
 #[test]
 fn the_shares_of_a_cpu_are_all_of_it() {
     let had = |ns: u64| Had { ns, pieces: 1, longest: ns };

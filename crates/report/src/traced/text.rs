@@ -1,4 +1,4 @@
-//! A trace as a terminal shows it.
+//! A trace for a terminal.
 
 use super::{Analysis, Told};
 use crate::{
@@ -6,12 +6,12 @@ use crate::{
     words,
 };
 
-/// So many kinds of events, and so many lines of an excerpt.
+/// The most kinds of events; [`LINES`] is the most lines of an excerpt.
 const KINDS: usize = 8;
 const LINES: usize = 12;
 
 impl Analysis {
-    /// What a person is shown.
+    /// Returns the text for people.
     pub fn text(&self, style: Style) -> String {
         let mut lines = vec![paint(&self.title(), Paint::Bold, style)];
         lines.extend(self.head(style));
@@ -77,13 +77,13 @@ impl Analysis {
         lines
     }
 
-    /// The events around the longest wait of all.
+    /// Returns the events around the longest wait of all.
     fn excerpt(&self, style: Style) -> Vec<String> {
         let Some(worst) = self.worst.iter().max_by_key(|worst| worst.ns) else { return Vec::new() };
         let mut lines =
             vec![String::new(), paint(&format!("Around the longest, of {}", worst.task), Paint::Bold, style)];
         let shown = worst.excerpt.len().min(LINES);
-        // The begin and the end tell more than the middle.
+        // The start and the end are more informative than the middle.
         let (first, last) = worst.excerpt.split_at(shown / 2);
         let last = last.get(last.len().saturating_sub(shown - shown / 2)..).unwrap_or_default();
         let between = (worst.excerpt.len() - first.len() - last.len()) as u64 + worst.omitted;

@@ -1,4 +1,4 @@
-//! The text of a tracer, analysed as a file is.
+//! The text of a tracer, analysed like a file.
 
 use super::{Analysis, Lost, Names, OfCpu, Timeline, Told, longest, rows, tasks, tracers::Beside, worst};
 use latido_trace::{
@@ -10,27 +10,27 @@ use latido_trace::{
 };
 use std::collections::BTreeMap;
 
-/// latido reports so many tracers and triggers of a text.
+/// The most tracers and triggers that latido reports for a text.
 const FEW: usize = 1_000;
 
-/// So many inputs of a report are analysed, each by a walk through the text.
+/// The most inputs of a report that latido analyses: each needs a pass over the text.
 const INPUTS: usize = 64;
 
-/// Whether bytes begin as trace-cmd's files do, whole or cut; everything else is read as text.
+/// Returns whether the bytes start like a file of trace-cmd, complete or cut off. latido reads everything else as text.
 pub fn is_file(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x17\x08\x44")
 }
 
-/// What was read of one input of a text.
+/// What latido has read of one input of a text.
 #[derive(Default)]
 struct Found {
     summary: latido_trace::text::Summary,
     triggers: BTreeMap<u64, Trigger>,
     tracers: Vec<String>,
     releases: Vec<String>,
-    /// Lines of a graph.
+    /// The number of lines of a graph.
     graph: u64,
-    /// Whether times count something else than ns.
+    /// Whether times are not in ns but count something else.
     counted: bool,
 }
 
@@ -57,7 +57,7 @@ impl Found {
         Told::of(&self.summary, &beside)
     }
 
-    /// How many lines tell something that a tracer wrote.
+    /// Returns the number of lines with output of a tracer.
     fn entries(&self) -> u64 {
         let summary = &self.summary;
         let samples = summary.timerlat.items.len() + summary.osnoise.items.len() + summary.hwlat.items.len();
@@ -66,13 +66,13 @@ impl Found {
     }
 }
 
-/// What latido says of a file of `perf record`.
+/// The message about a file of `perf record`.
 const PERF_DATA: &str = "a file of perf, of which latido reads the text alone: `perf script -i FILE >TEXT`, then `latido trace analyze TEXT`";
 
-/// Analyses the text of a tracer: each of its inputs, where a report names several.
+/// Analyses the text of a tracer: each of its inputs, if it is a report of several.
 ///
 /// # Errors
-/// It is no such text, or nothing in it is understood: which line is the first that is not. Or it holds no entry.
+/// It is not such a text, or latido understands nothing in it (the message quotes the first such line), or it has no entry.
 pub fn analyse_text(source: &str, text: &[u8], of: &Of) -> Result<Vec<Analysis>, String> {
     if text.starts_with(b"PERFILE2") {
         return Err(PERF_DATA.into());
@@ -100,7 +100,7 @@ pub fn analyse_text(source: &str, text: &[u8], of: &Of) -> Result<Vec<Analysis>,
     if analyses.is_empty() { Err(nothing(&all, seen)) } else { Ok(analyses) }
 }
 
-/// Of any text but that of a tracer most lines are strange; a trace in a letter has strange lines around it.
+/// Checks that this is the text of a tracer. In any other text, most lines are unknown; a trace in a letter has unknown lines around it.
 fn is_text(all: &[Found], seen: &Seen) -> Result<(), String> {
     let entries: u64 = all.iter().map(Found::entries).sum();
     let others: u64 = all.iter().map(|found| found.summary.others).sum();
@@ -118,7 +118,7 @@ fn is_text(all: &[Found], seen: &Seen) -> Result<(), String> {
     ))
 }
 
-/// Why the text of a tracer tells nothing.
+/// Returns the reason why the text of a tracer has no result.
 fn nothing(all: &[Found], seen: &Seen) -> String {
     let tracers: Vec<&str> = all.iter().flat_map(|found| &found.tracers).map(String::as_str).collect();
     let name = if tracers.is_empty() { "a tracer".into() } else { format!("a tracer ({})", tracers.join(", ")) };

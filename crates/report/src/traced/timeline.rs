@@ -1,44 +1,44 @@
-//! What each CPU did over the time, in so many slices as can be drawn.
+//! What each CPU did over time, in at most as many slices as a page can draw.
 
 use latido_trace::pairing::{Owner, Segment, Sink};
 use std::collections::BTreeMap;
 
-/// So many slices are drawn.
+/// The most slices that are drawn.
 pub const MOST: usize = 100_000;
 
 /// A slice that is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn {
-    /// From then, ns on the trace's clock.
+    /// Its start, ns on the trace's clock.
     pub begin: u64,
-    /// To then, ns.
+    /// Its end, ns.
     pub end: u64,
-    /// Who had the CPU, or most of that time: place in [`Timeline::names`].
+    /// The owner of the CPU, or of most of that time, as an index into [`Timeline::names`].
     pub owner: usize,
 }
 
-/// What each CPU did. Where there is more than can be drawn, what is shorter than [`Timeline::grain`] is joined with its
-/// neighbours to one slice, in the name of the one that had most of it.
+/// What each CPU did. If there are more slices than can be drawn, slices shorter than [`Timeline::grain`] are joined with their neighbours.
+/// The joined slice belongs to the owner with the most time in it.
 #[derive(Debug, Default)]
 pub struct Timeline {
     owners: BTreeMap<Owner, usize>,
-    /// What they are called, in the order of their numbers.
+    /// The names of the owners, by index.
     pub names: Vec<String>,
     lanes: BTreeMap<u32, Vec<Drawn>>,
     count: usize,
-    /// Slices shorter than this are joined, ns; 0 where all are drawn as they are.
+    /// Slices shorter than this are joined, ns; 0 if all slices are drawn as they are.
     pub grain: u64,
 }
 
 impl Timeline {
-    /// Joins short slices until there are at most so many.
+    /// Joins short slices until there are at most `most`.
     fn thin(&mut self, most: usize) {
         while self.count > most {
             self.grain = (self.grain * 2).max(1_000);
             let grain = self.grain;
             self.lanes.values_mut().for_each(|lane| *lane = joined(lane, grain));
             let count: usize = self.lanes.values().map(Vec::len).sum();
-            // More CPUs than slices: then it stays as it is.
+            // There are more CPUs than slices allowed: the timeline stays as it is.
             if grain > 1 << 60 {
                 break;
             }
@@ -47,7 +47,7 @@ impl Timeline {
         self.forget();
     }
 
-    /// Gives up the owners of which no slice is left.
+    /// Removes the owners that have no slice left.
     fn forget(&mut self) {
         let mut used = vec![None; self.owners.len()];
         let mut next = 0;
@@ -61,7 +61,7 @@ impl Timeline {
         self.owners.retain(|_, at| used.get(*at).copied().flatten().map(|new| *at = new).is_some());
     }
 
-    /// Ends the taking in: names the owners, and joins what is too much.
+    /// Completes the timeline: joins short slices, then names the owners.
     pub fn name(&mut self, name: impl Fn(Owner) -> String) {
         self.thin(MOST);
         let mut names = vec![String::new(); self.owners.len()];
@@ -71,12 +71,12 @@ impl Timeline {
         self.names = names;
     }
 
-    /// The slices of each CPU.
+    /// Returns the slices of each CPU.
     pub fn lanes(&self) -> &BTreeMap<u32, Vec<Drawn>> {
         &self.lanes
     }
 
-    /// Which kind an owner is of: `idle`, `hard`, `soft`, `task`, `lost`.
+    /// Returns the kind of each owner: `idle`, `hard`, `soft`, `task`, `lost`.
     pub fn kinds(&self) -> Vec<&'static str> {
         let mut kinds = vec!["task"; self.owners.len()];
         for (owner, at) in &self.owners {
@@ -113,7 +113,7 @@ impl Sink for Timeline {
     }
 }
 
-/// Neighbours that lie in one grain are one, in the name of the one that has most of it.
+/// Joins neighbours within one grain into one slice, which belongs to the owner with the most time in it.
 fn joined(lane: &[Drawn], grain: u64) -> Vec<Drawn> {
     let mut all: Vec<Drawn> = Vec::new();
     let mut group: Vec<Drawn> = Vec::new();

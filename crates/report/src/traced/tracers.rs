@@ -1,4 +1,5 @@
-//! What a tracer measured, by its text or by the records of a file: longest latencies, samples, durations of functions, histograms.
+//! The measurements of a tracer, from its text or from the records of a file: longest latencies, samples, durations of functions,
+//! histograms.
 
 use super::{
     histograms::{Histogram, histograms},
@@ -13,35 +14,35 @@ use latido_trace::text::{Entries, Names, Seen, Summary, Trigger};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a text tells, or a file's records of tracers.
+/// What a text, or the records of tracers in a file, report.
 #[derive(Debug, Serialize)]
 pub struct Told {
-    /// The tracers by their headers; `nop` of events alone.
+    /// The tracers according to their headers; `nop` for events only.
     pub tracers: Vec<String>,
-    /// Lines in all.
+    /// The number of lines.
     pub lines: u64,
-    /// Those that nobody understands.
+    /// The number of lines that latido does not understand.
     pub unknown: u64,
-    /// The first of those: its number and how it begins.
+    /// The first of those: its number and its start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_unknown: Option<(u64, String)>,
-    /// Events of a form that nobody knows.
+    /// The number of events in an unknown form.
     pub others: u64,
-    /// The first of those: its line and how it stands there.
+    /// The first of those: its line number and its text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_other: Option<(u64, String)>,
     /// Pieces of broken lines that were joined with the line before.
     pub joined: u64,
     /// Lines that were too long and were not read.
     pub cut: u64,
-    /// Bytes behind the last whole line, which were not read.
+    /// Bytes after the last complete line, which were not read.
     pub unfinished: u64,
-    /// Whether the kernel says that its figures do not hold.
+    /// Whether the kernel reports that its figures are not valid.
     pub tainted: bool,
-    /// How many CPUs were online, by the headers that tell it; the most of them.
+    /// The largest number of online CPUs that a header states.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub online: Option<u32>,
-    /// Tracers that saw nothing above their threshold: their header says that nothing was written.
+    /// Tracers that saw nothing above their threshold: according to their header, no entry was written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clean: Vec<String>,
     /// Latencies, one row each.
@@ -55,39 +56,39 @@ pub struct Told {
     pub calls: u64,
     /// Interrupts among the calls of a graph.
     pub interrupts: u64,
-    /// Functions in stacks, of which latido reports those of the longest latencies.
+    /// Functions in stacks; latido reports only those of the longest latencies.
     pub stacked: u64,
-    /// Whether times count something else than ns: cycles, jiffies, events.
+    /// Whether times are not in ns but count something else: cycles, jiffies, events.
     pub counted: bool,
-    /// Switches and wake-ups whose fields are not understood.
+    /// Switches and wake-ups with fields that latido does not understand.
     pub misread: u64,
-    /// The first of those: its line and how it is shown.
+    /// The first of those: its line number and its text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_misread: Option<(u64, String)>,
     /// Samples, rows and names for which there was no room.
     pub beyond: u64,
-    /// The samples that have a place in time.
+    /// The samples that have a position in time.
     #[serde(skip)]
     pub samples: Vec<Sample>,
 }
 
-/// So many functions are told to people.
+/// People see at least this number of functions and of interruptions.
 const FUNCTIONS: usize = 20;
 
-/// What a text says besides its summary; nothing of a file.
+/// What a text states in addition to its summary; empty for a file.
 #[derive(Default)]
 pub(super) struct Beside {
     pub seen: Seen,
     pub triggers: BTreeMap<u64, Trigger>,
     pub tracers: Vec<String>,
-    /// Lines of a graph.
+    /// The number of lines of a graph.
     pub graph: u64,
-    /// Whether times count something else than ns.
+    /// Whether times are not in ns but count something else.
     pub counted: bool,
 }
 
 impl Told {
-    /// Of an input of a text that was read.
+    /// Returns what latido read in one input of a text.
     pub(super) fn of(summary: &Summary, beside: &Beside) -> Self {
         let (seen, gaps) = (&beside.seen, gaps(summary));
         let mut rows = longest(summary);
@@ -128,17 +129,17 @@ impl Told {
         }
     }
 
-    /// With what pairing found.
+    /// Adds the results of pairing.
     pub(super) fn paired(self, names: &Names) -> Self {
         Self { misread: names.misread, first_misread: names.first_misread.clone(), ..self }
     }
 
-    /// Whether it tells anything.
+    /// Returns whether it has no results.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty() && self.histograms.is_empty() && self.calls == 0 && self.clean.is_empty()
     }
 
-    /// As tables.
+    /// Returns it as tables.
     pub fn sheets(&self, most: usize) -> Vec<Sheet> {
         let kinds = [
             ("longest", "The longest latency of each snapshot", "tracer", usize::MAX),
@@ -153,7 +154,7 @@ impl Told {
         tables.chain(gaps).chain(self.histograms.iter().map(Histogram::sheet)).collect()
     }
 
-    /// Nothing but the hardware stops a CPU whose interrupts are off, and non-maskable interrupts.
+    /// Returns the title for the gaps. A CPU with interrupts off is stopped only by the hardware and by non-maskable interrupts.
     fn gaps_title(&self) -> &'static str {
         if self.gaps.iter().any(Gap::interrupted) {
             "Gaps with interrupts off: the hardware's, or of non-maskable interrupts"
@@ -162,7 +163,7 @@ impl Told {
         }
     }
 
-    /// Each gap of hwlat, the longest first.
+    /// Returns each gap of hwlat, the longest first.
     fn gaps_sheet(&self, most: usize) -> Option<Sheet> {
         let mut gaps: Vec<&Gap> = self.gaps.iter().collect();
         gaps.sort_by_key(|gap| std::cmp::Reverse(gap.inner_us.max(gap.outer_us)));
@@ -222,7 +223,7 @@ impl Told {
         (!of.is_empty()).then_some(sheet)
     }
 
-    /// What one must know of it, a sentence each.
+    /// Returns what the reader must know about it, a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = self.clean.iter().map(|tracer| nothing_found(tracer)).collect();
         notes.extend(self.interrupted());
@@ -264,7 +265,7 @@ impl Told {
         notes
     }
 
-    /// That gaps of hwlat had non-maskable interrupts in them.
+    /// Returns the remark on gaps of hwlat with non-maskable interrupts in them.
     fn interrupted(&self) -> Option<String> {
         let with = self.gaps.iter().filter(|gap| gap.interrupted());
         let (count, us) =
@@ -280,7 +281,7 @@ impl Told {
         })
     }
 
-    /// Lines, events and fields that nobody understands: how many, and the first.
+    /// Returns remarks on the lines, events and fields that latido does not understand: how many, and the first.
     fn not_understood(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some((line, text)) = &self.first_unknown {
@@ -304,7 +305,7 @@ impl Told {
     }
 }
 
-/// The tracers that write only what is above a threshold, and wrote nothing.
+/// Returns the tracers that write only what is above a threshold, and wrote nothing.
 fn clean(summary: &Summary, rows: &[OfTracer]) -> Vec<String> {
     let clean = |entries: &&Entries| {
         entries.written == 0 && entries.tracer.as_deref().is_some_and(|tracer| ABOVE.contains(&tracer))
@@ -320,7 +321,7 @@ fn clean(summary: &Summary, rows: &[OfTracer]) -> Vec<String> {
 /// Tracers that write only what is above their threshold.
 const ABOVE: [&str; 4] = ["hwlat", "irqsoff", "preemptoff", "preemptirqsoff"];
 
-/// That a tracer found nothing is a good result.
+/// Returns the remark for a tracer that found nothing, which is a good result.
 fn nothing_found(tracer: &str) -> String {
     match tracer {
         "hwlat" => {

@@ -1,4 +1,4 @@
-//! Chapters: all that one probe measured, as rows of calls and columns of systems.
+//! Chapters: everything that one probe measured, as rows of calls and columns of systems.
 
 use super::section::{Curve, PAGE, Section};
 use latido_judge::{configuration::Configuration, differing::Differing, label};
@@ -11,26 +11,26 @@ pub struct Chapter<'s, 'a> {
     pub probe: &'a str,
     /// Its sections.
     pub sections: &'s [Section<'a>],
-    /// The number of the first of them in the report.
+    /// The number in the report of the first of them.
     pub first: usize,
-    /// What was measured: a name for each combination of all axes but the probe.
+    /// The measured systems: a name for each combination of all axes except the probe.
     pub systems: Vec<String>,
-    /// What was measured of them.
+    /// The measured calls.
     pub rows: Vec<CallRow<'s, 'a>>,
 }
 
-/// A quantity with its labels and the options that tell it from others.
+/// A quantity with its labels and the options that distinguish it from others.
 #[derive(Debug)]
 pub struct CallRow<'s, 'a> {
     /// `lock, inherit`.
     pub name: String,
-    /// The section that it is a part of, by its number in the chapter.
+    /// The index, in the chapter, of the section that contains it.
     pub section: usize,
-    /// Its series of each system, where one was measured.
+    /// Its series for each system, if one was measured.
     pub series: Vec<Option<&'s Curve<'a>>>,
 }
 
-/// The chapters of these sections, which stand probe by probe.
+/// Returns the chapters of these sections, which are ordered by probe.
 pub fn chapters<'s, 'a>(sections: &'s [Section<'a>]) -> Vec<Chapter<'s, 'a>> {
     let mut first = 0;
     let mut chapters = Vec::new();
@@ -44,42 +44,43 @@ pub fn chapters<'s, 'a>(sections: &'s [Section<'a>]) -> Vec<Chapter<'s, 'a>> {
 }
 
 impl<'s, 'a> Chapter<'s, 'a> {
-    /// The heading.
+    /// Returns the heading.
     pub fn title(&self) -> String {
         let declared =
             self.sections.iter().flat_map(|section| &section.series).map(|s| &s.configuration.measurand.title);
         declared.into_iter().find(|title| !title.is_empty()).map_or_else(|| self.probe.to_owned(), ToString::to_string)
     }
 
-    /// Whether there is more than one call to compare: then a table opens the chapter.
+    /// Returns whether there are several calls to compare: then a table opens the chapter.
     pub fn is_many(&self) -> bool {
         self.rows.len() > 1
     }
 
-    /// Whether it has so many sections that their details are folded below the table.
+    /// Returns whether it has so many sections that their details are folded below the table.
     pub fn is_folded(&self) -> bool {
         self.sections.len() > 2
     }
 
-    /// How wide its figures are, in pixels.
+    /// Returns the width of its figures, in pixels.
     pub fn width(&self) -> f64 {
         self.sections.first().map_or(PAGE, |section| section.width)
     }
 
-    /// The section of a row.
+    /// Returns the section of a row.
     pub fn section(&self, row: &CallRow) -> Option<&'s Section<'a>> {
         self.sections.get(row.section)
     }
 }
 
-/// How rows and columns are told apart, from the simplest on: the first that puts no two series into one place is taken.
+/// How rows and columns are distinguished. latido tries the variants from the simplest on, and takes the first that puts no two series into
+/// one place.
 #[derive(Clone, Copy)]
 struct Telling {
-    /// CPUs and limit are axes of the system.
+    /// CPUs and limit belong to the system.
     fine: bool,
-    /// Options count although a label of the same name tells more.
+    /// Options are part of a row's name even if a label has the same name.
     all_options: bool,
-    /// Curves for one place get rows of their own.
+    /// Series for the same place have separate rows.
     forced: bool,
 }
 
@@ -91,7 +92,7 @@ fn placed<'s, 'a>(sections: &'s [Section<'a>]) -> (Vec<String>, Vec<CallRow<'s, 
         .unwrap_or_default()
 }
 
-/// Rows and columns told apart in this way; nothing where two series would have one place.
+/// Returns the rows and columns for this variant; nothing if two series would have the same place.
 fn place<'s, 'a>(sections: &'s [Section<'a>], way: Telling) -> Option<(Vec<String>, Vec<CallRow<'s, 'a>>)> {
     let mut configurations: Vec<&Configuration> = Vec::new();
     for series in sections.iter().flat_map(|s| &s.series) {
@@ -166,7 +167,7 @@ mod tests {
         assert_eq!(there, [[true, false], [true, true]]);
     }
 
-    /// An option may decide the CPUs; only where nothing else tells two apart are they another system.
+    /// An option may determine the CPUs. Different CPUs are different systems only if nothing else distinguishes two series.
     #[test]
     fn cpus_are_columns_only_where_nothing_else_differs() {
         let mut all = calls::switch(&["idle"], &["semaphore", "futex"]);

@@ -1,5 +1,5 @@
-//! What a plan declares of its report, found in what was measured: each cell of a table, each curve of a figure, with the
-//! study's printed number under ours.
+//! Finds what a plan declares for its report in the measured data: each cell of a table and each curve of a figure, with the study's
+//! printed number for comparison.
 
 use super::{Curve, Report, Section};
 use crate::{input::Declared, words};
@@ -17,62 +17,62 @@ use latido_model::{
     written,
 };
 
-/// What was measured of a pick.
+/// The measured data for a pick.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'r, 'a> {
-    /// The section that it is of.
+    /// The section of the series.
     pub section: &'r Section<'a>,
     /// Its series.
     pub curve: &'r Curve<'a>,
-    /// Which of its distributions.
+    /// The distribution of the series.
     pub of: Distribution,
 }
 
-/// A number of ours and what stands under it.
+/// A number of latido with the study's number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figured {
-    /// What it is.
+    /// The statistic.
     pub statistic: Statistic,
     /// The stored unit of times and other values; empty for counts and shares.
     pub unit: &'static str,
-    /// Ours: times in ns.
+    /// latido's number; times are in ns.
     pub ours: Option<f64>,
-    /// The study's.
+    /// The study's number.
     pub printed: Option<f64>,
-    /// What must be known of the study's.
+    /// The reservation on the study's number.
     pub doubt: String,
-    /// Whether ours counts instructions of the laboratory, which are no times of a machine.
+    /// Whether latido's number counts instructions of the laboratory, which are not times of a machine.
     pub emulated: bool,
 }
 
-/// Everything that one pick comes to.
+/// All results for one pick.
 #[derive(Clone, Debug)]
 pub struct Entry<'r, 'a> {
-    /// What was measured, where something was.
+    /// The measured data, if there are any.
     pub found: Option<Found<'r, 'a>>,
-    /// How many configurations fit: more than one where several runs are in one report; the first is shown.
+    /// The number of matching configurations: more than one if a report contains several runs. The first is shown.
     pub fitting: usize,
-    /// One for each statistic that was asked for.
+    /// One for each requested statistic.
     pub figures: Vec<Figured>,
 }
 
-/// Looks up what was declared.
+/// Looks up what the plan declared.
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup<'r, 'a> {
-    /// What was measured.
+    /// The measured sections.
     pub sections: &'r [Section<'a>],
-    /// What was declared.
+    /// The declarations.
     pub declared: &'r Declared<'a>,
 }
 
 impl<'r, 'a> Lookup<'r, 'a> {
-    /// For a report of a plan that declares something.
+    /// Returns the lookup for a report whose plan declares something.
     pub fn of(report: &'r Report<'a>) -> Option<Self> {
         let declared = report.input.declared.as_ref()?;
         Some(Self { sections: &report.sections, declared })
     }
 
-    /// What a pick comes to.
+    /// Returns the results for a pick.
     pub fn entry(self, pick: &Pick, printed: &[String], statistics: &[Statistic], over: Over) -> Entry<'r, 'a> {
         let published = self.declared.plan.published.as_ref();
         let sought = pick.sought(published);
@@ -93,7 +93,7 @@ impl<'r, 'a> Lookup<'r, 'a> {
         Entry { found, fitting: all.len(), figures: statistics.iter().map(figure).collect() }
     }
 
-    /// The series of a pick, in the order of tables.
+    /// Returns the series for a pick, in the order of tables.
     fn all(self, sought: &Sought) -> Vec<Found<'r, 'a>> {
         let (Some((probe, quantity)), Some(levels)) = (&sought.metric, &sought.levels) else { return Vec::new() };
         let sections = self.sections.iter();
@@ -110,7 +110,7 @@ impl<'r, 'a> Lookup<'r, 'a> {
             .collect()
     }
 
-    /// Whether a series was measured at these levels.
+    /// Returns whether a series was measured at these levels.
     fn is_at(self, curve: &Curve, levels: &Filter) -> bool {
         levels.iter().filter_map(|(key, level)| Some((Axis::named(key)?, level))).all(|(axis, level)| {
             let known = self.declared.levels.iter().find(|(other, _)| *other == axis);
@@ -120,13 +120,13 @@ impl<'r, 'a> Lookup<'r, 'a> {
     }
 }
 
-/// Whether a series was measured with the probe's options that the study had.
+/// Returns whether a series was measured with the same probe options as in the study.
 fn has_options(curve: &Curve, sought: &Sought) -> bool {
     let own = &curve.configuration.cell.probe.options;
     sought.taken.options.iter().all(|(key, value)| own.get(key).is_some_and(|one| written::said(one) == *value))
 }
 
-/// The unit of a statistic: `ns` for every time.
+/// Returns the unit of a statistic: `ns` for every time.
 fn unit(statistic: Statistic, found: Option<Found>) -> &'static str {
     match statistic {
         Statistic::Count | Statistic::Missed | Statistic::Late | Statistic::Above(_) | Statistic::Share(_) => "",
@@ -139,7 +139,7 @@ fn unit(statistic: Statistic, found: Option<Found>) -> &'static str {
 }
 
 impl Found<'_, '_> {
-    /// A statistic over the repeats, times in ns.
+    /// Returns a statistic over the repeats; times are in ns.
     pub fn figure(&self, statistic: Statistic, over: Over) -> Option<f64> {
         match over {
             Over::Pooled => of_pooled(self.curve.pooled, self.of, statistic),
@@ -148,7 +148,7 @@ impl Found<'_, '_> {
         }
     }
 
-    /// A statistic of each repeat, in their order.
+    /// Returns a statistic of each repeat, in their order.
     pub fn repeats(&self, statistic: Statistic) -> Vec<f64> {
         let own = self.curve.pooled.key();
         let repeats = self.curve.configuration.repeats.iter();
@@ -157,7 +157,7 @@ impl Found<'_, '_> {
     }
 }
 
-/// A statistic of one distribution, times in ns.
+/// Returns a statistic of one distribution; times are in ns.
 fn of_pooled(pooled: &Pooled, of: Distribution, statistic: Statistic) -> Option<f64> {
     let summary = match of {
         Distribution::Plain if pooled.slots.is_some() => &pooled.plain,
@@ -195,7 +195,7 @@ fn above(summary: &Summary, edge: i64) -> Option<u64> {
     pool::above(&summary.bands, edge)
 }
 
-/// The middle of some numbers.
+/// Returns the median of some numbers.
 fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -203,7 +203,7 @@ fn median(values: &[f64]) -> Option<f64> {
     Some(low + (high - low) / 2.0)
 }
 
-/// A statistic of one number a repeat; the standard deviation with n - 1, so that one repeat has none.
+/// Returns a statistic of one number per repeat. The standard deviation uses n - 1, so a single repeat has none.
 fn over_repeats(values: &[f64], statistic: Statistic) -> Option<f64> {
     let n = values.len();
     if n == 0 {
@@ -224,7 +224,7 @@ fn over_repeats(values: &[f64], statistic: Statistic) -> Option<f64> {
 }
 
 impl Figured {
-    /// Ours as a multiple of the study's; nothing of emulated ones.
+    /// Returns latido's number as a multiple of the study's; nothing for emulated numbers.
     pub fn ratio(&self) -> Option<f64> {
         if self.emulated {
             return None;
@@ -234,7 +234,7 @@ impl Figured {
     }
 }
 
-/// `Table 1. Mutex calls`, or the title alone.
+/// Returns `Table 1. Mutex calls`, or only the title.
 pub fn heading(kind: &str, number: Option<&str>, title: &str) -> String {
     match number {
         Some(number) => format!("{kind} {number}. {title}"),
@@ -242,7 +242,7 @@ pub fn heading(kind: &str, number: Option<&str>, title: &str) -> String {
     }
 }
 
-/// What is said of the repeats behind numbers: `median of 10 repeats each`.
+/// Returns a remark on the repeats behind numbers: `median over 10 repeats`.
 pub fn about_repeats(entries: &[&Entry], over: Over) -> Option<String> {
     if let (Over::Each(each), true) = (over, entries.iter().all(|entry| entry.found.is_none())) {
         return Some(format!("over the repeats, of which each contributes its {each}"));
@@ -262,7 +262,7 @@ pub fn about_repeats(entries: &[&Entry], over: Over) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// One number a repeat: what the studies tabulate over ten of them.
+    /// A statistic of one number per repeat is the one that the studies tabulate over ten repeats.
     #[test]
     fn statistics_over_repeats_are_those_of_their_numbers() {
         let values = [4.0, 8.0, 6.0, 2.0];

@@ -8,10 +8,10 @@ use latido_judge::{
 use latido_model::machine::Emulated;
 use std::cmp::Reverse;
 
-/// So many series of a section are looked at where not all are asked for: a fit of 4,096 samples takes some 30 ms.
+/// The most series of a section that latido analyses, unless the user requests all: a fit of 4,096 samples takes about 30 ms.
 const SERIES: usize = 16;
 
-/// The extremes of one series, and what its configuration is called.
+/// The extremes of one series, and the name of its configuration.
 #[derive(Debug)]
 pub struct Named {
     /// The configuration.
@@ -21,8 +21,8 @@ pub struct Named {
 }
 
 impl Section<'_> {
-    /// Those that a report shows: of each configuration the same number of series, those with the largest samples; of too many
-    /// configurations those with the largest.
+    /// Returns the extremes that a report shows: the same number of series of each configuration, those with the largest samples. If there
+    /// are too many configurations, only those with the largest samples.
     pub fn extremes(&self) -> &[Named] {
         self.extremes.get_or_init(|| {
             let mut shown: Vec<(usize, &Curve)> = self.series.iter().enumerate().collect();
@@ -34,30 +34,30 @@ impl Section<'_> {
         })
     }
 
-    /// Those of all series of all repeats.
+    /// Returns the extremes of all series of all repeats.
     pub fn all_extremes(&self) -> Vec<Named> {
         self.series.iter().flat_map(|series| series.extremes(usize::MAX)).collect()
     }
 
-    /// How many series of repeats there are.
+    /// Returns the number of series of all repeats.
     pub fn threads(&self) -> usize {
         self.series.iter().flat_map(Curve::sampled).count()
     }
 
-    /// What stands beside the maxima of its configurations, and what these are worth.
+    /// Returns the remarks on the maxima of its configurations.
     pub fn worth(&self) -> Vec<String> {
         worth(self.series.iter())
     }
 }
 
-/// What stands beside the maxima of these: what their time may have missed, and what emulated ones are worth. A guest of the
-/// laboratory has no days: what it may miss, other members of its sweep show.
+/// Returns the remarks on the maxima of these series: what the measured time may have missed, and what emulated times are worth. The time
+/// of a laboratory guest cannot be compared with days: other replicates of its sweep show what it may have missed.
 pub fn worth<'a, 'b: 'a>(series: impl Iterator<Item = &'a Curve<'b>> + Clone) -> Vec<String> {
     let real = series.clone().filter(|one| one.configuration.machine.emulated.is_none());
     seen::note(real.map(Curve::measured_ns)).into_iter().chain(emulated(series)).collect()
 }
 
-/// What the emulated ones of these are worth, and what a reading of their clock costs; `None` where none is.
+/// Returns what the emulated series of these are worth, and the cost of reading their clock; `None` if none is emulated.
 pub fn emulated<'a, 'b: 'a>(series: impl Iterator<Item = &'a Curve<'b>>) -> Option<String> {
     let guests: Vec<_> = series.map(|one| one.configuration).filter(|one| one.machine.emulated.is_some()).collect();
     let worth = guests.iter().find_map(|one| one.machine.emulated.as_ref()).map(Emulated::worth)?;
@@ -72,18 +72,19 @@ pub fn emulated<'a, 'b: 'a>(series: impl Iterator<Item = &'a Curve<'b>>) -> Opti
 }
 
 impl Curve<'_> {
-    /// What the time of all of its repeats was enough to see; nothing of a guest, which has no days.
+    /// Returns the rarest events that the time of all its repeats was enough to see; nothing for a guest, whose time cannot be compared
+    /// with days.
     pub fn seen(&self) -> Option<Seen> {
         let real = self.configuration.machine.emulated.is_none();
         real.then(|| Seen::of_ns(self.measured_ns())).flatten()
     }
 
-    /// How long the machine was watched in all of its repeats, ns.
+    /// Returns how long the machine was watched in all of its repeats, in ns.
     pub fn measured_ns(&self) -> u64 {
         self.configuration.repeats.iter().map(|repeat| repeat.elapsed_ns).fold(0, u64::saturating_add)
     }
 
-    /// The threads that have samples.
+    /// Returns the threads that have samples.
     fn sampled(&self) -> impl Iterator<Item = (&Repeat, &Track)> {
         self.configuration.tracks(self.pooled).filter(|(_, track)| track.plain.count > 0)
     }

@@ -9,28 +9,28 @@ use latido_judge::{
 use latido_model::{quantity::Quantity, record::Sample, run::packed::Packed, summary::Counted};
 use std::{cell::OnceCell, collections::BTreeMap};
 
-/// How many series a figure can tell apart; tables show all.
+/// The number of series that readers can distinguish in a figure; tables show all.
 pub const SHOWN: usize = 8;
 
-/// How wide figures of a page are, in pixels.
+/// The width of a page's figures, in pixels.
 pub const PAGE: f64 = 1080.0;
 
-/// All that was measured of one quantity: what its series share besides is told by the labels.
+/// Everything that was measured of one quantity with one set of labels.
 #[derive(Debug)]
 pub struct Section<'a> {
     /// The probe's name.
     pub probe: &'a str,
     /// The quantity's name.
     pub quantity: &'a str,
-    /// What its probe declares of it; nothing where the run does not say.
+    /// What its probe declares about it; nothing if the run does not include that.
     pub declared: Option<&'a Quantity>,
     /// The stored unit, `ns` or another named one.
     pub unit: &'a str,
-    /// What tells it from other sections of the quantity: `kind` of a mutex, `size` of a matrix.
+    /// What distinguishes it from other sections of the quantity: `kind` of a mutex, `size` of a matrix.
     pub labels: &'a BTreeMap<String, String>,
     /// One per configuration.
     pub series: Vec<Curve<'a>>,
-    /// How wide its figures are, in pixels: a page's, or those of a column of a paper.
+    /// The width of its figures, in pixels: that of a page or of a paper's column.
     pub width: f64,
     pub(super) extremes: OnceCell<Vec<Named>>,
 }
@@ -38,11 +38,11 @@ pub struct Section<'a> {
 /// One line of a table, one curve of a figure.
 #[derive(Debug)]
 pub struct Curve<'a> {
-    /// What tells it from the others of the section.
+    /// What distinguishes it from the others of the section.
     pub name: String,
-    /// What tells it from all others: the name with the probe's.
+    /// What distinguishes it from all others: the name with the probe's.
     pub full_name: String,
-    /// Where it comes from.
+    /// Its configuration.
     pub configuration: &'a Configuration,
     /// The figures.
     pub pooled: &'a Pooled,
@@ -51,18 +51,18 @@ pub struct Curve<'a> {
     kept: OnceCell<Vec<Kept<'a>>>,
 }
 
-/// A sample that was kept with its time.
+/// A sample that the record kept with its time.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept<'a> {
     /// The sample.
     pub sample: &'a Sample,
-    /// Where, if the thread was pinned.
+    /// The CPU, if the thread was pinned.
     pub cpu: Option<u32>,
-    /// In which repeat.
+    /// The repeat.
     pub repeat: u32,
 }
 
-/// The sections of these configurations: probe by probe and quantity by quantity in the order in which they first appear.
+/// Returns the sections of these configurations, probe by probe and quantity by quantity, in the order in which they first appear.
 pub fn sections(configurations: &[Configuration]) -> Vec<Section<'_>> {
     let mut sections: Vec<Section> = Vec::new();
     for configuration in configurations {
@@ -91,7 +91,7 @@ pub fn sections(configurations: &[Configuration]) -> Vec<Section<'_>> {
     placed.into_iter().map(|(_, section)| section).collect()
 }
 
-/// The number of something in the order of first appearance.
+/// Returns the index of a value in the order of first appearance.
 fn place<T: PartialEq>(known: &mut Vec<T>, one: T) -> usize {
     known.iter().position(|other| *other == one).unwrap_or_else(|| {
         known.push(one);
@@ -100,27 +100,27 @@ fn place<T: PartialEq>(known: &mut Vec<T>, one: T) -> usize {
 }
 
 impl<'a> Section<'a> {
-    /// The name that expectations use: `wakeup.latency`.
+    /// Returns the name that expectations use: `wakeup.latency`.
     pub fn key(&self) -> String {
         format!("{}.{}", self.probe, self.quantity)
     }
 
-    /// The heading.
+    /// Returns the heading.
     pub fn title(&self) -> String {
         self.with_labels(self.name())
     }
 
-    /// What all sections of the quantity are called: `Mutex: lock`.
+    /// Returns the name that all sections of the quantity share: `Mutex: lock`.
     pub fn name(&self) -> String {
         self.declared.map_or_else(|| self.key(), |quantity| quantity.title.to_string())
     }
 
-    /// The heading under that of its probe: `lock, inherit`.
+    /// Returns the heading below that of its probe: `lock, inherit`.
     pub fn short_title(&self) -> String {
         self.with_labels(self.short_name())
     }
 
-    /// The quantity under the heading of its probe: `lock in batches`.
+    /// Returns the quantity's name below the heading of its probe: `lock in batches`.
     pub fn short_name(&self) -> String {
         self.declared.map_or_else(|| self.quantity.replace('_', " "), Quantity::short)
     }
@@ -132,33 +132,33 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A name for files: `mutex.lock`, `mutex.lock-kind-inherit`.
+    /// Returns a name for files: `mutex.lock`, `mutex.lock-kind-inherit`.
     pub fn stem(&self) -> String {
         let labels = self.labels.iter().map(|(key, value)| format!("-{key}-{value}"));
         std::iter::once(self.key()).chain(labels).collect()
     }
 
-    /// What one sample is called.
+    /// Returns the noun for one sample.
     pub fn noun(&self) -> &'a str {
         self.declared.map_or("sample", |quantity| &quantity.noun)
     }
 
-    /// The series that figures show.
+    /// Returns the series that figures show.
     pub fn shown(&self) -> &[Curve<'a>] {
         self.series.get(..SHOWN).unwrap_or(&self.series)
     }
 
-    /// Their names, as figures have them.
+    /// Returns their names in figures.
     pub fn names(&self) -> Vec<&str> {
         self.shown().iter().map(|series| series.name.as_str()).collect()
     }
 
-    /// Whether anything was measured.
+    /// Returns whether anything was measured.
     pub fn has_samples(&self) -> bool {
         self.series.iter().any(|series| series.pooled.summary.count > 0)
     }
 
-    /// Whether it reaches over time: over more than one block, or over slots.
+    /// Returns whether it extends over time: over more than one block, or over slots.
     pub fn is_over_time(&self) -> bool {
         let blocks = |series: &Curve| {
             series.tracks().any(|track| track.blocks.iter().filter(|block| block.count > 0).count() > 1)
@@ -166,12 +166,12 @@ impl<'a> Section<'a> {
         self.has_samples() && self.series.iter().any(|series| series.pooled.slots.is_some() || blocks(series))
     }
 
-    /// Whether its samples were kept in order: a figure of the chapter shows them then.
+    /// Returns whether its samples were kept in order: then a figure of the chapter shows them.
     pub fn is_ordered(&self) -> bool {
         self.series.iter().flat_map(|series| series.tracks()).any(|track| !track.samples.is_empty())
     }
 
-    /// The different limits of the shown series, ascending.
+    /// Returns the different limits of the shown series, ascending.
     pub fn limits(&self) -> Vec<f64> {
         let mut limits: Vec<_> = self.shown().iter().filter_map(Curve::limit).collect();
         limits.sort_by(f64::total_cmp);
@@ -179,7 +179,7 @@ impl<'a> Section<'a> {
         limits
     }
 
-    /// A value with its unit.
+    /// Returns a value with its unit.
     pub fn value(&self, v: f64) -> String {
         words::value(v, self.unit)
     }
@@ -187,7 +187,7 @@ impl<'a> Section<'a> {
 
 impl<'a> Curve<'a> {
     fn new(configuration: &'a Configuration, pooled: &'a Pooled) -> Self {
-        // The section's title names the probe.
+        // The section's title already names the probe.
         let names = [&configuration.short, &configuration.label, &configuration.cell.plan];
         let name = names.into_iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
         let labels = words::labels(&pooled.labels);
@@ -197,25 +197,25 @@ impl<'a> Curve<'a> {
         Self { name, full_name, configuration, pooled, buckets, kept: OnceCell::new() }
     }
 
-    /// Its threads, repeat after repeat.
+    /// Returns its threads, repeat after repeat.
     pub fn tracks(&self) -> impl Iterator<Item = &Track> {
         self.configuration.tracks(self.pooled).map(|(_, track)| track)
     }
 
-    /// The limit it was judged by, in ns.
+    /// Returns the limit that judged it, in ns.
     pub fn limit(&self) -> Option<f64> {
         self.pooled.above_limit?;
         Some(self.configuration.cell.conditions.limit?.0 as f64)
     }
 
-    /// The samples kept of all threads and repeats, largest first, each once.
+    /// Returns the kept samples of all threads and repeats, largest first, each once.
     pub fn kept(&self) -> &[Kept<'a>] {
         self.kept.get_or_init(|| {
             let mut kept: Vec<Kept> = Vec::new();
             for (repeat, track) in self.configuration.tracks(self.pooled) {
                 let in_blocks = track.blocks.iter().flat_map(|b| &b.largest);
                 let mut samples: Vec<&Sample> = track.largest.iter().chain(in_blocks).collect();
-                // The list of the largest comes first and says most: among equals its entry stays.
+                // The list of the largest samples comes first and is the most detailed: among equal samples its entry stays.
                 samples.sort_by(|a, b| b.value.cmp(&a.value).then(a.at_ns.cmp(&b.at_ns)));
                 samples.dedup_by(|b, a| (a.value, a.at_ns) == (b.value, b.at_ns));
                 kept.extend(samples.into_iter().map(|sample| Kept { sample, cpu: track.cpu, repeat: repeat.repeat }));
@@ -225,17 +225,17 @@ impl<'a> Curve<'a> {
         })
     }
 
-    /// The largest value, where there is one.
+    /// Returns the largest value, if there is one.
     pub fn max(&self) -> Option<f64> {
         self.pooled.summary.max.map(|v| v as f64)
     }
 
-    /// The smallest value, where there is one.
+    /// Returns the smallest value, if there is one.
     pub fn min(&self) -> Option<f64> {
         self.pooled.summary.min.map(|v| v as f64)
     }
 
-    /// One of the stated quantiles, by its key.
+    /// Returns one of the stated quantiles, by its key.
     pub fn quantile(&self, key: &str) -> Option<f64> {
         self.pooled.summary.quantiles.get(key).copied().flatten().map(|v| v as f64)
     }
@@ -278,7 +278,7 @@ mod tests {
         );
     }
 
-    /// Other labels are other things: they are not laid over each other, and those of a quantity stay together.
+    /// Different labels mean different things: they are not overlaid, and the sections of a quantity stay together.
     #[test]
     fn labels_and_quantities_make_sections() {
         let kind = |label: &str, kind: &str| {

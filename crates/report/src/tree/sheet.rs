@@ -1,4 +1,4 @@
-//! Tables as data: what every format prints.
+//! Tables as data, for every format.
 
 use super::estimate::Estimate;
 use crate::words::{self, NOT_MEASURED, Unit, Units};
@@ -6,19 +6,19 @@ use crate::words::{self, NOT_MEASURED, Unit, Units};
 /// A table. The first column names the row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
-    /// What it shows, without its unit.
+    /// The title, without its unit.
     pub title: String,
     /// The heads of the columns.
     pub head: Vec<Head>,
-    /// Rows of as many cells.
+    /// The rows, with one cell per column.
     pub rows: Vec<Vec<Datum>>,
-    /// The units of every [`Datum::Value`], where there are values.
+    /// The units of every [`Datum::Value`], if there are values.
     pub units: Option<Units>,
-    /// What must be known besides, after the unit: `scale to 50 µs`.
+    /// A further remark, after the unit: `scale to 50 µs`.
     pub remark: String,
-    /// Split over pages, each piece begins with so many of its first columns: what names the rows.
+    /// If the table is split over pages, each piece starts with this number of its first columns, which name the rows.
     pub leading: usize,
-    /// Sentences that stand below it.
+    /// Sentences below the table.
     pub notes: Vec<String>,
 }
 
@@ -27,11 +27,11 @@ pub struct Sheet {
 pub struct Head {
     /// Its name.
     pub name: String,
-    /// Where there is no room for all, columns of the largest number leave first; 0 stays.
+    /// If there is not enough room, columns with the largest number are dropped first; those with 0 stay.
     pub spare: u8,
-    /// Whether any count but 0 is bad news.
+    /// Whether any count except 0 is bad news.
     pub alarm: bool,
-    /// What it shares with its neighbours: the system of which it is a statistic; empty where it shares nothing.
+    /// The group that it shares with its neighbours: the system to which the statistic belongs; empty if it has no group.
     pub group: String,
 }
 
@@ -48,42 +48,42 @@ impl From<&str> for Head {
 }
 
 impl Head {
-    /// Of a group.
+    /// Puts the column into a group.
     pub fn of(self, group: &str) -> Self {
         Self { group: group.into(), ..self }
     }
 
-    /// Leaves early.
+    /// Marks the column to be dropped early.
     pub fn spare(self, spare: u8) -> Self {
         Self { spare, ..self }
     }
 
-    /// Counts of bad news.
+    /// Marks its counts as bad news.
     pub fn alarm(self) -> Self {
         Self { alarm: true, ..self }
     }
 }
 
 impl Sheet {
-    /// A table whose values are in the stored unit; typical ones decide in which unit they are read.
+    /// Returns a table with values in the stored unit; typical values determine the unit in which people read them.
     pub fn new(title: String, head: Vec<Head>, rows: Vec<Vec<Datum>>, stored: &str, typical: &[f64]) -> Self {
         let units = Units::fitting(stored, typical);
         Self { title, head, rows, units: Some(units), remark: String::new(), leading: 1, notes: Vec::new() }
     }
 
-    /// A table without values.
+    /// Returns a table without values.
     pub fn plain(title: String, head: Vec<Head>, rows: Vec<Vec<Datum>>) -> Self {
         Self { title, head, rows, units: None, remark: String::new(), leading: 1, notes: Vec::new() }
     }
 
-    /// Its first columns name the rows.
+    /// Sets the number of first columns that name the rows.
     pub fn leading(self, columns: usize) -> Self {
         Self { leading: columns, ..self }
     }
 
-    /// These columns of it, as a table.
+    /// Returns a table of these columns only.
     fn only(&self, columns: &[usize]) -> Self {
-        // What stands below a table stands below its last piece.
+        // Notes appear only below the last piece, so a piece has none here.
         let cells = |row: &Vec<Datum>| columns.iter().filter_map(|at| row.get(*at).cloned()).collect();
         Self {
             head: columns.iter().filter_map(|at| self.head.get(*at).cloned()).collect(),
@@ -94,8 +94,8 @@ impl Sheet {
         }
     }
 
-    /// It in pieces of at most so many characters a line, of which what is missing takes so many, groups whole and pieces
-    /// alike in width.
+    /// Splits it into pieces of at most `most` characters per line, where a missing value takes `missing` characters. Groups stay whole,
+    /// and all pieces have a similar number of groups.
     pub fn pieces(&self, most: usize, missing: usize) -> Vec<Self> {
         let heads = self.headings();
         let width = |at: &usize| {
@@ -103,14 +103,14 @@ impl Sheet {
                 true => missing,
                 false => cell.text(self.unit(*at)).chars().count(),
             });
-            // Over a group its name stands in a line of its own.
+            // The name of a group has a separate line above it.
             let head = self.head.get(*at).zip(heads.get(*at)).map(|(head, whole)| match head.group.is_empty() {
                 true => whole.chars().count(),
                 false => head.name.chars().count(),
             });
             cells.chain(head).max().unwrap_or(0) + 2
         };
-        // Without the units beside them the other columns say nothing.
+        // The other columns make no sense without the units next to the names.
         let units = self.head.iter().skip(self.leading).take_while(|head| head.name == "unit").count();
         let lead: Vec<usize> = (0..(self.leading + units).min(self.head.len())).collect();
         let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -123,7 +123,7 @@ impl Sheet {
                 _ => groups.push(vec![at]),
             }
         }
-        // Names that fill a line by themselves are no reason for a piece of each column.
+        // If the names alone fill a line, there is still room for more than one column per piece.
         let room = most.saturating_sub(lead.iter().map(width).sum()).max(most / 3);
         let fits = |each: &usize| {
             groups.chunks(*each).all(|some| some.len() == 1 || some.iter().flatten().map(width).sum::<usize>() <= room)
@@ -136,28 +136,28 @@ impl Sheet {
         pieces
     }
 
-    /// With something to know besides.
+    /// Sets a further remark.
     pub fn remark(self, remark: impl Into<String>) -> Self {
         Self { remark: remark.into(), ..self }
     }
 
-    /// With sentences below it.
+    /// Adds sentences below it.
     pub fn notes(self, notes: impl IntoIterator<Item = String>) -> Self {
         Self { notes: self.notes.into_iter().chain(notes).collect(), ..self }
     }
 
-    /// What it shows, with its unit: `Wake-up latency in µs`.
+    /// Returns its title with its unit: `Wake-up latency in µs`.
     pub fn caption(&self) -> String {
         let about = self.units.as_ref().map(|units| format!(" {}", units.about())).unwrap_or_default();
         format!("{}{about}{}", self.title, self.remark)
     }
 
-    /// The unit of a column.
+    /// Returns the unit of a column.
     pub fn unit(&self, column: usize) -> Option<&Unit> {
         self.units.as_ref()?.of(column)
     }
 
-    /// The head of a column with its unit, where it has one of its own: `max (µs)`.
+    /// Returns the head of a column, with its unit if columns have different units: `max (µs)`.
     pub fn heading(&self, column: usize) -> String {
         let name = self.head.get(column).map_or_else(String::new, |head| match head.group.as_str() {
             "" => head.name.clone(),
@@ -169,12 +169,12 @@ impl Sheet {
         }
     }
 
-    /// All heads.
+    /// Returns all heads.
     pub fn headings(&self) -> Vec<String> {
         (0..self.head.len()).map(|column| self.heading(column)).collect()
     }
 
-    /// A row as people read it.
+    /// Returns a row for people.
     pub fn texts(&self, row: &[Datum]) -> Vec<String> {
         row.iter().enumerate().map(|(column, datum)| datum.text(self.unit(column))).collect()
     }
@@ -187,7 +187,7 @@ pub enum Datum {
     Text(String),
     /// A whole number of things.
     Count(u64),
-    /// So many things, or more: another tool did not tell how many.
+    /// At least this number of things: another tool did not report the exact number.
     AtLeast(u64),
     /// A value in the stored unit.
     Value(f64),
@@ -195,23 +195,23 @@ pub enum Datum {
     Over(f64),
     /// A value in the stored unit with the limits of its interval.
     Estimate(Estimate),
-    /// From one value to another in the stored unit; nothing bounds it where the second is absent.
+    /// A range in the stored unit; without the second value there is no upper bound.
     Between(f64, Option<f64>),
     /// A share, 0 to 1.
     Share(f64),
-    /// Was not measured.
+    /// Not measured.
     Absent,
-    /// There are too few samples for this quantile.
+    /// Too few samples for this quantile.
     TooFew,
 }
 
 impl Datum {
-    /// A value, or that it was not measured.
+    /// Returns a value, or `Absent` if there is none.
     pub fn value(v: Option<f64>) -> Self {
         v.filter(|v| v.is_finite()).map_or(Self::Absent, Self::Value)
     }
 
-    /// For people; a value without a unit is in the stored one.
+    /// Returns the text for people; a value without a unit is in the stored one.
     pub fn text(&self, unit: Option<&Unit>) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -233,12 +233,12 @@ impl Datum {
         }
     }
 
-    /// For programs: the stored unit, no grouping, empty where there is nothing.
+    /// Returns the text for programs: the stored unit, no grouping of digits, empty if there is nothing.
     pub fn raw(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
             Self::Count(n) => n.to_string(),
-            // No number is better than one that is not known to be it.
+            // No number is better than a possibly wrong one.
             Self::AtLeast(_) => String::new(),
             Self::Value(v) | Self::Over(v) => v.to_string(),
             Self::Estimate(one) => one.value.to_string(),
@@ -248,7 +248,7 @@ impl Datum {
         }
     }
 
-    /// The value, where it is one.
+    /// Returns the value, if it is one; for a range its upper end, else its lower end.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Value(v) | Self::Over(v) => Some(*v),
@@ -258,18 +258,18 @@ impl Datum {
         }
     }
 
-    /// Whether it is a name rather than a number.
+    /// Returns whether it is a name rather than a number.
     pub fn is_text(&self) -> bool {
         matches!(self, Self::Text(_))
     }
 
-    /// Whether there is nothing to print.
+    /// Returns whether there is nothing to print.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Absent | Self::TooFew)
     }
 }
 
-/// A share as a percentage that never rounds to all or nothing: `99.9999 %`, `< 0.0001 %`.
+/// Formats a share as a percentage that never rounds to all or nothing: `99.9999 %`, `< 0.0001 %`.
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0 %".into(),
@@ -277,15 +277,15 @@ pub fn percent(share: f64) -> String {
         p if p < 1.0 => format!("{p:.0$} %", decimals(p)),
         p if p >= 100.0 => "100 %".into(),
         p if p > 99.9999 => "> 99.9999 %".into(),
-        // What is missing to all has two digits.
+        // The distance to 100 % has two digits.
         p if p > 99.0 => format!("{p:.0$} %", decimals(100.0 - p)),
         p => format!("{p:.1} %"),
     }
 }
 
-/// So many decimals that a number below 1 has two digits, four at most.
+/// Returns how many decimals give a number below 1 two digits, at most four.
 fn decimals(below_one: f64) -> usize {
-    // A tenth may come out as a little less.
+    // A tenth may come out slightly too small.
     (1.0 - (below_one * (1.0 + 1e-9)).log10().floor()).clamp(1.0, 4.0) as usize
 }
 
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!((Datum::Value(24_900.0).raw(), Datum::TooFew.raw()), ("24900".into(), String::new()));
     }
 
-    /// A page takes so many characters: groups stay whole, the first columns begin each piece, no column is lost.
+    /// A page has a limited width: groups stay whole, the first columns start each piece, and no column is lost.
     #[test]
     fn a_wide_table_is_split_between_groups() {
         let head = |group: &str| Head::from("average of all").of(group);

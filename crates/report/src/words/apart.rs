@@ -1,17 +1,18 @@
-//! Names that are too long for their place, shortened by what they differ in.
+//! Shortens names that are too long for their place. The short forms keep the words in which the names differ.
 
 use std::collections::BTreeMap;
 
-/// Fewer letters of a word tell nothing.
+/// The least number of letters that a shortened word keeps. With fewer the reader cannot recognise it.
 const FEW_LETTERS: usize = 4;
 
-/// The names of one figure or table, each as it fits: one that does not keeps its first word and what tells it from the
-/// others, and as much of the rest as there is room for; a path keeps its end. No two different names become one.
+/// Returns the names of one figure or table, shortened where they do not fit. A shortened name keeps its first word and the words that
+/// distinguish it from the others, and as much of the rest as fits; a path keeps its end. Two different names never get the same short
+/// form.
 pub fn apart(names: &[&str], fits: impl Fn(&str) -> bool) -> Vec<String> {
     let words: Vec<Vec<&str>> = names.iter().map(|name| words(name)).collect();
     let ends = Ends::of(names);
     let mut told: Vec<String> = Vec::with_capacity(names.len());
-    // Whose each of them is.
+    // Which name each short form belongs to.
     let mut whose: BTreeMap<String, &str> = BTreeMap::new();
     for (own, name) in words.iter().zip(names) {
         let mut short = match fits(name) {
@@ -32,7 +33,7 @@ pub fn apart(names: &[&str], fits: impl Fn(&str) -> bool) -> Vec<String> {
     told
 }
 
-/// The words of a name, each with the signs that follow it: `cpu-`, `1, `, `fifo `, `80`.
+/// Splits a name into words, each with the punctuation that follows it: `cpu-`, `1, `, `fifo `, `80`.
 fn words(name: &str) -> Vec<&str> {
     let ends = |(at, c): (usize, char)| {
         let next = name.get(at + c.len_utf8()..).and_then(|rest| rest.chars().next());
@@ -47,16 +48,16 @@ fn words(name: &str) -> Vec<&str> {
     words
 }
 
-/// What a word says, without the signs that follow it.
+/// Returns a word without the punctuation that follows it.
 fn said(word: &str) -> &str {
     word.trim_end_matches(|c: char| !c.is_alphanumeric())
 }
 
-/// So many other names a name that does not fit is compared with, those beside it first: in a longer list the eye does not
-/// compare all of them either, and names that come out alike are numbered.
+/// With how many other names `apart` compares a name that does not fit; it takes the nearest in the list. In a longer list the reader's eye
+/// does not compare all names either, and `apart` numbers names whose short forms are equal.
 const COMPARED: usize = 200;
 
-/// The names from their ends on, in order.
+/// The names, each reversed, in ascending order.
 struct Ends(Vec<String>);
 
 impl Ends {
@@ -67,7 +68,7 @@ impl Ends {
         Self(all)
     }
 
-    /// Whether no more than one name ends so.
+    /// Returns whether at most one name ends with `end`.
     fn is_ones(&self, end: &str) -> bool {
         let end: String = end.chars().rev().collect();
         let from = self.0.partition_point(|name| *name < end);
@@ -75,8 +76,8 @@ impl Ends {
     }
 }
 
-/// As much of the end of a name that begins with a path as fits, from a directory on where it can, if it is the end of no
-/// other name: `…/boot/vmlinuz-6.12-rt, busy`.
+/// Returns the longest end of a name that fits, if the name begins with a path and no other name has this end: `…/boot/vmlinuz-6.12-rt,
+/// busy`. The end starts at a directory where possible.
 fn end_of_path(name: &str, names: &Ends, fits: &impl Fn(&str) -> bool) -> Option<String> {
     name.split([',', ' ']).next().filter(|first| first.contains('/'))?;
     let ends = name.char_indices().skip(1).filter_map(|(at, _)| name.get(at..));
@@ -92,14 +93,14 @@ fn shortened(own: &[&str], all: &[Vec<&str>], fits: &impl Fn(&str) -> bool) -> S
     kept.iter_mut().take(1).for_each(|first| *first = true);
     for other in all.iter().filter(|other| *other != own) {
         let lacks = |word: &&str| !other.iter().any(|known| said(known) == said(word));
-        // Where all words are the other's too, it is their number or order that differs.
+        // If the other name has all words of this one, the two differ in the number or the order of their words.
         let differs = own.iter().position(lacks).or_else(|| (0..own.len()).find(|i| own.get(*i) != other.get(*i)));
         if let Some(place) = differs.and_then(|i| kept.get_mut(i)) {
             *place = true;
         }
     }
     let mut best = joined(own, &kept);
-    // What stands beside a word that is kept explains it: first what is before it, from the end of the name on.
+    // Words next to a kept word explain it. Words before kept words come first, the nearest first, then the words after the last kept one.
     let mut order: Vec<usize> = (0..own.len()).filter(|i| kept.get(*i) == Some(&false)).collect();
     let last = kept.iter().rposition(|kept| *kept).unwrap_or(0);
     let next = |i: &usize| kept.iter().skip(*i).position(|kept| *kept).unwrap_or(i.saturating_sub(last));
@@ -115,8 +116,8 @@ fn shortened(own: &[&str], all: &[Vec<&str>], fits: &impl Fn(&str) -> bool) -> S
     if fits(&best) { begun(own, &kept, fits).unwrap_or(best) } else { cut(&best, fits) }
 }
 
-/// The first word that there was no room for, begun where a few of its letters do fit: `rt-interfere…` says more than
-/// `rt…`.
+/// Adds the beginning of the first word that was left out, if at least [`FEW_LETTERS`] of its letters fit: `rt-interfere…` is more useful
+/// than `rt…`.
 fn begun(own: &[&str], kept: &[bool], fits: &impl Fn(&str) -> bool) -> Option<String> {
     let first = kept.iter().position(|kept| !kept)?;
     let word: Vec<char> = own.get(first)?.chars().collect();
@@ -129,7 +130,7 @@ fn begun(own: &[&str], kept: &[bool], fits: &impl Fn(&str) -> bool) -> Option<St
     })
 }
 
-/// The words that are kept, with `…` for those that are not.
+/// Joins the kept words and puts `…` in place of the others.
 fn joined(words: &[&str], kept: &[bool]) -> String {
     let mut text = String::new();
     for (word, kept) in words.iter().zip(kept) {
@@ -145,7 +146,7 @@ fn joined(words: &[&str], kept: &[bool]) -> String {
     text
 }
 
-/// The beginning and the end of a text, as much of both as fits.
+/// Returns the beginning and the end of a text, as much of both as fits.
 fn cut(text: &str, fits: impl Fn(&str) -> bool) -> String {
     let all: Vec<char> = text.chars().collect();
     let halves = |keep: usize| -> String {
@@ -195,13 +196,13 @@ mod tests {
         assert_eq!(told[0], "…/boot/vmlinuz-6.12-rt-amd64");
         assert_eq!(told[1], "…vmlinuz-6.12-amd64:preempt=full", "not from a directory on, if it cannot");
         assert_eq!(told[2..], ["…/mine/vmlinuz-6.12-amd64, busy", "6.12-rt"]);
-        // Where the end tells nothing, what differs stays.
+        // Where the end does not distinguish the names, the words that differ stay.
         let told = of(&["/one/kernels/of/mine/vmlinuz", "/two/kernels/of/mine/vmlinuz"], 20);
         assert!(told[0].contains("one") && told[1].contains("two"), "{told:?}");
     }
 
     proptest! {
-        /// Whatever the names and the room, no two different ones become one.
+        /// Whatever the names and the room, two different names never get the same short form.
         #[test]
         fn different_names_stay_different(
             names in proptest::collection::vec("[/ab]{1,6}([-, _/][abc1]{0,4}){0,6}", 1..9),

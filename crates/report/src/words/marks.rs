@@ -1,23 +1,23 @@
-//! What a verdict is called and looks like, in every output the same.
+//! The words, signs and colours of verdicts, the same in every output.
 
 use latido_judge::{finding::Grade, outcome::Outcome};
 use latido_model::verdict::{NO_LIMIT, NOT_MEASURED, Verdict};
 
-/// How news is told: the class of a page, the colour of a terminal.
+/// The tone of a message: it selects the CSS class in a page and the colour in a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// In order.
+    /// Good news.
     Good,
     /// Bad news.
     Bad,
-    /// Worth a look.
+    /// Needs attention.
     Warn,
-    /// Nothing to judge.
+    /// No judgement.
     Plain,
 }
 
 impl Tone {
-    /// Its class in a page.
+    /// Returns its CSS class.
     pub fn class(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -28,25 +28,25 @@ impl Tone {
     }
 }
 
-/// How a verdict or a finding is said.
+/// How a report shows a verdict or a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// For those who do not see colours.
+    /// A sign for readers who do not see colours.
     pub sign: &'static str,
-    /// Its class or colour.
+    /// The tone, which selects the class or colour.
     pub tone: Tone,
-    /// A word.
+    /// The word.
     pub word: &'static str,
 }
 
 impl Said {
-    /// What nothing judges.
+    /// For a measurement without a limit.
     pub const UNJUDGED: Self = Self { sign: "", tone: Tone::Plain, word: NO_LIMIT };
-    /// What has no samples.
+    /// For a measurement without samples.
     pub const EMPTY: Self = Self { sign: "?", tone: Tone::Warn, word: NOT_MEASURED };
 }
 
-/// Sign, colour and word of a verdict.
+/// Returns the sign, tone and word of a verdict.
 pub fn verdict(verdict: Verdict) -> Said {
     let (sign, tone) = match verdict {
         Verdict::Pass => ("✓", Tone::Good),
@@ -59,7 +59,7 @@ pub fn verdict(verdict: Verdict) -> Said {
     Said { sign, tone, word: verdict.word() }
 }
 
-/// How the outcome of an expectation is said.
+/// Returns the sign, tone and word for the outcome of an expectation.
 pub fn outcome(outcome: Outcome) -> Said {
     let said = |sign, tone, word| Said { sign, tone, word };
     match outcome {
@@ -70,7 +70,7 @@ pub fn outcome(outcome: Outcome) -> Said {
     }
 }
 
-/// How the finding of a trust check is said; the word is that of a list.
+/// Returns the sign, tone and word for the finding of a trust check. The word is for lists.
 pub fn finding(grade: Grade) -> Said {
     let said = |sign, tone, word| Said { sign, tone, word };
     match grade {

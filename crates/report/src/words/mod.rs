@@ -1,4 +1,4 @@
-//! How reports say things: numbers, units, names and rates as crate `judge` has them, names that are too long, and verdicts.
+//! The wording of reports: numbers, units, names and rates as crate `judge` writes them, names that are too long, and verdicts.
 
 mod apart;
 mod marks;

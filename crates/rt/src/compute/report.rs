@@ -1,13 +1,13 @@
-//! What a loop writes between two instances: nothing, or each value, as the loop of the execution-times study did.
+//! What the loop writes between two instances: nothing, or each value, as the loop of the execution-times study did.
 
 use latido_sys::descriptor::write_once;
 
-/// What is done with a value before the next instance.
+/// What the loop does with a value before the next instance.
 pub(super) trait Report {
     fn value(&self, ns: i64);
 }
 
-/// Nothing.
+/// Does nothing.
 pub(super) struct Silent;
 
 impl Report for Silent {
@@ -15,12 +15,13 @@ impl Report for Silent {
     fn value(&self, _: i64) {}
 }
 
-/// Two open descriptors: the study printed each value and wrote it to a file. A line has the value in ms, with six digits.
+/// Two open file descriptors: the study printed each value and also wrote it to a file. Each line contains one value in ms, with six
+/// decimals.
 #[derive(Clone, Copy, Debug)]
 pub struct Reports {
-    /// Where the loop prints.
+    /// The descriptor on which the loop prints.
     pub screen: i32,
-    /// Where it writes.
+    /// The descriptor of the file.
     pub file: i32,
 }
 

@@ -1,4 +1,4 @@
-//! The inversion against what an inverse must be, and the loop's bookkeeping with clocks that a test sets.
+//! Checks the inversion against the definition of an inverse, and the bookkeeping of the loop with clocks that a test sets.
 
 use super::*;
 use crate::{Config, Reader, recorder};
@@ -6,8 +6,8 @@ use core::cell::{Cell, RefCell};
 use proptest::prelude::*;
 use std::{vec, vec::Vec};
 
-/// Rows dominated by one entry each, no two in the same column: well-conditioned, and without pivoting often not
-/// invertible at all.
+/// Each row has one dominant entry, no two of them in the same column. The matrix is well-conditioned, and without pivoting an inversion
+/// often fails.
 fn matrix() -> impl Strategy<Value = (usize, Vec<f64>)> {
     (1usize..25).prop_flat_map(|n| {
         let places = Just((0..n).collect::<Vec<_>>()).prop_shuffle();
@@ -27,7 +27,7 @@ fn inverted(n: usize, matrix: &[f64]) -> Result<Workspace, Singular> {
 }
 
 proptest! {
-    /// From both sides: the matrix times its inverse and the inverse times the matrix are the identity.
+    /// The matrix times its inverse and the inverse times the matrix are the identity.
     #[test]
     fn the_inverse_is_one((n, matrix) in matrix()) {
         let workspace = inverted(n, &matrix).unwrap();
@@ -42,7 +42,7 @@ proptest! {
         }
     }
 
-    /// A second copy is inverted to the same bits: nothing of the first is left in the way.
+    /// The inverse of a second copy has the same bits: nothing of the first one is left over.
     #[test]
     fn each_instance_gives_the_same_bits((n, matrix) in matrix()) {
         let mut workspace = inverted(n, &matrix).unwrap();
@@ -54,13 +54,13 @@ proptest! {
         prop_assert!(kept.iter().zip(inverted(n, &matrix).unwrap().inverse()).all(|(a, b)| a.to_bits() == b.to_bits()));
     }
 
-    /// Two equal rows, or a row of zeros.
+    /// A matrix with two equal rows or a row of zeros has no inverse.
     #[test]
     fn a_singular_matrix_is_refused((n, mut matrix) in matrix(), zero in any::<bool>()) {
         for column in 0..n {
             matrix[(n - 1) * n + column] = if zero || n == 1 { 0.0 } else { matrix[column] };
         }
-        // With equal rows rounding may leave a pivot that is not quite zero: then no inverse may pass for one.
+        // With equal rows, rounding may leave a pivot that is not quite zero. The inverse must then fail the check.
         match inverted(n, &matrix) {
             Err(_) => {}
             Ok(workspace) => {
@@ -80,7 +80,7 @@ fn a_permutation_s_inverse_is_its_transpose() {
 
 #[test]
 fn the_largest_pivot_is_taken() {
-    // Without pivoting 10^-20 would be divided by, and the result would be far off.
+    // Without pivoting the elimination would divide by 10^-20, and the result would be far off.
     let workspace = inverted(2, &[1e-20, 1.0, 1.0, 1.0]).unwrap();
     assert!(workspace.residual() < 1e-15, "{}", workspace.residual());
 }
@@ -102,16 +102,16 @@ fn what_is_no_square_is_refused() {
     }
 }
 
-/// Each inversion takes as long as the script says; the clocks' own readings take nothing.
+/// Clocks with which each inversion takes the times of the script; reading a clock takes no time.
 struct Fake<'a> {
     now: Cell<u64>,
     cpu: Cell<u64>,
-    /// Elapsed and processor time of each inversion, the next one last.
+    /// Elapsed and processor time of each inversion, the next one at the end.
     script: RefCell<Vec<(u64, u64)>>,
-    /// The reading of the processor time after which the stop flag is set.
+    /// After which reading of the processor time the stop flag is set.
     stop_after: Option<u64>,
     stop: &'a AtomicBool,
-    /// What was read: `c` processor time, `m` monotonic.
+    /// Which clocks were read, in order: `c` processor time, `m` monotonic.
     order: RefCell<Vec<char>>,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Fake<'a> {
 impl TwoClocks for Fake<'_> {
     fn now(&self) -> u64 {
         self.order.borrow_mut().push('m');
-        // The second reading between the two of the processor time: the inversion lies before it.
+        // This is the second monotonic reading between the two readings of the processor time: the inversion has run before it.
         let inside = self.order.borrow().iter().filter(|read| **read == 'c').count() % 2 == 1;
         if inside && self.order.borrow().ends_with(&['c', 'm', 'm']) {
             let (elapsed, cpu) = self.script.borrow_mut().pop().unwrap_or((1, 1));
@@ -179,7 +179,7 @@ const PLAN: Repetition = Repetition {
     reports: None,
 };
 
-/// Clocks that only work moves: a copy takes 7 ns, an inversion 100, each two thirds of it processor time.
+/// Clocks that only work advances: a copy takes 7 ns, an inversion 100 ns; two thirds of each are processor time.
 #[derive(Default)]
 struct Moved(Cell<u64>);
 
@@ -206,7 +206,7 @@ impl Task for Work<'_> {
     }
 }
 
-/// The one difference between the two readings of the study.
+/// Both times include a timed copy, and neither includes an untimed one.
 #[test]
 fn a_copy_that_is_timed_is_in_both_clocks_and_else_in_neither() {
     for (copying, steps) in [(Copying::Untimed, 100), (Copying::Timed, 107)] {
@@ -246,7 +246,7 @@ fn every_instance_of_every_size_is_one_sample_of_each_clock_in_order() {
 #[test]
 fn the_stop_flag_is_heeded_between_two_instances() {
     let stop = AtomicBool::new(false);
-    // Two readings an instance: the flag comes in the second one, which is still counted.
+    // The loop reads the processor time twice per instance: the stop flag is set during the second instance, which still counts.
     let fake = Fake { stop_after: Some(4), ..Fake::new(&stop, &[]) };
     let ((two, twos), (one, ones)) = (size(2, &[0.0, 2.0, 4.0, 0.0], None), size(1, &[4.0], None));
     let outcome = fake.run(&mut [two, one], &PLAN);

@@ -1,4 +1,4 @@
-//! What the busy loop does outside the hot one: records what is remarkable, ends blocks, rests; and what it remembers.
+//! What the busy loop does outside the hot loop: it records remarkable gaps, ends blocks and rests. Also the state that it keeps for this.
 
 use super::{
     BusyLoop, Counter,
@@ -12,11 +12,11 @@ pub(super) struct Limits {
     pub classified_ns: u64,
     /// Whether a gap above `stop_on` ends the loop.
     pub heed_sample: bool,
-    /// Whether each spin ends a block: to rehearse that.
+    /// Whether each spin ends a block; a dry run uses this to run that path.
     pub end_blocks: bool,
 }
 
-/// What goes on from one sweep to the next.
+/// The state that continues from one sweep to the next.
 #[derive(Clone, Copy)]
 pub(super) struct Course {
     pub cycle: Option<Cycle>,
@@ -30,47 +30,47 @@ impl Course {
     }
 }
 
-/// How far the duty cycle had come when a sweep ended.
+/// The state of the duty cycle when a sweep ended.
 #[derive(Clone, Copy)]
 pub(super) struct Cycle {
-    /// The reading that ended it.
+    /// The counter reading that ended the sweep.
     pub at_ticks: u64,
-    /// The age of the period then, in ns.
+    /// The age of the duty period at that time, in ns.
     pub age_ns: u64,
 }
 
-/// What the loop keeps besides its recorder.
+/// The state of the loop, apart from its recorder.
 pub(super) struct Aside {
-    /// Ticks of the loop's own work.
+    /// Ticks that the loop's own work took.
     pub own: u64,
     /// Ticks slept.
     pub slept: u64,
-    /// The run delay when last looked at.
+    /// The thread's run delay at the last reading, in ns.
     pub delay_ns: Option<u64>,
     /// How long before the origin the duty cycle began, in ns.
     pub lead_ns: u64,
-    /// When its present period began, in ns since the cycle began.
+    /// When the current duty period began, in ns since the cycle began.
     pub period_start_ns: u64,
-    /// Until when the meters know of all that ran, in ns since the origin.
+    /// Up to which time the meters include all running, in ns since the origin.
     pub metered_ns: u64,
-    /// What was done since the last spin.
+    /// The work that the loop did since the last spin.
     pub work: Work,
 }
 
 impl Aside {
-    /// The age of the present period, in ns, so many ns after the origin.
+    /// Returns the age of the current duty period, in ns, at `elapsed_ns` after the origin.
     pub fn age_ns(&self, elapsed_ns: u64) -> u64 {
         elapsed_ns.saturating_add(self.lead_ns).saturating_sub(self.period_start_ns)
     }
 
-    /// Lets the meters know that the thread, or who kept it from that, ran until now.
+    /// Tells the meters that the thread, or a task that preempted it, ran until `at_ns`.
     pub fn ran_until(&mut self, meters: &mut [Option<Meter>; 2], at_ns: u64) {
         let ran = at_ns.saturating_sub(self.metered_ns);
         meters.iter_mut().flatten().for_each(|meter| meter.ran(ran));
         self.metered_ns = at_ns;
     }
 
-    /// Lets them know that no real-time task ran.
+    /// Tells the meters that no real-time task ran until `at_ns`.
     fn rested_until(&mut self, meters: &mut [Option<Meter>; 2], at_ns: u64) {
         let rested = at_ns.saturating_sub(self.metered_ns);
         meters.iter_mut().flatten().for_each(|meter| meter.rested(rested));
@@ -78,15 +78,15 @@ impl Aside {
     }
 }
 
-/// The reading that ended a gap.
+/// The counter reading that ended a gap.
 #[derive(Clone, Copy)]
 pub(super) struct Reading {
     pub ticks: u64,
-    /// Since the origin.
+    /// Nanoseconds since the origin.
     pub ns: u64,
 }
 
-/// Records a gap that is not ordinary. False if it is none: the counter ran backwards.
+/// Records a gap that is not ordinary. Returns false if the counter ran backwards: then it is not a gap.
 #[cold]
 #[inline(never)]
 pub(super) fn remark(
@@ -117,11 +117,11 @@ pub(super) fn remark(
     forward
 }
 
-/// Asks the kernel whether the thread was preempted: then the run delay grew by about the gap. Half of it separates
-/// that from shorter preemptions since the last look. Where it was, the kernel's own limit may have made it wait.
+/// Asks the kernel whether the thread was preempted: in that case the run delay grew by about the gap. The threshold is half of the gap, to
+/// exclude shorter preemptions since the last reading. A preemption may be a wait that the kernel's own limit on real-time tasks imposed.
 ///
-/// Asking takes time, and a wait meanwhile is the next gap's, which begins with the asking. Where the two cannot be told
-/// apart, this gap's class is unknown.
+/// The question to the kernel takes time. If the thread has to wait during the question, that wait belongs to the next gap, which begins
+/// with the question. Where latido cannot distinguish the two waits, the class of this gap is unknown.
 #[inline(always)]
 fn classify(
     counter: &impl Counter,
@@ -134,7 +134,7 @@ fn classify(
     let delay_ns = counter.run_delay();
     let mut asked_ns = asked_ns(counter.read());
     if asked_ns >= gap_ns / 4 {
-        // What grew since the first answer is not in it.
+        // The first answer does not include what the run delay grew by since then.
         let after = counter.run_delay().zip(delay_ns).map_or(0, |(again, first)| again.saturating_sub(first));
         asked_ns = asked_ns.saturating_sub(after);
     }
@@ -163,7 +163,7 @@ pub(super) fn rest_due(task: &BusyLoop, aside: &Aside, elapsed_ns: u64) -> bool 
     task.duty.is_some_and(|duty| aside.age_ns(elapsed_ns) >= duty.busy_ns)
 }
 
-/// Ends the block, sleeps where the duty cycle says so, and looks at the run delay anew. Returns the ticks slept.
+/// Ends the block, sleeps if the duty cycle requires it, and reads the run delay again. Returns the ticks slept.
 #[cold]
 #[inline(never)]
 pub(super) fn pause(
@@ -175,7 +175,8 @@ pub(super) fn pause(
     elapsed_ns: u64,
 ) -> u64 {
     let scale = recorder.scale();
-    // Before the work: should it last too long, the delay tells why. Who has just asked knows.
+    // Read the run delay before the work: if the work then lasts too long, the growth of the delay shows why. After a classification the
+    // value is already fresh.
     if !aside.work.has(Work::CLASSIFY) {
         let before = counter.read();
         let delay_ns = counter.run_delay();
@@ -194,7 +195,7 @@ pub(super) fn pause(
     if let Some(duty) = task.duty
         && rest_due(task, aside, elapsed_ns)
     {
-        // After a gap longer than a period the next one begins on the grid again.
+        // After a gap longer than a period, the next period again begins on the grid.
         let period = duty.period_ns.max(1);
         let age = aside.age_ns(elapsed_ns);
         let into = age.checked_rem(period).unwrap_or(0);
@@ -209,7 +210,7 @@ pub(super) fn pause(
             aside.slept = aside.slept.wrapping_add(slept);
             aside.rested_until(&mut course.meters, elapsed_ns.saturating_add(scale.ns(slept)));
             aside.period_start_ns = aside.period_start_ns.saturating_add(period);
-            // Waiting for the CPU after a sleep is no gap.
+            // Do not count the wait for the CPU after a sleep as a gap's run delay.
             aside.delay_ns = counter.run_delay();
         }
     }

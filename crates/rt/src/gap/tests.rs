@@ -17,12 +17,12 @@ struct Fake {
     steps: Vec<i64>,
     reads: Cell<usize>,
     slept: Cell<u64>,
-    /// From when to when it slept.
+    /// Start and end of each sleep.
     rests: RefCell<Vec<(u64, u64)>>,
     delay: Cell<Option<u64>>,
     /// Steps of at least this many ticks count as run delay.
     preempts_from: i64,
-    /// The question for the run delay in which it waits, and for so many ticks.
+    /// The reading of the run delay (from 0) during which the thread waits, and the wait in ticks.
     waits_in: (usize, u64),
     asked: Cell<usize>,
 }
@@ -95,8 +95,8 @@ fn steps() -> impl Strategy<Value = Vec<i64>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// No time is lost: gaps, own work and sleep are all the time that passed, and each iteration is one sample in the
-    /// histogram, the bands, the sums and the blocks alike.
+    /// The loop loses no time: gaps, own work and sleep add up to the elapsed time. Each iteration is one sample in each of the histogram,
+    /// the bands, the sums and the blocks.
     #[test]
     fn time_and_samples_add_up(steps in steps(), n in 1u64..60_000, duty in any::<bool>()) {
         let timer = Fake::new(&steps);
@@ -121,8 +121,8 @@ proptest! {
         prop_assert_eq!(snapshot.largest.first().map(|s| s.value), plain.max);
     }
 
-    /// In no window of one period is the thread busy for longer than the duty cycle allows (and a chunk), whether the
-    /// window lies in the warm-up, in the counted part or in both.
+    /// In no window of one period is the thread busy for longer than the duty cycle allows (plus one chunk), whether the window is in the
+    /// warm-up, in the counted part or in both.
     #[test]
     fn the_duty_cycle_goes_on_from_the_warm_up(
         warmup_ns in 0u64..3_000_000,
@@ -141,7 +141,7 @@ proptest! {
         let outcome = warm_up_and_count(&task, course, &mut recorder, |task, limits, course, recorder| {
             before = Some((timer.now.get(), timer.slept.get()));
             let outcome = sweep(&timer, task, limits, course, &stop, recorder);
-            // What lies between the two is busy, too.
+            // The time between the two sweeps is busy time, too.
             timer.now.set(timer.now.get() + pause);
             outcome
         });
@@ -154,20 +154,20 @@ proptest! {
             rests.iter().map(|&(a, b)| b.min(to).saturating_sub(a.max(from))).sum()
         };
         let end = timer.now.get();
-        // Windows that begin where a busy stretch does are the busiest.
+        // The busiest windows are those that begin at the start of a busy stretch.
         for from in [start, counted_from].into_iter().chain(rests.iter().map(|rest| rest.1)) {
             let to = (from + period_ns).min(end);
             let busy = to.saturating_sub(from) - rested(from, to);
             prop_assert!(busy <= allowed, "{} ns busy of {} from {}", busy, to - from, from - start);
         }
-        // Rests are neither gaps nor the other part's.
+        // Rests are not gaps, and the rests of the warm-up do not count for the measurement.
         prop_assert_eq!(snapshot.plain.max, Some(25));
         let slept = timer.slept.get() - slept_before;
         prop_assert!(outcome.spin.slept_ns >= slept && outcome.spin.slept_ns <= slept + 25 * 10);
         prop_assert!(duration_ns < 2_000_000 || slept > 0);
     }
 
-    /// Wherever a preemption falls, into a spin or into the loop's own work, it is one gap, with its length and its class.
+    /// A preemption during a spin or during the loop's own work is always one gap, with its length and its class.
     #[test]
     fn no_preemption_hides_in_the_loop_s_own_work(
         lengths in prop::collection::vec(150_000i64..400_000, 1..9),
@@ -179,7 +179,7 @@ proptest! {
         for (place, length) in places.iter().zip(&lengths) {
             steps[*place] = *length;
         }
-        // Two without a reading between them are one gap.
+        // Two preemptions without a reading between them are one gap.
         prop_assume!(places.windows(2).all(|pair| pair[0] + 3 < pair[1]));
         let timer = Fake { preempts_from: if preempted { 100_000 } else { i64::MAX }, ..Fake::new(&steps) };
         let task = BusyLoop { duration_ns: 25 * 15_500 + lengths.iter().sum::<i64>() as u64, ..iterations(u64::MAX) };
@@ -200,7 +200,8 @@ proptest! {
         prop_assert_eq!(outcome.iterations, snapshot.plain.count);
     }
 
-    /// Ticks become ns once, exactly as one by one; of a counter whose readings take less than the loop's own work.
+    /// Converting a table of ticks to ns once gives exactly the same result as converting each sample. The readings of this counter take
+    /// less time than the loop's own work.
     #[test]
     fn the_table_is_expanded_exactly(step in 1i64..TABLE as i64 + 50, hz in 1_000_000_000u64..4_000_000_000, n in 1u64..9_000) {
         let scale = Scale::new(hz, 1_000_000_000).unwrap();
@@ -233,8 +234,8 @@ fn a_long_gap_is_classified_and_keeps_its_class() {
     assert_eq!(outcome.spin.preempted + outcome.spin.in_place, 0, "what the kernel does not tell is not guessed");
 }
 
-/// The kernel may make the thread wait while it asks about the gap before: the wait is a gap of its own then, and the one
-/// before is not blamed for it.
+/// The kernel may make the thread wait while the loop asks about the previous gap. The wait is then a separate gap, and does not affect the
+/// class of the previous one.
 #[test]
 fn a_wait_while_it_asks_is_the_next_gap_s() {
     let mut steps = vec![25; 20_000];
@@ -245,19 +246,19 @@ fn a_wait_while_it_asks_is_the_next_gap_s() {
         let (_, snapshot, _) = timer.run(&iterations(18_000), &config(Scale::NS));
         let class = |from: i64| snapshot.largest.iter().find(|sample| sample.value >= from && sample.value < from * 2);
         let [tick, wait] = [class(7_000_000), class(48_000_000)].map(|sample| sample.map(|sample| sample.class));
-        // The first question comes before the loop, the second with the gap of 7 ms.
+        // The loop reads the run delay first at its start, and then for the gap of 7 ms.
         match question {
             1 => assert_eq!((tick, wait), (Some(Class::Unknown), Some(Class::Preempted))),
             _ => assert_eq!(tick, Some(Class::InPlace), "{question}"),
         }
-        // At the end of the block it asks anew.
+        // At the end of the block the loop reads the run delay again.
         let other = class(900_000).map(|sample| sample.class);
         assert!(other == Some(Class::InPlace) || question == 2, "{question} {other:?}");
     }
 }
 
-/// Once a period, as long as the settings say, with the budget used up: that is the throttle. Rivals are none, however
-/// regular, and whatever else lies a second away.
+/// A gap once per period, of the length that the settings imply, with the budget used up, is throttling. Gaps that a competing task causes
+/// are not, however regular they are, even if they are a second apart.
 #[test]
 fn the_throttle_is_known_by_its_settings() {
     const STEP: i64 = 4_000;
@@ -277,12 +278,12 @@ fn the_throttle_is_known_by_its_settings() {
             assert!(outcome.spin.throttled_ns.abs_diff(all * lasting_ms * ms) < ms / 10, "{:?}", outcome.spin);
             assert_eq!(snapshot.largest[0].class, Class::Throttled);
         } else if every_ms == 500 {
-            // A rival as long as the wait: each other time the budget would be used up, too.
+            // A competing task that runs as long as the wait. Every second time the budget would also be used up.
             assert!(counted.0 <= all.div_ceil(2) && counted.0 + counted.1 == all, "{counted:?}");
         } else {
             assert_eq!(counted, (0, all), "{lasting_ms} ms each {every_ms} ms");
         }
-        // Without a limit nothing is throttled.
+        // Without a limit the loop classifies no gap as throttled.
         let task = BusyLoop { budgets: [None; 2], ..task };
         let timer = Fake { preempts_from: 100_000, ..Fake::new(&steps) };
         assert_eq!(timer.run(&task, &config(Scale::NS)).0.spin.throttled, 0);
@@ -311,13 +312,14 @@ fn ends_by_time_and_by_a_sample() {
     assert_eq!((outcome.end, snapshot.stopped.map(|s| s.value)), (End::Sample, Some(700_000)));
 }
 
-/// A reader beside the busy loop finds every sample it sees in all figures alike, also in the unfinished block.
+/// Each snapshot that a concurrent reader takes during the busy loop includes the same samples in all figures, also those of the unfinished
+/// block.
 #[test]
 fn a_snapshot_beside_the_busy_loop_adds_up() {
     let config = Config { block_ns: 3_000_000, ..config(Scale::NS) };
     let (mut recorder, mut reader) = recorder::new(&config).unwrap();
     let stop = AtomicBool::new(false);
-    /// A failed assertion must end the loop too.
+    /// Makes a failed assertion end the loop, too.
     struct Ends<'a>(&'a AtomicBool);
     impl Drop for Ends<'_> {
         fn drop(&mut self) {
@@ -367,7 +369,7 @@ fn both_sources_run_for_real() {
         let outcome = run(source, &task, &AtomicBool::new(false), &mut recorder, schedstat.as_ref(), costs);
         let (snapshot, _) = reader.finish(recorder);
         assert_eq!((outcome.end, outcome.iterations, snapshot.plain.count), (End::Complete, 50_000, 50_000));
-        // Each value was rounded to a whole ns.
+        // The recorder rounded each value to a whole ns.
         let total = snapshot.plain.sum as f64 + (outcome.spin.own_ns + outcome.spin.slept_ns) as f64;
         assert!((total - outcome.elapsed_ns as f64).abs() <= 25_000.0 + 2.0, "{total} {outcome:?}");
     }

@@ -1,33 +1,33 @@
-//! The kernel's limits of real-time tasks, as the busy loop meets them: a gap of a known length, once a budget is used up.
+//! The kernel's limits on real-time tasks, as the busy loop sees them: a gap of a known length when a budget is used up.
 
-/// What real-time tasks may use of each period of a CPU, before they are made to wait for the rest of it.
+/// How much of each period of a CPU real-time tasks may use before the kernel makes them wait for the rest of the period.
 ///
-/// Of the real-time throttle these are sched_rt_runtime_us and sched_rt_period_us. The deadline fair server takes its own
-/// runtime of each period when others starve, so that its period less its runtime is what it leaves.
+/// For the real-time throttle these are sched_rt_runtime_us and sched_rt_period_us. The deadline fair server takes its runtime in each
+/// period when other tasks starve; its period minus its runtime is therefore what it leaves to real-time tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// What they may use, in ns.
+    /// What real-time tasks may use per period, in ns.
     pub runtime_ns: u64,
-    /// Of so many ns.
+    /// The period, in ns.
     pub period_ns: u64,
 }
 
-/// The kernel acts at its ticks, of which there are at least 100 a second.
+/// The longest time between two ticks, in us. The kernel enforces its limits at ticks, at least 100 per second.
 const TICK_US: u64 = 10_000;
 
-/// How much of a budget is used up: a leaky bucket, as the kernel's own account. It is filled by running and leaks the
-/// share that is granted, so that running without a rest fills it in `runtime`, and the wait that follows empties it.
+/// How much of a budget is used up: a leaky bucket, like the kernel's own account. Running fills it, and it leaks at the granted share.
+/// Running without a rest fills it in `runtime`, and the wait that follows empties it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
     runtime_us: u64,
-    /// The rest of the period: how long the wait is.
+    /// The rest of the period, in us: the length of the wait.
     rest_us: u64,
-    /// In us times us, so that nothing is divided.
+    /// The level in us times us, which avoids divisions.
     level: u64,
 }
 
 impl Meter {
-    /// Of a budget that limits anything.
+    /// Creates a meter, or returns `None` if the budget limits nothing.
     pub fn of(budget: Budget) -> Option<Self> {
         let (runtime_us, period_us) = (budget.runtime_ns / 1000, budget.period_ns / 1000);
         let limits = runtime_us > 0 && runtime_us < period_us && period_us <= u64::from(u32::MAX);
@@ -38,20 +38,20 @@ impl Meter {
         self.runtime_us.saturating_mul(self.rest_us)
     }
 
-    /// Real-time tasks had the CPU for so long.
+    /// Adds time during which real-time tasks had the CPU, in ns.
     pub fn ran(&mut self, ns: u64) {
         self.level = self.level.saturating_add((ns / 1000).saturating_mul(self.rest_us)).min(self.full());
     }
 
-    /// They did not.
+    /// Adds time during which they did not have the CPU, in ns.
     pub fn rested(&mut self, ns: u64) {
         self.level = self.level.saturating_sub((ns / 1000).saturating_mul(self.runtime_us));
     }
 
-    /// Whether a gap now may be the wait: it has its length, and the budget is used up.
+    /// Returns whether a gap that ends now may be the wait: the budget is used up, and the length fits.
     pub fn explains(&self, gap_ns: u64) -> bool {
         let gap_us = gap_ns / 1000;
-        // A tick may end the budget late, and then the wait is shorter; whoever has the CPU when it is over makes it longer.
+        // If a tick ends the budget late, the wait is shorter. If another task has the CPU when the wait is over, the wait is longer.
         let shortest = self.rest_us.saturating_sub((self.rest_us / 4).max(TICK_US)).max(self.rest_us / 2);
         let longest = self.rest_us.saturating_add((self.rest_us / 2).max(TICK_US));
         let used_up = self.level >= self.full().saturating_sub(self.full() / 8);
@@ -93,7 +93,7 @@ mod tests {
             throttle.rested(100 * MS);
             assert!(!throttle.explains(50 * MS));
         }
-        // Stretches below the runtime, and yet more than the share.
+        // Each stretch is shorter than the runtime, but together they use more than the share.
         for _ in 0..4 {
             throttle.ran(500 * MS);
             throttle.rested(10 * MS);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the settings: the level stays between empty and full, and a whole runtime of running fills it.
+        /// For all settings the level stays between empty and full, and running for a whole runtime fills it.
         #[test]
         fn any_budget_fills_in_its_runtime(
             period_us in 2u64..=u64::from(u32::MAX),

@@ -1,26 +1,26 @@
-//! How long the busy loop's own work takes, so that what lasts longer is seen: a gap like any other.
+//! How long the busy loop's own work takes. When the work lasts longer, the excess is a gap like any other.
 
 use latido_sys::tsc::Scale;
 
-/// What the loop did between two spins, besides looking at its flags: one bit each.
+/// The work that the loop did between two spins, apart from checking its flags: one bit per kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Work(u8);
 
 impl Work {
     /// It recorded a remarkable gap.
     pub const REMARK: Self = Self(1);
-    /// It asked the kernel about it.
+    /// It asked the kernel about the gap.
     pub const CLASSIFY: Self = Self(2);
     /// It ended a block.
     pub const BLOCK: Self = Self(4);
-    /// It slept: what is counted here is the work around that.
+    /// It slept; the cost includes only the work around the sleep.
     pub const REST: Self = Self(8);
 
     pub fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of that was done.
+    /// Returns whether this includes all of `other`.
     pub fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -28,13 +28,13 @@ impl Work {
     const KINDS: usize = 16;
 }
 
-/// Work that was never seen before takes at most this long, in ns.
+/// The assumed longest time, in ns, for work that the loop has not done before.
 const UNKNOWN_NS: u64 = 20_000;
 
-/// What work may take beyond twice its shortest time, in ns: a cache line that had to be fetched.
+/// How much longer work may take than twice its shortest time, in ns: the processor may have to fetch a cache line.
 const SLACK_NS: u64 = 500;
 
-/// The shortest time that each kind of work has taken, in ticks: learnt in the rehearsal, and better since.
+/// The shortest time that each kind of work has taken, in ticks. The dry run finds it, and the loop improves it.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkCosts {
     shortest: [u64; Work::KINDS],
@@ -43,13 +43,13 @@ pub struct WorkCosts {
 }
 
 impl WorkCosts {
-    /// Of a counter of which nothing is known yet.
+    /// Creates the costs for a counter with the given scale, before any work was measured.
     pub(super) fn unknown(scale: Scale) -> Self {
         let unknown = scale.ticks_within(UNKNOWN_NS);
         Self { shortest: [unknown; Work::KINDS], unknown, slack: scale.ticks_within(SLACK_NS) }
     }
 
-    /// What of these ticks was not the work's: none where the work may have taken them all.
+    /// Returns how many of these ticks the work does not explain, or `None` where the work may have taken them all.
     pub(super) fn excess(&mut self, work: Work, ticks: u64) -> Option<u64> {
         let shortest = self.shortest.get_mut(usize::from(work.0))?;
         *shortest = ticks.min(*shortest);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is hidden of a window is never more than the bound, and never less than nothing is work.
+        /// The work never hides more of a window than the bound.
         #[test]
         fn little_is_hidden(windows in prop::collection::vec((0u8..16, 0u64..1_000_000), 1..50)) {
             let mut costs = WorkCosts::unknown(Scale::NS);

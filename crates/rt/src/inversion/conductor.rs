@@ -1,4 +1,4 @@
-//! How low goes from round to round and waits for the others.
+//! How the low thread steps from round to round and waits for the other two.
 
 use super::{FORGET, InversionTimes, Scene, be_busy};
 use crate::{end::End, rounds::Refusal};
@@ -8,12 +8,12 @@ use core::sync::atomic::{
 };
 use latido_sys::{Errno, clock::Clock::Monotonic, mutex::Mutex};
 
-/// What low keeps in mind.
+/// The state of the low thread.
 pub(super) struct Conductor<'a> {
     pub scene: &'a Scene,
     pub stop: &'a AtomicBool,
     pub times: &'a InversionTimes,
-    /// When the next round begins.
+    /// When the next round begins, in ns on CLOCK_MONOTONIC.
     pub due: u64,
     pub number: u64,
     pub rounds: u64,
@@ -43,7 +43,7 @@ impl Conductor<'_> {
         Ok(if complete { End::Complete } else { End::Stopped })
     }
 
-    /// Rounds with each mutex in its turn, so many or for so long. False when stopped.
+    /// Runs rounds, one with each mutex in turn, until the number or the duration is reached. Returns false if the stop flag was set.
     #[inline(always)]
     fn repeat(&mut self, rounds: u64, duration_ns: u64) -> Result<bool, Refusal> {
         let until = Monotonic.now().saturating_add(duration_ns);
@@ -53,7 +53,7 @@ impl Conductor<'_> {
                 if !self.sleep(self.due)? {
                     return Ok(false);
                 }
-                // After a round that took longer than the interval the next one still leaves the CPU for a while.
+                // After a round that took longer than the interval, there is still a pause before the next one.
                 self.due = self.due.saturating_add(self.times.interval_ns).max(Monotonic.now());
                 self.begin(kind);
                 self.round(mutex)?;
@@ -90,7 +90,7 @@ impl Conductor<'_> {
         held.unlock().map_err(|error| Refusal { call: "pthread_mutex_unlock", error })
     }
 
-    /// Waits until high has done, and middle with it. False when stopped.
+    /// Waits until the high thread has finished the round, and the middle one too if `with_middle`. Returns false if the stop flag was set.
     #[inline(always)]
     fn wait(&self, with_middle: bool) -> Result<bool, Refusal> {
         let scene = self.scene;
@@ -105,7 +105,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Sleeps until then. False when stopped.
+    /// Sleeps until `at_ns`. Returns false if the stop flag was set.
     #[inline(always)]
     fn sleep(&self, at_ns: u64) -> Result<bool, Refusal> {
         while !self.stop.load(Relaxed) {

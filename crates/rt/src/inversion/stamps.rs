@@ -1,29 +1,29 @@
-//! What decides whether a round of an inversion is a measurement.
+//! Decides whether a round of an inversion is a valid measurement.
 
 use super::{INVERTED, UNCONFIRMED};
 use crate::recorder::Recorder;
 
-/// What is known of a round when high has the mutex; times in ns.
+/// What the high thread knows about a round once it has the mutex; times in ns on CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamps {
-    /// Low has locked.
+    /// When low had locked the mutex.
     pub locked: u64,
-    /// High asks for the mutex.
+    /// When high requested the mutex.
     pub request: u64,
-    /// Low, running again at its lower priority, has seen that.
+    /// Whether low, when it ran again, saw that request (and all three threads have their priorities).
     pub seen: bool,
-    /// Low wakes middle.
+    /// When low woke middle.
     pub posted: u64,
-    /// Low is about to unlock.
+    /// When low was about to unlock the mutex.
     pub release: u64,
-    /// High has locked.
+    /// When high had locked the mutex.
     pub acquired: u64,
-    /// When middle ran, if it has done.
+    /// From when to when middle ran, if it has finished.
     pub middle: Option<(u64, u64)>,
 }
 
 impl Stamps {
-    /// Whether the round went in the order that makes its wait a measurement.
+    /// Returns whether the events came in the order that makes the wait a valid measurement.
     #[inline(always)]
     pub fn confirmed(&self) -> bool {
         self.seen
@@ -33,14 +33,14 @@ impl Stamps {
             && self.release <= self.acquired
     }
 
-    /// Whether middle ran from begin to end while high waited.
+    /// Returns whether middle ran from beginning to end while high waited.
     #[inline(always)]
     pub fn inverted(&self) -> bool {
         self.middle.is_some_and(|(began, ended)| self.request <= began && ended <= self.acquired)
     }
 }
 
-/// Records a confirmed round, counts any other. True if the sample was above `stop_on`.
+/// Records a confirmed round and counts any other. Returns true if the sample was above `stop_on`.
 #[inline(always)]
 pub(super) fn take(recorder: &mut Recorder, stamps: &Stamps) -> bool {
     if !stamps.confirmed() {

@@ -14,7 +14,7 @@ fn recorder() -> (Recorder, Reader) {
     recorder::new(&Config { edges: vec![1_000], ..Config::default() }).unwrap()
 }
 
-/// A round that went as it should, from `start` on, with middle running before high had the mutex or not at all.
+/// A round in the right order, starting at `start`. Middle runs before high has the mutex if `inverted`, otherwise not at all.
 fn ordered(start: u64, steps: [u64; 5], inverted: bool) -> Stamps {
     let [to_request, to_posted, run, to_release, to_acquired] = steps;
     let request = start + to_request;
@@ -26,8 +26,7 @@ fn ordered(start: u64, steps: [u64; 5], inverted: bool) -> Stamps {
 }
 
 proptest! {
-    /// Rounds are samples and unconfirmed ones; a sample is acquisition minus request; inverted rounds are among the
-    /// samples.
+    /// Every round is either a sample or counted as unconfirmed. A sample is acquisition minus request. Inverted rounds are also samples.
     #[test]
     fn every_round_is_a_sample_or_unconfirmed(
         rounds in prop::collection::vec(
@@ -45,7 +44,7 @@ proptest! {
                 Some(2) => stamps.request = stamps.posted,
                 Some(3) => stamps.posted = stamps.release + 1,
                 Some(4) => stamps.release = stamps.acquired + 1,
-                // High asked in an earlier round, or never.
+                // High requested the mutex in an earlier round, or never.
                 Some(_) => (stamps.seen, stamps.posted) = (false, 0),
                 None => {
                     confirmed += 1;
@@ -72,7 +71,7 @@ proptest! {
     }
 }
 
-/// What came of a scene: high's outcome, low's, and what each recorder holds.
+/// The result of a scene: the outcomes of high and low, and what each recorder contains.
 struct Played {
     high: Rounds,
     low: Rounds,
@@ -84,7 +83,7 @@ fn times(rounds: u64) -> InversionTimes {
     InversionTimes { course, interval_ns: 1_000_000, hold_ns: 50_000, busy_ns: 200_000 }
 }
 
-/// Three threads on one CPU with these policies: high, middle, low.
+/// Runs three threads on one CPU, with these policies for high, middle and low.
 fn play(times: InversionTimes, protocols: &[Protocol], policies: Option<[Policy; 3]>, stop: Arc<AtomicBool>) -> Played {
     let mutexes = protocols.iter().map(|protocol| Mutex::new(*protocol, false).unwrap()).collect();
     let scene = Arc::new(Scene::new(mutexes).unwrap());
@@ -116,7 +115,7 @@ fn play(times: InversionTimes, protocols: &[Protocol], policies: Option<[Policy;
     Played { high, low, read: readers.iter_mut().map(|reader| reader.snapshot().unwrap()).collect() }
 }
 
-/// Without any real-time policy nothing hangs, and every round is counted as unconfirmed.
+/// Without real-time policies all threads still end, and every round counts as unconfirmed.
 #[test]
 fn time_sharing_threads_come_to_an_end() {
     let played = play(times(15), &[Protocol::Normal, Protocol::Inherit], None, Arc::default());
@@ -140,8 +139,8 @@ fn the_stop_flag_ends_all_three() {
     assert_eq!(played.low.end, End::Stopped);
 }
 
-/// The textbook: without inheritance middle runs while high waits, with it never; counts decide. Whoever waits for middle
-/// waits at least as long as that is busy, on any machine; how long the others wait is the machine's business.
+/// As in the textbook, middle runs while high waits without inheritance, and never with it. The test checks the counts, and that a wait for
+/// middle lasts at least as long as middle is busy, on any machine. How long the other waits last depends on the machine.
 #[test]
 fn inheritance_keeps_middle_away() {
     let fifo = |prio| Policy::Fifo { prio };

@@ -9,7 +9,7 @@ use latido_sys::mutex::{Mutex, Protocol};
 use proptest::prelude::*;
 use std::{cell::Cell, rc::Rc, vec::Vec};
 
-/// A clock whose readings cost something, and a lock whose calls take as long as told.
+/// A clock whose readings take time, and a lock whose calls take the times given.
 #[derive(Clone)]
 struct Fake {
     now: Rc<Cell<u64>>,
@@ -64,7 +64,7 @@ fn fake(reading: u64, [lock, try_lock, unlock]: [u64; 3], fails: u64) -> Fake {
 }
 
 proptest! {
-    /// Calls sample is its own call and one reading; the second unlock and all bookkeeping are in none.
+    /// The sample of each call includes this call and one reading. No sample includes the second unlock or the bookkeeping.
     #[test]
     fn call_by_call_a_sample_is_one_call_and_one_reading(reading in 0u64..50, costs: [u16; 3]) {
         let [lock, try_lock, unlock] = costs.map(u64::from);
@@ -75,15 +75,14 @@ proptest! {
         prop_assert_eq!((taken.at, fake.calls.get(), fake.locked.get()), (fake.now.get(), 4, false));
     }
 
-    /// A mean net of a cost that was measured rightly is the cost of a call; one that was overestimated never gives less
-    /// than nothing.
+    /// If the cost of a reading is right, the mean without it is the cost of a call. If the cost is too high, the mean is never negative.
     #[test]
     fn together_a_sample_is_the_mean_net_of_one_reading(
         reading in 0u64..50, costs: [u16; 3], count in 1u64..200, over in 0u64..1_000_000,
     ) {
         let [lock, try_lock, unlock] = costs.map(u64::from);
         let one = fake(reading, [lock, try_lock, unlock], 0);
-        // A row of so many takes so many times as long.
+        // A row of `count` locks takes `count` times as long.
         let all = Fake { lock: lock * count, try_lock: try_lock * count, unlock: unlock * count,
             locked: Rc::new(Cell::new(false)), calls: Rc::new(Cell::new(0)), ..one.clone() };
         let cost_ps = reading * 1_000;
@@ -96,7 +95,7 @@ proptest! {
         prop_assert!(batch.round().unwrap().unwrap().values.iter().all(|value| *value >= 0));
     }
 
-    /// The failing call is named, whichever it is.
+    /// The refusal names the failing call, whichever it is.
     #[test]
     fn a_failing_call_is_named(which in 1u64..5) {
         let fake = fake(1, [5, 5, 5], which);
@@ -119,7 +118,7 @@ fn channel(capacity: usize) -> (Channel<QUANTITIES>, Vec<Reader>) {
 
 const KINDS: [(Protocol, bool); 3] = [(Protocol::Normal, false), (Protocol::Inherit, false), (Protocol::Normal, true)];
 
-/// The C library's mutexes, for real: every kind has as many samples as rounds, and none is negative.
+/// Measures real mutexes of the C library: every kind has as many samples as rounds, and no sample is negative.
 #[test]
 fn both_ways_of_timing_run_for_real() {
     let task = Course { rounds: 2_500, duration_ns: u64::MAX, warmup_ns: 200_000 };
@@ -154,7 +153,7 @@ fn both_ways_of_timing_run_for_real() {
     }
 }
 
-/// A mutex that somebody else holds ends the loop with the name of the call, and what was measured stays.
+/// A mutex that another thread holds ends the loop, the refusal names the call, and the recorders keep what was measured.
 #[test]
 fn a_busy_mutex_ends_the_loop() {
     let fake = fake(3, [5, 5, 5], 4 * 10 + 3);
@@ -170,8 +169,8 @@ fn a_busy_mutex_ends_the_loop() {
     assert!(readers.iter_mut().all(|reader| reader.snapshot().unwrap().plain.count == 10));
 }
 
-/// The loop of the shortest rounds leaves a reader beside it pauses long enough to copy the memory, and every copy adds
-/// up. Nothing but so many copies ends the loop.
+/// Even the loop with the shortest rounds pauses long enough for a concurrent reader to copy the memory, and every copy is consistent. The
+/// loop ends only when the reader has enough copies.
 #[test]
 fn a_reader_beside_the_loop_finds_it_at_rest() {
     let (channel, mut readers) = channel(MANY);

@@ -2,7 +2,8 @@ use super::*;
 use crate::recorder::{self, Config};
 use proptest::prelude::*;
 
-/// The largest angle of so many actuations that come after these times by turns, and whether it fell.
+/// Returns the largest angle during `actuations` actuations, with the times between them taken in turn from `times_ns`, and whether the
+/// pendulum fell.
 fn balance(seed: u64, times_ns: &[u64], actuations: usize) -> (i64, bool) {
     let mut pendulum = Pendulum::new(seed);
     let angles = times_ns.iter().cycle().take(actuations).map_while(|passed| pendulum.actuate(*passed));
@@ -20,22 +21,22 @@ fn the_sine_is_one() {
 }
 
 proptest! {
-    /// On time it stands, whoever pushes: within 6 degrees for 20 s.
+    /// With punctual actuations the pendulum stays within 6 degrees for 20 s, whatever the seed of the pushes.
     #[test]
     fn on_time_it_stands(seed: u64) {
         let (largest, fallen) = balance(seed, &[1_000_000], 20_000);
         prop_assert!(!fallen && largest < 105_000, "{largest} urad");
     }
 
-    /// A torque held for 60 ms throws it over, whoever pushes; afterwards there are no more angles.
+    /// A torque held for 60 ms makes the pendulum fall, whatever the seed; after the fall there are no more angles.
     #[test]
     fn a_long_absence_throws_it_over(seed: u64) {
         let (largest, fallen) = balance(seed, &[60_000_000], 100);
         prop_assert!(fallen && largest >= FALLEN_URAD - 1, "{largest} urad");
     }
 
-    /// The plant moves through time, not through steps: cutting an actuation's time into the integration's own steps
-    /// changes nothing while the torque is the same.
+    /// The plant depends on time, not on steps: splitting the time of an actuation into the steps of the integration changes nothing while
+    /// the torque is the same.
     #[test]
     fn pushes_depend_on_time_alone(seed: u64, at in 1u64..1_000) {
         let push = unit(seed, at * PUSH_NS);
@@ -44,7 +45,7 @@ proptest! {
     }
 }
 
-/// Being late costs: with every tenth actuation 9 ms late it swings farther for nine seeds of ten.
+/// Lateness has a cost: with every tenth actuation 9 ms late the pendulum swings farther for nine seeds out of ten.
 #[test]
 fn being_late_makes_it_swing() {
     let late = [&[1_000_000; 9][..], &[9_000_000]].concat();
@@ -53,7 +54,7 @@ fn being_late_makes_it_swing() {
     assert!(farther >= 90, "{farther} of 100");
 }
 
-/// Every actuation is a slot; each has an angle while it stands; ordered samples hold the sign.
+/// Every actuation is a slot, and each has an angle until the pendulum falls. The ordered samples keep the sign.
 #[test]
 fn a_real_run_counts_slots_and_angles() {
     let keep = Config { ordered: 100, ..Config::default() };

@@ -7,7 +7,7 @@ use crate::{
 use proptest::prelude::*;
 use std::{cell::RefCell, rc::Rc, vec::Vec};
 
-/// A thread whose changes take as long as told, by the call and by the direction.
+/// A thread whose changes of priority take the given times, per call and direction.
 #[derive(Clone, Debug)]
 struct Fake(Rc<RefCell<State>>);
 
@@ -16,9 +16,9 @@ struct State {
     now: u64,
     reading: u64,
     prio: u8,
-    /// Of setschedparam: down, up; of setschedprio: down, up.
+    /// Costs of setschedparam: down, up; of setschedprio: down, up.
     costs: [u64; 4],
-    /// Calls in their order: which, and to what level.
+    /// The calls in order: whether it was setschedparam, and the new level.
     calls: Vec<(bool, u8)>,
     fails: usize,
 }
@@ -64,7 +64,7 @@ fn each(fake: &Fake) -> Changes<Fake, Fake> {
 }
 
 proptest! {
-    /// Every call changes the level, and each of the two lowers and raises by turns; a sample is one call and a reading.
+    /// Every call changes the level. Each of the two calls lowers and raises in turn. A sample is one call and one reading.
     #[test]
     fn both_calls_lower_and_raise_by_turns(reading in 0u64..50, costs: [u16; 4]) {
         let costs = costs.map(u64::from);
@@ -81,7 +81,7 @@ proptest! {
         prop_assert_eq!(levels, [79, 80].repeat(4));
     }
 
-    /// An odd number of calls leaves the other level; the next ones go on from there, and the end goes back.
+    /// An odd number of calls leaves the thread at the other level. The next calls continue from there, and the end restores the level.
     #[test]
     fn together_every_call_changes_the_level(count in 1u64..40, rounds in 1usize..6) {
         let fake = fake(0, [1_000, 1_000, 2_000, 2_000], 0);
@@ -116,7 +116,7 @@ fn channel<const Q: usize>(capacity: usize) -> (Channel<Q>, Vec<crate::Reader>) 
     (Channel::new(recorders, capacity), readers)
 }
 
-/// For real, where it is allowed; where it is not, the loop says so and makes no sample.
+/// Runs with the real thread. Where the kernel does not allow it, the loop reports that and makes no sample.
 #[test]
 fn the_thread_has_its_own_priority_again_afterwards() {
     std::thread::spawn(|| {

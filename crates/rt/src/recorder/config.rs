@@ -1,4 +1,4 @@
-//! What a recorder is asked to keep.
+//! The configuration of a recorder.
 
 use crate::buckets::HIGHEST;
 use alloc::vec::Vec;
@@ -10,20 +10,20 @@ use latido_sys::tsc::Scale;
 pub struct Config {
     /// Band edges in ns, strictly ascending, at most [`HIGHEST`]; a band is (edge before, edge].
     pub edges: Vec<u64>,
-    /// Length of a block in ns, at most 4 s (then not even samples of 1 ns overflow a partial sum).
+    /// Length of a block in ns, at most 4 s: within that time the partial sum cannot overflow, even with a sample every ns.
     pub block_ns: u64,
-    /// Whether the loop is periodic: slots are counted, and delays of missed ones recorded.
+    /// Whether the loop is periodic: then the recorder counts slots and records the delays of missed ones.
     pub periodic: bool,
     /// Stop the measurement at the first sample above this, in ns.
     pub stop_on_ns: Option<u64>,
-    /// For the busy loop: count samples of fewer than [`super::TABLE`] ticks of such a counter in a table.
+    /// For the busy loop: the scale of its counter. The recorder counts samples of fewer than [`super::TABLE`] ticks in a table.
     pub table: Option<Scale>,
-    /// Keep so many of the first samples in the order of time; every sample then takes the slower path.
+    /// How many of the first samples the recorder keeps in time order; unless it is 0, every sample takes the slower path.
     pub ordered: usize,
 }
 
 impl Default for Config {
-    /// Blocks of one second, no bands, no slots, no stop, no table.
+    /// Returns a configuration with blocks of one second, without bands, slots, stop, table or ordered samples.
     fn default() -> Self {
         Self { edges: Vec::new(), block_ns: 1_000_000_000, periodic: false, stop_on_ns: None, table: None, ordered: 0 }
     }
@@ -50,7 +50,7 @@ impl fmt::Display for ConfigError {
 impl core::error::Error for ConfigError {}
 
 impl Config {
-    /// Refuses what no recorder can keep.
+    /// Checks whether a recorder can satisfy the configuration.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let mut before = None;
         for &edge in &self.edges {

@@ -1,31 +1,31 @@
-//! The writing end for loops outside this crate, whose samples need no speed.
+//! The writing end for loops outside this crate that do not need fast recording.
 
 use super::Recorder;
 
 impl Recorder {
-    /// Records one sample of the time `at`, since the start. Call [`Recorder::reset`] before the first.
+    /// Records one sample at time `at`, in ns since the start. Call [`Recorder::reset`] before the first.
     pub fn sample(&mut self, value: i64, at: u64) {
         let open = self.begin();
         self.record(value, at);
         self.commit(open);
     }
 
-    /// The slot of the last sample was one that was late.
+    /// Counts the slot of the last sample as late.
     pub fn sample_was_late(&mut self) {
         let open = self.begin();
         self.count_late();
         self.commit(open);
     }
 
-    /// A slot passed without a sample; the one that came at last was so late for it.
+    /// Records a slot without a sample. `delay` is how late the next sample was for this slot, in ns.
     pub fn missed(&mut self, delay: u64) {
         let open = self.begin();
         self.miss(delay);
         self.commit(open);
     }
 
-    /// So many slots passed without a sample: what came at last was so late for the first, and `step` less for each that follows.
-    /// It takes a turn for each bucket of the histogram and no more, however many slots they are; how many turns it took.
+    /// Records `count` slots without a sample: the next sample was late by `delay` for the first, and by `step` less for each following
+    /// one. Returns the number of loop iterations, at most about one per bucket of the histogram, however many slots there are.
     pub fn missed_in_turn(&mut self, delay: u64, step: u64, count: u64) -> usize {
         let (mut delay, mut left, mut turns) = (delay.min(i64::MAX as u64), count, 0usize);
         let open = self.begin();
@@ -46,7 +46,7 @@ impl Recorder {
         turns
     }
 
-    /// Ends the last block at the time `at`: nothing follows.
+    /// Ends the last block at time `at`; nothing may follow.
     pub fn close(&mut self, at: u64) {
         self.finish(at);
     }

@@ -1,12 +1,12 @@
-//! A distribution as the reader gets it: plain numbers.
+//! A distribution as plain numbers, for the reader.
 
 use crate::buckets::{self, HIGHEST};
 use alloc::vec::Vec;
 
-/// Everything known about a set of samples in ns.
+/// The statistics of a set of samples in ns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// Number of samples, negative and overflowing ones too.
+    /// Number of samples, including negative and overflowing ones.
     pub count: u64,
     /// Exact sum, in ns.
     pub sum: i128,
@@ -16,15 +16,15 @@ pub struct Distribution {
     pub min: Option<i64>,
     /// Largest sample.
     pub max: Option<i64>,
-    /// Samples below 0: in every other figure, in the histogram as 0.
+    /// Number of samples below 0. Every other figure includes them; the histogram counts them as 0.
     pub negative: u64,
-    /// Samples above [`HIGHEST`]: in every other figure, not in the histogram.
+    /// Number of samples above [`HIGHEST`]. Every other figure except the histogram includes them.
     pub overflow: u64,
-    /// Counts of the buckets of [`crate::buckets`]; those beyond the end are 0.
+    /// Counts of the buckets of [`crate::buckets`]; missing ones at the end are 0.
     pub counts: Vec<u64>,
     /// The band edges, ascending.
     pub edges: Vec<u64>,
-    /// How many samples are above the edge before and at most the edge; one more for those above the last edge.
+    /// Per edge the number of samples above the previous edge and at most this edge, then the number above the last edge.
     pub bands: Vec<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Distribution {
         add_to(&mut self.bands, band, times);
     }
 
-    /// Adds all samples of another distribution with the same edges: plain and missed make the corrected one.
+    /// Adds all samples of another distribution with the same edges. Plain and missed samples together give the corrected distribution.
     pub fn merge(&mut self, other: &Self) {
         self.count = self.count.wrapping_add(other.count);
         self.sum = self.sum.wrapping_add(other.sum);
@@ -76,8 +76,8 @@ impl Distribution {
         }
     }
 
-    /// The value of the sample with this rank in ascending order (from 1), as the upper end of its bucket but never
-    /// above the maximum: order statistics with the histogram's 3 digits. `None` outside the ranks.
+    /// Returns the value of the sample with this rank in ascending order (from 1): the upper end of its bucket, but never above the
+    /// maximum. The result is an order statistic with the histogram's 3 digits. `None` for a rank that does not exist.
     pub fn at_rank(&self, rank: u64) -> Option<i64> {
         if rank == 0 || rank > self.count {
             return None;

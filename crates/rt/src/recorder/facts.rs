@@ -1,42 +1,42 @@
-//! What a loop did besides taking samples.
+//! What a loop did apart from taking samples.
 
-/// What became of the slots of a periodic loop; the three add up to the slots elapsed.
+/// The slots of a periodic loop by their outcome; the three add up to the elapsed slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotCounts {
-    /// Woken for, within the deadline.
+    /// Slots with a wake-up within the deadline.
     pub met: u64,
-    /// Woken for, later than that.
+    /// Slots with a wake-up after the deadline.
     pub late: u64,
-    /// Passed without being armed.
+    /// Slots that passed before the loop could set a timer for them.
     pub missed: u64,
 }
 
-/// What the busy loop did besides counting gaps.
+/// What the busy loop did apart from counting gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpinCounts {
-    /// Time of the loop's own work, recorded as no gap, in ns.
+    /// Time that the loop's own work took, in ns; no gap includes it.
     pub own_ns: u64,
-    /// Time slept by the duty cycle, recorded as no gap, in ns.
+    /// Time that the duty cycle slept, in ns; no gap includes it.
     pub slept_ns: u64,
-    /// Gaps above 100 us in which the kernel counted a run delay, and that its limits do not explain.
+    /// Gaps above 100 us with a run delay that the kernel's limits do not explain.
     pub preempted: u64,
-    /// Gaps with a run delay that have the length and the place of a wait that the kernel's limits impose.
+    /// Gaps with a run delay whose length and time match a wait that the kernel's limits impose.
     pub throttled: u64,
-    /// How long these were together, in ns.
+    /// The total length of the throttled gaps, in ns.
     pub throttled_ns: u64,
-    /// Gaps above 100 us in which it did not: interrupt, SMI or hypervisor.
+    /// Gaps above 100 us without a run delay: interrupt, SMI or hypervisor.
     pub in_place: u64,
-    /// Readings of the counter that were before the one before; they make no sample.
+    /// Readings of the counter that were lower than the previous one; they make no sample.
     pub backwards: u64,
 }
 
-/// How far a measurement has come.
+/// The phase of a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecorderPhase {
-    /// Not started, or being rehearsed.
+    /// Not started, or in a dry run.
     #[default]
     Idle,
-    /// Running without counting: what is recorded will be forgotten.
+    /// Running without counting: the end of the warm-up clears what was recorded.
     WarmUp,
     /// Counting.
     Counting,

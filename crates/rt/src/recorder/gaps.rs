@@ -1,17 +1,16 @@
-//! The busy loop's side of a recorder: which samples it may count by itself, and what to do with the others.
+//! The part of a recorder for the busy loop: which samples the loop may count itself, and how it records the others.
 
 use super::{Recorder, SpinCounts, TABLE};
 use crate::{block::Class, word::WordCell};
 use latido_sys::tsc::Scale;
 
 impl Recorder {
-    /// What a tick is worth to the table.
+    /// Returns the scale that converts the table's ticks to ns.
     pub(crate) fn scale(&self) -> Scale {
         self.shared.table.as_ref().map_or(Scale::NS, |table| table.scale())
     }
 
-    /// The counters of the samples that need nothing but counting: as many as there are ticks below the first
-    /// remarkable sample.
+    /// Returns the counters of the samples that need only counting: one per number of ticks below the first remarkable sample.
     pub(crate) fn ordinary(&self) -> &[WordCell] {
         let Some(table) = &self.shared.table else { return &[] };
         let below = match u64::try_from(self.watch()) {
@@ -33,7 +32,7 @@ impl Recorder {
                 shared.plain.counters.count_any(value);
             }
         }
-        // By number and not by a match, of which a jump table would be made that no disassembly can follow.
+        // Index the array by number: the compiler would turn a match into a jump table, which the disassembly check cannot follow.
         if let Some(count) = shared.classes.get(class as usize) {
             count.add(1);
         }
@@ -44,17 +43,17 @@ impl Recorder {
         self.note(value, at, class);
     }
 
-    /// Counts a reading of the counter before the one before.
+    /// Counts a reading of the counter that was lower than the previous one.
     pub(crate) fn count_backwards(&mut self) {
         self.shared.backwards.add(1);
     }
 
-    /// What was not gaps.
+    /// Returns the time outside gaps and the counts of classified gaps.
     pub(crate) fn spin(&self) -> SpinCounts {
         self.shared.spin()
     }
 
-    /// Says how long the loop worked for itself, and slept, so far.
+    /// Stores how long the loop worked for itself, and how long it slept, so far.
     pub(crate) fn set_aside(&mut self, own_ns: u64, slept_ns: u64) {
         self.shared.own_ns.set(own_ns);
         self.shared.slept_ns.set(slept_ns);

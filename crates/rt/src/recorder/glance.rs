@@ -1,4 +1,4 @@
-//! A glance at a recorder while it is written: a few numbers, read where they lie, without a copy of the rest.
+//! A glance at a recorder during a measurement: a few numbers, read in place, without copying the rest.
 
 use super::{
     Reader, RecorderPhase,
@@ -9,26 +9,26 @@ use crate::{
     buckets::{self, HIGHEST},
 };
 
-/// What a person watches while samples are taken. Each number is true of some moment just now; they need not be of the
-/// same one.
+/// The numbers that a person watches during a measurement. Each number was correct at a recent moment, but not all of them at the same
+/// moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Glance {
-    /// How far the measurement has come.
+    /// The phase of the measurement.
     pub phase: RecorderPhase,
     /// Samples so far.
     pub count: u64,
-    /// The last sample; with a table the last remarkable one.
+    /// The last sample, in ns; with a table the last remarkable one.
     pub last: i64,
-    /// The largest so far.
+    /// The largest sample so far, in ns.
     pub max: Option<i64>,
     /// Missed slots so far.
     pub missed: u64,
-    /// Grows with every remarkable sample: while it stays, so do the largest samples.
+    /// Increases with every remarkable sample. While it does not change, the largest samples do not change either.
     pub noted: u64,
 }
 
 impl Reader {
-    /// Looks without copying; no allocation.
+    /// Reads the numbers in place, without allocating.
     pub fn glance(&self) -> Glance {
         let shared = &*self.shared;
         let max = shared.plain.max.get() as i64;
@@ -42,12 +42,12 @@ impl Reader {
         }
     }
 
-    /// Order statistics so far: the sample of rank ceil(count p / 1000) for each `p`, which ascend, with the histogram's
-    /// three digits; none where fewer than 1000 / (1000 - p) samples support it. No allocation.
+    /// Returns order statistics so far: for each `p` the sample of rank ceil(count p / 1000), with the histogram's three digits, or `None`
+    /// where there are fewer than 1000 / (1000 - p) samples. The values of `p` must ascend. Allocates nothing.
     pub fn quantiles<const N: usize>(&self, per_mille: [u64; N]) -> [Option<i64>; N] {
         let Glance { count, max, .. } = self.glance();
         let counters = &self.shared.plain.counters;
-        // Samples in a table lie below the smallest that was noted.
+        // Samples in a table are below the smallest that was noted.
         let least =
             Some(self.shared.plain.min.get() as i64).filter(|min| *min != NO_MIN && self.shared.table.is_none());
         let least = least.and_then(|min| u64::try_from(min).ok()).unwrap_or(0);
@@ -79,8 +79,8 @@ impl Reader {
         })
     }
 
-    /// The latest of the largest samples that is above the limit, or the largest of all. `None` also where the writer
-    /// left no pause to look. No allocation.
+    /// Returns the latest of the largest samples that is above the limit, or otherwise the largest sample of all. Returns `None` also if
+    /// the writer left no pause for a consistent read. Allocates nothing.
     pub fn spike(&self, limit: Option<i64>) -> Option<Sample> {
         self.at_rest(|shared| {
             let (mut above, mut largest): (Option<Sample>, Option<Sample>) = (None, None);
@@ -100,7 +100,7 @@ impl Reader {
         })?
     }
 
-    /// Samples so far, those in the table too that no block has taken over yet.
+    /// Returns the number of samples so far, including those in the table that no block includes yet.
     fn counted(&self) -> u64 {
         let shared = &*self.shared;
         let settled = shared.plain.sums.count.get().wrapping_add(shared.block.count.get());
@@ -126,7 +126,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// What is read where it lies is what the copy of the same moment says.
+        /// Numbers read in place equal those of a snapshot at the same moment.
         #[test]
         fn a_glance_says_what_a_snapshot_says(
             values in prop::collection::vec((value(), 0u64..4_000_000), 1..6_000),
@@ -161,7 +161,7 @@ mod tests {
             prop_assert_eq!(spike.map(|s| s.at_ns), expected.map(|s| s.at_ns));
         }
 
-        /// Samples that the busy loop only counted in its table are there too.
+        /// A glance includes samples that the busy loop only counted in its table.
         #[test]
         fn a_glance_counts_the_table(ticks in prop::collection::vec(1u64..6_000, 1..3_000), small in 1usize..3_000) {
             let config = Config { table: Some(Scale::NS), ..Config::default() };
@@ -180,7 +180,7 @@ mod tests {
             }
         }
 
-        /// Nothing remarkable, nothing noted: who knows the largest samples need not look again.
+        /// The largest samples change only when `noted` changes: a caller that knows them need not read them again before.
         #[test]
         fn what_is_remarkable_is_noted(values in prop::collection::vec(0i64..1_000, 5_000..6_000)) {
             let (mut recorder, reader) = recorder::new(&Config::default()).unwrap();

@@ -1,8 +1,7 @@
-//! Counting samples: a histogram whose counts at given band edges are exact.
+//! A histogram of samples whose counts at given band edges are exact.
 //!
-//! An edge lies inside one bucket. That bucket's counter starts with its top bit set, so that the sign of the counter
-//! just incremented sends the rare sample of that bucket to a cold path which compares with the edge. All other
-//! samples pay nothing for the bands.
+//! An edge is inside one bucket. The counter of that bucket starts with its top bit set. When a rare sample of that bucket increments the
+//! counter, the sign sends it to a cold path, which compares the sample with the edge. The bands cost all other samples nothing.
 
 use super::distribution::Distribution;
 use crate::{
@@ -31,7 +30,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// `edges` ascend and are at most [`HIGHEST`].
+    /// Creates a histogram. `edges` must ascend and be at most [`HIGHEST`].
     pub fn new(edges: &[u64]) -> Self {
         let edge = |&edge: &u64| Edge { edge, bucket: buckets::index(edge), above: WordCell::default() };
         Self {
@@ -48,7 +47,7 @@ impl Counters {
         self.count_in(&self.words, value);
     }
 
-    /// The same with the writer's own handle of the counters, one cache line less away.
+    /// Counts like [`Counters::count`], with the writer's own handle of the counters, which saves access to one cache line.
     #[inline(always)]
     pub fn count_in(&self, words: &[WordCell], value: u64) {
         let bucket = buckets::index(value);
@@ -59,7 +58,7 @@ impl Counters {
         }
     }
 
-    /// A handle of the counters.
+    /// Returns a handle of the counters.
     pub fn words(&self) -> Arc<[WordCell]> {
         Arc::clone(&self.words)
     }
@@ -74,7 +73,7 @@ impl Counters {
         }
     }
 
-    /// Counts any sample: negative ones as 0 and apart, those beyond the histogram apart.
+    /// Counts any sample. A negative one counts as 0 and in `negative`, one beyond the histogram only in `overflow`.
     pub fn count_any(&self, value: i64) {
         match u64::try_from(value) {
             Ok(value) if value <= HIGHEST => self.count(value),
@@ -86,7 +85,7 @@ impl Counters {
         }
     }
 
-    /// Counts `times` samples of one value, none of them negative.
+    /// Counts `times` samples with the same value, which is not negative.
     pub fn count_alike(&self, value: u64, times: u64) {
         if value > HIGHEST {
             self.overflow.add(times);
@@ -101,7 +100,7 @@ impl Counters {
         }
     }
 
-    /// The smallest value that is counted where this one is: in its bucket, and on its side of every edge.
+    /// Returns the smallest value that counts like this one: it is in the same bucket and on the same side of every edge.
     pub fn least_alike(&self, value: u64) -> u64 {
         let edges = self.edges.iter().map(|edge| edge.edge).filter(|edge| *edge < value);
         let above = edges.map(|edge| edge.saturating_add(1)).max().unwrap_or(0);
@@ -109,17 +108,17 @@ impl Counters {
         bucket.max(above.min(value))
     }
 
-    /// The count of a bucket; 0 beyond the last.
+    /// Returns the count of a bucket, or 0 beyond the last bucket.
     pub fn bucket(&self, index: usize) -> u64 {
         self.words.get(index).map_or(0, |word| word.get() & !MARK)
     }
 
-    /// The band edges.
+    /// Iterates over the band edges.
     pub fn edges(&self) -> impl Iterator<Item = u64> {
         self.edges.iter().map(|edge| edge.edge)
     }
 
-    /// Forgets everything, touching all its memory.
+    /// Clears everything and touches all its memory.
     pub fn reset(&self) {
         for word in self.words.iter() {
             word.set(0);
@@ -136,7 +135,7 @@ impl Counters {
         self.negative.set(0);
     }
 
-    /// Copies the counts, up to the last bucket that has any, into a distribution without sums.
+    /// Copies the counts, up to the last bucket with a sample, into a distribution without sums.
     pub fn read(&self, largest: Option<i64>) -> Distribution {
         let top = largest.and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
         let used = buckets::index(top.min(HIGHEST)).saturating_add(1);
@@ -151,7 +150,7 @@ impl Counters {
         let mut bands = Vec::with_capacity(self.edges.len().saturating_add(1));
         let (mut upto, mut bucket, mut total) = (0u64, 0, 0u64);
         for edge in &self.edges {
-            // All samples up to and including the edge's bucket, less those of the bucket above the edge.
+            // The samples up to and including the edge's bucket, minus the samples of this bucket above the edge.
             let next = edge.bucket.saturating_add(1);
             total = total.wrapping_add(count_in(bucket..next));
             bucket = next;

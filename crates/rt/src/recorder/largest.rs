@@ -3,7 +3,7 @@
 use crate::{block::Sample, word::WordCell};
 use alloc::{boxed::Box, vec::Vec};
 
-/// How many samples are kept.
+/// How many samples it keeps.
 pub const CAPACITY: usize = 4096;
 
 /// Value and stamp.
@@ -25,8 +25,8 @@ impl HeapNode {
     }
 }
 
-/// Written by one thread. Nodes are numbered from 1, the smallest; the children of node `i` are the pair `i`, so that
-/// one bounds check serves both. Node 0 is not used, and the last node's absent sibling is larger than everything.
+/// The largest samples, written by one thread. Nodes have numbers from 1, the smallest sample. The children of node `i` are pair `i`, so
+/// that one bounds check covers both. Node 0 is unused, and the missing sibling of the last node is larger than everything.
 #[derive(Debug)]
 pub(super) struct Largest {
     pairs: Box<[[HeapNode; 2]]>,
@@ -38,7 +38,7 @@ impl Largest {
         Self { pairs: (0..=CAPACITY / 2).map(|_| Default::default()).collect(), held: WordCell::default() }
     }
 
-    /// The value that a sample must exceed to be kept; every sample is kept until there are [`CAPACITY`].
+    /// Returns the value that a sample must exceed to be kept. Until there are [`CAPACITY`] samples, every sample is kept.
     pub fn threshold(&self) -> i64 {
         match self.pairs.first() {
             Some([_, root]) if self.held.get() >= CAPACITY as u64 => root.value(),
@@ -46,7 +46,7 @@ impl Largest {
         }
     }
 
-    /// Keeps the sample if it is one of the largest. Of equal ones at the threshold it says nothing which are kept.
+    /// Keeps the sample if it is one of the largest. Among equal samples at the threshold it is not defined which are kept.
     pub fn offer(&self, value: i64, stamp: u64) {
         let held = self.held.get() as usize;
         if held < CAPACITY {
@@ -77,7 +77,7 @@ impl Largest {
         hole.set(sample);
     }
 
-    /// Replaces the smallest.
+    /// Replaces the smallest sample.
     fn sink(&self, sample: (i64, u64)) {
         let pairs = &*self.pairs;
         let Some([_, root]) = pairs.first() else { return };
@@ -94,7 +94,7 @@ impl Largest {
         hole.set(sample);
     }
 
-    /// Forgets everything, touching all its memory.
+    /// Clears everything and touches all its memory.
     pub fn reset(&self) {
         for node in self.pairs.iter().flatten() {
             node.set((i64::MAX, 0));
@@ -102,12 +102,12 @@ impl Largest {
         self.held.set(0);
     }
 
-    /// Copies what is held, in no order.
+    /// Copies the kept samples, in no particular order.
     pub fn read(&self) -> Vec<Sample> {
         self.iter().collect()
     }
 
-    /// What is held, in no order.
+    /// Iterates over the kept samples, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = Sample> {
         let held = (self.held.get() as usize).min(CAPACITY);
         let nodes = self.pairs.iter().flatten().skip(1).take(held);

@@ -1,8 +1,8 @@
 //! Where samples go: preallocated memory with one writer, the measuring thread, and one reader, a housekeeping thread.
 //!
-//! The hot path counts the sample in the histogram and adds it to the block's sums; one comparison sends everything
-//! else (a new minimum, one of the largest, a negative or enormous sample, one above `stop_on`) to a cold path. The
-//! writer brackets each change with a sequence number, so that the reader's copy is of one moment.
+//! The hot path counts the sample in the histogram and adds it to the block's sums. One comparison sends every other sample (a new minimum,
+//! one of the largest, a negative or enormous one, one above `stop_on`) to a cold path. The writer increments a sequence number before and
+//! after each change, so that the reader can copy the state of one moment.
 
 mod config;
 mod direct;
@@ -42,22 +42,22 @@ use core::sync::atomic::{
 };
 use shared::SharedMemory;
 
-/// A change that is going on.
+/// An open change.
 pub(crate) struct OpenChange(u64);
 
-/// The writing end, for the measuring thread. What each sample reads comes first, in one cache line.
+/// The writing end, for the measuring thread. The fields that the recorder reads for each sample come first, in one cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Recorder {
     shared: Arc<SharedMemory>,
-    /// The plain histogram's counters.
+    /// The counters of the plain histogram.
     words: Arc<[WordCell]>,
-    /// Samples from `low` to `low + span` are ordinary: one unsigned comparison tells.
+    /// Samples from `low` to `low + span` are ordinary: one unsigned comparison checks this.
     low: u64,
     span: u64,
-    /// The clock's reading at the end of the block.
+    /// The clock reading at the end of the block, in ns.
     block_end: u64,
-    /// The clock's reading that times are relative to.
+    /// The origin of all times: a clock reading, in ns.
     origin: u64,
     block_ns: u64,
     stop_on: i64,
@@ -66,7 +66,7 @@ pub struct Recorder {
 /// Allocates both ends.
 ///
 /// # Errors
-/// Says which part of the configuration is impossible.
+/// A part of the configuration is impossible.
 pub fn new(config: &Config) -> Result<(Recorder, Reader), ConfigError> {
     config.check()?;
     let shared = Arc::new(SharedMemory::new(config));
@@ -84,14 +84,14 @@ pub fn new(config: &Config) -> Result<(Recorder, Reader), ConfigError> {
     Ok((recorder, Reader::new(shared)))
 }
 
-/// A range without samples: everything goes to the cold path.
+/// A range that contains no samples: all samples take the cold path.
 const ALL_COLD: (u64, u64) = (1 << 63, 0);
 
-/// Squares of ordinary samples must fit 64 bits.
+/// The limit of ordinary samples: their squares must fit into 64 bits.
 const WATCH_MOST: i64 = u32::MAX as i64;
 
 impl Recorder {
-    /// Forgets everything. Touches all memory of the recorder, so that afterwards nothing faults.
+    /// Clears everything. Touches all memory of the recorder, so that there are no page faults afterwards.
     pub fn reset(&mut self) {
         let open = self.begin();
         self.shared.reset();
@@ -100,15 +100,14 @@ impl Recorder {
         self.commit(open);
     }
 
-    /// Times are relative to `origin` on the clock of the samples from now on; right after a reset.
+    /// Makes `origin`, on the clock of the samples, the origin of all times. Call it right after a reset.
     pub(crate) fn start_at(&mut self, origin: u64) {
         self.origin = origin;
         self.shared.origin.set(origin);
         self.block_end = origin.saturating_add(self.block_ns);
     }
 
-    /// As [`Recorder::start_at`] for samples that begin later than the moment their times count from: the first block
-    /// begins with them.
+    /// Sets the origin like [`Recorder::start_at`], where the samples begin later, at `start`: the first block begins at `start`.
     pub(crate) fn start_late(&mut self, origin: u64, start: u64) {
         self.start_at(origin);
         self.shared.block.start.set(start.saturating_sub(origin));
@@ -122,12 +121,12 @@ impl Recorder {
         }
     }
 
-    /// Says how far the measurement has come; a reset goes back to idle.
+    /// Sets the phase of the measurement; a reset returns it to idle.
     pub(crate) fn enter(&mut self, phase: RecorderPhase) {
         self.shared.phase.set(phase as u64);
     }
 
-    /// Runs every cold path once; a reset must follow.
+    /// Runs every cold path once; the caller must reset the recorder afterwards.
     pub(crate) fn rehearse(&mut self) {
         let shared = Arc::clone(&self.shared);
         let open = self.begin();
@@ -141,7 +140,7 @@ impl Recorder {
             self.record(edge as i64, at);
             self.record(edge.wrapping_add(1) as i64, at);
         }
-        // Enough samples for a full store of the largest; two blocks, since whoever reads them may not run yet.
+        // Enough samples to fill the store of the largest. Two blocks, since the reader may not be running yet.
         for value in 0..=largest::CAPACITY as i64 {
             self.record(value, at);
         }
@@ -152,7 +151,7 @@ impl Recorder {
         self.commit(open);
     }
 
-    /// Opens a change; everything that writes lies between this and [`Recorder::commit`], which takes the token.
+    /// Opens a change. All writes must happen between this call and [`Recorder::commit`], which takes the token.
     #[inline(always)]
     #[must_use]
     pub(crate) fn begin(&mut self) -> OpenChange {
@@ -168,7 +167,7 @@ impl Recorder {
         self.shared.sequence.store(open.0.wrapping_add(1), Release);
     }
 
-    /// Records a sample of the reading `at`. True if that took the cold path, so that time has passed.
+    /// Records a sample taken at the reading `at`. Returns true if it took the cold path, which takes time.
     #[inline(always)]
     pub(crate) fn record(&mut self, value: i64, at: u64) -> bool {
         let ordinary = self.record_ordinary(value, at);
@@ -178,7 +177,7 @@ impl Recorder {
         !ordinary
     }
 
-    /// Records a sample of the reading `at`, if nothing about it is remarkable; false where it is not recorded.
+    /// Records a sample taken at the reading `at` if it is ordinary. Returns false if it did not record the sample.
     #[inline(always)]
     #[must_use]
     pub(crate) fn record_ordinary(&mut self, value: i64, at: u64) -> bool {
@@ -193,7 +192,7 @@ impl Recorder {
         true
     }
 
-    /// Records a sample, keeping another value in the order of time: a signed one, of which the magnitude is recorded.
+    /// Records a sample, and keeps another value among the ordered samples: for a signed value, `value` is its magnitude.
     pub(crate) fn record_as(&mut self, value: i64, kept: i64, at: u64) {
         self.shared.ordered.push(kept, self.since_origin(at));
         self.count_cold(value, at);
@@ -219,7 +218,7 @@ impl Recorder {
         self.note(value, at, Class::Unknown);
     }
 
-    /// Notes what is remarkable about a sample that is counted elsewhere.
+    /// Notes a remarkable sample that the caller has counted elsewhere: extremes, largest samples, `stop_on`.
     pub(crate) fn note(&mut self, value: i64, at: u64, class: Class) {
         let shared = &*self.shared;
         let stamp = Sample::stamp(self.since_origin(at), class);
@@ -237,7 +236,7 @@ impl Recorder {
         self.rewatch();
     }
 
-    /// Samples above this are remarkable.
+    /// Returns the value above which samples are remarkable.
     pub(crate) fn watch(&self) -> i64 {
         let shared = &*self.shared;
         shared.largest.threshold().min(shared.block.threshold()).min(self.stop_on)
@@ -256,18 +255,18 @@ impl Recorder {
         at.saturating_sub(self.origin)
     }
 
-    /// The clock's reading at which the block ends.
+    /// Returns the clock reading at which the block ends, in ns.
     pub(crate) fn block_end(&self) -> u64 {
         self.block_end
     }
 
-    /// Ends the block that `at` is beyond: hands it over, or lets it grow when the ring is full.
+    /// Ends the block before `at`: passes it to the reader, or lets it continue to grow when the ring is full.
     #[cold]
     #[inline(never)]
     pub(crate) fn end_block(&mut self, at: u64) {
         let shared = &*self.shared;
         let end = self.since_origin(self.block_end);
-        // Blocks start on a grid of the block's length, also after a pause longer than a block.
+        // Blocks start on a grid with the block's length, even after a pause longer than a block.
         let beyond = at.saturating_sub(self.block_end);
         let skipped = beyond.wrapping_sub(beyond.checked_rem(self.block_ns).unwrap_or(0));
         let block = &shared.block;
@@ -282,7 +281,7 @@ impl Recorder {
         self.block_end = self.block_end.saturating_add(skipped).saturating_add(self.block_ns);
     }
 
-    /// Records the delay of a slot that passed without being armed.
+    /// Counts a missed slot and records its delay, in ns.
     pub(crate) fn miss(&mut self, delay: u64) {
         let shared = &*self.shared;
         shared.missed_slots.add(1);
@@ -294,7 +293,7 @@ impl Recorder {
         }
     }
 
-    /// Counts a slot that was woken for too late.
+    /// Counts a slot whose wake-up came after the deadline.
     pub(crate) fn count_late(&mut self) {
         self.shared.late.add(1);
     }
@@ -304,12 +303,12 @@ impl Recorder {
         self.shared.apart.add(1);
     }
 
-    /// What became of the slots.
+    /// Returns the counts of slots by outcome.
     pub(crate) fn slots(&self) -> SlotCounts {
         self.shared.slots()
     }
 
-    /// Whether a sample was above `stop_on`.
+    /// Returns whether a sample was above `stop_on`.
     pub(crate) fn stopped(&self) -> bool {
         self.shared.stopped.get() != 0
     }
@@ -320,7 +319,7 @@ impl Recorder {
         }
     }
 
-    /// Ends the measurement at the reading `at`: the unfinished block gets its length.
+    /// Ends the measurement at the reading `at`: sets the length of the unfinished block.
     pub(crate) fn finish(&mut self, at: u64) {
         let open = self.begin();
         if at >= self.block_end {

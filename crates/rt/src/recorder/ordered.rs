@@ -1,4 +1,4 @@
-//! The first samples in the order of time, where a figure needs each of them.
+//! The first samples in time order, for figures that need every single sample.
 
 use crate::{
     block::{Class, Sample},
@@ -6,10 +6,10 @@ use crate::{
 };
 use alloc::{boxed::Box, vec::Vec};
 
-/// Filled from the front by one thread; what no longer fits is counted only.
+/// A store that one thread fills from the front. Samples that do not fit are only counted.
 #[derive(Debug)]
 pub(super) struct Ordered {
-    /// Value and time by turns.
+    /// Value and time, alternating.
     words: Box<[WordCell]>,
     /// Samples offered so far.
     offered: WordCell,
@@ -20,17 +20,17 @@ impl Ordered {
         Self { words: words(capacity.saturating_mul(2)), offered: WordCell::default() }
     }
 
-    /// Whether it keeps anything.
+    /// Returns whether it keeps samples at all.
     pub fn is_on(&self) -> bool {
         !self.words.is_empty()
     }
 
-    /// How many samples it keeps at most.
+    /// Returns the largest number of samples that it can keep.
     pub fn room(&self) -> usize {
         self.words.len() / 2
     }
 
-    /// Forgets everything, touching all its memory.
+    /// Clears everything and touches all its memory.
     pub fn reset(&self) {
         for word in &self.words {
             word.set(0);
@@ -38,7 +38,7 @@ impl Ordered {
         self.offered.set(0);
     }
 
-    /// Takes a sample.
+    /// Adds a sample.
     pub fn push(&self, value: i64, at: u64) {
         let index = usize::try_from(self.offered.get()).unwrap_or(usize::MAX).saturating_mul(2);
         if let (Some(first), Some(second)) = (self.words.get(index), self.words.get(index.saturating_add(1))) {
@@ -48,14 +48,14 @@ impl Ordered {
         self.offered.add(1);
     }
 
-    /// The last value kept, if any.
+    /// Returns the last value kept, if there is one.
     pub fn latest(&self) -> Option<i64> {
         let held = usize::try_from(self.offered.get()).ok()?.min(self.words.len().checked_div(2)?);
         let at = held.checked_sub(1)?.checked_mul(2)?;
         self.words.get(at).map(|word| word.get() as i64)
     }
 
-    /// What was kept so far.
+    /// Returns the samples kept so far.
     pub fn read(&self) -> Vec<Sample> {
         let held = usize::try_from(self.offered.get()).unwrap_or(usize::MAX);
         let pairs = self.words.chunks_exact(2).take(held);

@@ -1,4 +1,4 @@
-//! The reading end: drains finished blocks and copies the state of one moment, while the measuring thread goes on.
+//! The reading end: drains finished blocks and copies the state of one moment, while the measuring thread continues.
 
 use super::{
     Distribution, Recorder, RecorderPhase, SlotCounts, SpinCounts, TALLIES,
@@ -15,38 +15,38 @@ use core::sync::atomic::{
 /// The state of a recorder at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// How far the measurement has come: before [`RecorderPhase::Counting`] nothing here counts.
+    /// The phase of the measurement. Before [`RecorderPhase::Counting`] the data here do not count.
     pub phase: RecorderPhase,
-    /// The clock's reading that times are relative to: of a periodic loop its first slot. 0 for the busy loop.
+    /// The clock reading that is the origin of all times: for a periodic loop its first slot, for the busy loop 0.
     pub origin: u64,
-    /// Raised by every reset.
+    /// Increases with every reset.
     pub(super) generation: u64,
     /// The samples.
     pub plain: Distribution,
-    /// The delays of the missed slots, where they are recorded.
+    /// The delays of the missed slots, if the recorder keeps them.
     pub missed: Option<Distribution>,
-    /// The slots; all zero for a loop without.
+    /// The slots; all zero for a loop without slots.
     pub slots: SlotCounts,
-    /// What the busy loop did besides; all zero for another loop.
+    /// What the busy loop did apart from its samples; all zero for other loops.
     pub spin: SpinCounts,
-    /// What the loop counted besides its samples, see [`Recorder::tally`].
+    /// What the loop counted in addition to its samples, see [`Recorder::tally`].
     pub tallies: [u64; TALLIES],
     /// The last sample, in ns; with a table the last remarkable one.
     pub last: i64,
-    /// The largest samples, in descending order, equal ones in the order of time.
+    /// The largest samples, in descending order, equal ones in time order.
     pub largest: Vec<Sample>,
     /// The block under construction.
     pub current: Block,
     /// The sample above `stop_on` that ended the measurement.
     pub stopped: Option<Sample>,
-    /// How often a block could not be handed over in time and grew instead.
+    /// How often the ring had no room for a finished block, so that the block continued to grow.
     pub late_drains: u64,
-    /// Blocks handed over before this moment.
+    /// Number of blocks passed on before this moment.
     pub(super) head: u64,
 }
 
 impl Snapshot {
-    /// The distribution that limits and headlines look at: the samples and the delays of the missed slots.
+    /// Returns the distribution for limits and headlines: the samples and the delays of the missed slots together.
     pub fn corrected(&self) -> Option<Distribution> {
         let mut corrected = self.plain.clone();
         corrected.merge(self.missed.as_ref()?);
@@ -54,10 +54,10 @@ impl Snapshot {
     }
 }
 
-/// How often a copy is tried again when the writer was at work meanwhile.
+/// How often the reader repeats a copy when the writer was active during it.
 const TRIES: u32 = 200;
 
-/// The reading end, for a housekeeping thread. It must be drained at least once a minute; later, blocks grow longer.
+/// The reading end, for a housekeeping thread. It must be drained at least once per minute; otherwise blocks grow longer.
 #[derive(Debug)]
 pub struct Reader {
     pub(super) shared: Arc<SharedMemory>,
@@ -65,13 +65,13 @@ pub struct Reader {
     generation: u64,
 }
 
-/// Tells the measuring thread itself, its loop over, whether a sample above `stop_on` ended it: without a copy of the
-/// rest, without an allocation.
+/// Shows the measuring thread itself, after its loop, whether a sample above `stop_on` ended the loop. It does not copy the rest or
+/// allocate memory.
 #[derive(Clone, Debug)]
 pub struct StopSign(Arc<SharedMemory>);
 
 impl StopSign {
-    /// The sample; `None` where there was none.
+    /// Returns the sample, or `None` where there is none.
     pub fn sample(&self) -> Option<Sample> {
         stop_sample(&self.0)
     }
@@ -86,12 +86,12 @@ impl Reader {
         Self { shared, series: BlockSeries::default(), generation: 0 }
     }
 
-    /// For the thread that writes: see [`StopSign`].
+    /// Returns a [`StopSign`] for the writing thread.
     pub fn stop_sign(&self) -> StopSign {
         StopSign(Arc::clone(&self.shared))
     }
 
-    /// Takes the finished blocks over. Cheap; a few times a second is fine.
+    /// Takes the finished blocks. This is cheap; a few times per second is fine.
     pub fn drain(&mut self) {
         self.drain_to(self.shared.ring.head());
     }
@@ -107,7 +107,7 @@ impl Reader {
         }
     }
 
-    /// Forgets the blocks of an earlier generation.
+    /// Clears the blocks of an earlier generation.
     fn enter(&mut self, generation: u64) {
         if generation > self.generation {
             self.generation = generation;
@@ -115,35 +115,35 @@ impl Reader {
         }
     }
 
-    /// The finished blocks taken over so far, as they were at the last [`Reader::drain`] or [`Reader::snapshot`].
+    /// Returns the finished blocks that the last [`Reader::drain`] or [`Reader::snapshot`] and earlier ones took.
     pub fn blocks(&self) -> &[Block] {
         self.series.blocks()
     }
 
-    /// How far the measurement has come, without a copy of the rest.
+    /// Returns the phase of the measurement, without copying the rest.
     pub fn phase(&self) -> RecorderPhase {
         RecorderPhase::of(self.shared.phase.get())
     }
 
-    /// The first samples in the order of time, as many as were asked for; `None` where none were. Whole once the loop
-    /// is over; before, the last one may be half written.
+    /// Returns the first samples in time order, as many as the configuration requests; `None` if it requests none. The result is complete
+    /// only after the loop has ended; before, the last sample may be half written.
     pub fn ordered(&self) -> Option<Vec<Sample>> {
         self.shared.ordered.is_on().then(|| self.shared.ordered.read())
     }
 
-    /// How many samples are kept in order at most.
+    /// Returns how many samples the recorder keeps in order at most.
     pub fn room(&self) -> usize {
         self.shared.ordered.room()
     }
 
-    /// The last sample of those kept in order.
+    /// Returns the last of the samples kept in order.
     pub fn latest(&self) -> Option<i64> {
         self.shared.ordered.latest()
     }
 
-    /// Copies the state of one moment; `None` when the writer left no pause long enough (then try again later).
+    /// Copies the state of one moment. Returns `None` when the writer left no pause long enough (then try again later).
     ///
-    /// Afterwards [`Reader::blocks`] and the snapshot's current block together are exactly the samples counted.
+    /// Afterwards [`Reader::blocks`] and the snapshot's current block together contain exactly the counted samples.
     pub fn snapshot(&mut self) -> Option<Snapshot> {
         let snapshot = self.at_rest(|_| self.copy())?;
         self.enter(snapshot.generation);
@@ -151,7 +151,7 @@ impl Reader {
         Some(self.arrange(snapshot))
     }
 
-    /// Reads what the writer did not touch meanwhile; `None` when it left no pause long enough.
+    /// Reads a state that the writer did not change during the read. Returns `None` when the writer left no pause long enough.
     pub(super) fn at_rest<T>(&self, read: impl Fn(&SharedMemory) -> T) -> Option<T> {
         for _ in 0..TRIES {
             let before = self.shared.sequence.load(Acquire);
@@ -167,9 +167,9 @@ impl Reader {
         None
     }
 
-    /// The whole result of a measurement that has ended: taking the writing end back proves that it has.
+    /// Returns the whole result of a measurement that has ended. Taking the writing end back proves that it has ended.
     pub fn finish(mut self, recorder: Recorder) -> (Snapshot, Vec<Block>) {
-        // A recorder that is not ours would leave this one's writer at work.
+        // With the recorder of another reader, the writer of this one could still be running.
         debug_assert!(Arc::ptr_eq(&self.shared, &recorder.shared));
         let snapshot = self.copy();
         self.enter(snapshot.generation);
@@ -182,7 +182,7 @@ impl Reader {
         (snapshot, blocks.blocks().to_vec())
     }
 
-    /// The blocks so far with the one under construction: what a checkpoint stores.
+    /// Returns the blocks so far including the one under construction, for a checkpoint.
     pub fn blocks_with(&self, snapshot: &Snapshot) -> Vec<Block> {
         let mut blocks = self.series.clone();
         if snapshot.current.count > 0 {

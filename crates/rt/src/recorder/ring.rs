@@ -1,4 +1,4 @@
-//! Finished blocks on their way from the measuring thread to the reader.
+//! Passes finished blocks from the measuring thread to the reader.
 
 use crate::{
     block::{Block, KEPT, Sample},
@@ -10,16 +10,15 @@ use core::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-/// Blocks that the ring holds: so many seconds may the reader be late before blocks are merged.
+/// Number of blocks in the ring: with blocks of one second, this is how many seconds the reader may be late before a block grows longer.
 pub const SLOTS: u64 = 64;
 
-/// A block under construction, and one in the ring: the same words. What each sample changes comes first, so that it
-/// shares a cache line.
+/// A block, under construction or in the ring. The words that each sample changes come first, so that they share a cache line.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct RawBlock {
     pub count: WordCell,
-    /// Part of the sum: of small samples, so that 2^32 of them cannot overflow it.
+    /// The part of the sum from small samples, below 2^32 each, so that 2^32 of them cannot overflow it.
     pub sum_small: WordCell,
     pub squares_low: WordCell,
     pub sum_low: WordCell,
@@ -29,7 +28,7 @@ pub(super) struct RawBlock {
     pub start: WordCell,
     pub length: WordCell,
     pub held: WordCell,
-    /// Value and stamp of the largest, in descending order.
+    /// Value and stamp of the largest samples, in descending order.
     pub largest: [(WordCell, WordCell); KEPT],
 }
 
@@ -69,7 +68,7 @@ impl RawBlock {
         self.set_squares(self.squares().wrapping_add(square.wrapping_mul(u128::from(times))));
     }
 
-    /// Adds `times` samples to the sums, of which each is `step` smaller than the one before; none is negative.
+    /// Adds `times` samples to the sums. Each sample is `step` smaller than the one before; none is negative.
     pub fn add_falling(&self, largest: u64, step: u64, times: u64) {
         let (a, s, n) = (u128::from(largest), u128::from(step), u128::from(times));
         let before = n.saturating_sub(1);
@@ -89,7 +88,7 @@ impl RawBlock {
         (large as i128).wrapping_add(i128::from(self.sum_small.get()))
     }
 
-    /// Also makes room for small samples again.
+    /// Sets the sum, and empties the partial sum of small samples.
     fn set_sum(&self, sum: i128) {
         self.sum_small.set(0);
         self.sum_low.set(sum as u64);
@@ -112,12 +111,12 @@ impl RawBlock {
         self.set_squares(self.squares().wrapping_add(other.squares()));
     }
 
-    /// Makes room for small samples again.
+    /// Moves the partial sum of small samples into the sum, so that it can take further ones.
     pub fn carry(&self) {
         self.set_sum(self.sum());
     }
 
-    /// The value that a sample must exceed to be kept.
+    /// Returns the value that a sample must exceed to be kept.
     pub fn threshold(&self) -> i64 {
         match self.largest.last() {
             Some((value, _)) if self.held.get() == KEPT as u64 => value.get() as i64,
@@ -159,7 +158,7 @@ impl RawBlock {
         }
     }
 
-    /// Forgets everything; the block starts anew.
+    /// Clears everything; the block starts again.
     pub fn restart(&self, generation: u64, start: u64) {
         self.generation.set(generation);
         self.start.set(start);
@@ -188,15 +187,15 @@ impl RawBlock {
     }
 }
 
-/// One writer, one reader.
+/// A ring with one writer and one reader.
 #[derive(Debug)]
 pub(super) struct Ring {
     slots: Box<[RawBlock]>,
-    /// Blocks ever written.
+    /// Number of blocks written so far.
     head: AtomicU64,
-    /// Blocks ever read.
+    /// Number of blocks read so far.
     tail: AtomicU64,
-    /// Blocks that found the ring full and went on growing.
+    /// How often a block found the ring full and continued to grow.
     full: WordCell,
 }
 
@@ -210,7 +209,7 @@ impl Ring {
         }
     }
 
-    /// The writer's: hands a block over, or counts that it could not.
+    /// For the writer: passes a block on, or counts that the ring was full and returns false.
     pub fn push(&self, block: &RawBlock) -> bool {
         let head = self.head.load(Relaxed);
         let free = head.wrapping_sub(self.tail.load(Acquire)) < SLOTS;
@@ -223,7 +222,7 @@ impl Ring {
         false
     }
 
-    /// The reader's: takes the oldest block with its generation.
+    /// For the reader: takes the oldest block with its generation.
     pub fn pop(&self) -> Option<(u64, Block)> {
         let tail = self.tail.load(Relaxed);
         if tail == self.head.load(Acquire) {
@@ -235,22 +234,22 @@ impl Ring {
         Some(taken)
     }
 
-    /// Blocks ever written.
+    /// Returns the number of blocks written so far.
     pub fn head(&self) -> u64 {
         self.head.load(Acquire)
     }
 
-    /// Blocks ever read.
+    /// Returns the number of blocks read so far.
     pub fn tail(&self) -> u64 {
         self.tail.load(Relaxed)
     }
 
-    /// How often the ring was full.
+    /// Returns how often the ring was full.
     pub fn full(&self) -> u64 {
         self.full.get()
     }
 
-    /// The writer's: touches all memory that the reader does not look at now.
+    /// For the writer: touches all memory that the reader does not read at the moment.
     pub fn touch(&self) {
         let (head, tail) = (self.head.load(Relaxed), self.tail.load(Acquire));
         for position in head..tail.wrapping_add(SLOTS) {

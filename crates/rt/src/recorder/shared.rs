@@ -1,4 +1,4 @@
-//! The memory that both ends of a recorder see.
+//! The memory that both ends of a recorder share.
 
 use super::{
     Config, SlotCounts, SpinCounts,
@@ -12,14 +12,14 @@ use super::{
 use crate::{block::Class, word::WordCell};
 use core::sync::atomic::AtomicU64;
 
-/// How many classes of gaps there are.
+/// Number of classes of gaps.
 const CLASSES: usize = 4;
 
-/// One distribution as it is written.
+/// A distribution while the recorder writes it.
 #[derive(Debug)]
 pub(super) struct Live {
     pub counters: Counters,
-    /// Sums; of the plain distribution those of finished blocks only.
+    /// The sums; for the plain distribution of finished blocks only.
     pub sums: RawBlock,
     pub min: WordCell,
     pub max: WordCell,
@@ -45,7 +45,7 @@ impl Live {
         self.max.set(NO_MAX as u64);
     }
 
-    /// Widens the extremes.
+    /// Updates minimum and maximum with a value.
     pub fn extremes(&self, value: i64) {
         if value < self.min.get() as i64 {
             self.min.set(value as u64);
@@ -56,16 +56,16 @@ impl Live {
     }
 }
 
-/// What both ends see. What each sample changes comes first, so that it shares a cache line.
+/// The shared memory. The words that each sample changes come first, so that they share a cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct SharedMemory {
-    /// Even while nothing is being written.
+    /// Even while the writer is not changing anything.
     pub sequence: AtomicU64,
     pub last: WordCell,
     /// The block under construction.
     pub block: RawBlock,
-    /// Raised by every reset: what is older belongs to a warm-up.
+    /// Increases with every reset: blocks with an older generation belong to a dry run or warm-up.
     pub generation: WordCell,
     /// Wake-ups whose samples went to another recorder.
     pub apart: WordCell,
@@ -73,7 +73,7 @@ pub(super) struct SharedMemory {
     pub missed_slots: WordCell,
     pub own_ns: WordCell,
     pub slept_ns: WordCell,
-    /// Gaps by the number of their [`Class`].
+    /// Numbers of gaps, indexed by [`Class`].
     pub classes: [WordCell; CLASSES],
     pub throttled_ns: WordCell,
     pub backwards: WordCell,
@@ -81,12 +81,12 @@ pub(super) struct SharedMemory {
     pub noted: WordCell,
     /// The [`RecorderPhase`].
     pub phase: WordCell,
-    /// The clock's reading that times are relative to.
+    /// The clock reading that is the origin of all times.
     pub origin: WordCell,
     pub stopped: WordCell,
     pub stop_value: WordCell,
     pub stop_stamp: WordCell,
-    /// Counts of the loop's own.
+    /// Counts that the loop itself defines.
     pub tallies: [WordCell; TALLIES],
     pub plain: Live,
     pub missed: Option<Live>,
@@ -127,7 +127,7 @@ impl SharedMemory {
         }
     }
 
-    /// Forgets everything, touching all memory; blocks begin a new generation.
+    /// Clears everything and touches all memory; blocks start a new generation.
     pub fn reset(&self) {
         let generation = self.generation.add(1);
         for word in [&self.last, &self.apart, &self.late, &self.missed_slots, &self.stopped, &self.phase] {
@@ -169,7 +169,8 @@ impl SharedMemory {
         }
     }
 
-    /// Each wake-up made a sample, here or apart; without missed or late slots it is no matter of slots.
+    /// Returns the slot counts. Each wake-up made one sample, here or in another recorder. Without a distribution of missed slots the loop
+    /// has no slots.
     pub fn slots(&self) -> SlotCounts {
         if self.missed.is_none() {
             return SlotCounts::default();

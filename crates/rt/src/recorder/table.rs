@@ -1,4 +1,4 @@
-//! Exact counts of small samples by their ticks: what the busy loop pays for is one increment.
+//! Exact counts of small samples by their ticks: each sample costs the busy loop only one increment.
 
 use super::{Distribution, ring::RawBlock};
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
 use alloc::{boxed::Box, vec::Vec};
 use latido_sys::tsc::Scale;
 
-/// Samples of fewer ticks have a counter each.
+/// Each number of ticks below this has a separate counter.
 pub const TICKS: usize = 4096;
 
-/// Written by one thread; `cells` also between changes, so that a reader sees any recent count of each.
+/// The table, written by one thread. The thread changes `cells` also outside open changes, so a reader sees a recent count for each.
 #[derive(Debug)]
 pub(super) struct TickTable {
     cells: Box<[WordCell]>,
@@ -39,7 +39,7 @@ impl TickTable {
         }
     }
 
-    /// Adds to a block's sums what was counted since the last block.
+    /// Adds the samples counted since the last block to a block's sums.
     pub fn settle(&self, block: &RawBlock) {
         for ((cell, before), ticks) in self.cells.iter().zip(&self.before).zip(0u64..) {
             let new = cell.get().wrapping_sub(before.get());
@@ -50,19 +50,19 @@ impl TickTable {
         }
     }
 
-    /// How many samples no finished block has.
+    /// Returns how many samples no finished block includes.
     pub fn unsettled(&self) -> u64 {
         let new = |(cell, before): (&WordCell, &WordCell)| cell.get().wrapping_sub(before.get());
         self.cells.iter().zip(&self.before).map(new).fold(0, u64::wrapping_add)
     }
 
-    /// The value of each number of ticks, ascending, and how many samples had it.
+    /// Iterates over the numbers of ticks in ascending order: the value in ns and how many samples had it.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> {
         (0u64..).zip(&self.cells).map(|(ticks, cell)| (self.scale.ns(ticks), cell.get()))
     }
 
-    /// Adds the counts to what was copied of the rest: all to the histogram and the bands, and those that no finished
-    /// block has to the sums and to the unfinished block.
+    /// Adds the counts to a copy of the other data: all samples to the histogram and the bands, and the samples that no finished block
+    /// includes to the sums and to the unfinished block.
     pub fn expand(&self, plain: &mut Distribution, current: &mut Block) {
         let cells: Vec<(u64, u64)> = self.cells.iter().zip(&self.before).map(|(c, b)| (c.get(), b.get())).collect();
         let mut counts = Distribution { edges: plain.edges.clone(), ..Distribution::default() };

@@ -15,7 +15,7 @@ impl Recorder {
     }
 }
 
-/// Samples of every size class: ordinary ones, ties, negative and overflowing ones.
+/// Samples of every size: ordinary, equal, negative and overflowing ones.
 fn sample() -> impl Strategy<Value = i64> {
     prop_oneof![
         8 => 1_900i64..2_200,
@@ -37,7 +37,7 @@ fn edges() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::btree_set(edge, 0..12).prop_map(|set| set.into_iter().collect())
 }
 
-/// The same figures, the slow and obvious way.
+/// Calculates the same figures in the slow and obvious way.
 fn reference(samples: &[(i64, u64)], edges: &[u64]) -> Distribution {
     let mut plain = Distribution { edges: edges.to_vec(), bands: vec![0; edges.len() + 1], ..Distribution::default() };
     let mut crate_histogram = Histogram::<u64>::new_with_bounds(1, HIGHEST, 3).unwrap();
@@ -82,7 +82,7 @@ fn config(edges: &[u64]) -> Config {
     Config { edges: edges.to_vec(), block_ns: BLOCK, ..Config::default() }
 }
 
-/// Records a history from time 0 on; gives the absolute times too.
+/// Records a history from time 0 on. Returns it with absolute times.
 fn play(recorder: &mut Recorder, history: &[(i64, u64)], mut between: impl FnMut(usize)) -> Vec<(i64, u64)> {
     let mut at = 0;
     let mut samples = Vec::new();
@@ -99,8 +99,7 @@ fn play(recorder: &mut Recorder, history: &[(i64, u64)], mut between: impl FnMut
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Histogram, bands, sums, extremes, the largest and the blocks agree with the obvious way, however rarely the
-    /// reader comes by.
+    /// Histogram, bands, sums, extremes, the largest samples and the blocks agree with the reference, however rarely the reader drains.
     #[test]
     fn agrees_with_the_obvious_way(edges in edges(), history in history(9_000), every in 1usize..5_000) {
         let (mut recorder, mut reader) = new(&config(&edges)).unwrap();
@@ -130,7 +129,7 @@ proptest! {
         }
     }
 
-    /// A corrected distribution is what one gets by recording samples and missed delays together.
+    /// A corrected distribution is the same as if samples and missed delays had been recorded together.
     #[test]
     fn missed_delays_join_the_samples(history in history(300), delays in prop::collection::vec(0u64..70_000_000_000, 0..300)) {
         let edges = [1_000, 50_000, 200_000];
@@ -147,7 +146,8 @@ proptest! {
         prop_assert_eq!(snapshot.slots, SlotCounts { met: history.len() as u64, late: 0, missed: delays.len() as u64 });
     }
 
-    /// Slots that passed in turn are those that passed one by one, in no more turns than there are buckets and edges.
+    /// Slots recorded with `missed_in_turn` count as if they had been recorded one by one, in no more iterations than there are buckets and
+    /// edges.
     #[test]
     fn slots_missed_in_turn_are_slots_missed(count in 0u64..2_000, beyond in 0u64..70_000_000_000, step in 0u64..60_000_000) {
         let edges = [1_000, 50_000, 200_000];
@@ -233,13 +233,13 @@ fn impossible_configurations_are_refused() {
     assert_eq!(new(&Config { block_ns: 0, ..Config::default() }).unwrap_err(), ConfigError::Block);
 }
 
-/// A reader beside a working writer sees whole states only: each snapshot is exactly a prefix of what was written.
+/// A reader next to a running writer sees only consistent states: each snapshot is exactly a prefix of what was written.
 #[test]
 fn a_snapshot_is_one_moment_of_a_working_writer() {
     let value = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44) as i64;
     let (mut recorder, mut reader) = new(&config(&[1_000, 2_222, 500_000])).unwrap();
     let enough = AtomicBool::new(false);
-    /// A failed assertion must end the writer too.
+    /// Makes a failed assertion end the writer, too.
     struct Ends<'a>(&'a AtomicBool);
     impl Drop for Ends<'_> {
         fn drop(&mut self) {
@@ -253,7 +253,7 @@ fn a_snapshot_is_one_moment_of_a_working_writer() {
             while !enough.load(Relaxed) {
                 recorder.take(value(i), i * 100);
                 i += 1;
-                // The pauses of a periodic loop, in which the reader finds its moment.
+                // The pauses of a periodic loop, in which the reader can copy.
                 if i.is_multiple_of(16) {
                     std::thread::sleep(std::time::Duration::from_micros(50));
                 }
@@ -296,7 +296,7 @@ fn a_series_of_three_days_stays_small() {
     assert_eq!(merged(series.blocks()).count, 72 * 3600);
 }
 
-/// Samples kept in order are all of them, in order, as long as there is room; nothing else of the recorder changes.
+/// The ordered samples are all samples in order, while there is room. Nothing else in the recorder changes.
 #[test]
 fn ordered_samples_are_the_first_in_time() {
     let run = |ordered| {
@@ -322,7 +322,7 @@ fn ordered_samples_are_the_first_in_time() {
     assert_eq!((&plain, &plain), (&with_all, &with_few));
 }
 
-/// A thousand million slots of a nanosecond cost as many turns as there are buckets, not as there are slots.
+/// A thousand million missed slots of one nanosecond take as many iterations as there are buckets, not as many as there are slots.
 #[test]
 fn many_missed_slots_take_few_turns() {
     let (mut recorder, reader) = new(&Config { periodic: true, ..config(&[1_000, 50_000, 200_000]) }).unwrap();

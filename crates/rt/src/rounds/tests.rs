@@ -75,7 +75,7 @@ fn run(course: &Course, scripts: &[Vec<Scripted>], capacity: usize, config: &Con
     let mut kinds: Vec<Fake> = Vec::new();
     let outcome = drive(course, &mut channels, &Shared(&now), |pass, channels| {
         warm_ups += 1;
-        // What counts is what the second stretch makes.
+        // The second stretch is the one that counts.
         kinds = scripts
             .iter()
             .map(|script| Fake { now: &now, stop: &stop, script, made: 0, samples: Vec::new(), left_out: 0 })
@@ -107,7 +107,7 @@ fn script() -> impl Strategy<Value = Vec<Scripted>> {
         1 => Just(Scripted::Stops),
         1 => Just(Scripted::Fails),
     ];
-    // At least one that takes time, or a measurement by time has no end.
+    // At least one round must take time, or a measurement by time never ends.
     (prop::collection::vec(one, 0..60), 1u64..500).prop_map(|(mut all, last)| {
         all.push(Scripted::Takes(last, 1));
         all
@@ -115,7 +115,7 @@ fn script() -> impl Strategy<Value = Vec<Scripted>> {
 }
 
 proptest! {
-    /// Rounds made are samples and rounds left out, in every quantity, kind by kind, and in the blocks.
+    /// In every quantity, for each kind and in the blocks: each round is either a sample or counted as left out.
     #[test]
     fn every_round_is_a_sample_or_counted(
         scripts in prop::collection::vec(script(), 1..4),
@@ -130,7 +130,7 @@ proptest! {
         let world = run(&task, &scripts, capacity, &config());
         let outcome = world.outcome;
         for (((samples, left_out, made), read), blocks) in world.kinds.iter().zip(&world.read).zip(&world.blocks) {
-            // A failed call, or a stop, in the warm-up leaves nothing that counts.
+            // After a failed call or a stop in the warm-up, nothing counts.
             let counted = read[0].origin == outcome.first_ns && read[0].phase == RecorderPhase::Ended;
             prop_assert!(counted);
             let in_warmup = warmup && outcome.rounds == 0 && read[0].plain.count == 0 && read[0].tallies[LEFT_OUT] == 0;
@@ -141,7 +141,7 @@ proptest! {
                 }
                 prop_assert_eq!(read[0].tallies[LEFT_OUT], *left_out);
                 prop_assert_eq!(*blocks, samples.len() as u64);
-                // The kinds take turns: nobody is more than the one round under way ahead.
+                // The kinds take turns: no kind is more than the one current round ahead.
                 let failed = u64::from(*made as u64 > samples.len() as u64 + left_out);
                 let whole = samples.len() as u64 + left_out;
                 prop_assert!(whole == outcome.rounds || whole == outcome.rounds + 1, "{whole} {outcome:?}");
@@ -159,7 +159,7 @@ proptest! {
         }
     }
 
-    /// A mean is never below zero, and that of one call without a cost is the call.
+    /// A mean is never below zero, and the mean of one call without a cost is the time of the call.
     #[test]
     fn a_mean_is_what_passed_by_the_count(elapsed in 0u64..1 << 50, cost in 0u64..1 << 40, count in 0u64..100_000) {
         let mean = mean_ps(elapsed, cost, count);
@@ -183,7 +183,7 @@ fn a_sample_above_stop_on_ends_the_loop_and_tells_the_others() {
 
 #[test]
 fn the_warm_up_is_forgotten_and_does_not_stop_the_loop() {
-    // Each stretch begins with the long one: only the first belongs to the warm-up.
+    // Each stretch begins with the long round. The warm-up consists of one such round; the measurement counts its own.
     let script = vec![Scripted::Takes(60_000, 1), Scripted::Takes(30, 1)];
     let config = Config { stop_on_ns: Some(100_000), ..config() };
     let task = Course { rounds: 2, duration_ns: u64::MAX, warmup_ns: 1_000 };

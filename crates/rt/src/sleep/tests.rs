@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use proptest::prelude::*;
 use std::{cell::Cell, rc::Rc, vec, vec::Vec};
 
-/// A clock on which each sleep is late as told, or is interrupted halfway.
+/// A clock on which each sleep ends late as scripted, or is interrupted halfway.
 #[derive(Clone)]
 struct Fake(Rc<State>);
 
@@ -91,7 +91,7 @@ fn channel() -> (Channel<2>, Vec<Reader>) {
 const LENGTH: u64 = 100_000;
 
 proptest! {
-    /// Sleeps made are samples and interrupted ones; lateness is length less what was asked for; nothing is early.
+    /// Each sleep is a sample or counted as interrupted. Lateness is the length minus the requested length. No sleep ends early.
     #[test]
     fn every_sleep_is_a_sample_or_interrupted(
         script in prop::collection::vec(prop_oneof![9 => (0u64..1_000_000).prop_map(Some), 1 => Just(None)], 1..40),
@@ -124,7 +124,7 @@ proptest! {
     }
 }
 
-/// A relative sleep begins when the call reaches the kernel, an absolute one counts from the reading before.
+/// A relative sleep begins when the call reaches the kernel, an absolute one counts from the previous reading.
 #[test]
 fn the_two_modes_differ_by_one_reading() {
     let clock = fake(40, &[Some(700)], None);
@@ -133,12 +133,12 @@ fn the_two_modes_differ_by_one_reading() {
         sleeps.round().unwrap().unwrap().values
     });
     samples.reverse();
-    // The fake's clock stands still between the reading and the call.
+    // The fake's clock does not advance between the reading and the call.
     assert_eq!(samples, [[100_740, 740]; 2]);
 }
 
-/// What passes between the target and the first reading shortens the measured length: only so can it be less than what
-/// was asked for, as some printed minima are.
+/// The time between the computation of the target and the first reading shortens the measured length. This is the only way to measure less
+/// than the requested length, as some printed minima are.
 #[test]
 fn only_a_target_added_up_first_can_be_slept_for_less() {
     let of = |mode| {
@@ -148,7 +148,7 @@ fn only_a_target_added_up_first_can_be_slept_for_less() {
         sleeps.round().unwrap().unwrap().values
     };
     assert_eq!(of(SleepMode::TargetFirst), [100_700 - 30_000, 700 - 30_000]);
-    // There the stall is in the last reading.
+    // In this mode the stall is part of the last reading.
     assert_eq!(of(SleepMode::Absolute), [100_740 + 30_000, 740 + 30_000]);
 }
 

@@ -1,4 +1,4 @@
-//! Instants a period apart, each with its number; those that passed keep theirs.
+//! Instants one period apart, each with a number. Instants that passed unused keep their numbers.
 
 use crate::rounds::Refusal;
 use latido_sys::clock::Clock::Monotonic;
@@ -12,13 +12,13 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The first a period after `from`, in ns.
+    /// Creates a grid. The first instant is one period after `from`, in ns.
     pub fn every(period_ns: u64, from: u64) -> Self {
         let period = period_ns.max(1);
         Self { next: from.saturating_add(period), period, number: 0 }
     }
 
-    /// The first instant after `now`.
+    /// Advances to the first instant after `now`.
     #[inline(always)]
     fn skip(&mut self, now: u64) {
         let passed = match now.checked_sub(self.next) {
@@ -29,10 +29,10 @@ impl Grid {
         self.next = self.next.saturating_add(passed.saturating_mul(self.period));
     }
 
-    /// Sleeps until the next one: its number, and when it was.
+    /// Sleeps until the next instant. Returns its number and its time.
     ///
     /// # Errors
-    /// `EINTR`; it is still the next one then, unless it passes.
+    /// `EINTR` when a signal interrupts the sleep. The next call then waits for the same instant, unless it has passed.
     #[inline(always)]
     pub(super) fn wait(&mut self) -> Result<(u64, u64), Refusal> {
         self.skip(Monotonic.now());

@@ -1,14 +1,14 @@
-//! Events of the high precision event timer: its comparator says when each was due.
+//! Events of the high precision event timer: its comparator shows when each was due.
 
 use super::{Device, Log, Pass, Stamped, UNKNOWN, sweep};
 use crate::{end::End, recorder::Recorder, rounds::Refusal};
 use core::sync::atomic::AtomicBool;
 use latido_sys::{clock::Clock, hpet::Hpet};
 
-/// So often are counter and clock read together; the closest pair tells how they stand to each other.
+/// How often the loop reads counter and clock together per event. It uses the closest pair to convert ticks to time.
 const READINGS: u32 = 5;
 
-/// Expiries of a comparator, and a thread that reads its device.
+/// Expiries of a comparator; a thread waits for them by reading the device.
 #[derive(Debug)]
 pub struct HpetEvents {
     hpet: Hpet,
@@ -16,33 +16,35 @@ pub struct HpetEvents {
 }
 
 impl HpetEvents {
-    /// Of a device that raises interrupts already.
+    /// Creates it for a device that already raises interrupts.
     pub fn of(hpet: Hpet) -> Self {
         Self { hpet, expiries: Expiries::default() }
     }
 }
 
-/// Which expiry an interrupt was due for. The comparator expires whatever happens, but while a line is masked for its thread,
-/// several expiries become one interrupt, the first one's: the device counts interrupts, the comparator tells expiries.
+/// Finds out which expiry an interrupt was due for. The comparator always expires, but while the kernel masks the interrupt line for its
+/// handler thread, several expiries become one interrupt, at the time of the first. The device counts interrupts, the comparator shows
+/// expiries.
 ///
-/// An expiry between the end of the handler and the look of the task at the device is taken for a masked one, which it is not:
-/// its interrupt then comes without an expiry, and is not told.
+/// If the comparator expires after the handler has ended and before the task reads the device, this type wrongly assumes that the expiry
+/// was masked. The interrupt of that expiry then arrives without a new expiry, and is not reported.
 #[derive(Clone, Copy, Debug, Default)]
 struct Expiries {
-    /// The first expiry since the last look, in ticks; 0 before the first one.
+    /// The first expiry since the last read, in ticks; 0 before the first read.
     next: u64,
-    /// How many came before `next`.
+    /// The number of expiries before `next`.
     number: u64,
 }
 
 impl Expiries {
-    /// After so many interrupts since the last look, and the last expiry at `last`, `since` ticks behind `next`: the expiry that
-    /// the latest interrupt was due for, with its number, where that is sure. What is not told counts as passed by the numbers.
+    /// Returns the expiry that the latest interrupt was due for, with its number, where that is certain. `interrupts` is the number of
+    /// interrupts since the last read, `last` the last expiry, `since` how many ticks it is after `next`. The numbers of unreported
+    /// expiries count as passed.
     #[inline(always)]
     fn due(&mut self, interrupts: u64, last: u64, since: i64, period: u64) -> Option<(u64, u64)> {
         let periods = since.wrapping_add_unsigned(period >> 1).checked_div_euclid(period.cast_signed());
         let expired = match self.next {
-            // Of the very first one nobody knows what came before.
+            // Before the first read it is unknown what came earlier.
             0 => 0,
             _ => u64::try_from(periods.unwrap_or(-1).wrapping_add(1)).unwrap_or(0),
         };
@@ -51,7 +53,7 @@ impl Expiries {
         self.number = self.number.wrapping_add(expired);
         match interrupts {
             1 if expired > 0 => Some(first),
-            // Each expiry had its own: the task was away, and answers the last one.
+            // Each expiry had its interrupt: the task was late, and answers the last one.
             _ if expired > 0 && expired == interrupts => Some((last, self.number.wrapping_sub(1))),
             _ => None,
         }
@@ -65,7 +67,7 @@ impl Device for HpetEvents {
         let interrupts = self.hpet.wait().map_err(refused)?;
         let t3 = Clock::Monotonic.now();
         let comparator = self.hpet.comparator();
-        // Counter and clock together, here and not once: so their rates need not agree for longer than an event.
+        // Read counter and clock together for each event: then their rates need to agree only for the duration of an event.
         let (mut before, mut narrowest) = (t3, u64::MAX);
         let (mut middle, mut counter) = (t3, comparator);
         for _ in 0..READINGS {
@@ -82,12 +84,12 @@ impl Device for HpetEvents {
             let age = u64::try_from(self.hpet.ticks(counter, expiry)).unwrap_or(0);
             middle.wrapping_sub(self.hpet.ns(age))
         };
-        // The comparator holds the expiry to come; where that has passed already, it is the last one.
+        // The comparator contains the next expiry. If the counter has already passed it, it is the last expiry.
         let mut last = comparator;
         if self.hpet.ticks(comparator, counter) > 0 {
             last = last.wrapping_sub(period);
         }
-        // One since t3 belongs to the next event.
+        // An expiry after t3 belongs to the next event.
         if when(last) > t3 {
             last = last.wrapping_sub(period);
         }
@@ -117,8 +119,8 @@ mod tests {
     const PERIOD: u64 = 1_000;
 
     proptest! {
-        /// Whatever the line's thread swallows, an event that is told has the instant that its interrupt was due for, and no
-        /// interrupt is left out, as long as no expiry comes between a handler's end and the look at the device.
+        /// However many expiries the masked line swallows, each reported event has the instant that its interrupt was due for, and every
+        /// interrupt is reported, if no expiry comes between a handler's end and the read of the device.
         #[test]
         fn what_is_told_is_true(delays in proptest::collection::vec(0..3_500u64, 2..40)) {
             let mut expiries = Expiries::default();
@@ -137,7 +139,7 @@ mod tests {
         }
     }
 
-    /// Numbers count every expiry, told or not: what passed is seen by them.
+    /// The numbers count every expiry, reported or not, so that they show which expiries passed.
     #[test]
     fn numbers_count_every_expiry() {
         let mut expiries = Expiries::default();

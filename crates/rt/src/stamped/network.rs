@@ -1,4 +1,4 @@
-//! Events of the network: a station's numbered packet, with the time of its sending in it and the kernel's stamp beside it.
+//! Events of the network: a station's numbered packets. Each contains the time of sending, and the kernel adds the time of arrival.
 
 use super::{Device, Log, Pass, Stamped, sweep};
 use crate::{end::End, recorder::Recorder, rounds::Refusal};
@@ -9,49 +9,49 @@ use latido_sys::{
     net::Arrivals,
 };
 
-/// How a trigger's payload begins.
+/// The beginning of a trigger's payload.
 const MAGIC: [u8; 8] = *b"latido\0\x01";
 
-/// What a station's packet says.
+/// The content of a station's packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trigger {
-    /// From 0, one more each.
+    /// The number, from 0, increasing by one per packet.
     pub number: u64,
-    /// CLOCK_REALTIME of its sender just before the send, in ns.
+    /// The sender's CLOCK_REALTIME just before sending, in ns.
     pub sent_ns: u64,
 }
 
 impl Trigger {
-    /// The least bytes of payload: what it begins with, the number, the sender's clock.
+    /// The smallest payload in bytes: magic, number and the sender's clock.
     pub const LEAST: usize = 24;
 
-    /// What a packet holds, if it is a trigger.
+    /// Returns the trigger that a packet contains, if it is one.
     pub fn read(packet: &[u8]) -> Option<Self> {
         let word = |at: usize| packet.get(at..)?.first_chunk().copied().map(u64::from_be_bytes);
         packet.starts_with(&MAGIC).then_some(())?;
         Some(Self { number: word(8)?, sent_ns: word(16)? })
     }
 
-    /// Writes it to the beginning of a packet.
+    /// Writes the trigger to the beginning of a packet.
     pub fn write(self, packet: &mut [u8]) {
         let bytes = MAGIC.into_iter().chain(self.number.to_be_bytes()).chain(self.sent_ns.to_be_bytes());
         packet.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
     }
 }
 
-/// Packets of a station of this machine, whose clock is this machine's.
+/// Packets from a station on this machine, which has the same clock.
 #[derive(Debug)]
 pub struct NetworkEvents {
     arrivals: Arrivals,
     packet: [u8; 64],
-    /// The end of each packet of the station's.
+    /// The last bytes of each packet from the station.
     mark: [u8; 8],
-    /// Packets that others sent, which are no events.
+    /// Packets from other senders, which are not events.
     pub strangers: u64,
 }
 
 impl NetworkEvents {
-    /// What arrives from a station that ends each packet with a mark; `strangers` are known already.
+    /// Creates it for a station that ends each packet with `mark`. `strangers` is the number of packets from other senders so far.
     pub fn of(arrivals: Arrivals, mark: [u8; 8], strangers: u64) -> Self {
         Self { arrivals, packet: [0; 64], mark, strangers }
     }
@@ -64,13 +64,13 @@ impl Device for NetworkEvents {
         let arrival = self.arrivals.next(&mut self.packet).map_err(refused)?;
         let t3 = Monotonic.now();
         let packet = self.packet.get(..arrival.bytes).unwrap_or(&[]);
-        // Whoever else sends to this port is no event; as after a signal one waits on.
+        // Packets from other senders to this port are not events: the loop continues to wait, as after a signal.
         let own = packet.last_chunk() == Some(&self.mark);
         let Some(trigger) = Trigger::read(packet).filter(|_| own) else {
             self.strangers = self.strangers.wrapping_add(1);
             return Err(refused(Errno::EINTR));
         };
-        // Both clocks together, after each event: so one may be set without harm to more than one event.
+        // Read both clocks together after each event: then setting CLOCK_REALTIME spoils at most one event.
         let before = Monotonic.now();
         let real = Realtime.now();
         let width = Monotonic.now().wrapping_sub(before);

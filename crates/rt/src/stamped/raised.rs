@@ -1,5 +1,4 @@
-//! Events that a thread of this machine raises at a device whose interrupt another one waits for. What is said to each device
-//! is a line of [`Line`].
+//! Events that a thread of this machine raises at a device while another thread waits for the device's interrupt. [`Line`] is the device.
 
 use super::{Device, Log, Pass, Stamped, grid::Grid, sweep};
 use crate::{end::End, recorder::Recorder, rounds::Refusal};
@@ -13,20 +12,20 @@ use core::{
 };
 use latido_sys::{Errno, clock::Clock::Monotonic, gpio::Gpio, parport::Parport, uio::Uio};
 
-/// An interrupt that takes longer than this does not come.
+/// How long to wait for an interrupt. After this it is considered lost.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// So many events that were raised are remembered: whoever waits is never that far behind.
+/// How many raised events the threads remember: the waiting thread is never that far behind.
 const REMEMBERED: usize = 64;
 
-/// A line that can be raised, taken back, and waited for.
+/// A line that a thread can raise, lower and wait for.
 #[derive(Debug)]
 pub enum Line {
     /// A parallel port whose strobe is wired to its interrupt.
     Parport(Parport),
-    /// A line of a chip that is wired to another.
+    /// A GPIO line that is wired to another line of the chip.
     Gpio(Gpio),
-    /// A register of a device.
+    /// A device register that raises an interrupt.
     Uio(Uio),
 }
 
@@ -55,7 +54,7 @@ impl Line {
         }
     }
 
-    /// Whether the interrupt is an edge, and the line may be lowered at once; otherwise the device would forget it.
+    /// Returns whether the interrupt is an edge, so that the line may be lowered at once. With a level, lowering would clear the interrupt.
     #[inline(always)]
     fn is_edge(&self) -> bool {
         match self {
@@ -83,12 +82,12 @@ impl Line {
     }
 }
 
-/// Which events were raised, told by one thread to another.
+/// The raised events, which one thread announces to another.
 #[derive(Debug)]
 struct Told {
-    /// How many.
+    /// Number of events.
     count: AtomicU64,
-    /// When, of the last ones.
+    /// The times of the last ones, in ns.
     at: [AtomicU64; REMEMBERED],
 }
 
@@ -102,7 +101,7 @@ impl Told {
         self.at.get(number as usize % REMEMBERED)
     }
 
-    /// One that happens at this time.
+    /// Announces an event at time `at`.
     #[inline(always)]
     fn tell(&self, at: u64) {
         let number = self.count.load(Relaxed);
@@ -112,7 +111,7 @@ impl Told {
         self.count.store(number.wrapping_add(1), Release);
     }
 
-    /// The last event from before `t3` that is not answered: its number and when.
+    /// Returns the last event at or before `t3` that is not answered yet: its number and time.
     #[inline(always)]
     fn last(&self, answered: u64, t3: u64) -> Option<(u64, u64)> {
         let mut number = self.count.load(Acquire);
@@ -127,12 +126,12 @@ impl Told {
     }
 }
 
-/// What the thread that raises events and the one that waits for them share.
+/// The state that the raising and the waiting thread share.
 #[derive(Debug)]
 pub struct Raised {
     line: Line,
     told: Told,
-    /// The shortest time that lowering took, ns: so long is the way to the device at least, and t1 lies before it.
+    /// The shortest time that lowering took, in ns: an access to the device takes about that long, and t1 is from before the access.
     way: AtomicU64,
     over: AtomicBool,
 }
@@ -142,7 +141,7 @@ impl Raised {
         Self { line, told: Told::none(), way: AtomicU64::new(u64::MAX), over: AtomicBool::new(false) }
     }
 
-    /// Nobody waits any more.
+    /// Announces that no thread waits for events from now on.
     pub fn end(&self) {
         self.over.store(true, Relaxed);
     }
@@ -150,7 +149,7 @@ impl Raised {
     /// Raises an event now.
     #[inline(always)]
     fn raise(&self) -> Result<(), Refusal> {
-        // Told before it happens: who waits may run before the call returns.
+        // Announce the event first: the waiting thread may run before the call returns.
         self.told.tell(Monotonic.now());
         self.line.raise().map_err(|error| Refusal { call: "raising the line", error })?;
         if self.line.is_edge() { self.lower() } else { Ok(()) }
@@ -165,28 +164,28 @@ impl Raised {
     }
 }
 
-/// The events of a line, for the thread that waits.
+/// The events of a line, for the waiting thread.
 #[derive(Debug)]
 pub struct LineEvents {
     raised: Arc<Raised>,
-    /// Numbers below are answered, or passed.
+    /// Events with lower numbers are answered or passed.
     answered: u64,
-    /// Whether this thread raises each event itself, before it waits: until another one does.
+    /// Whether this thread raises each event itself before it waits; it does so until another thread takes over.
     alone: bool,
 }
 
 impl LineEvents {
-    /// Nobody raises them yet: each wait does.
+    /// Creates the events of a line. At first each wait raises its own event.
     pub fn alone(line: Line) -> Self {
         Self { raised: Arc::new(Raised::by(line)), answered: 0, alone: true }
     }
 
-    /// For the thread that is to raise them.
+    /// Returns the shared state for the thread that will raise the events.
     pub fn raised(&self) -> Arc<Raised> {
         Arc::clone(&self.raised)
     }
 
-    /// Another thread raises them from here on.
+    /// Leaves the raising of events to another thread from now on.
     pub fn together(&mut self) {
         self.alone = false;
     }
@@ -208,14 +207,14 @@ impl Device for LineEvents {
             self.raised.lower()?;
         }
         self.raised.line.taken().map_err(|error| Refusal { call: "taking the interrupt", error })?;
-        // One that nobody raised is no event; as after a signal one waits on.
+        // An interrupt that the raising thread did not cause is not an event: the loop continues to wait, as after a signal.
         let Some((number, t1)) = self.raised.told.last(self.answered, t3) else { return Err(refused(Errno::EINTR)) };
         self.answered = number.wrapping_add(1);
         Ok(Stamped { number, t1, t2: None, t3, error: self.raised.way.load(Relaxed) })
     }
 }
 
-/// Raises events until nobody waits for them, a period of ns apart.
+/// Raises one event per period, given in ns, until the waiting thread has called [`Raised::end`].
 #[inline(never)]
 pub fn raise(raised: &Raised, period_ns: u64, stop: &AtomicBool) -> End<Refusal> {
     let mut grid = Grid::every(period_ns, Monotonic.now());
@@ -251,19 +250,19 @@ pub(super) fn answer(
 mod tests {
     use super::*;
 
-    /// The last one that was raised before the clock was read, never a later one, and none twice.
+    /// An interrupt belongs to the last event raised before the clock was read, never to a later one, and no event is answered twice.
     #[test]
     fn an_interrupt_is_of_the_last_event_before_it() {
         let told = Told::none();
         assert_eq!(told.last(0, 100), None);
         told.tell(100);
         assert_eq!((told.last(0, 99), told.last(0, 130), told.last(1, 130)), (None, Some((0, 100)), None));
-        // Two more while the task was away, and a third after it had read the clock.
+        // Two more events while the task was late, and a third after it had read the clock.
         for at in [200, 300, 400] {
             told.tell(at);
         }
         assert_eq!((told.last(1, 350), told.last(3, 350)), (Some((2, 300)), None));
-        // Places are used again.
+        // Later events reuse the places.
         (5..500).for_each(|number| told.tell(number * 100));
         assert_eq!(told.last(4, u64::MAX), Some((498, 49_900)));
     }

@@ -1,4 +1,4 @@
-//! Events of a serial port in loopback: a byte goes out, and the port's interrupt says some characters later that it came
+//! Events of a serial port in loopback: the thread sends a byte, and some character times later the port's interrupt reports that it came
 //! back.
 
 use super::{Device, Log, Pass, Stamped, grid::Grid, sweep};
@@ -6,11 +6,11 @@ use crate::{end::End, recorder::Recorder, rounds::Refusal};
 use core::sync::atomic::AtomicBool;
 use latido_sys::{Errno, clock::Clock::Monotonic, uart::Loopback};
 
-/// A received byte that is alone waits for others in the chip's FIFO for so many characters, then raises the interrupt
-/// (16550A, data sheet: the time-out of the receiver's FIFO).
+/// A single received byte waits in the chip's FIFO for this many character times, then the chip raises the interrupt (16550A, data sheet:
+/// the time-out of the receiver's FIFO).
 pub const TIMEOUT_CHARACTERS: u64 = 4;
 
-/// A port that sends to itself; the thread that waits has sent.
+/// A port that sends to itself. The waiting thread also sends.
 #[derive(Debug)]
 pub struct SerialEvents {
     port: Loopback,
@@ -18,7 +18,7 @@ pub struct SerialEvents {
 }
 
 impl SerialEvents {
-    /// A byte each period of ns, the first a period after `from`.
+    /// Creates the events: one byte per period, given in ns; the first is one period after `from`.
     pub fn every(port: Loopback, period_ns: u64, from: u64) -> Self {
         Self { port, grid: Grid::every(period_ns, from) }
     }
@@ -32,7 +32,7 @@ impl Device for SerialEvents {
         let before = Monotonic.now();
         self.port.send().map_err(refused("write to /dev/port"))?;
         let sent = Monotonic.now();
-        // A signal is no reason to leave a byte on its way: it would be the next event's.
+        // After a signal the loop continues to wait for its byte: otherwise the byte would count for the next event.
         let came = loop {
             match self.port.wait() {
                 Err(Errno::EINTR) => {}

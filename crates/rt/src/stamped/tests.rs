@@ -3,7 +3,7 @@ use crate::{Config, recorder};
 use proptest::prelude::*;
 use std::{vec, vec::Vec};
 
-/// A device that gives what it was told, then fails.
+/// A device that returns the given events and errors, then fails.
 struct Told(Vec<Result<Stamped, Errno>>);
 
 impl Device for Told {
@@ -29,8 +29,8 @@ fn swept(told: Vec<Result<Stamped, Errno>>, pass: Pass, room: usize) -> (End<Ref
 
 const ALL: Pass = Pass { events: u64::MAX, until_ns: u64::MAX, from_ns: 0 };
 
-/// What was answered is in the log and among the samples, in order; a signal is no event, and an event from before the count
-/// is none either.
+/// The log and the samples contain the answered events in order. A signal is not an event, and an event from before the start of counting
+/// does not count.
 #[test]
 fn events_are_kept_in_order_and_nothing_else() {
     let told = [Ok(event(0, 5, 9)), Err(Errno::EINTR), Ok(event(1, 15, 19)), Ok(event(3, 35, 40))];
@@ -40,7 +40,7 @@ fn events_are_kept_in_order_and_nothing_else() {
     assert_eq!((count, log.dropped), (2, 0));
 }
 
-/// By their number, by the time, and what finds no room is counted.
+/// The loop ends by the number of events and by the time, and counts events for which the log has no room.
 #[test]
 fn it_ends_by_count_and_by_time_and_counts_what_finds_no_room() {
     let told: Vec<_> = (0..9).map(|k| Ok(event(k, k * 10, k * 10 + 3))).collect();
@@ -52,11 +52,11 @@ fn it_ends_by_count_and_by_time_and_counts_what_finds_no_room() {
     assert_eq!((log.events().len(), log.dropped, count), (2, 7, 9));
 }
 
-/// Expiries that passed while nobody waited keep their numbers, on the grid.
+/// Expiries that pass while the thread is not waiting keep their numbers on the grid.
 #[test]
 fn a_timer_that_was_missed_keeps_its_number() {
     let mut timer = TimerEvents::every(1_000_000, 1_000);
-    // Long past: the next one is the first on the grid that is still to come.
+    // The start is long past: the next instant is the first one on the grid that is still in the future.
     let event = timer.next().unwrap();
     assert_eq!(event.t1 % 1_000_000, 1_000);
     assert_eq!(event.number, event.t1 / 1_000_000 - 1);

@@ -1,4 +1,4 @@
-//! Events of a timer: an absolute sleep; it expires when it was asked to.
+//! Events of a timer: an absolute sleep, with the requested expiry as the instant.
 
 use super::{Device, Log, Pass, Stamped, grid::Grid, sweep};
 use crate::{end::End, recorder::Recorder, rounds::Refusal};
@@ -10,7 +10,7 @@ use latido_sys::clock::Clock::Monotonic;
 pub struct TimerEvents(Grid);
 
 impl TimerEvents {
-    /// The first a period after `from`, in ns.
+    /// Creates the events; the first is one period after `from`, in ns.
     pub fn every(period_ns: u64, from: u64) -> Self {
         Self(Grid::every(period_ns, from))
     }

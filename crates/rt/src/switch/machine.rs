@@ -1,39 +1,39 @@
-//! What the two loops of a handoff need of the machine.
+//! The calls that both loops of a handoff make.
 
 use latido_sys::{Errno, clock::Clock::Monotonic, usage};
 
-/// What either task needs of the machine; tests bring their own.
+/// The calls of both tasks; tests provide others.
 pub trait HandoffCalls {
-    /// CLOCK_MONOTONIC, in ns.
+    /// Reads CLOCK_MONOTONIC, in ns.
     fn now(&self) -> u64;
 
-    /// Sleeps until then, or less when interrupted.
+    /// Sleeps until `at_ns`, or less when a signal interrupts it.
     ///
     /// # Errors
-    /// `EINTR` when interrupted.
+    /// `EINTR` when a signal interrupts it.
     fn sleep_until(&self, at_ns: u64) -> Result<(), Errno>;
 
-    /// How often the calling task has given up its CPU.
+    /// Returns how often the calling task has given up its CPU voluntarily.
     fn voluntary_switches(&self) -> u64;
 
     /// Sleeps until the other task posts.
     ///
     /// # Errors
-    /// `EINTR` when a signal interrupted it: nothing was taken then.
+    /// `EINTR` when a signal interrupts it; the post is then still to come.
     fn wait(&self) -> Result<(), Errno>;
 
     /// Wakes the other task.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The error that the kernel returns.
     fn post(&self) -> Result<(), Errno>;
 }
 
-/// The machine itself, with a way to wait and to post.
+/// The real machine, with functions to wait and to post.
 pub struct Real<W, P> {
-    /// Waits.
+    /// The function that waits.
     pub wait: W,
-    /// Posts.
+    /// The function that posts.
     pub post: P,
 }
 

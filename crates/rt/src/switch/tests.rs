@@ -1,4 +1,4 @@
-//! The bookkeeping of both loops, with a machine that does what a test says.
+//! The bookkeeping of both loops, with a machine that follows a script.
 
 use super::*;
 use crate::{Config, Reader, recorder};
@@ -9,15 +9,15 @@ use std::{vec, vec::Vec};
 /// What one wait of the fake machine does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Wait {
-    /// Sleeps, and runs so many ns after the post.
+    /// Sleeps, and runs this many ns after the post.
     Slept(u64),
-    /// Finds the post there.
+    /// Finds the post without sleeping.
     Awake,
-    /// Is interrupted so often before the post comes.
+    /// Is interrupted this many times before the post comes.
     Interrupted(u8),
-    /// Is interrupted after the stop flag was set.
+    /// Is interrupted after another thread set the stop flag.
     Stop,
-    /// Is refused.
+    /// Gets an error from the kernel.
     Refused,
 }
 
@@ -27,9 +27,9 @@ struct Fake<'a> {
     script: RefCell<Vec<Wait>>,
     words: &'a Words,
     stop: &'a AtomicBool,
-    /// The rounds that were announced when a wait began.
+    /// The announced rounds at the beginning of each wait.
     announced: RefCell<Vec<u64>>,
-    /// The posting task's calls: `s` sleep with its length, `p` post.
+    /// The calls of the posting task: `s` for a sleep, with its length, and `p` for a post.
     calls: RefCell<Vec<(char, u64)>>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Fake<'a> {
         )
     }
 
-    /// The other task's part.
+    /// Does the other task's part.
     fn posted(&self, latency: u64) {
         self.words.posted_ns.0.store(self.now.get() + 50, Relaxed);
         self.now.set(self.now.get() + 50 + latency);
@@ -71,7 +71,7 @@ impl HandoffCalls for Fake<'_> {
     fn sleep_until(&self, at_ns: u64) -> Result<(), Errno> {
         self.calls.borrow_mut().push(('s', at_ns - self.now.get()));
         self.now.set(at_ns);
-        // Whoever looks again finds the next round, until the waiting task has ended.
+        // When the posting task checks again, it finds the next round, until the waiting task has ended.
         let announced = &self.words.announced.0;
         announced.store(announced.load(Relaxed) + 1, Relaxed);
         if announced.load(Relaxed) > 4 {
@@ -137,7 +137,7 @@ fn wait_of_any_kind() -> impl Strategy<Value = Wait> {
 }
 
 proptest! {
-    /// Each round is a sample, or not slept in, or interrupted; the samples are the latencies of those slept in.
+    /// Each round is a sample, or not slept in, or interrupted. The samples are the latencies of the rounds slept in.
     #[test]
     fn every_round_is_accounted_for(
         script in prop::collection::vec(wait_of_any_kind(), 1..80),
@@ -164,7 +164,7 @@ proptest! {
             Some(_) => End::Failed(Errno::EINVAL),
         });
         prop_assert_eq!(words.ended.0.load(Relaxed), 1, "the posting task is told, however it ended");
-        // A round is announced before its wait, and once however often the wait is interrupted.
+        // The waiting task announces a round before its wait, and only once, however often a signal interrupts the wait.
         let mut announced = fake.announced.borrow().clone();
         announced.dedup();
         prop_assert_eq!(announced, (1..=whole.len() as u64).collect::<Vec<_>>());
@@ -176,7 +176,7 @@ fn the_warm_up_does_not_count_and_the_time_does() {
     let (words, stop) = (Words::default(), AtomicBool::new(false));
     let fake = Fake::new(&words, &stop, &[Wait::Awake, Wait::Slept(900)]);
     let (mut recorder, reader) = recorder();
-    // Rounds take 51 ns each when the script is over; the warm-up takes the first two and one more.
+    // Rounds take 51 ns each after the end of the script. The warm-up consists of the first two and one more.
     let task = Course { rounds: u64::MAX, duration_ns: 510, warmup_ns: 1_010 };
     let outcome = fake.run(&task, &mut recorder);
     let (snapshot, _) = reader.finish(recorder);
@@ -209,7 +209,7 @@ fn a_sample_above_stop_on_ends_all() {
 fn the_posting_task_posts_each_announced_round_once_at_its_pace() {
     let (words, stop) = (Words::default(), AtomicBool::new(false));
     let fake = Fake::new(&words, &stop, &[]);
-    // Nothing is announced yet: it looks again. The fake announces a round in every sleep: here in the first.
+    // No round is announced yet, so the posting task checks again. The fake announces a round in every sleep: here in the first one.
     let pace = Pace { pause_ns: 0, interval_ns: 0 };
     assert_eq!(serve(&fake, &words, pace, u64::MAX, &stop), End::Complete);
     let look = ('s', LOOK_AGAIN_NS);

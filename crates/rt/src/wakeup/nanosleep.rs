@@ -1,11 +1,11 @@
-//! The loops that wait with clock_nanosleep(2): what they cost is the floor of all periodic loops.
+//! The loops that wait with clock_nanosleep(2). No other periodic loop costs less.
 
 use super::{NoTask, Phase, Stretch, Walked, spacing::Either, sweep};
 use crate::recorder::Recorder;
 use core::sync::atomic::AtomicBool;
 use latido_sys::clock::Clock;
 
-/// The loop of this clock.
+/// Runs the loop for this clock.
 pub(super) fn on(
     clock: Clock,
     pass: &Stretch,
@@ -25,8 +25,7 @@ pub(super) fn on(
     }
 }
 
-/// One function per clock and phase that stays one in the binary, so that the disassembly check finds each loop by its
-/// name.
+/// Defines one function per clock and phase. The compiler keeps each separate, so that the disassembly check finds each loop by its name.
 macro_rules! loops {
     ($($even:ident $wandering:ident $clock:ident),*) => {$(
         #[inline(never)]

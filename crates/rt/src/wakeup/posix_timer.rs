@@ -1,4 +1,4 @@
-//! The loop that waits for the signal of a POSIX timer: one call sets it to the slot, one takes the signal.
+//! The loop that waits for the signal of a POSIX timer: one call sets the timer to the slot, another takes the signal.
 
 use super::{NoTask, Stretch, Timer, Walked, spacing::Either, sweep};
 use crate::recorder::Recorder;

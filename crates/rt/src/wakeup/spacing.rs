@@ -1,32 +1,32 @@
-//! Where in their periods the slots lie: all at one place, or wandering.
+//! Where the slots are in their periods: all at the same place, or wandering.
 
-/// Where in its period each slot lies.
+/// The place of each slot in its period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// At its beginning: a period that divides the kernel's tick keeps one phase to it for ever.
+    /// At the beginning. If the period divides the kernel's tick, all slots keep one phase relative to it.
     #[default]
     Fixed,
-    /// Slot k anywhere between s_0 + kT and s_0 + (k+1)T, at most a quarter of a period from where the one before lay in
-    /// its own: in the long run every phase comes as often as any other.
+    /// Slot k is anywhere between s_0 + kT and s_0 + (k+1)T. Its place in the period differs by at most a quarter of a period from the
+    /// previous slot's. In the long run all phases are equally frequent.
     Random {
-        /// Decides the whole sequence.
+        /// Determines the whole sequence.
         seed: u64,
     },
 }
 
-/// The slots after the first.
+/// Computes the slots after the first.
 pub(crate) trait Spacing {
-    /// The slot after the one that is due then.
+    /// Returns the slot after the one at `due`.
     fn after(&mut self, due: u64) -> u64;
 
-    /// The shortest time between two.
+    /// Returns the shortest time between two slots, in ns.
     fn shortest(&self) -> u64;
 
-    /// When the period of the slot began that is due then and was the last to be laid.
+    /// Returns the beginning of the period of the slot at `due`, which must be the last one computed.
     fn period_of(&self, due: u64) -> u64;
 }
 
-/// At equal distances.
+/// Slots at equal distances, in ns.
 pub(crate) struct Even(pub u64);
 
 impl Spacing for Even {
@@ -46,11 +46,11 @@ impl Spacing for Even {
     }
 }
 
-/// A random walk of the phase between the ends of a period, which reflect it.
+/// A random walk of the phase within the period, reflected at both ends.
 pub(crate) struct Wandering {
     period: u64,
     state: u64,
-    /// Where the last slot lay in its period.
+    /// The place of the last slot in its period, in ns.
     offset: u64,
 }
 
@@ -59,7 +59,7 @@ impl Wandering {
         self.period / 4
     }
 
-    /// A number below `range` (SplitMix64; the multiplication takes its high part: D. Lemire, 2019).
+    /// Returns a random number below `range` (SplitMix64, then the high part of a multiplication: D. Lemire, 2019).
     fn below(&mut self, range: u64) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -74,7 +74,7 @@ impl Spacing for Wandering {
     fn after(&mut self, due: u64) -> u64 {
         let (quarter, last) = (self.quarter(), self.period.wrapping_sub(1));
         let moved = self.offset.wrapping_add(self.below(quarter.wrapping_mul(2).wrapping_add(1)));
-        // `moved` is a quarter too large, so that it is never below zero.
+        // `moved` is too large by a quarter, so that it is never below zero.
         let offset = if moved < quarter {
             quarter.wrapping_sub(moved)
         } else {
@@ -95,14 +95,14 @@ impl Spacing for Wandering {
     }
 }
 
-/// Either, for the loops in which a branch is no matter.
+/// Either kind, for loops in which one more branch does not matter.
 pub(crate) enum Either {
     Even(Even),
     Wandering(Wandering),
 }
 
 impl Either {
-    /// Of a phase.
+    /// Creates the spacing for a phase.
     pub fn of(phase: Phase, period: u64) -> Self {
         match phase {
             Phase::Fixed => Self::Even(Even(period)),
@@ -141,7 +141,7 @@ mod tests {
     use std::vec::Vec;
 
     proptest! {
-        /// Slot k lies in period k, and no two are nearer than three quarters of a period.
+        /// Slot k is in period k, and no two slots are nearer than three quarters of a period.
         #[test]
         fn slots_stay_in_their_periods(seed: u64, period in 1u64..5_000_000, n in 1u64..5_000) {
             let mut spacing = Either::of(Phase::Random { seed }, period);
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    /// Every tenth of the period gets its share: with a fixed phase one of them gets all.
+    /// Every tenth of the period gets its share of slots; with a fixed phase, one tenth gets all.
     #[test]
     fn every_phase_comes() {
         let counts = |phase| {

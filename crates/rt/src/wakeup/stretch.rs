@@ -1,4 +1,4 @@
-//! The loop over one uninterrupted stretch of slots, whatever it waits with.
+//! The loop over one uninterrupted stretch of slots, for every means of waiting.
 
 use super::{
     Phase, Timer,
@@ -8,13 +8,13 @@ use crate::{end::End, recorder::Recorder};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use latido_sys::Errno;
 
-/// What a periodic task does at each of its wake-ups.
+/// The work of a periodic task at each wake-up.
 pub(crate) trait PeriodicTask {
-    /// Does it; `now` is the reading at which the thread ran.
+    /// Does the work; `now` is the clock reading after the wake-up.
     fn step(&mut self, now: u64);
 }
 
-/// NoTask: the wake-up alone is measured.
+/// No work: the loop only measures the wake-up.
 pub(super) struct NoTask;
 
 impl PeriodicTask for NoTask {
@@ -25,45 +25,45 @@ impl PeriodicTask for NoTask {
 /// One uninterrupted stretch of slots.
 #[derive(Clone, Copy)]
 pub(crate) struct Stretch {
-    /// The first slot.
+    /// The first slot, in ns on the loop's clock.
     pub(super) first: u64,
     pub(super) period: u64,
     pub(super) deadline: u64,
     pub(super) slots: u64,
-    /// The overruns that are known.
+    /// The number of budget overruns before the stretch.
     pub(super) overruns: u64,
-    /// Whether a sample above `stop_on` ends it.
+    /// Whether a sample above `stop_on` ends the stretch.
     pub(super) heed_sample: bool,
     pub(super) phase: Phase,
 }
 
 impl Stretch {
-    /// From this latency on a sample is late or has missed the next slot.
+    /// Returns the latency from which on a wake-up is late or has missed the next slot.
     fn attention(&self, spacing: &impl Spacing) -> i64 {
         self.deadline.saturating_add(1).min(spacing.shortest()) as i64
     }
 
-    /// Its first slot.
+    /// Returns the first slot.
     pub(crate) fn first(&self) -> u64 {
         self.first
     }
 
-    /// Slots at equal distances.
+    /// Returns a spacing with equal distances.
     pub(crate) fn even(&self) -> impl Spacing + use<> {
         Even(self.period)
     }
 }
 
-/// How a stretch went.
+/// The outcome of a stretch.
 pub(crate) struct Walked {
     pub(super) end: End<Errno>,
     pub(super) elapsed: u64,
     pub(super) overruns: u64,
-    /// When the period of the next slot begins.
+    /// The beginning of the next slot's period.
     pub(super) next: u64,
 }
 
-/// The loop.
+/// Runs the loop.
 #[inline(always)]
 pub(crate) fn sweep(
     timer: &impl Timer,
@@ -75,8 +75,8 @@ pub(crate) fn sweep(
     task: &mut impl PeriodicTask,
 ) -> Walked {
     let mut at = At { due: pass.first, elapsed: 0, overruns: pass.overruns };
-    // Below this latency nothing is due but the sample: from a missed deadline on, and at every slot where a budget may
-    // be overrun, somebody has to look.
+    // Below this latency the loop only records the sample. After a missed deadline, and at every slot if it counts budget overruns, it has
+    // more to check.
     let ordinary = if overrun.is_some() { i64::MIN } else { pass.attention(&spacing) };
     let end = loop {
         if at.elapsed >= pass.slots {
@@ -112,17 +112,17 @@ pub(crate) fn sweep(
     Walked { end, elapsed: at.elapsed, overruns: at.overruns, next: spacing.period_of(at.due) }
 }
 
-/// Where the loop is in its schedule.
+/// The position of the loop in its schedule.
 #[derive(Clone, Copy)]
 struct At {
-    /// The slot to come.
+    /// The next slot.
     due: u64,
     elapsed: u64,
-    /// The budget overruns that are known.
+    /// The number of budget overruns so far.
     overruns: u64,
 }
 
-/// Records a sample that is not an ordinary one, and catches up where it is late or took time.
+/// Records a sample that is not ordinary, and catches up if the wake-up was late or recording took time.
 #[cold]
 #[inline(never)]
 fn attend(
@@ -152,7 +152,7 @@ fn attend(
     }
 }
 
-/// After a late wake-up or slow work: counts the slot as late if it was, and the slots that have passed as missed.
+/// Catches up after a late wake-up or slow work: counts the slot as late if it was, and the slots that have passed as missed.
 #[inline(always)]
 fn catch_up(
     timer: &impl Timer,
@@ -166,7 +166,7 @@ fn catch_up(
         recorder.count_late();
     }
     let mut now = woken;
-    // Counting takes time too; but a period shorter than that must not keep us here for ever.
+    // Counting also takes time. The limit of rounds ensures that the loop ends even if the period is shorter than that.
     for _ in 0..8 {
         while at.due <= now && at.elapsed < pass.slots {
             recorder.miss(now.wrapping_sub(at.due));

@@ -8,23 +8,23 @@ use std::{
     vec::Vec,
 };
 
-/// A clock that stands still while the loop works, and a sleep that oversleeps as told.
+/// A clock that stops while the loop works, and a sleep that ends late as scripted.
 struct Fake {
     now: Cell<u64>,
-    /// How late each wake-up is; afterwards none is.
+    /// How late each wake-up is; later ones are punctual.
     lateness: Vec<u64>,
-    /// Sleeps that a signal interrupts, halfway.
+    /// Sleeps that a signal interrupts halfway.
     interrupted: Vec<usize>,
     /// The sleep after which the stop flag is set.
     stop_after: Option<usize>,
     stop: AtomicBool,
-    /// What each look at the clock costs.
+    /// How much time each reading of the clock takes.
     cost: u64,
     overruns: Vec<u64>,
     sleeps: Cell<usize>,
     /// Slot and time of each wake-up.
     woken: RefCell<Vec<(u64, u64)>>,
-    /// Slot of each sleep, and what the clock said last before it.
+    /// Slot of each sleep, and the clock reading before it.
     armed: RefCell<Vec<(u64, u64)>>,
 }
 
@@ -97,14 +97,15 @@ fn recorder() -> (Recorder, crate::Reader) {
     recorder::new(&Config { edges: vec![1_000, 50_000, T], periodic: true, ..Config::default() }).unwrap()
 }
 
-/// Ordinary latencies with stalls of up to many periods among them.
+/// Ordinary latencies, with stalls of up to many periods.
 fn lateness() -> impl Strategy<Value = Vec<u64>> {
     let one = prop_oneof![6 => 0u64..20_000, 2 => T - 2..T + 3, 1 => 0u64..1_000_000, 1 => 0u64..60_000_000];
     prop::collection::vec(one, 1..80)
 }
 
 proptest! {
-    /// Whatever the stalls, the signals, the stop and the deadline: each slot is woken for or missed, with its delay.
+    /// Whatever the stalls, signals, stop and deadline: for each slot the thread wakes, or the recorder counts the slot as missed with its
+    /// delay.
     #[test]
     fn every_slot_is_accounted_for(
         lateness in lateness(),
@@ -131,7 +132,7 @@ proptest! {
             End::Stopped => prop_assert!(elapsed < slots || elapsed == 0),
             other => prop_assert!(false, "{other:?}"),
         }
-        // The obvious way: walk over the slots, not over the wake-ups.
+        // The reference goes through the slots, not through the wake-ups.
         let (mut met, mut late, mut delays, mut samples) = (0, 0, Vec::new(), Vec::new());
         for k in 0..elapsed {
             let due = first + k * T;
@@ -154,13 +155,13 @@ proptest! {
         prop_assert_eq!(missed.sum, delays.iter().map(|v| i128::from(*v)).sum::<i128>());
         let above = |edge: u64| samples.iter().chain(&delays).filter(|v| **v > edge).count() as u64;
         prop_assert_eq!(*snapshot.corrected().unwrap().bands.last().unwrap(), above(T));
-        // No catch-up: what is armed is always still to come.
+        // The loop does not catch up: each slot it sleeps for is in the future.
         for pair in woken.windows(2) {
             prop_assert!(pair[1].0 > pair[0].1);
         }
     }
 
-    /// A clock that moves while the loop works changes nothing about the count.
+    /// A clock that advances while the loop works does not change the count of slots.
     #[test]
     fn slow_work_loses_no_slot(lateness in lateness(), cost in 1u64..T / 2, slots in 1u64..500) {
         let timer = Fake { cost, ..Fake::new(&lateness) };
@@ -170,7 +171,8 @@ proptest! {
     }
 }
 
-/// Slots that pass while missed ones are counted are missed too: what is armed then is later than the clock's last reading.
+/// Slots that pass while the loop counts missed ones are missed, too. The slot that the loop sleeps for next is later than the last reading
+/// of the clock.
 #[test]
 fn after_a_catch_up_the_armed_slot_is_still_to_come() {
     let mut passed_meanwhile = 0;
@@ -181,7 +183,7 @@ fn after_a_catch_up_the_armed_slot_is_still_to_come() {
             let outcome = timer.run(&schedule(20), &mut recorder, None);
             let armed = timer.armed.borrow();
             assert!(armed.iter().all(|(slot, read)| slot > read), "cost {cost}, {late} late: {armed:?}");
-            // The wake-up's own reading took time too.
+            // The reading after the wake-up took time, too.
             let at_the_reading = (late + cost) / T;
             assert!(outcome.slots.missed >= at_the_reading, "cost {cost}, {late} late: {outcome:?}");
             passed_meanwhile += outcome.slots.missed - at_the_reading;
@@ -190,7 +192,7 @@ fn after_a_catch_up_the_armed_slot_is_still_to_come() {
     assert!(passed_meanwhile > 0, "no trial reached the case");
 }
 
-/// A stall of 50 ms at a period of 100 us: 500 slots, whose delays fall from 50 ms to nothing.
+/// A stall of 50 ms at a period of 100 us misses 500 slots, whose delays decrease from 50 ms to zero.
 #[test]
 fn a_stall_is_not_lost() {
     let timer = Fake::new(&[0, 0, 50_000_000]);
@@ -263,7 +265,7 @@ fn the_next_slot_is_on_the_grid_and_still_to_come() {
     assert_eq!(next_slot(3, 10, 1_000), 1_003);
 }
 
-/// Every clock of the kernel and everything to wait with, for real: the slots add up and nothing is early.
+/// With every clock of the kernel and every real means of waiting, the slots add up and no wake-up is early.
 #[test]
 fn every_clock_and_every_means_run_the_loop() {
     let all = Clock::ALL.into_iter().flat_map(|clock| {
@@ -292,7 +294,7 @@ fn every_clock_and_every_means_run_the_loop() {
     assert_eq!(ran, 2 * (4 + 3 + 4), "descriptors know no TAI");
 }
 
-/// Without its policy the loop of yields would spin.
+/// The loop of yields refuses to run under another policy, where it would spin.
 #[test]
 fn yields_are_refused_to_others_than_deadline_threads() {
     let (mut recorder, _reader) = recorder();
@@ -302,7 +304,7 @@ fn yields_are_refused_to_others_than_deadline_threads() {
 }
 
 proptest! {
-    /// With a phase that wanders each slot is still woken for or missed, in its own period.
+    /// With a wandering phase, the thread still wakes for each slot in its period, or counts it as missed.
     #[test]
     fn wandering_slots_are_accounted_for(
         lateness in lateness(),

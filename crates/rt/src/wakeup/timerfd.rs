@@ -1,4 +1,4 @@
-//! The loop that waits with a timer descriptor: one call sets it to the slot, one reads it.
+//! The loop that waits with a timer descriptor: one call sets it to the slot, another reads it.
 
 use super::{NoTask, Stretch, Timer, Walked, spacing::Either, sweep};
 use crate::recorder::Recorder;

@@ -1,25 +1,25 @@
-//! The loop that waits as deadline tasks do: sched_yield(2) gives up what is left of the budget, and the thread sleeps
-//! until the kernel begins its next period (sched/sched-deadline.rst).
+//! The loop that waits as deadline tasks do: sched_yield(2) gives up the rest of the budget, and the thread sleeps until the kernel begins
+//! its next period (sched/sched-deadline.rst).
 //!
-//! The kernel keeps that schedule by a clock of its own and tells nobody when a period began. So the slots are laid by
-//! the wake-ups themselves: the earliest of each [`WINDOW`] of them was on time. A sample is how much later another was.
+//! The kernel keeps that schedule on its own clock and does not report when a period began. The loop therefore derives the slots from the
+//! wake-ups: it assumes that the earliest of each [`WINDOW`] of them was on time. A sample is how much later a wake-up was.
 
 use super::{NoTask, Stretch, Timer, Walked, sweep};
 use crate::recorder::Recorder;
 use core::{cell::Cell, sync::atomic::AtomicBool};
 use latido_sys::{Errno, clock::Clock, sched};
 
-/// Wake-ups of which the earliest lays the slots anew: the kernel's clock and ours drift apart by millionths, and a thread
-/// that was late for a whole period gets a new beginning.
+/// After how many wake-ups the loop adjusts the slots to the earliest of them. The kernel's clock and ours drift apart by millionths, and a
+/// thread that was late for a whole period gets a new start.
 const WINDOW: u32 = 16;
 
-/// The longest look for the first slot, in ns, and the most wake-ups of it.
+/// The longest search for the first slot, in ns, and the largest number of wake-ups in it.
 const SEARCH_NS: u64 = 200_000_000;
 const SEARCH: u64 = 16;
 
 struct Yields {
     period: u64,
-    /// The least lateness of this window, and how many wake-ups it still has.
+    /// The smallest lateness in this window, in ns, and how many wake-ups of the window are left.
     least: Cell<u64>,
     left: Cell<u32>,
 }
@@ -36,7 +36,7 @@ impl Timer for Yields {
         Clock::Monotonic.now()
     }
 
-    /// To the period that begins nearest to then.
+    /// Sleeps until the period that begins nearest to `at_ns`.
     #[inline(always)]
     fn sleep_until(&self, at_ns: u64) -> Result<(), Errno> {
         loop {
@@ -50,7 +50,7 @@ impl Timer for Yields {
     #[inline(always)]
     fn due(&self, planned: u64, now: u64) -> u64 {
         let Some(late) = now.checked_sub(planned) else {
-            // Nobody wakes before his period begins: the slots were laid too late.
+            // A thread cannot wake before its period begins: the planned slot was too late.
             self.least.set(u64::MAX);
             self.left.set(WINDOW);
             return now;
@@ -68,7 +68,7 @@ impl Timer for Yields {
     }
 }
 
-/// When a period of the calling deadline thread began, as near as some wake-ups tell.
+/// Returns when a period of the calling deadline thread began, estimated from some wake-ups.
 pub(super) fn found(period: u64) -> u64 {
     let tries = SEARCH_NS.checked_div(period).unwrap_or(1).clamp(1, SEARCH);
     sched::give_up();
@@ -76,7 +76,7 @@ pub(super) fn found(period: u64) -> u64 {
     let mut earliest = first;
     for k in 1..tries {
         sched::give_up();
-        // Brought back by the periods between, it can be compared.
+        // Subtract the periods in between, so that the wake-ups are comparable.
         let back = Clock::Monotonic.now().wrapping_sub(period.wrapping_mul(k));
         earliest = earliest.min(back);
     }
@@ -106,11 +106,11 @@ mod tests {
 
     const T: u64 = 1_000_000;
 
-    /// A kernel that begins a period whenever its own clock says so, and a thread that runs later than that.
+    /// A kernel that begins periods on its own clock, and a thread that runs later than that.
     struct Kernel {
         now: Cell<u64>,
         next: Cell<u64>,
-        /// Its period by our clock.
+        /// The kernel's period on our clock.
         period: u64,
         lateness: Vec<u64>,
         wakes: Cell<usize>,
@@ -166,7 +166,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Whatever the phase of the kernel's periods, its drift and the stalls: each slot is met, late or missed.
+        /// Whatever the phase of the kernel's periods, the drift and the stalls: each slot is met, late or missed.
         #[test]
         fn every_slot_is_accounted_for(
             phase in 0..T,
@@ -181,8 +181,8 @@ mod tests {
             prop_assert_eq!(snapshot.plain.negative, 0, "nobody is early for what begins with him");
         }
 
-        /// Two clocks that drift apart by 200 millionths, for ten thousand periods: no slot is lost, and a sample is off
-        /// by no more than they drift in three windows and a period.
+        /// Two clocks drift apart by 200 millionths for ten thousand periods. No slot is lost, and the error of a sample is at most the
+        /// drift in three windows and a period.
         #[test]
         fn a_drift_is_followed(phase in 0..T, drift in 0u64..400) {
             let (outcome, snapshot) = run(T - 200 + drift, phase, Vec::from([3_000, 9_000, 3_000, 5_000]), 10_000);

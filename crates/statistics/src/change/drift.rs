@@ -1,4 +1,4 @@
-//! Values that rise or fall steadily, with one step beside that or without.
+//! Values that rise or fall steadily, with or without one additional step.
 
 use super::{Change, Changes, LEVEL, POSITIVE, SEGMENT, kept_of, middle, scatter, split};
 use crate::{
@@ -6,8 +6,8 @@ use crate::{
     special::t_beyond,
 };
 
-/// The best explanation by a straight line, without changes or with those that are left beside it, and how bad it is. `None` where the
-/// line's slope may be none: values that each keep much of the one before them wander off in either direction.
+/// Returns the best explanation by a straight line, alone or with one step, and its Schwarz criterion. Returns `None` where the true slope
+/// may be zero: values that depend strongly on the previous one wander in either direction.
 pub(super) fn drifting(values: &[f64]) -> Option<(f64, Changes)> {
     let (slope, beside) = line(values);
     let alone = Changes { changes: Vec::new(), kept: kept_of(&beside), drift: Some(slope) };
@@ -22,8 +22,8 @@ pub(super) fn drifting(values: &[f64]) -> Option<(f64, Changes)> {
     is_slope(found.drift?, &left, found.kept).then_some((bad, found))
 }
 
-/// The straight line with one step that explains the series best by least squares: the step, the slope, and what is left. The step's p is
-/// that of its t, times the number of places that were tried (Bonferroni).
+/// Fits the straight line with one step that explains the series best by least squares. Returns the step, the slope, and the residuals. The
+/// step's p is that of its t, multiplied by the number of places tried (Bonferroni).
 fn line_with_step(values: &[f64]) -> Option<(Change, f64, Vec<f64>)> {
     let n = values.len();
     let ones = vec![1.0; n];
@@ -51,13 +51,13 @@ fn line_with_step(values: &[f64]) -> Option<(Change, f64, Vec<f64>)> {
     Some((Change { index: place, q, p, before: part(0, place), after: part(place, n) }, slope, left))
 }
 
-/// The values less what a line of this slope adds from the first on.
+/// Subtracts a line of this slope that is zero at the first value.
 fn less(values: &[f64], slope: f64) -> Vec<f64> {
     values.iter().enumerate().map(|(at, value)| value - slope * at as f64).collect()
 }
 
-/// The slope of a line is one that values beside it do not have by chance: it is more than four times its error, with what each value
-/// keeps of the one before it.
+/// Returns whether the slope of a line is too large for chance: it is more than four times its standard error. The error takes into account
+/// which part of the previous value each value keeps.
 fn is_slope(slope: f64, beside: &[f64], kept: f64) -> bool {
     let n = beside.len() as f64;
     let variance = beside.iter().map(|value| value * value).sum::<f64>() / (n - 2.0).max(1.0);
@@ -66,7 +66,7 @@ fn is_slope(slope: f64, beside: &[f64], kept: f64) -> bool {
     slope.abs() > 4.0 * error
 }
 
-/// The slope of the line of least squares, and what each value lies above it.
+/// Returns the slope of the least-squares line, and the residuals.
 fn line(values: &[f64]) -> (f64, Vec<f64>) {
     let n = values.len() as f64;
     let (middle, mean) = ((n - 1.0) / 2.0, values.iter().sum::<f64>() / n);

@@ -1,27 +1,28 @@
-//! The newest values, where they are too few for a change.
+//! The newest values, when they are too few to be a change.
 
 use super::{Changes, SEGMENT, changes};
 use crate::Refusal;
 use serde::Serialize;
 
-/// Where some of the values before are as high as the newest: values in no order lie so at most this often.
+/// Where some of the earlier values are as high as the newest: the largest probability of such an arrangement if the values came in random
+/// order.
 const CHANCE: f64 = 0.01;
 
-/// The newest values, which stand out of those before them since the last change.
+/// The newest values, where they stand out from the values before them since the last change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Newest {
-    /// How many they are; 0 where none stands out.
+    /// Number of newest values that stand out; 0 where they do not.
     #[serde(rename = "standing_out")]
     pub count: usize,
-    /// How many values there are before them since the last change.
+    /// Number of values before them since the last change.
     #[serde(rename = "stood_before")]
     pub before: usize,
-    /// How many of those do not lie below all of the newest.
+    /// How many of those earlier values are not below all of the newest.
     pub as_high: usize,
 }
 
-/// The changes of a series as [`changes`] finds them, and what stands out behind the last one. A few newest values may hide a change before
-/// them: where all values together show no change, it searches those without the newest.
+/// Finds the changes of a series like [`changes`], and the newest values that stand out after the last change. A few newest values may hide
+/// an earlier change: where all values together show no change, the function searches the values without the newest.
 ///
 /// # Errors
 /// Those of [`changes`].
@@ -49,14 +50,15 @@ pub fn changes_and_newest(values: &[f64]) -> Result<(Changes, Newest), Refusal> 
     Ok((found, newest.unwrap_or_default()))
 }
 
-/// Whether so many newest values lie above those right before them.
+/// Returns whether this number of newest values is above the values right before them.
 fn may_stand_out(values: &[f64], newest: usize) -> bool {
     let from = values.len().saturating_sub(newest + SEGMENT);
     stands_out(values.get(from..).unwrap_or_default(), newest).is_some()
 }
 
-/// The newest values of a segment where they lie above all others, or above so many that values in no order lie so less often than once
-/// in 100: of all choices of `newest` values those among the highest, as many as there are newest and as high ones together.
+/// Returns the newest values of a segment if they are above all others, or above so many that values in random order would be arranged like
+/// this less often than once in 100. This probability is the share of all choices of `newest` values that consist only of the highest
+/// values: the newest, and the earlier ones that are as high.
 fn stands_out(segment: &[f64], newest: usize) -> Option<Newest> {
     let (old, new) = segment.split_at_checked(segment.len().checked_sub(newest)?)?;
     let lowest = new.iter().copied().min_by(f64::total_cmp)?;
@@ -72,7 +74,7 @@ mod tests {
     use crate::random;
     use rand::Rng as _;
 
-    /// So many values about a level, in no order.
+    /// Returns `count` values around a level, in no particular order.
     fn about(level: f64, count: usize) -> Vec<f64> {
         (0..count).map(|at| level + (at * 7 % 11) as f64 / 11.0).collect()
     }
@@ -82,7 +84,7 @@ mod tests {
         (found.changes.len(), newest)
     }
 
-    /// One value of long ago that was as high hides no newest ones, where they are more than one.
+    /// A single old value that was as high does not hide the newest values, if they are more than one.
     #[test]
     fn an_old_spike_hides_nothing() {
         let mut old = about(100.0, 20);
@@ -93,7 +95,7 @@ mod tests {
         assert_eq!(newest(&[old, about(400.0, 1)]).1.count, 1);
     }
 
-    /// Newest values hide the change before them from the search in all values: the search without them finds it.
+    /// If the newest values hide the change before them, the search without them finds it.
     #[test]
     fn a_change_that_the_newest_hide_is_found() {
         for newest_level in [250.0, 297.0] {
@@ -102,7 +104,7 @@ mod tests {
         }
     }
 
-    /// Of values in no order the newest stand out as seldom as the page of statistics says.
+    /// If values come in random order, the newest stand out as rarely as the documentation of the statistics states.
     #[test]
     fn values_in_no_order_seldom_stand_out() {
         let mut rng = random::generator(31);

@@ -1,10 +1,10 @@
-//! From observations to columns: sum contrasts of blocks, factors and their interactions.
+//! Converts observations to columns: sum contrasts of blocks, factors and their interactions.
 
 use super::{Name, Observation};
 use crate::Refusal;
 use std::{collections::BTreeSet, ops::Range};
 
-/// A factor, its levels in the order in which they first occur, and the level of each observation.
+/// A factor, its levels in the order of their first occurrence, and the level of each observation.
 struct Factor {
     name: String,
     levels: Vec<String>,
@@ -25,14 +25,14 @@ impl Factor {
         Self { name: name.to_owned(), levels, of }
     }
 
-    /// The sum contrasts of a level: 1 for its own column, and -1 in all columns for the last level, which has none.
+    /// Returns the sum contrasts of a level: 1 in its own column. The last level has no column; it has -1 in all of them.
     fn contrast(&self, level: usize) -> Vec<f64> {
         let columns = self.levels.len() - 1;
         (0..columns).map(|column| if level == columns { -1.0 } else { f64::from(u8::from(level == column)) }).collect()
     }
 }
 
-/// Columns and what they mean.
+/// The columns and their meaning.
 pub(super) struct Design {
     rows: usize,
     blocks: Option<Factor>,
@@ -85,7 +85,7 @@ impl Design {
         1 + self.block_columns() + self.terms.iter().map(|term| self.size(term)).sum::<usize>()
     }
 
-    /// The columns of a term for one combination of levels.
+    /// Returns the columns of a term for one combination of levels.
     fn product(&self, term: &[usize], levels: &[usize]) -> Vec<f64> {
         term.iter().zip(levels).fold(vec![1.0], |columns, (factor, level)| {
             let contrast = self.factors.get(*factor).map(|factor| factor.contrast(*level)).unwrap_or_default();
@@ -93,7 +93,7 @@ impl Design {
         })
     }
 
-    /// The intercept, the blocks, the terms.
+    /// Returns the columns of the intercept, the blocks and the terms.
     pub fn columns(&self) -> Vec<Vec<f64>> {
         let rows: Vec<Vec<f64>> = (0..self.rows)
             .map(|row| {
@@ -109,7 +109,7 @@ impl Design {
         (0..self.width()).map(|column| rows.iter().filter_map(|row| row.get(column).copied()).collect()).collect()
     }
 
-    /// The coefficients of each term.
+    /// Returns the terms with the range of their coefficients.
     pub fn terms(&self) -> Vec<(Vec<String>, Range<usize>)> {
         self.starts().map(|(term, start)| (self.names(term), start..start + self.size(term))).collect()
     }
@@ -139,13 +139,13 @@ impl Design {
         term.iter().zip(levels).filter_map(|(at, level)| self.factors.get(*at)?.levels.get(*level).cloned()).collect()
     }
 
-    /// Weights of all coefficients, where some are given from a place on.
+    /// Returns the weights of all coefficients: `part` from `start` on, otherwise 0.
     fn weights(&self, start: usize, part: Vec<f64>) -> Vec<f64> {
         let rest = self.width().saturating_sub(start + part.len());
         std::iter::repeat_n(0.0, start).chain(part).chain(std::iter::repeat_n(0.0, rest)).collect()
     }
 
-    /// The sum contrast of each level of each term.
+    /// Returns the sum contrast of each level of each term.
     pub fn coefficients(&self) -> Vec<(Name, Vec<f64>)> {
         self.starts()
             .flat_map(|(term, start)| {
@@ -157,7 +157,8 @@ impl Design {
             .collect()
     }
 
-    /// Each further level over the first; of several factors with two levels each, the ratio of ratios (of ratios).
+    /// Returns the contrast of each further level with the first one; for several factors with two levels each, the ratio of ratios (of
+    /// ratios).
     pub fn contrasts(&self) -> Vec<(Name, Vec<f64>)> {
         let mut all = Vec::new();
         for (term, start) in self.starts() {
@@ -177,7 +178,7 @@ impl Design {
                     (name, sum(&[(1.0, vec![level]), (-1.0, vec![0])]))
                 })),
                 _ if term.iter().all(|at| count(at) == 2) => {
-                    // Of every combination: plus where an even number of the factors is at its first level.
+                    // Of every combination: plus if an even number of the factors has its first level, otherwise minus.
                     let signed = self.combinations(term).into_iter().map(|levels| {
                         let firsts = levels.iter().filter(|level| **level == 0).count();
                         (if firsts % 2 == 0 { 1.0 } else { -1.0 }, levels)
@@ -191,7 +192,7 @@ impl Design {
         all
     }
 
-    /// The cells without a value; if there are none, that effects and blocks are mixed up.
+    /// Returns the cells without a value, or, if there are none, the message that effects and blocks are confounded.
     pub fn missing(&self, observations: &[Observation]) -> Vec<String> {
         let measured: BTreeSet<&Vec<String>> = observations.iter().map(|observation| &observation.levels).collect();
         let all: Vec<usize> = (0..self.factors.len()).collect();

@@ -1,10 +1,10 @@
-//! The errors of effects: of combinations that spread alike, and of combinations that each have their own spread.
+//! The errors of effects: for combinations with equal spread, and for combinations with different spreads.
 
 use super::Observation;
 use crate::matrix::dot;
 use std::{collections::BTreeMap, ops::Range};
 
-/// How large the error of a sum of coefficients is.
+/// The error of a sum of coefficients.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Error {
     /// The standard error.
@@ -13,29 +13,29 @@ pub(super) struct Error {
     pub freedom: f64,
 }
 
-/// What is known of errors.
+/// What the observations show about errors.
 pub(super) enum Errors {
-    /// Nothing: there are no repeats.
+    /// Nothing, because there are no repeats.
     None,
-    /// All combinations spread alike.
+    /// All combinations have the same spread.
     Alike(Alike),
-    /// Each has its own spread.
+    /// Each combination has a separate spread.
     Each(Each),
 }
 
-/// One variance for all.
+/// One variance for all combinations.
 pub(super) struct Alike {
-    /// Of a single value.
+    /// The variance of a single value.
     pub variance: f64,
-    /// That the repeats leave.
+    /// The degrees of freedom that the repeats leave.
     pub freedom: f64,
 }
 
-/// Each value with what it differs from the fit (MacKinnon & White, Journal of Econometrics 29, 1985: HC2, which for two combinations is
-/// Welch's error), and the degrees of freedom by Satterthwaite over the combinations.
+/// The residual of each value (MacKinnon & White, Journal of Econometrics 29, 1985: HC2, which for two combinations is Welch's error), and
+/// degrees of freedom by Satterthwaite over the combinations.
 pub(super) struct Each {
     columns: Vec<Vec<f64>>,
-    /// The squared difference over what the fit leaves of it.
+    /// The squared residuals, each divided by one minus its leverage.
     variances: Vec<f64>,
     /// The combination of each value.
     cells: Vec<usize>,
@@ -44,7 +44,8 @@ pub(super) struct Each {
 }
 
 impl Errors {
-    /// The error of a weighted sum of coefficients, of which `spread` is the covariance (but for a variance) times the weights.
+    /// Returns the error of a weighted sum of coefficients. `spread` is the covariance (without the variance as a factor) times the
+    /// weights.
     pub fn of(&self, spread: &[f64], weights: &[f64]) -> Option<Error> {
         match self {
             Self::None => None,
@@ -55,8 +56,8 @@ impl Errors {
         }
     }
 
-    /// The covariance of the coefficients of a range, given their rows of the covariance but for a variance, and its degrees of freedom;
-    /// none where there is no scatter.
+    /// Returns the covariance of the coefficients in a range, and its degrees of freedom. `rows` are their rows of the covariance (without
+    /// the variance as a factor). Returns `None` where there is no scatter.
     pub fn block(&self, rows: &[Vec<f64>], range: &Range<usize>) -> Option<(Vec<Vec<f64>>, f64)> {
         match self {
             Self::None => None,
@@ -69,7 +70,7 @@ impl Errors {
             Self::Each(each) => {
                 let levers: Vec<Vec<f64>> = rows.iter().map(|row| each.lever(row)).collect();
                 let between = |one: &Vec<f64>| levers.iter().map(|other| each.covariance(one, other)).collect();
-                // The fewest of any coefficient: a sum of several has at least those.
+                // The smallest number of any coefficient: a sum of several has at least as many.
                 let freedom = levers.iter().map(|lever| each.error(lever).freedom).fold(f64::INFINITY, f64::min);
                 let block: Vec<Vec<f64>> = levers.iter().map(between).collect();
                 block.iter().flatten().any(|x| *x > 0.0).then_some((block, freedom))
@@ -77,14 +78,14 @@ impl Errors {
         }
     }
 
-    /// Whether each combination has its own spread.
+    /// Returns whether each combination has a separate spread.
     pub fn are_each(&self) -> bool {
         matches!(self, Self::Each(_))
     }
 }
 
 impl Each {
-    /// Of a fit with these columns, their covariance but for a variance, and what it leaves of each value.
+    /// Creates the errors for a fit with these columns, their covariance (without the variance as a factor), and the residuals.
     pub fn new(
         columns: &[Vec<f64>],
         covariance: &[Vec<f64>],
@@ -112,7 +113,7 @@ impl Each {
             cell
         };
         let cells: Vec<usize> = observations.iter().map(|one| one.levels.as_slice()).map(cell).collect();
-        // Blocks take degrees of freedom from all combinations alike.
+        // Blocks reduce the degrees of freedom of all combinations by the same share.
         let within = left.len().saturating_sub(numbers.len()).max(1) as f64;
         let share = (freedom as f64 / within).min(1.0);
         let freedoms = numbers.iter().map(|number| (number - 1.0) * share).collect();
@@ -120,7 +121,7 @@ impl Each {
         Self { columns: columns.to_vec(), variances, cells, freedoms }
     }
 
-    /// By how much each value moves a sum of coefficients.
+    /// Returns by how much each value influences a sum of coefficients.
     fn lever(&self, spread: &[f64]) -> Vec<f64> {
         let mut lever = vec![0.0; self.variances.len()];
         for (column, part) in self.columns.iter().zip(spread) {
@@ -156,7 +157,7 @@ mod tests {
     };
     use rand::Rng as _;
 
-    /// Observations of one factor with these values per level.
+    /// Returns observations of one factor with these values per level.
     fn one_factor(levels: &[Vec<f64>]) -> Vec<Observation> {
         let each = levels.iter().zip(["a", "b", "c", "d"]);
         let all = each.flat_map(|(values, level)| {
@@ -177,7 +178,8 @@ mod tests {
         assert!((found.terms[0].p.unwrap() - p).abs() < 1e-9);
     }
 
-    /// Wrong effects among 200 files without any, of 5 %: with combinations of this many values and this spread each, in blocks or without.
+    /// Returns the numbers of false effects (at 5 %) in 200 files without any effect. The combinations have these numbers of values and
+    /// these spreads, with or without blocks.
     fn wrong(numbers: &[usize], spreads: &[f64], blocks: bool, factors: &[&str]) -> [u32; 2] {
         let mut source = random::generator(31);
         let mut wrong = [0; 2];
@@ -203,7 +205,8 @@ mod tests {
         wrong
     }
 
-    /// `effects` finds effects that are none in 5 of 100 files, however unlike the spreads are: of 200, it finds more than 18 once in 100 tests.
+    /// `effects` finds false effects in 5 of 100 files, however different the spreads are. In 200 files it finds more than 18 once in 100
+    /// tests.
     #[test]
     fn unlike_spreads_are_no_effects() {
         let two: &[&str] = &["f", "g"];

@@ -15,82 +15,82 @@ use errors::{Alike, Each, Errors};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// One value with the level of each factor, and the block that it was measured in: the order of repeats.
+/// One value with the level of each factor, and the block of its measurement: its repeat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
-    /// One level a factor, in the order of their names.
+    /// One level per factor, in the order of the factors' names.
     pub levels: Vec<String>,
     /// Which block; `None` without blocks.
     pub block: Option<String>,
-    /// Above zero.
+    /// The value; above zero.
     pub value: f64,
 }
 
 /// A ratio with its uncertainty.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Effect {
-    /// The factors, in order: one of a main effect, several of an interaction.
+    /// The factors, in order: one for a main effect, several for an interaction.
     pub factors: Vec<String>,
-    /// A level of each.
+    /// One level per factor.
     pub levels: Vec<String>,
-    /// What it is relative to; none where it is the whole, the geometric mean of all cells (sum contrasts).
+    /// What the effect is relative to; `None` where that is the whole, the geometric mean of all cells (sum contrasts).
     pub relative_to: Option<String>,
     /// The natural logarithm of the ratio.
     pub log: f64,
     /// The ratio.
     pub ratio: f64,
-    /// Its 95 % interval by Student's t; none without repeats.
+    /// Its 95 % interval by Student's t; `None` without repeats.
     pub interval: Option<(f64, f64)>,
-    /// The p of a ratio of 1; none without repeats.
+    /// The p of a ratio of 1; `None` without repeats.
     pub p: Option<f64>,
-    /// The degrees of freedom of its error, where combinations spread differently and each counts with its own spread.
+    /// The degrees of freedom of its error, where combinations have different spreads and each counts with its separate spread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_freedom: Option<f64>,
 }
 
-/// Whether a term matters at all: F of type III, all its coefficients against a model with all the others.
+/// Whether a term has an effect: F of type III, which compares the full model with one without the coefficients of the term.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Term {
     /// The factors.
     pub factors: Vec<String>,
-    /// How many coefficients it has.
+    /// The number of its coefficients.
     pub freedom: u64,
-    /// F; none without repeats or if nothing is left over.
+    /// F; `None` without repeats or if there are no residuals.
     pub f: Option<f64>,
     /// Its p.
     pub p: Option<f64>,
-    /// The degrees of freedom of its error, where combinations spread differently and each counts with its own spread.
+    /// The degrees of freedom of its error, where combinations have different spreads and each counts with its separate spread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_freedom: Option<f64>,
 }
 
-/// All effects.
+/// All effects of a factorial experiment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Effects {
     /// The geometric mean over all cells, each counted once.
     pub mean: f64,
-    /// For each level of each term: its sum contrast, relative to the whole.
+    /// For each level of each term its sum contrast, relative to the whole.
     pub coefficients: Vec<Effect>,
-    /// For each further level of each factor: relative to its first level, averaged over the other factors; for several
-    /// factors of two levels each, the ratio of the ratios.
+    /// For each further level of each factor its contrast with the first level, averaged over the other factors; for several factors with
+    /// two levels each, the ratio of the ratios.
     pub contrasts: Vec<Effect>,
     /// The analysis of variance.
     pub terms: Vec<Term>,
-    /// Degrees of freedom that repeats leave; 0: effects without intervals.
+    /// Degrees of freedom that repeats leave; with 0, effects have no intervals.
     pub freedom: u64,
-    /// The standard deviation of the logarithms within cells; none without repeats.
+    /// The standard deviation of the logarithms within cells; `None` without repeats.
     pub spread: Option<f64>,
-    /// How probable it is that chance alone makes the spreads of combinations so unlike; none where repeats do not tell.
+    /// The probability that chance alone makes the spreads of combinations differ this much; `None` where the repeats do not show it.
     pub spread_p: Option<f64>,
-    /// Whether combinations may spread differently.
+    /// Whether combinations may have different spreads.
     pub uneven: bool,
-    /// Whether errors then are those of each combination's own spread: each needs four values.
+    /// Whether the errors then use the spread of each combination separately: each needs four values.
     pub each_own: bool,
 }
 
-/// Whether combinations of levels spread differently, as far as their repeats tell: the test of Brown and Forsythe (Journal of the American
-/// Statistical Association 69, 1974), an analysis of variance of the distances of logarithms from the median of their combination. Its p;
-/// `None` where repeats are missing or all alike.
+/// Tests whether combinations of levels have different spreads, as far as their repeats show. It is the test of Brown and Forsythe (Journal
+/// of the American Statistical Association 69, 1974): an analysis of variance of the distances of logarithms from the median of their
+/// combination. Returns its p, or `None` where there are no repeats or they are all equal.
 pub fn spread(observations: &[Observation]) -> Option<f64> {
     let mut cells = BTreeMap::<&[String], Vec<f64>>::new();
     for one in observations.iter().filter(|one| one.value > 0.0) {
@@ -118,12 +118,12 @@ pub fn spread(observations: &[Observation]) -> Option<f64> {
     (within > 0.0).then(|| f_above(between / of_groups / (within / of_rest), of_groups, of_rest))
 }
 
-/// So many values of a combination tell its spread at least.
+/// The least number of values that show the spread of a combination.
 const FEWEST: usize = 4;
 
-/// Fits all main effects and interactions of at most `order` factors (Searle, Linear Models, 1971; R's `lm` with
-/// `contr.sum`). Unequal numbers of repeats are handled. `Err` where a cell that the interactions need was not measured
-/// (named), a factor has one level, or a value is not above zero.
+/// Fits all main effects and interactions of at most `order` factors (Searle, Linear Models, 1971; R's `lm` with `contr.sum`). The numbers
+/// of repeats may differ. Returns `Err` where a cell that the interactions need has no value (the error names it), a factor has one level,
+/// or a value is not above zero.
 pub fn effects(names: &[&str], observations: &[Observation], order: usize) -> Result<Effects, Refusal> {
     let values: Vec<f64> = observations.iter().map(|observation| observation.value).collect();
     check(&values, "values", 2)?;
@@ -166,14 +166,14 @@ pub fn effects(names: &[&str], observations: &[Observation], order: usize) -> Re
     })
 }
 
-/// How often each combination was measured.
+/// Counts the observations of each combination.
 fn numbers(observations: &[Observation]) -> Vec<usize> {
     let mut numbers = BTreeMap::<&[String], usize>::new();
     observations.iter().for_each(|one| *numbers.entry(&one.levels).or_default() += 1);
     numbers.into_values().collect()
 }
 
-/// What an effect is called: its factors, their levels, and what it is relative to.
+/// The name of an effect: its factors, their levels, and what it is relative to.
 type Name = (Vec<String>, Vec<String>, Option<String>);
 
 struct Solved {
@@ -183,7 +183,7 @@ struct Solved {
 }
 
 impl Solved {
-    /// A weighted sum of coefficients.
+    /// Returns a weighted sum of coefficients as an effect.
     fn effect(&self, (factors, levels, relative_to): Name, weights: &[f64]) -> Effect {
         let log = dot(weights, &self.beta);
         let error = self.errors.of(&times(&self.covariance, weights), weights);
@@ -196,7 +196,7 @@ impl Solved {
         Effect { factors, levels, relative_to, log, ratio: log.exp(), interval, p, error_freedom }
     }
 
-    /// Wald's F of some coefficients: that of type III under sum contrasts.
+    /// Returns Wald's F of a range of coefficients: that of type III under sum contrasts.
     fn term(&self, factors: Vec<String>, range: std::ops::Range<usize>) -> Term {
         let part: Vec<f64> = self.beta.get(range.clone()).unwrap_or_default().to_vec();
         let freedom = part.len() as f64;

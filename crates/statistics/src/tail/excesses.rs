@@ -1,9 +1,9 @@
-//! The generalised Pareto distribution, and the likelihood of excesses that are known exactly or in bins.
+//! The generalised Pareto distribution, and the likelihood of exact or binned excesses.
 
 use crate::optimum::minimum;
 use serde::Serialize;
 
-/// A shape and a scale; xi > 0 is heavy (scipy's `c`).
+/// The parameters of a generalised Pareto distribution; xi > 0 is a heavy tail (scipy's `c`).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Gpd {
     /// The shape.
@@ -13,17 +13,17 @@ pub struct Gpd {
 }
 
 impl Gpd {
-    /// The probability that an excess is above `y`.
+    /// Returns the probability that an excess is above `y`.
     pub fn above(&self, y: f64) -> f64 {
         (-self.exponent(y)).exp()
     }
 
-    /// The excess that is exceeded with the given probability.
+    /// Returns the excess that others exceed with the given probability.
     pub fn quantile_above(&self, probability: f64) -> f64 {
         self.sigma * grown(self.xi, -probability.ln())
     }
 
-    /// `ln(1 + xi y/sigma)/xi`, infinite beyond the end of the distribution.
+    /// Returns `ln(1 + xi y/sigma)/xi`, which is infinite beyond the end of the distribution.
     fn exponent(&self, y: f64) -> f64 {
         let z = y / self.sigma;
         if self.xi.abs() < 1e-9 {
@@ -33,22 +33,22 @@ impl Gpd {
     }
 }
 
-/// `(exp(xi t) - 1)/xi`, which is t at xi = 0.
+/// Returns `(exp(xi t) - 1)/xi`, which is t at xi = 0.
 pub(super) fn grown(xi: f64, t: f64) -> f64 {
     if xi.abs() < 1e-9 { t * (1.0 + xi * t / 2.0) } else { (xi * t).exp_m1() / xi }
 }
 
-/// Excesses over a threshold, as they are known.
+/// Excesses over a threshold, exact or in bins.
 #[derive(Debug, Clone)]
 pub enum Excesses {
-    /// Each to the unit in which it was measured.
+    /// Each excess, exact to the unit of measurement.
     Exact(Vec<f64>),
-    /// Each within a bin: its ends, and how many lie in it.
+    /// Bins: both ends, and how many excesses the bin contains.
     Binned(Vec<(f64, f64, f64)>),
 }
 
 impl Excesses {
-    /// How many there are.
+    /// Returns the number of excesses.
     pub fn count(&self) -> f64 {
         match self {
             Self::Exact(values) => values.len() as f64,
@@ -56,7 +56,7 @@ impl Excesses {
         }
     }
 
-    /// The log-likelihood of a shape and a scale; minus infinity where an excess lies beyond the end.
+    /// Returns the log-likelihood of a shape and a scale, or minus infinity if an excess is beyond the end of the distribution.
     pub fn log_likelihood(&self, gpd: Gpd) -> f64 {
         match self {
             Self::Exact(values) => {
@@ -95,7 +95,7 @@ impl Excesses {
         }
     }
 
-    /// A typical excess, which one huge excess does not move.
+    /// Returns a typical excess (the median), which does not depend on a single huge one.
     pub(super) fn typical(&self) -> f64 {
         let mut values: Vec<(f64, f64)> = match self {
             Self::Exact(values) => values.iter().map(|y| (*y, 1.0)).collect(),
@@ -112,9 +112,9 @@ impl Excesses {
         1.0
     }
 
-    /// The largest log-likelihood of a shape, and the scale that has it.
+    /// Returns the largest log-likelihood for a shape, and the scale that has it.
     pub(super) fn best_scale(&self, xi: f64) -> (f64, f64) {
-        // A bounded distribution reaches at least to the largest excess.
+        // A bounded distribution must reach at least the largest excess.
         let least = if xi < 0.0 { (-xi * self.largest()).ln() } else { -12.0 };
         let (at, value) = minimum(least.max(-12.0), least.max(-12.0) + 40.0, 1e-9, |log| {
             let value = self.log_likelihood(Gpd { xi, sigma: log.exp() });
@@ -124,7 +124,8 @@ impl Excesses {
     }
 }
 
-/// The sum of `ln(1 + theta y)`: eight factors to a logarithm. NaN-free: infinite where a factor is not above zero.
+/// Returns the sum of `ln(1 + theta y)`, with one logarithm per eight factors. It is never NaN: it is infinite if a factor is not above
+/// zero.
 pub(super) fn sum_of_logs(values: &[f64], theta: f64) -> f64 {
     values
         .chunks(8)

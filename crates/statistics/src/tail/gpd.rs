@@ -9,24 +9,24 @@ use crate::{
 };
 use serde::Serialize;
 
-/// The smallest shape allowed: below it the likelihood has no regular maximum (Smith, Biometrika 72, 1985).
+/// The smallest allowed shape: below it the likelihood has no regular maximum (Smith, Biometrika 72, 1985).
 pub const SMALLEST_SHAPE: f64 = -0.5;
-/// The largest shape tried.
+/// The largest shape that the fit tries.
 const LARGEST_SHAPE: f64 = 5.0;
-/// Half the 95 % quantile of chi-square with one degree of freedom: how far a profile may fall within its interval.
+/// Half the 95 % quantile of chi-square with one degree of freedom: how far the profile may fall within the interval.
 const DROP: f64 = 1.920_729_410_347_062;
 
-/// A shape and a scale of largest likelihood, with what is needed for intervals.
+/// The shape and scale of maximum likelihood, and the data for the intervals.
 #[derive(Debug, Clone, Serialize)]
 pub struct Fit {
     /// The estimate, in the unit of the excesses.
     #[serde(flatten)]
     pub gpd: Gpd,
-    /// Its log-likelihood: of densities in that unit, of bins by their probabilities.
+    /// Its log-likelihood: for exact excesses of densities in that unit, for bins of probabilities.
     pub log_likelihood: f64,
-    /// How many excesses it is of.
+    /// The number of excesses.
     pub k: u64,
-    /// Whether the shape is the smallest or largest allowed, so that it is no maximum of the likelihood.
+    /// Whether the shape is the smallest or largest allowed: then it is not a maximum of the likelihood.
     pub at_bound: bool,
     #[serde(skip)]
     scaled: Excesses,
@@ -34,8 +34,9 @@ pub struct Fit {
     scale: f64,
 }
 
-/// The fit of largest likelihood with xi >= -0.5. The excesses are scaled by their median first: with raw nanoseconds
-/// common optimisers stop early. `Err` below ten excesses, or where all are 0 or not finite.
+/// Fits the distribution by maximum likelihood with xi >= -0.5. The function first divides the excesses by their median: with raw
+/// nanoseconds common optimisers stop early. Returns `Err` for fewer than ten excesses, if their median is 0, or if one is negative or not
+/// finite.
 pub fn fit(excesses: &Excesses) -> Result<Fit, Refusal> {
     let (k, scale) = (excesses.count(), excesses.typical());
     if k < 10.0 {
@@ -65,7 +66,7 @@ pub fn fit(excesses: &Excesses) -> Result<Fit, Refusal> {
     let better = scaled.log_likelihood(bound) >= scaled.log_likelihood(gpd);
     let gpd = if better { bound } else { gpd };
     let at_bound = gpd.xi <= SMALLEST_SHAPE + 1e-4 || gpd.xi >= LARGEST_SHAPE - 1e-4;
-    // A density has a unit, the probability of a bin has none.
+    // A density has a unit, the probability of a bin does not.
     let unit = if matches!(excesses, Excesses::Exact(_)) { k * scale.ln() } else { 0.0 };
     Ok(Fit {
         gpd: Gpd { xi: gpd.xi, sigma: gpd.sigma * scale },
@@ -77,7 +78,7 @@ pub fn fit(excesses: &Excesses) -> Result<Fit, Refusal> {
     })
 }
 
-/// The likelihood of exact excesses in one unknown, theta = xi/sigma, for which xi is the mean of ln(1 + theta y)
+/// Maximises the likelihood of exact excesses in one unknown, theta = xi/sigma: the best xi for it is the mean of ln(1 + theta y)
 /// (Grimshaw, Technometrics 35, 1993).
 fn exact(values: &[f64]) -> Gpd {
     let k = values.len() as f64;
@@ -90,7 +91,8 @@ fn exact(values: &[f64]) -> Gpd {
         let sigma = scale(theta, xi);
         if xi.is_finite() && sigma > 0.0 { sigma.ln() + xi } else { 1e300 }
     };
-    // Where the shape is the smallest allowed; above zero on a grid by factors, as the likelihood may have two maxima.
+    // The grid below zero starts where the shape is the smallest allowed one. Above zero it doubles at each step, because the likelihood
+    // may have two maxima.
     let least = -(1.0 - 1e-12) / largest;
     let least = if shape(least) < SMALLEST_SHAPE {
         zero(least, -1e-9 / largest, 1e-12, |theta| shape(theta) - SMALLEST_SHAPE)
@@ -108,8 +110,8 @@ fn exact(values: &[f64]) -> Gpd {
     Gpd { xi, sigma: scale(theta, xi) }
 }
 
-/// An estimate with its 95 % interval by the profile likelihood; a limit is absent where the profile does not fall far
-/// enough within the shapes that are tried.
+/// An estimate with its 95 % interval by the profile likelihood. A limit is `None` where the profile does not fall far enough within the
+/// range of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// The estimate.
@@ -121,7 +123,7 @@ pub struct Interval {
 }
 
 impl Fit {
-    /// The interval of the shape.
+    /// Returns the interval of the shape.
     pub fn shape(&self) -> Interval {
         let xi = self.gpd.xi;
         let top = self.scaled.log_likelihood(self.in_scale());
@@ -134,8 +136,8 @@ impl Fit {
         }
     }
 
-    /// The interval of `sigma/xi (exp(xi t) - 1)`, the excess whose exceedances are rarer by exp(-t), in the unit of the
-    /// excesses: the scale follows from the excess and the shape, and the likelihood is maximised over the shape.
+    /// Returns the interval of `sigma/xi (exp(xi t) - 1)`, the excess whose exceedances are rarer by exp(-t), in the unit of the excesses.
+    /// The scale follows from the excess and the shape; the function maximises the likelihood over the shape.
     pub fn excess(&self, t: f64) -> Interval {
         let best = self.in_scale();
         let value = best.sigma * grown(best.xi, t);
@@ -146,7 +148,7 @@ impl Fit {
         };
         let short = |log: f64| {
             let x = log.exp();
-            // Smallest shapes first that the data allow: beyond them all costs are alike.
+            // Start with the smallest shape that the data allow: beyond it all costs are equal.
             let largest = self.scaled.largest();
             let possible = |xi: f64| 1.0 + xi * largest * grown(xi, t) / x > 0.0;
             let low = if possible(SMALLEST_SHAPE) { SMALLEST_SHAPE } else { zero_of(SMALLEST_SHAPE, 0.0, possible) };
@@ -168,7 +170,7 @@ impl Fit {
     }
 }
 
-/// The first place at which a condition holds that holds from some place on.
+/// Returns the first place from which on a condition is true.
 fn zero_of(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     crate::special::bisect(low, high, |x| !holds(x))
 }

@@ -1,4 +1,4 @@
-//! Return levels: what is passed once in a given time on average, under the causes observed.
+//! Return levels: the values that samples exceed once in a given time on average, under the observed causes.
 
 use super::{
     gpd::{Fit, Interval},
@@ -7,41 +7,42 @@ use super::{
 };
 use serde::Serialize;
 
-/// How far beyond the observed length levels are given.
+/// The longest period with a level, as a multiple of the observed length.
 pub const FURTHEST: f64 = 100.0;
 
 /// The level of one period.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Passed once in the period, under the causes observed.
+    /// Samples exceed the level once in the period, under the observed causes.
     Estimated {
-        /// Seconds.
+        /// The period, in s.
         period_s: f64,
-        /// The samples in a period.
+        /// The number of samples in the period.
         samples: f64,
-        /// The level with its interval, ns.
+        /// The level with its interval, in ns.
         level: Interval,
     },
-    /// The period is more than 100 times what was observed.
+    /// The period is more than 100 times the observed length.
     TooFar {
-        /// Seconds.
+        /// The period, in s.
         period_s: f64,
-        /// The longest period for which a level is given, seconds.
+        /// The longest period that has a level, in s.
         furthest_s: f64,
     },
-    /// The period is so short that its level lies below the threshold, where samples are to be counted.
+    /// The period is so short that its level is below the threshold, where samples can be counted instead.
     BelowThreshold {
-        /// Seconds.
+        /// The period, in s.
         period_s: f64,
     },
 }
 
 impl Level {
-    /// The same level with an interval that reaches half-way to the ends of another's, where these lie further out. A generalised
-    /// Pareto distribution describes a tail only far out: above a threshold that is too low the interval of the fit leaves out that
-    /// the tail bends. What a fit above a higher threshold says besides is what can be known of that. By simulation the interval of
-    /// the fit alone holds the true level of a Gaussian tail in 81 to 83 % of runs, this one in 93 %; of an exponential one in 90 and 97 %.
+    /// Returns the same level with an interval that reaches half-way to the ends of another interval, where these are further out. A
+    /// generalised Pareto distribution describes a tail only far out: above a threshold that is too low, the interval of the fit does not
+    /// include that the tail bends. A fit above a higher threshold shows as much about this as the data can show. By simulation the
+    /// interval of the fit alone contains the true level of a Gaussian tail in 81 to 83 % of runs, this one in 93 %; for an exponential
+    /// tail it is 90 and 97 %.
     #[must_use]
     pub fn reaching_towards(self, other: &Self) -> Self {
         let (Self::Estimated { period_s, samples, level }, Self::Estimated { level: further, .. }) = (&self, other)
@@ -49,21 +50,21 @@ impl Level {
             return self;
         };
         let middle = |own: f64, other: f64| f64::midpoint(own, other);
-        // An open end has no middle: the other stays.
+        // An open end has no middle: the limit stays as it is.
         let lower = level.lower.map(|own| further.lower.map_or(own, |other| own.min(middle(own, other))));
         let upper = level.upper.map(|own| further.upper.map_or(own, |other| own.max(middle(own, other))));
         Self::Estimated { period_s: *period_s, samples: *samples, level: Interval { lower, upper, ..*level } }
     }
 }
 
-/// The level that is passed once in `period_s` seconds: `u + sigma/xi ((m k/n)^xi - 1)` of the `m` samples in it, where k
-/// counts clusters (Coles, An Introduction to Statistical Modeling of Extreme Values, 2001, section 4.3.3); k/n is taken
-/// as known.
+/// Returns the level that samples exceed once in `period_s` seconds: `u + sigma/xi ((m k/n)^xi - 1)` for the `m` samples in that time,
+/// where k is the number of clusters (Coles, An Introduction to Statistical Modeling of Extreme Values, 2001, section 4.3.3). k/n counts as
+/// known.
 pub fn level(fit: &Fit, exceedances: &Exceedances, observed: &Observed<'_>, period_s: f64) -> Level {
     let furthest_s = FURTHEST * observed.length_s;
     let samples = observed.count as f64 * (period_s / observed.length_s);
     let expected = samples * exceedances.peaks.len() as f64 / observed.count as f64;
-    // Comparisons that are false of NaN: an absurd length or period is refused here too.
+    // These comparisons are false for NaN, so that they also refuse an absurd length or period.
     if !(period_s <= furthest_s && furthest_s.is_finite()) {
         return Level::TooFar { period_s, furthest_s: if furthest_s.is_finite() { furthest_s } else { 0.0 } };
     }
@@ -81,7 +82,7 @@ pub fn level(fit: &Fit, exceedances: &Exceedances, observed: &Observed<'_>, peri
 mod tests {
     use super::*;
 
-    /// Half-way outwards, never inwards, and nothing where there is no other.
+    /// The interval moves half-way outwards, never inwards, and stays where there is no other.
     #[test]
     fn an_interval_reaches_half_way_to_a_wider_one() {
         let level = |lower, upper| Level::Estimated {

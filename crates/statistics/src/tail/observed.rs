@@ -1,23 +1,23 @@
-//! What is known of a run whose tail is asked for.
+//! The data of a run for the analysis of its tail.
 
 /// One of the largest samples of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peak {
-    /// Its place among all samples in order of time, from 0.
+    /// Its place among all samples in time order, from 0.
     pub index: u64,
-    /// Its value, ns.
+    /// Its value, in ns.
     pub value: i64,
 }
 
-/// What is known of a run.
+/// The data of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Observed<'a> {
-    /// The largest samples, all of them, in any order. Of equal ones at the end some may lack.
+    /// The largest samples without omissions, in any order. Only samples that equal the smallest one may be missing.
     pub peaks: &'a [Peak],
-    /// How many samples there were.
+    /// The number of samples.
     pub count: u64,
-    /// How long they took, seconds.
+    /// The length of the run, in s.
     pub length_s: f64,
-    /// The largest sample of each of equal blocks of time, in order; at least 20, best 100 to 1,000.
+    /// The largest sample of each of equal blocks of time, in time order; at least 20, best 100 to 1,000.
     pub block_maxima: &'a [i64],
 }

@@ -1,4 +1,4 @@
-//! From the largest samples to excesses: threshold, quantisation, clusters.
+//! Converts the largest samples to excesses: threshold, quantisation, clusters.
 
 use super::{
     excesses::Excesses,
@@ -6,32 +6,32 @@ use super::{
 };
 use crate::{Refusal, exceed::gap_between};
 
-/// Below this extremal index exceedances are taken to come in clusters.
+/// If the extremal index is below this, exceedances count as clustered.
 const CLUSTERED: f64 = 0.9;
 
-/// The samples above a threshold, one of each cluster.
+/// The samples above a threshold, one per cluster.
 #[derive(Debug, Clone)]
 pub struct Exceedances {
-    /// x_(n-k), ns.
+    /// The threshold x_(n-k), in ns.
     pub threshold: i64,
-    /// How many samples lie strictly above.
+    /// The number of samples above the threshold.
     pub raw: u64,
-    /// The largest of each cluster, in order of time; all where nothing was declustered.
+    /// The largest sample of each cluster, in time order; all samples if they were not declustered.
     pub peaks: Vec<Peak>,
-    /// How many different values they have.
+    /// The number of different values.
     pub distinct: u64,
-    /// The extremal index of all.
+    /// The extremal index of all exceedances.
     pub extremal_index: f64,
-    /// Samples between the last of one cluster and the first of the next are more than this; 0 where not declustered.
+    /// The distance between the last sample of a cluster and the first of the next is larger than this; 0 if not declustered.
     pub gap: u64,
-    /// The step of quantised values, ns.
+    /// The step of quantised values, in ns.
     pub step_ns: Option<f64>,
-    /// How far the peaks lie above the threshold: in bins if quantised.
+    /// The excesses of the peaks over the threshold; in bins if quantised.
     pub excesses: Excesses,
 }
 
 impl Exceedances {
-    /// The exceedances of x_(n-k) in what was observed.
+    /// Returns the exceedances of x_(n-k) in the observed data.
     pub fn of(observed: &Observed<'_>, k: u64) -> Result<Self, Refusal> {
         let mut largest: Vec<Peak> = observed.peaks.to_vec();
         largest.sort_by_key(|peak| std::cmp::Reverse(peak.value));
@@ -57,19 +57,19 @@ impl Exceedances {
         Ok(Self { threshold, raw, peaks, distinct, extremal_index, gap, step_ns: step, excesses })
     }
 
-    /// Where excesses begin, ns: half a step above the threshold if quantised.
+    /// Returns where excesses begin, in ns: half a step above the threshold if quantised.
     pub fn origin(&self) -> f64 {
         self.threshold as f64 + self.step_ns.unwrap_or(0.0) / 2.0
     }
 }
 
-/// The difference, also of values that are further apart than an i64 holds.
+/// Returns the difference, even if it does not fit into an i64.
 fn excess(value: i64, threshold: i64) -> f64 {
     (i128::from(value) - i128::from(threshold)) as f64
 }
 
-/// The intervals estimator of the extremal index (Ferro & Segers, JRSS B 65, 2003), and the run length that it leads to:
-/// of `N` exceedances `theta N` clusters, separated by the longest times between them.
+/// Returns the intervals estimator of the extremal index (Ferro & Segers, JRSS B 65, 2003), and the run length that follows from it: `N`
+/// exceedances have `theta N` clusters, which the longest times separate.
 fn extremal_index(peaks: &[Peak]) -> (f64, u64) {
     let indices: Vec<u64> = peaks.iter().map(|peak| peak.index).collect();
     let times: Vec<u64> =
@@ -88,7 +88,7 @@ fn extremal_index(peaks: &[Peak]) -> (f64, u64) {
     (theta, gap_between(&indices, theta * (n + 1.0)))
 }
 
-/// The largest of each run of peaks that are at most `gap` apart.
+/// Returns the largest peak of each run of peaks that are at most `gap` apart.
 fn decluster(peaks: &[Peak], gap: u64) -> Vec<Peak> {
     let mut kept: Vec<Peak> = Vec::new();
     let mut last = None;
@@ -110,15 +110,15 @@ fn distinct(sorted: &[i64]) -> u64 {
     values.len() as u64
 }
 
-/// The step of the values: a common divisor of all differences, or, where ties are too many for any other reason, the
-/// median difference of neighbours. Values on a grid are quantised however fine it is: the binned fit then is as good.
+/// Returns the step of the values: a common divisor of all differences, or, if there are too many ties for another reason, the median
+/// difference of neighbours. Values on a grid count as quantised however fine the grid is: the binned fit is equally good then.
 fn step(threshold: i64, sorted: &[i64]) -> Option<f64> {
     let from = |value: &i64| (i128::from(*value) - i128::from(threshold)).unsigned_abs();
     let common = sorted.iter().map(from).fold(0, divisor);
     if common > 1 {
         return Some(common as f64);
     }
-    // Of values on a line of scale s that is cut into steps g, a pair is tied with probability g/2s.
+    // For values with scale s on a grid of step g, a pair is tied with probability g/2s.
     let (mut ties, mut run) = (0.0, 0.0);
     let mut last = None;
     for value in sorted {
@@ -140,7 +140,7 @@ fn divisor(a: u128, b: u128) -> u128 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 
-/// Bins of one step around each value, counted from half a step above the threshold.
+/// Returns bins of one step around each value, counted from half a step above the threshold.
 fn bins(threshold: i64, sorted: &[i64], step: f64) -> Vec<(f64, f64, f64)> {
     let mut bins: Vec<(f64, f64, f64)> = Vec::new();
     for value in sorted {

@@ -1,10 +1,10 @@
-//! Whether arms differ in shape: the k-sample test of Anderson & Darling on values less their arm's median.
+//! Tests whether sides differ in shape: the k-sample test of Anderson & Darling on values minus the median of their side.
 
 use super::{P, hodges_lehmann::median};
 use crate::{Refusal, random, refusal::check};
 use serde::Serialize;
 
-/// How many relabellings are drawn.
+/// The number of random relabellings.
 const DRAWS: u32 = 1_999;
 
 /// The outcome of the test.
@@ -12,13 +12,13 @@ const DRAWS: u32 = 1_999;
 pub struct AndersonDarling {
     /// The statistic A^2_akN of Scholz & Stephens, with midranks.
     pub statistic: f64,
-    /// By random relabellings of the aligned values.
+    /// The p by random relabellings of the aligned values.
     #[serde(flatten)]
     pub p: P,
 }
 
-/// Compares the shapes of two or more arms (Scholz & Stephens, JASA 82, 1987, equation 7). Aligned values are not quite
-/// exchangeable: with few repeats the p is a hint. `Err` below two arms, below two values in one, or if all are equal.
+/// Compares the shapes of two or more sides (Scholz & Stephens, JASA 82, 1987, equation 7). Aligned values are not quite exchangeable: with
+/// few repeats the p is only a hint. Returns `Err` for fewer than two sides, fewer than two values on a side, or if all values are equal.
 pub fn anderson_darling(arms: &[&[f64]]) -> Result<AndersonDarling, Refusal> {
     if arms.len() < 2 {
         return Err(Refusal::TooSmall { of: "arms", needed: 2, given: arms.len() as u64 });

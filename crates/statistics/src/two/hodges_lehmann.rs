@@ -1,4 +1,4 @@
-//! By how much two arms differ: the median of all pairwise differences (Hodges & Lehmann, AMS 34, 1963).
+//! By how much two sides differ: the median of all pairwise differences (Hodges & Lehmann, AMS 34, 1963).
 
 use super::mann_whitney::distribution;
 use crate::{Refusal, refusal::check};
@@ -9,25 +9,25 @@ use serde::Serialize;
 pub struct Difference {
     /// The median of `b - a` over all pairs.
     pub value: f64,
-    /// The limits; none where the arms are too small for the confidence.
+    /// The limits; `None` where the sides have too few values for the confidence.
     pub interval: Option<(f64, f64)>,
-    /// The confidence asked for.
+    /// The requested confidence.
     pub confidence: f64,
-    /// The confidence that the interval really has, at least that asked for.
+    /// The confidence that the interval really has, at least the requested one.
     pub reached: Option<f64>,
 }
 
 impl Difference {
-    /// The difference of logarithms as a ratio.
+    /// Converts a difference of logarithms to a ratio.
     pub fn exp(self) -> Self {
         Self { value: self.value.exp(), interval: self.interval.map(|(low, high)| (low.exp(), high.exp())), ..self }
     }
 }
 
-/// The difference of b from a, with the interval that the exact distribution of U gives (Bauer, JASA 67, 1972; R's
-/// `wilcox.test(conf.int = TRUE)` without ties): of the sorted differences those of rank c and nm + 1 - c, with c the
-/// smallest for which P(U <= c) >= (1 - confidence)/2; none where c is 0. Above 400 repeats in both arms together the
-/// normal approximation of c is taken.
+/// Returns the difference of b from a, with the interval from the exact distribution of U (Bauer, JASA 67, 1972; R's `wilcox.test(conf.int
+/// = TRUE)` without ties). The limits are the sorted differences of rank c and nm + 1 - c, with c the smallest number for which P(U <= c)
+/// >= (1 - confidence)/2; there is no interval if c is 0. Above 400 repeats on both sides together, or 20,000 pairs, the function uses the
+/// normal approximation of c.
 pub fn hodges_lehmann(a: &[f64], b: &[f64], confidence: f64) -> Result<Difference, Refusal> {
     check(a, "repeats", 1)?;
     check(b, "repeats", 1)?;
@@ -43,7 +43,7 @@ pub fn hodges_lehmann(a: &[f64], b: &[f64], confidence: f64) -> Result<Differenc
     Ok(Difference { value: median(&differences), interval, confidence, reached: interval.map(|_| 1.0 - 2.0 * missed) })
 }
 
-/// The smallest c with P(U <= c) >= tail, and P(U < c).
+/// Returns the smallest c with P(U <= c) >= tail, and P(U < c).
 fn critical(n: usize, m: usize, tail: f64) -> (usize, f64) {
     if n + m > 400 || n * m > 20_000 {
         let (n, m) = (n as f64, m as f64);
@@ -61,7 +61,7 @@ fn critical(n: usize, m: usize, tail: f64) -> (usize, f64) {
     (0, 0.0)
 }
 
-/// The median of sorted values; 0 of none.
+/// Returns the median of sorted values, or 0 without values.
 pub(crate) fn median(sorted: &[f64]) -> f64 {
     let at = |i: usize| sorted.get(i).copied().unwrap_or(0.0);
     let half = sorted.len() / 2;

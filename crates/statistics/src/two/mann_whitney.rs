@@ -4,7 +4,7 @@ use super::{DRAWS, P, by_draws};
 use crate::{Refusal, refusal::check};
 use serde::Serialize;
 
-/// The largest work, in additions, for which all relabellings are counted.
+/// The most work, in additions, for which the test counts all relabellings.
 const MOST_WORK: f64 = 3e8;
 
 /// The outcome of the test.
@@ -14,26 +14,26 @@ pub struct MannWhitney {
     pub u_a: f64,
     /// Pairs in which b is larger, ties counted half.
     pub u_b: f64,
-    /// Two-sided: relabellings whose U lies at least as far from its mean.
+    /// The two-sided p: the share of relabellings whose U is at least as far from its mean.
     #[serde(flatten)]
     pub p: P,
 }
 
-/// Cliff's delta of b over a (Psychological Bulletin 114, 1993), how far two arms lie apart whatever their scale: the share of pairs in
-/// which b is larger less that in which a is, `1 - 2 U_a/(nm)`. From -1 (all of b below a) to 1.
+/// Returns Cliff's delta of b over a (Psychological Bulletin 114, 1993), which shows how far two sides are apart whatever their scale: the
+/// share of pairs in which b is larger minus the share in which a is, `1 - 2 U_a/(nm)`. It is between -1 (all of b below a) and 1.
 pub fn cliffs_delta(u_a: f64, n: usize, m: usize) -> Option<f64> {
     (n > 0 && m > 0).then(|| 1.0 - 2.0 * u_a / (n as f64 * m as f64))
 }
 
-/// Compares two arms. With ties the midranks are relabelled, all of them, by counting the subsets of each rank sum
-/// (Streitberg & Roehmel, Biometrical Journal 28, 1986); where that is too much, 99,999 at random. `Err` without values in
-/// an arm, or where one is not finite.
+/// Compares two sides. The test relabels midranks if there are ties. It uses all relabellings by counting the subsets of each rank sum
+/// (Streitberg & Roehmel, Biometrical Journal 28, 1986); where that is too much work, 99,999 random ones. Returns `Err` if a side has no
+/// values, or a value is not finite.
 pub fn mann_whitney(a: &[f64], b: &[f64]) -> Result<MannWhitney, Refusal> {
     check(a, "repeats", 1)?;
     check(b, "repeats", 1)?;
     let (n, m) = (a.len() as f64, b.len() as f64);
     let values: Vec<f64> = a.iter().chain(b).copied().collect();
-    // Doubled, so that midranks are integers.
+    // Doubled, so that midranks become integers.
     let doubled: Vec<f64> = midranks(&values).iter().map(|rank| 2.0 * rank).collect();
     let sum: f64 = doubled.iter().take(a.len()).sum();
     let middle = n * (n + m + 1.0);
@@ -57,7 +57,7 @@ pub fn mann_whitney(a: &[f64], b: &[f64]) -> Result<MannWhitney, Refusal> {
     Ok(MannWhitney { u_a, u_b: n * m - u_a, p })
 }
 
-/// The probability of each sum of `n` of these integers, all subsets being equally likely.
+/// Returns the probability of each sum of `n` of these integers, if all subsets are equally likely.
 fn subsets(integers: &[f64], n: usize) -> Vec<f64> {
     let total: f64 = integers.iter().sum();
     let mut by_size = vec![vec![0.0; total as usize + 1]; n + 1];
@@ -65,8 +65,8 @@ fn subsets(integers: &[f64], n: usize) -> Vec<f64> {
         *none = 1.0;
     }
     for (integer, seen) in integers.iter().zip(1..) {
-        // From large to small, so that each integer is taken once; weighted so that no number overflows: among `seen`
-        // integers those of a subset of `size` hold the new one with probability size/seen.
+        // Go from large to small sizes, so that each integer counts once. The weights prevent an overflow: a random subset of `size` of the
+        // `seen` integers contains the new one with probability size/seen.
         for size in (0..=n).rev() {
             let (smaller, rest) = by_size.split_at_mut(size);
             let Some(sums) = rest.first_mut() else { continue };
@@ -80,24 +80,24 @@ fn subsets(integers: &[f64], n: usize) -> Vec<f64> {
     by_size.pop().unwrap_or_default()
 }
 
-/// The probabilities of U = 0, 1, 2, ... of arms without ties.
+/// Returns the probabilities of U = 0, 1, 2, ... for sides without ties.
 pub(super) fn distribution(n: usize, m: usize) -> Vec<f64> {
     let ranks: Vec<f64> = (1..=n + m).map(|rank| rank as f64).collect();
     subsets(&ranks, n).into_iter().skip(n * (n + 1) / 2).take(n * m + 1).collect()
 }
 
-/// The smallest two-sided p that arms of this size can reach: 2 of all `(n+m)!/(n! m!)` relabellings.
+/// Returns the smallest two-sided p that sides of this size can reach: 2 of all `(n+m)!/(n! m!)` relabellings.
 pub fn smallest_p(n: u64, m: u64) -> f64 {
     let log: f64 = (1..=n.min(m)).map(|i| ((n.max(m) + i) as f64 / i as f64).ln()).sum();
     (2.0 * (-log).exp()).min(1.0)
 }
 
-/// How many repeats a side it takes to reach a level at all.
+/// Returns how many repeats per side can reach a level at all.
 pub fn repeats_needed(level: f64) -> Option<u64> {
     (1..=1000).find(|n| smallest_p(*n, *n) <= level * (1.0 + 1e-12))
 }
 
-/// The rank (from 1) of each value; equal values have the mean of their ranks.
+/// Returns the rank (from 1) of each value; equal values get the mean of their ranks.
 pub fn midranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<(f64, usize)> = values.iter().copied().zip(0..).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -1,7 +1,7 @@
-//! Two or more systems; the unit is the repeat: one number a run.
+//! Comparisons of two or more systems. The unit is the repeat: one number per run.
 //!
-//! The exact Mann-Whitney test decides; the rest is shown beside it and decides nothing. Arm b is said of arm a: a ratio is
-//! b/a, a difference b - a.
+//! The exact Mann-Whitney test decides, or the test of [`uneven`] where the sides may spread differently; the other results only accompany
+//! it. Results describe side b relative to side a: a ratio is b/a, a difference is b - a.
 
 pub mod anderson_darling;
 pub mod hodges_lehmann;
@@ -19,27 +19,27 @@ pub use verdict::{Comparison, Question, Scale, Verdict, compare};
 
 use serde::Serialize;
 
-/// How a p value came about.
+/// The method that produced a p value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// All relabellings.
+    /// All relabellings counted.
     Exact,
-    /// Relabellings drawn at random, from a fixed seed.
+    /// Random relabellings, from a fixed seed.
     MonteCarlo {
-        /// How many.
+        /// The number of relabellings.
         draws: u32,
-        /// The standard error that this leaves.
+        /// The standard error of p that remains.
         error: f64,
     },
 }
 
-/// A p value and how it came about.
+/// A p value and its method.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct P {
     /// The value, two-sided.
     pub p: f64,
-    /// How it came about.
+    /// The method.
     pub method: Method,
 }
 
@@ -48,17 +48,17 @@ impl P {
         Self { p: p.clamp(0.0, 1.0), method: Method::Exact }
     }
 
-    /// With the observed labelling among the draws (Phipson & Smyth, SAGMB 9, 2010).
+    /// Calculates p from draws; the observed labelling counts as one of them (Phipson & Smyth, SAGMB 9, 2010).
     fn drawn(as_extreme: u32, draws: u32) -> Self {
         let p = f64::from(as_extreme + 1) / f64::from(draws + 1);
         Self { p, method: Method::MonteCarlo { draws, error: (p * (1.0 - p) / f64::from(draws)).sqrt() } }
     }
 }
 
-/// How many relabellings are drawn where all are too many.
+/// The number of random relabellings where there are too many for all.
 const DRAWS: u32 = 99_999;
 
-/// The p of a statistic of the values that a relabelling gives to arm a, by random relabellings.
+/// Returns the p of a statistic by random relabellings. The statistic depends on the values that a relabelling gives to side a.
 fn by_draws(values: &[f64], n: usize, seed: u64, draws: u32, as_extreme: impl Fn(&[f64]) -> bool) -> P {
     let mut values = values.to_vec();
     let mut rng = crate::random::generator(seed);
@@ -70,5 +70,5 @@ fn by_draws(values: &[f64], n: usize, seed: u64, draws: u32, as_extreme: impl Fn
     P::drawn(count, draws)
 }
 
-/// The relative rounding that a sum of the same numbers in another order may have.
+/// The relative rounding error of a sum when the same numbers come in another order.
 const ROUNDING: f64 = 1e-12;

@@ -1,18 +1,18 @@
-//! The permutation test of the difference of means (Pitman, Supplement to JRSS 4, 1937); of logarithms for ratios.
+//! The permutation test of the difference of means, of logarithms for ratios (Pitman, Supplement to JRSS 4, 1937).
 
 use super::{DRAWS, P, ROUNDING, by_draws};
 use crate::{Refusal, refusal::check};
 
-/// Up to so many relabellings all are tried: arms of 10 have 184,756.
+/// The largest number of relabellings for which the test tries all: sides of 10 values have 184,756.
 const MOST: f64 = 2.5e5;
 
-/// The two-sided p of the difference of means: the relabellings whose difference is at least as large.
+/// Returns the two-sided p of the difference of means: the share of relabellings whose difference is at least as large.
 pub fn permutation(a: &[f64], b: &[f64]) -> Result<P, Refusal> {
     check(a, "repeats", 1)?;
     check(b, "repeats", 1)?;
     let n = a.len();
     let all: Vec<f64> = a.iter().chain(b).copied().collect();
-    // A difference of means is, but for constants, the distance of one arm's sum from what it is on average.
+    // Except for constants, a difference of means is the distance of one side's sum from its average.
     let centre = all.iter().sum::<f64>() / all.len() as f64;
     let values: Vec<f64> = all.iter().map(|value| value - centre).collect();
     let size = values.iter().map(|value| value.abs()).sum::<f64>();
@@ -28,12 +28,12 @@ pub fn permutation(a: &[f64], b: &[f64]) -> Result<P, Refusal> {
     Ok(P::exact(extreme / tried))
 }
 
-/// How many relabellings give `n` of all values to one arm and `m` to the other.
+/// Returns how many relabellings give `n` of all values to one side and `m` to the other.
 pub(super) fn relabellings(n: usize, m: usize) -> f64 {
     (1..=n).map(|i| (m + i) as f64 / i as f64).product()
 }
 
-/// Tells the sum of every choice of `n` of the values, and that of their squares; both begin as they are given.
+/// Calls `tell` for every choice of `n` of the values, with its sum and its sum of squares. Both sums start with `sums`.
 pub(super) fn every(values: &[f64], n: usize, sums: (f64, f64), tell: &mut impl FnMut((f64, f64))) {
     if n == 0 {
         return tell(sums);

@@ -1,4 +1,4 @@
-//! How many repeats a difference takes, from a pilot.
+//! How many repeats are necessary to find a difference, estimated from a pilot.
 
 use super::mann_whitney::{distribution, repeats_needed};
 use crate::{
@@ -8,26 +8,27 @@ use crate::{
 };
 use serde::Serialize;
 
-/// What a pilot says.
+/// The result of a pilot.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Plan {
-    /// The standard deviation of the logarithms within arms.
+    /// The standard deviation of the logarithms within sides.
     pub spread: f64,
-    /// Its upper 80 % limit: what the plan goes by, as a pilot of three knows its spread badly.
+    /// Its upper 80 % limit. The plan uses this limit, because a pilot of three repeats estimates the spread badly.
     pub spread_upper: f64,
-    /// The level that Holm leaves to the first of a family: 5 % over their number.
+    /// The level that Holm leaves to the first of a family: 5 % divided by their number.
     pub level: f64,
-    /// Repeats a side for the level to be reachable at all.
+    /// The repeats per side that can reach the level at all.
     pub least: u64,
-    /// Repeats a side that find the difference; `None` above 1,000.
+    /// The repeats per side that find the difference; `None` above 1,000.
     pub repeats: Option<u64>,
 }
 
-/// Repeats a side to find a ratio of `ratio` (or its inverse) with probability `power`, one of `family` verdicts.
+/// Returns the repeats per side that find a ratio of `ratio` (or its inverse) with probability `power`, as one of `family` verdicts.
 ///
-/// The upper limit of the spread is `s sqrt(f / chi2(0.2, f))`. The number is that of Noether (JASA 82, 1987) for the
-/// Mann-Whitney test of normal logarithms; where it is at most 60, it is lowered to the first number whose exact
-/// test finds the difference in 2,000 draws. `Err` unless some arm has two values, all are above zero, and ratio and power make sense.
+/// The upper limit of the spread is `s sqrt(f / chi2(0.2, f))`. The number is that of Noether (JASA 82, 1987) for the Mann-Whitney test of
+/// normal logarithms. Where it is at most 60, the function reduces it to the first number with which the exact test finds the difference in
+/// the share `power` of 2,000 draws. Returns `Err` unless some side has two values, all values are above zero, and ratio and power are
+/// possible.
 pub fn plan(pilot: &[&[f64]], ratio: f64, family: u64, power: f64) -> Result<Plan, Refusal> {
     if !(ratio > 0.0 && ratio.is_finite() && ratio != 1.0 && power > 0.0 && power < 1.0 && family > 0) {
         return Err(Refusal::OutOfRange {
@@ -60,9 +61,9 @@ pub fn plan(pilot: &[&[f64]], ratio: f64, family: u64, power: f64) -> Result<Pla
     Ok(Plan { spread, spread_upper, level, least, repeats })
 }
 
-/// The smallest ratio above 1 that so many repeats a side find with probability `power`, one of `family` verdicts, where the
-/// logarithms spread by `spread`: the inverse of [`plan`], in the same draws up to 60 repeats. `None` where so few repeats
-/// cannot reach the level, or the arguments make no sense.
+/// Returns the smallest ratio above 1 that this number of repeats per side finds with probability `power`, as one of `family` verdicts,
+/// where the logarithms have the standard deviation `spread`. This is the inverse of [`plan`], with the same draws up to 60 repeats.
+/// Returns `None` where so few repeats cannot reach the level, or the arguments are impossible.
 pub fn smallest_ratio(repeats: u64, spread: f64, family: u64, power: f64) -> Option<f64> {
     let sound = spread > 0.0 && spread.is_finite() && power > 0.0 && power < 1.0 && family > 0;
     let level = super::verdict::LEVEL / family as f64;
@@ -71,7 +72,7 @@ pub fn smallest_ratio(repeats: u64, spread: f64, family: u64, power: f64) -> Opt
     }
     let distance = if repeats <= 60 {
         let n = repeats as usize;
-        // The same draws at every distance, so that what is found never shrinks with it.
+        // Use the same draws at every distance, so that the share never decreases with the distance.
         let (mut low, mut high) = (0.0, 1.0);
         while found(n, high, level) < power {
             (low, high) = (high, 2.0 * high);
@@ -89,7 +90,7 @@ pub fn smallest_ratio(repeats: u64, spread: f64, family: u64, power: f64) -> Opt
     Some((distance * spread).exp())
 }
 
-/// The share of draws in which arms of `n` normal values, so many standard deviations apart, differ at the level.
+/// Returns the share of draws in which sides of `n` normal values, `distance` standard deviations apart, differ at the level.
 fn found(n: usize, distance: f64, level: f64) -> f64 {
     const DRAWS: u32 = 2_000;
     let mut below = 0.0;

@@ -1,19 +1,20 @@
-//! Counts of repeats, which may have been of different length.
+//! Counts of repeats, which may have different lengths.
 
 use super::verdict::{Comparison, Question, Scale, compare};
 use crate::Refusal;
 
-/// What was counted in one repeat.
+/// The count of one repeat.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Count {
-    /// How many.
+    /// The number of events.
     pub count: u64,
-    /// In how much: hours, or samples.
+    /// The exposure: hours, or samples.
     pub exposure: f64,
 }
 
-/// Compares counts as rates per exposure. Where zeros occur, or the question asks for it, as differences: a null of the
-/// ratio scale other than 1 then becomes no difference and is refused. `Err` also for an exposure that is not above zero.
+/// Compares counts as rates per exposure. The function compares differences if the question requests it, or if a rate is zero. In the
+/// latter case it refuses a ratio question with a null other than 1, because no difference corresponds to it. Returns `Err` also for an
+/// exposure that is not above zero.
 pub fn compare_rates(a: &[Count], b: &[Count], question: Question) -> Result<Comparison, Refusal> {
     let rates = |arm: &[Count]| -> Result<Vec<f64>, Refusal> {
         let sound = arm.iter().all(|count| count.exposure > 0.0 && count.exposure.is_finite());
@@ -23,7 +24,7 @@ pub fn compare_rates(a: &[Count], b: &[Count], question: Question) -> Result<Com
     let (a, b) = (rates(a)?, rates(b)?);
     let zeros = a.iter().chain(&b).any(|rate| *rate == 0.0);
     if zeros && question.scale == Scale::Ratio {
-        // What is asked of a ratio has no answer; whether there is a difference at all has one.
+        // A ratio to zero does not exist, but the function can test whether there is a difference.
         if question.null != 1.0 {
             return Err(Refusal::NotPositive);
         }

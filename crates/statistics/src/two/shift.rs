@@ -1,30 +1,30 @@
-//! The shift function: how each quantile of b lies to that of a (Doksum, Annals of Statistics 2, 1974).
+//! The shift function: each quantile of b compared with that of a (Doksum, Annals of Statistics 2, 1974).
 
 use crate::{Refusal, random};
 use rand::Rng as _;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// The quantiles that are shown.
+/// The quantiles that the function compares.
 pub const QUANTILES: [f64; 6] = [0.5, 0.75, 0.9, 0.99, 0.999, 0.9999];
-/// How often the repeats are drawn anew.
+/// The number of bootstrap draws.
 const DRAWS: usize = 999;
 
-/// The samples of one repeat: values in ascending order, and how many there are of each; a histogram.
+/// The samples of one repeat as a histogram: values in ascending order, and the count of each.
 pub type Repeat = [(i64, u64)];
 
-/// One quantile of both arms.
+/// One quantile of both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Shift {
     /// The quantile.
     pub p: f64,
-    /// Of all samples of a.
+    /// Its value among all samples of a.
     pub a: i64,
-    /// Of all samples of b.
+    /// Its value among all samples of b.
     pub b: i64,
     /// b - a.
     pub difference: i64,
-    /// The 95 % band of the difference by drawing repeats anew; none with fewer than three repeats an arm.
+    /// The 95 % band of the difference by a bootstrap over repeats; `None` with fewer than three repeats per side.
     pub band: Option<(i64, i64)>,
     /// b/a, where both are above zero.
     pub ratio: Option<f64>,
@@ -32,9 +32,9 @@ pub struct Shift {
     pub ratio_band: Option<(f64, f64)>,
 }
 
-/// The shift function p50..p99.99 of pooled repeats. The band is pointwise: repeats are drawn with replacement, as samples
-/// of one repeat are no repeats (Efron & Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3). Quantiles that
-/// have no sample above them are left out. `Err` without samples in an arm.
+/// Returns the shift function p50..p99.99 of pooled repeats. The band is pointwise: the function draws repeats with replacement, because
+/// samples within a repeat are not independent repeats (Efron & Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3). It omits
+/// quantiles that have no sample above them. Returns `Err` if a side or a repeat has no samples.
 pub fn shift(a: &[&Repeat], b: &[&Repeat]) -> Result<Vec<Shift>, Refusal> {
     let (a, b) = (Arm::of(a)?, Arm::of(b)?);
     let enough = a.columns.len() >= 3 && b.columns.len() >= 3;
@@ -70,14 +70,14 @@ pub fn shift(a: &[&Repeat], b: &[&Repeat]) -> Result<Vec<Shift>, Refusal> {
         .collect())
 }
 
-/// The middle 95 % of the draws.
+/// Returns the middle 95 % of the draws.
 fn band<T: Copy>(mut values: Vec<T>, order: impl FnMut(&T, &T) -> std::cmp::Ordering) -> Option<(T, T)> {
     values.sort_by(order);
     let cut = (values.len() + 1) / 40;
     Some((*values.get(cut.checked_sub(1)?)?, *values.get(values.len().checked_sub(cut)?)?))
 }
 
-/// The repeats of one arm over the values that occur.
+/// The repeats of one side as counts of the values that occur.
 struct Arm {
     values: Vec<i64>,
     columns: Vec<Vec<u64>>,
@@ -107,7 +107,7 @@ impl Arm {
         self.columns.iter().flatten().sum()
     }
 
-    /// The quantiles where repeat i counts so many times.
+    /// Returns the quantiles if each repeat counts as often as its weight.
     fn quantiles(&self, weights: &[u64]) -> Vec<i64> {
         let mut counts = vec![0_u64; self.values.len()];
         for (column, weight) in self.columns.iter().zip(weights).filter(|(_, weight)| **weight > 0) {

@@ -1,5 +1,5 @@
-//! Arms that spread differently: the test of Mann and Whitney takes them for alike but for a shift, and calls them different too
-//! often where few repeats of the wider one stand against many of the narrower one.
+//! Sides that spread differently. The Mann-Whitney test assumes that sides are equal except for a shift. It calls sides of different spread
+//! different too often if one side has few values with a wide spread and the other many with a narrow one.
 
 use super::{
     by_draws,
@@ -12,38 +12,40 @@ use crate::{
 };
 use serde::Serialize;
 
-/// Spreads count as different where chance would set them so far apart with less than this probability.
+/// Spreads count as different if chance makes them differ this much with less than this probability.
 const BY_CHANCE: f64 = 0.1;
 
-/// The same where one arm has twice as many values as the other or more: unlike spreads that the few values do not show make ranks differ
-/// too often.
+/// The same where one side has at least twice as many values as the other: with few values a difference in spread may not show, and ranks
+/// then differ too often.
 const OF_UNLIKE_NUMBERS: f64 = 0.5;
 
-/// Up to so many relabellings all are tried; of more, so many are drawn.
+/// The test tries all relabellings up to this number; above, it draws this number at random.
 const DRAWS: u32 = 9_999;
 
-/// By how much of itself a `t` differs at most that is the same but for rounding.
+/// The relative difference of two values of `t` that are equal except for rounding.
 const SAME: f64 = 1e-9;
 
-/// What decides between arms that spread differently.
+/// The test that decides between sides that spread differently.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Uneven {
-    /// The difference of means (of logarithms, for ratios) over its standard error by each arm's own variance (Welch, Biometrika 34,
-    /// 1947).
+    /// The difference of means (of logarithms, for ratios) divided by its standard error from the separate variances of the sides (Welch,
+    /// Biometrika 34, 1947).
     pub t: f64,
     /// The degrees of freedom of that error (Satterthwaite).
     pub freedom: f64,
-    /// The p that decides, the larger of two: the relabellings whose `t` is at least as large, of all or of 9,999 (Janssen,
-    /// Statistics & Probability Letters 36, 1997: with many values right also where variances differ), and Student's.
+    /// The p that decides, the larger one of two: the share of relabellings, of all or of 9,999, whose `t` is at least as large (Janssen,
+    /// Statistics & Probability Letters 36, 1997: with many values also correct where variances differ), and Student's.
     pub p: f64,
 }
 
-/// The p of a test of spreads below which they count as different, by the numbers of values of the smallest arm and of the largest.
+/// Returns the p of a test of spreads below which they count as different, for the numbers of values on the smallest and on the largest
+/// side.
 pub fn by_chance(fewest: usize, most: usize) -> f64 {
     if most >= 2 * fewest { OF_UNLIKE_NUMBERS } else { BY_CHANCE }
 }
 
-/// Arms that spread differently, `b` against `shifted` (what b is tested against); `None` where they do not.
+/// Tests sides that spread differently, `b` against `shifted`, which is a shifted by the null. Returns `None` where the spreads do not
+/// differ.
 pub fn uneven(shifted: &[f64], b: &[f64]) -> Result<Option<Uneven>, Refusal> {
     let (of_a, of_b) = (distances(shifted), distances(b));
     let (fewer, more) = (shifted.len().min(b.len()), shifted.len().max(b.len()));
@@ -59,10 +61,11 @@ pub fn uneven(shifted: &[f64], b: &[f64]) -> Result<Option<Uneven>, Refusal> {
     Ok(Some(Uneven { t, freedom: welch.freedom, p }))
 }
 
-/// Relabellings of a search, which asks of many splits.
+/// The number of relabellings for a search, which tests many splits.
 const FEW_DRAWS: u32 = 999;
 
-/// The p of Welch's t by Student's distribution alone, for a search that asks of many splits; `None` where the sides spread alike.
+/// Returns the p of Welch's t by Student's distribution alone, for a search that tests many splits. Returns `None` where the spreads do not
+/// differ.
 pub fn student(a: &[f64], b: &[f64]) -> Option<f64> {
     let (of_a, of_b) = (distances(a), distances(b));
     let all = centred(&of_a, &of_b);
@@ -78,7 +81,7 @@ pub fn student(a: &[f64], b: &[f64]) -> Option<f64> {
     (welch.error > 0.0).then(|| t_beyond(welch.difference / welch.error, welch.freedom))
 }
 
-/// The share of relabellings whose t is at least as large, the arms' own among them.
+/// Returns the share of relabellings whose t is at least as large; the observed one counts among them.
 fn relabelled(a: &[f64], b: &[f64], t: f64) -> f64 {
     let all = centred(a, b);
     let whole = Welch::sums(&all);
@@ -98,14 +101,14 @@ fn relabelled(a: &[f64], b: &[f64], t: f64) -> f64 {
     extreme / tried
 }
 
-/// The values of both arms less their mean: a variance by sums of squares of large numbers loses its digits.
+/// Returns the values of both sides minus their mean: with large numbers, a variance by sums of squares would lose its digits.
 fn centred(a: &[f64], b: &[f64]) -> Vec<f64> {
     let mean = a.iter().chain(b).sum::<f64>() / (a.len() + b.len()) as f64;
     a.iter().chain(b).map(|value| value - mean).collect()
 }
 
 impl Uneven {
-    /// The estimate of [`hodges_lehmann`] with the limits of Welch, which hold it.
+    /// Returns the estimate of [`hodges_lehmann`] with the limits of Welch, extended where necessary to include the estimate.
     pub fn estimate(&self, a: &[f64], b: &[f64], confidence: f64) -> Result<Difference, Refusal> {
         let found = hodges_lehmann(a, b, confidence)?;
         let welch = Welch::of(a, b);
@@ -116,14 +119,14 @@ impl Uneven {
     }
 }
 
-/// A difference of means with its error.
+/// A difference of means with its standard error.
 struct Welch {
     difference: f64,
     error: f64,
     freedom: f64,
 }
 
-/// How many values, their sum, and that of their squares.
+/// The number of values, their sum, and the sum of their squares.
 type Sums = (f64, f64, f64);
 
 impl Welch {
@@ -136,7 +139,7 @@ impl Welch {
         (values.len() as f64, values.iter().sum(), values.iter().map(|value| value * value).sum())
     }
 
-    /// Of the first arm, and of both together.
+    /// Calculates it from the sums of the first side, and of both sides together.
     fn between((n, sum, squares): Sums, all: Sums) -> Self {
         let (m, other, other_squares) = (all.0 - n, all.1 - sum, all.2 - squares);
         // The variance of a mean.
@@ -148,7 +151,7 @@ impl Welch {
     }
 }
 
-/// Logarithms of how far values lie from their median; the median itself lies nowhere.
+/// Returns the logarithms of the distances of values from their median, without distances of zero.
 fn distances(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -164,11 +167,11 @@ mod tests {
     };
     use rand::Rng as _;
 
-    /// Wrong decisions among 100 comparisons of arms with one median: by the p that decides, and by the test of Mann and Whitney.
+    /// Counts wrong decisions among 100 comparisons of sides with the same median: by the p that decides, and by the Mann-Whitney test.
     fn wrong([n, m]: [usize; 2], [wide, narrow]: [f64; 2]) -> [u32; 2] {
         let mut source = random::generator(11);
         let mut of = |count: usize, spread: f64| -> Vec<f64> {
-            // The sum of twelve even numbers is as good as normal.
+            // The sum of twelve uniform random numbers is practically normal.
             let mut normal = || (0..12).map(|_| source.random_range(-0.5..0.5)).sum::<f64>();
             (0..count).map(|_| (spread * normal()).exp()).collect()
         };
@@ -184,9 +187,9 @@ mod tests {
     #[test]
     fn a_wide_arm_is_not_lower_or_higher_by_its_spread() {
         let [allowed, plain] = wrong([5, 20], [0.8, 0.1]);
-        // Of 100 comparisons at 5 % more than 12 are wrong once in 700.
+        // Among 100 comparisons at 5 %, more than 12 are wrong once in 700 times.
         assert!(allowed <= 12 && plain > 12, "{allowed} and {plain} of 100");
-        // Few values do not show how they spread: unlike numbers are enough to allow for it.
+        // Few values do not show their spread: different numbers of values are enough to allow for it.
         for (numbers, spreads) in [([5, 21], [0.8, 0.15]), ([30, 6], [0.25, 0.5]), ([21, 5], [0.15, 0.8])] {
             let [allowed, plain] = wrong(numbers, spreads);
             assert!(allowed <= 12 && plain > allowed, "{allowed} and {plain} of 100, {numbers:?}");
@@ -197,7 +200,7 @@ mod tests {
         assert!(allowed <= plain && plain <= 12, "{allowed} and {plain} of 100");
     }
 
-    /// Two values against four have 15 relabellings: no p is below 1/15, in whatever unit the values are, the smaller arm first or last.
+    /// Two values against four have 15 relabellings: no p is below 1/15, in any unit, whether the smaller side comes first or last.
     #[test]
     fn no_p_is_smaller_than_one_of_the_relabellings() {
         let (two, four) = ([112_112.0, 104_132.0], [235_519.0, 266_596.0, 324_048.0, 339_527.0]);
@@ -211,7 +214,7 @@ mod tests {
         }
     }
 
-    /// The mean of values that lie far from zero takes no digit from their spread.
+    /// A mean far from zero does not cost the spread any digits.
     #[test]
     fn differences_far_from_zero_are_tested_as_those_near_it() {
         let (a, b) = ([0.0, 1.0, 2.0, 3.0, 4.5], [2.0, 22.0, 57.0, 31.0, 80.0, 64.0]);
@@ -222,7 +225,7 @@ mod tests {
         assert!([1e6, 1e9, 3e9].iter().all(|far| (p(*far) - near).abs() < 1e-6), "{near} and {}", p(3e9));
     }
 
-    /// A factor of two between arms that spread alike is found as before.
+    /// With equal spreads, the test still finds a factor of two.
     #[test]
     fn arms_that_spread_alike_are_compared_as_before() {
         let a = [10.0, 11.0, 12.0, 13.0, 14.5];

@@ -1,4 +1,4 @@
-//! One of four verdicts on two arms, with all that is shown beside it.
+//! One of four verdicts on two sides, with the accompanying results.
 
 use super::{
     P,
@@ -14,28 +14,28 @@ use crate::{
 };
 use serde::Serialize;
 
-/// The level of a verdict, of a family of them after Holm.
+/// The level of a verdict; for a family of verdicts after Holm's adjustment.
 pub const LEVEL: f64 = 0.05;
 
-/// How b is set against a.
+/// How a comparison relates b to a.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
     /// b/a; all values are above zero.
     Ratio,
-    /// b - a; where zeros occur.
+    /// b - a; for values that may be zero.
     Difference,
 }
 
-/// What is asked of two arms.
+/// The question about two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Question {
     /// Ratio or difference.
     pub scale: Scale,
-    /// What b is compared with: `times` a ratio of 1 where nothing is expected, `by` a difference of 0. The verdict says
-    /// whether the ratio (difference) is lower or higher than this.
+    /// The null hypothesis: for a ratio the expected factor (`times`), 1 where the user expects no change; for a difference the expected
+    /// difference (`by`), otherwise 0. The verdict states whether the ratio (difference) is lower or higher than this.
     pub null: f64,
-    /// How far from the null the ratio may be to count as equal, .05 for 5 % (the difference: in units of the values).
+    /// How far from the null the ratio may be to count as equal, .05 for 5 % (for a difference, in units of the values).
     pub margin: Option<f64>,
 }
 
@@ -46,7 +46,7 @@ impl Question {
     pub const DIFFERENCE: Self = Self { scale: Scale::Difference, null: 0.0, margin: None };
 }
 
-/// What can be said of b.
+/// The verdict on b.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
@@ -54,41 +54,41 @@ pub enum Verdict {
     Lower,
     /// Higher than the null, at 5 % for the family.
     Higher,
-    /// The 90 % interval lies within the margin (two one-sided tests; Schuirmann, JPB 15, 1987). It comes before lower and
-    /// higher: who states a margin says that less is no difference.
+    /// The 90 % interval is within the margin (two one-sided tests; Schuirmann, JPB 15, 1987). This comes before lower and higher: a margin
+    /// means that smaller differences do not count.
     Equivalent,
-    /// None of them.
+    /// None of these verdicts.
     Undecided {
-        /// Why, to be printed.
+        /// The reason, for the reader of a report.
         reason: String,
     },
 }
 
-/// Two arms compared.
+/// A comparison of two sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// What was asked.
+    /// The question.
     pub question: Question,
-    /// Repeats of a and b.
+    /// Numbers of repeats of a and b.
     pub repeats: (u64, u64),
-    /// The test that decides, of b against a shifted by the null.
+    /// The test that decides: b against a shifted by the null.
     pub mann_whitney: MannWhitney,
-    /// Where the arms spread differently: what decides instead, and gives the estimates their limits.
+    /// Where the sides may spread differently: the test that decides instead, and gives the estimates their limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uneven: Option<Uneven>,
-    /// The permutation test of mean logarithms (of means, for differences), shifted by the null too.
+    /// The permutation test of mean logarithms (of means, for differences), also with a shifted by the null.
     pub permutation: P,
     /// b/a or b - a with its 95 % interval, not shifted.
     pub estimate: Difference,
-    /// The same with 90 %: what equivalence goes by.
+    /// The same with 90 %, which decides on equivalence.
     pub estimate_90: Difference,
-    /// Of b over a, not shifted.
+    /// Cliff's delta of b over a, not shifted.
     pub cliffs_delta: f64,
-    /// Shapes; `None` with fewer than two repeats an arm or equal values.
+    /// The test of shapes; `None` with fewer than two repeats per side or equal values.
     pub anderson_darling: Option<AndersonDarling>,
 }
 
-/// Compares b with a. `Err` where an arm is empty, a value is not finite, or a ratio is asked of values not above zero.
+/// Compares b with a. Returns `Err` where a side is empty, a value is not finite, or a ratio question has values that are not above zero.
 pub fn compare(a: &[f64], b: &[f64], question: Question) -> Result<Comparison, Refusal> {
     check(a, "repeats", 1)?;
     check(b, "repeats", 1)?;
@@ -98,7 +98,7 @@ pub fn compare(a: &[f64], b: &[f64], question: Question) -> Result<Comparison, R
             what: "a comparison needs a finite null hypothesis, above zero for ratios, and no negative margin",
         });
     }
-    // Multiplied, not added to the logarithms: a tie at exactly the null stays a tie.
+    // Multiply before taking logarithms, rather than adding to them: then a tie at exactly the null stays a tie.
     let (shifted, b_test, a_est, b_est) = match question.scale {
         Scale::Ratio => {
             let shifted: Vec<f64> = a.iter().map(|a| a * question.null).collect();
@@ -127,12 +127,12 @@ pub fn compare(a: &[f64], b: &[f64], question: Question) -> Result<Comparison, R
 }
 
 impl Comparison {
-    /// The p that decides before a family takes its part.
+    /// Returns the p that decides, before the adjustment for a family.
     pub fn p(&self) -> f64 {
         self.uneven.map_or(self.mann_whitney.p.p, |uneven| uneven.p)
     }
 
-    /// The verdict, given the p that the family leaves: [`Self::p`] itself if there is no other.
+    /// Returns the verdict, given the adjusted p: [`Self::p`] itself if there is no other verdict.
     pub fn verdict(&self, p: f64, family: u64) -> Verdict {
         if self.equivalent() {
             return Verdict::Equivalent;
@@ -169,15 +169,15 @@ impl Comparison {
     }
 }
 
-/// The verdicts of a family of comparisons, with their p values after Holm.
+/// Returns the verdicts of a family of comparisons, with their p values after Holm.
 pub fn verdicts(family: &[Comparison]) -> Vec<(f64, Verdict)> {
     let p: Vec<f64> = family.iter().map(Comparison::p).collect();
     let count = family.len() as u64;
     family.iter().zip(holm(&p)).map(|(comparison, p)| (p, comparison.verdict(p, count))).collect()
 }
 
-/// The p values adjusted after Holm (Scandinavian Journal of Statistics 6, 1979), in the order given: those below 5 % are
-/// false with at most 5 % for the whole family.
+/// Returns the p values adjusted after Holm (Scandinavian Journal of Statistics 6, 1979), in the given order. If the p values below 5 %
+/// count as findings, the probability that any of them is false is at most 5 % for the whole family.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<(f64, usize)> = p.iter().copied().zip(0..).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0));

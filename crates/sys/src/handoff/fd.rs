@@ -1,4 +1,4 @@
-//! Handing over through a descriptor: 8 bytes in a pipe, or an eventfd that counts.
+//! Handoffs through a descriptor: 8 bytes in a pipe, or an eventfd as a counter.
 
 use crate::{Errno, descriptor};
 use std::{
@@ -6,52 +6,52 @@ use std::{
     os::fd::{AsRawFd, FromRawFd, OwnedFd},
 };
 
-/// The two ends; of an eventfd they are the same file.
+/// The two ends; for an eventfd they are the same file.
 #[derive(Debug)]
 pub struct Descriptors {
     reading: OwnedFd,
     writing: OwnedFd,
 }
 
-/// What each post writes: of an eventfd it raises the counter by one.
+/// The bytes that each post writes. For an eventfd they increment the counter by one.
 const TOKEN: [u8; 8] = 1u64.to_ne_bytes();
 
 impl Descriptors {
-    /// A pipe, see pipe(7).
+    /// Creates a pipe, see pipe(7).
     ///
     /// # Errors
     /// `EMFILE`, `ENFILE`.
     pub fn pipe() -> Result<Self, Errno> {
         let mut ends = [-1; 2];
-        // SAFETY: the array holds the two numbers that are written.
+        // SAFETY: the array has room for the two numbers that the call writes.
         Errno::check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
-        // SAFETY: the descriptors were just opened and nobody else has them.
+        // SAFETY: the descriptors were just opened and have no other owner.
         let [reading, writing] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
         Ok(Self { reading, writing })
     }
 
-    /// A counter that each read lowers by one, see eventfd(2).
+    /// Creates a counter that each read decrements by one, see eventfd(2).
     ///
     /// # Errors
-    /// As [`Descriptors::pipe`].
+    /// As for [`Descriptors::pipe`].
     pub fn eventfd() -> Result<Self, Errno> {
         // SAFETY: takes numbers only.
         let fd = Errno::check(unsafe { libc::eventfd(0, libc::EFD_SEMAPHORE | libc::EFD_CLOEXEC) })?;
-        // SAFETY: the descriptor was just opened and nobody else has it.
+        // SAFETY: the descriptor was just opened and has no other owner.
         let reading = unsafe { OwnedFd::from_raw_fd(fd) };
         let writing = reading.try_clone().map_err(|error| number(&error))?;
         Ok(Self { reading, writing })
     }
 
-    /// Those that this process inherited under two numbers.
+    /// Takes the two descriptors that this process inherited under these numbers.
     ///
     /// # Errors
-    /// `EBADF` for a number that is no open file.
+    /// `EBADF` for a number without an open file.
     pub fn adopt(reading: i32, writing: i32) -> Result<Self, Errno> {
         Ok(Self { reading: descriptor::take_over(reading)?, writing: descriptor::take_over(writing)? })
     }
 
-    /// The end that waits and the end that posts.
+    /// Returns the waiting end and the posting end.
     pub fn ends(&self) -> [&OwnedFd; 2] {
         [&self.reading, &self.writing]
     }
@@ -68,10 +68,10 @@ impl Descriptors {
         whole(got)
     }
 
-    /// Gives a token.
+    /// Posts a token.
     ///
     /// # Errors
-    /// `EINTR`; `EPIPE` when nobody is left to read.
+    /// `EINTR` when a signal handler ran; `EPIPE` when the reading end is closed.
     #[inline(always)]
     pub fn post(&self) -> Result<(), Errno> {
         // SAFETY: the buffer is readable for the length given.
@@ -79,7 +79,8 @@ impl Descriptors {
     }
 }
 
-/// So few bytes go through a pipe whole or not at all (PIPE_BUF, pipe(7)); none at all is the end of the file.
+/// Checks the result of a read or write. A pipe transfers so few bytes either completely or not at all (PIPE_BUF, pipe(7)); 0 bytes means
+/// the end of the file.
 #[inline(always)]
 fn whole(bytes: isize) -> Result<(), Errno> {
     match bytes {

@@ -1,4 +1,4 @@
-//! A counting semaphore made of one word and two system calls, see futex(2): what lies below the C library's.
+//! A counting semaphore made of one word and two system calls, see futex(2): the layer below the C library's semaphores.
 
 use crate::Errno;
 use std::sync::atomic::{
@@ -6,16 +6,16 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-/// The tokens given and not yet taken.
+/// The tokens that were posted and not yet taken.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Futex(AtomicU32);
 
-// futex(2), include/uapi/linux/futex.h: a word of 32 bits at a multiple of four, for 64 and 32 bits.
+// futex(2), include/uapi/linux/futex.h: a word of 32 bits, aligned to four bytes, for 64 and 32 bits.
 const _: () = assert!(size_of::<Futex>() == 4 && align_of::<Futex>() == 4);
 
 impl Futex {
-    /// Waits for a token and takes it. `processes` says whether another process may post.
+    /// Waits for a token and takes it. `processes` is whether another process may post.
     ///
     /// # Errors
     /// `EINTR` when a signal handler ran.
@@ -30,17 +30,17 @@ impl Futex {
                 continue;
             }
             match self.call(libc::FUTEX_WAIT, processes, 0) {
-                // EAGAIN: a token came just before.
+                // EAGAIN: a token came just before the call.
                 Ok(()) | Err(Errno::EAGAIN) => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Gives a token and wakes one that waits.
+    /// Posts a token and wakes one waiting task.
     ///
     /// # Errors
-    /// None that a correct kernel gives.
+    /// None with a correct kernel.
     #[inline(always)]
     pub fn post(&self, processes: bool) -> Result<(), Errno> {
         self.0.fetch_add(1, Release);

@@ -1,5 +1,4 @@
-//! One task waits, another wakes it: through a semaphore, a futex, a pipe or an eventfd, within a process or between
-//! two.
+//! One task waits and another wakes it: through a semaphore, a futex, a pipe or an eventfd, within a process or between two.
 
 mod fd;
 mod futex;
@@ -14,7 +13,7 @@ pub use futex::Futex;
 pub use semaphore::SharedSemaphore;
 use std::sync::atomic::AtomicU64;
 
-/// What the waiting task sleeps on.
+/// How the waiting task sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Way {
     /// sem_wait(3) and sem_post(3).
@@ -27,24 +26,24 @@ pub enum Way {
     Eventfd,
 }
 
-/// A word in a cache line of its own: the two tasks may run on two CPUs.
+/// A word in a separate cache line: the two tasks may run on two CPUs.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct CacheLine(pub AtomicU64);
 
-/// What the two tasks tell each other besides handing over.
+/// The words that the two tasks exchange in addition to the handoff.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Words {
-    /// The round that the waiting task is about to wait for, from 1; it writes this.
+    /// The round that the waiting task will wait for next, from 1. The waiting task writes it.
     pub announced: CacheLine,
-    /// The posting task's clock right before it posts, in ns; it writes this.
+    /// The posting task's clock right before it posts, in ns. The posting task writes it.
     pub posted_ns: CacheLine,
-    /// Not 0 once the waiting task has ended; it writes this.
+    /// Not 0 once the waiting task has ended. The waiting task writes it.
     pub ended: CacheLine,
 }
 
-/// The memory that both tasks see.
+/// The memory that both tasks share.
 #[derive(Debug)]
 #[repr(C)]
 struct Area {
@@ -53,11 +52,11 @@ struct Area {
     futex: Futex,
 }
 
-// SAFETY: atomic words, for which all bytes are valid, and a semaphore, which is bytes to everybody but the C library;
-// its functions take any bytes for some count. No addresses (glibc: nptl/sem_init.c; musl: src/thread/sem_init.c).
+// SAFETY: atomic words, for which all bytes are valid, and a semaphore. Only the C library interprets the bytes of a semaphore, and its
+// functions accept any bytes as some count. The area contains no addresses (glibc: nptl/sem_init.c; musl: src/thread/sem_init.c).
 unsafe impl Shareable for Area {}
 
-/// Both ends of a handoff, as one process sees them.
+/// Both ends of a handoff in one process.
 #[derive(Debug)]
 pub struct Handoff {
     way: Way,
@@ -66,14 +65,14 @@ pub struct Handoff {
     descriptors: Option<Descriptors>,
 }
 
-/// The numbers under which a child inherits a handoff: the memory, the waiting end, the posting end.
+/// The numbers under which a child inherits a handoff: for the memory, the waiting end, and the posting end.
 pub type Numbers = [Option<i32>; 3];
 
 impl Handoff {
-    /// A new one, for threads of this process or for two `processes`.
+    /// Creates a handoff, for threads of this process or for two `processes`.
     ///
     /// # Errors
-    /// What the kernel or the C library refuses.
+    /// The error of the kernel or the C library.
     pub fn create(way: Way, processes: bool) -> Result<Self, Errno> {
         let area = Shared::<Area>::create()?;
         let descriptors = match way {
@@ -85,7 +84,7 @@ impl Handoff {
         Ok(Self { way, processes, area, descriptors })
     }
 
-    /// The one that this process inherited from its parent.
+    /// Takes the handoff that this process inherited from its parent.
     ///
     /// # Errors
     /// `EBADF` or `EINVAL` for numbers that are not such files.
@@ -101,10 +100,10 @@ impl Handoff {
         Ok(Self { way, processes: true, area, descriptors })
     }
 
-    /// Lets children inherit it under these numbers.
+    /// Lets children inherit the handoff, and returns the numbers.
     ///
     /// # Errors
-    /// None that a correct kernel gives.
+    /// None with a correct kernel.
     pub fn inherit(&self) -> Result<Numbers, Errno> {
         let memory = Some(descriptor::inherit(self.area.file())?);
         let Some(descriptors) = &self.descriptors else { return Ok([memory, None, None]) };
@@ -112,35 +111,35 @@ impl Handoff {
         Ok([memory, Some(descriptor::inherit(reading)?), Some(descriptor::inherit(writing)?)])
     }
 
-    /// What the waiting task sleeps on.
+    /// Returns how the waiting task sleeps.
     pub fn way(&self) -> Way {
         self.way
     }
 
-    /// Whether two processes share it.
+    /// Returns whether two processes share it.
     pub fn processes(&self) -> bool {
         self.processes
     }
 
-    /// The words that both see.
+    /// Returns the words that both tasks share.
     #[inline(always)]
     pub fn words(&self) -> &Words {
         &self.area.words
     }
 
-    /// The semaphore; only for [`Way::Semaphore`].
+    /// Returns the semaphore; only for [`Way::Semaphore`].
     #[inline(always)]
     pub fn semaphore(&self) -> &SharedSemaphore {
         &self.area.semaphore
     }
 
-    /// The futex; only for [`Way::Futex`].
+    /// Returns the futex; only for [`Way::Futex`].
     #[inline(always)]
     pub fn futex(&self) -> &Futex {
         &self.area.futex
     }
 
-    /// The descriptors of a pipe or an eventfd.
+    /// Returns the descriptors of a pipe or an eventfd.
     pub fn descriptors(&self) -> Option<&Descriptors> {
         self.descriptors.as_ref()
     }

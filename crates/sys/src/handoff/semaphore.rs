@@ -3,11 +3,11 @@
 use crate::Errno;
 use std::{cell::UnsafeCell, fmt};
 
-/// Of the C library; needs [`SharedSemaphore::set_up`] before its first use, by one side only.
+/// A semaphore of the C library. One side must call [`SharedSemaphore::set_up`] before the first use.
 #[repr(transparent)]
 pub struct SharedSemaphore(UnsafeCell<libc::sem_t>);
 
-// SAFETY: the C library's functions are made to be called from many threads on one semaphore.
+// SAFETY: many threads may call the C library's functions on one semaphore.
 unsafe impl Sync for SharedSemaphore {}
 
 impl fmt::Debug for SharedSemaphore {
@@ -17,35 +17,35 @@ impl fmt::Debug for SharedSemaphore {
 }
 
 impl SharedSemaphore {
-    /// Sets it up at 0, for the threads of one process or for several processes.
+    /// Initialises it to 0, for the threads of one process or for several processes.
     ///
     /// # Errors
-    /// `ENOSYS` where the C library has none for several processes.
+    /// `ENOSYS` where the C library has no semaphores for several processes.
     pub(super) fn set_up(&self, processes: bool) -> Result<(), Errno> {
-        // SAFETY: the memory is a semaphore's, and nobody uses it yet. It needs no undoing: the C library keeps
-        // nothing of it elsewhere.
+        // SAFETY: the memory belongs to a semaphore that is not in use yet. It needs no destructor: the C library keeps no other data about
+        // it.
         Errno::check(unsafe { libc::sem_init(self.0.get(), i32::from(processes), 0) })?;
         Ok(())
     }
 
-    /// Waits until it is above 0 and lowers it.
+    /// Waits until it is above 0, and decrements it.
     ///
     /// # Errors
     /// `EINTR` when a signal handler ran.
     #[inline(always)]
     pub fn wait(&self) -> Result<(), Errno> {
-        // SAFETY: the semaphore is set up.
+        // SAFETY: the semaphore is initialised.
         Errno::check(unsafe { libc::sem_wait(self.0.get()) })?;
         Ok(())
     }
 
-    /// Raises it by one.
+    /// Increments it by one.
     ///
     /// # Errors
     /// `EOVERFLOW` beyond the largest value.
     #[inline(always)]
     pub fn post(&self) -> Result<(), Errno> {
-        // SAFETY: the semaphore is set up.
+        // SAFETY: the semaphore is initialised.
         Errno::check(unsafe { libc::sem_post(self.0.get()) })?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Tokens are neither lost nor doubled, whichever way they go, and a signal interrupts the wait.
+//! No way of handing over loses or doubles tokens, and a signal interrupts the wait.
 
 use super::*;
 use crate::{sched, signal};
@@ -34,7 +34,7 @@ fn every_post_ends_one_wait_between_both_views_of_it() {
     for way in WAYS {
         let mine = Handoff::create(way, true).unwrap();
         let theirs = Handoff::adopt(way, mine.inherit().unwrap()).unwrap();
-        // Tokens are counted, not merged.
+        // The handoff counts tokens and does not merge them.
         post(&theirs).unwrap();
         post(&theirs).unwrap();
         wait(&mine).unwrap();
@@ -67,7 +67,7 @@ fn a_signal_interrupts_a_wait_of_any_way() {
                 told.store(sched::gettid(), Relaxed);
                 wait(&handoff)
             });
-            // The thread may not sleep yet when the first one comes.
+            // The thread may not be sleeping yet when the first signal comes.
             while !waiter.is_finished() {
                 let _ = signal::send_to_thread(tid.load(Relaxed), libc::SIGUSR2);
                 thread::sleep(Duration::from_millis(1));

@@ -4,7 +4,7 @@ use crate::sched::{self, Policy};
 const EVERY: [(Protocol, bool); 4] =
     [(Protocol::Normal, false), (Protocol::Normal, true), (Protocol::Inherit, false), (Protocol::Inherit, true)];
 
-/// On a thread of its own, which the C library does not know yet.
+/// Runs a test on a new thread, which the C library does not know yet.
 fn on_a_thread<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
     std::thread::spawn(test).join().unwrap()
 }
@@ -33,7 +33,7 @@ fn a_row_is_locked_whole_or_not_at_all() {
         let held = row.lock().unwrap();
         assert_eq!(row.try_lock().err(), Some(Errno::EBUSY));
         held.unlock().unwrap();
-        // One in the middle is busy: those before it must be free afterwards.
+        // One mutex in the middle is busy: the ones before it must be free afterwards.
         row.raws[3].lock().unwrap();
         assert_eq!(row.try_lock().err(), Some(Errno::EBUSY));
         row.raws[3].unlock().unwrap();
@@ -58,7 +58,7 @@ fn an_impossible_ceiling_is_refused() {
     assert_eq!(Mutex::new(Protocol::Ceiling(0), false).err(), Some(Errno::EINVAL));
 }
 
-/// What the documentation of [`Protocol::Ceiling`] says of time-sharing threads.
+/// A time-sharing thread gets `EINVAL` from the first lock, as the documentation of [`Protocol::Ceiling`] states.
 #[test]
 fn a_time_sharing_thread_cannot_lock_a_ceiling() {
     let first = on_a_thread(|| Mutex::new(Protocol::Ceiling(50), false).unwrap().lock().err());

@@ -1,22 +1,23 @@
-//! When a packet arrived, by the kernel's and the card's own clocks (SO_TIMESTAMPING; Documentation/networking/timestamping.rst).
+//! When a packet arrived, by the kernel's clock and the network card's own clock (SO_TIMESTAMPING;
+//! Documentation/networking/timestamping.rst).
 
 use super::errno;
 use crate::{Errno, clock::Clock};
 use std::{io, mem, net::UdpSocket, os::fd::AsRawFd, time::Duration};
 
-/// Which stamps are asked for.
+/// Which timestamps are requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamps {
-    /// Of the kernel, when the driver hands a packet over: CLOCK_REALTIME.
+    /// The kernel's, taken when the driver passes the packet on: CLOCK_REALTIME.
     Software,
-    /// Of the kernel and of the card's own clock, which is its PHC.
+    /// The kernel's, and those of the card's own clock, which is its PHC.
     Hardware,
 }
 
-/// A packet that arrived. Times are ns of CLOCK_REALTIME, the card's of its own clock; 0 stands for none, as the kernel has it.
+/// A packet that arrived. Times are ns of CLOCK_REALTIME; the card's stamp is in ns of its own clock. 0 means no stamp, as in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
-    /// How many of its bytes are in the buffer.
+    /// How many of the packet's bytes are in the buffer.
     pub bytes: usize,
     /// The kernel's stamp.
     pub software_ns: u64,
@@ -26,15 +27,15 @@ pub struct Arrival {
     pub returned_ns: u64,
 }
 
-/// What arrives at a socket, for a loop that has no library.
+/// A receiver of packets from a socket, for a loop that uses no library.
 #[derive(Debug)]
 pub struct Arrivals(UdpSocket);
 
 impl Arrivals {
-    /// With a time to wait for each packet, and the kernel's stamps or none.
+    /// Wraps a socket. Each receive waits at most `within`. `stamps` selects the timestamps, if any.
     ///
     /// # Errors
-    /// A kernel without them.
+    /// The kernel does not support the timestamps.
     pub fn at(socket: UdpSocket, within: Duration, stamps: Option<Stamps>) -> Result<Self, Errno> {
         socket.set_read_timeout(Some(within)).map_err(|error| errno(&error))?;
         stamps.map_or(Ok(()), |stamps| stamped(&socket, stamps))?;
@@ -51,16 +52,16 @@ impl Arrivals {
     }
 }
 
-/// Asks for stamps of whatever arrives at a socket.
+/// Requests timestamps for every packet that arrives at a socket.
 ///
 /// # Errors
-/// A kernel without them.
+/// The kernel does not support the timestamps.
 pub fn stamped(socket: &UdpSocket, stamps: Stamps) -> Result<(), Errno> {
     let mut flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
     if stamps == Stamps::Hardware {
         flags |= libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE;
     }
-    // SAFETY: the option is a number of the length that is said, and lives through the call.
+    // SAFETY: the option is a number of the stated length, and lives through the call.
     Errno::check(unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -73,10 +74,10 @@ pub fn stamped(socket: &UdpSocket, stamps: Stamps) -> Result<(), Errno> {
     .map(drop)
 }
 
-/// Waits for a packet; allocates nothing.
+/// Waits for a packet. It allocates nothing.
 ///
 /// # Errors
-/// As recvmsg(2): `EAGAIN` after the socket's time to wait, `EINTR`.
+/// As recvmsg(2): `EAGAIN` when the socket's timeout has passed, `EINTR`.
 pub fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> Result<Arrival, Errno> {
     #[repr(align(8))]
     struct Control([u8; 256]);
@@ -87,7 +88,7 @@ pub fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> Result<Arrival, Errno> 
     (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = control.0.len() as _;
-    // SAFETY: all that the message points to is as long as it says, and lives through the call.
+    // SAFETY: all that the message points to has the stated lengths, and lives through the call.
     let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
     let returned_ns = Clock::Realtime.now();
     if length < 0 {
@@ -120,16 +121,16 @@ mod tests {
     use super::*;
     use crate::timer::TimerDescriptor;
 
-    /// The kernel's stamp lies between the sending and the return, unless somebody has stepped the clock meanwhile.
+    /// The kernel's stamp is between the sending and the return, unless the clock was stepped meanwhile.
     #[test]
     fn what_arrives_has_the_kernels_stamp() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         stamped(&socket, Stamps::Hardware).unwrap();
         let mut buffer = [0; 64];
         let steps = TimerDescriptor::new(Clock::Realtime).unwrap();
-        // The kernel switches on the first stamp asked for on a machine later, in another thread.
+        // After the machine's first request for stamps, the kernel switches them on later, in another thread.
         loop {
-            // Refused where somebody steps the clock at this very moment.
+            // This fails if the clock is stepped at this very moment.
             let watched = steps.watch_for_steps();
             let before = Clock::Realtime.now();
             socket.send_to(b"abc", socket.local_addr().unwrap()).unwrap();

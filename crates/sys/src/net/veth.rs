@@ -1,10 +1,10 @@
-//! Two ends of a virtual cable between network namespaces (veth(4)).
+//! Creates the two ends of a virtual cable between network namespaces (veth(4)).
 
 use super::{Moving, netlink};
 use crate::Errno;
 use std::{fs::File, mem::offset_of, os::fd::AsRawFd};
 
-/// Attributes of a link (linux/if_link.h) that the C library's bindings do not name alike everywhere.
+/// Attributes of a link (linux/if_link.h) that the C library's bindings do not name the same everywhere.
 const IFLA_IFNAME: u16 = 3;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_NET_NS_FD: u16 = 28;
@@ -12,14 +12,14 @@ const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
 
-/// What a link is described by (rtnetlink(7)), all zero: the kernel chooses.
+/// The description of a link (rtnetlink(7)), all zero: the kernel chooses.
 const IFINFOMSG: [u8; offset_of!(Moving, length) - offset_of!(Moving, family)] = [0; 16];
 
-/// Makes a cable: the end `here` in the calling thread's network namespace, the end `there` in the other one, as
-/// `ip link add HERE type veth peer name THERE netns OTHER` does. Both go when either namespace ends.
+/// Creates a cable: the end `here` in the calling thread's network namespace, the end `there` in the other one, as `ip link add HERE type
+/// veth peer name THERE netns OTHER` does. The kernel removes both ends when either namespace ends.
 ///
 /// # Errors
-/// `EPERM`, `EEXIST` for a name that is taken, `EOPNOTSUPP` of a kernel without veth, `EINVAL` for a name of more than 15 bytes.
+/// `EPERM`, `EEXIST` for a name that is in use, `EOPNOTSUPP` from a kernel without veth, `EINVAL` for a name of more than 15 bytes.
 pub fn pair(here: &str, there: &str, other: &File) -> Result<(), Errno> {
     let fits = |name: &str| !name.is_empty() && name.len() < 16;
     if !fits(here) || !fits(there) {
@@ -43,7 +43,7 @@ pub fn pair(here: &str, there: &str, other: &File) -> Result<(), Errno> {
     netlink::ask(&message.concat())
 }
 
-/// An attribute: length with its header, kind, value, filled up to four bytes.
+/// Builds an attribute: the length including its header, the kind, and the value, padded to a multiple of four bytes.
 fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = value.len() as u16 + 4;
     let mut bytes = [&length.to_ne_bytes()[..], &kind.to_ne_bytes(), value].concat();
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(pair("a name of many letters", "b", &here), Err(Errno::EINVAL));
     }
 
-    /// What is sent at one end arrives at the other, in another namespace; the machine's own network has neither.
+    /// A packet sent at one end arrives at the other end, in another namespace. The machine's own network has neither end.
     #[test]
     fn a_cable_carries() {
         let (give, take) = mpsc::channel();
@@ -85,14 +85,14 @@ mod tests {
             net::up("far").unwrap();
             let socket = UdpSocket::bind("10.78.0.2:7").unwrap();
             give.send(Err(Errno::EINVAL)).unwrap();
-            // The end of this thread ends its channel: that tells the sender.
+            // When this thread ends, its channel closes: that tells the sender.
             socket.recv(&mut [0; 8]).ok()
         });
-        // Without the right to a namespace there is nothing to see.
+        // Without the permission for a namespace there is nothing to test.
         let Ok(namespace) = take.recv().unwrap() else { return };
         let near = thread::spawn(move || {
             net::leave().unwrap();
-            // A kernel without veth: nothing to see either.
+            // A kernel without veth: there is nothing to test either.
             if pair("near", "far", &namespace) == Err(Errno::from_raw(libc::EOPNOTSUPP)) {
                 return false;
             }
@@ -101,7 +101,7 @@ mod tests {
             laid.send(()).unwrap();
             take.recv().unwrap().unwrap_err();
             let socket = UdpSocket::bind("10.78.0.1:0").unwrap();
-            // The kernel begins to carry, and finds the way, in other threads. It loses what the test sends before.
+            // The kernel brings up the cable and its route in other threads. It loses everything that the test sends before that.
             let mut heard = Err(RecvTimeoutError::Timeout);
             while let Err(RecvTimeoutError::Timeout) = heard {
                 socket.send_to(b"abc", "10.78.0.2:7").unwrap();

@@ -1,4 +1,4 @@
-//! From formats to a table by number, and from records by that table to what happened.
+//! Turns the formats into a table by number, and with that table turns records into what happened.
 
 mod known;
 
@@ -14,9 +14,9 @@ use crate::{
 pub struct Events {
     endian: Endian,
     kinds: Vec<Kind>,
-    /// Who wrote a record: the same place in all of them.
+    /// The task that wrote a record: at the same place in all records.
     pid: Option<Int>,
-    /// The flags that hold everywhere: interrupts off, a switch pending, in which context.
+    /// The flags that every record has: interrupts off, a switch pending, the context.
     flags: Option<Number>,
     depth: Option<Number>,
     switch: Option<(TaskFields, Int, TaskFields)>,
@@ -33,17 +33,17 @@ pub struct Events {
     freed: Option<Int>,
     exits: Option<Int>,
     migrated: Option<(Int, Int, Int)>,
-    /// The names of system calls that have events of their own.
+    /// The names of system calls that have separate events.
     calls: Vec<String>,
     /// The names of the processor's vectors: `local_timer`.
     vectors: Vec<String>,
 }
 
-/// A task's name has so many bytes in every kernel (TASK_COMM_LEN).
+/// The size of a task's name in bytes, in every kernel (TASK_COMM_LEN).
 const COMM: usize = 16;
 
 impl Events {
-    /// From the formats of a trace.
+    /// Resolves the formats of a trace.
     pub fn of(formats: &[Described], endian: Endian) -> Self {
         let first = formats.first().map(|one| &one.format);
         let common = |name: &str| first.and_then(|format| format.number(name, endian));
@@ -83,18 +83,18 @@ impl Events {
         events
     }
 
-    /// What a format's records mean; those that lack a field mean nothing.
+    /// Returns what a format's records mean. A format that lacks a field means nothing.
     fn resolve(&mut self, system: &str, format: &Format) -> Kind {
         self.known(system, format).unwrap_or_default()
     }
 
-    /// What a record tells; nothing where it is of another kind, or too short for what its format says.
+    /// Returns what a record reports, or `None` if it is of another kind or shorter than its format says.
     pub fn happened(&self, record: &[u8]) -> Option<Happened> {
         self.tell(record, self.endian, |happened| happened)
     }
 
-    /// Tells it to `then`, which is made into each case: what happened never becomes a value that is taken apart again.
-    /// The order of bytes is told by whoever knows it before a loop begins.
+    /// Passes what a record reports to `then`. The compiler builds `then` into each case, so `Happened` never becomes a value that the code
+    /// must match again. The caller passes the byte order, because it knows it before its loop starts.
     #[inline(always)]
     pub(crate) fn tell<R>(&self, record: &[u8], endian: Endian, then: impl FnOnce(Happened) -> R) -> Option<R> {
         let id = endian.u16(record, 0)?;
@@ -162,40 +162,40 @@ impl Events {
         })
     }
 
-    /// The order of bytes of all records.
+    /// Returns the byte order of all records.
     pub(crate) fn endian(&self) -> Endian {
         self.endian
     }
 
-    /// The number of a record's format.
+    /// Returns the number of a record's format.
     #[inline]
     pub fn id(&self, record: &[u8]) -> Option<u16> {
         self.endian.u16(record, 0)
     }
 
-    /// The task that wrote a record.
+    /// Returns the task that wrote a record.
     #[inline(always)]
     pub fn writer(&self, record: &[u8]) -> Option<i32> {
         self.pid?.of(record, self.endian)
     }
 
-    /// The flags of a record (`enum trace_flag_type`) and how deep preemption is off.
+    /// Returns the flags of a record (`enum trace_flag_type`) and the depth of disabled preemption.
     #[inline]
     pub fn context(&self, record: &[u8]) -> Option<(u8, u8)> {
         Some((self.flags?.of(record)? as u8, self.depth?.of(record)? as u8))
     }
 
-    /// The name of the device whose handler a record of `irq_handler_entry` announces.
+    /// Returns the name of the device whose handler a record of `irq_handler_entry` announces.
     pub fn device(&self, record: &[u8]) -> Option<String> {
         Some(self.line_name.as_ref()?.text(record, self.endian)?.into_owned())
     }
 
-    /// The names of system calls with events of their own, as [`Call::Named`] counts them.
+    /// Returns the names of system calls with separate events, as [`Call::Named`] numbers them.
     pub fn calls(&self) -> &[String] {
         &self.calls
     }
 
-    /// The names of vectors, as [`Above::Vector`] counts them.
+    /// Returns the names of vectors, as [`Above::Vector`] numbers them.
     pub fn vectors(&self) -> &[String] {
         &self.vectors
     }
@@ -215,8 +215,8 @@ fn comm_at(record: &[u8], at: u16) -> Option<Comm> {
     record.get(at..at + COMM)?.first_chunk().map(|bytes| Comm(*bytes))
 }
 
-/// The state of a task that leaves (TASK_REPORT and TASK_STATE_MAX of include/linux/sched.h): nothing set, or only the bit
-/// above all reported ones, of one that would go on.
+/// Returns the state of a task that leaves the CPU (TASK_REPORT and TASK_STATE_MAX of include/linux/sched.h). No bit, or only the bit above
+/// all reported ones, means a task that could continue.
 #[inline]
 pub(crate) fn state_of(bits: i32) -> State {
     match bits & 0xff {

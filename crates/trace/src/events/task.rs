@@ -7,14 +7,14 @@ use std::fmt;
 pub struct Comm(pub [u8; 16]);
 
 impl Comm {
-    /// From text that may be longer.
+    /// Creates a name from text that may be longer.
     pub fn of(text: &str) -> Self {
         let mut bytes = [0; 16];
         bytes.iter_mut().zip(text.as_bytes().iter().take(15)).for_each(|(to, from)| *to = *from);
         Self(bytes)
     }
 
-    /// As text, what is no UTF-8 replaced.
+    /// Returns the name as text, with bytes that are not UTF-8 replaced.
     pub fn text(&self) -> std::borrow::Cow<'_, str> {
         let bytes = self.0.split(|byte| *byte == 0).next().unwrap_or_default();
         String::from_utf8_lossy(bytes)
@@ -27,27 +27,27 @@ impl fmt::Debug for Comm {
     }
 }
 
-/// The kernel's effective priority (include/linux/sched/prio.h): below 0 deadline, 0 to 99 real-time (99 minus the one that
-/// people set), 100 to 139 fair (120 plus nice).
+/// The kernel's effective priority (include/linux/sched/prio.h): below 0 deadline, 0 to 99 real-time (99 minus the priority that users
+/// set), 100 to 139 fair (120 plus nice).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(pub i16);
 
-/// A scheduling class, as far as its priority tells.
+/// A scheduling class, as far as the priority shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// SCHED_DEADLINE.
     Deadline,
-    /// SCHED_FIFO and SCHED_RR; a fair task with a lent priority too.
+    /// SCHED_FIFO and SCHED_RR, and a fair task that inherited a real-time priority.
     RealTime,
     /// All others.
     Fair,
 }
 
 impl Class {
-    /// All of them, the most urgent first.
+    /// All classes, the most urgent first.
     pub const ALL: [Self; 3] = [Self::Deadline, Self::RealTime, Self::Fair];
 
-    /// As it is said.
+    /// Returns the name of the class.
     pub fn name(self) -> &'static str {
         match self {
             Self::Deadline => "deadline",
@@ -58,7 +58,7 @@ impl Class {
 }
 
 impl Priority {
-    /// The class that has it.
+    /// Returns the class of this priority.
     #[inline]
     pub fn class(self) -> Class {
         match self.0 {

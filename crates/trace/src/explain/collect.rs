@@ -1,4 +1,4 @@
-//! What happened in windows, kept as the trace goes by.
+//! Collects what happened in windows while the trace is read.
 
 use super::{
     Awaited, Begins, Explained, Line, Names, Window, cut,
@@ -14,45 +14,45 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// How much before and after a window is shown, ns.
+/// The margin that is shown before and after a window, in ns.
 const MARGIN: u64 = 20_000;
 
 /// Collects for all windows in one walk.
 #[derive(Debug)]
 pub(super) struct Collect<'t> {
     formats: BTreeMap<u16, &'t Format>,
-    /// The numbers of `contention_begin` and `contention_end`, and where a record tells who wrote it and in what context.
+    /// The numbers of `contention_begin` and `contention_end`. `pid` and `flags` are the places of a record's writer and context.
     contention: [Option<u16>; 2],
-    /// The number of `page_fault_user`, where the kernel has it.
+    /// The number of `page_fault_user`, if the kernel has this event.
     fault: Option<u16>,
     pid: Option<Number>,
     flags: Option<Number>,
     events: Events,
     endian: Endian,
-    /// In the order of their begin.
+    /// The scenes, in order of their start.
     scenes: Vec<Scene>,
-    /// How many have begun.
+    /// How many scenes have started.
     begun: usize,
-    /// When the last of these ends.
+    /// When the last of the started scenes ends.
     over: u64,
-    /// The longest window: one that begins so long before an event may touch it.
+    /// The length of the longest window. An event may touch a window that started this long before it.
     longest: u64,
-    /// What became of each thread last, before its window.
+    /// The last changes of each thread before its window.
     before: BTreeMap<i32, Vec<(u64, Turn)>>,
-    /// Where each of them was last.
+    /// The last CPU of each of these threads.
     homes: BTreeMap<i32, u32>,
-    /// The scenes of jobs of which nobody knows yet who had their CPU at the end.
+    /// The scenes of jobs whose CPU has an unknown owner at the end of the window.
     open: Vec<usize>,
-    /// What each CPU is at.
+    /// What each CPU is doing.
     wakers: Vec<Waker>,
-    /// The event of a timer's setting, and when each timer that was set must be served, ns on its own clock. Only jobs need it.
+    /// The event that sets a timer, and when each set timer is due, in ns on the timer's own clock. Only jobs need it.
     set: Option<Set>,
     due: BTreeMap<u64, u64>,
     /// Since when the scheduler has put off real-time tasks, by CPU.
     put_off: BTreeMap<u32, u64>,
 }
 
-/// `hrtimer_start`, and where a record has the timer and its expiry.
+/// `hrtimer_start`, and the places of the timer and its expiry in a record.
 #[derive(Clone, Copy, Debug)]
 struct Set {
     id: u16,
@@ -60,20 +60,21 @@ struct Set {
     expires: Number,
 }
 
-/// So many timers are kept: more are set at once by no sound trace.
+/// The most timers that latido keeps. No sound trace sets more at once.
 const MOST_TIMERS: usize = 1 << 16;
 
-/// A CPU that writes no event for so long behind a window, ns, tells nothing of it.
+/// If a CPU writes no event for this long after a window, in ns, its later events say nothing about the window.
 const SILENT: u64 = 100_000_000;
 
-/// In `common_flags`: written in a hard interrupt, in a soft one (`enum trace_flag_type`, include/linux/trace_events.h).
+/// Bits of `common_flags`: the record was written in a hard interrupt, or in a soft one (`enum trace_flag_type`,
+/// include/linux/trace_events.h).
 const HARD: i64 = 0x08;
 const SOFT: i64 = 0x10;
 
-/// There: the task of that CPU is to give way at once.
+/// A bit of the same field: the CPU's task must give way at once.
 const GIVE_WAY: i64 = 0x04;
 
-/// CPUs above this number wake nobody.
+/// latido keeps no waker for CPUs from this number on.
 const MOST_CPUS: usize = 1 << 16;
 
 impl<'t> Collect<'t> {
@@ -81,14 +82,14 @@ impl<'t> Collect<'t> {
         Self::over(&trace.formats, trace.endian, windows)
     }
 
-    /// Of lines in place of records.
+    /// Collects from lines of text instead of records.
     pub fn of_text(windows: &[Window]) -> Self {
         Self::over(&[], Endian::Little, windows)
     }
 
     fn over(all: &'t [Described], endian: Endian, windows: &[Window]) -> Self {
         let mut windows = windows.to_vec();
-        // Where time went back, one may end before it began: nothing lies in it.
+        // Where time went backwards, a window may end before it starts: it is empty.
         windows.iter_mut().for_each(|window| window.end = window.end.max(window.begin));
         windows.sort_unstable();
         let longest = windows.iter().map(|window| window.end.saturating_sub(window.begin)).max().unwrap_or(0);
@@ -129,7 +130,7 @@ impl<'t> Collect<'t> {
         self.events.vectors().to_vec()
     }
 
-    /// The scenes that a time touches, with a margin.
+    /// Returns the scenes that a time touches, with a margin.
     fn at(&mut self, begin: u64, end: u64) -> impl Iterator<Item = &mut Scene> {
         while let Some(next) =
             self.scenes.get_mut(self.begun).filter(|next| next.window.begin <= end.saturating_add(MARGIN))
@@ -141,7 +142,7 @@ impl<'t> Collect<'t> {
             self.over = self.over.max(next.window.end);
             self.begun += 1;
         }
-        // Most of a trace lies in no window at all.
+        // Most of a trace is outside all windows.
         let from = begin.saturating_sub(self.longest).saturating_sub(MARGIN);
         let first = match begin > self.over.saturating_add(MARGIN) {
             true => self.begun,
@@ -178,12 +179,12 @@ impl<'t> Collect<'t> {
         self.scenes.into_iter().map(explained).collect()
     }
 
-    /// The task of the CPU that wrote a record.
+    /// Returns the task that wrote a record on its CPU.
     fn task_of(&self, record: &[u8]) -> Option<i32> {
         i32::try_from(self.pid?.of(record)?).ok()
     }
 
-    /// The CPU whose task a woken one of a window is (`target_cpu`); a line of text has it as its last word.
+    /// Returns the CPU to which a window's thread is woken (`target_cpu`). In a line of text it is the last word.
     fn target(&self, pid: i32, record: &[u8]) -> Option<u32> {
         self.before.get(&pid)?;
         let format = self.events.id(record).and_then(|id| self.formats.get(&id));
@@ -194,7 +195,7 @@ impl<'t> Collect<'t> {
         text.trim_end().rsplit_once("target_cpu=")?.1.parse().ok()
     }
 
-    /// The waker of a CPU, of those that there can be.
+    /// Returns the waker of a CPU, if the CPU's number is possible.
     fn waker(&mut self, cpu: u32) -> Option<&mut Waker> {
         let at = cpu as usize;
         if at >= self.wakers.len() && at < MOST_CPUS {
@@ -203,15 +204,15 @@ impl<'t> Collect<'t> {
         self.wakers.get_mut(at)
     }
 
-    /// A thread is about to be woken.
+    /// Handles the event that a thread is about to be woken.
     fn waking(&mut self, time: u64, cpu: u32, pid: i32, record: &[u8]) {
         let mut waker = self.waker(cpu).map_or_else(Waker::default, |waker| *waker);
         let flags = self.flags.and_then(|flags| flags.of(record));
         if flags.is_some_and(|flags| flags & HARD != 0) {
-            // Its own interrupt goes on behind the event of its end.
+            // The interrupt continues after the event of its end.
             waker.behind = waker.left.filter(|_| waker.entered.is_none());
         }
-        // In an interrupt, the task that was interrupted has nothing to do with it.
+        // In an interrupt, the interrupted task has nothing to do with the waking.
         let by =
             flags.filter(|flags| flags & (HARD | SOFT) == 0).and_then(|_| self.task_of(record)).filter(|by| *by > 0);
         let was_on = self.target(pid, record);
@@ -226,8 +227,8 @@ impl<'t> Collect<'t> {
         self.turn(time, pid, Turn::Waking(cpu));
     }
 
-    /// A real-time task that could run leaves its CPU to the idle task or to an ordinary one: the throttle (or the fair server) puts off
-    /// all of that CPU, until one comes again.
+    /// Handles a switch. When a runnable real-time task leaves its CPU to the idle task or to an ordinary task, the throttle (or the fair
+    /// server) puts off all real-time tasks of that CPU, until a task of a higher class comes again.
     fn chosen(&mut self, time: u64, cpu: u32, (from, state, to): (&Switched, State, &Switched)) {
         let is_lower = to.pid == 0 || to.priority.class() == Class::Fair;
         let puts_off = from.priority.class() == Class::RealTime && state == State::Runnable && is_lower;
@@ -242,7 +243,7 @@ impl<'t> Collect<'t> {
         }
     }
 
-    /// This task had that CPU.
+    /// Records that this task had that CPU.
     fn had(&mut self, time: u64, cpu: u32, pid: i32) {
         let Self { open, scenes, .. } = self;
         open.retain(|at| match scenes.get_mut(*at) {
@@ -255,7 +256,7 @@ impl<'t> Collect<'t> {
         });
     }
 
-    /// A task begins to wait for a lock of the kernel, or has it.
+    /// Records that a task starts to wait for a lock of the kernel, or gets it.
     pub(super) fn contention(&mut self, time: u64, pid: i32, begins: bool) {
         self.turn(time, pid, if begins { Turn::Contends } else { Turn::Acquired });
     }
@@ -268,12 +269,12 @@ impl<'t> Collect<'t> {
         for scene in self.at(time, time).filter(room) {
             scene.turns.push((time, turn));
         }
-        // All that is needed of the time before a window: how it left, and what came since.
+        // Only this is needed of the time before a window: the thread's last switch, and what came after it.
         if let Some(before) = self.before.get_mut(&pid) {
             if matches!(turn, Turn::In(_) | Turn::Out(_)) {
                 before.clear();
             }
-            // How it left, and the newest of what came since.
+            // Keeps the last switch and the newest changes after it.
             if before.len() >= 8 {
                 before.remove(1);
             }
@@ -281,7 +282,7 @@ impl<'t> Collect<'t> {
         }
     }
 
-    /// Events that tell when a timer must be served, who waits for a lock of the kernel, and of a page fault.
+    /// Reads events that show when a timer is due, which task waits for a lock of the kernel, and page faults.
     fn kernel_tells(&mut self, time: u64, record: &[u8]) {
         if let Some(set) = self.set.filter(|set| self.events.id(record) == Some(set.id))
             && let (Some(timer), Some(expires)) = (set.timer.of(record), set.expires.of(record))
@@ -330,7 +331,7 @@ impl Sink for Collect<'_> {
                     self.waker(cpu).into_iter().for_each(ended);
                 }
                 Happened::Expired { timer, now } => {
-                    // The timer's clock may be another than the trace's: it read `now` at this time.
+                    // The timer's clock may differ from the trace's clock: it read `now` at this time.
                     let due =
                         self.due.remove(timer).map(|due| time.saturating_sub(now.cast_unsigned().saturating_sub(due)));
                     self.waker(cpu).into_iter().for_each(|waker| (waker.expired, waker.due) = (Some(time), due));
@@ -346,7 +347,7 @@ impl Sink for Collect<'_> {
             }
         }
         self.kernel_tells(time, record);
-        // A switch is written by who leaves.
+        // The task that leaves writes the switch.
         let switches = matches!(happened, Some(Happened::Switch { .. }));
         let running = self.task_of(record).filter(|pid| *pid > 0 && !switches);
         let left = match happened {
@@ -385,7 +386,7 @@ impl Sink for Collect<'_> {
     }
 }
 
-/// The tasks that a job waited for.
+/// Returns the tasks that a job waited for.
 fn awaited(scene: &Scene, names: &mut Names<'_>) -> Vec<Awaited> {
     let all = cut::awaited(scene);
     all.into_iter().map(|(begin, end, pid)| Awaited { begin, end, pid, name: names.task(pid).0 }).collect()

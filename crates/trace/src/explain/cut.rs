@@ -1,4 +1,4 @@
-//! A window, cut into slices.
+//! Cuts a window into slices.
 
 use super::{
     Begins, Cause, Names, Slice,
@@ -9,49 +9,49 @@ use crate::{
     pairing::{Owner, Segment, Span},
 };
 
-/// What a thread is at.
+/// What a thread is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     /// It sleeps until its timer is handled.
     Sleeps,
-    /// It sleeps before a job, until a timer is due or somebody wakes it.
+    /// It sleeps before a job, until a timer is due or until something wakes it.
     Rests,
-    /// It was woken, by that CPU; whether it is among those that may run yet.
+    /// That CPU woke it; `queued` is when the scheduler put it on a run queue, if it has.
     Woken { by: u32, queued: Option<u64> },
     /// It runs.
     Runs,
-    /// It was preempted then.
+    /// It was preempted at that time.
     Preempted(u64),
-    /// It waits for something, after it had begun to go on.
+    /// It waits for something, after it had started to run.
     Blocked,
     /// It was stopped.
     Stopped,
 }
 
 impl At {
-    /// Whether it could not run, which task had the CPU or none.
+    /// Returns whether the thread could not run, whichever task had the CPU.
     fn is_off(self) -> bool {
         matches!(self, Self::Rests | Self::Blocked | Self::Stopped)
     }
 }
 
-/// A time in which a thread was at one thing, with the CPU that counts.
+/// A time in which a thread did one thing, with the CPU that counts for it.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     begin: u64,
     end: u64,
     at: At,
     cpu: u32,
-    /// Whether what it runs itself is its way back from a sleep.
+    /// Whether the thread's own running is its return from a sleep.
     back: bool,
     /// Whether it waits for a lock of the kernel.
     lock: bool,
 }
 
-/// The slices of a window, in order, without a gap.
+/// Returns the slices of a window, in order and without a gap.
 pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
     let mine = names.task(scene.window.pid).1;
-    // The segments of a CPU have no gap: what lies outside of them was not recorded, unless there are too many to be kept.
+    // The segments of a CPU have no gap. Time outside them was not recorded, unless there were more segments than latido keeps.
     let uncovered = if scene.segments.len() < MOST_SEGMENTS { Cause::Untraced } else { Cause::TooMany };
     let mut slices = Slices(Vec::new());
     let leavers = scene.leavers();
@@ -70,7 +70,7 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
                 at = end;
                 continue;
             }
-            // Some kernels leave out the switch away from the idle task: who writes an event runs.
+            // Some kernels leave out the switch away from the idle task. A task that writes an event is running.
             let writer = match segment.owner {
                 Owner::Idle => {
                     let behind = scene.running.iter().skip(scene.running.partition_point(|(time, ..)| *time < begin));
@@ -93,8 +93,8 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
             let leaver = leavers.get(&(segment.cpu, segment.came)).copied();
             let leaver = leaver.filter(|pid| matches!(segment.owner, Owner::Task(owner) if owner != *pid));
             match cause(scene, &stretch, segment, mine, names) {
-                // Another task left the CPU than the one that came: the kernel left out the switch between them, and who ran until then
-                // nobody knows, but for the thread itself from its first event on.
+                // A different task left the CPU than the one that came: the kernel left out the switch between them. No event shows which
+                // task ran until then; only the window's own thread ran from its first event on.
                 _ if leaver.is_some() && !stretch.at.is_off() => {
                     let me = scene.window.pid;
                     let from =
@@ -115,8 +115,8 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
     behind_the_end(scene, names, slices)
 }
 
-/// Whether a job that could run had the CPU that seems idle: some kernels leave out the switch away from the idle task, and the next
-/// that writes an event there, or leaves it, is the job's thread.
+/// Returns whether a job that could run had a CPU that seems idle. Some kernels leave out the switch away from the idle task; then the
+/// job's thread is the next to write an event on that CPU, or to leave it.
 fn is_left_out(scene: &Scene, stretch: &Stretch, segment: &Segment) -> bool {
     let may_run = matches!(stretch.at, At::Woken { queued: Some(_), .. } | At::Runs);
     if scene.window.begins != Begins::Job || segment.owner != Owner::Idle || !may_run {
@@ -132,15 +132,16 @@ fn is_left_out(scene: &Scene, stretch: &Stretch, segment: &Segment) -> bool {
     next == Some(scene.window.pid)
 }
 
-/// When the window's thread writes the first event of a piece of that CPU: it runs from then on, if it is the one that leaves it.
+/// Returns when the window's thread writes the first event of a piece of that CPU. If this thread also leaves the CPU, it runs from then
+/// on.
 fn writes_first(scene: &Scene, cpu: u32, begin: u64, end: u64) -> Option<u64> {
-    // The end of an interrupt, with which the piece begins, is written by whom it interrupted.
+    // The piece starts with the end of an interrupt. The task that it interrupted writes that event.
     let behind = scene.running.iter().skip(scene.running.partition_point(|(time, ..)| *time <= begin));
     let first = { behind }.take_while(|(time, ..)| *time <= end).find(|(_, of, _)| *of == cpu)?;
     (first.2 == scene.window.pid).then_some(first.0)
 }
 
-/// What lies between the event of an interrupt's end and the waking that is still in it is that interrupt's.
+/// Gives the time between an interrupt's end event and the waking that it still does to that interrupt.
 fn behind_the_end(scene: &Scene, names: &Names<'_>, slices: Slices) -> Vec<Slice> {
     let Some((waking, Waker { behind: Some((_, above, ended)), .. }, _)) = scene.woken() else { return slices.0 };
     let mut all = Slices(Vec::new());
@@ -153,7 +154,7 @@ fn behind_the_end(scene: &Scene, names: &Names<'_>, slices: Slices) -> Vec<Slice
     all.0
 }
 
-/// No interrupt came: as long as the task had turned them off that is why.
+/// Splits a time without an interrupt: while the task had interrupts off, that is the cause.
 fn disabled(scene: &Scene, cpu: u32, (begin, end): (u64, u64), name: &str, slices: &mut Slices) {
     let mut at = begin;
     let off = |span: &&Span<Off>| span.what == Off::Interrupts && span.cpu == cpu && span.end > begin;
@@ -166,7 +167,7 @@ fn disabled(scene: &Scene, cpu: u32, (begin, end): (u64, u64), name: &str, slice
     slices.push(at, end, Cause::Elsewhere);
 }
 
-/// What the thread was at, from the begin of its window to the end.
+/// Returns what the thread did, from the start of its window to the end.
 fn stretches(scene: &Scene) -> Vec<Stretch> {
     let window = scene.window;
     let begun = if window.begins == Begins::Reading { At::Runs } else { At::Sleeps };
@@ -174,7 +175,7 @@ fn stretches(scene: &Scene) -> Vec<Stretch> {
     let first = scene.home.or_else(|| from(scene)).unwrap_or(window.cpu);
     let (mut at, mut cpu, mut since) = (begun, first, window.begin);
     let mut all = Vec::new();
-    // The first time that it comes tells where it waited, unless it is moved before.
+    // The first switch to the thread shows on which CPU it waited, unless it is moved before.
     let mut ran = window.begins == Begins::Reading;
     let mut lock = false;
     for (time, turn) in &scene.turns {
@@ -185,7 +186,7 @@ fn stretches(scene: &Scene) -> Vec<Stretch> {
             (Turn::In(_), _) => At::Runs,
             (Turn::Out(State::Runnable), _) => At::Preempted(*time),
             (Turn::Out(State::Stopped), _) => At::Stopped,
-            // On its way to sleep before the timer is due, it does not yet wait for it.
+            // The thread goes to sleep before the timer is due. It does not wait for the timer yet.
             (Turn::Out(State::Sleeping | State::Dead), _) if !ran => At::Sleeps,
             (Turn::Out(State::Sleeping | State::Dead), _) => At::Blocked,
             (_, same) => same,
@@ -213,7 +214,7 @@ fn stretches(scene: &Scene) -> Vec<Stretch> {
     if window.begins == Begins::Job { all.into_iter().flat_map(|one| rests(scene, one)).collect() } else { all }
 }
 
-/// The CPU on which a thread was before its first move, where that came before it ran.
+/// Returns the CPU of a thread before its first move, if it moved before it ran.
 fn from(scene: &Scene) -> Option<u32> {
     let ahead = scene.turns.iter().take_while(|(_, turn)| !matches!(turn, Turn::In(_)));
     ahead.filter(|(time, _)| *time >= scene.window.begin).find_map(|(_, turn)| match turn {
@@ -222,7 +223,7 @@ fn from(scene: &Scene) -> Option<u32> {
     })
 }
 
-/// Before a job a thread rests until its timer is due. Only then the kernel is late.
+/// Splits a stretch: before a job a thread rests until its timer is due. Only after that is the kernel late.
 fn rests(scene: &Scene, stretch: Stretch) -> impl Iterator<Item = Stretch> {
     let Stretch { begin, end, at, .. } = stretch;
     let due = match at {
@@ -233,12 +234,12 @@ fn rests(scene: &Scene, stretch: Stretch) -> impl Iterator<Item = Stretch> {
     parts.into_iter().filter(|part| part.end > part.begin)
 }
 
-/// The waking at this time.
+/// Returns the waking at this time.
 fn waking(scene: &Scene, time: u64) -> Option<(u64, Waker, Option<i32>)> {
     scene.wakings.iter().find(|(at, ..)| *at == time).copied()
 }
 
-/// The times in which a job waited for a task that woke it, with that.
+/// Returns the times in which a job waited for a task that woke it, each with that task.
 pub(super) fn awaited(scene: &Scene) -> Vec<(u64, u64, i32)> {
     if scene.window.begins != Begins::Job {
         return Vec::new();
@@ -251,10 +252,10 @@ pub(super) fn awaited(scene: &Scene) -> Vec<(u64, u64, i32)> {
     all
 }
 
-/// So many waits of a job are followed to the task that ended them, the longest ones.
+/// How many waits of a job latido follows to the task that ended them: the longest ones.
 const MOST_AWAITED: usize = 16;
 
-/// What a job waits for, by who ends it.
+/// Returns what a job waits for, from what ends the wait.
 fn awaits(scene: &Scene, stretch: &Stretch, names: &mut Names<'_>) -> Cause {
     match waking(scene, stretch.end) {
         Some((_, _, Some(by))) => Cause::Awaits(names.task(by).0),
@@ -262,7 +263,7 @@ fn awaits(scene: &Scene, stretch: &Stretch, names: &mut Names<'_>) -> Cause {
         Some((_, waker, None)) => waker
             .came_by()
             .map_or(Cause::Asleep, |(_, above)| Cause::Awaits(format!("interrupt {}", names.interrupt(above)))),
-        // The rest until its timer is due ends without a waking.
+        // The rest until the thread's timer is due ends without a waking.
         None if scene.wakings.iter().any(|(at, waker, _)| waker.due == Some(stretch.end) && *at > stretch.end) => {
             Cause::OwnTimer
         }
@@ -270,7 +271,7 @@ fn awaits(scene: &Scene, stretch: &Stretch, names: &mut Names<'_>) -> Cause {
     }
 }
 
-/// What a piece of a segment was lost to.
+/// Returns what a piece of a segment was lost to.
 fn cause(scene: &Scene, stretch: &Stretch, segment: &Segment, mine: Priority, names: &mut Names<'_>) -> Cause {
     let me = scene.window.pid;
     let in_job = scene.window.begins == Begins::Job;
@@ -297,9 +298,9 @@ fn cause(scene: &Scene, stretch: &Stretch, segment: &Segment, mine: Priority, na
             At::Runs if stretch.lock => Cause::Lock,
             _ if in_job => Cause::Own,
             At::Runs if stretch.back => Cause::Itself,
-            // Between two readings of a busy loop lies no work of its own: the machine was elsewhere.
+            // Between two readings of a busy loop the thread has no work: the machine was elsewhere.
             At::Runs => Cause::Unexplained,
-            // It runs, and no event said that it came: the trace began later, or lost it.
+            // The thread runs, and no event shows its switch: the trace started later, or lost the event.
             _ => Cause::Unexplained,
         },
         Owner::Task(pid) => {
@@ -319,13 +320,13 @@ fn cause(scene: &Scene, stretch: &Stretch, segment: &Segment, mine: Priority, na
     }
 }
 
-/// Whether the scheduler put off the real-time tasks of the CPU when this piece began, and the thread, woken, is one of them.
+/// Returns whether the scheduler put off the CPU's real-time tasks when this piece started, and the woken thread is one of them.
 fn is_put_off(scene: &Scene, stretch: &Stretch, segment: &Segment, mine: Priority) -> bool {
     let is_one = mine.class() == Class::RealTime && matches!(stretch.at, At::Woken { .. });
     is_one && scene.is_put_off(stretch.cpu, segment.begin.max(stretch.begin))
 }
 
-/// The CPU was idle. Where it became so although the thread was among those that may run, the scheduler chose nobody.
+/// Returns the cause of idle time. If the CPU became idle although the thread was runnable, the scheduler chose no task.
 fn idle(stretch: &Stretch, segment: &Segment) -> Cause {
     match stretch.at {
         At::Woken { queued: Some(queued), .. } if segment.came > queued => Cause::Throttled,
@@ -341,14 +342,14 @@ fn idle(stretch: &Stretch, segment: &Segment) -> Cause {
     }
 }
 
-/// It waits, awake, for something.
+/// Returns the cause while the thread, awake, waits for something.
 fn blocked(stretch: &Stretch) -> Cause {
     if stretch.lock { Cause::Lock } else { Cause::Blocked }
 }
 
-/// Another task had the CPU. Lower numbers are more urgent.
+/// Returns the cause when another task had the CPU. Lower numbers are more urgent.
 fn other(stretch: &Stretch, segment: &Segment, name: String, priority: Priority, mine: Priority) -> Cause {
-    // Among fair tasks a number is a share, not a rank.
+    // Among fair tasks a priority number is a share, not a rank.
     let above = priority <= mine || priority.class() == Class::Fair && mine.class() == Class::Fair;
     match stretch.at {
         At::Sleeps => Cause::NoInterrupt(name),
@@ -357,8 +358,8 @@ fn other(stretch: &Stretch, segment: &Segment, name: String, priority: Priority,
         At::Stopped => Cause::Stopped,
         At::Runs => Cause::Unexplained,
         At::Woken { .. } | At::Preempted(_) if above => Cause::Task(name, priority.class()),
-        // It had come before, and was to give way at once.
-        // What throttles a real-time thread throttles all of them on its CPU: a lower one that came then was on its way already.
+        // A lower task that came after the thread was queued shows throttling; a lower task that came before must give way at once.
+        // The throttle puts off all real-time threads of a CPU. So a lower real-time task that came then was already on its way.
         At::Woken { queued: Some(queued), .. } if segment.came > queued && priority.class() != Class::RealTime => {
             Cause::Throttled
         }
@@ -368,9 +369,9 @@ fn other(stretch: &Stretch, segment: &Segment, name: String, priority: Priority,
     }
 }
 
-/// A task that came with lower priority kept the CPU. If it left with one that is high enough, it had raised it. If the kernel's
-/// mark stood before and after that it was to give way, it could not be preempted. Else nothing tells which of these: where the
-/// mark went without a switch, the kernel chose the task again, so its priority was another.
+/// Decides why a task that came with lower priority kept the CPU. If it left with a priority that is high enough, it had raised its
+/// priority. If the kernel's mark to give way was set before and after, the task could not be preempted. Otherwise no event decides between
+/// these: if the mark went away without a switch, the kernel chose the task again, so its priority had changed.
 fn kept(scene: &Scene, stretch: &Stretch, segment: &Segment, (pid, name): (i32, String), mine: Priority) -> Cause {
     let leaves = scene
         .left

@@ -1,17 +1,17 @@
-//! Jobs of a program: what they waited for, and what of their own execution is not the usual.
+//! Jobs of a program: what they waited for, and which part of their own execution is unusual.
 
 use super::{Cause, Explained, Slice};
 use crate::events::Class;
 
-/// So long the kernel may be busy with a page fault, ns: it clears up to 2 MiB. One that waits for a disk is no execution.
+/// The longest time that the kernel is busy with a page fault, in ns: it clears up to 2 MiB. Waiting for a disk is not execution.
 const MOST_OF_A_FAULT: u64 = 100_000;
 
 /// A time in which a job waited for another task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Awaited {
-    /// From then, ns.
+    /// Start of the wait, ns.
     pub begin: u64,
-    /// Until the task woke it, ns.
+    /// When the task woke the job, ns.
     pub end: u64,
     /// The task.
     pub pid: i32,
@@ -20,8 +20,8 @@ pub struct Awaited {
 }
 
 impl Explained {
-    /// Tells of a job's own execution what lies beyond the usual, from the moment on at which that was over; of an earlier job that
-    /// was to be over before, all.
+    /// Marks the part of a job's own execution beyond `usual_ns`, from the moment when the usual time was used up. If an earlier job should
+    /// have ended before, it marks all of that job's execution.
     pub fn own_beyond(&mut self, usual_ns: u64, is_earlier: bool) {
         let rests = |cause: &Cause| matches!(cause, Cause::Asleep | Cause::OwnTimer | Cause::Awaits(_));
         let earlier = is_earlier && self.slices.first().is_some_and(|first| !rests(&first.cause));
@@ -44,11 +44,12 @@ impl Explained {
         self.slices = all;
     }
 
-    /// The kernel held back the control group of this ordinary thread for `most_ns`: names the quota in each slice that is no longer.
+    /// Handles that the kernel held back the control group of this ordinary thread, for `most_ns` at the longest. Each slice that is no
+    /// longer than that names the quota.
     pub fn held_back(&mut self, most_ns: u64) {
         for slice in self.slices.iter_mut().filter(|slice| slice.end - slice.begin <= most_ns) {
             match &slice.cause {
-                // The throttle of real-time threads is none of an ordinary one.
+                // The throttle of real-time threads does not apply to an ordinary thread.
                 Cause::Throttled => slice.cause = Cause::Quota,
                 Cause::Task(name, Class::Fair) => slice.cause = Cause::TaskOrQuota(name.clone()),
                 _ => {}
@@ -56,7 +57,8 @@ impl Explained {
         }
     }
 
-    /// Of a period in which the thread began no job: where it was still at an earlier one, that is what it lost, until it slept.
+    /// Handles a period in which the thread started no job. If it was still doing an earlier job, the period lost that time, until the
+    /// thread slept.
     pub fn of_an_earlier_job(&mut self) {
         let rests = |slice: &Slice| matches!(slice.cause, Cause::Asleep | Cause::OwnTimer);
         if self.slices.first().is_none_or(rests) {

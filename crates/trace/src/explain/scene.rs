@@ -1,4 +1,4 @@
-//! What is kept of a window.
+//! What latido keeps of a window.
 
 use super::{Cause, Slice, Window};
 use crate::{
@@ -7,40 +7,40 @@ use crate::{
 };
 use std::collections::{BTreeMap, VecDeque};
 
-/// Segments of a window, and of its interrupts-off times; longer windows are told in parts.
+/// The most segments of a window, and of its interrupts-off times, that latido keeps. It reports longer windows in parts.
 pub(super) const MOST_SEGMENTS: usize = 65_536;
 
-/// So many events at its begin are kept, and so many at its end.
+/// How many events latido keeps at a window's start, and how many at its end.
 const LINES: usize = 100;
 
-/// So much of an event is kept: a page of the ring may be one event of some MiB.
+/// How many bytes of an event latido keeps: a page of the ring may be one event of some MiB.
 const LONGEST: usize = 4096;
 
-/// What became of a thread.
+/// A change in what a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Somebody is about to wake it, on that CPU.
+    /// Something on that CPU is about to wake it.
     Waking(u32),
-    /// It is among those that may run, of that CPU where the event tells.
+    /// It is on a run queue, of this CPU if the event names it.
     Woken(Option<u32>),
-    /// It has a CPU.
+    /// It gets a CPU.
     In(u32),
-    /// It left its CPU.
+    /// It leaves its CPU.
     Out(State),
-    /// It goes to another CPU.
+    /// It moves to another CPU.
     Moved {
-        /// From there.
+        /// The CPU that it leaves.
         from: u32,
-        /// To there.
+        /// The CPU that it moves to.
         to: u32,
     },
-    /// It begins to wait for a lock of the kernel.
+    /// It starts to wait for a lock of the kernel.
     Contends,
-    /// It has that.
+    /// It gets that lock.
     Acquired,
 }
 
-/// An event as it stands in the trace.
+/// An event as recorded in the trace.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub time: u64,
@@ -76,23 +76,23 @@ impl Excerpt {
     }
 }
 
-/// What a CPU was at when a thread was woken there.
+/// What a CPU was doing when it woke a thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Waker {
-    /// The hard interrupt that began last, and when.
+    /// The hard interrupt that started last, and when.
     pub entered: Option<(u64, Above)>,
-    /// When a timer's function began last.
+    /// When a timer's function last started.
     pub expired: Option<u64>,
-    /// When that timer had to be served at the latest, ns on the trace's clock, where its setting was seen.
+    /// When that timer was due at the latest, in ns on the trace's clock, if the trace has the event that set it.
     pub due: Option<u64>,
-    /// The hard interrupt that ended last, its begin and its end: an interrupt's thread is woken behind the event of its end.
+    /// The hard interrupt that ended last, with its start and end. An interrupt's thread is woken after the event of the interrupt's end.
     pub left: Option<(u64, Above, u64)>,
-    /// The same where it wakes somebody behind that event.
+    /// The same, if the interrupt wakes a thread after that event.
     pub behind: Option<(u64, Above, u64)>,
 }
 
 impl Waker {
-    /// The hard interrupt in which somebody is woken, with its begin.
+    /// Returns the hard interrupt in which the thread is woken, with its start.
     pub fn came_by(&self) -> Option<(u64, Above)> {
         self.entered.or(self.behind.map(|(began, above, _)| (began, above)))
     }
@@ -102,49 +102,49 @@ impl Waker {
 #[derive(Debug)]
 pub(super) struct Scene {
     pub window: Window,
-    /// Where a job's thread was last, and who was the first to write an event there, or to leave, behind the window.
+    /// The last CPU of a job's thread. `next` is the first task that writes an event there, or leaves it, after the window.
     pub home: Option<u32>,
     pub next: Option<i32>,
-    /// Segments of all CPUs that touch it.
+    /// Segments of all CPUs that touch the window.
     pub segments: Vec<Segment>,
-    /// What became of its thread, before it (the last time) and in it.
+    /// The changes of its thread: the last ones before the window, and all in it.
     pub turns: Vec<(u64, Turn)>,
-    /// When interrupts and preemption were off, where events tell.
+    /// When interrupts and preemption were off, if events show it.
     pub off: Vec<Span<Off>>,
-    /// Whether they would.
+    /// Whether the trace has these events.
     pub preemptirq: bool,
-    /// Which task wrote events on which CPU, but for switches and the idle one.
+    /// Which task wrote events on which CPU, except switches and the idle task's events.
     pub running: Vec<(u64, u32, i32)>,
-    /// Whether the task of a CPU was to give way, by each event but switches.
+    /// For each event except a switch: whether the CPU's task had to give way.
     pub to_give_way: Vec<(u64, u32, bool)>,
-    /// With which priority tasks left which CPU.
+    /// With which priority a task left which CPU.
     pub left: Vec<(u64, u32, i32, Priority)>,
-    /// When the scheduler began to put off real-time tasks of a CPU that could run, and when it let one come again; the first of each CPU
-    /// may lie before the window.
+    /// When the scheduler started to put off a CPU's runnable real-time tasks, and when it let one run again. The first entry of a CPU may
+    /// be before the window.
     pub put_off: Vec<(u64, u32, bool)>,
-    /// Who woke it in its window, and when; the task, where it was one.
+    /// What woke the thread in its window, and when; with the task, if a task did.
     pub wakings: Vec<(u64, Waker, Option<i32>)>,
-    /// On which CPU it was at the first.
+    /// The CPU that the thread was on at its first waking.
     pub was_on: Option<u32>,
-    /// Page faults of its thread in it.
+    /// Page faults of its thread in the window.
     pub faults: u64,
     pub excerpt: Excerpt,
 }
 
 impl Scene {
-    /// Whether the scheduler put off the real-time tasks of a CPU at that time.
+    /// Returns whether the scheduler put off a CPU's real-time tasks at that time.
     pub fn is_put_off(&self, cpu: u32, at: u64) -> bool {
         let mut here = self.put_off.iter().filter(|(time, of, _)| *of == cpu && *time <= at);
         here.next_back().is_some_and(|(.., put_off)| *put_off)
     }
 
-    /// Of each time at which a task got a CPU the task that left it then, by the switch that ended this.
+    /// Returns, for each time at which a task got a CPU, the task that left the CPU in the switch that ended this.
     pub fn leavers(&self) -> BTreeMap<(u32, u64), i32> {
         let came = self.segments.iter().filter(|segment| segment.came != 0);
         came.filter_map(|segment| Some(((segment.cpu, segment.came), segment.task?.0))).collect()
     }
 
-    /// Who woke it first.
+    /// Returns what woke the thread first.
     pub fn woken(&self) -> Option<(u64, Waker, Option<i32>)> {
         self.wakings.first().copied()
     }
@@ -170,7 +170,7 @@ impl Scene {
     }
 }
 
-/// Slices that follow each other; neighbours of one cause are one.
+/// Consecutive slices; neighbours with the same cause are merged.
 pub(super) struct Slices(pub Vec<Slice>);
 
 impl Slices {

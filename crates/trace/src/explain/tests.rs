@@ -1,4 +1,4 @@
-//! Windows over made-up events, of which it is known what happened.
+//! Windows over made-up events, with known causes.
 
 mod chain;
 mod kept;
@@ -71,7 +71,7 @@ fn explained_of(trace: &Trace<'_>, window: Window, events: &[(u64, u32, Happened
     explained_records(trace, window, &recorded)
 }
 
-/// The same with the bytes of each event's record.
+/// Explains one window, with the bytes of each event's record.
 fn explained_records(trace: &Trace<'_>, window: Window, events: &[(u64, u32, Happened, [u8; 8])]) -> Explained {
     let mut collect = Collect::of(trace, &[window]);
     let mut pairing = Pairing::of(Definition::Waking);
@@ -95,7 +95,7 @@ fn told(explained: &Explained) -> Vec<(u64, Cause)> {
 
 const SLEPT: Window = Window { begin: 1_000, end: 2_000, pid: ME, cpu: 0, begins: Begins::Asleep };
 
-/// The whole way of a wake-up: idle, the timer's interrupt, the way out of idle, the way back to user code.
+/// A complete wake-up must give these slices: idle, the timer's interrupt, the exit from idle, the return to user code.
 #[test]
 fn a_wake_up_from_idle() {
     let events = [
@@ -114,8 +114,9 @@ fn a_wake_up_from_idle() {
     assert_eq!(found.name, Some(format!("probe-{ME}")), "as its events name it");
 }
 
-/// While a fair task runs and no interrupt comes, interrupts were off; a more urgent one is named with its class; a less
-/// urgent one that was there before kept it (no event tells whether it was to give way), and one that was chosen after is a throttled thread's.
+/// While a fair task runs and no interrupt comes, interrupts were off. A more urgent task is named with its class. A less urgent task that
+/// was there before kept the CPU (no event shows whether it had to give way). A less urgent task that was chosen after the thread shows
+/// throttling.
 #[test]
 fn other_tasks_are_told_apart() {
     let begin = [
@@ -160,7 +161,7 @@ fn other_tasks_are_told_apart() {
     );
 }
 
-/// Another CPU's message, a move to another CPU, a stop, a lock, an interrupt that was at work already.
+/// The other causes must be named: another CPU's message, a move to another CPU, a stop, a lock, an interrupt that was already running.
 #[test]
 fn the_other_causes_are_named() {
     let other = explained(
@@ -201,7 +202,7 @@ fn the_other_causes_are_named() {
         ],
     );
     assert_eq!(locked.causes()[0], (&Cause::Blocked, 800));
-    // A busy loop that reads the clock: what no event interrupts is no work of its own.
+    // A busy loop reads the clock: time that no event interrupts is not the loop's own work.
     let gap = explained(
         Window { begins: Begins::Reading, ..SLEPT },
         &[
@@ -212,7 +213,7 @@ fn the_other_causes_are_named() {
         ],
     );
     assert_eq!(gap.causes()[0], (&Cause::Unexplained, 900));
-    // It began before the timer was due, and all of the time until its end is its own.
+    // The interrupt started before the timer was due, and all of the time until its end is its own.
     let busy = explained(
         SLEPT,
         &[
@@ -241,7 +242,7 @@ fn the_other_causes_are_named() {
     assert_eq!(moved.causes()[0], (&Cause::Task("urgent-200".into(), Class::RealTime), 880));
 }
 
-/// Of a wait with more changes of its CPU than are followed the rest is called so, and not unexplained: the events are there.
+/// If a wait has more changes of its CPU than latido follows, the rest must be called so, and not unexplained: the events exist.
 #[test]
 fn what_is_too_much_is_called_so() {
     let window = Window { begin: 1_000, end: 80_000, ..SLEPT };
@@ -258,7 +259,7 @@ fn what_is_too_much_is_called_so() {
     assert_eq!(of(&Cause::Unexplained), 0);
 }
 
-/// Where time went back a wait may end before it began: it has no time to be explained, and that is all.
+/// Where time went backwards, a wait may end before it starts: it has no slices.
 #[test]
 fn a_window_that_ends_before_it_begins_is_empty() {
     let window = Window { begin: 5_000, end: 1_000, ..SLEPT };
@@ -267,7 +268,7 @@ fn a_window_that_ends_before_it_begins_is_empty() {
     assert!(found.slices.is_empty(), "{:?}", found.slices);
 }
 
-/// Where nothing was traced, nothing is explained; where events were lost, that is said.
+/// Untraced time must not be explained, and lost events must be reported.
 #[test]
 fn nothing_is_guessed() {
     assert_eq!(told(&explained(SLEPT, &[])), [(1_000, Cause::Untraced)]);
@@ -286,8 +287,8 @@ fn nothing_is_guessed() {
     assert_eq!(told(&explained), [(200, Cause::IdleExit), (700, Cause::Lost), (100, Cause::Unexplained)]);
 }
 
-/// Where the kernel tells when interrupts are off, a timer that was late for that is told from one that was late although
-/// they were on; without these events nobody can.
+/// If the kernel reports when interrupts are off, a timer that was late for that reason must be distinguished from one that was late
+/// although they were on. Without these events latido cannot distinguish them.
 #[test]
 fn interrupts_that_were_off_are_told_from_a_machine_that_was_elsewhere() {
     let events = [
@@ -312,7 +313,7 @@ fn interrupts_that_were_off_are_told_from_a_machine_that_was_elsewhere() {
     assert_eq!(found[..2], [(400, Cause::InterruptsOff(busy())), (200, Cause::Elsewhere)]);
 }
 
-/// What it waits for a lock of the kernel, spinning or asleep, is a slice of its own.
+/// The time in which the thread waits for a lock of the kernel, spinning or asleep, must be a separate slice.
 #[test]
 fn waiting_for_a_lock_is_told() {
     let trace = empty();
@@ -341,7 +342,7 @@ fn waiting_for_a_lock_is_told() {
     let expected = [
         (60, Cause::IdleExit),
         (40, Cause::Itself),
-        // It spun until 1,400, and slept until 1,600.
+        // It spun until 1,400 and slept until 1,600.
         (500, Cause::Lock),
         (10, Cause::IdleExit),
         (40, Cause::Lock),
@@ -350,7 +351,7 @@ fn waiting_for_a_lock_is_told() {
     assert_eq!(found, expected);
 }
 
-/// Of a window with many events the first and the last are shown.
+/// The excerpt of a window with many events must contain the first and the last events.
 #[test]
 fn excerpts_show_both_ends() {
     let mut excerpt = scene::Excerpt::default();
@@ -379,7 +380,7 @@ fn any_event() -> impl Strategy<Value = Happened> {
 }
 
 proptest! {
-    /// Whatever the events, possible or not, slices add up to the window (checked by `explained`), in order, without a gap.
+    /// Whatever the events, possible or not, the slices must add up to the window (`explained` checks this), in order and without a gap.
     #[test]
     fn slices_add_up(steps in proptest::collection::vec((0..200u64, 0..2u32, any_event()), 0..60), begins in prop_oneof![Just(Begins::Asleep), Just(Begins::Reading), Just(Begins::Job)], length in 1..3_000u64) {
         let mut time = 0;

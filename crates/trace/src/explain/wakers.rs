@@ -1,7 +1,7 @@
-//! A thread that a task woke: what it waited for is what became of that task.
+//! A thread that a task woke: what the thread waited for is what that task went through.
 //!
-//! Where handlers are threads, an interrupt wakes its thread, and that one wakes who waits for the event. Until then the
-//! waiting thread merely sleeps, whatever has the CPU; who was kept from it is the handler.
+//! Where handlers are threads, an interrupt wakes its thread, and that thread wakes the thread that waits for the event. Until then the
+//! waiting thread merely sleeps, whatever has the CPU; the handler is the thread that was kept from the CPU.
 
 use super::{
     Awaited, Begins, Cause, Chain, Explained, Names, Slice, Waker, Window,
@@ -10,14 +10,14 @@ use super::{
 use crate::pairing::Owner;
 use std::collections::BTreeMap;
 
-/// The time in which the waker of a thread was to go on: from the begin until it woke that. None of a thread that did not merely
-/// sleep: who lets a stopped one go on is not whom it waited for.
+/// Returns the time in which the waker of a thread should have run: from the start of the window until it woke the thread. Returns `None`
+/// if the thread did not merely sleep: the task that lets a stopped thread continue is not the task that it waited for.
 pub(super) fn before(one: &Explained) -> Option<Window> {
     let (by, end) = (one.chain.by.as_ref()?, one.chain.waking?);
     one.chain.merely_slept.then_some(Window { end, pid: by.pid, ..one.window })
 }
 
-/// The times in which a job waited for other tasks, as windows of these.
+/// Returns the times in which a job waited for other tasks, as windows of these tasks.
 pub(super) fn awaited(one: &Explained) -> impl Iterator<Item = Window> {
     one.awaited.iter().map(|other| window_of(one, other))
 }
@@ -26,7 +26,7 @@ fn window_of(one: &Explained, other: &Awaited) -> Window {
     Window { begin: other.begin, end: other.end, pid: other.pid, cpu: one.window.cpu, begins: Begins::Job }
 }
 
-/// Whether a thread of these slices did nothing but sleep until then.
+/// Returns whether a thread with these slices did nothing but sleep until then.
 pub(super) fn merely_slept(slices: &[Slice], until: u64) -> bool {
     let told = |slice: &Slice| {
         matches!(slice.cause, Cause::Stopped | Cause::Blocked | Cause::Lock | Cause::Itself | Cause::Own)
@@ -34,7 +34,7 @@ pub(super) fn merely_slept(slices: &[Slice], until: u64) -> bool {
     !slices.iter().any(|slice| slice.begin < until && told(slice))
 }
 
-/// Tells a window by that of its waker, as far as that goes.
+/// Explains a window by its waker's window, as far as that goes.
 pub(super) fn follow(one: &mut Explained, of_wakers: &BTreeMap<Window, Explained>) {
     inverted(one, of_wakers);
     let Some(found) = before(one).and_then(|window| of_wakers.get(&window)) else {
@@ -52,10 +52,10 @@ pub(super) fn follow(one: &mut Explained, of_wakers: &BTreeMap<Window, Explained
     one.chain.timer = found.chain.timer;
 }
 
-/// What the waker does itself is its own work to who waits for it.
+/// Names a slice of the waker for the waiting thread: what the waker does itself is the work that the thread waits for.
 fn named(slice: &Slice, by: &Waker, in_job: bool) -> Slice {
     let cause = match &slice.cause {
-        // What the waker itself waited for, or whether it was stopped, is no state of the thread that waits for it.
+        // What the waker itself waited for, or whether it was stopped, is not a state of the thread that waits for it.
         Cause::Asleep | Cause::OwnTimer | Cause::Awaits(_) | Cause::Stopped | Cause::Blocked | Cause::Lock
             if in_job =>
         {
@@ -68,7 +68,7 @@ fn named(slice: &Slice, by: &Waker, in_job: bool) -> Slice {
     Slice { cause, ..slice.clone() }
 }
 
-/// Where a job waited for a task that others kept from its CPU, its slices name these.
+/// Names the tasks that kept another task from its CPU, in the slices of the job that waited for that task.
 fn inverted(one: &mut Explained, of_awaited: &BTreeMap<Window, Explained>) {
     for other in std::mem::take(&mut one.awaited) {
         let Some(found) = of_awaited.get(&window_of(one, &other)) else { continue };
@@ -90,7 +90,7 @@ fn inverted(one: &mut Explained, of_awaited: &BTreeMap<Window, Explained>) {
     }
 }
 
-/// A slice with others in it.
+/// Cuts other slices into a slice.
 fn laid_over(slice: Slice, others: &[Slice]) -> Vec<Slice> {
     let (mut at, mut all) = (slice.begin, Vec::new());
     for other in others {
@@ -105,7 +105,7 @@ fn laid_over(slice: Slice, others: &[Slice]) -> Vec<Slice> {
     all
 }
 
-/// How a thread came back, as far as events tell.
+/// Returns how a thread came back, as far as events show it.
 pub(super) fn chain(scene: &Scene, names: &mut Names<'_>) -> Chain {
     let Some((waking, waker, by)) = scene.woken() else { return Chain::default() };
     let by = by.filter(|by| *by != scene.window.pid).map(|pid| {
@@ -127,7 +127,8 @@ pub(super) fn chain(scene: &Scene, names: &mut Names<'_>) -> Chain {
     }
 }
 
-/// A message between CPUs takes no longer than this, ns. Where the idle CPU wrote nothing meanwhile, none came.
+/// Handles messages between CPUs that took longer than `allowed_ns`, which no message takes. If the idle CPU wrote nothing meanwhile, no
+/// message came.
 pub(super) fn messages_within(explained: &mut Explained, allowed_ns: u64) {
     let Explained { slices, segments, excerpt, omitted, chain, cpu: own, .. } = explained;
     for slice in slices.iter_mut().filter(|one| one.cause == Cause::InterProcessor && one.ns() > allowed_ns) {

@@ -1,4 +1,4 @@
-//! A CPU's pages, one behind the other, unpacked chunk by chunk.
+//! Reads a CPU's pages one after the other, and unpacks them chunk by chunk.
 
 use super::{CpuData, unpack::Unpacker};
 use crate::{
@@ -8,8 +8,8 @@ use crate::{
 use std::ops::Range;
 
 impl<'a> CpuData<'a> {
-    /// What lies at a place of a file; what of it the file does not have is named, and the data is cut. None where a CPU
-    /// wrote nothing.
+    /// Returns a CPU's data at a place of a file. If the file has only a part of it, the function records the loss and marks the data as
+    /// cut. Returns `None` if the CPU wrote nothing.
     pub(super) fn found(
         bytes: &'a [u8],
         cpu: u32,
@@ -36,14 +36,14 @@ impl<'a> CpuData<'a> {
 #[derive(Clone, Debug)]
 pub struct Chunks<'a> {
     rest: &'a [u8],
-    /// Where in the file the rest lies.
+    /// The place of the rest in the file.
     at: u64,
     left: u32,
     endian: Endian,
 }
 
 impl<'a> Chunks<'a> {
-    /// Of packed data that lies there in its file: their number comes first.
+    /// Reads packed data at that place in its file. The data starts with the number of chunks.
     pub(super) fn of(data: &'a [u8], at: u64, endian: Endian) -> Self {
         let (left, rest) = (endian.u32(data, 0).unwrap_or(0), data.get(4..).unwrap_or_default());
         Self { rest, at: at.saturating_add(4), left, endian }
@@ -76,19 +76,19 @@ impl<'a> Iterator for Chunks<'a> {
     }
 }
 
-/// Walks through a CPU's pages. Holds at most one chunk unpacked.
+/// A walk through a CPU's pages. It keeps at most one unpacked chunk.
 #[derive(Debug)]
 pub struct Pages<'a> {
     from: From<'a>,
     layout: Layout,
     page: usize,
-    /// Where in the data the next page lies; of packed data, in the chunk.
+    /// The place of the next page: in the data, or in the chunk if the data is packed.
     at: usize,
-    /// Where the page lies that it went to last.
+    /// The place of the current page.
     here: usize,
-    /// Where in the file the data begins; of packed data, the chunk.
+    /// The place in the file of the data, or of the chunk if the data is packed.
     begin: u64,
-    /// Whether more was written than the data has.
+    /// Whether the CPU wrote more than the data has.
     cut: bool,
     /// What could not be read.
     lost: Losses,
@@ -100,13 +100,13 @@ enum From<'a> {
     Packed { chunks: Chunks<'a>, unpacker: Unpacker, unpacked: Vec<u8> },
 }
 
-/// A page by its place in what is unpacked.
+/// A page, by its place in the unpacked bytes.
 pub(crate) struct Place {
     pub data: Range<usize>,
-    /// When its first event's delta counts from.
+    /// The time from which its first event's delta counts.
     pub time: u64,
     pub missed: Missed,
-    /// When the page behind it begins, where that is at hand.
+    /// When the next page starts, if that page is available.
     pub behind: Option<u64>,
 }
 
@@ -120,19 +120,19 @@ impl<'a> Pages<'a> {
         Self { from, layout, page, at: 0, here: 0, begin: data.at, cut: data.cut, lost: Losses::default() }
     }
 
-    /// Raw pages as the kernel gives them (`per_cpu/cpuN/trace_pipe_raw`).
+    /// Reads raw pages as the kernel provides them (`per_cpu/cpuN/trace_pipe_raw`).
     pub fn raw(bytes: &'a [u8], page: usize, layout: Layout) -> Self {
         let (from, page) = (From::Plain(bytes), page.max(64));
         Self { from, layout, page, at: 0, here: 0, begin: 0, cut: false, lost: Losses::default() }
     }
 
-    /// The next page that can be read. It borrows from the walk, as the chunk that it lies in is given up behind it.
+    /// Returns the next readable page. The page borrows from the walk, because the walk drops its chunk afterwards.
     pub fn next_page(&mut self) -> Option<Page<'_>> {
         self.advance()?;
         Page::parse(self.at_place(self.here), &self.layout).ok()
     }
 
-    /// Goes to the next page that can be read, and tells where its data lies in what is unpacked.
+    /// Moves to the next readable page. Returns the place of its data in the unpacked bytes.
     pub(crate) fn advance(&mut self) -> Option<Place> {
         while let Some(at) = self.next_place() {
             self.here = at;
@@ -154,24 +154,24 @@ impl<'a> Pages<'a> {
         None
     }
 
-    /// The order of its bytes.
+    /// Returns the byte order of the pages.
     pub(crate) fn endian(&self) -> Endian {
         self.layout.endian
     }
 
-    /// Whether more was written than there is.
+    /// Returns whether the CPU wrote more than the data has.
     pub(crate) fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// Notes how many bytes of a page could not be read.
+    /// Records how many bytes of a page could not be read.
     pub(crate) fn unread(&mut self, bytes: usize) {
         if bytes > 0 {
             self.lose(&format!("{bytes} bytes of a page are no events"));
         }
     }
 
-    /// Notes what is wrong with the page that it is at.
+    /// Records a fault of the current page.
     pub(crate) fn lose(&mut self, what: &str) {
         let bad = match self.from {
             From::Plain(_) => Bad { at: self.begin + self.here as u64, what: what.to_owned() },
@@ -182,13 +182,13 @@ impl<'a> Pages<'a> {
         self.lost.push(bad);
     }
 
-    /// The bytes of the page there; the last one may be short.
+    /// Returns the bytes of the page at a place; the last page may be short.
     fn at_place(&self, at: usize) -> &[u8] {
         let bytes = self.unpacked();
         bytes.get(at..at.saturating_add(self.page).min(bytes.len())).unwrap_or_default()
     }
 
-    /// Its data, where it is not packed.
+    /// Returns the data if it is not packed.
     pub(crate) fn plain(&self) -> Option<&'a [u8]> {
         match &self.from {
             From::Plain(bytes) => Some(bytes),
@@ -196,7 +196,7 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// What is unpacked of its data.
+    /// Returns the unpacked bytes: all data, or one chunk.
     #[inline]
     pub(crate) fn unpacked(&self) -> &[u8] {
         match &self.from {
@@ -205,7 +205,7 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// Where the next page lies in what is unpacked, of which there may be more.
+    /// Returns the place of the next page in the unpacked bytes. It unpacks the next chunk if necessary.
     fn next_place(&mut self) -> Option<usize> {
         while self.at >= self.unpacked().len() {
             let From::Packed { chunks, unpacker, unpacked } = &mut self.from else { return None };
@@ -225,7 +225,7 @@ impl<'a> Pages<'a> {
         Some(at)
     }
 
-    /// What could not be read so far, with its place in the file.
+    /// Returns what could not be read so far, with its place in the file.
     pub fn lost(&self) -> &Losses {
         &self.lost
     }

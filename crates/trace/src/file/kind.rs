@@ -4,31 +4,31 @@
 pub const OPTIONS: u16 = 0;
 /// The last option of a section.
 pub const DONE: u16 = 0;
-/// The time of day at which the clock was nothing, in microseconds.
+/// The time of day at the clock's zero, in microseconds.
 pub const DATE: u16 = 1;
-/// What a CPU's ring counted.
+/// The counts of a CPU's ring.
 pub const CPUSTAT: u16 = 2;
-/// A ring: its section, and the option that tells of it.
+/// A ring: its section, and the option that describes it.
 pub const BUFFER: u16 = 3;
 /// The clock.
 pub const TRACECLOCK: u16 = 4;
-/// The system.
+/// The description of the system.
 pub const UNAME: u16 = 5;
-/// What is added to every time.
+/// The offset that is added to every time.
 pub const OFFSET: u16 = 7;
 /// How many CPUs the machine has.
 pub const CPUCOUNT: u16 = 8;
-/// What recorded it.
+/// The program that recorded the file.
 pub const VERSION: u16 = 9;
-/// How a guest's times become its host's.
+/// The conversion of a guest's times to its host's.
 pub const TIME_SHIFT: u16 = 12;
-/// How ticks become ns.
+/// The conversion of ticks to ns.
 pub const TSC2NSEC: u16 = 14;
-/// What pages and events look like.
+/// The layout of pages and events.
 pub const HEADER_INFO: u16 = 16;
-/// What the tracers themselves write.
+/// The formats of the tracers' own events.
 pub const FTRACE_EVENTS: u16 = 17;
-/// The events of all systems.
+/// The formats of the events of all systems.
 pub const EVENT_FORMATS: u16 = 18;
 /// The kernel's symbols.
 pub const KALLSYMS: u16 = 19;
@@ -39,5 +39,5 @@ pub const CMDLINES: u16 = 21;
 /// The text of a latency tracer.
 pub const BUFFER_TEXT: u16 = 22;
 
-/// How long the head of a section is in bytes.
+/// The length of a section's head in bytes.
 pub const HEAD: u64 = 16;

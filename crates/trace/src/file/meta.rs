@@ -1,4 +1,4 @@
-//! The parts that say what the pages mean; both versions have them, at other places.
+//! Reads the parts that describe the pages. Both versions of the file have these parts, at different places.
 
 use super::{
     Described, Options, Shift, Shifts, Ticks,
@@ -10,7 +10,7 @@ use crate::{
     page::Layout,
 };
 
-/// `header_page` and `header_event`: where a page has what.
+/// Reads `header_page` and `header_event`: the layout of a page.
 pub fn header_info(cursor: &mut Cursor<'_>, endian: Endian) -> Result<Layout, Bad> {
     let at = cursor.at();
     if cursor.text("the name of the page header")? != "header_page" {
@@ -32,16 +32,16 @@ pub fn header_info(cursor: &mut Cursor<'_>, endian: Endian) -> Result<Layout, Ba
     Ok(layout)
 }
 
-/// No kernel has as many events, and none of them as long a description: what tells of more is no machine's.
+/// No kernel has this many events, or descriptions this long: a file that claims more does not come from a real machine.
 const MOST_FORMATS: usize = 1 << 14;
 const MOST_FIELDS: usize = 1 << 17;
 const LONGEST_FORMAT: usize = 1 << 18;
-/// All of them together, and the names of tasks.
+/// The length of all formats together, and of all task names.
 const LONGEST_FORMATS: usize = 16 << 20;
 const LONGEST_COMMS: u64 = 2 << 20;
 
-/// The formats of one system. What is no format is passed over and named.
-/// They began at that offset.
+/// Reads the formats of one system. It skips a text that is not a format, and records it as lost. `begin` is the offset at which the
+/// formats of all systems start.
 fn formats(
     cursor: &mut Cursor<'_>,
     begin: usize,
@@ -73,12 +73,12 @@ fn formats(
     Ok(())
 }
 
-/// What the tracers themselves write.
+/// Reads the formats of the tracers' own events.
 pub fn ftrace_formats(cursor: &mut Cursor<'_>, into: &mut Vec<Described>, lost: &mut Losses) -> Result<(), Bad> {
     formats(cursor, cursor.at(), "ftrace", into, lost)
 }
 
-/// The events of all systems.
+/// Reads the formats of the events of all systems.
 pub fn event_formats(cursor: &mut Cursor<'_>, into: &mut Vec<Described>, lost: &mut Losses) -> Result<(), Bad> {
     let begin = cursor.at();
     let systems = cursor.number(4, "the number of event systems")?;
@@ -89,7 +89,7 @@ pub fn event_formats(cursor: &mut Cursor<'_>, into: &mut Vec<Described>, lost: &
     Ok(())
 }
 
-/// `saved_cmdlines`: a number and a name a line.
+/// Reads `saved_cmdlines`: one number and one name per line.
 pub fn comms(cursor: &mut Cursor<'_>, lost: &mut Losses) -> Result<Vec<(i32, String)>, Bad> {
     let size = cursor.number(8, "the size of the names of tasks")?;
     let at = cursor.at();
@@ -106,7 +106,7 @@ pub fn comms(cursor: &mut Cursor<'_>, lost: &mut Losses) -> Result<Vec<(i32, Str
     Ok(text.lines().filter_map(line).collect())
 }
 
-/// Takes an option in; those that say nothing of time and place are passed over.
+/// Applies an option. It skips options that do not concern time or place.
 pub fn option(id: u16, data: &[u8], endian: Endian, options: &mut Options) -> Result<(), Bad> {
     let text = || String::from_utf8_lossy(data).trim_end_matches(['\0', '\n']).to_owned();
     let mut later = |by: Option<i64>| -> Result<(), Bad> {
@@ -115,11 +115,11 @@ pub fn option(id: u16, data: &[u8], endian: Endian, options: &mut Options) -> Re
         Ok(())
     };
     match id {
-        // In microseconds.
+        // The value is in microseconds.
         DATE => later(integer(&text()).map(|by| by.wrapping_mul(1_000)))?,
         OFFSET => later(integer(&text()))?,
         CPUSTAT => options.statistics.push(text()),
-        // Version 6 has the clock elsewhere, and an option without a name.
+        // Version 6 stores the clock elsewhere, and has an option without a name.
         TRACECLOCK => options.clock = chosen(&text()).or(options.clock.take()),
         UNAME => options.uname = Some(text()),
         VERSION => options.recorder = Some(text()),
@@ -128,7 +128,7 @@ pub fn option(id: u16, data: &[u8], endian: Endian, options: &mut Options) -> Re
             let mut cursor = Cursor::new(data, 0, endian);
             let factor = cursor.number(4, "the factor of ticks")? as u32;
             let shift = cursor.number(4, "the shift of ticks")? as u32;
-            // A factor of nothing would make every time the same.
+            // A factor of 0 would make all times equal.
             options.ticks = (factor > 0).then_some(Ticks { factor, shift });
         }
         _ => {}
@@ -136,7 +136,7 @@ pub fn option(id: u16, data: &[u8], endian: Endian, options: &mut Options) -> Re
     Ok(())
 }
 
-/// A whole number as C's strtoll reads it: decimal, `0x…` or `0…`; what follows it is passed over.
+/// Parses an integer as C's strtoll does: decimal, `0x…` or `0…`. It ignores the text after the number.
 fn integer(text: &str) -> Option<i64> {
     let text = text.trim_start();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -153,7 +153,7 @@ fn integer(text: &str) -> Option<i64> {
     i64::try_from(if negative { -value } else { value }).ok()
 }
 
-/// Of `[local] global mono` the one in brackets; a bare name is itself.
+/// Returns the bracketed name of a list like `[local] global mono`; a single name is returned as it is.
 pub fn chosen(text: &str) -> Option<String> {
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(name, _)| name);
     bracketed.or_else(|| text.split_whitespace().next()).map(str::to_owned)
@@ -163,7 +163,7 @@ fn shifts(cursor: &mut Cursor<'_>) -> Result<Shifts, Bad> {
     let _peer = cursor.number(8, "the peer of a shift in time")?;
     let interpolated = cursor.number(4, "the flags of a shift in time")? & 1 != 0;
     let count = cursor.number(4, "the number of CPUs with a shift in time")?;
-    // What the bytes can hold bounds it: a count alone allocates nothing.
+    // The bytes limit the length of a column: a large count alone allocates nothing.
     let column = |cursor: &mut Cursor<'_>, count: u64, what: &str| -> Result<Vec<u64>, Bad> {
         (0..count).map(|_| cursor.number(8, what)).collect()
     };
@@ -175,7 +175,7 @@ fn shifts(cursor: &mut Cursor<'_>) -> Result<Shifts, Bad> {
         let shift = |((at, by), ratio): ((u64, u64), u64)| Shift { at, by: by.cast_signed(), ratio, fraction: 0 };
         cpus.push(at.into_iter().zip(by).zip(ratio).map(shift).collect::<Vec<_>>());
     }
-    // Added later to the format: of all CPUs together at the end, or not there.
+    // Later versions of the format added this part: it is at the end for all CPUs together, or missing.
     if cursor.left() > 0 {
         for samples in &mut cpus {
             let digits = column(cursor, samples.len() as u64, "the digits of a ratio")?;

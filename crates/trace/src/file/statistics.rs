@@ -1,14 +1,14 @@
-//! The kernel's own counts of each CPU, as a file carries them (`per_cpu/cpuN/stats`, Documentation/trace/ftrace.rst).
+//! The kernel's own counts per CPU, as a file contains them (`per_cpu/cpuN/stats`, Documentation/trace/ftrace.rst).
 
 use crate::{
     accounts::{Accounts, Source},
     page::Missed,
 };
 
-/// What such counts say of the rings of one buffer, line by line.
+/// The state of reading such counts of one buffer's rings, line by line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {
-    /// The buffer and the CPU of the lines that follow; the main buffer has no name.
+    /// The buffer and the CPU of the following lines; the main buffer has no name.
     buffer: String,
     cpu: Option<u32>,
     any: bool,
@@ -16,12 +16,12 @@ pub(crate) struct Statistics {
 }
 
 impl Statistics {
-    /// Takes in `name: value`, where it is of this buffer.
+    /// Adds `name: value` if the line belongs to this buffer.
     pub(crate) fn take(&mut self, name: &str, value: &str, ring: &str, accounts: &mut Accounts) {
         match name {
             "Buffer" => value.clone_into(&mut self.buffer),
             "CPU" => self.cpu = value.parse().ok(),
-            // Overwritten before they were read; given up as a writer was interrupted in them; not even written.
+            // In this order: overwritten before they were read; discarded because the writer was interrupted in them; not written at all.
             "overrun" | "commit overrun" | "dropped events" if self.buffer == ring => {
                 let Ok(count) = value.parse::<u64>() else { return };
                 self.any = true;
@@ -35,7 +35,7 @@ impl Statistics {
         }
     }
 
-    /// Behind the last line: whether the counts say that nothing is lost.
+    /// Records whether the counts report that nothing is lost. The caller calls it after the last line.
     pub(crate) fn finish(&self, accounts: &mut Accounts) {
         if self.any && !self.lost {
             accounts.none(Source::Statistics);
@@ -43,7 +43,7 @@ impl Statistics {
     }
 }
 
-/// What the counts that a file carries say of one of its buffers; the main buffer has no name.
+/// Returns what the counts in a file report about one of its buffers; the main buffer has no name.
 pub(super) fn accounts(texts: &[String], ring: &str) -> Accounts {
     let (mut accounts, mut statistics) = (Accounts::default(), Statistics::default());
     for line in texts.iter().flat_map(|text| text.lines()) {

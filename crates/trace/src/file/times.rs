@@ -1,37 +1,37 @@
-//! What a file says of its times, applied in the order in which `trace-cmd report` does: the shift of a guest, the ticks of a
-//! processor's counter, the offset.
+//! Applies a file's corrections of times in the same order as `trace-cmd report`: a guest's shift, the ticks of a processor's counter, the
+//! offset.
 
 use super::Options;
 
-/// A conversion of ticks: ns = ticks · `factor` >> `shift`. The offset that stands beside it in a file is not applied:
-/// trace-cmd has written none since 2.9.2, and found the older ones wrong.
+/// A conversion of ticks: ns = ticks · `factor` >> `shift`. A file also contains an offset, which latido does not apply: trace-cmd has
+/// written no offset since 2.9.2, because it found the older ones wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticks {
     /// The factor.
     pub factor: u32,
-    /// By how many bits the product is shifted down.
+    /// The number of bits by which the product is shifted right.
     pub shift: u32,
 }
 
-/// How a guest's times become its host's.
+/// The conversion of a guest's times to its host's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shifts {
-    /// Whether the corrections between two samples lie on a line; otherwise each holds until the next.
+    /// Whether latido interpolates linearly between two samples; otherwise each sample applies until the next.
     pub interpolated: bool,
-    /// The samples of each CPU in the order of their times, no two of one.
+    /// The samples of each CPU in order of time, at most one for each time.
     pub cpus: Vec<Vec<Shift>>,
 }
 
-/// A correction as it was sampled.
+/// A sampled correction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shift {
-    /// The time by the file's own clock.
+    /// The time on the file's own clock.
     pub at: u64,
-    /// What is added.
+    /// The amount that is added.
     pub by: i64,
-    /// By what the time is multiplied before; 0 means nothing.
+    /// The ratio by which the time is multiplied first; 0 means no ratio.
     pub ratio: u64,
-    /// How many of the ratio's binary digits are behind the point.
+    /// How many of the ratio's binary digits are after the point.
     pub fraction: u32,
 }
 
@@ -43,7 +43,7 @@ impl Ticks {
 }
 
 impl Shifts {
-    /// Those of a CPU must be in order; of several at one time the first holds.
+    /// Sorts the samples of each CPU by time. If several have the same time, the first is kept.
     pub(super) fn of(interpolated: bool, mut cpus: Vec<Vec<Shift>>) -> Self {
         for samples in &mut cpus {
             samples.sort_by_key(|sample| sample.at);
@@ -52,27 +52,27 @@ impl Shifts {
         Self { interpolated, cpus }
     }
 
-    /// The host's time. A CPU without samples keeps its own.
+    /// Returns the host's time. A CPU without samples keeps its own time.
     fn applied(&self, cpu: u32, time: u64) -> u64 {
         let samples = self.cpus.get(cpu as usize).map(Vec::as_slice).unwrap_or_default();
-        // Before the first and behind the last pair that pair goes on.
+        // Before the first pair of samples and after the last pair, that pair continues to apply.
         let next = samples.partition_point(|sample| sample.at <= time).clamp(1, samples.len().saturating_sub(1).max(1));
         match (samples.get(next - 1), samples.get(next)) {
             (Some(before), Some(after)) => before.scaled(time).wrapping_add_signed(self.between(before, after, time)),
-            // The ratio is between two samples: one alone has none.
+            // The ratio applies between two samples: a single sample has no ratio.
             (Some(alone), None) => time.wrapping_add_signed(alone.by),
             _ => time,
         }
     }
 
-    /// The correction at a time, by two samples.
+    /// Returns the correction at a time, from two samples.
     fn between(&self, before: &Shift, after: &Shift, time: u64) -> i64 {
         if !self.interpolated {
             return before.by;
         }
         let wide = |a: u64, b: u64| i128::from(a) - i128::from(b);
         let span = wide(after.at, before.at).max(1);
-        // Rounded as trace-cmd does. Products beyond any real time may be wrong, but have a value.
+        // Rounded as trace-cmd does. Products beyond any real time may be wrong, but cannot overflow.
         let part = wide(time, before.at).saturating_mul(i128::from(after.by) - i128::from(before.by));
         let by = i128::from(before.by).saturating_add(part.saturating_add(span / 2) / span);
         i64::try_from(by).unwrap_or(before.by)
@@ -92,12 +92,12 @@ impl Shift {
 }
 
 impl Options {
-    /// Whether times change by what the file says.
+    /// Returns whether the file's corrections change times.
     pub fn change_times(&self) -> bool {
         self.offset != 0 || self.ticks.is_some() || self.shifts.cpus.iter().any(|samples| !samples.is_empty())
     }
 
-    /// A stored time with everything applied, in ns where the clock counts in it.
+    /// Returns a stored time with all corrections applied, in ns if the clock counts ns.
     pub fn time_ns(&self, cpu: u32, stored: u64) -> u64 {
         let shifted = self.shifts.applied(cpu, stored);
         let ns = self.ticks.map_or(shifted, |ticks| ticks.ns(shifted));

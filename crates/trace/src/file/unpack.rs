@@ -1,4 +1,4 @@
-//! Unpacking what a file compressed.
+//! Unpacks the compressed parts of a file.
 
 use crate::bytes::Bad;
 use std::{
@@ -6,10 +6,10 @@ use std::{
     io::{self, Read},
 };
 
-/// How a file is compressed, as its head names it.
+/// The compression of a file, as its head names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// Not at all.
+    /// No compression.
     None,
     /// zlib (RFC 1950).
     Zlib,
@@ -17,18 +17,18 @@ pub enum Packing {
     Zstd,
 }
 
-/// No section and no chunk is unpacked to more: a few bytes of zeros could claim terabytes.
+/// The longest section or chunk that latido unpacks: a few bytes could otherwise claim terabytes of zeros.
 pub const MOST: usize = 32 << 20;
 
-/// What all CPUs of a ring hold unpacked at once, together. trace-cmd's chunks are of 10 pages: 160 MiB of 4,096 CPUs.
+/// The most unpacked bytes that all CPUs of a ring have together at one time. A chunk of trace-cmd has 10 pages: 160 MiB for 4,096 CPUs.
 const MOST_TOGETHER: usize = 256 << 20;
 
-/// So many pages no chunk has: trace-cmd packs 10 together. Pages may be as small as 64 bytes, each is a piece of work, and a
-/// few packed bytes could claim half a million of them.
+/// The most pages of a chunk: trace-cmd packs 10 pages together. A page may be as small as 64 bytes, and latido works on each page; a few
+/// packed bytes could otherwise claim half a million pages.
 const MOST_PAGES: usize = 256;
 
 impl Packing {
-    /// By its name in a file; unknown names are refused where they are needed.
+    /// Returns the compression of this name. latido refuses unknown names only where it needs them.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "" | "none" => Self::None,
@@ -39,42 +39,42 @@ impl Packing {
     }
 }
 
-/// Unpacks one chunk after the other.
+/// An unpacker of chunks, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Unpacker {
     packing: Packing,
-    /// The longest that one may be, unpacked.
+    /// The longest chunk that it unpacks, in bytes after unpacking.
     most: usize,
 }
 
 thread_local! {
-    /// The tables of zstd are larger than a chunk: one for all CPUs of a trace.
+    /// The tables of zstd are larger than a chunk, so all CPUs of a trace share them.
     static ZSTD: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
 impl Unpacker {
-    /// For what is packed like this, of which so many are held at once.
+    /// Creates an unpacker for this compression. `held` is how many chunks the caller keeps at one time.
     pub fn of(packing: Packing, held: usize) -> Self {
         Self { packing, most: (MOST_TOGETHER / held.max(1)).min(MOST) }
     }
 
-    /// For chunks of pages of this size.
+    /// Creates an unpacker for chunks of pages of this size.
     pub fn of_pages(packing: Packing, held: usize, page: usize) -> Self {
         let Self { most, .. } = Self::of(packing, held);
         Self { packing, most: most.min(page.saturating_mul(MOST_PAGES)) }
     }
 
-    /// Unpacks into a vector, which keeps its memory for the next time.
+    /// Unpacks into a vector. The vector keeps its memory for the next chunk.
     ///
     /// # Errors
-    /// It is not what it is said to be, or not as long; then the vector may hold a part.
+    /// The data is not compressed as stated, or does not have the stated length; the vector may then contain a part.
     pub fn unpack(self, packed: &[u8], length: u64, into: &mut Vec<u8>) -> Result<(), Bad> {
         into.clear();
         let fits = usize::try_from(length).ok().filter(|length| *length <= self.most);
         let Some(length) = fits else {
             return Err(Bad::new(0, format!("a chunk that is to unpack to {length} bytes, more than {}", self.most)));
         };
-        // One more, since what is longer than it says lies too.
+        // One byte more, to detect data that is longer than stated.
         let most = length as u64 + 1;
         let read = match self.packing {
             Packing::None => packed.take(most).read_to_end(into).map(drop),
@@ -107,7 +107,7 @@ fn zstd(packed: &[u8], length: usize, into: &mut Vec<u8>) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// A thousand bytes that claim half a million pages of 64 bytes are no chunk; what trace-cmd packs is one.
+    /// A thousand bytes that claim half a million pages of 64 bytes must be refused; a chunk as trace-cmd packs it must be accepted.
     #[test]
     fn a_chunk_has_as_many_pages_as_a_chunk_may() {
         for (page, usual) in [(64, 640), (4096, 40_960), (65_536, 655_360)] {

@@ -1,4 +1,4 @@
-//! Version 6: one part behind the other.
+//! Reads version 6: the parts follow one after the other.
 
 use super::{
     Buffer, CpuData, Head, MOST_CPUS, Options, Packing, Trace,
@@ -75,11 +75,11 @@ fn cpu_count(cursor: &mut Cursor<'_>) -> Result<u64, Bad> {
     if cpus > MOST_CPUS { Err(Bad::new(at, format!("{cpus} CPUs"))) } else { Ok(cpus) }
 }
 
-/// The ring of an instance as options tell of it.
+/// The ring of an instance, as the options describe it.
 struct Instance {
     offset: u64,
     name: String,
-    /// Where it is of other CPUs than the main one.
+    /// The number of its CPUs, if it differs from the main ring's.
     cpus: Option<u64>,
 }
 
@@ -100,7 +100,7 @@ fn options(
         let mut inside = Cursor::new(data, 0, trace.endian);
         let read = match id {
             BUFFER => ring(&mut inside).map(|ring| instances.push(ring)),
-            // Of the instance before it, else of the file.
+            // The count applies to the preceding instance, or else to the file.
             CPUCOUNT => cpu_count(&mut inside).map(|count| match instances.last_mut() {
                 Some(instance) => instance.cpus = Some(count),
                 None => *cpus = count,
@@ -132,7 +132,7 @@ fn instance<'a>(
     buffer(bytes, &mut cursor, cpus, page, lost)
 }
 
-/// The table of the CPUs' data, and the clock behind it.
+/// Reads the table of the CPUs' data, and the clock after it.
 fn buffer<'a>(
     bytes: &'a [u8],
     cursor: &mut Cursor<'a>,
@@ -149,10 +149,10 @@ fn buffer<'a>(
     Ok(Buffer { name: String::new(), clock: clock(cursor), page, cpus: all })
 }
 
-/// The longest list of clocks that is believed.
+/// The longest list of clocks, in bytes, that latido accepts.
 const MOST_CLOCKS: u64 = 1024;
 
-/// The clocks of the kernel with the chosen one in brackets. Old files have none: then there is something else, or nothing.
+/// Reads the kernel's clocks, with the chosen one in brackets. Old files lack this list: they have something else there, or nothing.
 fn clock(cursor: &mut Cursor<'_>) -> Option<String> {
     let size = cursor.number(8, "the size of the clocks").ok().filter(|size| *size <= MOST_CLOCKS)?;
     let text = cursor.take(size, "the clocks").ok()?;

@@ -1,4 +1,4 @@
-//! Version 7: sections, found through chains of options.
+//! Reads version 7: sections that a chain of options locates.
 
 use super::{
     Buffer, Chunks, CpuData, Head, MOST_CPUS, Options, Packing, Trace,
@@ -9,21 +9,21 @@ use super::{
 use crate::bytes::{Bad, Cursor, Endian, Losses};
 use std::{borrow::Cow, collections::BTreeSet};
 
-/// So many bytes of options no file has: what chains more of them is no file.
+/// The most bytes of options: a chain with more does not come from a real file.
 const MOST_OPTIONS: usize = 16 << 20;
 
-/// So many sections of options no file has.
+/// The most sections of options in a file.
 const MOST_LINKS: usize = 1 << 10;
 
-/// An option as it stands in the file.
+/// An option as the file contains it.
 struct Raw {
     id: u16,
     data: Vec<u8>,
-    /// Of its section.
+    /// The place of its section.
     at: u64,
 }
 
-/// Where sections are found.
+/// The bytes of a file, with what is necessary to find its sections.
 struct Sections<'a> {
     bytes: &'a [u8],
     endian: Endian,
@@ -79,7 +79,7 @@ pub fn open<'a>(bytes: &'a [u8], head: Head<'a>) -> Result<Trace<'a>, Bad> {
 }
 
 impl<'a> Sections<'a> {
-    /// A cursor behind the head of a section, with the section's flags and size.
+    /// Returns a cursor after the head of a section, with the section's flags and size.
     fn section(&self, at: u64, id: u64) -> Result<(Cursor<'a>, u64, u64), Bad> {
         let missing = || Bad {
             at: self.bytes.len() as u64,
@@ -97,7 +97,7 @@ impl<'a> Sections<'a> {
         Ok((cursor, flags, size))
     }
 
-    /// What a section holds, unpacked where it is packed.
+    /// Returns a section's content, unpacked if it is packed.
     fn body(&self, at: u64, id: u64) -> Result<Cow<'a, [u8]>, Bad> {
         let (mut cursor, flags, size) = self.section(at, id)?;
         if flags & 1 == 0 {
@@ -117,7 +117,7 @@ impl<'a> Sections<'a> {
         self.packing.filter(|packing| *packing != Packing::None).ok_or_else(unknown)
     }
 
-    /// All options, along the chain. What a broken link leaves is lost; the first must be there.
+    /// Returns all options along the chain. The options after a broken link are lost; the first section must exist.
     fn options(&self, first: u64, lost: &mut Losses) -> Result<Vec<Raw>, Bad> {
         let (mut all, mut seen, mut next, mut length) = (Vec::new(), BTreeSet::new(), first, 0);
         while next != 0 {
@@ -147,7 +147,7 @@ impl<'a> Sections<'a> {
         Ok(all)
     }
 
-    /// Those of one section; where the next section lies. What they have in length is added up.
+    /// Reads the options of one section, and returns the place of the next section. It adds the section's length to `length`.
     fn options_of(&self, at: u64, all: &mut Vec<Raw>, length: &mut usize) -> Result<u64, Bad> {
         let body = self.body(at, u64::from(OPTIONS))?;
         *length += body.len();
@@ -164,14 +164,14 @@ impl<'a> Sections<'a> {
             Ok(None)
         };
         loop {
-            // Behind the head of the section; of a packed one, as far as it is unpacked.
+            // The offset counts from the end of the section's head; in a packed section it is an offset into the unpacked bytes.
             if let Some(next) = read().map_err(|bad| bad.further(at + HEAD))? {
                 return Ok(next);
             }
         }
     }
 
-    /// What the events are, and what tasks are called.
+    /// Reads the formats of events, or the names of tasks.
     fn describe(&self, id: u16, at: u64, trace: &mut Trace<'_>) -> Result<(), Bad> {
         let body = self.body(at, u64::from(id))?;
         let mut cursor = Cursor::new(&body, 0, self.endian);
@@ -183,7 +183,7 @@ impl<'a> Sections<'a> {
         read.map_err(|bad| bad.further(at))
     }
 
-    /// A ring.
+    /// Reads a ring.
     fn buffer(&self, option: &Raw, lost: &mut Losses) -> Result<Buffer<'a>, Bad> {
         let mut cursor = Cursor::new(&option.data, 0, self.endian);
         let place = cursor.number(8, "the place of a ring")?;
@@ -210,7 +210,7 @@ impl<'a> Sections<'a> {
             let cpu = cpu as u32;
             let (offset, size) =
                 (cursor.number(8, "the place of a CPU's data")?, cursor.number(8, "the size of a CPU's data")?);
-            // The size of packed data leaves out the number of its chunks.
+            // The stated size of packed data does not include the 4 bytes for the number of its chunks.
             let size = if packed && size > 0 { size.saturating_add(4) } else { size };
             cpus.extend(CpuData::found(self.bytes, cpu, offset, size, packed, lost));
         }
@@ -218,7 +218,7 @@ impl<'a> Sections<'a> {
         Ok(Buffer { name, clock, page, cpus })
     }
 
-    /// The text of a tracer; as pages are, it is packed in chunks.
+    /// Reads the text of a tracer. It is packed in chunks, as pages are.
     fn text(&self, option: &Raw, lost: &mut Losses) -> Result<Cow<'a, [u8]>, Bad> {
         let place = Cursor::new(&option.data, 0, self.endian).number(8, "the place of a tracer's text")?;
         let (mut cursor, flags, size) = self.section(place, u64::from(BUFFER_TEXT))?;

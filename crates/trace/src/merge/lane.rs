@@ -1,4 +1,4 @@
-//! A CPU's pages with a place among them.
+//! A CPU's pages, with the current position in them.
 
 use super::Lost;
 use crate::{
@@ -8,13 +8,13 @@ use crate::{
 };
 use std::ops::Range;
 
-/// An event by its place in the data of its page, which is held beside it. The walk goes on where it ends.
+/// An event by its place in the data of its page. The lane stores the data separately. The walk continues where the event ends.
 #[derive(Clone, Copy, Debug, Default)]
 struct Placed {
     time: u64,
-    /// The time as it stands in the page: the next event counts from it.
+    /// The time as the page stores it: the next event counts from it.
     stored: u64,
-    /// Where it ends, from the begin of the data.
+    /// Its end, as an offset in the data.
     end: usize,
     length: usize,
 }
@@ -26,7 +26,7 @@ impl Placed {
         Self { time: event.time, stored: events.time(), end, length: event.data.len() }
     }
 
-    /// The event, and what follows it.
+    /// Returns the event, and the events after it.
     #[inline(always)]
     fn event<'d>(&self, data: &'d [u8], endian: Endian) -> Option<(Event<'d>, Events<'d>)> {
         let (before, rest) = data.split_at_checked(self.end)?;
@@ -35,7 +35,7 @@ impl Placed {
     }
 }
 
-/// The data of a page: in the file itself, which is at hand at once, or by its place in what is unpacked.
+/// The data of a page: a slice of the file itself, or a place in the unpacked bytes.
 #[derive(Debug)]
 enum Data<'a> {
     Plain(&'a [u8]),
@@ -52,34 +52,34 @@ impl Data<'_> {
     }
 }
 
-/// A CPU's pages with a place among them.
+/// A CPU's pages, with the current position in them.
 #[derive(Debug)]
 pub(super) struct Lane<'a> {
     pub cpu: u32,
     pub pages: Pages<'a>,
-    /// What the file says of its times; nothing where they stand as they are.
+    /// The file's corrections of times; `None` if the stored times stay as they are.
     timed: Option<&'a Options>,
-    /// The page it is in.
+    /// The current page.
     data: Data<'a>,
-    /// The coming event; none is where the lane has ended.
+    /// The next event; meaningless once `ended` is true.
     coming: Placed,
     ended: bool,
-    /// What was lost before it.
+    /// What was lost before the next event.
     missed: Missed,
-    /// The time of the event before it.
+    /// The time of the previous event.
     last: u64,
-    /// What is later than this in its page is no event's time: the next page begins before.
+    /// The latest time that an event of this page can have: the next page starts before it, apart from the slack.
     limit: u64,
-    /// How many places of its pages could not be read when that was looked at last.
+    /// How many places of its pages could not be read at the last check.
     told: u64,
 }
 
-/// So much later than the next page begins an event may be, in the clock's units: a millisecond of ns. One that is
-/// interrupted while it is written may be late; it is not as late as that.
+/// How much later than the next page's start an event may be, in the clock's units: a millisecond if it counts ns. An event whose writer is
+/// interrupted may be late, but not that late.
 const SLACK: u64 = 1 << 20;
 
 impl<'a> Lane<'a> {
-    /// Before the first event of these pages.
+    /// Starts before the first event of these pages.
     pub fn of(cpu: u32, pages: Pages<'a>, timed: Option<&'a Options>) -> Self {
         let (coming, missed) = (Placed::default(), Missed::Nothing);
         let (data, limit) = (Data::Plain(&[]), u64::MAX);
@@ -88,7 +88,7 @@ impl<'a> Lane<'a> {
         lane
     }
 
-    /// Gives its events up to that time, at least one; when it is due again.
+    /// Passes its events up to `until` to `take`, at least one. Returns when the lane is due again.
     #[inline(always)]
     pub fn go(&mut self, endian: Endian, until: u64, mut take: impl FnMut(u32, Event<'_>)) -> Option<u64> {
         let until = until.min(self.limit);
@@ -96,7 +96,7 @@ impl<'a> Lane<'a> {
         let (cpu, timed) = (self.cpu, self.timed);
         let (mut event, mut events) = self.coming.event(data, endian)?;
         loop {
-            // Where the next one lies does not hang on what is made of this one: the processor looks while this is made.
+            // The place of the next event does not depend on what `take` does with this one: the processor can look for it meanwhile.
             let next = events.step(endian);
             let time = event.time;
             take(cpu, event);
@@ -117,7 +117,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// Leaves what comes in its page: its time cannot be.
+    /// Skips the rest of its page, because its next time is impossible.
     #[cold]
     #[inline(never)]
     fn jump(&mut self) -> Option<u64> {
@@ -127,13 +127,13 @@ impl<'a> Lane<'a> {
         self.due()
     }
 
-    /// A time of the file in ns, where the file tells how.
+    /// Converts a stored time to ns, if the file states how.
     fn time(&self, stored: u64) -> u64 {
         self.timed.map_or(stored, |options| options.time_ns(self.cpu, stored))
     }
 
-    /// Goes to the next event over the end of a page, of which so many bytes could not be read. What is passed over on the
-    /// way is missing.
+    /// Moves over the end of a page to the next event. `unread` bytes of the page could not be read. Whatever the lane skips on the way
+    /// counts as missing.
     #[inline(never)]
     fn turn_pages(&mut self, unread: usize) {
         let known = self.told;
@@ -152,7 +152,8 @@ impl<'a> Lane<'a> {
                 return;
             };
             let (begin, behind) = (self.time(place.time), place.behind.map(|time| self.time(time)));
-            // Between the page before it and the one behind it: one that does not lie there while these two do is garbage.
+            // A page's time must be between those of its neighbours. If it is not, and the two neighbours are in order, the page is
+            // garbage.
             let before = begin < self.last.saturating_sub(SLACK);
             let garbage = match behind {
                 Some(behind) => behind >= self.last && (before || begin > behind.saturating_add(SLACK)),
@@ -181,7 +182,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// What was lost before its next event, told once.
+    /// Returns what was lost before its next event, once.
     #[inline(always)]
     pub fn lost(&mut self) -> Option<Lost> {
         if self.missed == Missed::Nothing {
@@ -192,12 +193,12 @@ impl<'a> Lane<'a> {
         Some(Lost { cpu: self.cpu, since: until.map_or(self.last, |until| self.last.min(until)), until, missed })
     }
 
-    /// When its coming event was.
+    /// Returns the time of its next event.
     pub fn first(&self) -> Option<u64> {
         (!self.ended).then_some(self.coming.time)
     }
 
-    /// When it is its turn: at its next event, or where what is missing before it begins. None at its end.
+    /// Returns when the lane is due: at its next event, or at the start of a loss before that. Returns `None` at its end.
     #[inline(always)]
     pub fn due(&self) -> Option<u64> {
         let time = if self.ended { u64::MAX } else { self.coming.time };

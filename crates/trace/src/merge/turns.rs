@@ -1,38 +1,38 @@
-//! Whose turn it is: a tournament between CPUs, in which each match is decided by the earlier time.
+//! Decides which CPU is next: a tournament between CPUs, in which the earlier time wins each match.
 
-/// No event is due at the end of time: a lane that has this is at its end.
+/// No event is due at the end of time: a lane with this time has ended.
 const NEVER: u64 = u64::MAX;
 
-/// When a lane is due, and which one it is.
+/// When a lane is due, and its number.
 type Due = (u64, u32);
 
-/// The lanes by when they are due. Only the winner's time changes: it plays again against those that lost on its way.
+/// The lanes by due time. Only the winner's time changes: the winner then plays again against the lanes that lost on its way.
 #[derive(Debug)]
 pub(super) struct Turns {
-    /// A heap's shape: the winner of match `n` goes on to match `n / 2`, and who lost it stays.
+    /// A heap: the winner of match `n` goes on to match `n / 2`, and the loser stays.
     losers: Vec<Due>,
     winner: Due,
 }
 
 impl Turns {
-    /// Of lanes by when each is due; none of one at its end.
+    /// Builds the tournament from the due times of the lanes; `None` means that a lane has ended.
     pub fn of(lanes: impl IntoIterator<Item = Option<u64>>) -> Self {
         let mut round: Vec<Due> = (0..).zip(lanes).map(|(lane, due)| (known(due), lane)).collect();
         let all = round.len().next_power_of_two().max(2);
         round.extend((round.len()..all).map(|lane| (NEVER, lane as u32)));
         let mut losers = Vec::new();
         while round.len() > 1 {
-            // Earlier rounds lie behind later ones.
+            // Earlier rounds are after later ones.
             let (won, lost): (Vec<Due>, Vec<Due>) = round.chunks_exact(2).filter_map(decided).unzip();
             losers.splice(0..0, lost);
             round = won;
         }
-        // Match 1 is the last one; there is none before it.
+        // Match 1 is the last match; no match is before it.
         losers.insert(0, (NEVER, 0));
         Self { losers, winner: round.first().copied().unwrap_or((NEVER, 0)) }
     }
 
-    /// The lane at turn is due again then, or at its end.
+    /// Sets when the current lane is due again, or that it has ended.
     #[inline(always)]
     pub fn again(&mut self, due: Option<u64>) {
         let mut winner = (known(due), self.winner.1);
@@ -40,7 +40,7 @@ impl Turns {
         while at > 0
             && let Some(loser) = self.losers.get_mut(at)
         {
-            // Of two at the same time the lower one goes first.
+            // At equal times the lane with the lower number goes first.
             if *loser < winner {
                 std::mem::swap(loser, &mut winner);
             }
@@ -49,7 +49,7 @@ impl Turns {
         self.winner = winner;
     }
 
-    /// The lane at turn, and when another one is; none once all are at their end.
+    /// Returns the current lane, and when another lane is due; `None` once all lanes have ended.
     #[inline(always)]
     pub fn next(&self) -> Option<(usize, u64)> {
         let (due, lane) = self.winner;
@@ -68,13 +68,13 @@ impl Turns {
     }
 }
 
-/// An event at the very end of time is due all the same.
+/// Returns a due time that differs from the end of a lane, even for an event at the very end of time.
 #[inline(always)]
 fn known(due: Option<u64>) -> u64 {
     due.map_or(NEVER, |due| due.min(NEVER - 1))
 }
 
-/// Who wins a match, and who loses it.
+/// Returns the winner and the loser of a match.
 fn decided(pair: &[Due]) -> Option<(Due, Due)> {
     let [one, other] = pair else { return None };
     Some(if other < one { (*other, *one) } else { (*one, *other) })
@@ -86,7 +86,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The lane at turn is always one that is due first, the lowest of several, and `until` is when the next other one is.
+        /// The current lane must always be the lane that is due first, the lowest of several, and `until` must be when the next other lane
+        /// is due.
         #[test]
         fn the_earliest_is_at_turn(
             first in proptest::collection::vec(proptest::option::of(0..50u64), 0..9),
@@ -105,7 +106,7 @@ mod tests {
         }
     }
 
-    /// An event at the very end of time is not taken for the end of its lane.
+    /// An event at the very end of time must not be mistaken for the end of its lane.
     #[test]
     fn an_event_at_the_end_of_time_has_its_turn() {
         let mut turns = Turns::of([None, Some(u64::MAX)]);

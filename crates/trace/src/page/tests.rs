@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Builds a page of one order and word size.
+/// Builds a page of one byte order and word size.
 fn page(endian: Endian, long: usize, time: u64, flags: u64, words: &[u32]) -> Vec<u8> {
     let word = |value: u32| match endian {
         Endian::Little => value.to_le_bytes(),
@@ -24,8 +24,8 @@ fn head(endian: Endian, kind: u32, delta: u32) -> u32 {
     }
 }
 
-/// Every kind of header in both orders and word sizes: short and long events, an extended time, an absolute one, an event
-/// taken back, and the end of the page.
+/// Every kind of header must be read in both byte orders and word sizes: short and long events, an extended time, an absolute time, a
+/// discarded event, and the end of the page.
 #[test]
 fn every_kind_of_header_is_read() {
     for endian in [Endian::Little, Endian::Big] {
@@ -56,14 +56,14 @@ fn every_kind_of_header_is_read() {
             let mut events = read.events();
             let found: Vec<(u64, usize)> = events.by_ref().map(|event| (event.time, event.data.len())).collect();
             let extended = time + 5 + 3 + (2 << 27) + 1;
-            // The stamp keeps the five top bits of the time before it.
+            // The stamp keeps the five top bits of the previous time.
             assert_eq!(found, [(time + 5, 4), (extended, 8), (0x0800_0000_0000_0000 | 9 | 1 << 27, 8)]);
             assert_eq!((events.unread(), read.missed), (0, Missed::Nothing));
         }
     }
 }
 
-/// What was lost is counted where the kernel counted it.
+/// Lost events must be reported, with their number if the kernel counted them.
 #[test]
 fn lost_events_are_told() {
     for (flags, missed) in [(MISSED, Missed::Some), (MISSED | COUNTED, Missed::Events(77)), (COUNTED, Missed::Nothing)]
@@ -75,7 +75,7 @@ fn lost_events_are_told() {
     }
 }
 
-/// What does not fit is not read, and how much that is is told.
+/// What does not fit must not be read, and its length must be reported.
 #[test]
 fn a_broken_page_is_read_up_to_its_break() {
     let endian = Endian::Little;
@@ -105,7 +105,7 @@ fn the_layout_comes_from_its_text() {
 }
 
 proptest! {
-    /// Whatever the bytes, the walk ends, and an event lies within them.
+    /// Whatever the bytes, the walk must end, and every event must be within the bytes.
     #[test]
     fn any_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..300), big: bool, long in prop_oneof![Just(4usize), Just(8)]) {
         let endian = if big { Endian::Big } else { Endian::Little };

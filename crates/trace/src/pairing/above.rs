@@ -1,4 +1,4 @@
-//! What a CPU does at every moment: a task, or an interrupt above it, the innermost one.
+//! Determines what a CPU does at every moment: a task, or the innermost interrupt above it.
 
 use super::{MOST_CPUS, Sink, Span, Unpaired};
 use crate::events::{Above, Off, Priority};
@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 pub struct Segment {
     /// The CPU.
     pub cpu: u32,
-    /// From then, ns.
+    /// Start, ns.
     pub begin: u64,
-    /// To then, ns.
+    /// End, ns.
     pub end: u64,
-    /// What had it.
+    /// What had the CPU.
     pub owner: Owner,
-    /// The task that it lay above, or that was it.
+    /// The task that was below it, or that had the CPU itself.
     pub task: Option<(i32, Priority)>,
-    /// When that task got the CPU, ns; 0 where that was not seen.
+    /// When that task got the CPU, ns; 0 if no event shows it.
     pub came: u64,
 }
 
@@ -30,31 +30,31 @@ pub enum Owner {
     Above(Above),
     /// A task.
     Task(i32),
-    /// Nothing: its idle task.
+    /// The idle task.
     Idle,
-    /// Nobody knows: events were lost.
+    /// Unknown, because events were lost.
     Lost,
-    /// Nobody knows yet: before its first switch.
+    /// Unknown, because it was before the CPU's first switch.
     Unknown,
 }
 
 /// An interrupt that was handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handled {
-    /// Which.
+    /// The interrupt.
     pub above: Above,
-    /// When its handler began, ns.
+    /// When its handler started, ns.
     pub begin: u64,
     /// When it ended, ns.
     pub end: u64,
-    /// How much of this others had that came above it (or, of a preemptible soft interrupt, other tasks), ns.
+    /// The part of this time that interrupts above it had (or, for a preemptible soft interrupt, other tasks), ns.
     pub nested: u64,
-    /// Where.
+    /// The CPU.
     pub cpu: u32,
 }
 
 impl Handled {
-    /// How long it ran itself, ns.
+    /// Returns how long it ran itself, ns.
     pub fn ns(&self) -> u64 {
         self.end.saturating_sub(self.begin).saturating_sub(self.nested)
     }
@@ -68,35 +68,35 @@ struct Frame {
     nested: u64,
 }
 
-/// Interrupts above each other; deeper than this is no kernel.
+/// The most nested interrupts: no kernel nests deeper.
 const DEEPEST: usize = 16;
 
-/// Those of a CPU or of a task, the innermost last.
+/// The interrupts of a CPU or of a task, the innermost last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frames(Vec<Frame>, u64);
 
-/// A CPU.
+/// The state of a CPU.
 #[derive(Clone, Debug)]
 pub(super) struct Cpu {
     number: u32,
-    /// When it began what it does.
+    /// When it started what it does now.
     since: u64,
     task: Option<(i32, Priority)>,
-    /// When it came.
+    /// When the task came to the CPU.
     came: u64,
     frames: Vec<Frame>,
-    /// Those that were open when events were lost, the innermost last: whether they ended meanwhile nobody knows.
+    /// The interrupts that were open when events were lost, the innermost last. Nothing shows whether they ended meanwhile.
     broken: Vec<Above>,
-    /// What began before this time may be broken.
+    /// What started before this time may be broken.
     doubt: u64,
-    /// When each soft interrupt was asked for first.
+    /// When each soft interrupt was first requested.
     raised: [Option<u64>; 16],
     /// Since when interrupts and preemption are off.
     off: [Option<u64>; 2],
     seen: bool,
 }
 
-/// The lane of a CPU.
+/// Returns the state of a CPU.
 #[inline]
 pub(super) fn lane(cpus: &mut Vec<Cpu>, cpu: u32) -> Option<&mut Cpu> {
     let at = cpu as usize;
@@ -125,14 +125,14 @@ fn make(cpus: &mut Vec<Cpu>, at: usize) {
     }
 }
 
-/// The doubt of a CPU of which nothing more is known.
+/// The doubt of a CPU with no further certain data.
 const OVER: u64 = u64::MAX;
 
-/// So many preempted tasks keep their soft interrupts.
+/// The most preempted tasks whose soft interrupts latido keeps.
 const MOST_ASIDE: usize = 4096;
 
 impl Cpu {
-    /// What has it now.
+    /// Returns what has the CPU now.
     fn owner(&self) -> Owner {
         if self.doubt == OVER {
             return Owner::Lost;
@@ -145,7 +145,7 @@ impl Cpu {
         }
     }
 
-    /// Up to now it did what it did.
+    /// Ends the current segment at this time, with this owner.
     #[inline]
     fn cut(&mut self, time: u64, owner: Owner, sink: &mut impl Sink) {
         if !self.seen {
@@ -191,7 +191,7 @@ impl Cpu {
             return;
         };
         let Some(frame) = self.frames.get(at).copied() else { return };
-        // Those above it have ended unseen.
+        // The interrupts above it ended without an event.
         unpaired.unended += (self.frames.len() - at - 1) as u64;
         self.frames.truncate(at);
         if let Some(below) = self.frames.last_mut() {
@@ -205,7 +205,7 @@ impl Cpu {
         sink.handled(&Handled { above, begin, end: time, nested, cpu: self.number });
     }
 
-    /// The event comes at the end of the handler.
+    /// Handles a non-maskable interrupt. Its event comes at the end of the handler.
     pub fn nmi(&mut self, time: u64, took: u64, sink: &mut impl Sink) {
         let begin = time.saturating_sub(took).max(self.since);
         self.cut(begin, self.owner(), sink);
@@ -221,12 +221,12 @@ impl Cpu {
         aside: &mut BTreeMap<i32, Frames>,
         sink: &mut impl Sink,
     ) {
-        // Before the first switch it was this one.
+        // Before the first switch this task had the CPU.
         self.task = Some(from);
         self.cut(time, self.owner(), sink);
         (self.task, self.came) = (Some(to), time);
         if !self.frames.is_empty() {
-            // Where soft interrupts are handled by tasks that can be preempted, they go with them. A hard one cannot.
+            // If preemptible tasks handle soft interrupts, the soft interrupts leave the CPU with their tasks. A hard interrupt cannot.
             self.frames.retain(|frame| matches!(frame.above, Above::Soft(_)));
             let frames = std::mem::take(&mut self.frames);
             if !frames.is_empty() && aside.len() < MOST_ASIDE {
@@ -263,7 +263,7 @@ impl Cpu {
         }
     }
 
-    /// From its last event to then, or from there on, nothing is known.
+    /// Handles a loss: nothing is known from the CPU's last event until `until`, or from there on.
     pub fn lose(&mut self, since: u64, until: Option<u64>, sink: &mut impl Sink) {
         self.cut(since, self.owner(), sink);
         if let Some(until) = until {
@@ -275,12 +275,12 @@ impl Cpu {
         (self.task, self.came) = (None, 0);
     }
 
-    /// Nothing of it is certain.
+    /// Marks everything of the CPU as uncertain.
     pub fn doubt(&mut self) {
         self.doubt = OVER;
     }
 
-    /// Cuts what it does, and counts what is open.
+    /// Ends the current segment, and counts what is still open.
     pub fn end(&mut self, time: u64, unpaired: &mut Unpaired, sink: &mut impl Sink) {
         if self.seen {
             self.cut(time, self.owner(), sink);

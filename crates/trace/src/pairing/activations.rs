@@ -1,8 +1,8 @@
-//! Activations of tasks: from being woken to waiting again, with what happened to them between.
+//! Activations of tasks: from being woken to waiting again, with what happened to them in between.
 //!
-//! Two waits show no waking. A thread that asks for a time that has passed (`clock_nanosleep` with an absolute time) goes on at
-//! once: what it does from there is its next job. A deadline thread that gives up its budget (`sched_yield`) stays runnable, and
-//! comes back when the kernel has replenished the budget. The calls' own events tell both, where they were recorded.
+//! Two kinds of wait end without a waking. A thread that requests a time that has passed (`clock_nanosleep` with an absolute time)
+//! continues at once: what it does from there is its next job. A deadline thread that gives up its budget (`sched_yield`) stays runnable,
+//! and comes back when the kernel has replenished the budget. The events of these calls show both, if the trace has them.
 
 use super::{Sink, Wait, Why};
 use crate::{
@@ -15,15 +15,15 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
-/// How an activation began.
+/// How an activation started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Begun {
-    /// It was woken.
+    /// The task was woken.
     #[default]
     Woken,
-    /// The time that it waited for had passed: its call returned at once.
+    /// The time that it waited for had passed, so its call returned at once.
     AtOnce,
-    /// A deadline thread that had given up its budget came back.
+    /// A deadline thread came back after it had given up its budget.
     Replenished,
 }
 
@@ -32,24 +32,24 @@ pub enum Begun {
 pub struct Activation {
     /// The task.
     pub pid: i32,
-    /// Its name when it came, or was woken.
+    /// Its name when it came to a CPU, or was woken.
     pub comm: Comm,
-    /// Its effective priority then.
+    /// Its effective priority at that time.
     pub priority: Priority,
-    /// How it began.
+    /// How it started.
     pub begun: Begun,
-    /// When it was woken, or began otherwise, ns.
+    /// When it was woken, or started otherwise, ns.
     pub woken: u64,
-    /// When it came to a CPU, ns; absent where the trace does not tell: some machines keep the switches of tasks of their own
-    /// out of it.
+    /// When it came to a CPU, ns; `None` if the trace does not show it. Some machines leave the switches of their own tasks out of the
+    /// trace.
     pub came: Option<u64>,
-    /// How long it waited after it was preempted, all times together, ns.
+    /// How long it waited after preemptions in total, ns.
     pub preempted: u64,
-    /// When it left to wait for something, ns.
+    /// When it left its CPU to wait for something, ns.
     pub end: u64,
-    /// When it asked for a time to come and has not slept since, ns; 0 for not.
+    /// When it requested a future time without having slept since, ns; 0 if it did not.
     asked: u64,
-    /// Whether that was a time of a clock, and no span.
+    /// Whether that was a time of a clock, not a duration.
     absolute: bool,
     /// Whether it ended by giving up its budget.
     gave_up: bool,
@@ -62,51 +62,52 @@ impl Known for Activation {
 }
 
 impl Activation {
-    /// From its waking to its first moment on a CPU, ns; absent where no waking was seen.
+    /// Returns the time from its waking to its first moment on a CPU, ns; `None` if the trace does not show it.
     pub fn wakeup(&self) -> Option<u64> {
         Some(self.came?.saturating_sub(self.woken)).filter(|_| self.begun == Begun::Woken)
     }
 
-    /// From its waking until it waits again, ns.
+    /// Returns the time from its waking until it waits again, ns.
     pub fn response(&self) -> u64 {
         self.end.saturating_sub(self.woken)
     }
 
-    /// Whether it ended by asking for a time to come, in a call that the trace shows: then it began no job untold.
+    /// Returns whether it ended with a request for a future time, in a call that the trace shows: then it started no job that the trace
+    /// does not show.
     pub fn asked_for_a_time(&self) -> bool {
         self.asked > 0
     }
 
-    /// Whether it ended by asking for a time of a clock (`TIMER_ABSTIME`), as a periodic thread asks for its next slot.
+    /// Returns whether it ended with a request for a time of a clock (`TIMER_ABSTIME`), as a periodic thread requests its next slot.
     pub fn asked_for_a_clock_time(&self) -> bool {
         self.asked > 0 && self.absolute
     }
 
-    /// Whether it ended by giving up the budget of a deadline thread, in a call that the trace shows.
+    /// Returns whether it ended by giving up the budget of a deadline thread, in a call that the trace shows.
     pub fn gave_up_its_budget(&self) -> bool {
         self.gave_up
     }
 
-    /// How long it had a CPU, interrupts included, ns.
+    /// Returns how long it had a CPU, interrupts included, ns.
     pub fn running(&self) -> Option<u64> {
         Some(self.end.saturating_sub(self.came?).saturating_sub(self.preempted))
     }
 }
 
-/// How an activation came to its end.
+/// How an activation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// The task waits for something.
     Blocked,
     /// A signal or a tracer stopped the task: no response.
     Stopped,
-    /// The task ends: no response.
+    /// The task exits: no response.
     Dead,
-    /// The trace ends before.
+    /// The trace ends first.
     Open,
 }
 
-/// The calls in which threads wait without being woken, as the trace counts them ([`crate::events::Events::calls`]).
+/// The calls in which threads wait without being woken, as the trace numbers them ([`crate::events::Events::calls`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitCalls {
     /// `clock_nanosleep`.
@@ -117,38 +118,38 @@ pub struct WaitCalls {
     flags: Option<Number>,
 }
 
-/// Of the flags of `clock_nanosleep(2)`: the time is one of the clock.
+/// A flag of `clock_nanosleep(2)`: the time is a time of the clock.
 const TIMER_ABSTIME: i64 = 1;
 
 impl WaitCalls {
-    /// Those that have events in a trace, by the names of its calls.
+    /// Returns the calls that have events in a trace, by the names of the trace's calls.
     pub fn among(calls: &[String]) -> Self {
         let named = |name: &str| Some(Call::Named(u16::try_from(calls.iter().position(|call| call == name)?).ok()?));
         Self { sleep: named("clock_nanosleep"), give_up: named("sched_yield"), flags: None }
     }
 
-    /// They, with what a trace shows of their arguments.
+    /// Returns these calls with what a trace shows of their arguments.
     #[must_use]
     pub fn with_arguments(self, trace: &Trace<'_>) -> Self {
         let format = trace.format("sys_enter_clock_nanosleep");
         Self { flags: format.and_then(|format| format.number("flags", trace.endian)), ..self }
     }
 
-    /// Whether the time that a call asks for is one of the clock.
+    /// Returns whether a call requests a time of the clock.
     fn is_absolute(&self, record: &[u8]) -> bool {
         self.flags.and_then(|flags| flags.of(record)).is_some_and(|flags| flags & TIMER_ABSTIME != 0)
     }
 }
 
-/// Finds activations in what is paired, and hands each over.
+/// A sink that finds activations in the paired events, and passes each one on.
 #[derive(Debug)]
 pub struct Activations<F> {
     open: Tasks<Activation>,
     calls: WaitCalls,
-    /// Deadline threads that gave up their budget: those that have not left their CPU since, and those that have.
+    /// Deadline threads that gave up their budget. `giving_up` has those that have not left their CPU since, `resting` those that have.
     giving_up: BTreeSet<i32>,
     resting: BTreeSet<i32>,
-    /// Tasks that end: what they still do is no activation.
+    /// Tasks that exit: what they still do is not an activation.
     gone: BTreeSet<i32>,
     doubt: u64,
     /// Activations that lost events may have broken.
@@ -157,7 +158,7 @@ pub struct Activations<F> {
 }
 
 impl<F: FnMut(&Activation, Ended)> Activations<F> {
-    /// Hands them to this.
+    /// Passes the activations to `take`.
     pub fn to(take: F) -> Self {
         let [giving_up, resting, gone] = [const { BTreeSet::new() }; 3];
         Self {
@@ -172,12 +173,12 @@ impl<F: FnMut(&Activation, Ended)> Activations<F> {
         }
     }
 
-    /// Heeds these calls too.
+    /// Also takes these calls into account.
     pub fn heeding(self, calls: WaitCalls) -> Self {
         Self { calls, ..self }
     }
 
-    /// Begins where nothing is open: whatever is known of the switch to it, it was woken.
+    /// Starts an activation if the task has none open: the task was woken, whether or not the switch to it is known.
     fn begins(&mut self, time: u64, task: &Woken) {
         if self.gone.contains(&task.pid) {
             return;
@@ -198,22 +199,22 @@ impl<F: FnMut(&Activation, Ended)> Activations<F> {
         }
     }
 
-    /// A thread asks for a time to come, or gives up its budget.
+    /// Handles a call: a thread requests a future time, or gives up its budget.
     fn calls(&mut self, pid: i32, time: u64, call: Call, record: &[u8]) {
         if Some(call) == self.calls.sleep {
             let absolute = self.calls.is_absolute(record);
             self.open.of(pid).into_iter().for_each(|open| (open.asked, open.absolute) = (time, absolute));
         } else if Some(call) == self.calls.give_up {
-            // What a thread of another class does by it is no wait.
+            // A thread of another class does not wait in this call.
             self.giving_up.insert(pid);
         }
     }
 
-    /// A thread has what it asked for; where it has not slept meanwhile, its next job begins.
+    /// Handles a return. If the thread has not slept in its call, its next job starts.
     fn returns(&mut self, pid: i32, time: u64, call: Call) {
         self.giving_up.remove(&pid);
         if Some(call) != self.calls.sleep {
-            // The switch to it was not recorded.
+            // The trace has no switch to it.
             if self.resting.remove(&pid) {
                 self.goes_on(pid, time, Begun::Replenished, (Comm::default(), Priority(-1)));
             }
@@ -225,14 +226,14 @@ impl<F: FnMut(&Activation, Ended)> Activations<F> {
         self.goes_on(pid, time, Begun::AtOnce, (comm, priority));
     }
 
-    /// An activation begins on the CPU.
+    /// Starts an activation on the CPU.
     fn goes_on(&mut self, pid: i32, time: u64, begun: Begun, (comm, priority): (Comm, Priority)) {
         if let Some(open) = self.open.of(pid) {
             *open = Activation { pid, comm, priority, begun, woken: time, came: Some(time), ..Activation::default() };
         }
     }
 
-    /// A thread leaves its CPU and would go on: one that gave up its budget has ended its job.
+    /// Handles a runnable thread that leaves its CPU: if it gave up its budget, its job has ended.
     fn leaves(&mut self, from: &Switched, time: u64) {
         if self.giving_up.remove(&from.pid) && from.priority.class() == Class::Deadline {
             if let Some(open) = self.open.of(from.pid) {
@@ -243,7 +244,7 @@ impl<F: FnMut(&Activation, Ended)> Activations<F> {
         }
     }
 
-    /// The trace ends here: those that have not ended are handed over as they are, and how many were broken is told.
+    /// Ends the trace: passes on the activations that have not ended, as they are. Returns how many were broken.
     pub fn finish(mut self, time: u64) -> u64 {
         let open: Vec<i32> = self.open.iter().filter(|(_, one)| one.woken > 0).map(|(pid, _)| pid).collect();
         open.into_iter().for_each(|pid| self.ends(pid, time, Ended::Open));
@@ -261,7 +262,7 @@ impl<F: FnMut(&Activation, Ended)> Sink for Activations<F> {
                 let came = Some(wait.end);
                 *open = Activation { pid, comm, priority, woken: wait.begin, came, ..Activation::default() };
             }
-            // Of a job that began later it is no part.
+            // The wait is not part of a job that started later.
             Why::Preempted if wait.begin < open.woken => {}
             Why::Preempted => open.preempted = open.preempted.saturating_add(wait.ns()),
         }
@@ -305,7 +306,7 @@ impl<F: FnMut(&Activation, Ended)> Sink for Activations<F> {
     }
 }
 
-/// Reads who made whom (`sched_process_fork`), threads and processes alike.
+/// A reader of `sched_process_fork`: which task created which, for threads and for processes.
 #[derive(Clone, Copy, Debug)]
 pub struct Forks {
     id: u16,
@@ -315,14 +316,14 @@ pub struct Forks {
 }
 
 impl Forks {
-    /// From the formats of a trace; none where the event was not recorded.
+    /// Finds the fields in the formats of a trace; `None` if the event was not recorded.
     pub fn of(trace: &Trace<'_>) -> Option<Self> {
         let format = trace.format("sched_process_fork")?;
         let number = |name| format.number(name, trace.endian);
         Some(Self { id: format.id, endian: trace.endian, parent: number("parent_pid")?, child: number("child_pid")? })
     }
 
-    /// The maker and the made, where this record is of that.
+    /// Returns the parent and the child, if the record is such an event.
     pub fn made(&self, record: &[u8]) -> Option<(i32, i32)> {
         (self.endian.u16(record, 0)? == self.id).then_some(())?;
         Some((self.parent.of(record)? as i32, self.child.of(record)? as i32))

@@ -1,4 +1,4 @@
-//! System calls: from enter to exit of one thread, what it was off its CPU told apart.
+//! System calls, from enter to exit of one thread. The time off the CPU is separate.
 
 use super::{Pairing, Sink, Task, waits::State};
 use crate::events::{Call, Comm};
@@ -6,7 +6,7 @@ use crate::events::{Call, Comm};
 /// A system call that returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Called {
-    /// Which.
+    /// The call.
     pub call: Call,
     /// The thread.
     pub pid: i32,
@@ -16,35 +16,35 @@ pub struct Called {
     pub begin: u64,
     /// When it left, ns.
     pub end: u64,
-    /// Where it left.
+    /// The CPU on which it left.
     pub cpu: u32,
-    /// What of it the thread was off its CPU; none where the kernel recorded no switch back to it.
+    /// How long the thread was off its CPU in the call; `None` if the kernel recorded no switch back to it.
     pub off: Option<OffCpu>,
 }
 
 /// How long a thread was off its CPU in a system call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OffCpu {
-    /// How long it slept in it, ns.
+    /// How long it slept in the call, ns.
     pub blocked: u64,
-    /// How long it could have run and had no CPU, ns.
+    /// How long it could have run but had no CPU, ns.
     pub waited: u64,
 }
 
 impl Called {
-    /// From enter to exit, ns.
+    /// Returns the time from enter to exit, ns.
     pub fn ns(&self) -> u64 {
         self.end.saturating_sub(self.begin)
     }
 
-    /// How long it had a CPU in it, interrupts included, ns; none where that was not seen.
+    /// Returns how long it had a CPU in the call, interrupts included, ns; `None` if the trace does not show it.
     pub fn on_cpu(&self) -> Option<u64> {
         self.off.map(|off| self.ns().saturating_sub(off.blocked).saturating_sub(off.waited))
     }
 }
 
 impl Task {
-    /// It has a CPU again: what a system call of it was without one is known now.
+    /// Handles that the task has a CPU again: the time of its system call without a CPU is now known.
     #[inline]
     pub(super) fn came(&mut self, time: u64, wait: State, since: u64) {
         if self.call.is_none() || self.left < self.call_begin {
@@ -68,7 +68,7 @@ impl Pairing {
     #[inline]
     pub(super) fn called(&mut self, time: u64, pid: i32, call: Call) {
         let Some(task) = self.tasks.of(pid) else { return };
-        // Calls that never return: exec, exit, a signal's way back.
+        // Some calls never return: exec, exit, the return from a signal.
         self.unpaired.unended += u64::from(task.call.is_some());
         (task.call, task.call_begin, task.blocked, task.waited, task.left) = (Some(call), time, 0, 0, 0);
     }
@@ -81,7 +81,7 @@ impl Pairing {
             return;
         };
         let Task { comm, call_begin: begin, blocked, waited, left, .. } = *task;
-        // It left its CPU in the call and is here: it has come back unseen, nobody knows when.
+        // The thread left its CPU in the call, and is here: it came back without an event, at an unknown time.
         let off = (left == 0 || left < begin).then_some(OffCpu { blocked, waited });
         if self.certain(begin) {
             sink.called(&Called { call: open, pid, comm, begin, end: time, cpu, off });

@@ -1,4 +1,4 @@
-//! From a timer's due time to the task that it wakes: the interrupt, the timer's function, the waking, the switch to it.
+//! Follows a timer from its due time to the task that it wakes: the interrupt, the timer's function, the waking, the switch to the task.
 
 use super::{Sink, Wait, Why};
 use crate::{
@@ -9,28 +9,29 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// A timer that woke a task. The stages add up to the whole: `expiry`, `handler`, `waking`, `switch`.
+/// A timer that woke a task. The four stages add up to the whole time: `expiry`, `handler`, `waking`, `switch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// The task.
     pub pid: i32,
     /// Its name.
     pub comm: Comm,
-    /// When the timer had to be served at the latest (its expiry, which lies behind the soft one by the slack that its task
-    /// grants: 50 us of an ordinary one); when its interrupt began, where another timer's did before that: ns.
+    /// When the timer was due at the latest, ns. This is its expiry, which is later than its soft expiry by the slack that the task grants:
+    /// 50 us for an ordinary task. If another timer's interrupt served it before that, this is the start of that interrupt.
     pub due: u64,
-    /// When its interrupt began, or the timer was due, whichever is later, ns.
+    /// When its interrupt started, or the timer was due, whichever is later, ns.
     pub entered: u64,
-    /// When the timer's function began, ns.
+    /// When the timer's function started, ns.
     pub function: u64,
-    /// When that woke the task, ns.
+    /// When that function woke the task, ns.
     pub woken: u64,
     /// When the task came to a CPU, ns.
     pub came: u64,
 }
 
 impl Chain {
-    /// How late the interrupt was, its handler until the timer's turn, the function until the waking, the wait for a CPU: ns.
+    /// Returns the four stages, ns: the lateness of the interrupt, its handler until the timer's function, the function until the waking,
+    /// the wait for a CPU.
     pub fn stages(&self) -> [u64; 4] {
         let marks = [self.due, self.entered, self.function, self.woken, self.came];
         let mut stages = [0; 4];
@@ -43,21 +44,21 @@ impl Chain {
     }
 }
 
-/// A timer's clock is that of the trace where what it read then is not further from the event than this, ns.
+/// How far a timer's clock reading may be from the event's time, in ns, to be the trace's clock.
 const NEAR: u64 = 10_000_000;
-/// So many timers are kept: more are set at once by no sound trace.
+/// The most timers that latido keeps. No sound trace sets more at once.
 const MOST: usize = 1 << 16;
 
-/// Finds the chains in what is paired, and hands each over. The trace's clock must be CLOCK_MONOTONIC's.
+/// A sink that finds the chains in the paired events, and passes each one on. The trace's clock must be CLOCK_MONOTONIC.
 #[derive(Debug)]
 pub struct Expiries<F> {
     fields: Option<Fields>,
-    /// When each timer may be served and when it has to be, by its own clock.
+    /// For each timer: when the kernel may serve it, and when it must, on the timer's own clock.
     due: BTreeMap<u64, (u64, u64)>,
     cpus: BTreeMap<u32, Cpu>,
-    /// Tasks that a timer woke and that did not come yet.
+    /// Tasks that a timer woke and that have not come to a CPU yet.
     woken: BTreeMap<i32, Chain>,
-    /// Timers of other clocks, and such as were set before the trace.
+    /// Timers of other clocks, and timers that were set before the trace.
     pub unknown: u64,
     take: F,
 }
@@ -75,15 +76,15 @@ struct Fields {
 /// A CPU in an interrupt.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cpu {
-    /// Since when it handles hard interrupts, and how many above each other.
+    /// Since when it handles hard interrupts. `depth` is how many are nested.
     entered: u64,
     depth: u32,
-    /// The timer whose function runs: due, interrupt begun, function begun.
+    /// The timer whose function runs: when it was due, when the interrupt started, when the function started.
     function: Option<(u64, u64, u64)>,
 }
 
 impl<F: FnMut(&Chain)> Expiries<F> {
-    /// Hands them to this.
+    /// Passes the chains to `take`.
     pub fn to(trace: &Trace<'_>, take: F) -> Self {
         let fields = || {
             let (start, exit) = (trace.format("hrtimer_start")?, trace.format("hrtimer_expire_exit")?);
@@ -104,7 +105,7 @@ impl<F: FnMut(&Chain)> Expiries<F> {
         }
     }
 
-    /// What no [`Happened`] tells: timers that are set, functions that end.
+    /// Reads events that are not a [`Happened`]: timers that are set, functions that end.
     fn raw(&mut self, cpu: u32, record: &[u8]) {
         let Some(fields) = self.fields else { return };
         let Some(id) = fields.endian.u16(record, 0) else { return };
@@ -134,7 +135,7 @@ impl<F: FnMut(&Chain)> Sink for Expiries<F> {
                 lane.depth = lane.depth.saturating_sub(1);
             }
             Happened::Switch { .. } => {
-                // Nothing is switched in an interrupt: one whose end was lost is over.
+                // The kernel does not switch tasks in an interrupt: an interrupt whose end was lost is over.
                 let lane = self.cpus.entry(cpu).or_default();
                 (lane.depth, lane.function) = (0, None);
             }
@@ -166,7 +167,7 @@ impl<F: FnMut(&Chain)> Sink for Expiries<F> {
     }
 
     fn waited(&mut self, wait: &Wait) {
-        // What lost events may have broken is no wait, and the next waking of the task takes its place.
+        // A wait that lost events may have broken does not arrive here; the task's next waking replaces the chain.
         if wait.why == Why::Woken
             && let Some(chain) = self.woken.remove(&wait.pid).filter(|chain| chain.woken == wait.begin)
         {
@@ -183,13 +184,14 @@ mod tests {
         pairing::{Definition, Pairing},
     };
 
-    /// A timer due at 100, its interrupt at 104, its function at 107, the waking at 109, the switch at 120.
+    /// A timer is due at 100, its interrupt comes at 104, its function at 107, the waking at 109, the switch at 120: the stages must add
+    /// up.
     #[test]
     fn the_stages_from_the_due_time_to_the_switch_add_up() {
         let mut chains = Vec::new();
         let mut sink = Expiries::with(None, |chain: &Chain| chains.push(*chain));
         sink.set(5, (100, 100));
-        // Slack up to 170, and served before that; up to 205, and served later.
+        // One timer has slack up to 170 and is served before that; the other has slack up to 205 and is served later.
         sink.set(8, (150, 170));
         sink.set(9, (150, 205));
         let side = |pid| Switched { pid, priority: Priority(19), comm: Comm::of("t") };
@@ -201,7 +203,7 @@ mod tests {
             (109, Happened::Waking(woken(7))),
             (112, Happened::Exit(Above::Vector(0))),
             (120, Happened::Switch { from: side(0), state: State::Runnable, to: side(7) }),
-            // Woken by no timer: no chain.
+            // No timer wakes this task: no chain.
             (130, Happened::Waking(woken(8))),
             (131, Happened::Switch { from: side(7), state: State::Sleeping, to: side(8) }),
             // A timer that was set before the trace.
@@ -225,7 +227,7 @@ mod tests {
         }
         assert_eq!(sink.unknown, 1);
         assert_eq!(chains.iter().map(|chain| chain.pid).collect::<Vec<_>>(), [7, 7, 7]);
-        // What a timer's slack allows is nobody's delay.
+        // The time that a timer's slack allows must not count as a delay.
         let stages: Vec<_> = chains.iter().map(Chain::stages).collect();
         assert_eq!(stages, [[4, 3, 2, 11], [0, 1, 1, 8], [5, 1, 1, 8]]);
         assert!(chains.iter().all(|chain| chain.stages().iter().sum::<u64>() == chain.came - chain.due));

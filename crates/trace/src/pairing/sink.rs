@@ -1,4 +1,4 @@
-//! Who takes what was paired.
+//! Receivers of what was paired.
 
 use super::{Called, Handled, Segment, Span, Wait};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     merge::Lost,
 };
 
-/// Takes what was paired, as it ends. What nobody asks for costs nothing.
+/// A receiver of what was paired, as it ends. What a sink does not implement costs nothing.
 pub trait Sink {
     /// A task waited for a CPU.
     fn waited(&mut self, _wait: &Wait) {}
@@ -14,19 +14,19 @@ pub trait Sink {
     fn called(&mut self, _called: &Called) {}
     /// An interrupt was handled.
     fn handled(&mut self, _handled: &Handled) {}
-    /// A soft interrupt that was asked for began.
+    /// A requested soft interrupt started.
     fn raised(&mut self, _raised: &Span<u8>) {}
     /// Interrupts or preemption were off.
     fn off(&mut self, _off: &Span<Off>) {}
-    /// A CPU did one thing from then to then. All segments of a CPU follow each other without a gap.
+    /// A CPU did one thing from start to end. The segments of a CPU follow each other without a gap.
     fn segment(&mut self, _segment: &Segment) {}
-    /// An event as it stands in the trace, before it is paired.
+    /// An event as recorded in the trace, before it is paired.
     fn event(&mut self, _cpu: u32, _time: u64, _record: &[u8], _happened: Option<&Happened>) {}
-    /// Events are missing: what was open then may have ended unseen.
+    /// Events are missing: what was open at that time may have ended without an event.
     fn lost(&mut self, _lost: &Lost) {}
 }
 
-/// One that somebody else keeps.
+/// A borrowed sink.
 impl<A: Sink + ?Sized> Sink for &mut A {
     #[inline]
     fn waited(&mut self, wait: &Wait) {
@@ -69,7 +69,7 @@ impl<A: Sink + ?Sized> Sink for &mut A {
     }
 }
 
-/// Two that take the same.
+/// Two sinks that receive the same.
 impl<A: Sink, B: Sink> Sink for (A, B) {
     #[inline]
     fn waited(&mut self, wait: &Wait) {

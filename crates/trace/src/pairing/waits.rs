@@ -1,4 +1,4 @@
-//! Tasks that wait for a CPU: after they were woken, and after they were preempted.
+//! Tasks that wait for a CPU, after a waking or after a preemption.
 
 use super::{Pairing, Sink};
 use crate::events::{self, Comm, Priority, Switched, Woken};
@@ -10,20 +10,20 @@ pub struct Wait {
     pub pid: i32,
     /// Its name.
     pub comm: Comm,
-    /// Its effective priority when it came.
+    /// Its effective priority when it came to a CPU.
     pub priority: Priority,
     /// Why it waited.
     pub why: Why,
     /// When it could have run, ns.
     pub begin: u64,
-    /// When it came, ns.
+    /// When it came to a CPU, ns.
     pub end: u64,
-    /// Where it came.
+    /// The CPU that it came to.
     pub cpu: u32,
 }
 
 impl Wait {
-    /// How long, ns.
+    /// Returns the length of the wait, ns.
     pub fn ns(&self) -> u64 {
         self.end.saturating_sub(self.begin)
     }
@@ -38,27 +38,27 @@ pub enum Why {
     Preempted,
 }
 
-/// Where a wake-up begins and which ones count.
+/// Where a wake-up starts, and which wake-ups count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Definition {
-    /// At the first `sched_waking` that nothing has answered yet, in the waker's context; at `sched_wakeup` where that is not
-    /// in the trace. What is woken while it runs does not wait.
+    /// At the first unanswered `sched_waking`, in the waker's context; at `sched_wakeup` if the trace has no `sched_waking`. A task that is
+    /// woken while it runs does not wait.
     #[default]
     Waking,
-    /// As `trace-cmd report -w` has it: from the last `sched_wakeup` or `sched_wakeup_new` of a number to the next switch to
-    /// it, whatever happened between.
+    /// As `trace-cmd report -w` defines it: from the last `sched_wakeup` or `sched_wakeup_new` of a number to the next switch to it,
+    /// whatever happened in between.
     TraceCmd,
 }
 
-/// What a task is at, as far as it is known.
+/// What a task is doing, as far as events show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum State {
-    /// It does not wait, or nothing was seen of it.
+    /// It does not wait, or no event of it was seen.
     #[default]
     Idle,
     /// It runs.
     Runs,
-    /// It runs, and was woken on its way to sleep: should it leave all the same, it waits from then on.
+    /// It runs, and was woken while it was going to sleep. If it leaves its CPU nevertheless, it waits from then on.
     RunsWoken,
     /// It was woken.
     Woken,
@@ -67,13 +67,13 @@ pub(super) enum State {
 }
 
 impl State {
-    /// Whether it waits.
+    /// Returns whether the task waits.
     pub fn waits(self) -> bool {
         matches!(self, Self::Woken | Self::Preempted)
     }
 }
 
-/// The event that tells of a wake-up.
+/// The event that shows a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     Waking,
@@ -96,7 +96,7 @@ impl Pairing {
         match (task.wait, by) {
             (State::Idle, _) => (task.wait, task.since) = (State::Woken, time),
             (State::Runs, By::Waking) => task.wait = State::RunsWoken,
-            // It was still there to be told: it goes on.
+            // The wake-up came while the task was still running: it continues.
             (State::RunsWoken, By::Wakeup) => {
                 task.wait = State::Runs;
                 self.unpaired.running += 1;
@@ -114,7 +114,7 @@ impl Pairing {
         sink: &mut impl Sink,
     ) {
         let definition = self.definition;
-        // A CPU's idle task waits for nothing; all CPUs' have the same number.
+        // A CPU's idle task waits for nothing; the idle tasks of all CPUs have the same number.
         if from.pid != 0
             && let Some(task) = self.tasks.of(from.pid)
         {

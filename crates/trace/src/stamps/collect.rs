@@ -1,4 +1,4 @@
-//! From the events of a trace to the stamps of one interrupt.
+//! Collects the stamps of one interrupt from the events of a trace.
 
 use super::{Stamp, Stamps};
 use crate::{
@@ -10,20 +10,20 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// By what the stamps of an interrupt are known.
+/// The names that identify the stamps of an interrupt.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
-    /// The handler's event, system and name: `timer:hrtimer_expire_entry`, or one that was defined for this.
+    /// The handler's event, system and name: `timer:hrtimer_expire_entry`, or an event that was defined for this purpose.
     pub handler: (&'a str, &'a str),
-    /// How the name of the line begins, in `irq_handler_entry` and in its thread's `irq/N-NAME`; none of a timer, whose
-    /// hard entry is the processor's own `local_timer`.
+    /// The start of the line's name, in `irq_handler_entry` and in its thread's `irq/N-NAME`. It is `None` for a timer, whose hard entry is
+    /// the processor's own `local_timer`.
     pub line: Option<&'a str>,
 }
 
-/// So many timers are followed at once.
+/// The most timers that latido follows at one time.
 const MOST: usize = 1 << 16;
 
-/// Takes stamps out of a trace that is being paired.
+/// A sink that takes stamps out of a trace while it is paired.
 #[derive(Debug)]
 pub struct Collect<'a> {
     names: Names<'a>,
@@ -31,14 +31,14 @@ pub struct Collect<'a> {
     handler: Option<u16>,
     events: Events,
     endian: Endian,
-    /// Of a timer that is set: number of the event, timer, when it may expire.
+    /// For a timer that is set: the event's number, the timer, and its earliest expiry.
     start: Option<(u16, Number, Number)>,
     due: BTreeMap<u64, u64>,
     timed: bool,
     stamps: Stamps,
 }
 
-/// Ready for a trace; the walk through it (`crate::pairing::pair`) then fills it.
+/// Prepares the collection for a trace; the walk through the trace (`crate::pairing::pair`) then fills it.
 pub fn collect<'a>(trace: &Trace<'_>, names: Names<'a>) -> Collect<'a> {
     let (system, name) = names.handler;
     let of_handler = trace.formats.iter().find(|one| one.system == system && one.format.name == name);
@@ -60,19 +60,20 @@ pub fn collect<'a>(trace: &Trace<'_>, names: Names<'a>) -> Collect<'a> {
 }
 
 impl Collect<'_> {
-    /// Whether the trace describes the handler's event at all.
+    /// Returns whether the trace describes the handler's event.
     pub fn knows_handler(&self) -> bool {
         self.handler.is_some()
     }
 
-    /// What was found.
+    /// Returns the stamps.
     pub fn stamps(self) -> Stamps {
         self.stamps
     }
 
     fn handled(&mut self, stamp: Stamp, happened: Option<&Happened>) {
         match (self.timed, happened) {
-            // A timer's stamp tells which it is, and that one's setting when it was due: of others nothing is needed.
+            // A timer's stamp names the timer, and the event that set the timer shows when it was due. Stamps of other timers are not
+            // needed.
             (true, Some(Happened::Expired { timer, .. })) => {
                 if let Some(due) = self.due.remove(timer) {
                     self.stamps.handler.push(Stamp { due: Some(due), ..stamp });
@@ -120,8 +121,8 @@ impl Sink for Collect<'_> {
     }
 }
 
-/// Whether a thread `irq/16-hpet2` is that of a line whose name begins so; the kernel cuts names after 15 characters. A second
-/// thread of a line, for a handler that asked for one, is `irq/16-s-hpet2`.
+/// Returns whether a thread like `irq/16-hpet2` belongs to a line whose name starts with `line`; the kernel cuts names after 15 characters.
+/// If a handler requested a second thread, that thread is `irq/16-s-hpet2`.
 pub fn of_line(comm: &str, line: &str) -> bool {
     let name = comm.strip_prefix("irq/").and_then(|rest| rest.split_once('-')).map(|(_, name)| name);
     name.map(|name| name.strip_prefix("s-").unwrap_or(name)).is_some_and(|name| {

@@ -1,36 +1,36 @@
-//! A distribution that keeps its longest samples by where they lie.
+//! A distribution that keeps its longest samples with their time and place.
 
 use crate::{distribution::Distribution, events::Comm};
 
-/// One of the longest.
+/// One of the longest samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Worst {
-    /// How long, ns.
+    /// Its length, ns.
     pub ns: u64,
     /// When it began, ns.
     pub begin: u64,
     /// When it ended, ns.
     pub end: u64,
-    /// Where it ended.
+    /// The CPU on which it ended.
     pub cpu: u32,
-    /// Whose it was; 0 where it is no task's.
+    /// The task's number; 0 if it belongs to no task.
     pub pid: i32,
-    /// Its name.
+    /// The task's name.
     pub comm: Comm,
 }
 
 /// A distribution with its longest samples.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// All of them.
+    /// All samples.
     pub all: Distribution,
-    /// The longest, in no order; [`Series::longest`] sorts them.
+    /// The longest samples, unsorted; [`Series::longest`] sorts them.
     worst: Vec<Worst>,
-    /// What a sample must reach to be among them.
+    /// The value that a sample must reach to be among them.
     bar: u64,
 }
 
-/// So many of the longest are kept.
+/// How many of the longest samples are kept.
 pub const WORST: usize = 20;
 
 impl Series {
@@ -45,7 +45,7 @@ impl Series {
     #[cold]
     fn keep(&mut self, worst: Worst) {
         self.worst.push(worst);
-        // Sorting now and then is cheaper than a heap's care for each.
+        // Sorting occasionally costs less than a heap's work for each sample.
         if self.worst.len() >= 2 * WORST {
             self.worst.sort_unstable_by(|a, b| b.cmp(a));
             self.worst.truncate(WORST);
@@ -53,7 +53,7 @@ impl Series {
         }
     }
 
-    /// The longest, the very longest first.
+    /// Returns the longest samples, the longest first.
     pub fn longest(&self) -> Vec<Worst> {
         let mut worst = self.worst.clone();
         worst.sort_unstable_by(|a, b| b.cmp(a));

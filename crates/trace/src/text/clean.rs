@@ -1,14 +1,14 @@
-//! Lines as people hand them on: out of terminals, mails, web pages and other systems' editors. Every reader of text in latido
-//! begins here; what is cut away says nothing of what was measured.
+//! Cleans lines that people copied from terminals, mails, web pages and other systems' editors. Every reader of text in latido starts here;
+//! what it removes is not part of the measurement.
 
 use std::borrow::Cow;
 
-/// A text without the mark of byte order that some editors put first.
+/// Returns a text without the byte order mark that some editors put first.
 pub fn unmarked(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// A text in UTF-8: one in UTF-16, which begins with a mark of its byte order, is converted; any other is as it was.
+/// Returns a text in UTF-8. It converts a text in UTF-16, which starts with a byte order mark; any other text stays as it is.
 pub fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
     let (rest, big) = match bytes {
         [0xff, 0xfe, rest @ ..] => (rest, false),
@@ -25,7 +25,7 @@ pub fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(text.into_bytes())
 }
 
-/// A line without what moves cursors and sets colours: `ESC [ ... letter` and `ESC c`.
+/// Returns a line without the sequences that move cursors and set colours: `ESC [ ... letter` and `ESC c`.
 pub fn plain(line: &[u8]) -> Cow<'_, [u8]> {
     if !line.contains(&0x1b) {
         return Cow::Borrowed(line);
@@ -42,17 +42,17 @@ pub fn plain(line: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(plain)
 }
 
-/// A line without the marks that a mail puts before what it quotes, and without blanks and a carriage return at its end.
+/// Returns a line without the quotation marks of a mail, and without blanks and a carriage return at its end.
 pub fn bare(line: &[u8]) -> &[u8] {
     let mut line = line.trim_ascii_end();
-    // Some mails begin a quotation with a blank.
+    // Some mails start a quotation with a blank.
     while let Some(quoted) = line.strip_prefix(b">").or_else(|| line.strip_prefix(b" >")) {
         line = quoted.strip_prefix(b" ").unwrap_or(quoted);
     }
     line
 }
 
-/// A line without all of that, with blanks where web pages have non-breaking ones and editors have tabs.
+/// Returns a line without all of these, with blanks instead of the non-breaking blanks of web pages and the tabs of editors.
 pub fn line(line: &[u8]) -> Cow<'_, [u8]> {
     const BLANK: &[u8] = b"\xc2\xa0";
     if !line.iter().any(|byte| matches!(byte, 0x1b | b'\t' | 0xc2)) {

@@ -6,10 +6,10 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-/// So many different functions and CPUs are told apart; what comes after them is counted together.
+/// The most functions and CPUs that latido distinguishes; it counts later ones together.
 const MOST: usize = 65_536;
 
-/// A kernel's stack holds no more calls that are traced: the kernel itself keeps 50.
+/// The most nested traced calls: a kernel's stack has no more, and the kernel itself keeps 50.
 const DEEPEST: usize = 256;
 
 /// Counted values.
@@ -32,7 +32,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// One more.
+    /// Adds one value.
     pub fn add(&mut self, value: u64) {
         self.count += 1;
         (self.least, self.most) = (self.least.min(value), self.most.max(value));
@@ -40,17 +40,17 @@ impl Tally {
     }
 }
 
-/// How long what interrupted CPUs took.
+/// How long the things took that interrupted CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Noises {
-    /// By its kind and its name.
+    /// By kind and name.
     pub by: BTreeMap<(&'static str, String), Tally>,
-    /// How many came of others after there was no more room.
+    /// How many interruptions by other things came after the room was used up.
     pub beyond: u64,
 }
 
 impl Noises {
-    /// One more.
+    /// Adds one interruption.
     pub fn add(&mut self, noise: Noise<'_>) {
         let place = (noise.kind, noise.of.to_owned());
         match self.by.len() < MOST_NOISES || self.by.contains_key(&place) {
@@ -60,24 +60,24 @@ impl Noises {
     }
 }
 
-/// latido tells so many apart.
+/// The most kinds and names that latido distinguishes.
 const MOST_NOISES: usize = 1 << 14;
 
 /// The durations of each function, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Durations {
-    /// By function.
+    /// Durations by function.
     pub functions: BTreeMap<String, Tally>,
-    /// Of calls whose begin is not in the text and whose end does not name them, and of functions beyond the 65,536th.
+    /// Durations of calls whose start is not in the text and whose end does not name them, and of functions beyond the 65,536th.
     pub unnamed: Tally,
-    /// The names of the calls that are open, by depth; of the task that runs on that CPU.
+    /// The names of the open calls by depth, for the task that runs on each CPU.
     open: BTreeMap<u32, Vec<String>>,
-    /// Whether lines do not tell their CPU.
+    /// Whether some lines do not name their CPU.
     anywhere: bool,
 }
 
 impl Durations {
-    /// Takes in a line.
+    /// Adds a line.
     pub(super) fn take(&mut self, line: &Graph<'_>) {
         let cpu = line.cpu.unwrap_or(0);
         self.anywhere |= line.cpu.is_none();
@@ -103,12 +103,12 @@ impl Durations {
         }
     }
 
-    /// On this CPU another task runs from here on: what was open is not on its stack.
+    /// Handles that another task runs on this CPU from here on: the open calls are not on that task's stack.
     pub(super) fn switched(&mut self, cpu: u32) {
         self.open.remove(&cpu);
     }
 
-    /// What was lost may have begun or ended any call.
+    /// Handles a loss: any call may have started or ended in it.
     pub(super) fn lost(&mut self, cpu: u32) {
         if self.anywhere {
             self.open.clear();

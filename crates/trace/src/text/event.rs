@@ -1,4 +1,4 @@
-//! Lines with a task, a CPU and a time in front of what happened.
+//! Lines with a task, a CPU and a time before the event itself.
 
 use super::{
     header::{Form, Header},
@@ -6,41 +6,41 @@ use super::{
     tracers::{Hwlat, Osnoise, Timerlat, Turn},
 };
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
-    /// Of which input of a report it is, where that stands before the task: `a.dat:`.
+    /// The input of a report, if the line names it before the task: `a.dat:`.
     pub source: Option<&'a str>,
-    /// The name of the task; `<...>` where the kernel forgot it, cut to 8 letters in latency traces.
+    /// The name of the task; `<...>` if the kernel forgot it. Latency traces cut it to 8 letters.
     pub task: &'a str,
-    /// Its thread's number; none where the text does not know it.
+    /// Its thread's number; `None` if the text does not show it.
     pub pid: Option<u32>,
-    /// Its process's number, where it is told and known.
+    /// Its process's number, if the text shows it.
     pub tgid: Option<u32>,
     /// The CPU.
     pub cpu: u32,
-    /// The letters of the flags: `Columns::flag` knows what they mean.
+    /// The letters of the flags: `Columns::flag` gives their meaning.
     pub flags: Option<&'a str>,
-    /// When.
+    /// Its time.
     pub time: Time,
-    /// How long it lasts until the next line, in latency traces.
+    /// The mark of how long it lasts until the next line, in latency traces.
     pub mark: Option<Mark>,
-    /// What.
+    /// Its content.
     pub body: Body<'a>,
 }
 
-/// When something happened.
+/// When an event happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Time {
-    /// By the trace's clock, in nanoseconds; the text has microseconds.
+    /// On the trace's clock, in nanoseconds; the text has microseconds.
     Clock(u64),
     /// Since the first entry, in nanoseconds; the text has microseconds.
     SinceFirst(u64),
-    /// By a clock that counts something else: cycles, jiffies, events.
+    /// On a clock that counts something else: cycles, jiffies, events.
     Count(u64),
 }
 
-/// The mark behind a span of time: longer than so much.
+/// The mark after a time span: the span is longer than this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     /// `+`: 10 us.
@@ -62,16 +62,16 @@ pub enum Mark {
 pub enum Body<'a> {
     /// An event with its fields as the kernel prints them.
     Named {
-        /// `sched_switch`.
+        /// The event's name: `sched_switch`.
         name: &'a str,
-        /// `prev_comm=sh …`.
+        /// Its fields: `prev_comm=sh …`.
         fields: &'a str,
     },
     /// A function was called.
     Function {
-        /// Which.
+        /// The function.
         function: &'a str,
-        /// From which.
+        /// The function that called it.
         caller: &'a str,
     },
     /// The lines of a stack follow.
@@ -84,28 +84,28 @@ pub enum Body<'a> {
     Hwlat(Hwlat),
     /// A wake-up or a switch of the wakeup tracers.
     Turn(Turn<'a>),
-    /// A system call begins or ends: `sys_dup2(oldfd: 5, newfd: 1)`, `sys_dup2 -> 0x1`.
+    /// A system call starts or ends: `sys_dup2(oldfd: 5, newfd: 1)`, `sys_dup2 -> 0x1`.
     Call {
-        /// Which.
+        /// The call.
         call: SystemCall<'a>,
-        /// As it stands there.
+        /// The original text.
         text: &'a str,
     },
     /// Something else.
     Other(&'a str),
 }
 
-/// The begin or the end of a system call.
+/// The start or the end of a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemCall<'a> {
-    /// `dup2`.
+    /// The call's name: `dup2`.
     pub name: &'a str,
-    /// Whether it begins.
+    /// Whether it starts.
     pub begins: bool,
 }
 
 impl<'a> Body<'a> {
-    /// The system call that begins or ends, in the form of tracefs or by an event of this call (`sys_enter_read`).
+    /// Returns the system call that starts or ends, in the form of tracefs or as an event of this call (`sys_enter_read`).
     pub(super) fn system_call(&self) -> Option<SystemCall<'a>> {
         let Self::Named { name, .. } = *self else {
             return if let Self::Call { call, .. } = *self { Some(call) } else { None };
@@ -116,7 +116,7 @@ impl<'a> Body<'a> {
 }
 
 impl<'a> SystemCall<'a> {
-    /// The kernel's form (kernel/trace/trace_syscalls.c): the name that the kernel's function has, with arguments or with what it returns.
+    /// Parses the kernel's form (kernel/trace/trace_syscalls.c): the name of the kernel's function, with its arguments or its return value.
     fn parse(text: &'a str) -> Option<Self> {
         let text = text.trim_end();
         let (name, begins) =
@@ -131,7 +131,7 @@ impl<'a> SystemCall<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// A line, by the header's form first.
+    /// Parses a line, first in the header's form.
     pub(super) fn parse(line: &'a str, header: &Header) -> Option<Self> {
         let (plain, latency) = (Self::plain, Self::latency);
         if header.columns.form == Some(Form::Latency) {
@@ -141,9 +141,9 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// `              sh-187     (    187) [000] d..2.    28.911216: sched_switch: …`.
+    /// Parses `              sh-187     (    187) [000] d..2.    28.911216: sched_switch: …`.
     fn plain(line: &'a str) -> Option<Self> {
-        // A name may hold all that a line is made of, but not as much of it: so the first place that fits is the right one.
+        // A name may contain any part of a line, but not as much as a whole line: so the first place that fits is the right one.
         line.match_indices('[').take(8).find_map(|(at, _)| {
             let (before, after) = line.split_at_checked(at)?;
             let (cpu, after) = digits(after.strip_prefix('[')?)?;
@@ -162,7 +162,7 @@ impl<'a> Event<'a> {
         })
     }
 
-    /// `  <idle>-0         1dNh4.    2us+: …`, and `<idle>-0  1d.h1. 1201.123450: …` of `trace-cmd report -l`.
+    /// Parses `  <idle>-0         1dNh4.    2us+: …`, and `<idle>-0  1d.h1. 1201.123450: …` of `trace-cmd report -l`.
     fn latency(line: &'a str) -> Option<Self> {
         line.match_indices(':').take(8).find_map(|(at, _)| {
             let (before, body) = line.split_at_checked(at)?;
@@ -182,7 +182,7 @@ impl<'a> Event<'a> {
             let (cpu, flags) = digits(place)?;
             let (who, pid) = task(who)?;
             let (source, name) = named(line, who, SHORT);
-            // No flag is wider than the letters of one place.
+            // A word with more letters than this cannot be the flags.
             let flags = Some(flags).filter(|flags| !flags.is_empty());
             flags.is_none_or(|flags| flags.len() <= MOST_FLAGS).then_some(())?;
             let body = Body::of(without_difference(body.strip_prefix(':')?.trim_start()));
@@ -190,7 +190,7 @@ impl<'a> Event<'a> {
         })
     }
 
-    /// `    <idle>       0   1 1 00000002 00000000 [01b92670] 132.373ms (+1.044ms): …`: the option `verbose`.
+    /// Parses `    <idle>       0   1 1 00000002 00000000 [01b92670] 132.373ms (+1.044ms): …`, the form of the option `verbose`.
     fn verbose(line: &'a str) -> Option<Self> {
         let (before, after) = line.split_once("ms (+")?;
         let (_, body) = after.split_once("ms): ")?;
@@ -212,7 +212,7 @@ impl<'a> Event<'a> {
 }
 
 impl Event<'_> {
-    /// A line's event as it is shown: who had the CPU, with the flags of that moment, and what happened.
+    /// Formats an event for a report: which task had the CPU, the flags at that moment, and what happened.
     pub(super) fn shown(&self) -> String {
         let what = match self.body {
             Body::Named { name, fields } => format!("{name} {fields}"),
@@ -244,29 +244,29 @@ impl Event<'_> {
     }
 }
 
-/// How long a task's name can be, in plain lines and in those of latencies, which cut it.
+/// The longest name of a task, in plain lines and in lines of latency traces, which cut names.
 const NAME: usize = 15;
 const SHORT: usize = 8;
 
-/// As many flags no kernel has.
+/// The most letters of flags: no kernel has more.
 const MOST_FLAGS: usize = 16;
 
-/// The input that a report of several names before the task, and the task. A name may hold a colon, but it is never longer than
-/// that, and blanks stand before a shorter one.
+/// Splits the input that a report of several inputs names before the task from the task. A name may contain a colon, but it is never longer
+/// than `longest`, and blanks come before a shorter name.
 fn named<'a>(line: &str, who: &'a str, longest: usize) -> (Option<&'a str>, &'a str) {
     let Some((source, name)) = who.split_once(": ") else { return (None, who) };
     let first = line.trim_start().len() == line.len();
     if first || who.chars().count() > longest { (Some(source), name.trim_start()) } else { (None, who) }
 }
 
-/// What follows `(+10)`, the time since the event before in `trace-cmd report --ts-diff`.
+/// Returns the text after `(+10)`, the time since the previous event in `trace-cmd report --ts-diff`.
 fn without_difference(body: &str) -> &str {
     let rest = body.strip_prefix("(+").and_then(|rest| rest.split_once(')'));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     rest.filter(|(number, _)| is_number(number)).map_or(body, |(_, rest)| rest.trim_start())
 }
 
-/// The task and its process: `sh-187     (    187)`, `<idle>-0       (-------)`.
+/// Splits the task from its process: `sh-187     (    187)`, `<idle>-0       (-------)`.
 fn tgid(text: &str) -> Option<(&str, Option<u32>)> {
     let text = text.trim_end();
     let Some((who, process)) = text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) else {
@@ -278,7 +278,7 @@ fn tgid(text: &str) -> Option<(&str, Option<u32>)> {
 }
 
 impl Mark {
-    /// The span.
+    /// Returns the span.
     pub fn span(self) -> &'static str {
         match self {
             Self::Over10Us => "10 us",
@@ -290,7 +290,7 @@ impl Mark {
         }
     }
 
-    /// From its sign.
+    /// Returns the mark of a sign.
     pub(super) fn of(sign: char) -> Option<Self> {
         Some(match sign {
             '+' => Self::Over10Us,
@@ -305,7 +305,7 @@ impl Mark {
 }
 
 impl<'a> Body<'a> {
-    /// By its form: a recording may hold events beside what its tracer writes.
+    /// Determines the content by its form: a recording may contain events in addition to what its tracer writes.
     pub(super) fn of(text: &'a str) -> Self {
         if let Some(timerlat) = Timerlat::parse(text) {
             return Self::Timerlat(timerlat);
@@ -339,7 +339,7 @@ impl<'a> Body<'a> {
 }
 
 impl Body<'_> {
-    /// What a tracer wrote, as an event of `trace-cmd report`.
+    /// Parses what a tracer wrote, as an event of `trace-cmd report`.
     fn of_tracer(name: &str, fields: &str) -> Option<Self> {
         match name {
             "timerlat" => Timerlat::of_event(fields).map(Self::Timerlat),
@@ -350,7 +350,7 @@ impl Body<'_> {
     }
 }
 
-/// Whether it may be the name of an event, or of the function that printed a line: `sys_dup2(oldfd` is none.
+/// Returns whether a text may be the name of an event, or of the function that printed a line. `sys_dup2(oldfd` is not a name.
 fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '+' | '/'))
         && text.contains(char::is_alphabetic)

@@ -1,7 +1,7 @@
-//! What a text says is lost, and between which of its events.
+//! Collects what a text reports as lost, and between which of its events.
 //!
-//! A line that tells of a loss stands before the next event of its CPU, and what it tells of happened since the event before: so
-//! a whole text is looked at before anything is paired.
+//! A line that reports a loss is before the next event of its CPU, and the loss happened after the CPU's previous event. So latido reads a
+//! whole text before it pairs anything.
 
 use super::{event::Time, header::Header, line::Line};
 use crate::{
@@ -12,49 +12,49 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many places are known; where there are more, nothing is certain from the last of them on.
+/// The most places that latido keeps; if there are more, nothing is certain from the last place on.
 const MOST: usize = 1 << 16;
 
-/// Events that are missing, by their place among the others.
+/// Missing events, by their place among the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// Behind so many events of the text that have a time.
+    /// The number of preceding events in the text that have a time.
     pub after: u64,
-    /// Since when, until when, how many. `Missed::Nothing` where the header has counted them.
+    /// The loss: its start, its end and its size. `Missed::Nothing` if the header has counted it.
     pub lost: Lost,
 }
 
-/// Collects what a text says.
+/// The reports of losses in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gaps {
     accounts: Accounts,
     statistics: Statistics,
     places: Vec<Gap>,
     events: u64,
-    /// Of each CPU its last event: when, and behind how many.
+    /// The last event of each CPU: its time, and the number of events up to it.
     last: BTreeMap<u32, (u64, u64)>,
     /// Losses whose CPU has had no event since.
     open: BTreeMap<u32, Vec<Missed>>,
     of: OfHeader,
 }
 
-/// What belongs to the header that was read last, and the events below it.
+/// The state of the last header, and of the events below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct OfHeader {
     ordinal: u64,
-    /// Its first event: when, and behind how many.
+    /// Its first event: the time, and the number of events before it.
     first: Option<(u64, u64)>,
-    /// Whether more was written than is there.
+    /// Whether more was written than the text has.
     overrun: bool,
     counted: bool,
-    /// CPUs of which something was there.
+    /// CPUs that have had an event.
     begun: BTreeSet<u32>,
-    /// CPUs whose buffer starts later than the text, as a line says.
+    /// CPUs whose buffer starts later than the text, as a line reports.
     started: BTreeSet<u32>,
 }
 
 impl Gaps {
-    /// Takes a line in.
+    /// Adds a line.
     pub fn take(&mut self, header: &Header, line: &Line<'_>) {
         if self.of.ordinal != header.ordinal {
             self.of = OfHeader { ordinal: header.ordinal, ..OfHeader::default() };
@@ -96,7 +96,7 @@ impl Gaps {
         }
     }
 
-    /// What the header counts, once.
+    /// Adds the header's counts, once.
     fn header(&mut self, header: &Header) {
         let (Some(entries), Some(written)) = (header.entries, header.written) else { return };
         if std::mem::replace(&mut self.of.counted, true) {
@@ -113,7 +113,7 @@ impl Gaps {
 
     fn event(&mut self, cpu: u32, time: u64) {
         let (first, begin) = *self.of.first.get_or_insert((time, self.events));
-        // What was overwritten was older than the first event of its CPU.
+        // The overwritten events were older than the first event of its CPU.
         let late = self.of.overrun || self.of.started.contains(&cpu);
         if late && !self.of.begun.contains(&cpu) && self.events > begin {
             let lost = Lost { cpu, since: first.min(time), until: Some(time), missed: Missed::Nothing };
@@ -139,14 +139,14 @@ impl Gaps {
         if self.places.len() < MOST {
             self.places.push(gap);
         } else if let Some(last) = self.places.last_mut() {
-            // From there on nobody knows.
+            // From there on nothing is certain.
             last.after = last.after.min(gap.after);
             last.lost.since = last.lost.since.min(gap.lost.since);
             last.lost.until = None;
         }
     }
 
-    /// At the end of the text: a loss behind which no event of its CPU follows lasts.
+    /// Ends the text: a loss lasts until the end if its CPU has no event after it.
     pub fn finish(&mut self) {
         let (first, begin) = self.of.first.unwrap_or_default();
         for (cpu, open) in std::mem::take(&mut self.open) {
@@ -159,12 +159,12 @@ impl Gaps {
         self.statistics.finish(&mut self.accounts);
     }
 
-    /// Who says what.
+    /// Returns what each source reports.
     pub fn accounts(&self) -> &Accounts {
         &self.accounts
     }
 
-    /// Where events are missing, in the order of the text; complete behind [`Gaps::finish`].
+    /// Returns where events are missing, in the order of the text; complete after [`Gaps::finish`].
     pub fn places(&self) -> &[Gap] {
         &self.places
     }

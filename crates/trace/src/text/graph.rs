@@ -6,10 +6,10 @@ use super::{
     scan::{decimal, digits, number, task},
 };
 
-/// A line of the graph. What has no column is absent.
+/// A line of the graph. A field is `None` if the line has no column for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Graph<'a> {
-    /// When.
+    /// The time.
     pub time: Option<Time>,
     /// The CPU.
     pub cpu: Option<u32>,
@@ -21,40 +21,40 @@ pub struct Graph<'a> {
     pub mark: Option<Mark>,
     /// How long the call took, in nanoseconds.
     pub duration_ns: Option<u64>,
-    /// How deep it is in the graph, from 0.
+    /// Its depth in the graph, from 0.
     pub depth: usize,
     /// What happened.
     pub call: Call<'a>,
 }
 
-/// What a line of the graph tells.
+/// The content of a line of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call<'a> {
-    /// `vfs_read() {`.
+    /// A call starts: `vfs_read() {`.
     Enter {
         /// The function.
         name: &'a str,
     },
-    /// `_raw_spin_lock();`: a call without another one in it.
+    /// `_raw_spin_lock();`: a call without another call in it.
     Leaf {
         /// The function.
         name: &'a str,
     },
-    /// `} /* vfs_read */`.
+    /// A call ends: `} /* vfs_read */`.
     Leave {
-        /// The function, where the text tells (option `funcgraph-tail`, or its begin was lost).
+        /// The function, if the text names it (option `funcgraph-tail`, or its start was lost).
         name: Option<&'a str>,
     },
-    /// `==========>` and back: an interrupt.
+    /// `==========>` and `<==========`: an interrupt.
     Interrupt {
-        /// Whether it begins.
+        /// Whether it starts.
         begins: bool,
     },
     /// `/* sched_switch: … */`: an event among the calls.
     Comment(&'a str),
 }
 
-/// Without a header a line has the first of these columns that it fits: the kernel's default, and what its options add.
+/// Without a header, a line has the first of these sets of columns that fits it: the kernel's default, and what its options add.
 const USUAL: [&[GraphColumn]; 6] = {
     use GraphColumn::{Cpu, Duration, Flags, Task, Time};
     [
@@ -68,17 +68,17 @@ const USUAL: [&[GraphColumn]; 6] = {
 };
 
 impl<'a> Graph<'a> {
-    /// A line, by the columns of the header where there is one of a graph.
+    /// Parses a line, by the header's columns if the header is that of a graph.
     pub(super) fn parse(line: &'a str, header: &Header) -> Option<Self> {
         match &header.columns.form {
             Some(Form::Graph(columns)) => Self::of(line, columns),
-            // Every column of these ends so.
+            // Each of these sets has a column that ends with this character.
             _ if !line.contains('|') => None,
             _ => USUAL.into_iter().find_map(|columns| Self::of(line, columns)),
         }
     }
 
-    /// An event of `trace-cmd report`, which draws the graph in events: `funcgraph_entry:  + 18.1 us  |  foo();`.
+    /// Parses an event of `trace-cmd report`, which draws the graph in events: `funcgraph_entry:  + 18.1 us  |  foo();`.
     pub(super) fn of_event(event: &Event<'a>) -> Option<Self> {
         let Body::Named { name: "funcgraph_entry" | "funcgraph_exit", fields } = event.body else { return None };
         let graph = Self::of(fields, &[GraphColumn::Duration])?;
@@ -122,7 +122,7 @@ impl<'a> Graph<'a> {
         }
         let text = rest.trim_start();
         let indent = rest.len() - text.len();
-        // The margin is one space behind the CPU and two behind a bar.
+        // The margin is one space after the CPU and two after a bar.
         let margin = if columns.last() == Some(&GraphColumn::Cpu) { 1 } else { 2 };
         graph.depth = indent.saturating_sub(margin) / 2;
         graph.call = Call::parse(text.trim_end())?;
@@ -139,7 +139,7 @@ impl<'a> Call<'a> {
             return Some(Self::Comment(comment(text)?.trim()));
         }
         let name = |text: &'a str| text.split_once('(').map(|(name, _)| name).filter(|name| !name.is_empty());
-        // Behind it there may be its result: `/* = 0x0 */`.
+        // The call's result may follow: `/* = 0x0 */`.
         let (call, _) = text.split_once("/*").unwrap_or((text, ""));
         let call = call.trim_end();
         match call.strip_suffix('{') {
@@ -149,19 +149,19 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What stands in a comment.
+/// Returns the text of a comment.
 fn comment(text: &str) -> Option<&str> {
     text.trim().strip_prefix("/*")?.strip_suffix("*/")
 }
 
-/// The function in the comment behind the end of its call; the comment may tell its result besides, or alone.
+/// Returns the function in the comment after the end of its call. The comment may contain the call's result as well, or only the result.
 fn named(tail: &str) -> Option<&str> {
     let text = comment(tail)?.trim();
     let name = text.split(" = ").next()?.split(" ret=").next()?;
     Some(name).filter(|name| !name.is_empty() && !name.starts_with(['=', '<']) && !name.starts_with("ret="))
 }
 
-/// `313.457105` or `4 us`.
+/// Parses `313.457105` or `4 us`.
 fn time_of(cell: &str) -> Option<Time> {
     match cell.strip_suffix(" us") {
         Some(us) => decimal(us.trim_end(), 1000).map(Time::SinceFirst),
@@ -169,7 +169,7 @@ fn time_of(cell: &str) -> Option<Time> {
     }
 }
 
-/// `+ 30.765 us`.
+/// Parses `+ 30.765 us`.
 fn duration(cell: &str) -> Option<(Option<Mark>, Option<u64>)> {
     let us = cell.strip_suffix(" us")?;
     let first = us.chars().next()?;
@@ -178,7 +178,7 @@ fn duration(cell: &str) -> Option<(Option<Mark>, Option<u64>)> {
     Some((mark, Some(decimal(us.trim_end(), 1000)?)))
 }
 
-/// ` 1)   sleep-782    =>   rcuc/1-32   `: from here on another task runs on this CPU. The CPU and the new task.
+/// Parses ` 1)   sleep-782    =>   rcuc/1-32   `: from here on another task runs on this CPU. Returns the CPU and the new task.
 pub(super) fn switch(line: &str) -> Option<(u32, &str, u32)> {
     let (cpu, rest) = digits(line.trim_start())?;
     let (_, to) = rest.strip_prefix(')')?.split_once(" => ")?;

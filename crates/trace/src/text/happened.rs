@@ -1,4 +1,4 @@
-//! What lines of events mean for latencies: the same as their binary records, with times in microseconds.
+//! Turns lines of events into what happened, as for their binary records, with times in microseconds.
 
 use super::{
     event::{Body, Event, SystemCall, Time},
@@ -16,16 +16,16 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// So many names of vectors and devices are kept.
+/// The most names of vectors and of devices that latido keeps.
 const MOST: usize = 255;
 
-/// So many names of system calls are kept: no kernel has as many.
+/// The most names of system calls that latido keeps: no kernel has more.
 const MOST_CALLS: usize = 1024;
 
-/// CPUs beyond these do not exist.
+/// latido ignores CPUs from this number on.
 const CPUS: usize = 1 << 16;
 
-/// What lines called things.
+/// The names that lines use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
     /// The processor's vectors, by the index of [`Above::Vector`].
@@ -34,25 +34,25 @@ pub struct Names {
     pub devices: BTreeMap<u32, String>,
     /// System calls, by the index of [`Call::Named`].
     pub calls: Vec<String>,
-    /// Switches and wake-ups whose fields nobody understands: what they belong to is not told.
+    /// Switches and wake-ups with fields that latido cannot read: their tasks are unknown.
     pub misread: u64,
-    /// The first of these: its line and how it is shown.
+    /// The first of these: its line number, and its text for a report.
     pub first_misread: Option<(u64, String)>,
 }
 
-/// The lines of one input of a text, with what is known to be missing of them.
+/// The lines of one input of a text, with what is known to be missing.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// The whole text.
     pub text: &'a [u8],
-    /// Which of its inputs: an index into [`Reader::sources`].
+    /// The input: an index into [`Reader::sources`].
     pub source: u32,
-    /// Where events of it are missing.
+    /// Where its events are missing.
     pub gaps: &'a Gaps,
 }
 
-/// Pairs the events of a text; only times of a clock in seconds can be paired. Sinks are given each such line as it may be
-/// shown, in place of its record.
+/// Pairs the events of a text. Only times of a clock in seconds can be paired. Sinks receive each such line as text for a report, in place
+/// of its record.
 pub fn pair(input: Input<'_>, pairing: &mut Pairing, sink: &mut impl Sink) -> (Met, Names) {
     let (mut reader, mut names) = (Reader::default(), Names::default());
     let mut walk = Walk { met: Met { first: u64::MAX, ..Met::default() }, now: 0, gaps: input.gaps.places() };
@@ -78,7 +78,7 @@ pub fn pair(input: Input<'_>, pairing: &mut Pairing, sink: &mut impl Sink) -> (M
 struct Walk<'a> {
     met: Met,
     now: u64,
-    /// Those that are still to come.
+    /// The gaps that are still to come.
     gaps: &'a [Gap],
 }
 
@@ -91,7 +91,7 @@ impl Walk<'_> {
             return;
         }
         if time < self.now {
-            // What began at the very last moment is in doubt too.
+            // An event at this very last time is in doubt too.
             let until = Some(self.met.last.saturating_add(1));
             let lost = Lost { cpu: event.cpu, since: time, until, missed: Missed::Some };
             self.met.backwards += 1;
@@ -110,7 +110,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What is missing up to here. Who says how much is known to the gaps already.
+    /// Handles the losses up to this point. The gaps already contain which source reports how much.
     fn lost(&mut self, events: u64, pairing: &mut Pairing, sink: &mut impl Sink) {
         while let Some((gap, rest)) = self.gaps.split_first().filter(|(gap, _)| gap.after <= events) {
             self.gaps = rest;
@@ -122,7 +122,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether waits are made of it.
+/// Returns whether waits are made from this event.
 fn is_scheduling(event: &Event<'_>) -> bool {
     matches!(
         event.body,
@@ -130,7 +130,7 @@ fn is_scheduling(event: &Event<'_>) -> bool {
     )
 }
 
-/// What an event means; nothing where it is of another kind or lacks a field.
+/// Returns what an event means; `None` if it is of another kind or lacks a field.
 fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
     if let Some(call) = event.body.system_call() {
         return called(event.pid?, call, names);
@@ -168,7 +168,7 @@ fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
             let call = Call::Number(number(first(fields, "NR ")?)?);
             Happened::Call { pid: i32::try_from(event.pid?).ok()?, call }
         }
-        // The way back from a signal has the number -1.
+        // The return from a signal has the number -1.
         "sys_exit" => {
             let call = number(first(fields, "NR ")?).map(Call::Number);
             Happened::Return { pid: i32::try_from(event.pid?).ok()?, call }
@@ -190,7 +190,7 @@ fn happened(event: &Event<'_>, names: &mut Names) -> Option<Happened> {
     })
 }
 
-/// A thread begins or ends a system call of this name.
+/// Handles that a thread starts or ends a system call of this name.
 fn called(pid: u32, SystemCall { name, begins }: SystemCall<'_>, names: &mut Names) -> Option<Happened> {
     let known = names.calls.iter().position(|one| one == name);
     let at = known.or_else(|| {
@@ -201,8 +201,8 @@ fn called(pid: u32, SystemCall { name, begins }: SystemCall<'_>, names: &mut Nam
     Some(if begins { Happened::Call { pid, call } } else { Happened::Return { pid, call: Some(call) } })
 }
 
-/// A switch in each form: `prev_comm=sh … prev_state=S ==> next_comm=…` of the kernel, `sh:187 [120] S ==> …` of `trace-cmd report`, and its
-/// `-R`, which prints the state as a number and no arrow.
+/// Parses a switch in each form: `prev_comm=sh … prev_state=S ==> next_comm=…` of the kernel, `sh:187 [120] S ==> …` of `trace-cmd report`,
+/// and its `-R`, which prints the state as a number and no arrow.
 fn switch(fields: &str) -> Option<Happened> {
     let Some((from, to)) = fields.split_once(" ==> ") else {
         let (from, _) = fields.split_once(" next_comm=")?;
@@ -226,7 +226,7 @@ fn switch(fields: &str) -> Option<Happened> {
     })
 }
 
-/// `prev_comm=sh prev_pid=187 prev_prio=120 …`: a name may hold all that fields are made of, so they are sought from behind.
+/// Parses `prev_comm=sh prev_pid=187 prev_prio=120 …`. A name may contain any part of the fields, so the search starts at the end.
 fn switched(side: &str, which: &str) -> Option<Switched> {
     let name = rest(side, &format!("{which}_comm="))?;
     let (name, _) = name.rsplit_once(&format!(" {which}_pid="))?;
@@ -237,7 +237,7 @@ fn switched(side: &str, which: &str) -> Option<Switched> {
     })
 }
 
-/// `sh:187 [120] S`: a task as trace-cmd prints it, and what stands behind it.
+/// Parses `sh:187 [120] S`, a task as trace-cmd prints it. Returns it and the text after it.
 fn shortened(side: &str) -> Option<(Switched, &str)> {
     let (task, rest) = side.rsplit_once(" [")?;
     let (level, rest) = rest.split_once(']')?;
@@ -258,7 +258,7 @@ fn priority(text: &str) -> Option<Priority> {
     text.parse().ok().map(Priority).filter(|priority| priority.class() != Class::Deadline || text.starts_with('-'))
 }
 
-/// The letters of `prev_state` (include/trace/events/sched.h): `R` and `R+` would go on.
+/// Parses the letters of `prev_state` (include/trace/events/sched.h): `R` and `R+` could continue.
 fn state(letters: &str) -> Option<State> {
     Some(match letters.chars().next()? {
         'R' => State::Runnable,
@@ -268,7 +268,7 @@ fn state(letters: &str) -> Option<State> {
     })
 }
 
-/// `vec=1 [action=TIMER]`
+/// Parses `vec=1 [action=TIMER]`.
 fn soft(fields: &str) -> Option<u8> {
     number(first(fields, "vec=")?).filter(|vec| usize::from(*vec) < SOFT.len())
 }
@@ -302,7 +302,7 @@ mod tests {
         }
     }
 
-    /// What began before time went back has no length, even where it began at the last moment before.
+    /// A wait that started before time went backwards must have no length, even if it started at the last moment before.
     #[test]
     fn a_wait_over_a_step_back_is_void() {
         let text = "\
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!((waits.0, met.backwards, met.unpaired.voided), (vec![], 1, 1));
     }
 
-    /// A mailer breaks a line behind the time, too.
+    /// A line that a mailer broke after its time must be joined, too.
     #[test]
     fn a_line_that_is_broken_behind_its_time_is_joined() {
         let text = "\
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!((waits.0, met.events), (vec![(12, 20_000)], 2));
     }
 
-    /// System calls have their times, in each of the three forms; the way back from a signal ends none by name.
+    /// System calls must have their times in each of the three forms. The return from a signal ends no call by name.
     #[test]
     fn system_calls_are_paired() {
         let text = "\
@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(waits.2, [(Call::Named(0), 20_000), (Call::Number(35), 30_000), (Call::Named(0), 40_000)]);
     }
 
-    /// What `trace-cmd report` prints means the same; the name of a task may hold what stands behind names.
+    /// What `trace-cmd report` prints must mean the same. The name of a task may contain what follows names.
     #[test]
     fn what_trace_cmd_prints_is_paired_too() {
         let text = "\
@@ -359,7 +359,7 @@ mod tests {
         assert_eq!(pairing.task(12).unwrap().0.text(), "a:b [1] c");
     }
 
-    /// What `trace-cmd report -R` prints means the same: numbers for states, and no arrow.
+    /// What `trace-cmd report -R` prints must mean the same: it has numbers for states, and no arrow.
     #[test]
     fn raw_fields_are_paired_too() {
         let text = "\
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!((waits.0, met.events, names.misread), (vec![(12, 20_000), (12, 30_000)], 5, 1));
     }
 
-    /// Names that hold what fields are made of are read rightly; a wake-up is paired with its switch; lost lines void it.
+    /// Names that contain parts of fields must be read correctly; a wake-up must be paired with its switch; lost lines must make it void.
     #[test]
     fn lines_are_paired_as_records_are() {
         let text = "\

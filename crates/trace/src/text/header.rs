@@ -1,33 +1,34 @@
-//! What the lines that begin with `#` say: the tracer, how much there is, the worst latency, and which columns follow.
+//! The lines that start with `#`: they report the tracer, the number of entries, the worst latency, and the columns of the lines below.
 
 use super::scan::{decimal, digits, number, task, word};
 
 /// The header so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Of which input the line is that was given last: an index into [`super::Reader::sources`].
+    /// The input of the last line: an index into [`super::Reader::sources`].
     pub source: u32,
     /// The number of that line, from 1.
     pub line: u64,
-    /// The how-manieth header of the text: texts of several snapshots may follow one another. From 1; 0 of none.
+    /// The number of this header in the text, because texts of several snapshots may follow one another. It counts from 1; 0 means no
+    /// header yet.
     pub ordinal: u64,
-    /// `timerlat`; `nop` of events alone.
+    /// The tracer: `timerlat`; `nop` for events alone.
     pub tracer: Option<String>,
-    /// The kernel's release, where the header tells it: those of latencies do.
+    /// The kernel's release, if the header names it: headers of latency tracers do.
     pub release: Option<String>,
-    /// How many entries the buffer holds.
+    /// How many entries the buffer has.
     pub entries: Option<u64>,
-    /// How many were written: the difference was lost before the text was made.
+    /// How many entries were written: the difference was lost before the text was made.
     pub written: Option<u64>,
     /// How many CPUs were online.
     pub cpus: Option<u32>,
-    /// Of a tracer of latencies, the longest one.
+    /// The longest latency, of a latency tracer.
     pub latency: Option<Latency>,
-    /// Which columns the lines have.
+    /// The columns of the lines.
     pub columns: Columns,
-    /// Of a histogram, how it was asked for.
+    /// The request for a histogram.
     pub trigger: Option<Trigger>,
-    /// Whether the kernel says that its figures do not hold (`# osnoise is tainted!`, `FUNCTION TRACING IS CORRUPTED`).
+    /// Whether the kernel reports that its figures are not valid (`# osnoise is tainted!`, `FUNCTION TRACING IS CORRUPTED`).
     pub tainted: bool,
 }
 
@@ -40,7 +41,7 @@ pub struct Latency {
     pub cpu: u32,
     /// The kernel's preemption model, as its header names it: `preempt_rt`, `desktop`.
     pub model: String,
-    /// The task that it befell.
+    /// The task that had the latency.
     pub task: String,
     /// Its number.
     pub pid: u32,
@@ -50,22 +51,22 @@ pub struct Latency {
     pub policy: u32,
     /// Its real-time priority.
     pub priority: u32,
-    /// The function in which it began, of the tracers that tell.
+    /// The function in which it started, of the tracers that report it.
     pub started: Option<String>,
     /// The function in which it ended.
     pub ended: Option<String>,
 }
 
-/// Which columns there are.
+/// The columns of the lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// How lines are laid out; none before the header said so, or without one.
+    /// The layout of the lines; `None` before the header describes it, or without a header.
     pub form: Option<Form>,
-    /// What the letters of the flags mean, from the left.
+    /// The meaning of the flags' letters, from the left.
     pub flags: Vec<Flag>,
 }
 
-/// How lines are laid out.
+/// The layout of the lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `TASK-PID CPU# |||| TIMESTAMP FUNCTION`.
@@ -82,7 +83,7 @@ pub enum Form {
 /// A column in front of a graph of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphColumn {
-    /// When.
+    /// The time.
     Time,
     /// The CPU.
     Cpu,
@@ -90,11 +91,11 @@ pub enum GraphColumn {
     Task,
     /// The flags.
     Flags,
-    /// How long a call took.
+    /// The duration of a call.
     Duration,
 }
 
-/// What a letter among the flags means.
+/// The meaning of a letter among the flags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flag {
     /// Interrupts are off (`d`), soft ones too (`b`, `D`).
@@ -111,32 +112,32 @@ pub enum Flag {
     PreemptLazyDepth,
     /// How deep migration is off.
     MigrateDisable,
-    /// One that this version does not know.
+    /// A flag that this version does not know.
     Other(String),
 }
 
-/// How a histogram was asked for.
+/// The request for a histogram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trigger {
-    /// As the kernel tells it: `hist:keys=…`.
+    /// The request as the kernel prints it: `hist:keys=…`.
     pub text: String,
     /// The names of its keys, without their modifiers.
     pub keys: Vec<String>,
     /// The names of keys and values that the kernel prints in hexadecimal digits (`.hex`).
     pub hex: Vec<String>,
-    /// `active`, `paused`.
+    /// Its state: `active`, `paused`.
     pub state: String,
 }
 
 impl Columns {
-    /// The letter of a flag among these letters. None where the drawing does not fit the letters: then nobody knows which is
-    /// which.
+    /// Returns the letter of a flag among these letters; `None` if the drawing does not fit the letters, because then their meaning is
+    /// unknown.
     pub fn flag(&self, letters: &str, flag: &Flag) -> Option<char> {
         let (drawn, count) = (&self.flags, letters.chars().count());
         let lazy = |flag: &&Flag| matches!(flag, Flag::NeedReschedLazy | Flag::PreemptLazyDepth);
         // osnoise and timerlat of PREEMPT_RT draw two columns that the lines no longer have (seen in 6.12).
         let without: Vec<&Flag> = drawn.iter().filter(|flag| !lazy(flag)).collect();
-        // Graphs have the depth of migrate-disable last and do not draw it (seen in 6.12).
+        // Graphs have the depth of migrate-disable at the end and do not draw it (seen in 6.12).
         let undrawn =
             !drawn.contains(&Flag::MigrateDisable) && without.len() == drawn.len() && count == drawn.len() + 1;
         let at = if undrawn && *flag == Flag::MigrateDisable {
@@ -153,7 +154,7 @@ impl Columns {
 }
 
 impl Header {
-    /// Takes in a line that begins with `#`; none where it is neither understood nor a drawing.
+    /// Reads a line that starts with `#`. Returns `None` if the line is neither understood nor a drawing.
     pub(super) fn take(&mut self, line: &str) -> Option<()> {
         let said = line.trim_start_matches('#').trim();
         if let Some(tracer) = said.strip_prefix("tracer: ") {
@@ -167,7 +168,7 @@ impl Header {
         } else if let Some(rest) = said.strip_prefix("latency: ") {
             self.latency(rest)?;
         } else if let Some((tracer, release)) = title(said) {
-            // The line that names the tracer may be missing, and is then no sign of a new header.
+            // The line that names the tracer may be missing: then this title starts the new header.
             if self.tracer.as_deref() != Some(tracer) || self.release.is_some() || self.latency.is_some() {
                 self.begin(Some(tracer));
             }
@@ -177,9 +178,9 @@ impl Header {
         } else if said.starts_with("| task: ") || said.starts_with("=> ") {
             self.latency.as_mut()?.detail(said)?;
         } else if let Some((_, flag)) = said.split_once("=> ").filter(|(art, _)| art.ends_with('-')) {
-            // What stands further right belongs to the title of another column.
+            // The text further right belongs to the title of another column.
             let flag = flag.split("  ").next().unwrap_or_default().trim();
-            // The CPU is a number in front of the flags.
+            // The CPU is a number before the flags.
             if flag != "CPU#" && self.columns.flags.len() < 32 {
                 self.columns.flags.push(Flag::named(flag));
             }
@@ -191,13 +192,13 @@ impl Header {
         Some(())
     }
 
-    /// The header of another snapshot begins here.
+    /// Starts the header of another snapshot.
     fn begin(&mut self, tracer: Option<&str>) {
         let (source, line, ordinal) = (self.source, self.line, self.ordinal + 1);
         *self = Self { source, line, ordinal, tracer: tracer.map(str::to_owned), ..Self::default() };
     }
 
-    /// `3742/3742   #P:2`; some kernels do not tell the CPUs.
+    /// Parses `3742/3742   #P:2`; some kernels leave out the CPUs.
     fn entries(&mut self, text: &str) -> Option<()> {
         let (counts, cpus) = text.split_once("#P:").unwrap_or((text, ""));
         let (entries, written) = counts.trim().split_once('/')?;
@@ -206,7 +207,7 @@ impl Header {
         Some(())
     }
 
-    /// `259 us, #4/4, CPU#2 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:4)`; kernels for one CPU have no `#P:`.
+    /// Parses `259 us, #4/4, CPU#2 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:4)`; kernels for one CPU have no `#P:`.
     fn latency(&mut self, text: &str) -> Option<()> {
         let (us, rest) = text.split_once(" us, #")?;
         let (counts, rest) = rest.split_once(", CPU#")?;
@@ -222,14 +223,14 @@ impl Header {
     }
 }
 
-/// `irqsoff latency trace v1.1.5 on 6.14.0`: the tracer and the kernel.
+/// Parses `irqsoff latency trace v1.1.5 on 6.14.0`. Returns the tracer and the kernel's release.
 fn title(said: &str) -> Option<(&str, &str)> {
     let (tracer, rest) = said.split_once(" latency trace v")?;
     let (_, release) = rest.split_once(" on ")?;
     (!tracer.contains(' ')).then_some((tracer, release.trim()))
 }
 
-/// Whether a line is a drawing, or the upper part of titles that have two lines.
+/// Returns whether a line is a drawing, or the upper part of titles that have two lines.
 fn drawn(said: &str) -> bool {
     const TITLES: [&str; 10] =
         ["delay", "ACTIVATION", "MAX", "SINGLE", "Interference", "counters:", "RUNTIME", "NOISE", "OF", "CPU"];
@@ -238,7 +239,7 @@ fn drawn(said: &str) -> bool {
 }
 
 impl Latency {
-    /// A further line about it; none where the line tells nothing of it.
+    /// Reads a further line about the latency. Returns `None` if the line is not about it.
     fn detail(&mut self, said: &str) -> Option<()> {
         if let Some(rest) = said.strip_prefix("| task: ") {
             let (who, how) = rest.rsplit_once(" (uid:")?;
@@ -257,7 +258,7 @@ impl Latency {
 }
 
 impl Form {
-    /// From the line of titles.
+    /// Determines the layout from the line of titles.
     fn titled(said: &str) -> Option<Self> {
         let at = |title: &str| said.find(title);
         if at("FUNCTION CALLS").is_some() {
@@ -273,7 +274,7 @@ impl Form {
             return Some(Self::Graph(found.into_iter().map(|(_, column)| column).collect()));
         }
         let words = |title: &str| said.split_whitespace().any(|word| word == title);
-        // Kernels up to 2.6.29 write it otherwise.
+        // Kernels up to 2.6.29 write this title differently.
         if (words("TASK-PID") || words("TASK_PID")) && words("CPU#") {
             return Some(Self::Events { tgid: words("TGID") });
         }
@@ -299,7 +300,7 @@ impl Flag {
 }
 
 impl Trigger {
-    /// `hist:keys=prev_comm,prev_pid:vals=hitcount:sort=hitcount:size=2048 [active]`.
+    /// Parses `hist:keys=prev_comm,prev_pid:vals=hitcount:sort=hitcount:size=2048 [active]`.
     fn parse(text: &str) -> Self {
         let (text, state) = text.rsplit_once(" [").unwrap_or((text, ""));
         let part = |name: &str| text.split(':').find_map(|part| part.strip_prefix(name)).unwrap_or_default();

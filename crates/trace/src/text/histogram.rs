@@ -10,7 +10,7 @@ use super::{
 pub struct Bin {
     /// Its keys with their names.
     pub keys: Vec<(String, Key)>,
-    /// Its values with their names: `hitcount`, and those that were asked for.
+    /// Its values with their names: `hitcount`, and the requested values.
     pub values: Vec<(String, Value)>,
 }
 
@@ -21,18 +21,18 @@ pub enum Key {
     Number(i128),
     /// `~ 2^5`: above 2 to the power of 4, up to 2 to the power of 5.
     Log2(u32),
-    /// `~ 32-63`: both ends belong to it.
+    /// `~ 32-63`: both ends are inclusive.
     Range(u64, u64),
     /// A name with its number: a symbol and its address, a system call, a program and its process.
     Named {
         /// The name.
         name: String,
-        /// What is in brackets, as it stands there.
+        /// The original text in brackets.
         number: String,
     },
     /// A stack, innermost first.
     Stack(Vec<String>),
-    /// Any other: a task's name, an address in hexadecimal digits.
+    /// Any other key: a task's name, an address in hexadecimal digits.
     Text(String),
 }
 
@@ -50,7 +50,7 @@ pub enum Value {
 /// A line of the totals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Total {
-    /// `Totals:`: they follow.
+    /// `Totals:`: the totals follow.
     Begin,
     /// How many events were counted.
     Hits(u64),
@@ -78,24 +78,24 @@ impl Total {
 }
 
 impl Bin {
-    /// A row, whose key may have had several lines; the trigger names the keys, and what is hexadecimal.
+    /// Parses a row, whose key may have had several lines. The trigger names the keys, and the values that are hexadecimal.
     pub(super) fn parse(text: &str, trigger: Option<&Trigger>) -> Option<Self> {
         let (names, hex) = trigger.map_or((&[][..], &[][..]), |trigger| (&trigger.keys, &trigger.hex));
         let inner = text.strip_prefix("{ ").or_else(|| text.strip_prefix('{'))?;
-        // A task's name may hold a brace: the row's is the last.
+        // A task's name may contain a brace: the row's own brace is the last one.
         let (keys, values) = inner.rsplit_once('}')?;
         Some(Self { keys: split_keys(keys.trim_end(), names, hex)?, values: split_values(values, hex)? })
     }
 }
 
-/// What the action `snapshot()` of a histogram says: why the kernel took the snapshot, and for which row.
+/// What the action `snapshot()` of a histogram reports: why the kernel took the snapshot, and for which row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken<'a> {
-    /// `Snapshot taken (see tracing/snapshot).  Details:`: it follows.
+    /// `Snapshot taken (see tracing/snapshot).  Details:`: the details follow.
     Begin,
     /// `triggering value { onmax($lat) }:        572`.
     At {
-        /// `onmax($lat)`.
+        /// The action: `onmax($lat)`.
         action: &'a str,
         /// The value, in the unit of the trigger's variable.
         value: u64,
@@ -119,11 +119,12 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// `prev_comm: sh  , prev_pid:  187`. A name may hold what divides keys, so they are divided before the next name.
+/// Splits `prev_comm: sh  , prev_pid:  187`. A name may contain the text that separates keys, so the function splits at the names of the
+/// keys.
 fn split_keys(text: &str, names: &[String], hex: &[String]) -> Option<Vec<(String, Key)>> {
     let mut keys = Vec::new();
     let mut rest = text;
-    // From behind: a task's name cannot come behind what follows it.
+    // The search starts at the end: text inside a task's name comes before the real key that follows the name.
     for name in names.iter().skip(1).rev() {
         let mark = format!(", {name}:");
         let Some(at) = rest.rfind(&mark) else { break };
@@ -147,7 +148,7 @@ impl Key {
             );
         }
         let text = text.trim();
-        // Its digits may all be decimal, and are no decimal number.
+        // All digits of a hexadecimal key may be decimal, but it is not a decimal number.
         Self::of(text).filter(|_| !hex).unwrap_or_else(|| Self::Text(text.to_owned()))
     }
 
@@ -160,7 +161,7 @@ impl Key {
             };
         }
         let digits = text.strip_prefix('-').unwrap_or(text);
-        // Addresses have 16 digits, which may all be decimal; a decimal number never begins with 0.
+        // Addresses have 16 digits, which may all be decimal; a decimal number never starts with 0.
         if digits == "0" || (!digits.starts_with('0') && number::<i128>(digits).is_some()) {
             return text.parse().ok().map(Self::Number);
         }
@@ -173,7 +174,7 @@ impl Key {
     }
 }
 
-/// ` hitcount:          1  bytes_req:       640`.
+/// Parses ` hitcount:          1  bytes_req:       640`.
 fn split_values(text: &str, hex: &[String]) -> Option<Vec<(String, Value)>> {
     let mut values = Vec::new();
     let mut rest = text.trim();
@@ -184,7 +185,7 @@ fn split_values(text: &str, hex: &[String]) -> Option<Vec<(String, Value)>> {
             None => (name, false),
         };
         (!name.is_empty() && !name.contains(char::is_whitespace)).then_some(())?;
-        // An empty bar leaves nothing but the next name.
+        // An empty bar is followed directly by the next name.
         let (value, next) =
             word(behind).filter(|(value, _)| !value.ends_with(':')).unwrap_or(("", behind.trim_start()));
         let bar = value.bytes().all(|byte| byte == b'#');
@@ -203,7 +204,7 @@ fn split_values(text: &str, hex: &[String]) -> Option<Vec<(String, Value)>> {
     Some(values)
 }
 
-/// `    max:         12  next_comm: sh  prev_pid: 12`: what an action saved for the row above.
+/// Parses `    max:         12  next_comm: sh  prev_pid: 12`: what an action saved for the row above.
 pub(super) fn saved(line: &str) -> Option<(&str, u64, &str)> {
     let (name, rest) = word(line)?;
     let name = name.strip_suffix(':').filter(|name| matches!(*name, "max" | "changed"))?;
@@ -226,7 +227,7 @@ mod tests {
         assert_eq!(read("triggering value { onmax($wakeup_lat) }: many"), None);
     }
 
-    /// Hexadecimal digits may all be decimal; a bar is no number of its value.
+    /// Hexadecimal digits may all be decimal. A bar must not be read as the number of a value.
     #[test]
     fn the_trigger_says_what_is_hexadecimal() {
         let trigger =

@@ -1,4 +1,4 @@
-//! What a line of a text says.
+//! The content of a line of a text.
 
 use super::{
     event::Event,
@@ -6,12 +6,12 @@ use super::{
     histogram::{Bin, Taken, Total},
 };
 
-/// What a line says.
+/// The content of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// An empty line, a rule, or a line with `#`, which the header has taken in.
+    /// An empty line, a rule, or a line with `#` that the header has read.
     Header,
-    /// Something that happened.
+    /// An event.
     Event(Event<'a>),
     /// A line of a graph of calls.
     Graph(Graph<'a>),
@@ -26,16 +26,16 @@ pub enum Line<'a> {
     },
     /// ` => schedule`: a function of the stack of the event above.
     Stack(&'a str),
-    /// The begin of an event that goes on in the next line, which a mailer broke: it comes with its last piece.
+    /// The start of an event that continues on the next line, because a mailer broke the line. The event comes with its last piece.
     Begun,
     /// `CPU:0 [LOST 123 EVENTS]`, `CPU:0 [123 EVENTS DROPPED]`.
     Lost {
         /// The CPU.
         cpu: u32,
-        /// How many, where the kernel knows.
+        /// How many events, if the kernel knows.
         count: Option<u64>,
     },
-    /// `##### CPU 1 buffer started ####`: what this CPU wrote before was overwritten.
+    /// `##### CPU 1 buffer started ####`: what this CPU wrote before that was overwritten.
     Started {
         /// The CPU.
         cpu: u32,
@@ -44,19 +44,19 @@ pub enum Line<'a> {
     Counted {
         /// The CPU.
         cpu: u32,
-        /// How many.
+        /// How many events.
         count: u64,
     },
     /// `overrun: 5`: the kernel's counts of the ring of a CPU.
     Statistic {
         /// What was counted.
         name: &'a str,
-        /// The number, as it stands there.
+        /// The number, as original text.
         value: &'a str,
     },
     /// A row of a histogram.
     Bin(Bin),
-    /// The begin of such a row, or a further line of its key: the row comes with its last line.
+    /// The start of such a row, or another line of its key: the row comes with its last line.
     Key,
     /// What an action saved for the row above: `max: 12  next_comm: sh`.
     Saved {
@@ -64,30 +64,30 @@ pub enum Line<'a> {
         name: &'a str,
         /// Its value.
         value: u64,
-        /// What else was saved, as it stands there.
+        /// What else was saved, as original text.
         rest: &'a str,
     },
-    /// The kernel took a snapshot as a histogram's action says.
+    /// A histogram's action reports that the kernel took a snapshot.
     Taken(Taken<'a>),
     /// The counts below a histogram.
     Total(Total),
-    /// A line that is understood by nobody, or longer than any line of the kernel.
+    /// A line that latido cannot read, or that is longer than any line of the kernel.
     Unknown(&'a str),
 }
 
-/// What was seen so far.
+/// What the reader has seen so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Whole lines.
+    /// Complete lines.
     pub lines: u64,
-    /// Those of them that were not understood.
+    /// Lines that latido did not understand.
     pub unknown: u64,
-    /// The first of those: its number, from 1, and how it begins.
+    /// The first of those: its number, from 1, and its start.
     pub first_unknown: Option<(u64, String)>,
     /// Lines that were too long and were not read.
     pub cut: u64,
     /// Pieces of broken lines that were joined with the line before.
     pub joined: u64,
-    /// Bytes behind the last whole line: a line is not read before its end has come.
+    /// Bytes after the last complete line: latido does not read a line before its end has come.
     pub unfinished: u64,
 }

@@ -1,18 +1,18 @@
-//! Bytes in pieces of any size as lines of bounded length.
+//! Splits bytes, in pieces of any size, into lines of limited length.
 
-/// A longer line is cut: the kernel's longest are half as long.
+/// latido cuts a longer line: the kernel's longest lines are half as long.
 pub(super) const LONGEST: usize = 16 * 1024;
 
 /// Collects a line from pieces.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     begun: Vec<u8>,
-    /// How many bytes of the begun line found no room.
+    /// How many bytes of the started line found no room.
     beyond: u64,
 }
 
 impl Lines {
-    /// Gives every line that ends in this piece, without its end, and how many of its bytes were cut off.
+    /// Passes on every line that ends in this piece, without its end, and how many of its bytes were cut off.
     pub(super) fn push(&mut self, mut piece: &[u8], mut see: impl FnMut(&[u8], u64)) {
         while let Some(end) = piece.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = piece.split_at(end);
@@ -36,7 +36,7 @@ impl Lines {
         self.beyond = self.beyond.saturating_add(cut.len() as u64);
     }
 
-    /// How many bytes of a line have come whose end has not.
+    /// Returns how many bytes of an unfinished line have come.
     pub(super) fn unfinished(&self) -> u64 {
         self.begun.len() as u64 + self.beyond
     }

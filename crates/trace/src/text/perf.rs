@@ -1,8 +1,8 @@
 //! Lines of `perf script`: `  sh   187 [000]    28.911216: sched:sched_switch: prev_comm=sh ...`.
 //!
-//! The fields of an event are those that the kernel prints in tracefs. The form is that of tools/perf/builtin-script.c: the task's
-//! name, its thread (or process and thread, `187/188`), the CPU, the time in seconds, where somebody wants it the period, the event
-//! with its system. perf writes no header unless somebody asks for it.
+//! The fields of an event are those that the kernel prints in tracefs. The form is that of tools/perf/builtin-script.c: the task's name,
+//! its thread (or process and thread, `187/188`), the CPU, the time in seconds, the period if requested, the event with its system. perf
+//! writes a header only on request.
 
 use super::{
     event::{Body, Event, Time},
@@ -10,10 +10,10 @@ use super::{
     scan::{decimal, digits, first, last_word, number},
 };
 
-/// What stands in front of an event's name.
+/// The part of a line before the event's name.
 struct Front<'a> {
     task: &'a str,
-    /// None of a thread that perf no longer knew: it writes `:-1` and -1.
+    /// `None` for a thread that perf no longer knew: perf writes `:-1` and -1 for it.
     pid: Option<u32>,
     tgid: Option<u32>,
     cpu: u32,
@@ -21,39 +21,40 @@ struct Front<'a> {
     rest: &'a str,
 }
 
-/// Whether perf wrote the line of a thread that had ended: `:-1    -1 [000]` also looks like a name and a number in other forms.
+/// Returns whether perf wrote the line for a thread that had ended: `:-1    -1 [000]` also looks like a name and a number in other forms.
 pub(super) fn is_of_ended(line: &str) -> bool {
     line.trim_start().starts_with(":-1 ")
 }
 
-/// An event.
+/// Parses an event.
 pub(super) fn event(line: &str) -> Option<Event<'_>> {
     let Front { task, pid, tgid, cpu, time, rest } = front(line)?;
     let (system, behind) = unnumbered(rest).split_once(':')?;
     let (name, fields) = behind.split_once(':')?;
     let is_word = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
     (is_word(system) && is_word(name)).then_some(())?;
-    // Who leaves the CPU writes the event of its switch.
+    // The task that leaves the CPU writes the event of its switch.
     let pid = pid.or_else(|| number(first(fields, "prev_pid=").filter(|_| name == "sched_switch")?));
     let body = Body::Named { name, fields: fields.trim_start() };
     Some(Event { source: None, task, pid, tgid, cpu, flags: None, time: Time::Clock(time), mark: None, body })
 }
 
-/// `... PERF_RECORD_LOST lost 5`: `perf script --show-lost-events`.
+/// Parses `... PERF_RECORD_LOST lost 5` of `perf script --show-lost-events`.
 pub(super) fn lost(line: &str) -> Option<Line<'static>> {
     let (_, count) = line.split_once(": PERF_RECORD_LOST lost ")?;
     let Front { cpu, .. } = front(line)?;
     Some(Line::Lost { cpu, count: Some(number(count.trim())?) })
 }
 
-/// `        ffffffff810c1c5d try_to_wake_up ([kernel.kallsyms])`: a function of the stack of the event above.
+/// Parses `        ffffffff810c1c5d try_to_wake_up ([kernel.kallsyms])`: a function of the stack of the event above.
 pub(super) fn called(line: &str) -> Option<Line<'_>> {
     let (address, function) = line.trim().split_once(' ')?;
     let is_address = address.len() >= 4 && address.bytes().all(|byte| byte.is_ascii_hexdigit());
     (is_address && function.ends_with(')') && function.contains(" (")).then_some(Line::Stack(function))
 }
 
-/// A name may hold all that a line is made of, but not as much of it: so the first place that fits is the right one.
+/// Parses the part before the event's name. A name may contain any part of a line, but not as much as a whole line: so the first place that
+/// fits is the right one.
 fn front(line: &str) -> Option<Front<'_>> {
     line.match_indices(" [").take(8).find_map(|(at, _)| {
         let (who, after) = line.split_at_checked(at)?;
@@ -69,7 +70,7 @@ fn front(line: &str) -> Option<Front<'_>> {
     })
 }
 
-/// What follows the period of a sample.
+/// Returns the text after the period of a sample.
 fn unnumbered(rest: &str) -> &str {
     let rest = rest.trim_start();
     match digits(rest) {

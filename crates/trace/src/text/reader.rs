@@ -1,4 +1,4 @@
-//! Lines in turn: what each one is, with what the lines before it said.
+//! Reads lines in order, and determines the content of each from the lines before it.
 
 use super::{
     clean,
@@ -18,35 +18,35 @@ pub struct Reader {
     state: State,
 }
 
-/// latido tells so many inputs of a report apart.
+/// The most inputs of a report that latido distinguishes.
 const SOURCES: usize = 1 << 10;
 
-/// What the lines so far said.
+/// What the lines so far contained.
 #[derive(Debug, Default)]
 struct State {
     header: Header,
     seen: Seen,
     /// The inputs that lines name; the first has no name.
     sources: Vec<String>,
-    /// The input of the next event: only the line of its loss names it.
+    /// The input of the next event: only the line that reported its loss names the input.
     owed: Option<u32>,
-    /// The key of a row whose end has not come.
+    /// The key of a row that is not complete yet.
     key: Option<String>,
     begun: Option<Begun>,
 }
 
-/// A line whose end has not come.
+/// A line that is not complete yet.
 #[derive(Debug)]
 struct Begun {
     text: String,
     pieces: usize,
     header: bool,
-    /// Whether it was the first line that was not understood.
+    /// Whether it was the first line that latido did not understand.
     first: bool,
 }
 
 impl Reader {
-    /// Gives every line that ends in this piece, with the header as it stands then.
+    /// Passes on every line that ends in this piece, with the header at that point.
     pub fn push(&mut self, piece: &[u8], mut see: impl FnMut(&Header, Line<'_>)) {
         let Self { lines, state } = self;
         lines.push(piece, |bytes, cut| {
@@ -65,24 +65,24 @@ impl Reader {
         state.seen.unfinished = lines.unfinished();
     }
 
-    /// The header so far.
+    /// Returns the header so far.
     pub fn header(&self) -> &Header {
         &self.state.header
     }
 
-    /// What was seen so far.
+    /// Returns what the reader has seen so far.
     pub fn seen(&self) -> &Seen {
         &self.state.seen
     }
 
-    /// The inputs that the lines of a report name (`a.dat:`), by [`Header::source`]. The first has no name: it is that of lines
-    /// that name none.
+    /// Returns the inputs that the lines of a report name (`a.dat:`), by [`Header::source`]. The first has no name: it is the input of
+    /// lines that name no input.
     pub fn sources(&self) -> &[String] {
         &self.state.sources
     }
 }
 
-/// A line with an event.
+/// Parses a line with an event.
 fn event<'a>(line: &'a str, header: &Header) -> Option<Event<'a>> {
     if perf::is_of_ended(line) {
         return perf::event(line);
@@ -112,7 +112,7 @@ impl State {
         Line::Unknown(text)
     }
 
-    /// Counts a line that is not understood; whether it is the first.
+    /// Counts a line that latido does not understand. Returns whether it is the first.
     fn unknown(&mut self, text: &str) -> bool {
         self.seen.unknown += 1;
         let first = self.seen.first_unknown.is_none();
@@ -121,7 +121,7 @@ impl State {
         first
     }
 
-    /// The line before with this one, where the two are one that was broken.
+    /// Joins the previous line with this one, if they are two pieces of a broken line.
     fn whole(&mut self, text: &str) -> Option<String> {
         let begun = self.begun.take()?;
         let further = text.trim();
@@ -137,7 +137,7 @@ impl State {
                 whole
             });
         }
-        // What is a line itself is no piece.
+        // A complete line is not a piece of another.
         if event(text, &self.header).is_some() || report::stated(further).is_some() {
             return None;
         }
@@ -151,7 +151,7 @@ impl State {
         Some(whole)
     }
 
-    /// A line that was broken; further pieces of it may come.
+    /// Handles a joined line; further pieces of it may come.
     fn joined<'a>(&mut self, whole: &'a str) -> Line<'a> {
         let Some(begun) = self.begun.take() else { return Line::Unknown(whole) };
         self.seen.joined += 1;
@@ -176,7 +176,7 @@ impl State {
         }
     }
 
-    /// A line with its input noted; none where there are too many inputs.
+    /// Records the input of a line. Returns `None` if there are too many inputs.
     fn of_source<'a>(&mut self, line: Line<'a>) -> Option<Line<'a>> {
         if let Line::Event(event) = &line {
             self.header.source = match event.source {
@@ -188,7 +188,7 @@ impl State {
         Some(line)
     }
 
-    /// The number of an input.
+    /// Returns the number of an input.
     fn source(&mut self, name: &str) -> Option<u32> {
         let at = match self.sources.iter().position(|source| source == name) {
             Some(at) => at,
@@ -229,7 +229,7 @@ impl State {
             let event = event(text, &self.header)?;
             Some(Graph::of_event(&event).map_or(Line::Event(event), Line::Graph))
         };
-        // Without a header, or with that of a graph, a line that can be of a graph is.
+        // Without a header, or with a graph's header, a line that can belong to a graph does.
         let calls = matches!(self.header.columns.form, None | Some(Form::Graph(_)));
         let line = if calls { graph().or_else(of_event) } else { of_event().or_else(graph) };
         let switch = || graph::switch(text).map(|(cpu, task, pid)| Line::Switch { cpu, task, pid });
@@ -245,7 +245,7 @@ impl State {
             .or_else(|| self.prefixed(text))
     }
 
-    /// Of a report with several inputs, a line that is no event: behind a loss its event comes without the input.
+    /// Reads a line of a report with several inputs that is not an event. After a loss, the event comes without its input.
     fn prefixed<'a>(&mut self, text: &'a str) -> Option<Line<'a>> {
         let (source, rest) = report::prefixed(text)?;
         self.header.source = self.source(source)?;
@@ -256,7 +256,7 @@ impl State {
         Some(line)
     }
 
-    /// The first line of a row.
+    /// Reads the first line of a row.
     fn begin(&mut self, text: &str) -> Option<Line<'static>> {
         if !text.contains('}') {
             self.key = Some(text.to_owned());
@@ -265,7 +265,7 @@ impl State {
         Bin::parse(text, self.header.trigger.as_ref()).map(Line::Bin)
     }
 
-    /// A further line of a row.
+    /// Reads another line of a row.
     fn further(&mut self, text: &str) -> Option<Line<'static>> {
         let mut key = self.key.take().filter(|key| key.len() + text.len() < LONGEST)?;
         key.push('\n');

@@ -1,11 +1,11 @@
-//! What `trace-cmd` prints around events: its own words, and what it says of the buffers.
+//! Reads what `trace-cmd` prints around events: its own words, and what it reports about the buffers.
 
 use super::{
     line::Line,
     scan::{digits, number},
 };
 
-/// Words of trace-cmd that say nothing of an event: `cpus=4`, `version = 6`, `CPU 3 is empty`.
+/// Returns whether a text is one of trace-cmd's words that do not concern an event: `cpus=4`, `version = 6`, `CPU 3 is empty`.
 pub(super) fn is_word(text: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if let Some((key, value)) = text.split_once('=')
@@ -20,12 +20,13 @@ pub(super) fn is_word(text: &str) -> bool {
         || text.starts_with("trace-cmd version ")
 }
 
-/// A line that stands for events that are not there, or for where a buffer begins.
+/// Parses a line about missing events, or about the start of a buffer.
 pub(super) fn stated(text: &str) -> Option<Line<'_>> {
     lost(text).or_else(|| started(text)).or_else(|| counted(text)).or_else(|| statistic(text))
 }
 
-/// `overrun: 5`: a line of `per_cpu/cpuN/stats`, or of `trace-cmd report --stat`, which puts `CPU: 0` before those of each CPU.
+/// Parses `overrun: 5`: a line of `per_cpu/cpuN/stats`, or of `trace-cmd report --stat`, which prints `CPU: 0` before the lines of each
+/// CPU.
 fn statistic(text: &str) -> Option<Line<'_>> {
     const NAMES: [&str; 9] = [
         "CPU",
@@ -43,7 +44,7 @@ fn statistic(text: &str) -> Option<Line<'_>> {
     (is_number && NAMES.contains(&name)).then_some(Line::Statistic { name, value })
 }
 
-/// `CPU:0 [LOST 123 EVENTS]` of the kernel and `CPU:0 [123 EVENTS DROPPED]` of `trace-cmd report`, or without the number.
+/// Parses `CPU:0 [LOST 123 EVENTS]` of the kernel and `CPU:0 [123 EVENTS DROPPED]` of `trace-cmd report`, or either without the number.
 fn lost(text: &str) -> Option<Line<'static>> {
     let (cpu, rest) = digits(text.strip_prefix("CPU:")?)?;
     let said = rest.trim_start().strip_prefix('[')?.strip_suffix(']')?;
@@ -59,21 +60,21 @@ fn lost(text: &str) -> Option<Line<'static>> {
     Some(Line::Lost { cpu, count })
 }
 
-/// `##### CPU 1 buffer started ####`: what was before of this CPU was overwritten.
+/// Parses `##### CPU 1 buffer started ####`: the earlier events of this CPU were overwritten.
 fn started(text: &str) -> Option<Line<'static>> {
     let (cpu, rest) = digits(text.trim_start_matches('#').strip_prefix(" CPU ")?)?;
     let rest = rest.trim_end_matches('#').trim();
     (rest == "buffer started").then_some(Line::Started { cpu })
 }
 
-/// `CPU 0: 90427 events lost`: what `trace-cmd record` says at its end.
+/// Parses `CPU 0: 90427 events lost`, which `trace-cmd record` prints at its end.
 fn counted(text: &str) -> Option<Line<'static>> {
     let (cpu, rest) = digits(text.strip_prefix("CPU ")?)?;
     let count = number(rest.strip_prefix(": ")?.strip_suffix(" events lost")?)?;
     Some(Line::Counted { cpu, count })
 }
 
-/// What a line of a report with several inputs begins with, and the rest: `a.dat: CPU:1 [5 EVENTS DROPPED]`.
+/// Splits the input from a line of a report with several inputs: `a.dat: CPU:1 [5 EVENTS DROPPED]`. Returns both parts.
 pub(super) fn prefixed(text: &str) -> Option<(&str, &str)> {
     let (source, rest) = text.split_once(": ")?;
     let (source, rest) = (source.trim(), rest.trim());

@@ -1,7 +1,7 @@
-//! Pieces of text: numbers and the words before and behind them.
+//! Parses pieces of text: numbers, and the words before and after them.
 
-/// A decimal number as a whole number of its smallest part: `28.911216` with 1,000,000,000 parts is 28,911,216,000. None
-/// where it is no number, does not fit, or has digits beyond the part.
+/// Parses a decimal number as a whole number of its smallest part: `28.911216` with 1,000,000,000 parts is 28,911,216,000. Returns `None`
+/// if the text is not a number, does not fit, or has digits beyond the smallest part.
 pub(super) fn decimal(text: &str, parts: u64) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let mut value = number::<u64>(whole)?.checked_mul(parts)?;
@@ -19,12 +19,12 @@ pub(super) fn decimal(text: &str, parts: u64) -> Option<u64> {
     Some(value)
 }
 
-/// A number of digits alone: no sign, no space.
+/// Parses a number of digits only: no sign, no space.
 pub(super) fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// The first word and what follows it, spaces passed over on both sides.
+/// Returns the first word and the text after it, without the spaces before either.
 pub(super) fn word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
@@ -32,37 +32,37 @@ pub(super) fn word(text: &str) -> Option<(&str, &str)> {
     (!word.is_empty()).then(|| (word, rest.trim_start()))
 }
 
-/// The last word and what precedes it, spaces passed over.
+/// Returns the text before the last word, and the last word, without trailing spaces.
 pub(super) fn last_word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_end();
     let (rest, word) = text.rsplit_once(char::is_whitespace).unwrap_or(("", text));
     (!word.is_empty()).then_some((rest, word))
 }
 
-/// `sh-187`: a task's name, which may hold dashes and spaces, and its number.
+/// Parses `sh-187`: a task's name, which may contain dashes and spaces, and its number.
 pub(super) fn task(text: &str) -> Option<(&str, u32)> {
     let (name, pid) = text.trim().rsplit_once('-')?;
     Some((name, number(pid)?))
 }
 
-/// Digits and what follows them.
+/// Parses the leading digits. Returns the number and the text after it.
 pub(super) fn digits(text: &str) -> Option<(u32, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at_checked(end)?;
     Some((number(digits)?, rest))
 }
 
-/// What stands behind the first of these keys, up to the end.
+/// Returns the text after the first occurrence of a key, up to the end.
 pub(super) fn rest<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     fields.split_once(key).map(|(_, value)| value)
 }
 
-/// What stands behind the first of these keys, up to a space.
+/// Returns the text after the first occurrence of a key, up to a space.
 pub(super) fn first<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     rest(fields, key)?.split(' ').next()
 }
 
-/// What stands behind the last of these keys, up to a space.
+/// Returns the text after the last occurrence of a key, up to a space.
 pub(super) fn last<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     fields.rsplit_once(key)?.1.split(' ').next()
 }

@@ -1,4 +1,4 @@
-//! What a text gives as series and figures: the longest latencies, samples by CPU and time, durations, rows.
+//! The series and figures of a text: the longest latencies, samples by CPU and time, durations, rows.
 
 use super::{
     durations::{Durations, Noises, Tally},
@@ -13,18 +13,19 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-/// So many samples are kept: those of 8 CPUs at 1 kHz for 16 s. Tallies and counts go on beyond.
+/// The most samples that are kept: enough for 16 s of 8 CPUs at 1 kHz with two samples each. latido continues tallies and counts beyond
+/// that.
 const MOST: usize = 1 << 18;
 
-/// So many rows, snapshots and names are kept.
+/// The most rows, snapshots and names that are kept.
 const FEW: usize = 1 << 14;
 
-/// The first items, and how many came after there was no more room.
+/// The first items, and how many came after the room was used up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capped<T> {
-    /// Those that were kept.
+    /// The items that were kept.
     pub items: Vec<T>,
-    /// How many were not.
+    /// How many items were not kept.
     pub beyond: u64,
 }
 
@@ -45,9 +46,9 @@ impl<T> Capped<T> {
 pub struct Reading<T> {
     /// The CPU.
     pub cpu: u32,
-    /// When.
+    /// Its time.
     pub time: Time,
-    /// What.
+    /// Its value.
     pub value: T,
 }
 
@@ -56,9 +57,9 @@ pub struct Reading<T> {
 pub struct Snapshot {
     /// The tracer.
     pub tracer: String,
-    /// The latency, with the functions between which it lay where the tracer tells them.
+    /// The latency, with the functions in which it started and ended if the tracer names them.
     pub latency: Latency,
-    /// The kernel's release, where the header tells it.
+    /// The kernel's release, if the header names it.
     pub release: Option<String>,
     /// The first wake-up of a wakeup tracer.
     pub woken: Option<Turned>,
@@ -68,16 +69,16 @@ pub struct Snapshot {
     pub stack: Vec<String>,
 }
 
-/// A wake-up or a switch: who did it to whom.
+/// A wake-up or a switch, with both tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turned {
     /// The task that ran: its thread's number, the kernel's priority and the letter of its state.
     pub from: (u32, i32, String),
-    /// The CPU of the other.
+    /// The CPU of the other task.
     pub cpu: u32,
-    /// The other, likewise.
+    /// The other task, in the same form.
     pub to: (u32, i32, String),
-    /// Its name.
+    /// The name of the other task.
     pub task: String,
 }
 
@@ -88,25 +89,25 @@ impl Turned {
     }
 }
 
-/// How many entries a header says there are.
+/// The numbers of entries in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entries {
-    /// The tracer, where the header names it.
+    /// The tracer, if the header names it.
     pub tracer: Option<String>,
-    /// In the buffer.
+    /// Entries in the buffer.
     pub there: u64,
-    /// Written.
+    /// Entries that were written.
     pub written: u64,
-    /// How many CPUs were online, where it tells.
+    /// How many CPUs were online, if the header shows it.
     pub cpus: Option<u32>,
 }
 
 /// What an action of a histogram saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
-    /// For which row, from 0.
+    /// The row, from 0.
     pub row: u64,
-    /// `max`, `changed`, `snapshot at onmax($lat)`.
+    /// The name: `max`, `changed`, `snapshot at onmax($lat)`.
     pub name: String,
     /// The value.
     pub value: u64,
@@ -114,43 +115,43 @@ pub struct Saved {
     pub rest: String,
 }
 
-/// A stack holds no more functions.
+/// The most functions of a stack that latido keeps.
 const DEEPEST: usize = 64;
 
-/// What a text gives.
+/// The series and figures of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// The longest latency of each header that tells one.
+    /// The longest latency of each header that has one.
     pub snapshots: Capped<Snapshot>,
     /// The latencies of timerlat.
     pub timerlat: Capped<Reading<Timerlat>>,
-    /// All of them, in nanoseconds, by CPU and context.
+    /// The latencies of all timerlat samples, in nanoseconds, by CPU and context.
     pub timerlat_tallies: BTreeMap<(u32, Context), Tally>,
     /// The periods of osnoise.
     pub osnoise: Capped<Reading<Osnoise>>,
-    /// How long what interrupted CPUs took.
+    /// How long the things took that interrupted CPUs.
     pub noises: Noises,
     /// The gaps of hwlat.
     pub hwlat: Capped<Reading<Hwlat>>,
     /// How long functions took.
     pub durations: Durations,
-    /// How many of each event there are, function calls apart.
+    /// How many of each event there are, without function calls.
     pub events: BTreeMap<String, u64>,
-    /// Events whose names found no room.
+    /// Events for whose names there was no room.
     pub more_events: u64,
     /// Function calls without durations.
     pub calls: u64,
-    /// Events of a form that nobody knows, and the first of them: its line, and how it stands there.
+    /// Events in a form that latido does not know.
     pub others: u64,
-    /// The first of these.
+    /// The first of these: its line number and its text.
     pub first_other: Option<(u64, String)>,
     /// Functions in stacks.
     pub stacked: u64,
     /// Interrupts among the calls of a graph.
     pub interrupts: u64,
-    /// How many entries each header says there are.
+    /// The numbers of entries in each header.
     pub entries: Capped<Entries>,
-    /// Whether the kernel says of any of it that its figures do not hold.
+    /// Whether the kernel reports for any part that its figures are not valid.
     pub tainted: bool,
     /// The rows of histograms, with the ordinal of their header.
     pub bins: Capped<(u64, Bin)>,
@@ -158,9 +159,9 @@ pub struct Summary {
     pub saved: Capped<Saved>,
     /// The counts below histograms, with the ordinal of their header.
     pub totals: Capped<(u64, Total)>,
-    /// What is known to be lost.
+    /// The known losses.
     pub lost: Gaps,
-    /// Which header the last snapshot is of, and the last entries.
+    /// The header of the last snapshot, and the header of the last entries.
     ordinal: u64,
     counted: Option<u64>,
     /// Why the kernel took the snapshot whose row comes next.
@@ -168,7 +169,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of a whole text. The reader tells what was not understood.
+    /// Reads a whole text. The reader reports what it did not understand.
     pub fn of(text: &[u8]) -> (Self, Reader) {
         let (mut summary, mut reader) = (Self::default(), Reader::default());
         reader.push(text, |header, line| summary.take(header, &line));
@@ -176,7 +177,7 @@ impl Summary {
         (summary, reader)
     }
 
-    /// Takes in a line.
+    /// Adds a line.
     pub fn take(&mut self, header: &Header, line: &Line<'_>) {
         self.lost.take(header, line);
         match line {
@@ -212,7 +213,7 @@ impl Summary {
         }
     }
 
-    /// The value for which the kernel took a snapshot belongs to the row of its keys.
+    /// Adds a report of a snapshot: the value for which the kernel took it belongs to the row of its keys.
     fn taken(&mut self, header: &Header, taken: &Taken<'_>) {
         match taken {
             Taken::Begin => self.taken_at = None,
@@ -230,10 +231,10 @@ impl Summary {
         }
     }
 
-    /// The header's latency, which grows line by line.
+    /// Updates the header's latency, to which further lines of the header add.
     fn snapshot(&mut self, header: &Header) {
         let (Some(tracer), Some(latency)) = (&header.tracer, &header.latency) else { return };
-        // The option `latency-format` heads events with a latency of nobody.
+        // With the option `latency-format`, the header of events contains a latency that belongs to no task.
         if latency.us == 0 && latency.task.is_empty() {
             return;
         }
@@ -254,13 +255,13 @@ impl Summary {
         }
     }
 
-    /// The snapshot whose header this is.
+    /// Returns the snapshot of this header.
     fn last(&mut self, header: &Header) -> Option<&mut Snapshot> {
         let of = self.ordinal == header.ordinal && self.snapshots.beyond == 0;
         self.snapshots.items.last_mut().filter(|_| of)
     }
 
-    /// How much a header says there is, once.
+    /// Adds a header's numbers of entries, once.
     fn entries(&mut self, header: &Header) {
         self.tainted |= header.tainted;
         let (Some(there), Some(written)) = (header.entries, header.written) else { return };
@@ -283,7 +284,7 @@ impl Summary {
         }
     }
 
-    /// Takes in what a tracer measured, which stands in a line or in a record of a file; anything else is left out.
+    /// Adds a tracer's sample, from a line or from a record of a file; it ignores anything else.
     pub fn reading(&mut self, cpu: u32, time: Time, body: Body<'_>) {
         match body {
             Body::Timerlat(value) => {
@@ -308,7 +309,7 @@ impl Summary {
                 self.named(name);
                 let noise = Noise::parse(name, fields);
                 noise.into_iter().for_each(|noise| self.noises.add(noise));
-                // The values of a tracer in a form that is not read: that must not pass in silence.
+                // These are values of a tracer in a form that latido cannot read: it must report them.
                 if (noise.is_none() && Noise::is_told_by(name))
                     || matches!(name, "timerlat" | "osnoise" | "hwlat" | "funcgraph_entry" | "funcgraph_exit")
                 {
@@ -334,7 +335,7 @@ impl Summary {
         }
     }
 
-    /// A line of an event that latido does not understand.
+    /// Counts an event that latido does not understand.
     fn other(&mut self, header: &Header, text: &str) {
         self.others += 1;
         self.first_other.get_or_insert_with(|| (header.line, text.chars().take(120).collect()));
@@ -354,7 +355,7 @@ impl Summary {
 mod tests {
     use super::*;
 
-    /// What `trace-cmd report` prints of tracers is read.
+    /// The tracers' events must be read as `trace-cmd report` prints them.
     #[test]
     fn values_of_tracers_as_events_are_read() {
         let text = b"sh-1 [000] 1.000010: timerlat:             seq:1\tcontext:2\ttimer_latency:932\n\
@@ -377,7 +378,7 @@ mod tests {
         assert_eq!((summary.others, summary.events.len()), (0, 0));
     }
 
-    /// In a form that latido does not know they are counted, and the first line is quoted.
+    /// Events in a form that latido does not know must be counted, and the first line must be quoted.
     #[test]
     fn values_of_tracers_in_another_form_are_counted() {
         let text = b"sh-1 [000] 1.000010: timerlat:             seq:1 context:0 latency:932\n\

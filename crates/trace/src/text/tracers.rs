@@ -1,5 +1,5 @@
-//! What tracers say behind the time: timerlat, osnoise, hwlat (Documentation/trace/*-tracer.rst), and the wake-ups and
-//! switches of the wakeup tracers (ftrace.rst).
+//! What tracers write after the time: timerlat, osnoise, hwlat (Documentation/trace/*-tracer.rst), and the wake-ups and switches of the
+//! wakeup tracers (ftrace.rst).
 
 use super::scan::{decimal, digits, last_word, number, word};
 
@@ -15,12 +15,12 @@ pub enum Context {
 }
 
 impl Context {
-    /// By the kernel's number (kernel/trace/trace_osnoise.c).
+    /// Returns the context of the kernel's number (kernel/trace/trace_osnoise.c).
     pub(crate) fn of(number: u64) -> Option<Self> {
         [Self::Irq, Self::Thread, Self::UserReturn].get(usize::try_from(number).ok()?).copied()
     }
 
-    /// What people call it.
+    /// Returns the name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Irq => "interrupt",
@@ -46,26 +46,26 @@ impl Fields<'_> {
 /// A latency of timerlat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timerlat {
-    /// Which activation: the contexts of one activation share it.
+    /// The number of the activation: the contexts of one activation share it.
     pub activation: u64,
     /// Where it was taken.
     pub context: Context,
-    /// From the timer's expiry, in nanoseconds.
+    /// The time since the timer's expiry, in nanoseconds.
     pub latency_ns: u64,
 }
 
 /// A period of osnoise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Osnoise {
-    /// How long it sampled, in microseconds; `trace-cmd report` does not print it.
+    /// The sampling time, in microseconds; `trace-cmd report` does not print it.
     pub runtime_us: Option<u64>,
-    /// How long something else ran meanwhile, in microseconds.
+    /// How long something else ran in that time, in microseconds.
     pub noise_us: u64,
-    /// The share of the CPU that was left, in 100,000ths of a percent; not known without the time that it sampled.
+    /// The share of the CPU that was left, in 100,000ths of a percent; `None` if the sampling time is unknown.
     pub available_e5: Option<u64>,
     /// The longest single interruption, in microseconds.
     pub longest_us: u64,
-    /// Interruptions with no trace of software: the hardware's.
+    /// Interruptions without any sign of software: the hardware caused them.
     pub hardware: u64,
     /// Non-maskable interrupts.
     pub nmi: u64,
@@ -77,18 +77,18 @@ pub struct Osnoise {
     pub thread: u64,
 }
 
-/// What interrupted a CPU, by an event of the system `osnoise`: its time without those that interrupted it in turn.
+/// Something that interrupted a CPU, from an event of the system `osnoise`. Its time does not include interruptions of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noise<'a> {
-    /// What kind of thing.
+    /// Its kind.
     pub kind: &'static str,
-    /// Which: `local_timer:236`, `migration/8:54`; empty where there is but one.
+    /// Its name: `local_timer:236`, `migration/8:54`; empty if there is only one of this kind.
     pub of: &'a str,
-    /// How long, in nanoseconds.
+    /// Its time, in nanoseconds.
     pub ns: u64,
 }
 
-/// The events of the system `osnoise` that tell a duration, and what people call what it is of.
+/// The events of the system `osnoise` that contain a duration, and the name for people of what took it.
 pub(crate) const NOISES: [(&str, &str); 5] = [
     ("irq_noise", "interrupt"),
     ("softirq_noise", "soft interrupt"),
@@ -98,12 +98,12 @@ pub(crate) const NOISES: [(&str, &str); 5] = [
 ];
 
 impl<'a> Noise<'a> {
-    /// Whether events of this name tell one.
+    /// Returns whether events of this name contain such a duration.
     pub(super) fn is_told_by(event: &str) -> bool {
         NOISES.iter().any(|(name, _)| *name == event)
     }
 
-    /// `local_timer:236 start 5789.857529929 duration 1845 ns`, the fields of that event.
+    /// Parses `local_timer:236 start 5789.857529929 duration 1845 ns`, the fields of such an event.
     pub(super) fn parse(event: &str, fields: &'a str) -> Option<Self> {
         let (_, kind) = NOISES.into_iter().find(|(name, _)| *name == event)?;
         let (of, times) =
@@ -115,22 +115,22 @@ impl<'a> Noise<'a> {
     }
 }
 
-/// A gap that hwlat saw with interrupts off.
+/// A gap that hwlat measured with interrupts off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hwlat {
-    /// The how-manieth sample.
+    /// The number of the sample.
     pub sample: u64,
     /// The longest gap between two readings of one loop, in microseconds.
     pub inner_us: u64,
     /// The longest gap between two loops, in microseconds.
     pub outer_us: u64,
-    /// When by the wall clock, in nanoseconds since 1970.
+    /// Its wall-clock time, in nanoseconds since 1970.
     pub at_ns: u64,
-    /// How many gaps over the threshold; old kernels do not tell.
+    /// How many gaps were above the threshold; old kernels do not report it.
     pub count: Option<u64>,
-    /// The time in non-maskable interrupts, in microseconds; told where there were any, or always, as the kernel likes.
+    /// The time in non-maskable interrupts, in microseconds. Depending on the kernel it is present always, or only if there were any.
     pub nmi_us: Option<u64>,
-    /// How many of those.
+    /// How many non-maskable interrupts there were.
     pub nmi_count: Option<u64>,
 }
 
@@ -148,15 +148,15 @@ pub struct Party<'a> {
 /// One task wakes another, or gives it the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn<'a> {
-    /// Whether it gives the CPU (`==>`); it wakes (`+`) else.
+    /// Whether the task gives up the CPU (`==>`); otherwise it wakes the other task (`+`).
     pub switches: bool,
-    /// The one that runs.
+    /// The running task.
     pub from: Party<'a>,
-    /// The CPU of the other.
+    /// The CPU of the other task.
     pub cpu: u32,
-    /// The other.
+    /// The other task.
     pub to: Party<'a>,
-    /// The name of the other.
+    /// The name of the other task.
     pub task: &'a str,
 }
 
@@ -170,7 +170,7 @@ impl<'a> Party<'a> {
 }
 
 impl<'a> Turn<'a> {
-    /// `670:120:Z   + [000]      22: 98:R rcuc/0`.
+    /// Parses `670:120:Z   + [000]      22: 98:R rcuc/0`.
     pub(super) fn parse(body: &'a str) -> Option<Self> {
         let (from, rest) = Party::parse(body)?;
         let (sign, rest) = word(rest)?;
@@ -186,7 +186,7 @@ impl<'a> Turn<'a> {
 }
 
 impl Timerlat {
-    /// `#1     context    irq timer_latency       932 ns`.
+    /// Parses `#1     context    irq timer_latency       932 ns`.
     pub(super) fn parse(body: &str) -> Option<Self> {
         let (activation, rest) = word(body.strip_prefix('#')?)?;
         let (context, rest) = word(rest.strip_prefix("context")?)?;
@@ -203,7 +203,7 @@ impl Timerlat {
 }
 
 impl Timerlat {
-    /// `seq:1 context:0 timer_latency:932`: the event `timerlat` of `trace-cmd report`.
+    /// Parses `seq:1 context:0 timer_latency:932`, the event `timerlat` of `trace-cmd report`.
     pub(super) fn of_event(fields: &str) -> Option<Self> {
         let fields = Fields(fields);
         let (activation, latency_ns) = (fields.number("seq")?, fields.number("timer_latency")?);
@@ -212,7 +212,7 @@ impl Timerlat {
 }
 
 impl Osnoise {
-    /// `noise:190 max_sample:9 hw:18 nmi:0 irq:1007 softirq:18 thread:1`: the event `osnoise` of `trace-cmd report`.
+    /// Parses `noise:190 max_sample:9 hw:18 nmi:0 irq:1007 softirq:18 thread:1`, the event `osnoise` of `trace-cmd report`.
     pub(super) fn of_event(fields: &str) -> Option<Self> {
         let fields = Fields(fields);
         let count = |name: &str| fields.number(name);
@@ -229,7 +229,7 @@ impl Osnoise {
         })
     }
 
-    /// `1000000        190  99.98100       9     18      0   1007     18      1`.
+    /// Parses `1000000        190  99.98100       9     18      0   1007     18      1`.
     pub(super) fn parse(body: &str) -> Option<Self> {
         let mut words = body.split_whitespace();
         let mut count = || number::<u64>(words.next()?);
@@ -244,8 +244,8 @@ impl Osnoise {
 }
 
 impl Hwlat {
-    /// `cnt:1 ts:1581527483.0343962693 inner:11 outer:12 count:6 nmi-ts:0 nmi-count:0`: the event `hwlat` of `trace-cmd report`. Its seconds
-    /// and nanoseconds are two numbers with zeros in front.
+    /// Parses `cnt:1 ts:1581527483.0343962693 inner:11 outer:12 count:6 nmi-ts:0 nmi-count:0`, the event `hwlat` of `trace-cmd report`. Its
+    /// seconds and nanoseconds are two numbers with leading zeros.
     pub(super) fn of_event(fields: &str) -> Option<Self> {
         let fields = Fields(fields);
         let count = |name: &str| fields.number(name);
@@ -262,7 +262,7 @@ impl Hwlat {
         })
     }
 
-    /// `#1     inner/outer(us):   11/12    ts:1581527483.343962693 count:6 nmi-total:4 nmi-count:1`.
+    /// Parses `#1     inner/outer(us):   11/12    ts:1581527483.343962693 count:6 nmi-total:4 nmi-count:1`.
     pub(super) fn parse(body: &str) -> Option<Self> {
         let (sample, rest) = word(body.strip_prefix('#')?)?;
         let (gaps, rest) = rest.strip_prefix("inner/outer(us):")?.split_once(" ts:")?;
@@ -296,7 +296,7 @@ impl Hwlat {
 mod tests {
     use super::super::{durations::Tally, summary::Summary};
 
-    /// What interrupted a CPU, with its net time; a thread's name may have blanks.
+    /// What interrupted a CPU must be read with its net time; a thread's name may contain blanks.
     #[test]
     fn what_interrupted_is_read() {
         let text =
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(of("interrupt", "local_timer:236"), Some(timer));
         assert_eq!(of("thread", "a b:54").map(|one| one.sum), Some(3068));
         assert_eq!(of("interruption above the threshold", "").map(|one| one.sum), Some(8812));
-        // In another unit than the kernel's it is no value.
+        // A text in a unit other than the kernel's is not a value.
         assert_eq!((summary.noises.by.len(), summary.others), (3, 1));
     }
 }

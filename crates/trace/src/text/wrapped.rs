@@ -1,16 +1,16 @@
-//! Lines that a mailer broke in two: the first part says what is missing, the next line has it.
+//! Joins lines that a mailer broke in two: the first piece shows what is missing, and the next line contains it.
 //!
-//! Only forms whose end is known are joined; what is joined must then be whole. All else stays as it stands.
+//! latido joins only forms with a known end, and only if the joined line is then complete. All other lines stay as they are.
 
 use super::{
     event::{Body, Event},
     scan::{decimal, number},
 };
 
-/// A line is broken into so many pieces at most.
+/// The most pieces of a broken line.
 pub(super) const PIECES: usize = 4;
 
-/// Whether the end of an event is missing: all behind its time, or the last of its fields.
+/// Returns whether the end of an event is missing: everything after its time, or the last of its fields.
 pub(super) fn is_begun(event: &Event<'_>) -> bool {
     match event.body {
         Body::Other(text) => text.trim().is_empty() || tracer(text),
@@ -24,7 +24,7 @@ pub(super) fn is_begun(event: &Event<'_>) -> bool {
     }
 }
 
-/// `#1 inner/outer(us):` without `ts:`, `#1 context irq` without the value, or too few numbers of osnoise.
+/// Returns whether a text is `#1 inner/outer(us):` without `ts:`, `#1 context irq` without the value, or too few numbers of osnoise.
 fn tracer(text: &str) -> bool {
     if let Some((sample, rest)) = text.strip_prefix('#').and_then(|text| text.split_once(' ')) {
         let rest = rest.trim_start();
@@ -39,7 +39,7 @@ fn tracer(text: &str) -> bool {
         })
 }
 
-/// The kernel's fields without the last, or trace-cmd's without the task that comes.
+/// Returns whether the kernel's fields lack the last one, or trace-cmd's fields lack the task that comes.
 fn switch(fields: &str) -> bool {
     if fields.is_empty() {
         return true;
@@ -54,17 +54,17 @@ fn switch(fields: &str) -> bool {
     }
 }
 
-/// Whether a key has a value.
+/// Returns whether a key has a value.
 fn valued(fields: &str, key: &str) -> bool {
     fields.rsplit_once(key).is_some_and(|(_, value)| !value.is_empty())
 }
 
-/// Whether a line behind which more must come can be a piece of an event, and no prose.
+/// Returns whether a line that must continue can be a piece of an event, not prose.
 pub(super) fn is_piece(text: &str) -> bool {
     text.contains(['=', ':']) || text.split_whitespace().all(|word| word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Whether a line of a header goes on in the next: its bracket is open.
+/// Returns whether a line of a header continues on the next line: its bracket is open.
 pub(super) fn is_begun_header(text: &str) -> bool {
     let said = text.trim_start_matches('#').trim_start();
     let bracketed = said.starts_with("latency: ") || said.starts_with("| task: ");

@@ -32,7 +32,7 @@ pub(super) fn contents(endian: Endian) -> Contents<'static> {
     }
 }
 
-/// A page with one event a time, each with its time's low half as its pid.
+/// Builds a page with one event per time; the low half of the time is the event's pid.
 fn page(endian: Endian, times: &[u64]) -> Vec<u8> {
     let mut out = Bytes { bytes: Vec::new(), endian };
     let first = times.first().copied().unwrap_or(0);
@@ -94,7 +94,7 @@ fn a_ring_that_gives_less_than_it_said_is_an_error() {
 }
 
 proptest! {
-    /// Whatever lengths the texts and rings have, every part is found where the options say that it lies.
+    /// Whatever the lengths of texts and rings, every part must be where the options say.
     #[test]
     fn every_part_is_found(
         texts in prop::collection::vec("[ -~]{0,40}", 4),

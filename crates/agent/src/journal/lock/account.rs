@@ -1,25 +1,25 @@
-//! Who this process is among the users of the machine: root of a user namespace is one of them, and not root.
+//! Which user of the machine this process is. Root of a user namespace is an ordinary user of the machine, not root.
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
 /// A user of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Account {
-    /// The number by which others know it.
+    /// Its number outside of the user namespace.
     pub uid: u32,
-    /// Whether root's directory is its own.
+    /// Whether root's directory belongs to it.
     pub is_root: bool,
 }
 
 impl Account {
-    /// This process's.
+    /// Returns the user of this process.
     pub fn own(root_dir: &Path) -> Self {
         let uid = rustix::process::geteuid().as_raw();
         let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
         Self::of(uid, &map, || may_have(root_dir))
     }
 
-    /// The same with the map of the user namespace (user_namespaces(7)); a container may well have a /run of its own.
+    /// Returns the user, given the map of the user namespace (user_namespaces(7)). A container may have its own /run.
     fn of(uid: u32, map: &str, may_have_root_dir: impl FnOnce() -> bool) -> Self {
         match outside(map) {
             Some(outer) if uid == 0 && !may_have_root_dir() => Self { uid: outer, is_root: false },
@@ -28,7 +28,7 @@ impl Account {
     }
 }
 
-/// As whom root of a user namespace is known outside; `None` in the machine's own.
+/// Returns the number that root of a user namespace has outside of it; `None` in the initial namespace.
 fn outside(map: &str) -> Option<u32> {
     let fields = |line: &str| {
         let mut numbers = line.split_whitespace().map(str::parse::<u32>);
@@ -38,7 +38,7 @@ fn outside(map: &str) -> Option<u32> {
     ((outer, count) != (0, u32::MAX)).then_some(outer)
 }
 
-/// Whether the directory is ours, or ours to make.
+/// Whether the directory belongs to this user, or the user may make it.
 fn may_have(dir: &Path) -> bool {
     match fs::symlink_metadata(dir) {
         Ok(found) => found.uid() == rustix::process::geteuid().as_raw(),

@@ -1,4 +1,4 @@
-//! Who holds a lock file, as the kernel knows it: what stands in the file may be of a former holder.
+//! Finds the holder of a lock file through the kernel: the text in the file may be from a former holder.
 
 use crate::machine::task;
 use latido_model::clean;
@@ -11,12 +11,12 @@ use std::{
     },
 };
 
-/// Who holds a lock.
+/// The holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// In its own words where it wrote them, else its process, user and command line.
+    /// Its description: what it wrote into the file, else its process, user and command line.
     pub words: String,
-    /// It wrote its name, or its program is called latido: one without the right to write takes root's lock as well.
+    /// Whether it wrote its name, or its program is called latido: a latido without the right to write locks root's file too.
     pub is_latido: bool,
     /// Its user, where it has not ended.
     pub uid: Option<u32>,
@@ -25,13 +25,13 @@ pub struct Holder {
 /// A process that holds a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Locker {
-    /// Its number, as seen from here.
+    /// Its number in this process's PID namespace.
     pub pid: u32,
-    /// Whether it holds it alone, not among others.
+    /// Whether its lock is exclusive.
     pub alone: bool,
 }
 
-/// The processes that hold the lock; none where nobody does, or nobody that can be seen from here.
+/// Lists the processes that hold the lock. Processes that are not visible here are missing.
 pub fn lockers(file: &File) -> Vec<Locker> {
     let Ok(found) = file.metadata() else { return Vec::new() };
     let (major, minor) = device(file).unwrap_or_else(|| (major(found.dev()), minor(found.dev())));
@@ -39,10 +39,10 @@ pub fn lockers(file: &File) -> Vec<Locker> {
     among(&locks, major, minor, found.ino())
 }
 
-/// Their lines of /proc/locks (proc_locks(5)): the device in hexadecimal, the inode in decimal digits.
+/// Finds them in the lines of /proc/locks (proc_locks(5)): the device in hexadecimal, the inode in decimal digits.
 fn among(locks: &str, major: u32, minor: u32, inode: u64) -> Vec<Locker> {
     let file = format!("{major:02x}:{minor:02x}:{inode}");
-    // 1: FLOCK  ADVISORY  WRITE 4711 00:19:1234 0 EOF; one that only waits has an arrow in the second place.
+    // 1: FLOCK  ADVISORY  WRITE 4711 00:19:1234 0 EOF; a process that only waits has an arrow in the second field.
     let holder = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let matches = fields.get(1) == Some(&"FLOCK") && fields.get(5) == Some(&file.as_str());
@@ -56,7 +56,7 @@ fn among(locks: &str, major: u32, minor: u32, inode: u64) -> Vec<Locker> {
 pub fn is_ancestor(pid: u32) -> bool {
     let parent = |of: u32| -> Option<u32> {
         let stat = fs::read_to_string(format!("/proc/{of}/stat")).ok()?;
-        // 4711 (name) S 1234 ...: the name may hold anything.
+        // 4711 (name) S 1234 ...: the name may contain anything.
         stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
     };
     let mut of = std::process::id();
@@ -69,7 +69,7 @@ pub fn is_ancestor(pid: u32) -> bool {
     false
 }
 
-/// The device of the file system as /proc/locks names it: stat(2) gives another one on btrfs and overlayfs.
+/// Returns the file system's device as in /proc/locks: stat(2) gives another one on btrfs and overlayfs.
 fn device(file: &File) -> Option<(u32, u32)> {
     let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_fd().as_raw_fd())).ok()?;
     let mount = info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().to_string();
@@ -81,7 +81,7 @@ fn device(file: &File) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// What a holder wrote of itself into the file.
+/// Returns what a holder wrote about itself into the file.
 pub fn signature(file: &File, pid: u32) -> Option<String> {
     let mut text = [0; 4096];
     let length = file.read_at(&mut text, 0).unwrap_or(0);
@@ -89,18 +89,18 @@ pub fn signature(file: &File, pid: u32) -> Option<String> {
     text.lines().find(|line| line.starts_with(&format!("pid {pid},"))).map(|line| plain(line.trim()))
 }
 
-/// Somebody else's text, which goes to a terminal.
+/// Cleans a text from another user for the terminal.
 fn plain(text: &str) -> String {
     clean::line(text).chars().take(100).collect()
 }
 
-/// What is known of the process that holds the lock.
+/// Describes the process that holds the lock.
 pub fn of(file: &File, pid: u32) -> Holder {
-    // Its real user: a program that runs with root's rights for anybody may inherit what holds a lock.
+    // The real user counts: a program that runs with root's rights for any user may inherit the locked file.
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let uid = task::users(&status).map(|users| users.real);
     if let Some(mut words) = signature(file, pid) {
-        // The holder chose these words; the kernel knows its user.
+        // The holder chose these words, but the kernel knows its user.
         if let Some(other) = uid.filter(|uid| *uid != rustix::process::getuid().as_raw()) {
             words.push_str(&format!(" (of user {other})"));
         }
@@ -122,7 +122,7 @@ pub fn of(file: &File, pid: u32) -> Holder {
 mod tests {
     use super::*;
 
-    /// Each file system counts its inodes from 1.
+    /// Inode numbers repeat in each file system.
     #[test]
     fn the_same_inode_of_another_file_system_is_another_file() {
         let locks = "1: POSIX  ADVISORY  WRITE 11 00:19:1234 0 EOF\n\
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(among(shared, 0xfe, 0, 7), [12, 13].map(|pid| Locker { pid, alone: false }));
     }
 
-    /// On whatever file system the tests run, the kernel's name of the device is found.
+    /// latido finds the kernel's name of the device on whatever file system the tests run.
     #[test]
     fn the_lock_of_this_process_is_found_and_a_former_name_is_not_believed() {
         let dir = tempfile::tempdir().unwrap();

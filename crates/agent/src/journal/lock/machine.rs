@@ -1,4 +1,4 @@
-//! The machine's own lock, in a fixed place wherever the state lies: many may measure, one alone may change settings.
+//! The lock of the machine, in a fixed place wherever the state directory is: many may measure, but only one process may change settings.
 
 use super::{
     Account, EVERYBODYS, OURS, ROOT_DIR, holder, make, open,
@@ -19,20 +19,20 @@ use std::{
 
 const NAME: &str = "machine";
 
-/// Beside it: everybody is at the gate until the machine is theirs, so that nobody overtakes one that waits to change
-/// settings, and measurers cannot hold that one up by coming one before the other goes.
+/// The gate next to the lock: every process waits here until it has the machine. So no process overtakes one that waits to change settings,
+/// and measuring processes cannot block that one by overlapping each other.
 const GATE: &str = "gate";
 
-/// The directory of root's lock that nobody else can open, within that of the lock for everybody.
+/// The directory of root's private lock, within that of the lock for everybody.
 const ROOTS: &str = "root";
 
-/// The directory of a user's own, before the user's number.
+/// The prefix of a user's directory; the user's number follows.
 const OWN: &str = "latido-machine-";
 
-/// latido looks at the locks of so many others: each takes two descriptors, and a person with many numbers may make many of them.
+/// The most locks of other users that latido opens: each takes two descriptors, and a person with many numbers may make many.
 const MOST_OTHERS: usize = 64;
 
-/// A lock with its gate, which an older latido has not made.
+/// A lock with its gate. An older latido makes no gate.
 #[derive(Debug)]
 struct Place {
     file: File,
@@ -42,7 +42,7 @@ struct Place {
 }
 
 impl Place {
-    /// In a directory of our own, which is made where there is none.
+    /// Opens the lock in a directory of this user, and makes the directory if necessary.
     fn made(dir: &Path, mode: u32) -> Result<Self> {
         make(dir)?;
         let (path, gate) = (dir.join(NAME), dir.join(GATE));
@@ -50,13 +50,13 @@ impl Place {
         Ok(Self { file, path, gate: open(&gate, mode).ok().map(|file| (file, gate)), binds: Binds::Always })
     }
 
-    /// Root's two: one among root's latidos, that nobody else can take, and one for everybody.
+    /// Opens root's two locks: one for root's latidos only, that no other user can open, and one for everybody.
     fn of_root(dir: &Path) -> Result<Vec<Self>> {
         let everybodys = Self { binds: Binds::Latidos, ..Self::made(dir, EVERYBODYS)? };
         Ok(vec![Self::made(&dir.join(ROOTS), OURS)?, everybodys])
     }
 
-    /// In the directory of somebody else, where it is there and that one's.
+    /// Opens the lock in another user's directory, if it exists and belongs to that user.
     fn of(dir: &Path, owner: u32, binds: Binds) -> Option<Self> {
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
         let open = |name: &str| {
@@ -67,17 +67,17 @@ impl Place {
         Some(Self { file, path, gate: open(GATE), binds })
     }
 
-    /// Whether an ancestor of this process holds it, alone or among others: it waits for what it has started.
+    /// Whether an ancestor of this process holds it, exclusively or shared: the ancestor waits for what it has started.
     fn lent(&self, alone: bool) -> bool {
         holder::lockers(&self.file).iter().any(|other| (other.alone || !alone) && holder::is_ancestor(other.pid))
     }
 }
 
-/// The locks of other users in a directory; what somebody else could have put there in a user's name is not taken.
+/// Opens the locks of other users in a directory. It skips what a third user could have put there in a user's name.
 fn of_others(dir: &Path, own: Account) -> Vec<Place> {
     let binds = if own.is_root { Binds::Latidos } else { Binds::Always };
     let theirs = |entry: std::fs::DirEntry| {
-        // One name for each user: `007` and `+7` are numbers, too.
+        // Each user has one name: `007` and `+7` are numbers too.
         let name = entry.file_name();
         let number = name.to_str()?.strip_prefix(OWN)?;
         let owner = number.parse::<u32>().ok().filter(|owner| owner.to_string() == number)?;
@@ -88,12 +88,12 @@ fn of_others(dir: &Path, own: Account) -> Vec<Place> {
     std::fs::read_dir(dir).into_iter().flatten().flatten().filter_map(theirs).take(MOST_OTHERS).collect()
 }
 
-/// What the machine is wanted for.
+/// What a process wants the machine for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Use {
     /// To measure on it as it is: others may as well.
     Measure,
-    /// To change its settings: nobody else may measure or change any meanwhile.
+    /// To change its settings. No other process may measure or change settings meanwhile.
     Change,
 }
 
@@ -106,7 +106,7 @@ impl Use {
     }
 }
 
-/// One hold of the machine's lock. Two of one process exclude each other as those of two processes do.
+/// One use of the machine's lock. Two claims of one process exclude each other like those of two processes.
 #[derive(Debug)]
 pub struct Claim {
     places: Vec<Place>,
@@ -114,53 +114,54 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Opens the lock: root's, and where that is not ours to make, one of our own besides.
+    /// Opens root's lock, and where latido cannot make that, also a lock of this user.
     ///
     /// # Errors
     /// None of them can be opened.
     pub fn open() -> Result<Self> {
-        // Not by $TMPDIR or $XDG_RUNTIME_DIR: everybody must mean the same files.
+        // The paths do not depend on $TMPDIR or $XDG_RUNTIME_DIR: all processes must use the same files.
         let root_dir = Path::new(ROOT_DIR);
         Self::open_in(root_dir, Path::new("/tmp"), Account::own(root_dir))
     }
 
-    /// The same for this user, with root's files in one place and those of others in another.
+    /// Opens the locks for this user, with root's files in one place and those of others in another.
     pub(super) fn open_in(root_dir: &Path, others: &Path, own: Account) -> Result<Self> {
         let beside = others.join(format!("{OWN}{}", own.uid));
         let mut places: Vec<Place> = if own.is_root {
-            // A root's /run may be read-only.
+            // Root's /run may be read-only.
             Place::of_root(root_dir).or_else(|_| Place::of_root(&beside)).context("the machine's lock")?
         } else {
-            // Somebody without rights may still be allowed to change a setting.
+            // A user without rights may still be allowed to change a setting.
             match (existing(root_dir), Place::made(&beside, EVERYBODYS)) {
                 (None, Err(error)) => return Err(error.context("the machine's lock")),
                 (roots, own) => roots.into_iter().chain(own.ok()).collect(),
             }
         };
-        // Those of users who came when root's was not there yet. Ours is made by now: of two who look at the same time
-        // at least one sees the other's.
+        // These are the locks of users who came before root's lock existed. This process has already made its own: if two look at the same
+        // time, at least one sees the lock of the other.
         places.extend(of_others(others, own));
         Ok(Self { places, held: false })
     }
 
-    /// How many locks it has, for tests.
+    /// Counts its locks, for tests.
     #[cfg(test)]
     pub fn count(&self) -> usize {
         self.places.len()
     }
 
-    /// A lock in a directory of its own, for tests.
+    /// Returns a lock in a separate directory, for tests.
     #[cfg(test)]
     pub fn at(path: &Path) -> Self {
         Self { places: vec![Place::made(path.parent().unwrap(), OURS).unwrap()], held: false }
     }
 
-    /// Takes it, or changes what it is held for; on an error it is held no more.
+    /// Takes the lock, or changes its use. After an error the claim no longer holds it.
     ///
     /// # Errors
-    /// [`super::Busy`]: somebody else measures, changes settings or waits to change them, until patience ends.
+    /// [`super::Busy`]: another process measures, changes settings or waits to change them, until patience ends.
     pub fn hold(&mut self, wanted: Use, purpose: &str, patience: &mut Patience<'_>) -> Result<()> {
-        // Who has it is past the gate. Where the kernel refuses another hold the former is lost, and we come anew.
+        // A claim that holds the lock is past the gate. Where the kernel refuses to change the lock, it is lost, and the claim queues
+        // again.
         if !(self.held && self.take(wanted, &mut Patience::none()).is_ok()) {
             let had = self.queue(wanted, purpose, patience).and_then(|()| self.take(wanted, patience));
             for (gate, _) in self.places.iter().filter_map(|place| place.gate.as_ref()) {
@@ -169,7 +170,7 @@ impl Claim {
             had?;
         }
         for place in &self.places {
-            // Root's file is not everybody's to write; the kernel knows the holder all the same.
+            // Not every user may write to root's file, but the kernel knows the holder all the same.
             let _ = sign(&place.file, purpose);
         }
         Ok(())
@@ -177,7 +178,7 @@ impl Claim {
 
     /// Waits at the gates.
     fn queue(&self, wanted: Use, purpose: &str, patience: &mut Patience<'_>) -> Result<()> {
-        // Who will not wait holds nobody up.
+        // A process that will not wait must block no other.
         let how = if patience.waits() { wanted } else { Use::Measure };
         for place in &self.places {
             let Some((gate, path)) = &place.gate else { continue };
@@ -190,11 +191,11 @@ impl Claim {
         Ok(())
     }
 
-    /// Takes it past the gates; on an error it is held no more.
+    /// Takes the lock after the gates. After an error the claim no longer holds it.
     fn take(&mut self, wanted: Use, patience: &mut Patience<'_>) -> Result<()> {
         let took = self.places.iter().try_for_each(|place| {
             let Place { file, path, binds, .. } = place;
-            // Who holds the machine alone has started us to work on it.
+            // An ancestor that holds the machine exclusively has started this process to work on it.
             patience
                 .hold_unless(file, path, *binds, "is at work on", || locked(file, path, wanted, || place.lent(true)))
         });
@@ -205,7 +206,7 @@ impl Claim {
         took
     }
 
-    /// Lets go of it.
+    /// Releases the lock.
     pub fn release(&mut self) {
         for place in &self.places {
             let _ = flock(&place.file, FlockOperation::Unlock);
@@ -214,14 +215,14 @@ impl Claim {
     }
 }
 
-/// Root's lock as a user finds it; whoever may write to its directory is root.
+/// Opens root's lock as a user. Only root can write to its directory.
 fn existing(root_dir: &Path) -> Option<Place> {
     let open = |name: &str| File::open(root_dir.join(name)).ok().map(|file| (file, root_dir.join(name)));
     let (file, path) = open(NAME)?;
     Some(Place { file, path, gate: open(GATE), binds: Binds::Always })
 }
 
-/// Whether a lock is had, or lent to us by who has it.
+/// Whether this process has a lock, or an ancestor that holds it lends it.
 fn locked(file: &File, path: &Path, how: Use, lent: impl Fn() -> bool) -> Result<bool> {
     match flock(file, how.lock()) {
         Ok(()) => Ok(true),
@@ -230,17 +231,17 @@ fn locked(file: &File, path: &Path, how: Use, lent: impl Fn() -> bool) -> Result
     }
 }
 
-/// How this process as a whole holds the machine.
+/// How this process as a whole uses the machine.
 struct Held {
     claim: Option<Claim>,
-    /// How many hold it to measure.
+    /// How many of its parts measure.
     measuring: usize,
-    /// How many hold it to change settings.
+    /// How many of its parts change settings.
     changing: usize,
 }
 
 impl Held {
-    /// For what it must be held, if for anything.
+    /// Returns the use for which the lock is needed, if any.
     fn needed(&self) -> Option<Use> {
         match (self.measuring, self.changing) {
             (0, 0) => None,
@@ -259,15 +260,14 @@ impl Held {
 
 static HELD: Mutex<Held> = Mutex::new(Held { claim: None, measuring: 0, changing: 0 });
 
-/// The machine, held by this process until the last of these is dropped.
+/// The lock of the machine. This process holds it until the last of these is dropped.
 #[derive(Debug)]
 pub struct MachineTurn(Use);
 
-/// Takes the machine's lock for this process. One that measures on it already may go on to change settings, where
-/// nobody else measures.
+/// Takes the machine's lock for this process. A process that already measures may go on to change settings, if no other process measures.
 ///
 /// # Errors
-/// [`super::Busy`]: somebody else measures, or changes settings, until patience ends. The lock cannot be opened.
+/// [`super::Busy`]: another process measures, or changes settings, until patience ends. Or the lock cannot be opened.
 pub fn machine(wanted: Use, purpose: &str, patience: &mut Patience<'_>) -> Result<MachineTurn> {
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     let before = held.needed();
@@ -277,7 +277,7 @@ pub fn machine(wanted: Use, purpose: &str, patience: &mut Patience<'_>) -> Resul
             None => held.claim.insert(Claim::open()?),
         };
         if let Err(error) = claim.hold(wanted, purpose, patience) {
-            // Whoever measures goes on; nobody but one that changes settings could have taken it meanwhile.
+            // A process that measures continues to do so. Only a process that changes settings could have taken the lock meanwhile.
             let again = before.map(|before| claim.take(before, &mut Patience::none()));
             if !matches!(again, Some(Ok(()))) {
                 held.claim = None;
@@ -295,7 +295,7 @@ impl Drop for MachineTurn {
         *held.users(self.0) -= 1;
         match (held.needed(), &mut held.claim) {
             (None, _) => held.claim = None,
-            // From alone to among others: never refused.
+            // The kernel never refuses to turn an exclusive lock into a shared one.
             (Some(Use::Measure), Some(claim)) if self.0 == Use::Change => {
                 let _ = claim.hold(Use::Measure, "measuring", &mut Patience::none());
             }

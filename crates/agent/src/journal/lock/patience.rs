@@ -1,4 +1,4 @@
-//! Waiting for a lock: how long, and what is said and asked meanwhile.
+//! Waiting for a lock: how long, and what latido reports and asks meanwhile.
 
 use super::holder::{self, Holder};
 use anyhow::{Context, Result};
@@ -14,59 +14,60 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often a lock that is held is tried again.
+/// The interval at which latido tries again to take a lock.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long whoever puts settings back waits for those who cannot forbid it.
+/// How long a latido that restores settings waits for holders that cannot forbid it.
 const COURTESY: Duration = Duration::from_secs(1);
 
 /// The same for all locks together: others may have made many.
 const COURTESY_IN_ALL: Duration = Duration::from_secs(4);
 
-/// Whom a lock that somebody else holds keeps away.
+/// Whom a lock that another process holds keeps away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Binds {
-    /// Whoever comes.
+    /// Every process.
     Always,
-    /// Root, where anybody can take the lock: only while root or a latido holds it, and never for longer than courtesy
-    /// from putting settings back.
+    /// Root, if any user can take the lock: it binds root only while root or a latido holds it. When root restores settings, it binds for
+    /// the courtesy time at most.
     Latidos,
 }
 
-/// How long somebody waits for a turn.
+/// How long a process waits for locks.
 pub struct Patience<'a> {
     begun: Instant,
     limit: Duration,
     stop: &'a dyn Fn() -> bool,
     tell: Option<&'a mut dyn FnMut(&Holder)>,
-    /// Who was told: at the gate and behind it one waits for the same, and several may take turns.
+    /// The holders that were reported. A process waits at the gate and at the lock for the same holder, and several holders may follow each
+    /// other.
     told: Vec<Holder>,
     undoes: bool,
-    /// What is left of the courtesy for all locks.
+    /// The rest of the courtesy time for all locks.
     courtesy: Duration,
     passed: Vec<String>,
 }
 
-/// A lock that somebody else holds.
+/// A lock that another process holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Busy {
-    /// Who, where that can be seen from here.
+    /// The holder, where it is visible from here.
     pub holder: Option<Holder>,
     /// The lock's file.
     pub path: PathBuf,
-    /// What goes on, in the words of a refusal: `is at work on`.
+    /// What the holder does, in the words of a refusal: `is at work on`.
     pub doing: &'static str,
-    /// Whether it was waited for, in vain.
+    /// Whether latido waited for it in vain.
     pub waited: bool,
 }
 
 impl std::error::Error for Busy {}
 
 impl fmt::Display for Busy {
-    /// Anybody who may read the file may lock it: who does so without being a latido is not called one.
+    /// Any user who may read the file may lock it: the text does not call such a holder a latido if it is none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (path, doing) = (self.path.display(), self.doing);
-        // Whoever has waited knows how to wait.
+        // A user who has already waited knows the option.
         let wait = if self.waited {
             "it did not end while it was waited for; wait longer"
         } else {
@@ -82,7 +83,7 @@ impl fmt::Display for Busy {
                 );
             }
             Some(holder) => &holder.words,
-            // In another PID namespace: /proc/locks does not show it here.
+            // The holder is in another PID namespace: /proc/locks does not show it here.
             None => "its name is not known: look outside this container",
         };
         write!(
@@ -94,8 +95,8 @@ impl fmt::Display for Busy {
 }
 
 impl<'a> Patience<'a> {
-    /// So long from now on, for all the locks that it is used for together; nothing means to try each once. `stop` is
-    /// asked at each try whether to give up, `tell` hears for whom it waits, each of them once.
+    /// Waits for `limit` from now on, for all the locks together; zero means to try each once. latido calls `stop` at each failed try: if
+    /// it returns true, the wait ends. `tell` receives each holder for which latido waits, once.
     pub fn of(limit: Duration, stop: &'a dyn Fn() -> bool, tell: Option<&'a mut dyn FnMut(&Holder)>) -> Self {
         Self {
             begun: Instant::now(),
@@ -109,18 +110,18 @@ impl<'a> Patience<'a> {
         }
     }
 
-    /// None at all: who finds the lock held gives up at once.
+    /// Waits not at all: a lock that is held is an error at once.
     pub fn none() -> Self {
         Self::of(Duration::ZERO, &|| false, None)
     }
 
-    /// From now on it is to put settings back: nobody but root keeps root from that.
+    /// Marks that settings will be restored: then only root can keep root from it.
     pub fn undoing(&mut self) -> &mut Self {
         self.undoes = true;
         self
     }
 
-    /// Who held a lock and was not waited for, for people; each is told once.
+    /// Returns messages about holders for which latido did not wait, each once.
     pub fn passed(&mut self) -> Vec<String> {
         std::mem::take(&mut self.passed)
     }
@@ -130,7 +131,7 @@ impl<'a> Patience<'a> {
         !self.limit.is_zero()
     }
 
-    /// Takes a lock, or passes by who cannot keep us from it.
+    /// Takes a lock, or passes over holders that cannot forbid it.
     pub(super) fn hold(&mut self, file: &File, path: &Path, binds: Binds, how: FlockOperation) -> Result<()> {
         self.hold_unless(file, path, binds, "is at work on", || match flock(file, how) {
             Ok(()) => Ok(true),
@@ -139,7 +140,7 @@ impl<'a> Patience<'a> {
         })
     }
 
-    /// Tries until it is had.
+    /// Tries until `had` returns true.
     pub(super) fn hold_unless(
         &mut self,
         file: &File,
@@ -153,7 +154,7 @@ impl<'a> Patience<'a> {
         while !had()? {
             let holders: Vec<Holder> =
                 holder::lockers(file).iter().map(|locker| holder::of(file, locker.pid)).collect();
-            // Where none can be seen it may be a latido of another PID namespace.
+            // If no holder is visible, it may be a latido in another PID namespace.
             if courteous
                 && !holders.is_empty()
                 && holders.iter().all(|holder| !holder.is_latido && holder.uid != Some(0))
@@ -185,7 +186,7 @@ impl<'a> Patience<'a> {
         Ok(())
     }
 
-    /// Goes on in spite of them.
+    /// Continues in spite of the holders, and keeps a message.
     fn pass(&mut self, path: &Path, holders: &[Holder], what: &str) {
         let unknown = "somebody outside this container";
         let who = holders.first().map_or(unknown, |holder| &holder.words);

@@ -11,7 +11,7 @@ fn claim(file: &Path) -> Claim {
     Claim::at(file)
 }
 
-/// Another holder of the same lock.
+/// Takes the same lock as another holder.
 fn held(path: &Path, how: FlockOperation) -> File {
     let file = File::open(path).unwrap();
     flock(&file, how).unwrap();
@@ -28,7 +28,7 @@ fn many_measure_and_one_changes() {
     assert!(hold(&mut one, Use::Measure).is_ok() && hold(&mut two, Use::Measure).is_ok());
     let refused = hold(&mut one, Use::Change).unwrap_err();
     assert!(refused.contains(&format!("pid {}, a test", std::process::id())), "{refused}");
-    // Refused, it holds nothing: the other may change.
+    // After the refusal it holds nothing: the other one may change settings.
     assert!(hold(&mut two, Use::Change).is_ok());
     assert!(hold(&mut one, Use::Measure).is_err());
     assert!(hold(&mut two, Use::Measure).is_ok() && hold(&mut one, Use::Measure).is_ok());
@@ -45,7 +45,7 @@ fn who_waits_is_told_for_whom_and_has_its_turn() {
     let other = RefCell::new(Some(held(&path, FlockOperation::LockExclusive)));
     let told = RefCell::new(Vec::new());
     let mut tell = |holder: &Holder| told.borrow_mut().push(holder.words.clone());
-    // Asked at each try that fails: the holder lets go at the third one after it was told of.
+    // latido calls it at each failed try. The holder releases the lock at the third try after it was reported.
     let tries = Cell::new(0);
     let stop = || {
         tries.set(tries.get() + u32::from(!told.borrow().is_empty()));
@@ -76,7 +76,7 @@ fn patience_ends() {
     assert!(claim(&path).hold(Use::Measure, "a test", &mut Patience::none()).is_ok(), "others measure as well");
 }
 
-/// Measurers that come one before the other goes.
+/// Measuring processes that overlap cannot overtake a process that waits to change settings.
 #[test]
 fn who_waits_to_change_settings_is_not_overtaken() {
     let dir = tempfile::tempdir().unwrap();
@@ -112,7 +112,7 @@ fn who_waits_to_change_settings_is_not_overtaken() {
     assert!(claim(&path).hold(Use::Measure, "a test", &mut Patience::none()).is_ok(), "the gate is open again");
 }
 
-/// One that would not wait, and was refused, is in nobody's way; one that measures already is past the gate.
+/// A process that would not wait, and was refused, blocks no other. A process that already measures is past the gate.
 #[test]
 fn the_gate_holds_up_only_for_who_waits() {
     let dir = tempfile::tempdir().unwrap();
@@ -131,7 +131,7 @@ fn the_gate_holds_up_only_for_who_waits() {
     assert!(one.hold(Use::Measure, "a test", &mut Patience::none()).is_ok());
 }
 
-/// The first lock is had when the patience is over. The second is tried once then, and not waited for as long again.
+/// The first lock arrives when the patience is over. latido then tries the second once, and does not wait as long again.
 #[test]
 fn patience_is_one_time_for_all_locks() {
     let dir = tempfile::tempdir().unwrap();
@@ -158,7 +158,7 @@ fn patience_is_one_time_for_all_locks() {
     assert_eq!((tries.get(), told.get()), (1, 0), "tries of the second, and who was told that it is waited for");
 }
 
-/// A user came when there was no root's lock yet; whoever comes later, root or another user, sees that one's.
+/// A user came before root's lock existed. A later process, of root or another user, sees that user's lock.
 #[test]
 fn a_lock_that_was_there_before_roots_counts() {
     if !rustix::process::geteuid().is_root() {
@@ -169,7 +169,7 @@ fn a_lock_that_was_there_before_roots_counts() {
     fs::create_dir(&others).unwrap();
     let open_in = |uid| Claim::open_in(&roots, &others, Account { uid, is_root: uid == 0 }).unwrap();
     let mut user = open_in(4711);
-    // As that user would have made it.
+    // The owner that the files would have if that user had made them.
     for path in ["latido-machine-4711", "latido-machine-4711/machine", "latido-machine-4711/gate"] {
         std::os::unix::fs::chown(others.join(path), Some(4711), Some(4711)).unwrap();
     }
@@ -179,14 +179,14 @@ fn a_lock_that_was_there_before_roots_counts() {
         assert!(other.hold(Use::Change, "a test", &mut Patience::none()).is_err(), "{uid}");
         assert!(other.hold(Use::Measure, "a test", &mut Patience::none()).is_ok(), "{uid}");
         other.release();
-        // Who waits for that one holds the gate of that one's lock too.
+        // A process that waits for that user's lock also holds its gate.
         let gate = others.join("latido-machine-4711/gate");
         fs::write(&gate, format!("pid {}, changing settings", std::process::id())).unwrap();
         let changer = held(&gate, FlockOperation::LockExclusive);
         assert!(other.hold(Use::Measure, "a test", &mut Patience::none()).is_err(), "{uid}");
         drop(changer);
     }
-    // Somebody else's file in that user's name holds nobody up.
+    // A file of another user in that user's name blocks no process.
     fs::create_dir(others.join("latido-machine-4713")).unwrap();
     let foreign = open(&others.join("latido-machine-4713/machine"), EVERYBODYS).unwrap();
     flock(&foreign, FlockOperation::LockExclusive).unwrap();
@@ -194,7 +194,7 @@ fn a_lock_that_was_there_before_roots_counts() {
     assert!(open_in(0).hold(Use::Change, "a test", &mut Patience::none()).is_ok());
 }
 
-/// A user has one lock, though a number has many names, and latido looks at those of 64 users at most.
+/// A user has one lock, though a number can be written in many ways, and latido opens the locks of at most 64 users.
 #[test]
 fn nobody_multiplies_the_locks_of_others() {
     if !rustix::process::geteuid().is_root() {
@@ -221,7 +221,7 @@ fn nobody_multiplies_the_locks_of_others() {
     assert_eq!(count(), alone + 64);
 }
 
-/// latido puts settings back after it has waited for all the locks of others together no longer than for four of them.
+/// latido restores settings after it has waited for all locks of others together no longer than for four of them.
 #[test]
 fn courtesy_ends_however_many_locks_there_are() {
     let dir = tempfile::tempdir().unwrap();
@@ -244,7 +244,7 @@ fn courtesy_ends_however_many_locks_there_are() {
     assert_eq!(patience.passed().len(), 7);
 }
 
-/// The user of a program is who began it, though it runs with root's rights.
+/// The user of a program is the one who started it, even if it runs with root's rights.
 #[test]
 fn a_holder_is_of_its_real_user() {
     if !rustix::process::geteuid().is_root() || !std::path::Path::new("/usr/bin/setpriv").exists() {
@@ -254,7 +254,7 @@ fn a_holder_is_of_its_real_user() {
     let file = open(&dir.path().join("lock"), OURS).unwrap();
     let mut child = std::process::Command::new("setpriv").args(["--ruid", "61234", "sleep", "60"]).spawn().unwrap();
     let pid = child.id();
-    // A program that could not begin has no command line any more.
+    // A program that could not start has no command line.
     let line = || fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap();
     while line().starts_with("setpriv") || line().is_empty() && child.try_wait().unwrap().is_none() {
         std::thread::yield_now();
@@ -268,13 +268,13 @@ fn a_holder_is_of_its_real_user() {
     assert_eq!(signed.words, format!("pid {pid}, nightly run of root, user 0 (of user 61234)"));
 }
 
-/// A child of the one that holds the machine alone works under it; one among several lends nothing.
+/// A child of the process that holds the machine exclusively may use it too. A shared holder lends nothing.
 #[test]
 fn who_holds_the_machine_alone_lends_it_to_its_children() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("machine");
     drop(claim(&path));
-    // The parent of this process stands for whoever took the lock: no test can make it do so, so the rule is asked.
+    // The parent of this process stands for the holder: no test can make it take the lock, so the test asks for the rule.
     let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get().cast_unsigned();
     assert!(holder::is_ancestor(parent) || parent == 1);
     assert!(!holder::is_ancestor(std::process::id()), "not to itself");
@@ -295,8 +295,8 @@ fn a_lock_is_signed_from_its_beginning() {
     assert_eq!(text, format!("pid {}, short", std::process::id()));
 }
 
-/// Anybody can hold what everybody may open: that is nothing to root, unless it is a latido's; and nobody's measurement
-/// keeps settings from going back.
+/// Any user can lock a file that everybody may open: root ignores such a lock unless a latido holds it, and no measurement keeps root from
+/// restoring settings.
 #[test]
 fn root_passes_by_who_is_no_latido_and_puts_back_in_spite_of_one() {
     if !rustix::process::geteuid().is_root() {
@@ -306,7 +306,7 @@ fn root_passes_by_who_is_no_latido_and_puts_back_in_spite_of_one() {
     let root = || Claim::open_in(dir.path(), &dir.path().join("none"), Account { uid: 0, is_root: true }).unwrap();
     drop(root());
     let [machine, gate] = ["machine", "gate"].map(|name| dir.path().join(name));
-    // By a program that has ended: whose the lock was cannot be said.
+    // A program takes the lock and ends: the holder is then unknown.
     let hold = |path: &PathBuf| {
         let file = File::open(path).unwrap();
         let mut command = std::process::Command::new("flock");
@@ -319,13 +319,13 @@ fn root_passes_by_who_is_no_latido_and_puts_back_in_spite_of_one() {
     one.hold(Use::Change, "a test", &mut patience).unwrap();
     let passed = patience.passed();
     assert!(passed.len() == 2 && passed.iter().all(|told| told.contains("left it to a child")), "{passed:?}");
-    // Root's own lock is between root's latidos as ever.
+    // Root's private lock still works between root's latidos.
     let mut undoing = Patience::none();
     let refused = root().hold(Use::Change, "a test", undoing.undoing()).unwrap_err();
     assert_eq!(refused.downcast_ref::<Busy>().unwrap().path, dir.path().join("root/machine"));
     one.release();
     drop(holds);
-    // One of root's, whatever its name, and the same in the name of a latido.
+    // A holder of root's counts whatever its name, and so does a holder with the name of a latido.
     let _roots = held(&machine, FlockOperation::LockExclusive);
     assert!(root().hold(Use::Change, "a test", &mut Patience::none()).is_err());
     fs::write(&machine, format!("pid {}, running `ramp`", std::process::id())).unwrap();

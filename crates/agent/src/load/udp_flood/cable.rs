@@ -1,5 +1,5 @@
-//! Two network devices of one guest, cabled to each other, with a network namespace between them: what is sent from one to the
-//! other leaves and arrives through their drivers and interrupts.
+//! Two network devices of one guest that are cabled to each other, with one of them in another network namespace: packets leave and arrive
+//! through their drivers and interrupts.
 
 use crate::station::{Bound, Counts, sink};
 use anyhow::{Context, Result, bail, ensure};
@@ -17,22 +17,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What the record says of it.
+/// The note in the record.
 pub(super) const STANDS_IN: &str = "a stand-in for a network: two devices of one guest, the receiving one in a network namespace; nothing leaves the guest";
 
-/// Until devices have agreed on their speed and know each other.
+/// How long the devices take to agree on their speed and find each other.
 pub(super) const SETTLES: Ns = Ns::from_millis(5000);
 
 /// How long the first packet may take.
 const ARRIVES: Duration = Duration::from_secs(20);
 
-/// Whose the devices are, in a network that nothing else is on.
+/// The addresses of the two devices, in a network that nothing else uses.
 const ENDS: (Ipv4Addr, Ipv4Addr) = (Ipv4Addr::new(10, 77, 0, 1), Ipv4Addr::new(10, 77, 0, 2));
 
-/// The two devices that an option names.
+/// Parses the two devices that an option names.
 ///
 /// # Errors
-/// They are not two.
+/// The text does not name two devices.
 pub(super) fn ends(between: Option<&str>) -> Result<Option<(String, String)>> {
     let Some(text) = between else { return Ok(None) };
     match text.split_once(',') {
@@ -43,10 +43,11 @@ pub(super) fn ends(between: Option<&str>) -> Result<Option<(String, String)>> {
     }
 }
 
-/// Connects them, with somebody behind the second who counts what arrives; where to send. A first packet has arrived.
+/// Connects the devices, and starts a thread behind the second one that counts what arrives. Returns the address to send to, after a first
+/// packet has arrived.
 ///
 /// # Errors
-/// It is not a guest's, there are no such devices, or nothing arrives.
+/// This is not a guest of the laboratory, the devices do not exist, or nothing arrives.
 pub(super) fn laid((one, other): &(String, String), port: u16, done: &Arc<Counts>) -> Result<SocketAddr> {
     ensure!(
         Path::new("/").join(crate::machine::LABORATORY).exists(),
@@ -68,7 +69,7 @@ pub(super) fn laid((one, other): &(String, String), port: u16, done: &Arc<Counts
         match behind(&name, port) {
             Ok(socket) => {
                 tell(&ready, Ok(None));
-                // It ends with its process.
+                // The counting ends with the process.
                 let _ = sink::count(&socket, sink::Whose::Everybodys, Bound::OUTSIDE, &counts, &Mutex::default());
             }
             Err(error) => tell(&ready, Err(error)),
@@ -96,11 +97,11 @@ pub(super) fn laid((one, other): &(String, String), port: u16, done: &Arc<Counts
 type Told = Result<Option<std::fs::File>>;
 
 fn tell(to: &Sender<Told>, what: Told) {
-    // Whoever asked may be gone.
+    // The receiver may have given up.
     let _ = to.send(what);
 }
 
-/// The receiving end, in its namespace.
+/// Opens the receiving end, in its namespace.
 fn behind(name: &str, port: u16) -> Result<UdpSocket> {
     net::address(name, ENDS.1).and_then(|()| net::up(name)).with_context(|| format!("udp-flood: the device {name}"))?;
     UdpSocket::bind((ENDS.1, port)).context("udp-flood: no socket at the receiving end")

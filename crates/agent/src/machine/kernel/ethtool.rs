@@ -1,4 +1,4 @@
-//! The program ethtool(8): how a network device gathers interrupts.
+//! Runs the program ethtool(8) for the interrupt coalescing of a network device.
 
 use crate::program;
 use anyhow::{Context, Result, bail, ensure};
@@ -6,10 +6,10 @@ use anyhow::{Context, Result, bail, ensure};
 /// The program.
 pub const PROGRAM: &str = "ethtool";
 
-/// Runs it; what it printed.
+/// Runs the program, and returns what it printed.
 ///
 /// # Errors
-/// It is not there, or it refuses.
+/// The program is not installed, or it fails.
 pub fn run(arguments: &[&str]) -> Result<String> {
     let line = arguments.join(" ");
     let Some(ethtool) = program::find(PROGRAM)? else {
@@ -21,7 +21,7 @@ pub fn run(arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A parameter in what `ethtool -c` prints: `rx-usecs: 8`, `Adaptive RX: on  TX: off`.
+/// Finds a parameter in the output of `ethtool -c`: `rx-usecs: 8`, `Adaptive RX: on  TX: off`.
 pub fn parameter(text: &str, key: &str) -> Option<String> {
     let adaptive = |at: usize| {
         let line = text.lines().find_map(|line| line.strip_prefix("Adaptive RX:"))?;

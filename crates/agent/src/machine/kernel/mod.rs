@@ -1,4 +1,4 @@
-//! What a kernel does beyond files that are read: it prints what was written in its own way, moves threads, answers calls.
+//! What a kernel does in addition to showing files: it prints written values in its own way, moves threads, and answers calls.
 
 mod ethtool;
 mod running;
@@ -16,27 +16,27 @@ use latido_model::cpus::CpuSet;
 use latido_sys::{Errno, clock::Clock, sched::Policy};
 use std::{fmt::Debug, fs::OpenOptions, io, io::Write, path::Path, time::Duration};
 
-/// The sticky bit of a directory. On one of a control group or of resctrl it means nothing, and mkdir(2) sets it at once:
-/// no crash leaves a group that was made here without it, and nobody else's has it.
+/// The sticky bit of a directory, which marks groups that latido made. On a control group or a directory of resctrl it has no effect.
+/// mkdir(2) sets it at once, so no crash leaves a group without it, and groups of other programs do not have it.
 pub const MADE_HERE: u32 = 0o1000;
 
-/// A kernel, for code that changes the machine's settings or needs what no file tells. Files are named by their whole paths.
+/// A kernel, for code that changes the machine's settings or needs what no file contains. Files have absolute paths.
 ///
-/// The questions have an answer where this process runs on the machine itself.
+/// The questions have an answer only where this process runs on the machine itself.
 pub trait Kernel: Debug + Send + Sync {
-    /// Writes a value into a file of this form, as `echo` does, line end included (some files insist).
+    /// Writes a value into a file of this form, as `echo` does, including the line end (some files insist on it).
     ///
     /// # Errors
-    /// What the kernel answered.
+    /// The kernel refuses it.
     fn set(&self, file: &Path, value: &str, form: Form) -> io::Result<()>;
 
     /// Writes a value as `echo -n` does.
     ///
     /// # Errors
-    /// What the kernel answered.
+    /// The kernel refuses it.
     fn put(&self, file: &Path, value: &str) -> Result<()>;
 
-    /// Removes a control group: its own files do not keep it.
+    /// Removes a control group. The files that the kernel puts into it do not prevent that.
     ///
     /// # Errors
     /// As rmdir(2).
@@ -45,10 +45,10 @@ pub trait Kernel: Debug + Send + Sync {
     /// Moves a thread from the list of one group to that of another.
     ///
     /// # Errors
-    /// What the kernel answered.
+    /// The kernel refuses it.
     fn enter(&self, tid: i32, from: Option<&Path>, to: &Path) -> Result<()>;
 
-    /// The policy of a thread.
+    /// Returns the policy of a thread.
     ///
     /// # Errors
     /// As sched_getattr(2).
@@ -60,54 +60,54 @@ pub trait Kernel: Debug + Send + Sync {
     /// As sched_setattr(2).
     fn set_policy(&self, tid: i32, new: Policy) -> Result<(), Errno>;
 
-    /// Allows a thread these CPUs.
+    /// Sets the CPUs on which a thread may run.
     ///
     /// # Errors
     /// As sched_setaffinity(2).
     fn set_affinity(&self, tid: i32, cpus: &CpuSet) -> Result<(), Errno>;
 
-    /// A parameter of how a network device gathers interrupts, named as `ethtool -C` takes it; `None` where it has no such.
+    /// Returns a parameter of a network device's interrupt coalescing, named as in `ethtool -C`; `None` where the device does not have it.
     ///
     /// # Errors
-    /// The program is not there or refuses.
+    /// The program is not installed, or it fails.
     fn coalescing(&self, device: &str, key: &str) -> Result<Option<String>>;
 
-    /// Sets such a parameter.
+    /// Sets a parameter of a network device's interrupt coalescing.
     ///
     /// # Errors
-    /// The program is not there or refuses.
+    /// The program is not installed, or it fails.
     fn set_coalescing(&self, device: &str, key: &str, value: &str) -> Result<()>;
 
-    /// The program that does both.
+    /// Returns the program that reads and sets these parameters.
     ///
     /// # Errors
-    /// It is there and may not be started.
+    /// The program is installed, but latido may not start it.
     fn coalescing_program(&self) -> Result<Option<Program>> {
         Ok(None)
     }
 
-    /// The number of this process, where it is one of the machine's own.
+    /// Returns the number of this process, if it runs on the machine itself.
     fn own_process(&self) -> Option<u32> {
         None
     }
 
-    /// The architecture that the kernel runs on.
+    /// Returns the architecture of the kernel.
     fn architecture(&self) -> Option<String> {
         None
     }
 
-    /// The clock that samples are taken with.
+    /// Returns the clock of the samples.
     fn clock(&self) -> Option<Clock> {
         None
     }
 
-    /// Lets time pass in which the machine may change by itself; false where nothing changes by itself.
+    /// Waits, so that the machine may change by itself. Returns false where nothing changes by itself.
     fn pass(&self, _time: Duration) -> bool {
         false
     }
 }
 
-/// Writes a text into a file that is opened so.
+/// Writes a text into a file, opened with these options.
 fn write(how: &OpenOptions, file: &Path, text: &str) -> Result<()> {
     let mut open = how.open(file).with_context(|| format!("cannot open {} for writing", file.display()))?;
     open.write_all(text.as_bytes()).with_context(|| format!("{} does not take `{text}`", file.display()))

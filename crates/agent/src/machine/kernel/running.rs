@@ -1,4 +1,4 @@
-//! The kernel that runs here.
+//! The running kernel.
 
 use super::{Kernel, ethtool, write};
 use crate::{
@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-/// The kernel that runs here.
+/// The running kernel.
 #[derive(Debug)]
 pub struct Running;
 

@@ -1,4 +1,4 @@
-//! The kernel of a machine that is a tree of files, for tests: what a kernel prints or moves, it writes into them.
+//! The kernel of a machine that is a tree of files, for tests: it writes into the files what a real kernel would print or move.
 
 mod printing;
 mod threads;
@@ -24,12 +24,12 @@ const CONTROLLERS: &str = "cgroup.subtree_control";
 pub struct Simulated(PathBuf);
 
 impl Simulated {
-    /// The kernel of the machine in this directory.
+    /// Returns the kernel of the machine in this directory.
     pub fn of(directory: &Path) -> Self {
         Self(directory.to_path_buf())
     }
 
-    /// What `ethtool -c DEVICE` prints stands there.
+    /// Returns the file with the output of `ethtool -c DEVICE`.
     fn ethtool(&self, device: &str) -> PathBuf {
         self.0.join("ethtool").join(device)
     }
@@ -98,14 +98,15 @@ impl Kernel for Simulated {
     }
 }
 
-/// The beginning of a file. Some files have no end (/dev/full, which tests write to).
+/// Reads the beginning of a file. Some files have no end (tests write to /dev/full).
 fn said(file: &Path) -> String {
     let mut text = String::new();
     let read = fs::File::open(file).and_then(|file| file.take(4096).read_to_string(&mut text));
     if read.is_ok() { text } else { String::new() }
 }
 
-/// How a file is opened for a new content. Those of a control group that was made here come with the group.
+/// Returns the options for rewriting a file. In a control group that latido made, a missing file is created, as the kernel does with the
+/// group.
 fn opening(file: &Path) -> OpenOptions {
     let group = file.parent().and_then(|parent| fs::metadata(parent).ok());
     let comes = group.is_some_and(|group| group.mode() & MADE_HERE != 0);
@@ -114,14 +115,14 @@ fn opening(file: &Path) -> OpenOptions {
     how
 }
 
-/// A file whose name goes on.
+/// Appends an ending to a file's name.
 fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(file);
     name.push(ending);
     name.into()
 }
 
-/// A list of controllers after one was added or taken away.
+/// Adds a controller to a list, or removes one.
 fn controllers(list: &str, change: &str) -> String {
     let (sign, name) = change.split_at_checked(1).unwrap_or_default();
     let rest = list.split_whitespace().filter(|other| *other != name);

@@ -21,10 +21,10 @@ use std::{
     thread,
 };
 
-/// Room for what the main thread allocates while the loops run, in bytes; of it only what is used becomes resident.
+/// Room for what the main thread allocates while the loops run, in bytes. Only the used part becomes resident.
 const ROOM: usize = 16 << 20;
 
-/// The signal that wakes a sleeping loop, so that it looks at its stop flag.
+/// The signal that wakes a sleeping loop, so that it checks its stop flag.
 const INTERRUPT: i32 = signal_hook::consts::SIGUSR1;
 
 /// The measuring threads, started: they prepare themselves, and measure from the gate on.
@@ -32,9 +32,9 @@ pub struct Crew {
     meeting: Meeting,
     finished: Receiver<Finished>,
     tids: Vec<Arc<AtomicI32>>,
-    /// Theirs, for whoever looks when the warm-up ends.
+    /// The schedstat files of the threads, for the reading at the end of the warm-up.
     pub schedstats: Schedstats,
-    /// What each of them records into.
+    /// The series into which each thread records.
     pub series: Vec<Vec<OpenSeries>>,
 }
 
@@ -42,15 +42,15 @@ pub struct Crew {
 #[derive(Clone)]
 struct Meeting {
     gate: Arc<Barrier>,
-    /// A thread that ends unmaps its stack: none does while another still measures.
+    /// The end: a thread that ends unmaps its stack, so no thread may end while another still measures.
     over: Arc<Barrier>,
 }
 
-/// One of them, as it begins.
+/// A thread at its start.
 struct Member {
     thread: usize,
     cpu: Option<u32>,
-    /// Where it may run unless it is pinned.
+    /// The CPUs on which it may run if it is not pinned.
     allowed: Vec<u32>,
     scheduling: Option<Scheduling>,
     helper: bool,
@@ -66,13 +66,13 @@ struct Member {
 }
 
 impl Member {
-    /// All that it does.
+    /// Does all work of the thread.
     fn work(self) {
         let number = u32::try_from(self.thread).unwrap_or(u32::MAX);
         let mut prepared = threads::prepare(number, self.cpu, &self.allowed, self.helper, &self.entries);
         let mut looped = (self.rehearse)();
         looped.touch_code();
-        // What reads the counters has run once before.
+        // This runs the code that reads the counters once before the measurement.
         prepared.count();
         self.tid.store(sched::gettid(), Ordering::Relaxed);
         if let Ok(own) = SchedStatFile::open() {
@@ -83,26 +83,26 @@ impl Member {
         let freezer = self.freezer.as_deref().map(|freezer| (freezer, self.cpu, self.signs.as_slice()));
         let (interval, evidence) = carry_out(prepared, &mut looped, self.scheduling, &mut refused, freezer);
         drop(looped);
-        // The main thread listens until all have sent.
+        // The main thread receives until all have sent.
         let _ = self.sender.send(Finished { thread: self.thread, interval, evidence });
         self.meeting.over.wait();
     }
 }
 
 impl Crew {
-    /// Lets all of them go at once. What the main thread allocates from here on lies in memory that is there.
+    /// Opens the gate: all threads start at once. Memory for the main thread's later allocations is reserved before.
     pub fn let_go(&self) {
         let needs = self.series.iter().flatten().map(OpenSeries::needs).sum::<usize>();
         let _ = memory::reserve(needs + ROOM);
         self.meeting.gate.wait();
     }
 
-    /// Lets all of them end; their results were heard.
+    /// Lets all threads end, after their results were received.
     pub fn dismiss(&self) {
         self.meeting.over.wait();
     }
 
-    /// Wakes a thread that sleeps to its next slot, or a period of an hour would hold up the end.
+    /// Wakes a thread that sleeps until its next slot: a period of an hour would otherwise delay the end.
     fn wake(&self, thread: usize) {
         if let Some(tid) = self.tids.get(thread) {
             let _ = signal::send_to_thread(tid.load(Ordering::Relaxed), INTERRUPT);
@@ -114,7 +114,7 @@ impl Stage<'_> {
     /// Starts every measuring thread.
     ///
     /// # Errors
-    /// One cannot be started.
+    /// A thread cannot be started.
     pub(super) fn start(&mut self) -> Result<Crew> {
         let measuring = std::mem::take(&mut self.threads);
         let barrier = || Arc::new(Barrier::new(measuring.len() + 1));
@@ -148,7 +148,7 @@ impl Stage<'_> {
         Ok(crew)
     }
 
-    /// Hears the threads until the last has finished; reports meanwhile, and passes on the wish for an end.
+    /// Receives from the threads until the last has finished. Meanwhile it reports progress, and passes on a request to stop.
     ///
     /// # Errors
     /// A thread died, or the supervisor is gone.

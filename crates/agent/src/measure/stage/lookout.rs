@@ -1,4 +1,4 @@
-//! What the main thread does while the loops run, and when they are over: progress, checkpoints, the record.
+//! What the main thread does while the loops run, and afterwards: progress, checkpoints, the record.
 
 mod outcome;
 mod pace;
@@ -27,20 +27,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What the main thread remembers between two looks.
+/// The state of the main thread between two checks.
 pub struct Lookout {
     armed_at: u64,
     checkpoints: Checkpoints,
     looks: Looks,
-    /// What was told last: made once, then only its numbers change.
+    /// The last progress report. It is made once; then only its numbers change.
     progress: Progress,
-    /// How much was remarkable about each series when its spike was looked up.
+    /// Each series' count of remarkable samples when its spike was last read.
     noted: Vec<u64>,
     warm_up: WarmUp,
 }
 
 impl Lookout {
-    /// Of threads that were let go then, on CLOCK_MONOTONIC in ns.
+    /// Starts for threads that were released at `armed_at`, on CLOCK_MONOTONIC in ns.
     pub fn new(armed_at: u64, stage: &Stage<'_>, series: &[Vec<OpenSeries>], schedstats: Schedstats) -> Self {
         let thread = |series: &OpenSeries| ThreadProgress {
             cpu: series.cpu,
@@ -66,13 +66,13 @@ impl Lookout {
         }
     }
 
-    /// How long to wait: a look's time, shorter when the warm-up ends before, so that others learn of it.
+    /// Returns how long to wait for the next check, less if the warm-up ends before, so that this is reported soon.
     pub fn patience(&self, cell: &Cell) -> Duration {
         let warmup_ends_ns = self.armed_at.saturating_add(cell.conditions.warmup.0);
         pace::patience(self.progress.phase, warmup_ends_ns, Clock::Monotonic.now())
     }
 
-    /// Brings the numbers up to date; whether they are to be told now.
+    /// Updates the numbers. Returns whether to report them now.
     fn renew(&mut self, elapsed_ns: u64, limit: Option<Ns>, series: &mut [Vec<OpenSeries>]) -> bool {
         let phase = if elapsed_ns == 0 { Phase::WarmUp } else { Phase::Measuring };
         let turn = phase != self.progress.phase;
@@ -82,7 +82,7 @@ impl Lookout {
         let shown = self.progress.threads.iter_mut().zip(&mut self.noted);
         for (series, (thread, noted)) in series.iter_mut().flatten().zip(shown).filter(|_| told) {
             let glance = series.reader.glance();
-            // What a warm-up recorded will be forgotten, and its times have no beginning yet.
+            // What the warm-up recorded will be discarded, and its times have no origin yet.
             if glance.phase == RecorderPhase::WarmUp {
                 continue;
             }
@@ -103,7 +103,7 @@ impl Lookout {
 }
 
 impl Stage<'_> {
-    /// Progress, and once a minute a checkpoint.
+    /// Reports progress, and makes a checkpoint once per minute.
     pub(super) fn look(&mut self, lookout: &mut Lookout, series: &mut [Vec<OpenSeries>]) -> Result<()> {
         let warmup = self.cell.conditions.warmup.0;
         let elapsed = Clock::Monotonic.now().saturating_sub(lookout.armed_at).saturating_sub(warmup);
@@ -122,7 +122,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// What was measured so far, stored; it holds every series or is not made.
+    /// Stores what was measured so far. A checkpoint contains every series or is not made.
     fn checkpoint(&mut self, from: u64, elapsed: u64, series: &mut [Vec<OpenSeries>]) -> Result<bool> {
         self.evidence.policy_refused = lock(&self.refused).clone();
         let record = self.record(Outcome::Checkpoint, elapsed, self.clocks.anchors(from));
@@ -134,7 +134,7 @@ impl Stage<'_> {
         self.reporter.record(record, parts)
     }
 
-    /// The record of a measurement that is over.
+    /// Sends the record of a finished measurement.
     pub(super) fn conclude(
         &mut self,
         lookout: &Lookout,

@@ -1,4 +1,4 @@
-//! How long measuring threads waited for their CPUs before samples were counted: no sample has any of that.
+//! How long measuring threads waited for their CPUs before samples counted. No sample contains any of this.
 
 use latido_sys::procfs::SchedStatFile;
 use std::sync::{Arc, OnceLock};
@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 /// The schedstat of each thread, opened by itself before the gate.
 pub type Schedstats = Vec<Arc<OnceLock<SchedStatFile>>>;
 
-/// Reads each at the begin and at the end of the warm-up; allocates at the begin alone.
+/// Reads each schedstat at the beginning and at the end of the warm-up. It allocates only at the beginning.
 pub struct WarmUp {
     threads: Vec<Thread>,
 }
@@ -18,13 +18,13 @@ struct Thread {
 }
 
 impl WarmUp {
-    /// The threads are let go.
+    /// Starts when the threads are released.
     pub fn begins(schedstats: Schedstats) -> Self {
         let thread = |file: Arc<OnceLock<SchedStatFile>>| Thread { began_ns: delay_ns(&file), waited_ns: None, file };
         Self { threads: schedstats.into_iter().map(thread).collect() }
     }
 
-    /// From here on samples count.
+    /// Ends the warm-up: from here on samples count.
     pub fn ends(&mut self) {
         for thread in &mut self.threads {
             let both = delay_ns(&thread.file).zip(thread.began_ns);
@@ -32,7 +32,7 @@ impl WarmUp {
         }
     }
 
-    /// How long a thread waited meanwhile; absent where there was no warm-up, or the kernel does not tell.
+    /// Returns how long a thread waited in the warm-up, ns; `None` if there was no warm-up, or the kernel does not show it.
     pub fn delay_ns(&self, thread: usize) -> Option<u64> {
         self.threads.get(thread)?.waited_ns
     }

@@ -1,4 +1,4 @@
-//! A probe that looks on: the machine does what it does, the kernel records it, and the samples are taken from that.
+//! A probe that watches passively: the machine runs as usual, the kernel records it, and the samples are taken from the recording.
 
 use super::{LOOK, Stage};
 use crate::{
@@ -19,14 +19,14 @@ use std::{
     time::Duration,
 };
 
-/// How often is looked whether it is.
+/// The interval at which the process checks for the supervisor's file.
 const ROUND: Duration = Duration::from_millis(5);
 
 impl Stage<'_> {
-    /// Looks on for as long as the cell lasts. `meanwhile` is asked five times a second whether to go on.
+    /// Watches for the duration of the cell. Calls `meanwhile` five times per second, and stops if it returns false.
     ///
     /// # Errors
-    /// What `meanwhile` met, or the supervisor is gone.
+    /// `meanwhile` failed, or the supervisor is gone.
     pub fn watch(&mut self, mut meanwhile: impl FnMut() -> Result<bool>) -> Result<Interval> {
         let conditions = &self.cell.conditions;
         let armed_at_ns = Clock::Monotonic.now();
@@ -50,15 +50,15 @@ impl Stage<'_> {
         Ok(Interval { first_slot_ns, ended_ns })
     }
 
-    /// The directory of the trace that is being recorded, as long as what comes with it is held.
+    /// Returns the directory of the trace that is being recorded. The caller must keep the returned tracefs while it uses the directory.
     ///
     /// # Errors
-    /// Nothing is recorded, or tracefs cannot be had.
+    /// Nothing is recorded, or tracefs is not available.
     pub fn instance(&self) -> Result<(Tracefs, PathBuf)> {
         self.instance.as_ref().context("no tracer runs")?.dir()
     }
 
-    /// Ends the recording, where there is one: what follows is no part of the measurement. The trace stays beside the record.
+    /// Ends the recording, if there is one: what follows is not part of the measurement. The trace is kept with the record.
     ///
     /// # Errors
     /// The supervisor is gone.
@@ -66,14 +66,14 @@ impl Stage<'_> {
         self.reporter.wants_trace()
     }
 
-    /// What was recorded, from before the interval to behind it.
+    /// Returns the recording, which starts before the interval and ends after it.
     ///
     /// # Errors
     /// The supervisor is gone, or the trace cannot be read.
     pub fn recorded(&mut self) -> Result<Mapped> {
         self.reporter.wants_trace()?;
         let path = self.reporter.spooled(TRACE);
-        // The supervisor ends this process where there will be none.
+        // If there will be no trace, the supervisor ends this process.
         while !path.exists() {
             thread::sleep(ROUND);
         }
@@ -81,15 +81,15 @@ impl Stage<'_> {
         Mapped::of(&file).with_context(|| format!("reading {}", path.display()))
     }
 
-    /// What is recorded of the handler that the probe asked for, or why nothing is; none where it did not ask.
+    /// Returns the recorded event of the handler that the probe requested, or why there is none; `None` if it requested none.
     pub fn stamped(&self) -> Option<Result<Stamped, String>> {
         self.stamped.clone()
     }
 
-    /// Has the threads of an interrupt run at a priority, from here to the end of the cell.
+    /// Gives the threads of an interrupt a priority, from here to the end of the cell.
     ///
     /// # Errors
-    /// There is none, the kernel refuses it, or the supervisor is gone.
+    /// There are no such threads, the kernel refuses it, or the supervisor is gone.
     pub fn raise(&mut self, line: &str, prio: u8) -> Result<()> {
         self.reporter.wants_priority(line, prio)?;
         let path = self.reporter.spooled(ANSWER);
@@ -101,21 +101,21 @@ impl Stage<'_> {
         raised.map_err(|why| anyhow!("irq_prio={prio}: {why}"))
     }
 
-    /// Delivers the record of what was gathered.
+    /// Sends the record of the gathered series.
     ///
     /// # Errors
-    /// A count that no file can hold, or the supervisor is gone.
+    /// A count is too large for a file format, or the supervisor is gone.
     pub fn deliver(&mut self, gathered: Gathered) -> Result<()> {
         let outcome = if self.interrupted() { Outcome::Interrupted } else { Outcome::Complete };
         self.deliver_as(outcome, gathered)
     }
 
-    /// Whether the host wants the end.
+    /// Whether the host requested a stop.
     pub fn interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    /// Tells how a measurement goes that no loop of ours makes.
+    /// Reports the progress of a measurement that does not run in latido's loops.
     ///
     /// # Errors
     /// The supervisor is gone.
@@ -123,7 +123,7 @@ impl Stage<'_> {
         self.reporter.progress(progress)
     }
 
-    /// Tells how high those rank that measure, where that is not the cell's policy.
+    /// Reports the priority of the measuring threads, if that is not the cell's policy.
     ///
     /// # Errors
     /// The supervisor is gone.
@@ -131,7 +131,7 @@ impl Stage<'_> {
         self.reporter.ranks(priority)
     }
 
-    /// As [`Stage::deliver`], of a measurement that ended so.
+    /// Sends the record as [`Stage::deliver`] does, with this outcome.
     ///
     /// # Errors
     /// As [`Stage::deliver`].

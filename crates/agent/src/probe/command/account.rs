@@ -1,4 +1,4 @@
-//! What a program told, series by series: what counts goes to the recorders, all else is counted here.
+//! The lines of a program, by series: samples that count go to the recorders, everything else is counted here.
 
 use super::threads::Watched;
 use crate::measure::{Gathered, Interval, Place, Stage};
@@ -10,12 +10,12 @@ use latido_model::{
 };
 use latido_sys::clock::Clock;
 
-/// A series with all that became of its lines.
+/// A series, with counts of its lines.
 struct Told {
     declared: Declared,
-    /// Absent until samples count.
+    /// The place of the series; `None` until samples count.
     place: Option<Place>,
-    /// Its clock minus CLOCK_MONOTONIC, where it is one of the machine's.
+    /// Its clock minus CLOCK_MONOTONIC in ns, if it is a clock of the machine.
     offset: Option<i64>,
     thread: u32,
     received: u64,
@@ -26,10 +26,10 @@ struct Told {
     produced: Option<u64>,
     backwards: u64,
     last: Option<u64>,
-    /// A `miss` was told: it counts its slots.
+    /// Whether the program sent a `miss`: it counts its slots.
     counts_slots: bool,
     missed: u64,
-    /// The first and the last time at which something was due, on its own clock.
+    /// The first and the last due time, on its own clock.
     due: Option<(i64, i64)>,
 }
 
@@ -37,16 +37,16 @@ struct Told {
 pub(super) struct Account {
     series: Vec<Option<Told>>,
     gathered: Option<Gathered>,
-    /// All is set up.
+    /// Whether the program is ready.
     pub ready: bool,
     pub threads: Watched,
-    /// The time of the bytes that are being read.
+    /// The time at which the current bytes were read.
     pub now: u64,
-    /// Since when the pipe is known to have been full.
+    /// The first time at which the pipe was full.
     full_since: u64,
-    /// A sample was taken after the pipe was full.
+    /// Whether a sample was taken after the pipe was full.
     pub blocked: bool,
-    /// What kept a series from being opened.
+    /// Why a series could not be opened.
     problem: Option<anyhow::Error>,
 }
 
@@ -74,17 +74,17 @@ impl Account {
         self.series.iter().flatten()
     }
 
-    /// Whether it has declared a series.
+    /// Whether the program has declared a series.
     pub fn has_series(&self) -> bool {
         self.told().next().is_some()
     }
 
-    /// Whether all series have told how many samples they produced.
+    /// Whether all series have reported how many samples they produced.
     pub fn has_ended(&self) -> bool {
         self.has_series() && self.told().all(|told| told.produced.is_some())
     }
 
-    /// From then on samples count.
+    /// Starts the interval in which samples count.
     ///
     /// # Errors
     /// A series cannot be opened.
@@ -97,39 +97,39 @@ impl Account {
         Ok(())
     }
 
-    /// Nothing counts that ended after this time.
+    /// Shortens the interval: samples that ended later do not count.
     pub fn until(&mut self, ended_ns: u64) {
         self.gathered.iter_mut().for_each(|gathered| gathered.until(ended_ns));
     }
 
-    /// How its series go.
+    /// Returns the progress of the series.
     pub fn progress(&self) -> Vec<latido_model::protocol::ThreadProgress> {
         self.gathered.as_ref().map(Gathered::progress).unwrap_or_default()
     }
 
-    /// The pipe was full when it was read, and the program was not told to stop yet, or was.
+    /// Notes that the pipe was full. `measuring` is true until latido sends `stop`.
     pub fn pipe_was_full(&mut self, measuring: bool) {
         self.full_since = self.full_since.min(self.now);
-        // Where nothing says when samples were taken, they may have been taken now.
+        // If nothing shows when samples were taken, they may have been taken now.
         self.blocked |= measuring && self.told().any(|told| told.offset.is_none());
     }
 
-    /// What went wrong while lines were read.
+    /// Checks that no line has caused an error.
     ///
     /// # Errors
-    /// That.
+    /// The error.
     pub fn sound(&mut self) -> Result<()> {
         self.problem.take().map_or(Ok(()), Err)
     }
 
-    /// Threads that the program names and that are not there.
+    /// Lists threads that the program names and that do not exist.
     pub fn missing(&self) -> Vec<Skip> {
         let why = |tid: u32| format!("there is no thread {tid}: is it the number of a namespace of its own?");
         let skip = |tid| Skip { what: "trust checks of a reported thread".into(), why: why(tid) };
         self.threads.missing().into_iter().map(skip).collect()
     }
 
-    /// Everything, with facts; the counts of all series together go into what is reported.
+    /// Returns all series with their facts. It adds the counts of all series to `reported`.
     pub fn close(mut self, reported: &mut Reported) -> (Option<Gathered>, Watched) {
         let mut lost = Some(0u64);
         let mut gathered = self.gathered.take();
@@ -211,12 +211,12 @@ impl Told {
         gathered.open_as(stage.series_of(quantity)?, self.thread, self.declared.cpu, &labels)
     }
 
-    /// The period of its slots: only times can be late.
+    /// Returns the period of its slots. Only a series of times has one, because only times can be late.
     fn period(&self) -> Option<u64> {
         self.declared.period.filter(|_| self.declared.unit.kept() == "ns")
     }
 
-    /// The step of its values, where that is above a nanosecond, in ns.
+    /// Returns the step of its values in ns, if that is more than a nanosecond, else 0.
     fn quantum(&self) -> u64 {
         match self.declared.unit {
             Unit::Us => 1_000,
@@ -225,7 +225,7 @@ impl Told {
         }
     }
 
-    /// Slots between the first and the last sample that no sample is of, as far as period and times tell.
+    /// Returns the slots without a sample between the first and the last sample, as far as period and times show them.
     fn implied(&self) -> Option<u64> {
         let (first, last) = self.due?;
         let period = self.period()?;
@@ -284,7 +284,7 @@ impl Sink for Taking<'_, '_> {
                 account.blocked |= at > account.full_since;
                 at
             }
-            // Its place in the machine's time is not known: that it came is all that there is.
+            // The sample's time is unknown: latido knows only that it arrived.
             _ if account.now < interval.first_slot_ns => 0,
             _ => interval.first_slot_ns,
         };
@@ -316,9 +316,9 @@ impl Sink for Taking<'_, '_> {
         };
         let interval = gathered.interval();
         let length = interval.ended_ns.saturating_sub(interval.first_slot_ns);
-        // More than there are in the whole measurement nobody can have missed.
+        // A program cannot miss more slots than the whole measurement has.
         let most = (length / period + 1).saturating_sub(told.missed);
-        // No clock says a later time.
+        // No clock can represent a later time.
         let count = count.min(i64::MAX as u64 / period);
         let slots = match due.zip(told.offset) {
             Some((due, offset)) => {
@@ -330,7 +330,7 @@ impl Sink for Taking<'_, '_> {
             None if account.now < interval.first_slot_ns => 0..0,
             None => 0..count,
         };
-        // A slot that passed has waited until the next one that did not, at least.
+        // A missed slot has waited at least until the next slot that was not missed.
         let number = slots.end.saturating_sub(slots.start).min(most);
         if number > 0 {
             told.missed += number;

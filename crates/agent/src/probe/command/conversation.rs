@@ -21,15 +21,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often is looked how it goes.
+/// The interval at which latido reports progress.
 const LOOK: Duration = Duration::from_millis(200);
-/// How long nothing may come after `stop`, or a signal, before it is urged.
+/// How long the program may be silent after `stop`, or after a signal, before latido sends a signal.
 const QUIET: Duration = Duration::from_secs(2);
-/// How long it may go on telling after `stop`.
+/// How long the program may continue to send lines after `stop`.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long the end of the pipe is waited for that others may hold.
+/// How long latido waits for the end of a pipe that other processes may keep open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-/// So much is read at once, bytes.
+/// The most bytes per read.
 const PIECE: usize = 1 << 18;
 
 struct Conversation<'a, 'b, 'c> {
@@ -40,17 +40,17 @@ struct Conversation<'a, 'b, 'c> {
     reader: Reader,
     account: Account,
     piece: Vec<u8>,
-    /// Whether `stop` was not said yet.
+    /// Whether latido has not sent `stop` yet.
     measuring: bool,
     by: String,
 }
 
-/// Holds it, and delivers what was told.
+/// Runs the whole measurement, and delivers the samples.
 ///
 /// # Errors
-/// The program cannot be started, is not ready in time, tells no header, or ends with another status than 0.
+/// The program cannot be started, is not ready in time, sends no header, or ends with a status other than 0.
 pub(super) fn hold(probe: &CommandProbe, stage: &mut Stage<'_>) -> Result<()> {
-    // What these say is said of this process, which does not measure.
+    // This value is about this process, which does not measure.
     stage.evidence.timer_slack_ns = None;
     let by = name_of(&probe.argv);
     let (mut program, pipe) = Program::start(probe, stage)?;
@@ -75,7 +75,7 @@ pub(super) fn hold(probe: &CommandProbe, stage: &mut Stage<'_>) -> Result<()> {
 }
 
 impl Conversation<'_, '_, '_> {
-    /// Reads what there is; false at the end of the pipe.
+    /// Reads the available bytes; `None` at the end of the pipe.
     fn hear(&mut self) -> Result<Option<usize>> {
         let brought = self.samples.read(&mut self.piece)?;
         let Brought::Bytes(length, full) = brought else {
@@ -112,7 +112,7 @@ impl Conversation<'_, '_, '_> {
             if self.hear()?.is_none() {
                 let by = self.by.clone();
                 self.program.await_end(QUIET);
-                // A status other than 0 says more than that nothing came.
+                // A status other than 0 explains more than a missing line.
                 self.program.finish(&by)?;
                 return Err(self.program.blame(&format!("`{by}` ended before it was ready")));
             }
@@ -140,12 +140,12 @@ impl Conversation<'_, '_, '_> {
         Ok(())
     }
 
-    /// From `go` to `stop`, the warm-up before it counts.
+    /// Measures from `go` to `stop`. The warm-up comes first, and its samples do not count.
     fn measured(&mut self) -> Result<Interval> {
         let missing = self.account.missing();
         self.stage.skipped.extend(missing);
         let conditions = self.stage.cell.conditions.clone();
-        // Whose policy is not known cannot be outranked by some and not by others.
+        // If a thread's policy is unknown, latido cannot tell which tasks outrank it.
         let priority = self.account.threads.priority();
         if self.probe.asked(&self.stage.cell).is_none() {
             self.stage.ranks(priority)?;
@@ -177,7 +177,7 @@ impl Conversation<'_, '_, '_> {
                 break;
             }
             match self.hear()? {
-                // Whoever started others that hold the pipe has ended all the same.
+                // The program has ended, even if children that it started keep the pipe open.
                 Some(0) if self.program.has_ended() => break,
                 Some(0) => {
                     let next = next_look.min(until).min(if begun { u64::MAX } else { first_slot_ns });
@@ -191,19 +191,19 @@ impl Conversation<'_, '_, '_> {
         let ended_ns = Monotonic.now().clamp(first_slot_ns, until);
         self.account.until(ended_ns);
         self.stage.tell(&Progress::of(Phase::Finishing))?;
-        // A trace that was asked for ends here, and not when the program does.
+        // A requested trace ends here, not when the program ends.
         if conditions.trace.is_some() {
             self.stage.end_recording()?;
         }
         Ok(Interval { first_slot_ns, ended_ns })
     }
 
-    /// Says `stop` and hears the rest; then signals, each when nothing comes any more.
+    /// Sends `stop` and reads the rest. Then it sends signals, each after a silence.
     fn until_over(&mut self) -> Result<()> {
         let latest = self.samples.seen.latest;
         self.measuring = false;
         self.program.tell("stop");
-        // Who knows no `stop` waits for none.
+        // A program of another format knows no `stop`: latido does not wait after it.
         let mut signals = [Signal::TERM, Signal::KILL].into_iter();
         let began = Instant::now();
         let mut last = Instant::now();
@@ -226,7 +226,7 @@ impl Conversation<'_, '_, '_> {
                 (last, patience) = (Instant::now(), QUIET);
             }
         }
-        // Nothing comes any more; a program that closed its pipe may still be at work.
+        // A program that closed its pipe may still be running.
         if !self.program.await_end(QUIET) {
             self.program.urge(Signal::TERM);
             self.program.await_end(QUIET);

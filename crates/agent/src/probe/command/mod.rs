@@ -1,4 +1,4 @@
-//! `command`: a program of the user's measures, and tells its samples line by line.
+//! `command`: a program of the user measures, and sends its samples line by line.
 
 mod account;
 mod conversation;
@@ -93,7 +93,7 @@ impl Default for CommandProbe {
     }
 }
 
-/// Where the lines come from.
+/// Where the program writes its lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Channel {
@@ -110,7 +110,7 @@ impl Channel {
     }
 }
 
-/// Whose policy the program has.
+/// Whose policy the program has: its own, or the cell's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Whose {
@@ -142,7 +142,7 @@ impl CommandProbe {
         Form::named(&self.format).unwrap_or(Form::Latido)
     }
 
-    /// The policy that it is started under, where it is asked for one.
+    /// Returns the policy under which latido starts it, if one is requested.
     fn asked(&self, cell: &Cell) -> Option<Scheduling> {
         let whose = self.policy.unwrap_or(if cell.scheduling == DEFAULT { Whose::Own } else { Whose::Cell });
         (whose == Whose::Cell).then_some(cell.scheduling)

@@ -1,4 +1,4 @@
-//! The pipe that samples come through: large, read without waiting, and how full it is.
+//! The pipe for samples: it is large, latido reads it without waiting, and measures how full it is.
 
 use anyhow::{Context, Result};
 use latido_model::record::Pipe;
@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-/// What it is to hold, in bytes: what everybody may have (/proc/sys/fs/pipe-max-size).
+/// The requested size of the pipe in bytes: the most for ordinary users (/proc/sys/fs/pipe-max-size).
 const SIZE: usize = 1 << 20;
 
 /// The reading end.
@@ -24,37 +24,37 @@ pub(super) struct Samples {
     pub seen: Pipe,
 }
 
-/// What a reading brought.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Brought {
-    /// So many bytes; whether the pipe was full before.
+    /// The number of bytes, and whether the pipe was full before.
     Bytes(usize, bool),
-    /// Nothing yet.
+    /// There is nothing to read yet.
     Nothing,
-    /// Nobody has its other end any more.
+    /// The other end of the pipe is closed.
     End,
 }
 
 impl Samples {
-    /// Of a pipe.
+    /// Prepares a pipe.
     ///
     /// # Errors
-    /// It does not heed its flags.
+    /// The pipe does not accept its flags.
     pub fn of(pipe: PipeReader) -> Result<Self> {
-        // Refused, it stays as large as it is.
+        // If the kernel refuses this, the pipe keeps its size.
         let _ = fcntl_setpipe_size(&pipe, SIZE);
         fcntl_setfl(&pipe, OFlags::NONBLOCK).context("the pipe of the samples")?;
         let size = fcntl_getpipe_size(&pipe).unwrap_or(0) as u64;
         Ok(Self { pipe, seen: Pipe { size, ..Pipe::default() } })
     }
 
-    /// Waits until there is something, for so long at most.
+    /// Waits until there is something to read, or until `at_most` has passed.
     pub fn wait(&self, at_most: Duration) {
         let time = Timespec::try_from(at_most).ok();
         let _ = poll(&mut [PollFd::new(&self.pipe, PollFlags::IN)], time.as_ref());
     }
 
-    /// Reads what there is, without waiting.
+    /// Reads what is available, without waiting.
     ///
     /// # Errors
     /// The pipe cannot be read.
@@ -73,7 +73,7 @@ impl Samples {
         }
     }
 
-    /// Whether no page is left in it: writes of odd sizes leave pages half empty, so that bytes alone do not tell.
+    /// Whether no page is left in the pipe. Writes of odd sizes leave pages half empty, so the number of bytes alone does not show it.
     fn is_full(&self, held: u64) -> bool {
         if held < self.seen.size / 2 {
             return false;
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use std::io::{Write, pipe};
 
-    /// A pipe is full when a writer would wait, also where its bytes are fewer than it holds.
+    /// A pipe is full when a writer would wait, even if it contains fewer bytes than its size.
     #[test]
     fn full_is_when_a_writer_would_wait() {
         let (reader, mut writer) = pipe().unwrap();
@@ -101,7 +101,7 @@ mod tests {
         let mut bytes = [0; 4096];
         assert_eq!(samples.read(&mut bytes).unwrap(), Brought::Nothing);
         fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();
-        // 2100 bytes take a page each.
+        // Each write of 2100 bytes takes a page.
         let mut written = 0;
         while writer.write(&[b'x'; 2100]).is_ok() {
             written += 2100;

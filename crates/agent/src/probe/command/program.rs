@@ -1,4 +1,4 @@
-//! The program: started on the cell's CPUs, spoken to through its standard input, ended with its process group.
+//! The program: latido starts it on the cell's CPUs, talks to it through its standard input, and ends it with its process group.
 
 use super::{Channel, CommandProbe};
 use crate::{
@@ -27,31 +27,31 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often is looked.
+/// The interval at which latido checks for its end.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A program of ours.
+/// A program that latido started.
 pub(super) struct Program {
     child: Child,
     input: Option<ChildStdin>,
-    /// What it says besides its samples.
+    /// What it prints in addition to its samples.
     said: Overheard,
-    /// Signals were sent: its exit status says nothing of it any more.
+    /// Whether latido sent signals: then its exit status means nothing.
     urged: bool,
     over: bool,
-    /// What was started, where latido itself found it.
+    /// The program that was started, if latido itself found it.
     pub found: Option<ProgramRecord>,
     /// What the kernel refused at its start.
     pub refused: Option<String>,
-    /// The thread that started it dies with this; the kernel ends the program with that thread.
+    /// Keeps the thread alive that started the program: when that thread ends, the kernel ends the program.
     _keeper: Sender<()>,
 }
 
 impl Program {
-    /// Starts it, as the person behind sudo; and the pipe with what it tells.
+    /// Starts the program as the person behind sudo. Returns it with the pipe for its samples.
     ///
     /// # Errors
-    /// There is no such program, or others may replace it.
+    /// There is no such program, or other users may replace it.
     pub fn start(probe: &CommandProbe, stage: &Stage<'_>) -> Result<(Self, PipeReader)> {
         let (name, arguments) = probe.argv.split_first().context("`argv` names no program")?;
         let person = Person::behind_sudo();
@@ -80,7 +80,7 @@ impl Program {
         let manners = process::Child {
             own_group: true,
             death_signal: Some(signal_hook::consts::SIGKILL),
-            // It has what the thread that starts it has.
+            // The program inherits the scheduling of the thread that starts it.
             reset_scheduling: false,
             nice: None,
         };
@@ -95,7 +95,7 @@ impl Program {
         let starting = move || {
             let refused = inherited.take();
             let _ = tell.send((command.spawn(), refused));
-            // The command holds the other ends of its pipes.
+            // The command still holds the other ends of the pipes.
             drop((command, own));
             let _ = kept.recv();
         };
@@ -108,14 +108,14 @@ impl Program {
         Ok((program, samples))
     }
 
-    /// Says a word to it; who does not listen need not.
+    /// Sends a message to the program. A program need not read it.
     pub fn tell(&mut self, word: &str) {
         if let Some(input) = &mut self.input {
             let _ = input.write_all(format!("{word}\n").as_bytes());
         }
     }
 
-    /// Whether it has ended. It stays a zombie, so that its number and its group remain its own.
+    /// Whether the program has ended. It stays a zombie, so that its number and its group remain its own.
     pub fn has_ended(&mut self) -> bool {
         if !self.over {
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -125,7 +125,8 @@ impl Program {
         self.over
     }
 
-    /// Waits until it has ended, for so long at most; who closes a pipe by ending is no zombie yet when that is seen.
+    /// Waits until the program has ended, or until `at_most` has passed. A program that closes its pipe by ending is not yet a zombie at
+    /// that moment.
     pub fn await_end(&mut self, at_most: Duration) -> bool {
         let until = Instant::now() + at_most;
         while !self.has_ended() && Instant::now() < until {
@@ -134,16 +135,16 @@ impl Program {
         self.has_ended()
     }
 
-    /// Sends a signal to it and all of its group.
+    /// Sends a signal to the program and its whole group.
     pub fn urge(&mut self, signal: Signal) {
         self.urged |= !self.has_ended();
         ending::send(&self.child, signal);
     }
 
-    /// Its exit status, where it ended by itself.
+    /// Returns its exit status, or `None` if latido ended it.
     ///
     /// # Errors
-    /// It was none of success: with what it said last. Or it does not end.
+    /// The status is not 0 (the error includes its last message), or the program does not end.
     pub fn finish(&mut self, by: &str) -> Result<Option<u8>> {
         self.urged |= !self.has_ended();
         let status = ending::kill(&mut self.child, by)?;
@@ -162,7 +163,7 @@ impl Program {
         }
     }
 
-    /// `; it said: ...`, the last line of its standard error, where there is one.
+    /// Returns `; it said: ...` with the last line of its standard error, if there is one.
     fn last_words(&self) -> String {
         let said = self.said();
         let said = String::from_utf8_lossy(&said);
@@ -170,12 +171,12 @@ impl Program {
         last.map(|line| format!("; it said: {}", line.trim().escape_debug())).unwrap_or_default()
     }
 
-    /// What it said besides its samples, as far as it has come; others may hold the pipe.
+    /// Returns what it has printed so far in addition to its samples. Other processes may keep that pipe open.
     pub fn said(&self) -> Vec<u8> {
         self.said.all()
     }
 
-    /// An error about it, with what it said last.
+    /// Returns an error about the program, with its last message.
     pub fn blame(&self, what: &str) -> anyhow::Error {
         anyhow!("{what}{}", self.last_words())
     }
@@ -187,7 +188,7 @@ impl Drop for Program {
     }
 }
 
-/// What a program has of the thread that starts it: a child has its parent's CPUs, control groups and policy.
+/// What a program inherits from the thread that starts it: a child has its parent's CPUs, control groups and policy.
 struct Inherited {
     entry: Option<Entry>,
     on: Vec<u32>,
@@ -195,7 +196,7 @@ struct Inherited {
 }
 
 impl Inherited {
-    /// Takes all of it for the calling thread; the first that was refused, in words.
+    /// Applies all of it to the calling thread. Returns the first refusal.
     fn take(self) -> Option<String> {
         let locked = self.entry.and_then(|entry| entry.enter().err());
         let locked = locked.map(|e| format!("entering the isolated CPUs was refused: {e:#}"));
@@ -205,21 +206,21 @@ impl Inherited {
     }
 }
 
-/// Takes the policy that a child is to have; what the kernel said, if it refused.
+/// Applies the policy that a child must have. Returns the reason if the kernel refuses.
 fn under(asked: Option<Scheduling>) -> Option<String> {
-    // The measuring process may have been started as nice as the cell asks.
+    // The measuring process may have the nice value of the cell.
     let scheduling = asked.unwrap_or(Scheduling::OTHER);
     let refused = sched::set_policy(0, machine::policy(scheduling), false).err()?;
     asked.map(|scheduling| permission::explain(scheduling, refused))
 }
 
-/// What a program is called, by the words that start it: a script by its own name, not by what reads it.
+/// Returns a program's name from the words that start it. A script has its own name, not that of its interpreter.
 pub(super) fn name_of(argv: &[String]) -> String {
     written::program(argv)
 }
 
-/// Gives the program the end of the pipe that takes its samples. What is returned is this process's copy of it, to be closed once the
-/// program has its own: a descriptor that a fork here would pass on to nobody else.
+/// Gives the program the end of the pipe for its samples. Returns this process's copy, which must be closed once the program has its own:
+/// no other fork may pass this descriptor on.
 fn take_samples(
     command: &mut Command,
     channel: Channel,

@@ -1,10 +1,10 @@
-//! What the kernel says of threads that measure in somebody else's process, by their numbers.
+//! What the kernel reports about measuring threads in another process, by their numbers.
 
 use latido_model::record::ThreadEvidence;
 use latido_sys::sched::{self, Policy};
 use std::{collections::BTreeMap, fs};
 
-/// A thread as it was at one moment.
+/// The counts of a thread at one moment.
 #[derive(Clone, Debug, Default)]
 struct Counts {
     voluntary: u64,
@@ -19,47 +19,47 @@ struct Counts {
 /// Threads that are watched while samples count.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
-    /// By number: the index of the thread in the cell, then at the begin and at the latest look.
+    /// By number: the thread's index in the cell, its counts at the beginning, and the latest observation.
     threads: BTreeMap<u32, (u32, Option<Counts>, Option<Looked>)>,
 }
 
-/// What a look brought.
+/// An observation of a thread.
 #[derive(Clone, Debug)]
 struct Looked {
     counts: Counts,
     policy: Policy,
     rr_slice_ns: Option<u64>,
-    /// The only CPU that it may run on.
+    /// The CPU, if it may run on only one.
     cpu: Option<u32>,
 }
 
 impl Watched {
-    /// Adds a thread; its index in the cell.
+    /// Adds a thread. Returns its index in the cell.
     pub fn add(&mut self, tid: u32) -> u32 {
         let next = u32::try_from(self.threads.len()).unwrap_or(u32::MAX);
         self.threads.entry(tid).or_insert((next, None, None)).0
     }
 
-    /// Which of them are not there.
+    /// Lists the threads that do not exist.
     pub fn missing(&self) -> Vec<u32> {
         self.threads.keys().copied().filter(|tid| counts(*tid).is_none()).collect()
     }
 
-    /// From here on samples count.
+    /// Reads the counts at the beginning of the measurement.
     pub fn begin(&mut self) {
         for (tid, (_, begin, _)) in &mut self.threads {
             *begin = counts(*tid);
         }
     }
 
-    /// Looks at all; what ended keeps what was seen of it last.
+    /// Observes all threads. A thread that has ended keeps its last observation.
     pub fn look(&mut self) {
         for (tid, (_, _, latest)) in &mut self.threads {
             *latest = look(*tid).or(latest.take());
         }
     }
 
-    /// The lowest priority of them: who reaches it can disturb. `None` where one is a time-sharing thread.
+    /// Returns the lowest of their priorities: a task with that priority can disturb them. `None` if one is a time-sharing thread.
     pub fn priority(&self) -> Option<u8> {
         let of = |tid: &u32| match sched::policy(i32::try_from(*tid).ok()?) {
             Ok(Policy::Fifo { prio } | Policy::Rr { prio }) => Some(prio),
@@ -70,7 +70,7 @@ impl Watched {
         all?.into_iter().min()
     }
 
-    /// For the record: only those that were there at the begin and looked at since.
+    /// Returns the evidence for the record. It includes only threads that existed at the beginning and were observed since.
     pub fn evidence(self) -> Vec<ThreadEvidence> {
         let mut all: Vec<ThreadEvidence> = self
             .threads
@@ -116,7 +116,7 @@ fn look(tid: u32) -> Option<Looked> {
     Some(Looked { counts, policy, rr_slice_ns, cpu })
 }
 
-/// From proc(5): `stat`, `status`, `schedstat` and `sched` of one thread. `None` where there is none.
+/// Reads `stat`, `status`, `schedstat` and `sched` of one thread (proc(5)); `None` if there is no such thread.
 fn counts(tid: u32) -> Option<Counts> {
     let read = |name: &str| fs::read_to_string(format!("/proc/{tid}/task/{tid}/{name}")).ok();
     let stat = read("stat")?;
@@ -149,7 +149,8 @@ mod tests {
     use super::*;
     use std::{sync::mpsc::channel, thread, time::Duration};
 
-    /// Of a thread that sleeps, touches memory and ends, what it did in between is told; one that is not there is missing.
+    /// latido reports what a thread did between the beginning and its end: it sleeps, touches memory and ends. A thread that does not exist
+    /// is missing.
     #[test]
     fn a_thread_is_known_by_its_number() {
         let (tell, told) = channel();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// Sizes in the order of their measurement; written `64` or `"2,4,8"`.
+/// Sizes in the order of measurement, written as `64` or `"2,4,8"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes(pub Vec<usize>);
 

@@ -1,4 +1,4 @@
-//! What the kernel lets a busy real-time task use of a CPU, as far as the machine tells.
+//! How much of a CPU the kernel lets a busy real-time task use, as far as the machine shows it.
 
 use latido_model::machine::{FairServer, RealTime};
 use latido_rt::gap::Budget;
@@ -6,13 +6,13 @@ use latido_rt::gap::Budget;
 /// The limits of one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// The real-time throttle's and the fair server's, where they are set.
+    /// The budgets of the real-time throttle and of the fair server, if they are set.
     pub budgets: [Option<Budget>; 2],
-    /// Whether anything is known: a limit that is set, or of both that they are not.
+    /// Whether the limits are known: at least one is set, or both are known not to be set.
     pub known: bool,
 }
 
-/// The limits of FIFO and RR tasks on a CPU.
+/// Returns the limits of FIFO and RR tasks on a CPU.
 pub fn of(realtime: &RealTime, release: &str, cpu: u32) -> Limits {
     let throttle = throttle(realtime, release);
     let server = server(&realtime.fair_server, cpu);
@@ -21,20 +21,20 @@ pub fn of(realtime: &RealTime, release: &str, cpu: u32) -> Limits {
     Limits { budgets, known }
 }
 
-/// `None` where it is not known whether there is one.
+/// Returns the throttle's budget; the outer `None` means that it is unknown whether there is one.
 fn throttle(realtime: &RealTime, release: &str) -> Option<Option<Budget>> {
     if !realtime.throttles(release)? {
         return Some(None);
     }
     let ns = |us: i64| u64::try_from(us).unwrap_or(0).saturating_mul(1000);
-    // A group may have less than the whole machine; 0 refuses, and then nothing runs that could wait.
+    // A group may have less than the whole machine. A budget of 0 is a refusal: then no task runs that could be throttled.
     let group = realtime.group_budget.as_ref().map(|group| group.runtime_us).filter(|us| *us > 0);
     let runtime_us = realtime.runtime_us?;
     let runtime_us = group.map_or(runtime_us, |group| group.min(runtime_us));
     Some(Some(Budget { runtime_ns: ns(runtime_us), period_ns: ns(realtime.period_us?) }))
 }
 
-/// The server takes its runtime of each period: what is left is the real-time tasks'.
+/// Returns the budget that the fair server leaves to real-time tasks. The server takes its runtime of each period.
 fn server(server: &FairServer, cpu: u32) -> Option<Option<Budget>> {
     match server {
         FairServer::Absent => Some(None),

@@ -1,4 +1,4 @@
-//! `source=events`: how long interrupts are handled and wait, and the way from a timer to its task; from events.
+//! `source=events`: how long interrupts are handled and how long they wait, and the path from a timer to its task, all from events.
 
 use crate::{
     measure::{Gathered, Measurand, Place, Probe, Quantity, Stage, Wanted, with_defaults},
@@ -17,10 +17,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-/// From its options.
+/// Builds the probe from its options.
 ///
 /// # Errors
-/// One that it does not have.
+/// An option does not exist.
 pub fn new(table: toml::Table) -> Result<Box<dyn Probe>> {
     Ok(Box::new(with_defaults(table, InterruptProbe { source: Source::Events, task: None })?))
 }
@@ -37,7 +37,7 @@ struct InterruptProbe {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Source {
-    /// Whatever the machine handles meanwhile.
+    /// All interrupts that the machine handles meanwhile.
     Events,
 }
 
@@ -49,10 +49,10 @@ const CHAIN: [(&str, &str); 5] = [
     ("latency", "Timer to task: all of it"),
 ];
 
-/// So many threads have series of their own.
+/// The most threads with separate series.
 const MOST: usize = 24;
 
-/// The vectors that have handlers, of x86 (arch/x86/include/asm/trace/irq_vectors.h); others of the system are management.
+/// The vectors that have handlers, on x86 (arch/x86/include/asm/trace/irq_vectors.h). Other events of that system are about management.
 const VECTORS: [&str; 10] = [
     "local_timer",
     "reschedule",
@@ -135,7 +135,7 @@ impl Probe for InterruptProbe {
         let mut gathered = Gathered::over(interval);
         let places = seen.open(stage, &mut gathered, &met, &Events::of(&trace.formats, trace.endian))?;
         let threads = woken(tasks, stage, &mut gathered)?;
-        // Both sinks of one walk fill it.
+        // Both sinks of the same walk fill it.
         let gathered = RefCell::new(gathered);
         let chains = Expiries::to(&trace, |chain: &Chain| {
             let Some(places) = threads.get(&chain.pid) else { return };
@@ -161,8 +161,8 @@ impl Probe for InterruptProbe {
 /// The series of the stages of a chain.
 type Chained = [Place; CHAIN.len()];
 
-/// Opens the series of the threads that timers woke, each with its count and its name. A crowd is not told apart: those that were
-/// woken most are, and the rest is one.
+/// Opens the series of the threads that timers woke, each with its count and its name. If there are too many, only the threads that were
+/// woken most often have separate series. The others share one.
 fn woken(
     tasks: BTreeMap<i32, (u64, Comm)>,
     stage: &Stage<'_>,
@@ -187,7 +187,7 @@ fn woken(
     Ok(threads)
 }
 
-/// Which interrupts there are, and how long each was handled altogether.
+/// The interrupts that occurred, and for each the total time of its handling in ns.
 #[derive(Default)]
 struct Seen {
     handled: BTreeMap<Above, u64>,
@@ -212,7 +212,7 @@ struct Places {
     raised: BTreeMap<u8, Place>,
 }
 
-/// So many interrupts are told apart, those with the most time.
+/// The most interrupts with separate series: those with the most time.
 const MOST_INTERRUPTS: usize = 64;
 
 impl Seen {
@@ -236,7 +236,7 @@ impl Seen {
     }
 }
 
-/// The kind and the name of an interrupt.
+/// Returns the kind and the name of an interrupt.
 fn named(above: Above, met: &Met, events: &Events) -> (&'static str, String) {
     match above {
         Above::Soft(vec) => ("soft", SOFT.get(usize::from(vec)).map_or_else(|| vec.to_string(), |name| (*name).into())),
@@ -248,7 +248,7 @@ fn named(above: Above, met: &Met, events: &Events) -> (&'static str, String) {
     }
 }
 
-/// Where interrupts go.
+/// The sink that adds interrupts to their series.
 struct Interrupts<'a> {
     gathered: &'a RefCell<Gathered>,
     places: Places,

@@ -1,5 +1,5 @@
-//! `interrupt`: how late the handler of an event runs, and how late after it the task that waited; or what the machine's
-//! interrupts do, from its events.
+//! `interrupt`: how late the handler of an event runs, and how much later the waiting task runs; or what the machine's interrupts do, from
+//! its events.
 
 mod events;
 mod sources;
@@ -44,7 +44,8 @@ mod tests {
         }
     }
 
-    /// What a source does not have is refused before anything is begun, and every source is named to who misspells one.
+    /// latido refuses an option that a source does not have before anything starts. If a user misspells a source, the refusal names all
+    /// sources.
     #[test]
     fn options_that_a_source_does_not_have_are_refused() {
         for (text, why) in [

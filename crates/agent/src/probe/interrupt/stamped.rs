@@ -1,5 +1,5 @@
-//! `source=hpet` and the like: three stamps of each event, its instant t1, the entry of its handler t2, its task's reading of
-//! the clock t3.
+//! `source=hpet` and similar: latido takes three stamps per event. t1 is its instant, t2 the entry of its handler, t3 its task's reading of
+//! the clock.
 
 mod asked;
 mod joined;
@@ -29,16 +29,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// So many events are answered before anything else: the thread of an interrupt sets its own priority when it first runs.
+/// How many events the task answers before anything else. The thread of an interrupt sets its own priority when it first runs.
 const FIRST: u32 = 2;
 
-/// How long one of them may take where something else comes in its place.
+/// How long the task waits for one of them while something else arrives instead.
 const FIRST_WITHIN: Duration = Duration::from_secs(20);
 
-/// From its options.
+/// Creates the probe from its options.
 ///
 /// # Errors
-/// One that the source does not have, or a value that cannot be.
+/// An option that the source does not have, or an impossible value.
 pub fn new(source: &'static Source, table: toml::Table) -> Result<Box<dyn Probe>> {
     let asked = with_defaults(table, Asked::of(source))?;
     asked.possible(source).map_err(|error| anyhow::Error::from(Objection::Value(format!("{error:#}"))))?;
@@ -90,7 +90,7 @@ impl Probe for StampedProbe {
     }
 
     fn default_cpus(&self, allowed: &CpuSet) -> CpuSet {
-        // The last CPU is the one that other interrupts visit least.
+        // Other interrupts visit the last CPU least.
         allowed.iter().last().into_iter().collect()
     }
 
@@ -118,7 +118,7 @@ impl Probe for StampedProbe {
         if let (Some(line), Some(prio)) = (&line, self.asked.irq_prio) {
             stage.raise(line, prio)?;
         }
-        // As they are from here on: closing a device takes them away.
+        // latido reads the threads here: closing a device removes them.
         let irq_threads = line.as_deref().map(joined::irq_threads).unwrap_or_default();
         let (watch, room) = self.watch(&stage.cell);
         let (mut response, series) = stage.series_with("response", |config| Config { ordered: room, ..config })?;
@@ -166,11 +166,11 @@ impl Probe for StampedProbe {
 }
 
 impl StampedProbe {
-    /// How long the loop of a cell lasts, and how many events are kept.
+    /// Returns how long the loop of a cell lasts, and how many events it keeps.
     fn watch(&self, cell: &Cell) -> (Watch, usize) {
         let Asked { rate, events, .. } = self.asked;
         let duration = cell.conditions.duration.0;
-        // A little more than come: a clock may run fast.
+        // A few more than expected: a clock may run fast.
         let most = if events > 0 { events } else { rate.saturating_mul(duration / 1_000_000 + 1_000) / 1_000 + 8 };
         let watch = Watch {
             events: if events > 0 { events } else { u64::MAX },
@@ -180,7 +180,7 @@ impl StampedProbe {
         (watch, usize::try_from(most).unwrap_or(ORDERED_MAX).min(ORDERED_MAX))
     }
 
-    /// Adds the thread that raises events; what is said of it.
+    /// Adds the thread that raises events. Returns the description of that thread for the record.
     fn trigger(&self, stage: &mut Stage<'_>, raised: Arc<Raised>, cpu: Option<u32>, prio: u8) -> String {
         let (stop, period) = (stage.stop(), self.asked.setup(Duration::ZERO).period_ns());
         let scheduling = Scheduling::Fifo { prio };
@@ -197,23 +197,23 @@ impl StampedProbe {
     }
 }
 
-/// The priority of a thread that raises events where nobody says: above everything that an interrupt's thread may wait for, or
-/// it would only run when there is nothing to wait for.
+/// The default priority of a thread that raises events. It is above everything that an interrupt's thread may wait for: otherwise the
+/// raising thread would run only when there is nothing to wait for.
 const TRIGGER_PRIO: u8 = 95;
 
-/// A CPU that is not measured, where the machine has one: what happens there falls into anything that the measured one does.
+/// Returns a CPU that latido does not measure, if the machine has one. An event raised there can hit anything that the measured CPU does.
 fn elsewhere(stage: &Stage<'_>) -> Option<u32> {
     let measured = stage.cpus();
     stage.evidence.housekeeping.iter().flat_map(CpuSet::iter).find(|cpu| !measured.contains(cpu))
 }
 
-/// What is recorded of a source's interrupts.
+/// Returns what latido records of a source's interrupts.
 fn wanted(source: &Source, asked: &Asked) -> Wanted {
     let mut wanted = Wanted { beside: true, ..Wanted::default() };
     let at = |field, symbol| Enough::At { field, symbol };
     match (source.handler, &asked.handler) {
         (Handler::Event(system, name), _) => {
-            // The setting of a timer tells when it is due, its expiry which it was.
+            // The setting of a timer shows when it is due, its expiry shows which timer it was.
             for event in [format!("{system}:{name}"), "timer:hrtimer_start".into()] {
                 wanted.enough.push((event.clone(), at("function", "hrtimer_wakeup")));
                 wanted.events.push(event);
@@ -229,7 +229,7 @@ fn wanted(source: &Source, asked: &Asked) -> Wanted {
     }
     if let Some(line) = source.line.map(|line| line(&asked.setup(Duration::ZERO))) {
         wanted = wanted.also(&["irq:irq_handler_entry", "sched:sched_switch"]);
-        // The kernel cuts the names of threads.
+        // The kernel truncates the names of threads.
         let short: String = line.chars().take(7).collect();
         let filters = [
             ("irq:irq_handler_entry", format!("name~\"{line}*\"")),
@@ -239,7 +239,7 @@ fn wanted(source: &Source, asked: &Asked) -> Wanted {
     }
     wanted
 }
-/// Answers a first event. What is none, such as a stranger's packet, is passed over, but not without end.
+/// Answers a first event. Ignores other things, such as a stranger's packet, until [`FIRST_WITHIN`] has passed.
 fn first(source: &mut stamped::Source) -> Result<()> {
     let until = Instant::now() + FIRST_WITHIN;
     loop {

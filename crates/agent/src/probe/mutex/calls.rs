@@ -1,4 +1,4 @@
-//! form=calls: uncontended calls, one by one or many together.
+//! form=calls: uncontended calls, timed one by one or in batches.
 
 use super::{MutexKind, MutexProbe};
 use crate::{
@@ -31,7 +31,7 @@ pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
     let realtime = rounds::realtime(stage.cell.scheduling);
     let ceiling = probe.ceiling.or(realtime.map(|(_, prio)| prio)).unwrap_or(1);
     let kinds = possible(probe.kind, realtime, ceiling, stage)?;
-    // Only a thread that has the policy can rehearse a ceiling.
+    // Only a thread that has the policy can do a dry run of a ceiling.
     let realtime = realtime.filter(|_| kinds.contains(&MutexKind::Ceiling));
     let course = rounds::course(&stage.cell, probe.calls);
     let (count, cost_ps) = (probe.batch, rounds::cost_ps(stage));
@@ -73,7 +73,7 @@ pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
     stage.run()
 }
 
-/// The kinds that can be measured here; a ceiling that cannot be locked is a skip, unless it was asked for by name.
+/// Returns the kinds that can be measured here. A ceiling that cannot be locked is skipped; it is an error if the user named it.
 fn possible(
     asked: MutexKind,
     realtime: Option<(Realtime, u8)>,
@@ -99,29 +99,29 @@ fn possible(
     Ok(kinds)
 }
 
-/// Tries on a thread of its own: what the C library remembers of a thread after a refusal makes later locks void.
+/// Tries it on a separate thread. The C library remembers a refusal per thread, and that would make later locks void.
 fn can_lock(policy: Realtime, prio: u8, ceiling: u8) -> Result<(), Errno> {
     let body = move || {
         Own::thread().set_param(policy, prio)?;
         Mutex::new(Protocol::Ceiling(ceiling), false)?.lock()?.unlock()
     };
-    // A thread that cannot be started is a machine without memory for the measurement.
+    // If the machine cannot start a thread, it has no memory for the measurement either.
     thread::Builder::new().spawn(body).map_or(Err(Errno::EAGAIN), |tried| tried.join().unwrap_or(Err(Errno::EAGAIN)))
 }
 
-/// Rehearses with the policy of the measurement where a ceiling needs it. The C library then knows that policy; the
-/// stage sets it behind its back.
+/// Does a dry run, with the policy of the measurement if a ceiling needs it. The C library then knows that policy. The stage sets it later
+/// without the library's knowledge.
 fn rehearse(realtime: Option<(Realtime, u8)>, work: impl FnOnce()) {
     priority::as_before(|| {
         if let Some((policy, prio)) = realtime {
-            // Granted a moment ago to another thread of this process.
+            // The kernel granted it a moment ago to another thread of this process.
             let _refused = Own::thread().set_param(policy, prio);
         }
         work();
     });
 }
 
-/// What is measured call by call, or in batches.
+/// Returns the quantities that latido measures call by call, or in batches.
 pub fn quantities(timing: Timing) -> Vec<Quantity> {
     let call = |name, title| Quantity::time(name, title).each("call");
     let batch = |name, title| Quantity::time(name, title).each("batch").in_unit("ps").beside();

@@ -18,7 +18,7 @@ use std::{
     thread,
 };
 
-/// Refuses a cell in which the three threads cannot be.
+/// Refuses a cell in which the three threads cannot run.
 pub fn check(cell: &Cell) -> Result<()> {
     let Some((_, prio)) = rounds::realtime(cell.scheduling) else {
         bail!("form=inversion needs three priorities on one CPU: use fifo or rr, not `{}`", cell.scheduling);
@@ -54,7 +54,7 @@ pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
     let scene = Arc::new(scene(&protocols)?);
     let parts = || (Arc::clone(&scene), stage.stop());
     let [high, middle, low] = [parts(), parts(), parts()];
-    // Who posts must not find anybody missing: high is the first to start, low waits for both.
+    // When `low` posts, the other two must be there: `high` starts first, and `low` waits for both.
     let scheduling = stage.cell.scheduling;
     stage.thread(cpu, series, move || {
         let (scene, stop) = high;
@@ -86,7 +86,7 @@ fn scene(protocols: &[Protocol]) -> Result<Scene> {
     Ok(Scene::new(mutexes?)?)
 }
 
-/// The cell's policy, so many priorities lower.
+/// Returns the cell's policy, lower by that many priorities.
 fn lower(scheduling: Scheduling, by: u8) -> Scheduling {
     match scheduling {
         Scheduling::Fifo { prio } => Scheduling::Fifo { prio: prio.saturating_sub(by) },
@@ -95,8 +95,8 @@ fn lower(scheduling: Scheduling, by: u8) -> Scheduling {
     }
 }
 
-/// A scene of a few milliseconds under time-sharing: what the C library does when threads wait for each other becomes
-/// resident. The order of its rounds does not matter.
+/// Runs a scene of a few milliseconds under time-sharing. That makes resident what the C library uses when threads wait for each other. The
+/// order of its rounds does not matter.
 fn rehearse(protocols: &[Protocol]) -> Result<()> {
     let scene = scene(protocols)?;
     let course = Course { rounds: 5, duration_ns: u64::MAX, warmup_ns: 100_000 };
@@ -114,7 +114,7 @@ fn rehearse(protocols: &[Protocol]) -> Result<()> {
     Ok(())
 }
 
-/// Without real-time policy there are no priorities to invert. (The stage says why it was refused.)
+/// Checks the thread's policy: without a real-time policy there are no priorities to invert. (The stage reports why the kernel refused it.)
 fn look(scene: &Scene) {
     if !matches!(sched::policy(0), Ok(Policy::Fifo { .. } | Policy::Rr { .. })) {
         scene.without_ranks();

@@ -1,4 +1,4 @@
-//! What the options of `switch` choose between.
+//! The choices that the options of `switch` offer.
 
 use latido_sys::handoff::Way;
 use serde::{Deserialize, Serialize};
@@ -28,13 +28,13 @@ impl From<HandoffBy> for Way {
     }
 }
 
-/// Whose tasks hand over.
+/// Whether the two tasks share a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Between {
-    /// Of one process.
+    /// Both in one process.
     Threads,
-    /// One each.
+    /// One process each.
     Processes,
 }
 
@@ -42,14 +42,14 @@ pub enum Between {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Across {
-    /// Both on it.
+    /// Both on one CPU.
     Same,
-    /// One each.
+    /// One CPU each.
     Other,
 }
 
 impl Across {
-    /// How many.
+    /// Returns how many CPUs that takes.
     pub fn cpus(self) -> usize {
         match self {
             Self::Same => 1,

@@ -1,7 +1,7 @@
-//! The posting task in a process of its own: `latido agent --partner`, and what the measuring process does with it.
+//! The posting task as a separate process: `latido agent --partner`, and what the measuring process does with it.
 //!
-//! It inherits the shared memory and the descriptors by their numbers, says whether it got its policy, waits for the
-//! start, posts until the waiting task has ended, says what the kernel counted, and ends. It dies with its parent.
+//! The partner inherits the shared memory and the descriptors by their numbers. It reports whether it got its policy, waits for the start,
+//! posts until the waiting task has ended, reports what the kernel counted, and ends. It dies with its parent.
 
 use super::options::HandoffBy;
 use crate::{
@@ -31,19 +31,19 @@ use std::{
     },
 };
 
-/// What the partner is to do: the first line of its input. The second line, whatever it says, is the start.
+/// The orders for the partner: the first line of its input. Any second line is the start.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Orders {
-    /// What the handoff goes through.
+    /// What the handoff uses.
     pub by: HandoffBy,
-    /// The descriptors inherited.
+    /// The inherited descriptors.
     pub numbers: Numbers,
     /// Its index among the threads of the cell.
     pub thread: u32,
     /// The CPU to stay on.
     pub cpu: u32,
-    /// The doors to isolated CPUs.
+    /// The cgroups that give access to isolated CPUs.
     pub entries: Vec<Entry>,
     /// Its policy.
     pub scheduling: Scheduling,
@@ -56,7 +56,7 @@ pub struct Orders {
 /// The first line of its output.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PartnerReady {
-    /// Why it did not get what it was to have.
+    /// Why it did not get what its orders grant it, if so.
     refused: Option<String>,
 }
 
@@ -67,10 +67,10 @@ struct Over {
     evidence: ThreadEvidence,
 }
 
-/// Plays the partner; the exit status.
+/// Runs the partner. Returns the exit status.
 ///
 /// # Errors
-/// Orders that cannot be carried out, or nobody left to tell.
+/// The orders cannot be carried out, or the measuring process is gone.
 pub fn run() -> Result<u8> {
     let mut input = BufReader::new(stdin());
     let orders: Orders = hear(&mut input).context("the orders of the measuring process")?;
@@ -78,7 +78,7 @@ pub fn run() -> Result<u8> {
     let handoff = Handoff::adopt(way, orders.numbers).context("the memory shared with the measuring process")?;
     let scratch = Handoff::create(way, true)?;
     signal::interrupt_only(signal::SIGUSR1)?;
-    // Refused, the loop runs all the same: the measuring process was refused too, and says so.
+    // The loop runs even if the kernel refuses this: it refused the measuring process too, and that one reports it.
     let _ = memory::lock_on_fault();
     let mut prepared = threads::prepare(orders.thread, Some(orders.cpu), &[], true, &orders.entries);
     switch::rehearse_post(&scratch);
@@ -93,7 +93,7 @@ pub fn run() -> Result<u8> {
     Ok(0)
 }
 
-/// Why the posting loop could not go on, if so.
+/// Returns why the posting loop could not go on, if so.
 pub fn failure(end: End<Errno>) -> Option<String> {
     end.failure().map(|error| format!("the kernel refused the posting task: {error}"))
 }
@@ -112,7 +112,7 @@ fn hear<T: DeserializeOwned>(from: &mut impl BufRead) -> Result<T> {
     Ok(serde_json::from_str(&line)?)
 }
 
-/// The partner as the measuring process holds it.
+/// The measuring process's side of the partner.
 pub struct Partner {
     child: Child,
     input: ChildStdin,
@@ -120,13 +120,14 @@ pub struct Partner {
 }
 
 impl Partner {
-    /// Starts it and hears that it is ready, and what was refused to it. It lives as long as the calling thread at most.
+    /// Starts the partner and waits until it is ready. Returns what the kernel refused to it. The partner lives no longer than the calling
+    /// thread.
     ///
     /// # Errors
-    /// It cannot be started, or ended at once.
+    /// It cannot be started, or it ended at once.
     pub fn start(orders: &Orders) -> Result<(Self, Option<String>)> {
         let own = std::env::current_exe().context("cannot find latido's own file")?;
-        // Runs as latido does: a part of the measuring process, of latido's own file.
+        // The partner runs as latido does: it is a part of the measuring process, from latido's own file.
         let mut command = Command::new(own);
         command.args(["agent", "--partner"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let manners =
@@ -142,10 +143,10 @@ impl Partner {
         Ok((partner, ready.refused))
     }
 
-    /// Stands for it on a thread of its own: lets it start, hears what it has to say at its end. Should it end before
-    /// the waiting task does, the measurement has failed, and `stop` ends it.
+    /// Represents the partner, on a separate thread: starts it, and reads its report when it ends. If it ends before the waiting task does,
+    /// the measurement has failed and `stop` ends it.
     pub fn attend(&mut self, thread: u32, stop: &AtomicBool, stand_ins: &StandIns) -> Result<Interval> {
-        // A partner that is gone is noticed by its silence.
+        // If the partner is gone, the read below finds that out.
         let _ = self.input.write_all(b"go\n");
         let failed = match hear::<Over>(&mut self.output) {
             Ok(Over { failed, evidence }) => {

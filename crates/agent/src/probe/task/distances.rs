@@ -1,13 +1,13 @@
-//! How far apart the wakings of a thread lie, and whether they are regular.
+//! The distances between the wakings of a thread, and whether they are regular.
 
-/// The median distance of times that ascend.
+/// Returns the median distance between ascending times.
 pub(super) fn distance(times: &[u64]) -> Option<u64> {
     let gaps = sorted_gaps(times);
     gaps.get(gaps.len() / 2).copied()
 }
 
-/// The median distance, where the times are regular: of at least twenty distances three fifths differ from it by a
-/// twentieth at most. A job that waits in its midst is woken at irregular distances.
+/// Returns the median distance if the times are regular: there are at least twenty distances, and three fifths of them differ from the
+/// median by a twentieth at most. A job that waits in its middle is woken at irregular distances.
 pub(super) fn regular_distance(times: &[u64]) -> Option<u64> {
     let gaps = sorted_gaps(times);
     let median = *gaps.get(gaps.len() / 2)?;
@@ -35,10 +35,10 @@ mod tests {
         let every = |gap: u64| at(&mut std::iter::repeat_n(gap, 20));
         assert_eq!(regular_distance(&every(1_100_000)), Some(1_100_000));
         assert_eq!(regular_distance(&every(1_100_000)[..20]), None, "nineteen distances are too few");
-        // Each third slot is missed: two of three distances still are the period.
+        // The thread misses each third slot: two of three distances still are the period.
         let missing = at(&mut (0..30).map(|slot| if slot % 3 == 0 { 2_000_000 } else { 1_000_000 }));
         assert_eq!(regular_distance(&missing), Some(1_000_000));
-        // A job that waits in its midst.
+        // A job that waits in its middle.
         let twice = at(&mut (0..40).map(|half| if half % 2 == 0 { 300_000 } else { 700_000 }));
         assert_eq!((distance(&twice), regular_distance(&twice)), (Some(700_000), None));
     }

@@ -1,4 +1,4 @@
-//! From a program's activations to its series.
+//! Turns a program's activations into its series.
 
 use super::{
     COMPLETION, MISSED, QUANTITIES, TaskProbe,
@@ -22,15 +22,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The series of a thread.
 struct Thread {
-    /// Its name, told apart from others of the name.
+    /// Its name, made distinct from other threads with that name.
     name: String,
-    /// As in [`QUANTITIES`]; of a thread whose switches the kernel left out of the trace `response` alone.
+    /// The series of the [`QUANTITIES`], in their order. If the kernel left switches of the thread out of the trace, only `response` has
+    /// one.
     places: [Option<Place>; QUANTITIES.len()],
     slots: Option<Slots>,
     unfinished: u64,
     /// Activations without the switch to the thread.
     unseen: u64,
-    /// Until when it could be activated.
+    /// The time until which it could be activated.
     until: u64,
 }
 
@@ -41,21 +42,21 @@ struct Slots {
     deadline: u64,
     seen: u64,
     missed: u64,
-    /// Of the missed ones, those of which nobody can tell whether an earlier job did their work too.
+    /// Missed slots whose work an earlier job may have done: latido cannot distinguish.
     unclear: u64,
-    /// Those in time, of which nobody can tell whether a later activation was still of their job: then they were late.
+    /// Slots in time whose job may have continued in a later activation, which would make them late: latido cannot distinguish.
     open: u64,
-    /// The missed ones: its time, and when the thread had done another job.
+    /// The missed slots: the time of each, and when the thread had done another job.
     without_job: Vec<(u64, u64)>,
 }
 
-/// latido keeps the time of so many missed slots of a thread: a series keeps no more.
+/// How many missed slots per thread latido keeps with their times. A series keeps no more.
 const MOST_MISSED: usize = 4_096;
 
-/// The series of a program, filled from a trace.
+/// Fills the series of a program from a trace.
 ///
 /// # Errors
-/// Nothing of it was seen, with the reason as far as it is known.
+/// The trace shows nothing of the program. The message gives the reason as far as latido knows it.
 pub(super) fn filled(
     probe: &TaskProbe,
     stage: &mut Stage<'_>,
@@ -111,10 +112,10 @@ pub(super) fn filled(
     Ok(gathered)
 }
 
-/// From this time on a thread that never waited is a loop, and no short program.
+/// A thread that never waited counts as a loop if it ran for at least this time, ns. Otherwise it is a short program.
 const LOOP_NS: u64 = 100_000_000;
 
-/// Why nothing was seen, and what is known of a thread that worked and never waited.
+/// Explains why the trace shows nothing, with the facts about a thread that worked and never waited.
 fn nothing(program: &Program, longest: Option<Activation>) -> String {
     let what = &program.words;
     let time = |ns: u64| units::human(ns.try_into().unwrap_or(i64::MAX));
@@ -138,7 +139,7 @@ fn nothing(program: &Program, longest: Option<Activation>) -> String {
     }
 }
 
-/// Walks through the activations of a program; what the trace lost, and how many activations that broke.
+/// Walks through the activations of a program. Returns what the trace lost, and how many activations that broke.
 fn walk(trace: &Trace<'_>, program: &Program, mut take: impl FnMut(&Activation, Ended)) -> (Met, u64) {
     let members = Members::of(&program.threads);
     let following = Following { members: &members, first: &program.threads, forks: Forks::of(trace) };
@@ -154,14 +155,14 @@ fn walk(trace: &Trace<'_>, program: &Program, mut take: impl FnMut(&Activation, 
     (met, voided)
 }
 
-/// Opens the series of the threads that were activated most.
+/// Opens the series of the threads with the most activations.
 fn open(
     probe: &TaskProbe,
     stage: &mut Stage<'_>,
     gathered: &mut Gathered,
     seen: &BTreeMap<i32, Seen>,
 ) -> Result<BTreeMap<i32, Thread>> {
-    // With a period each has the slots, and those that it missed.
+    // With a period, each thread also has a series of its slots and one of its missed slots.
     let most = gathered.room() / (QUANTITIES.len() + 2);
     let mut busiest: Vec<(&i32, &Seen)> = seen.iter().collect();
     busiest.sort_by_key(|(pid, thread)| (std::cmp::Reverse(thread.count), **pid));
@@ -216,7 +217,7 @@ fn open(
     Ok(threads)
 }
 
-/// What latido says of threads that have no slots, though their program has a period.
+/// Returns the note about threads that have no slots although their program has a period.
 fn without_slots(helpers: &BTreeSet<i32>, names: &BTreeMap<i32, String>) -> Option<Skip> {
     let named: Vec<String> = helpers.iter().filter_map(|pid| Some(format!("`{}`", names.get(pid)?))).collect();
     let why = "other threads wake once a period, and these in less than a quarter of the slots: `thread` says whose the period is";
@@ -224,14 +225,14 @@ fn without_slots(helpers: &BTreeSet<i32>, names: &BTreeMap<i32, String>) -> Opti
 }
 
 impl Thread {
-    /// Takes an activation of its own.
+    /// Takes an activation of this thread.
     fn take(&mut self, one: &Activation, how: Ended, gathered: &mut Gathered) {
         let interval = gathered.interval();
         if one.woken < interval.first_slot_ns || one.woken > interval.ended_ns {
             return;
         }
         if how == Ended::Dead {
-            // Nobody waits for what it would have done then.
+            // The thread has ended: its later slots do not count as missed.
             self.until = one.woken.min(interval.ended_ns);
         }
         let whole = how == Ended::Blocked && one.end <= interval.ended_ns;
@@ -244,14 +245,14 @@ impl Thread {
                 gathered.sample(place, i64::try_from(value).unwrap_or(i64::MAX), one.woken, one.end);
             }
         }
-        // What was stopped goes on.
+        // A stopped activation continues later.
         self.unfinished += u64::from(!whole && how != Ended::Stopped);
         if let Some(slots) = &mut self.slots {
             slots.take(one, (whole, how), gathered);
         }
     }
 
-    /// Nothing follows; what there is to be told of it.
+    /// Closes the slots after the last activation. Returns the facts of the thread.
     fn finish(&mut self, gathered: &mut Gathered) -> Vec<(&'static str, u64)> {
         let mut facts = vec![("unfinished", self.unfinished), ("unseen", self.unseen)];
         if let Some(slots) = &mut self.slots {
@@ -262,7 +263,7 @@ impl Thread {
         facts
     }
 
-    /// The slots without a job as a series, where there are any.
+    /// Opens and fills the series of the missed slots, if there are any.
     fn open_missed(&mut self, stage: &mut Stage<'_>, gathered: &mut Gathered) -> Result<Option<Place>> {
         let missed = self.slots.as_mut().map(|slots| std::mem::take(&mut slots.without_job)).unwrap_or_default();
         if missed.is_empty() {
@@ -304,7 +305,7 @@ impl Slots {
         all.into_iter().for_each(|over| self.count(over, gathered));
     }
 
-    /// Counts a slot that is over.
+    /// Counts a completed slot.
     fn count(&mut self, over: Over, gathered: &mut Gathered) {
         match over {
             Over::Missed { due, came, unclear } => {
@@ -326,7 +327,7 @@ impl Slots {
     }
 }
 
-/// For what a thread waits behind an activation. A deadline thread that gave up its budget waits for the time of its next.
+/// Returns what a thread waits for after an activation. A deadline thread that gave up its budget waits for the time of its next period.
 fn then(one: &Activation, how: Ended) -> Then {
     match how {
         Ended::Stopped if one.running().is_some_and(|ns| ns < AT_ONCE_NS) => Then::StoppedWaiting,

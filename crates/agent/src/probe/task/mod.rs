@@ -1,4 +1,4 @@
-//! `task`: what becomes of each activation of the user's own real-time program, from the kernel's events.
+//! `task`: the activations of the user's own real-time program, from the kernel's events.
 
 mod distances;
 mod filling;
@@ -119,7 +119,7 @@ const QUANTITIES: [(&str, &str); 4] = [
     ("response", "Task: response"),
 ];
 
-/// Shorter periods are no kernel's business.
+/// The shortest period that latido accepts: no kernel handles shorter ones.
 const SHORTEST: Ns = Ns(10_000);
 
 impl TaskProbe {
@@ -179,13 +179,13 @@ impl Probe for TaskProbe {
             "sched:sched_process_exit",
             "sched:sched_process_free",
             "task:task_rename",
-            // Waits that show no waking.
+            // Calls that wait but show no waking.
             "syscalls:sys_enter_clock_nanosleep",
             "syscalls:sys_exit_clock_nanosleep",
             "syscalls:sys_enter_sched_yield",
             "syscalls:sys_exit_sched_yield",
         ];
-        // What its timers were set for, and its page faults.
+        // The expiry times of its timers, and its page faults.
         let explaining = ["timer:hrtimer_start", "exceptions:page_fault_user"];
         Some(Wanted::events(&["sched:sched_switch", "sched:sched_waking"]).also(&also).explaining(&explaining))
     }
@@ -197,7 +197,7 @@ impl Probe for TaskProbe {
     fn measure(&self, stage: &mut Stage<'_>) -> Result<()> {
         let mut watched = Watched::find(self, &stage.cpus(), stage.program.as_ref())?;
         let interval = stage.watch(|| Ok(watched.looked_at()))?;
-        // The recording first: while the program is ended nobody asks what it does.
+        // latido ends the recording before the program: it must not record how the program is ended.
         let mapped = stage.recorded()?;
         let ended = watched.end()?;
         let trace = Trace::open(&mapped)?;

@@ -1,4 +1,4 @@
-//! The program that is watched: found by its number or name, or started and ended.
+//! The watched program: latido finds it by its number or name, or starts and ends it.
 
 use super::{TaskProbe, standing::Standings};
 use crate::{
@@ -21,12 +21,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long it may take to end after SIGTERM.
+/// How long the program may take to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often is looked whether it has ended.
+/// How often latido checks whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What is watched.
+/// The watched program.
 pub(super) struct Watched {
     processes: Vec<i32>,
     threads: BTreeSet<i32>,
@@ -34,26 +34,26 @@ pub(super) struct Watched {
     standings: Standings,
 }
 
-/// What became of it.
+/// The watched program after the end of the watching.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
-    /// Its threads when the watching began.
+    /// Its threads at the beginning of the watching.
     pub threads: BTreeSet<i32>,
-    /// In words: `cyclictest (process 12)`.
+    /// Its description, such as `cyclictest (process 12)`.
     pub words: String,
-    /// The exit status of a program that was started and ended by itself, as a shell has it.
+    /// The exit status of a program that latido started and that ended without latido's action, as a shell has it.
     pub exit: Option<u8>,
-    /// What it printed.
+    /// Its output.
     pub output: Vec<u8>,
-    /// What its threads had of the kernel.
+    /// What the kernel granted its threads.
     pub standings: Standings,
 }
 
 impl Watched {
-    /// Finds it, or starts it.
+    /// Finds the program, or starts it.
     ///
     /// # Errors
-    /// There is no such process or program, with those that may be meant.
+    /// No such process or program exists. The message suggests similar names.
     pub fn find(probe: &TaskProbe, cpus: &[u32], marked: Option<&Marked>) -> Result<Self> {
         if !probe.argv.is_empty() {
             let started = Started::start(&probe.argv, cpus, marked)?;
@@ -75,13 +75,14 @@ impl Watched {
         Ok(Self { processes, threads, started: None, standings: Standings::default() })
     }
 
-    /// Looks at what its threads have, at first soon and then once a second; whether any of it is still there.
+    /// Looks at what the kernel grants the threads, soon at first and then once per second. Returns whether any process of the program
+    /// still exists.
     pub fn looked_at(&mut self) -> bool {
         self.standings.look(&self.processes);
         self.lives()
     }
 
-    /// Whether any of it is still there.
+    /// Returns whether any process of the program still exists.
     fn lives(&mut self) -> bool {
         match &mut self.started {
             Some(started) => !started.has_ended(),
@@ -89,10 +90,10 @@ impl Watched {
         }
     }
 
-    /// Nobody watches any more: what was started is ended.
+    /// Ends the watching, and the program if latido started it.
     ///
     /// # Errors
-    /// It does not end.
+    /// The program does not end.
     pub fn end(mut self) -> Result<Ended> {
         if self.lives() {
             self.standings.look_now(&self.processes);
@@ -112,7 +113,7 @@ impl Watched {
     }
 }
 
-/// A program of ours, in a process group of its own.
+/// A program that latido started, in a separate process group.
 struct Started {
     name: String,
     child: Child,
@@ -121,7 +122,7 @@ struct Started {
 }
 
 impl Started {
-    /// As the person behind sudo, or as what we are: then what others may replace is not started.
+    /// Starts the program as the person behind sudo, or as the present user. A privileged latido refuses a program that others can replace.
     fn start(argv: &[String], cpus: &[u32], marked: Option<&Marked>) -> Result<Self> {
         let (name, arguments) = argv.split_first().context("`argv` names no program")?;
         let person = Person::behind_sudo();
@@ -134,7 +135,7 @@ impl Started {
         if let Some(person) = person {
             identity::start_as(&mut command, person.identity());
         }
-        // It dies with this thread, which watches it until the end.
+        // The program dies with this thread, which watches it until the end.
         let manners = process::Child {
             own_group: true,
             death_signal: Some(signal_hook::consts::SIGKILL),
@@ -142,9 +143,10 @@ impl Started {
             nice: None,
         };
         process::prepare(&mut command, manners);
-        // Whatever it starts, also what leaves its group, is found by this and ended with the cell.
+        // This marks every process that the program starts, including those that leave its group. latido finds them by the mark and ends
+        // them with the cell.
         marked.inspect(|marked| marked.put_on(&mut command));
-        // A child has its parent's CPUs.
+        // A child inherits its parent's CPUs.
         let own = sched::affinity(0).ok();
         let _ = sched::set_affinity(0, cpus.iter().copied());
         let child = command.spawn();
@@ -156,7 +158,7 @@ impl Started {
         Ok(Self { name: name.clone(), child, output, over: false })
     }
 
-    /// It stays a zombie, so that its number and its group remain its own.
+    /// Tells whether the program has ended. It stays a zombie, so that no other process gets its number and its group.
     fn has_ended(&mut self) -> bool {
         if !self.over {
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -166,7 +168,7 @@ impl Started {
         self.over
     }
 
-    /// Ends it and all of its group; its own exit status, and what it said.
+    /// Ends the program and its whole group. Returns its exit status, if it ended without latido's action, and its output.
     ///
     /// # Errors
     /// It does not end.
@@ -200,13 +202,13 @@ fn threads_of(pid: i32) -> impl Iterator<Item = i32> {
     numbers(&format!("/proc/{pid}/task"))
 }
 
-/// Whether a process is there and no zombie (proc_pid_stat(5), field 3).
+/// Tells whether a process exists and is no zombie (proc_pid_stat(5), field 3).
 fn is_there(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-/// What a process is called: its first thread's name, and the file it was started by.
+/// Returns the names of a process: its first thread's name, and the file that started it.
 fn names(pid: i32) -> Vec<String> {
     let comm = fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_owned());
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -216,7 +218,7 @@ fn names(pid: i32) -> Vec<String> {
     comm.into_iter().chain(file).collect()
 }
 
-/// The processes of this name; our own are none.
+/// Returns the processes with this name, except latido's own.
 fn named(pattern: &str) -> Result<Vec<i32>> {
     let own = [std::process::id(), std::os::unix::process::parent_id()].map(u32::cast_signed);
     let all: Vec<(i32, Vec<String>)> =
@@ -241,7 +243,7 @@ mod tests {
         TaskProbe { argv: argv.iter().map(|word| (*word).into()).collect(), ..TaskProbe::default() }
     }
 
-    /// A program that ends by itself is told with its status and what it said on both of its outputs.
+    /// A program that ends without latido's action is reported with its status and the output of both its streams.
     #[test]
     fn a_program_that_ends_is_told() {
         let cpus = sched::affinity(0).unwrap();
@@ -254,7 +256,7 @@ mod tests {
         assert_eq!((ended.exit, ended.output), (Some(7), b"a\nb\n".to_vec()));
     }
 
-    /// One that does not end is ended with what it started, also what heeds no SIGTERM.
+    /// A program that does not end is ended together with the processes that it started, including one that ignores SIGTERM.
     #[test]
     fn a_program_that_goes_on_is_ended_with_its_group() {
         let cpus = sched::affinity(0).unwrap();
@@ -272,7 +274,7 @@ mod tests {
         }
     }
 
-    /// Processes are found by patterns, and who is not there is answered with the nearest name.
+    /// latido finds processes by patterns, and answers an unknown name with the nearest one.
     #[test]
     fn a_name_that_nobody_has_is_answered_with_the_nearest() {
         let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();

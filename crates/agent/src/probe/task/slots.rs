@@ -1,68 +1,69 @@
 //! The slots of a periodic thread, found in its wakings.
 
-/// How far before its time a waking may come and still be of a slot: a part of the period.
+/// How early a waking may come and still belong to a slot: the period divided by this.
 const EARLY: u64 = 4;
-/// So many wakings tell where the slots are.
+/// How many wakings determine the phase of the slots.
 const FIRST: usize = 1000;
-/// A thread's slots begin with so many of them that have wakings, among so many: before lies what it does to prepare.
+/// A thread's slots begin where `REGULAR` of at most [`AMONG`] successive slots have wakings. The wakings before are its preparation.
 const REGULAR: usize = 6;
 const AMONG: u64 = 8;
-/// What a slot's time follows of a waking's distance from it, and the most of the period that it follows.
+/// The time of a slot follows a waking by its distance divided by `FOLLOW`, at most by the period divided by [`MOST`].
 const FOLLOW: i64 = 16;
 const MOST: i64 = 1000;
 
-/// A waking later than this part of the period is not on time.
+/// A waking is not on time if it is later than the period divided by this.
 const ON_TIME: u64 = 50;
-/// So many jobs that begin at once in a row are looked at together.
+/// How many jobs that begin at once in a row are evaluated together.
 const AT_ONCE_MOST: usize = 1000;
 
-/// A thread that a signal wakes out of its wait, to stop it or to let it go on, does no more than this until it waits again, ns.
+/// If a signal wakes a thread out of its wait, to stop it or to continue it, the thread runs for at most this time before it waits again,
+/// ns.
 pub(super) const AT_ONCE_NS: u64 = 50_000;
 
-/// Where the slots of a thread are.
+/// The times of a thread's slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
     period: u64,
     phase: u64,
-    /// When the first waking of its regular slots came.
+    /// The time of the first waking of its regular slots.
     begins: u64,
     /// The next slot's time.
     next: Option<u64>,
 }
 
-/// Which slot an activation is of.
+/// The slot that an activation belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
-    /// The first of this slot, at this time; so many passed before without any.
+    /// The activation is the first of this slot.
     First {
         /// The slot's time.
         due: u64,
-        /// Slots that passed.
+        /// Slots before it that passed without any activation.
         missed: u64,
     },
-    /// A further one of the slot that there is.
+    /// The activation is a further one of the current slot.
     Further,
 }
 
 impl Grid {
-    /// Of wakings a period apart, by the first of them: later ones may have drifted.
+    /// Finds the slots of wakings that are a period apart. Only the first of them determine the phase: later ones may have drifted.
     pub fn of(period: u64, wakings: &[u64]) -> Self {
         let period = period.max(1);
         let phase = Self::phase(period, wakings);
         Self { period, phase, begins: regular(period, phase, wakings).unwrap_or(0), next: None }
     }
 
-    /// Whether most of some wakings in a row are a period apart.
+    /// Tells whether most wakings of some run are a period apart.
     pub fn is_regular(period: u64, wakings: &[u64]) -> bool {
         let period = period.max(1);
         regular(period, Self::phase(period, wakings), wakings).is_some()
     }
 
-    /// Where in the period the wakings lie, in the middle.
+    /// Returns the median phase of the wakings within the period.
     fn phase(period: u64, wakings: &[u64]) -> u64 {
         let mut at: Vec<u64> = wakings.iter().take(FIRST).map(|time| time % period).collect();
         at.sort_unstable();
-        // Where the largest gap is, the circle is cut: the median of what follows it.
+        // The phases form a circle. It is cut at the largest gap, and the median is counted from there.
         let around = at.first().zip(at.last()).map(|(first, last)| (first + period - last, 0));
         let gaps = at.windows(2).zip(1..).filter_map(|(pair, index)| Some((pair.last()? - pair.first()?, index)));
         let cut = gaps.chain(around).max().map_or(0, |(_, index)| index);
@@ -70,20 +71,20 @@ impl Grid {
         at.get(middle).copied().unwrap_or(0)
     }
 
-    /// Whether a waking lies before the slots begin: a program wakes while it prepares, too.
+    /// Tells whether a waking comes before the slots begin: a program also wakes while it prepares.
     pub fn is_before(&self, woken: u64) -> bool {
         woken < self.begins
     }
 
-    /// Takes what begins without a waking, as its time has passed: it is of the oldest slot that had nothing.
+    /// Takes an activation that began without a waking, because its time had passed. It belongs to the oldest slot without an activation.
     fn catch_up(&mut self, began: u64) -> Slot {
         let Some(due) = self.next.filter(|next| *next <= began) else { return self.take(began, None) };
         self.next = Some(due.saturating_add(self.period));
         Slot::First { due, missed: 0 }
     }
 
-    /// Takes a waking; `following` is the next one. A waking shortly before a slot's time is of that slot, unless the one before had
-    /// none and another waking follows for this: then it came late.
+    /// Takes a waking; `following` is the next one. A waking shortly before a slot's time belongs to that slot. But if the slot before had
+    /// none and another waking follows for this slot, it came late for the slot before.
     fn take(&mut self, woken: u64, following: Option<u64>) -> Slot {
         let early = self.period / EARLY;
         let reach = woken.saturating_add(early);
@@ -107,7 +108,7 @@ impl Grid {
         Slot::First { due, missed }
     }
 
-    /// The times of slots that would be over at this time and had nothing.
+    /// Returns the times of the slots that would be over at this time and had no activation.
     fn rest(&self, until: u64) -> impl Iterator<Item = u64> + use<> {
         let Self { period, next, .. } = *self;
         let count = next.map_or(0, |next| until.saturating_sub(next) / period);
@@ -115,8 +116,8 @@ impl Grid {
     }
 }
 
-/// When the first of some wakings comes that are a period apart, most of them, and the first two of them; none where none
-/// are. A single waking before them is of what the thread did to prepare.
+/// Returns the first waking of the first run in which most wakings are a period apart, including the first two. Returns `None` if there is
+/// no such run. A single waking before the run belongs to the thread's preparation.
 fn regular(period: u64, phase: u64, wakings: &[u64]) -> Option<u64> {
     let slot = |woken: &u64| (woken + period / EARLY + period - phase % period) / period;
     let mut slots: Vec<(u64, u64)> = wakings.iter().map(|woken| (slot(woken), *woken)).collect();
@@ -127,19 +128,19 @@ fn regular(period: u64, phase: u64, wakings: &[u64]) -> Option<u64> {
     })
 }
 
-/// A slot that is over.
+/// A completed slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Over {
-    /// Nothing began in it.
+    /// No activation began in it.
     Missed {
         /// Its time.
         due: u64,
-        /// When something came at last, or nothing was waited for any more.
+        /// When a later job ended, or when the watching or the thread ended.
         came: u64,
-        /// Whether an earlier job ran when its time came, and no call tells whether it did this slot's work too.
+        /// Whether an earlier job ran at its time and no call shows whether that job did this slot's work too.
         unclear: bool,
     },
-    /// What began in it was done.
+    /// Its job ended.
     Done {
         /// Its time.
         due: u64,
@@ -147,42 +148,42 @@ pub(super) enum Over {
         began: u64,
         /// When its last one ended.
         end: u64,
-        /// When it ended if the next activation, which nobody can tell from a next job, was still of it.
+        /// When its job ended if the next activation still belongs to it: latido cannot distinguish that from a next job.
         or_end: Option<u64>,
     },
 }
 
-/// For what a thread waits where an activation ends.
+/// What a thread waits for after an activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     /// For a time of a clock, in a call that the trace shows.
     ATime,
-    /// For something else, or nobody knows.
+    /// For something else, or for something unknown.
     Another,
-    /// It was stopped, and goes on where it was.
+    /// The thread was stopped, and will continue where it was.
     Stopped,
-    /// It was stopped in its wait, and goes on with that.
+    /// The thread was stopped in its wait, and will continue the wait.
     StoppedWaiting,
 }
 
-/// An activation of a periodic thread, as far as slots go.
+/// The facts about an activation of a periodic thread that matter for its slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     /// When it began.
     pub woken: u64,
     /// When it ended.
     pub end: u64,
-    /// Whether that is its end; one that is not whole begins in a slot and does not complete it.
+    /// Whether the activation really ended there. One that is not whole begins in a slot and does not complete it.
     pub whole: bool,
-    /// Whether it began without a waking, as its time had passed.
+    /// Whether it began without a waking, because its time had passed.
     pub at_once: bool,
-    /// Whether calls tell which jobs the thread began.
+    /// Whether calls show which jobs the thread began.
     pub told: bool,
-    /// For what the thread waits then.
+    /// What the thread waits for next.
     pub then: Then,
 }
 
-/// The slot that there is.
+/// The current slot.
 #[derive(Clone, Copy, Debug)]
 struct Current {
     /// Its time.
@@ -191,44 +192,44 @@ struct Current {
     began: u64,
     /// When its last one ended.
     end: u64,
-    /// Whether that one was stopped: its end is not known yet.
+    /// Whether that activation was stopped: its end is not known yet.
     stopped: bool,
 }
 
-/// Whether a waking for a time goes on with the job that there is.
+/// Whether a waking for a time continues the current job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GoesOn {
-    /// It is a slot's.
+    /// It belongs to a slot.
     No,
-    /// Nobody can tell.
+    /// latido cannot distinguish.
     Open,
-    /// The jobs behind it that began at once are those of all slots that had come.
+    /// It continues the job: the jobs after it that began at once take all slots that had come.
     Yes,
 }
 
-/// The jobs of a periodic thread, slot by slot. A slot whose job did not end while it was watched is none of them.
+/// The jobs of a periodic thread, slot by slot. A slot whose job did not end during the watching is left out.
 #[derive(Clone, Debug)]
 pub(super) struct Jobs {
     grid: Grid,
-    /// The last activation, and those behind it that began at once: they and the next one tell of which slot it is.
+    /// The last activation, and those after it that began at once. They and the next activation determine their slots.
     held: Vec<Job>,
-    /// Whether the thread asks for times that have passed where no slot waits for a job, too.
+    /// Whether the thread also requests past times when no slot waits for a job.
     asks_idly: bool,
     current: Option<Current>,
-    /// Whether the thread asks for the time of each slot: then a waking out of another wait goes on with the job that there is.
+    /// Whether the thread requests the time of each slot. Then a waking out of another wait continues the current job.
     by_time: bool,
-    /// For what the thread waited last.
+    /// What the thread waited for last.
     waited: Option<Then>,
     /// Activations beyond the first of a slot.
     pub extra: u64,
     /// Activations before the slots begin.
     pub before: u64,
-    /// Until when the thread ran, and no call tells how many jobs it did.
+    /// The time until which the thread ran while no call showed how many jobs it did.
     untold_until: u64,
 }
 
 impl Jobs {
-    /// With these slots; `by_time` where the thread asks for the time of each.
+    /// Starts with these slots; `by_time` if the thread requests the time of each.
     pub fn of(grid: Grid, by_time: bool) -> Self {
         let (held, asks_idly, current, waited) = (Vec::new(), false, None, None);
         Self { grid, held, asks_idly, current, by_time, waited, extra: 0, before: 0, untold_until: 0 }
@@ -248,7 +249,7 @@ impl Jobs {
         self.place_all(&before, Some(job), &mut over);
     }
 
-    /// Finds the slots of a waking and of those behind it that began at once.
+    /// Finds the slots of a waking and of the jobs after it that began at once.
     fn place_all(&mut self, all: &[Job], following: Option<Job>, over: &mut impl FnMut(Over)) {
         let mut goes_on = self.goes_on(all);
         for (at, job) in all.iter().enumerate() {
@@ -257,9 +258,9 @@ impl Jobs {
         }
     }
 
-    /// Whether a waking is none of a slot's. A thread that sleeps for some time within a job, and then asks for the slots that passed
-    /// meanwhile, begins a job at once for each of them: no slot is left for the waking. On time it is its slot's, and the thread asks
-    /// for nothing with the surplus.
+    /// Tells whether a waking belongs to no slot. A thread may sleep for some time within a job and then request the slots that passed
+    /// meanwhile. It begins a job at once for each of them, and no slot is left for the waking. But a waking on time belongs to its slot,
+    /// and then the thread requests the surplus times idly.
     fn goes_on(&mut self, all: &[Job]) -> GoesOn {
         let (Some((waking, behind)), Some(due)) = (all.split_first(), self.grid.next) else { return GoesOn::No };
         let Some(last) = behind.last().filter(|last| self.by_time && !waking.at_once && last.woken >= due) else {
@@ -278,11 +279,11 @@ impl Jobs {
         }
     }
 
-    /// Finds the slot of an activation. Where the next one began at once, its time had passed: this one, however late it was
-    /// woken, is of the oldest slot too.
+    /// Finds the slot of an activation. If the next activation began at once, its time had passed: this one also belongs to the oldest
+    /// slot, however late it was woken.
     fn place(&mut self, job: Job, next: Option<Job>, by_those_behind: GoesOn, over: &mut impl FnMut(Over)) {
         let waited = self.waited.replace(job.then);
-        // It waits for the same behind a stop: it asks for its time again, or does nothing else.
+        // After a stop the thread waits for the same again: it requests its time again, or does nothing else.
         let waits_on = job.then == Then::ATime || job.end.saturating_sub(job.woken) < AT_ONCE_NS;
         if job.then == Then::StoppedWaiting || waited == Some(Then::StoppedWaiting) && waits_on {
             return;
@@ -297,7 +298,7 @@ impl Jobs {
         };
         match slot {
             Slot::First { due, missed } => {
-                // Where nothing tells for what the thread had waited, a waking that comes late may be of the job before.
+                // If nothing shows what the thread had waited for, a late waking may belong to the job before.
                 let late = job.woken > due.saturating_add(self.grid.period / EARLY);
                 let may_go_on = !self.by_time && !job.at_once && waited == Some(Then::Another) && late;
                 let may_go_on = may_go_on || by_those_behind == GoesOn::Open;
@@ -314,7 +315,7 @@ impl Jobs {
         self.untold_until = if job.told { 0 } else { job.end };
     }
 
-    /// An activation is the first of a slot.
+    /// Begins a slot with its first activation.
     fn begin(&mut self, job: Job, due: u64, missed: u64, over: &mut impl FnMut(Over)) {
         let Job { woken, end, whole, then, .. } = job;
         for back in (1..=missed).rev() {
@@ -331,7 +332,7 @@ impl Jobs {
         }
     }
 
-    /// Nothing follows, and until then something was waited for.
+    /// Closes the slots after the last activation. Slots up to `until` count.
     pub fn finish(&mut self, until: u64, mut over: impl FnMut(Over)) {
         let last = std::mem::take(&mut self.held);
         self.place_all(&last, None, &mut over);

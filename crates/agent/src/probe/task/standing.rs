@@ -1,4 +1,4 @@
-//! What each thread of a watched program has of the kernel: policy, CPUs, locked memory; and what of it changes meanwhile.
+//! What the kernel grants each thread of a watched program: policy, CPUs, locked memory; and how that changes meanwhile.
 
 use crate::{
     check::process,
@@ -10,28 +10,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// latido asks the kernel so often, and less often where its answers take longer than a hundredth of that: the machine is measured.
+/// How often latido asks the kernel. It asks less often if the answers take longer than 1/[`SHARE`] of that: the machine is being measured.
 const EACH: Duration = Duration::from_secs(1);
-/// At first latido asks sooner: programs take their priority when they start.
+/// How soon latido asks again at first: programs take their priority when they start.
 const SOON: Duration = Duration::from_millis(20);
 const SHARE: u32 = 100;
-/// Of so many processes at most.
+/// How many processes latido asks about, at most.
 const MOST: usize = 256;
-/// So many earlier standings of a thread are kept.
+/// How many earlier standings latido keeps per thread.
 const KEPT: usize = 10;
 
-/// What was seen of each thread, by its number: the last one is in force.
+/// The standings of each thread, by its number. The last one is in force.
 #[derive(Debug, Default)]
 pub(super) struct Standings {
     seen: BTreeMap<u32, Vec<Standing>>,
-    /// What the first and the last look found of its control groups' CPU quotas, by the number of the thread.
+    /// The CPU quotas of each thread's control groups, as found by the first and the last look, by the number of the thread.
     quotas: BTreeMap<u32, (HeldBack, HeldBack)>,
-    /// When latido asked first, and when it asks again at the earliest.
+    /// When latido asked first, and the earliest time at which it asks again.
     times: Option<(Instant, Instant)>,
 }
 
 impl Standings {
-    /// Asks the kernel of these processes and of those that they started, if it is time.
+    /// Asks the kernel about these processes and those that they started, if it is time.
     pub fn look(&mut self, processes: &[i32]) {
         let began = Instant::now();
         if self.times.is_some_and(|(_, next)| began < next) {
@@ -42,7 +42,7 @@ impl Standings {
         self.times = Some((first, began + pause(began - first, began.elapsed())));
     }
 
-    /// Asks the kernel, whether it is time or not.
+    /// Asks the kernel, whether or not it is time.
     pub fn look_now(&mut self, processes: &[i32]) {
         self.ask(&Root::default(), processes.iter().filter_map(|pid| u32::try_from(*pid).ok()).collect());
     }
@@ -68,7 +68,7 @@ impl Standings {
         }
     }
 
-    /// Notes what a thread has; more memory locked than before is growth, and no change of its standing.
+    /// Notes the standing of a thread. More locked memory than before is growth, and no change of its standing.
     fn note(&mut self, tid: u32, now: Standing) {
         let all = self.seen.entry(tid).or_default();
         match all.last_mut() {
@@ -80,7 +80,7 @@ impl Standings {
         }
     }
 
-    /// What is known of these threads, by the names that tell them apart.
+    /// Returns what is known of these threads, under their distinct names.
     pub fn of<'a>(&self, named: impl Iterator<Item = (i32, &'a str)>) -> Vec<WatchedThread> {
         let one = |(tid, task): (i32, &str)| {
             let tid = u32::try_from(tid).ok()?;
@@ -93,12 +93,12 @@ impl Standings {
     }
 }
 
-/// How long latido waits before it asks again, by the time since it asked first and by how long the answers took.
+/// Returns how long latido waits before it asks again. That depends on the time since it asked first and on how long the answers took.
 fn pause(since_first: Duration, took: Duration) -> Duration {
     since_first.clamp(SOON, EACH).max(took * SHARE)
 }
 
-/// The processes that a thread started and that live (proc_pid_task(5); none of a kernel without CONFIG_PROC_CHILDREN).
+/// Returns the living processes that a thread started (proc_pid_task(5)). A kernel without CONFIG_PROC_CHILDREN lists none.
 fn children(root: &Root, pid: u32, tid: u32) -> Vec<u32> {
     let text = root.read(&format!("proc/{pid}/task/{tid}/children")).unwrap_or_default();
     text.split_whitespace().filter_map(|child| child.parse().ok()).collect()
@@ -112,7 +112,7 @@ mod tests {
         Standing { policy: policy.into(), cpus: "0-1".parse().ok(), locked_kib: Some(locked_kib) }
     }
 
-    /// A new policy is a change, more locked memory is none; the oldest of many changes go.
+    /// A new policy is a change, more locked memory is not. Of many changes the oldest go.
     #[test]
     fn changes_are_kept_in_order() {
         let mut standings = Standings::default();
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(standings.of([(7, "worker")].into_iter())[0].before.len(), KEPT);
     }
 
-    /// The second look comes soon, later ones once a second; where answers take long, latido asks less often.
+    /// The second look comes soon, later ones once per second. If answers take long, latido asks less often.
     #[test]
     fn looks_come_soon_at_first() {
         let ms = Duration::from_millis;
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(pause(ms(0), ms(30)), ms(3_000));
     }
 
-    /// This process is there, and has a policy and CPUs.
+    /// This process must be found, with a policy and CPUs.
     #[test]
     fn the_kernel_is_asked() {
         let mut standings = Standings::default();
@@ -146,7 +146,7 @@ mod tests {
         assert!(!found[0].standing.policy.is_empty() && found[0].standing.cpus.is_some(), "{found:?}");
     }
 
-    /// A program behind a shell is the one that works.
+    /// If a shell starts the program, latido must look at the program behind the shell.
     #[test]
     fn children_are_looked_at() {
         let mut shell = std::process::Command::new("sh").args(["-c", "sleep 60; true"]).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! Which threads are the program's, and what is to be known of each before its series are filled.
+//! Finds the threads of the program, and the facts about each that latido needs before it fills their series.
 
 use super::{distances::regular_distance, slots::Grid};
 use crate::measure::Interval;
@@ -11,31 +11,31 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-/// So many wakings of a thread are looked at for its period.
+/// How many wakings per thread latido examines for its period.
 const LOOKED_AT: usize = 10_000;
-/// More threads than this no program has that is watched.
+/// How many threads latido follows at most: no watched program has more.
 const MOST: usize = 1 << 16;
 
-/// The threads of a program while its trace goes by.
+/// The threads of a program during the walk through its trace.
 #[derive(Debug)]
 pub(super) struct Members(RefCell<BTreeSet<i32>>);
 
 impl Members {
-    /// These at first.
+    /// Starts with these threads.
     pub fn of(threads: &BTreeSet<i32>) -> Self {
         Self(RefCell::new(threads.clone()))
     }
 
-    /// Whether a task is one of them.
+    /// Tells whether a task is one of them.
     pub fn has(&self, pid: i32) -> bool {
         self.0.borrow().contains(&pid)
     }
 }
 
-/// Adds those that are made, in the order of the trace.
+/// Adds the threads that the program creates, in the order of the trace.
 pub(super) struct Following<'a> {
     pub members: &'a Members,
-    /// Those at first, which stay: one that was started is made in the trace by somebody else.
+    /// The first threads, which stay. In the trace, latido's fork creates the program that it started.
     pub first: &'a BTreeSet<i32>,
     pub forks: Option<Forks>,
 }
@@ -47,7 +47,7 @@ impl Sink for Following<'_> {
         }
         if let Some((parent, child)) = self.forks.and_then(|forks| forks.made(record)) {
             let mut members = self.members.0.borrow_mut();
-            // A number that is somebody else's now is no member's any more.
+            // If another program's thread now has a number, that number is no member any longer.
             if members.contains(&parent) && members.len() < MOST {
                 members.insert(child);
             } else if !self.first.contains(&child) {
@@ -57,47 +57,47 @@ impl Sink for Following<'_> {
     }
 }
 
-/// What was seen of a thread.
+/// What the trace shows of a thread.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     /// Its name at its last activation.
     pub comm: Comm,
     /// Activations in the interval.
     pub count: u64,
-    /// Those of them of which the trace does not have the switch to the thread.
+    /// Activations for which the trace lacks the switch to the thread.
     pub unseen: u64,
-    /// Whether it was real-time or deadline in one.
+    /// Whether it was real-time or deadline in an activation.
     pub urgent: bool,
-    /// When it was woken, the first times in the interval.
+    /// The times at which it was woken: the first ones in the interval.
     pub wakings: Vec<u64>,
-    /// Those of them that ended a wait for a time of a clock.
+    /// The wakings that ended a wait for a time of a clock.
     pub at_a_time: Vec<u64>,
     /// Whether it waits for such a time now.
     waits_for_a_time: bool,
 }
 
 impl Seen {
-    /// Whether the kernel left the switch to the thread out of more than one activation in a hundred. Which ones it leaves out is not
-    /// by chance, so that those that are left say nothing of the others.
+    /// Tells whether the kernel left the switch to the thread out of more than one activation in a hundred. It does not leave them out at
+    /// random, so the remaining ones do not represent the others.
     pub fn is_biased(&self) -> bool {
         self.unseen > self.count / 100
     }
 
-    /// Whether it asks for the time of each slot: the wakings out of such waits lie a period apart.
+    /// Tells whether it requests the time of each slot: the wakings out of such waits are a period apart.
     pub fn asks_for_slots(&self, period: u64) -> bool {
         Grid::is_regular(period, &self.at_a_time)
     }
 
-    /// The wakings that tell where its slots are.
+    /// Returns the wakings that determine its slots.
     pub fn slots(&self, period: u64) -> &[u64] {
         if self.asks_for_slots(period) { &self.at_a_time } else { &self.wakings }
     }
 }
 
-/// Of which threads a period is, and which it passes over. It is that of the real-time and deadline threads; where a program has none,
-/// of all. Helpers (of a virtual machine, of a runtime, children) have none: those that wake in less than a quarter of the slots, nowhere
-/// in six of eight in a row, where another thread does. A real-time thread that asks for times of a clock is no helper, but late, unless
-/// these lie apart as those of a longer period do.
+/// Returns the threads that have the period, and the helpers that have none. The period belongs to the real-time and deadline threads, or
+/// to all threads if the program has no such thread. Helpers (of a virtual machine, of a runtime, children) wake in less than a quarter of
+/// the slots, and nowhere in six of eight in a row, while another thread does. A real-time thread that requests times of a clock is late
+/// and no helper, unless its wakings are regular at a longer period.
 pub(super) fn periodic(period: u64, interval: Interval, threads: &[(&i32, &Seen)]) -> (BTreeSet<i32>, BTreeSet<i32>) {
     let slots = interval.ended_ns.saturating_sub(interval.first_slot_ns) / period.max(1);
     let urgent = threads.iter().any(|(_, thread)| thread.urgent);
@@ -116,7 +116,7 @@ pub(super) fn periodic(period: u64, interval: Interval, threads: &[(&i32, &Seen)
     }
 }
 
-/// The longest activation that is not counted: one without an end, or that began before the interval.
+/// Finds the longest activation that does not count: it has no end, or it began before the interval.
 pub(super) fn look_for_loop(longest: &mut Option<Activation>, interval: Interval, one: &Activation, how: Ended) {
     let longer = longest.is_none_or(|known| one.response() > known.response());
     let early = one.woken < interval.first_slot_ns && one.end > interval.first_slot_ns;
@@ -125,10 +125,10 @@ pub(super) fn look_for_loop(longest: &mut Option<Activation>, interval: Interval
     }
 }
 
-/// Looks at all activations of the members.
+/// Collects the facts from all activations of the members.
 pub(super) fn look(seen: &mut BTreeMap<i32, Seen>, interval: Interval, one: &Activation, how: Ended) {
     if let Some(known) = seen.get_mut(&one.pid).filter(|_| how == Ended::Stopped) {
-        // The wakings of a stop are of no slot.
+        // The wakings of a stop belong to no slot.
         known.waits_for_a_time = false;
     }
     if how != Ended::Blocked || one.woken < interval.first_slot_ns || one.end > interval.ended_ns {
@@ -139,7 +139,7 @@ pub(super) fn look(seen: &mut BTreeMap<i32, Seen>, interval: Interval, one: &Act
     thread.count += 1;
     thread.unseen += u64::from(one.came.is_none());
     thread.urgent |= one.priority.class() != Class::Fair;
-    // What begins at once catches up: it tells nothing of the period.
+    // An activation that begins at once catches up: it shows nothing about the period.
     if one.begun != Begun::AtOnce && thread.wakings.len() < LOOKED_AT {
         thread.wakings.push(one.woken);
         if thread.waits_for_a_time {
@@ -153,7 +153,7 @@ pub(super) fn look(seen: &mut BTreeMap<i32, Seen>, interval: Interval, one: &Act
 mod tests {
     use super::*;
 
-    /// A thread that wakes at these multiples of 1 ms.
+    /// Returns a thread that wakes at these multiples of 1 ms.
     fn thread(at: impl Iterator<Item = u64>) -> Seen {
         let wakings: Vec<u64> = at.map(|ms| ms * 1_000_000).collect();
         Seen { count: wakings.len() as u64, wakings, ..Seen::default() }
@@ -167,16 +167,16 @@ mod tests {
         let of = |threads: &[(&i32, &Seen)]| periodic(1_000_000, interval, threads);
         let sets = |own: &[i32], helpers: &[i32]| (own.iter().copied().collect(), helpers.iter().copied().collect());
         assert_eq!(of(&[(&1, &works), (&2, &helper), (&3, &rare)]), sets(&[1], &[2, 3]));
-        // One that cannot keep its period stays, beside another that does.
+        // A thread that cannot keep its period has slots if another thread keeps it.
         assert_eq!(of(&[(&1, &works), (&4, &overloaded)]), sets(&[1, 4], &[]));
-        // Where none is regular, all may be meant.
+        // If no thread is regular, all may have the period.
         assert_eq!(of(&[(&2, &helper), (&3, &rare)]), sets(&[2, 3], &[]));
-        // Real-time threads that ask for a time are not passed over, and ordinary ones beside them have no slots.
+        // Real-time threads that request a time are no helpers. Ordinary threads have no slots while there are real-time ones.
         let urgent = Seen { urgent: true, ..helper.clone() };
         let asks = Seen { at_a_time: helper.wakings.clone(), ..urgent.clone() };
         let quick = Seen { urgent: true, ..works.clone() };
         assert_eq!(of(&[(&1, &quick), (&2, &urgent), (&3, &works), (&4, &asks)]), sets(&[1, 4], &[2]));
-        // Where these times are those of a longer period, the thread has that one.
+        // If these times are regular at a longer period, the thread has that period.
         let slow = thread((0..1000).step_by(20));
         let slow = Seen { at_a_time: slow.wakings.clone(), urgent: true, ..slow };
         assert_eq!(of(&[(&1, &quick), (&5, &slow)]), sets(&[1], &[5]));

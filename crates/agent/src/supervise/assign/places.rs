@@ -1,41 +1,42 @@
-//! Which CPUs a cell is measured on, which are left for everything else, and which are left out: decided from facts alone.
+//! Decides on which CPUs a cell is measured, which are left for everything else, and which are left out. The decision depends only on the
+//! given facts.
 
 use crate::{machine, measure::Probe};
 use anyhow::{Result, ensure};
 use latido_model::{cpus::CpuSet, protocol::LeftOut};
 
-/// What the places of a cell depend on.
+/// The facts that decide the places of a cell.
 pub(super) struct Facts<'a> {
     /// The probe's name.
     pub(super) probe: &'a str,
     /// The CPUs that the cell names.
     pub(super) named: Option<CpuSet>,
-    /// Those that a tuning isolates, or a person has.
+    /// The CPUs that a tuning isolates, or that a person has isolated.
     pub(super) isolated: &'a CpuSet,
-    /// Every CPU that a thread may be put on.
+    /// Every CPU on which a thread can run.
     pub(super) usable: &'a CpuSet,
-    /// The same without the doors to isolated ones.
+    /// The same, without the CPUs that only the groups of isolated CPUs can reach.
     pub(super) reach: &'a CpuSet,
     /// The CPUs that this process may use.
     pub(super) own: &'a CpuSet,
-    /// Those that were kept free at boot.
+    /// The CPUs that were kept free at boot.
     pub(super) kept_free: &'a CpuSet,
 }
 
 /// The places of a cell.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Placed {
-    /// Where it is measured.
+    /// The measured CPUs.
     pub(super) cpus: CpuSet,
-    /// Where everything else stays; none where all are measured.
+    /// The CPUs for everything else; `None` if all are measured.
     pub(super) housekeeping: Option<CpuSet>,
-    /// Those that are not measured although the cell names none.
+    /// The CPUs that are not measured although the cell names none.
     pub(super) left_out: Vec<LeftOut>,
 }
 
 impl Facts<'_> {
-    /// The CPUs named, else the isolated ones, else those that the probe takes by itself. `beyond` says which no thread can
-    /// be put on.
+    /// Chooses the CPUs that the cell names, else the isolated ones, else the probe's default. `beyond` returns the CPUs on which no thread
+    /// can run.
     ///
     /// # Errors
     /// The probe would take the only CPU.
@@ -72,20 +73,20 @@ impl Facts<'_> {
     }
 }
 
-/// These CPUs and those.
+/// Returns the union of these CPUs.
 pub(super) fn together<'a>(these: &CpuSet, those: impl IntoIterator<Item = &'a CpuSet>) -> CpuSet {
     these.iter().chain(those.into_iter().flat_map(CpuSet::iter)).collect()
 }
 
-/// Whether CPUs that are to be isolated are there.
+/// Checks that the CPUs to isolate are online.
 pub(super) fn available(isolated: &CpuSet, online: &CpuSet) -> Result<()> {
     let missing = isolated.without(online);
     ensure!(missing.is_empty(), "CPU {missing} is to be isolated and not there: online are {online}");
     Ok(())
 }
 
-/// The CPUs that a probe measures where none is named. A guest of the laboratory lives for its cell alone: there is nothing
-/// else that its only CPU would have to be left for.
+/// Returns the CPUs that a probe measures if the cell names none. A guest of the laboratory exists only for its cell: nothing else needs
+/// its only CPU.
 pub(super) fn default_cpus(probe: &dyn Probe, usable: &CpuSet, guest: bool) -> CpuSet {
     let own = probe.default_cpus(usable);
     if own.is_empty() && guest { usable.clone() } else { own }
@@ -102,7 +103,7 @@ mod tests {
         none_or_list::parse(text).unwrap()
     }
 
-    /// Loops that never sleep leave a machine's only CPU alone unless it is named, and take that of a guest.
+    /// Loops that never sleep must leave a machine's only CPU alone unless it is named, but take that of a guest.
     #[test]
     fn what_never_sleeps_takes_the_only_cpu_of_a_guest_alone() {
         let one: CpuSet = [0].into_iter().collect();
@@ -114,7 +115,7 @@ mod tests {
         }
     }
 
-    /// A machine of four CPUs, of which the last is kept free at boot, and a fifth that is offline.
+    /// A machine of four CPUs: the last is kept free at boot, and a fifth is offline.
     fn placed(named: Option<&str>, isolated: &str, default: &str) -> Result<(String, Option<String>, Vec<String>)> {
         let (isolated, all) = (set(isolated), set("0-3"));
         let reach = all.without(&isolated);
@@ -168,8 +169,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(28), failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// No CPU is measured and left for the rest, none that is measured is left out, and isolated CPUs are for the
-        /// measured threads alone.
+        /// No CPU may be both measured and left for the rest, no measured CPU may be left out, and only measured threads may use isolated
+        /// CPUs.
         #[test]
         fn every_cpu_has_one_use(
             named in prop::option::of(prop::collection::btree_set(0u32..6, 1..4)),

@@ -1,37 +1,37 @@
-//! Carries out what is decided, in a world.
+//! Carries out the decisions, in a world.
 
 use super::{Ask, Attempt, Close, Deed, Event, Move, Next};
 use anyhow::{Error, Result};
 use std::time::Duration;
 
-/// Where an attempt takes place.
+/// The environment of an attempt: the real one, or one of plain values.
 pub trait World {
     /// The time since some moment before the attempt.
     fn now(&self) -> Duration;
 
-    /// Does something.
+    /// Performs a deed.
     ///
     /// # Errors
-    /// What ends the attempt.
+    /// The error ends the attempt.
     fn perform(&mut self, deed: Deed) -> Result<()>;
 
-    /// Answers.
+    /// Answers a question.
     ///
     /// # Errors
-    /// What ends the attempt.
+    /// The error ends the attempt.
     fn answer(&mut self, ask: Ask) -> Result<Event>;
 
-    /// Takes what ended the attempt, to be reported.
+    /// Takes the error that ended the attempt, to report it.
     fn failed(&mut self, error: Error);
 
-    /// Closes: everything is put back.
+    /// Closes the attempt, after everything is restored.
     ///
     /// # Errors
-    /// What ended the attempt, or what would not go back.
+    /// The error that ended the attempt, or what could not be restored.
     fn close(&mut self, close: Close) -> Result<()>;
 }
 
-/// Carries an attempt out, from its first step to its close.
+/// Carries out an attempt, from its first step to its close.
 ///
 /// # Errors
 /// As [`World::close`].

@@ -1,4 +1,4 @@
-//! The words of an attempt: what happens, what latido does, what it asks.
+//! The vocabulary of an attempt: what happens, what latido does, what it asks.
 
 use crate::{measure::reporter::Told, supervise::client::Wish};
 use latido_model::{protocol::Progress, record::Record};
@@ -9,35 +9,35 @@ use std::time::Duration;
 pub enum Event {
     /// The attempt may begin.
     Begun,
-    /// The step that was asked for is done.
+    /// The requested step is done.
     Done,
-    /// A deed or a step failed; the deeds behind it were left out.
+    /// A deed or a step failed. The deeds after it were left out.
     Failed,
-    /// The loads were started, and need this long to come to work.
+    /// The loads were started, and need this long to settle.
     Loaded(Duration),
-    /// All loads live; whether the host wants no more.
+    /// All loads live. Reports whether the host wants the end.
     Loads {
-        /// It does not.
+        /// The host wants the end.
         stops: bool,
     },
     /// What the host wants now.
     Host {
-        /// That.
+        /// The wish.
         wish: Wish,
-        /// Nobody will hear an answer.
+        /// The host is gone and will receive no answer.
         gone: bool,
     },
-    /// The measuring process said something.
+    /// The measuring process sent a message.
     Told(Told),
-    /// It said nothing for as long as was waited.
+    /// It sent no message within the requested time.
     Silence,
-    /// It will say nothing more.
+    /// It will send no more messages.
     Ended,
     /// Time has passed.
     Turn,
-    /// Somebody glanced at the probe's threads.
+    /// The supervisor glanced at the probe's threads.
     Glanced {
-        /// One of them wants to run and does not.
+        /// One of them wants to run and does not run.
         stands: bool,
     },
     /// The temperature was read.
@@ -47,23 +47,23 @@ pub enum Event {
     },
 }
 
-/// A record with its files, as the measuring process told it.
+/// A record with its files, as the measuring process reported it.
 #[derive(Debug)]
 pub struct Measured {
-    /// Without what only the supervisor knows.
+    /// The record, without the facts that only the supervisor knows.
     pub record: Box<Record>,
-    /// Names and lengths of its files.
+    /// The names and lengths of its files.
     pub files: Vec<(String, u64)>,
     /// Their directory in the spool.
     pub place: String,
 }
 
-/// What is done without an answer.
+/// Actions without an answer.
 #[derive(Debug)]
 pub enum Deed {
-    /// Gives up the memory of code that lies idle from here on.
+    /// Releases the memory of code that is idle from here on.
     LetGoOfCode,
-    /// Notes what the loads have used so far: from here on samples count.
+    /// Notes what the loads have used so far: samples count from here on.
     LoadsBegin,
     /// Begins to watch the machine.
     WatchBegins,
@@ -75,49 +75,49 @@ pub enum Deed {
     Tell(Progress),
     /// Completes a checkpoint and sends it.
     Checkpoint(Measured),
-    /// Completes the record and keeps it until everything is back.
+    /// Completes the record and keeps it until everything is restored.
     Keep(Measured),
     /// Notes the priority that a task must reach to delay the probe.
     Rank(Option<u8>),
     /// Puts the trace into the spool.
     HandOver,
-    /// Gives the threads of an interrupt a priority, and answers.
+    /// Gives the threads of an interrupt a priority, and reports the result to the measuring process.
     Raise {
-        /// How the name of its line begins.
+        /// The beginning of the line's name.
         line: String,
-        /// FIFO.
+        /// The FIFO priority.
         prio: u8,
     },
     /// Notes why there is no record.
     Blame(String),
-    /// Collects processes that ended, and looks which loads live.
+    /// Collects processes that ended, and checks which loads live.
     Reap,
     /// Looks at what else runs on the machine.
     LookAround,
-    /// Ends the loads before their time, since it is too hot.
+    /// Ends the loads early, because it is too hot.
     Cool,
-    /// Asks the measuring process for an orderly end.
+    /// Requests an orderly end of the measuring process.
     Stop,
     /// Ends the measuring process at once.
     Kill,
     /// Ends the loads, the last one first.
     StopLoads,
-    /// Drops what was kept, the measuring process and the trace.
+    /// Drops the kept record, the measuring process and the trace.
     LetGo,
 }
 
-/// What latido asks the world; the world answers with an event, or fails.
+/// What latido asks the world. The world answers with an event, or fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// Apply the tunings: [`Event::Done`].
     Tune,
     /// Start the loads: [`Event::Loaded`].
     Load,
-    /// See that all loads live: [`Event::Loads`].
+    /// Check that all loads live: [`Event::Loads`].
     Loads,
     /// Wait: [`Event::Turn`].
     Pause(Duration),
-    /// Start the measuring process, and what is recorded beside it: [`Event::Done`].
+    /// Start the measuring process and the recording: [`Event::Done`].
     Start,
     /// What the host wants: [`Event::Host`].
     Host,
@@ -129,11 +129,11 @@ pub enum Ask {
     Heat,
     /// Wait for the measuring process and take its record: [`Event::Done`].
     Collect,
-    /// Put everything back: [`Event::Done`].
+    /// Restore everything: [`Event::Done`].
     Undo,
 }
 
-/// How an attempt closes, everything put back.
+/// How an attempt closes after everything is restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Close {
     /// The record is sent.
@@ -146,12 +146,12 @@ pub enum Close {
     AtOnce,
 }
 
-/// What is done next: these deeds in their order, then this.
+/// What latido does next: the deeds in their order, then `next`.
 #[derive(Debug)]
 pub struct Move {
-    /// Without an answer.
+    /// The actions without an answer.
     pub deeds: Vec<Deed>,
-    /// With one.
+    /// The question after them, or the close.
     pub next: Next,
 }
 
@@ -164,23 +164,23 @@ pub enum Next {
     Close(Close),
 }
 
-/// No deed, then this.
+/// Makes a move without deeds.
 pub fn ask(ask: Ask) -> Move {
     deeds(Vec::new()).and(ask)
 }
 
-/// Deeds; behind them latido asks the host again.
+/// Makes a move of deeds, after which latido asks the host again.
 pub fn deeds(deeds: Vec<Deed>) -> Move {
     Move { deeds, next: Next::Ask(Ask::Host) }
 }
 
 impl Move {
-    /// With these deeds before its own.
+    /// Puts these deeds before its own.
     pub fn after<const N: usize>(self, first: [Deed; N]) -> Self {
         Self { deeds: first.into_iter().chain(self.deeds).collect(), ..self }
     }
 
-    /// With this behind its deeds.
+    /// Replaces what follows its deeds.
     pub fn and(self, ask: Ask) -> Self {
         Self { next: Next::Ask(ask), ..self }
     }

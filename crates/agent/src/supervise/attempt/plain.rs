@@ -1,4 +1,4 @@
-//! A world of plain values: a tape says how long each answer takes and what it is, and the clock is the tape's.
+//! A world of plain values. A tape contains the answers and how long each takes, and the clock runs by the tape.
 
 use super::{
     tests::{name, record},
@@ -7,10 +7,10 @@ use super::{
 use anyhow::{Error, Result, anyhow, bail};
 use proptest::prelude::*;
 
-/// What the world answers to one question, whichever it is.
+/// The world's answer to one question, whichever question it is.
 #[derive(Clone, Debug)]
 pub struct Beat {
-    /// How long the answer takes.
+    /// How long the answer takes, ms.
     pub ms: u64,
     pub fails: bool,
     pub wish: Wish,
@@ -20,7 +20,7 @@ pub struct Beat {
     pub hot: bool,
 }
 
-/// What the measuring process says.
+/// A message from the measuring process.
 #[derive(Clone, Copy, Debug)]
 pub enum Word {
     Nothing,
@@ -68,11 +68,11 @@ pub struct Machine {
     pub planned: usize,
     pub tuned: u32,
     pub loads: Vec<Load>,
-    /// The measuring process lives; it was started so often.
+    /// Whether the measuring process lives, and how often it was started.
     pub measuring: bool,
     pub started: u32,
     pub watched: bool,
-    /// Places of the records that were said, sent and kept.
+    /// The places of the records that were reported, sent and kept.
     pub said: Vec<String>,
     pub checkpoints: Vec<String>,
     pub kept: Vec<String>,
@@ -80,7 +80,7 @@ pub struct Machine {
     pub error: Option<String>,
     pub undone: u32,
     pub closed: Option<Close>,
-    /// What was done and asked, and when.
+    /// Every deed and question, with its time.
     pub log: Vec<(Duration, String)>,
 }
 
@@ -169,7 +169,7 @@ impl World for Machine {
         let fails = beat.as_ref().is_some_and(|beat| beat.fails);
         match ask {
             Ask::Undo => return Ok(self.undo()),
-            // Some loads were started when the next one was refused.
+            // Some loads were started before the next one was refused.
             Ask::Load => {
                 let count = if fails { self.planned / 2 } else { self.planned };
                 self.loads = vec![Load { begun: 1, ..Load::default() }; count];
@@ -193,7 +193,7 @@ impl World for Machine {
             }),
             Ask::Hear(patience) => {
                 assert!([CLOSE_LOOK, LOOK].contains(&patience), "{patience:?}");
-                // The tape is at its end: so is the stream.
+                // The tape has ended, and so has the stream.
                 beat.map_or(Event::Ended, |beat| self.words(beat.word))
             }
             Ask::Glance => {
@@ -202,7 +202,7 @@ impl World for Machine {
             }
             Ask::Heat => Event::Felt { hot: beat.is_some_and(|beat| beat.hot) },
             Ask::Collect => {
-                // The watch goes with the process.
+                // The watch ends with the process.
                 (self.measuring, self.watched) = (false, false);
                 if self.kept.is_empty() {
                     bail!("no record");
@@ -226,7 +226,7 @@ impl World for Machine {
     }
 }
 
-/// The world after an attempt.
+/// Runs an attempt, and returns the world after it.
 pub fn attempted(mut tape: Vec<Beat>, loads: usize, begin_ms: u64) -> Machine {
     tape.reverse();
     let mut machine = Machine { tape, planned: loads, now: ms(begin_ms), ..Machine::default() };

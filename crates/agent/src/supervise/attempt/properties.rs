@@ -1,4 +1,4 @@
-//! Whatever happens, and in whatever order: what holds of every attempt. The tape of its world is drawn at random.
+//! Properties of every attempt, whatever happens in whatever order. The tape of its world is drawn at random.
 
 use super::{
     plain::{Beat, Machine, attempted, beats, ms},
@@ -14,7 +14,7 @@ fn times(machine: &Machine, what: &str) -> Vec<Duration> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, rng_seed: RngSeed::Fixed(28), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Everything that was begun is ended once, and the undoing comes last, whatever failed or was stopped.
+    /// Everything that was started ends exactly once, and the undoing comes last, whatever failed or was stopped.
     #[test]
     fn every_attempt_ends_in_one_undoing(tape in beats(), loads in 0usize..4) {
         let machine = attempted(tape, loads, 0);
@@ -28,8 +28,8 @@ proptest! {
         prop_assert_eq!(last, ["Close", "Undo"]);
     }
 
-    /// A record is sent where one came whole and nothing failed or was stopped at once; every record that was said is taken
-    /// once, in its order, and none behind the end.
+    /// The record is sent if a whole one came and nothing failed or was stopped at once. Every reported record is taken once, in order, and
+    /// none after the end.
     #[test]
     fn a_record_is_sent_once_or_its_absence_is_reported(tape in beats(), loads in 0usize..3) {
         let machine = attempted(tape, loads, 0);
@@ -45,7 +45,7 @@ proptest! {
         prop_assert!(close != Close::TooEarly || machine.started == 0, "nothing is measured after a stop");
     }
 
-    /// What may happen once happens once; what is begun comes before its end.
+    /// What may happen once happens at most once, and nothing ends before it begins.
     #[test]
     fn nothing_is_done_twice_or_out_of_order(tape in beats(), loads in 0usize..3) {
         let machine = attempted(tape, loads, 0);
@@ -67,8 +67,8 @@ proptest! {
         }
     }
 
-    /// However fast or slow the world answers: looks are a second apart, glances as far as they must be, and no wait for
-    /// loads is longer than asked for.
+    /// However fast or slow the world answers, looks are a second apart, glances are as far apart as they must be, and no wait for loads is
+    /// longer than requested.
     #[test]
     fn the_clock_alone_decides_when(tape in beats(), loads in 0usize..3, shift in 0u64..1 << 40) {
         let machine = attempted(tape.clone(), loads, 0);
@@ -78,13 +78,13 @@ proptest! {
         let looks = times(&machine, "Reap");
         let length = machine.now;
         prop_assert!(looks.len() as u128 <= length.as_millis() / ROUND.as_millis());
-        // The same events by another clock: the same deeds.
+        // The same events at shifted times must cause the same deeds.
         let later = attempted(tape, loads, shift);
         let shifted: Vec<_> = machine.log.iter().map(|(at, name)| (*at + ms(shift), name.clone())).collect();
         prop_assert_eq!(shifted, later.log);
     }
 
-    /// A cut at any question leaves no step without its end: the attempt fails there, and closes with that failure.
+    /// After a failure of any answer, every step still gets its end: the attempt fails there, and closes with that failure.
     #[test]
     fn a_cut_anywhere_is_followed_by_the_undoing(tape in beats(), loads in 0usize..3, at in 0usize..60) {
         let mut tape: Vec<Beat> = tape.into_iter().map(|beat| Beat { fails: false, wish: Wish::GoOn, ..beat }).collect();

@@ -1,14 +1,14 @@
-//! Each decision by itself: an event, the deeds, what follows.
+//! Each decision separately: an event, the deeds, and what follows.
 
 use super::*;
 use latido_model::{record::Record, sample};
 
-/// The deeds by their names, and what follows.
+/// Returns the names of the deeds, and what follows.
 fn told(next: Move) -> (Vec<String>, Next) {
     (next.deeds.iter().map(name).collect(), next.next)
 }
 
-/// A deed by its name.
+/// Returns a deed's name.
 pub(super) fn name(deed: &Deed) -> String {
     format!("{deed:?}").chars().take_while(char::is_ascii_alphanumeric).collect()
 }
@@ -17,7 +17,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A record of the measuring process.
+/// Returns a record from the measuring process.
 pub(super) fn record(outcome: Outcome, place: &str) -> Told {
     let record = Record { outcome, ..sample::measured(sample::cell(), &[]) };
     Told::Record { record: Box::new(record), files: Vec::new(), place: place.into() }
@@ -27,7 +27,7 @@ fn progress(phase: Phase) -> Event {
     Event::Told(Told::Progress(Progress::of(phase)))
 }
 
-/// An attempt whose measuring process was started at this time.
+/// Returns an attempt whose measuring process was started at this time.
 fn listening(at: Duration) -> Attempt {
     let mut attempt = Attempt::default();
     for event in [Event::Begun, Event::Done, Event::Loaded(Duration::ZERO), Event::Loads { stops: false }, Event::Done]
@@ -38,7 +38,7 @@ fn listening(at: Duration) -> Attempt {
     attempt
 }
 
-/// What is done after words, at once.
+/// Returns the deeds directly after a message.
 fn said(attempt: &mut Attempt, event: Event) -> Vec<String> {
     let (deeds, next) = told(attempt.on(event, ms(0)));
     assert_eq!(next, Next::Ask(Ask::Pause(Duration::ZERO)), "the clock is read next");
@@ -70,7 +70,7 @@ fn steps_follow_each_other_and_everything_is_undone_before_the_record_is_sent() 
     assert_eq!(next(Event::Done), (Vec::new(), Next::Close(Close::Send)));
 }
 
-/// Loads are looked at as long as they come to work, and once more when that is over; the clock alone says when.
+/// latido checks the loads while they settle, and once more when that time is over. Only the clock decides when.
 #[test]
 fn loads_settle_by_the_clock() {
     let mut attempt = Attempt::default();
@@ -96,7 +96,7 @@ fn a_stop_while_loads_settle_undoes_them() {
     assert_eq!(attempt.on(Event::Done, ms(0)).next, Next::Close(Close::TooEarly));
 }
 
-/// Before the measuring process there is nothing to let go; from its start on it goes before the loads and settings.
+/// Before the start of the measuring process there is nothing to drop. From its start on, it must go before the loads and settings.
 #[test]
 fn a_failure_of_any_step_undoes_everything() {
     let steps = || [Event::Begun, Event::Done, Event::Loaded(ms(0)), Event::Loads { stops: false }, Event::Done];
@@ -125,7 +125,7 @@ fn samples_count_from_the_first_measuring_to_the_first_finishing() {
     assert_eq!(said(&mut attempt, progress(Phase::Finishing)), ["LoadsEnd", "WatchEnds", "Tell"]);
     assert_eq!(said(&mut attempt, progress(Phase::Finishing)), ["Tell"]);
     assert_eq!(said(&mut attempt, progress(Phase::Measuring)), ["Tell"], "what is over does not begin again");
-    // Loops that are shorter than a look are over before anybody heard that they measure.
+    // If the loops are shorter than a look, they are over before the supervisor learns that they measure.
     let mut short = listening(ms(0));
     assert_eq!(said(&mut short, progress(Phase::Finishing)), ["LoadsEnd", "WatchEnds", "Tell"]);
 }
@@ -148,7 +148,7 @@ fn every_word_has_its_deed() {
     assert_eq!(said(&mut attempt, Event::Told(Told::End)), [""; 0]);
 }
 
-/// Loops are asked to end. They are made to only where nobody waits for what they measured, and that for ten seconds.
+/// latido requests the end of the loops. It forces the end only if the host is gone, and only after ten seconds.
 #[test]
 fn an_end_is_made_where_the_host_is_gone_and_the_loops_do_not_end() {
     let mut attempt = listening(ms(0));
@@ -169,7 +169,7 @@ fn an_end_at_once_ends_the_loops_before_the_loads() {
     assert_eq!(attempt.on(Event::Done, ms(0)).next, Next::Close(Close::AtOnce));
 }
 
-/// Ten glances a second, a hundred where a thread stands; none where nothing is watched.
+/// There must be ten glances per second, a hundred while a thread is stalled, and no glance while nothing is watched.
 #[test]
 fn a_thread_that_stands_is_glanced_at_more_often() {
     let mut attempt = listening(ms(0));
@@ -184,7 +184,7 @@ fn a_thread_that_stands_is_glanced_at_more_often() {
     assert_eq!(told(attempt.on(Event::Turn, ms(210))), asks(Ask::Glance));
     assert_eq!(told(attempt.on(Event::Glanced { stands: false }, ms(210))), asks(Ask::Host));
     assert_eq!(told(attempt.on(go_on(), ms(211))), asks(Ask::Hear(LOOK)));
-    // The loops are over while a thread stood: nothing is watched any more.
+    // The loops end while a thread is stalled: nothing is watched any longer.
     attempt.on(Event::Turn, ms(310));
     attempt.on(Event::Glanced { stands: true }, ms(310));
     attempt.on(progress(Phase::Finishing), ms(311));
@@ -192,13 +192,13 @@ fn a_thread_that_stands_is_glanced_at_more_often() {
     assert_eq!(told(attempt.on(go_on(), ms(321))), asks(Ask::Hear(LOOK)));
 }
 
-/// Once a second; the count begins anew where samples begin to count.
+/// Looks come once per second. The second begins anew when samples begin to count.
 #[test]
 fn looks_come_once_a_second() {
     let mut attempt = listening(ms(0));
     let turn = |attempt: &mut Attempt, at| {
         let next = attempt.on(Event::Turn, ms(at));
-        // A glance that was due comes first.
+        // A glance that is due comes first.
         told(if next.next == Next::Ask(Ask::Glance) {
             attempt.on(Event::Glanced { stands: false }, ms(at))
         } else {
@@ -223,14 +223,14 @@ fn heat_ends_the_loads_before_the_loops_and_once() {
     attempt.on(Event::Turn, ms(1_000));
     assert_eq!(told(attempt.on(Event::Felt { hot: true }, ms(1_000))), does(["Cool", "Stop"], Ask::Host));
     assert_eq!(told(attempt.on(Event::Turn, ms(2_000))), does(["Reap"], Ask::Host), "it is not felt again");
-    // Who was asked to end by the host is not asked again.
+    // If the host already requested the end, latido does not request it again.
     let mut ending = listening(ms(0));
     ending.on(Event::Host { wish: Wish::End, gone: false }, ms(0));
     ending.on(Event::Turn, ms(1_000));
     assert_eq!(told(ending.on(Event::Felt { hot: true }, ms(1_000))), does(["Cool"], Ask::Host));
 }
 
-/// An answer to what was not asked is no reason to leave the machine as it is.
+/// An answer to a question that was not asked must lead to the undoing.
 #[test]
 fn an_answer_that_fits_nothing_undoes() {
     for event in [Event::Done, Event::Turn, Event::Ended, Event::Silence, Event::Loaded(ms(1))] {

@@ -1,4 +1,4 @@
-//! A record completed with what only the supervisor knows.
+//! Completes a record with the facts that only the supervisor knows.
 
 use crate::{
     machine::{heat::TooHot, isolated::Entry},
@@ -17,14 +17,14 @@ use latido_model::{
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) machine: Machine,
-    /// What persons had applied.
+    /// The tunings that persons had applied.
     pub(super) by_hand: Vec<ByHand>,
-    /// The doors to isolated CPUs.
+    /// The groups that give access to isolated CPUs.
     pub(super) entries: Vec<Entry>,
 }
 
-/// Adds to the measuring process's record what only the supervisor knows.
-/// `watched_from` is the zero of the evidence's times on CLOCK_MONOTONIC; a record's is its first slot.
+/// Adds the facts that only the supervisor knows to the measuring process's record. `watched_from` is the zero of the evidence's times on
+/// CLOCK_MONOTONIC; a record's zero is its first slot.
 pub(super) fn complete(record: &mut Record, machine: &Machine, borrowed: &InForce, seen: Evidence, watched_from: u64) {
     let evidence = &mut record.quality;
     evidence.unwatched = seen.unwatched;
@@ -64,8 +64,8 @@ pub(super) fn complete(record: &mut Record, machine: &Machine, borrowed: &InForc
     record.skipped.extend(borrowed.skipped.iter().cloned());
 }
 
-/// What a record says of the heat that ended its loads. Both times are of CLOCK_MONOTONIC in ns: when it was too hot, and
-/// the record's first slot.
+/// Returns the record's entry about the heat that ended its loads. Both times are on CLOCK_MONOTONIC in ns: when it was too hot, and the
+/// record's first slot.
 pub(super) fn overheated((when, hot): (u64, TooHot), first_slot_ns: u64) -> Overheated {
     Overheated {
         at_ns: when.wrapping_sub(first_slot_ns).cast_signed(),
@@ -74,10 +74,10 @@ pub(super) fn overheated((when, hot): (u64, TooHot), first_slot_ns: u64) -> Over
     }
 }
 
-/// What a measuring process that ended so has given.
+/// Returns what a measuring process that has ended produced.
 ///
 /// # Errors
-/// It gave no record: why, by its own words or by its end.
+/// It produced no record. The message gives its own reason, or how it ended.
 pub(super) fn given(record: Option<Parcel>, failure: Option<String>, ended: &str) -> Result<Parcel> {
     match (record, failure) {
         (Some(parcel), _) => Ok(parcel),
@@ -86,16 +86,16 @@ pub(super) fn given(record: Option<Parcel>, failure: Option<String>, ended: &str
     }
 }
 
-/// The CPUs of a cell that is assigned to them.
+/// Returns the CPUs of a cell that has been assigned to them.
 pub(super) fn measured_cpus(cell: &Cell) -> CpuSet {
     cell.conditions.cpus.clone().unwrap_or_default()
 }
 
-/// The priority that a foreign task must reach to delay the probe. Deadline tasks yield only to others of their kind.
+/// Returns the priority that another task must reach to delay the probe. Deadline tasks yield only to other deadline tasks.
 pub(super) fn priority(scheduling: Scheduling) -> Option<u8> {
     match scheduling {
         Scheduling::Other { .. } | Scheduling::Batch { .. } | Scheduling::Idle | Scheduling::Unknown => None,
-        // What is looked at may have several: those who would delay a thread of latido's delay most of them.
+        // The watched tasks may have several priorities. A task that would delay a thread of latido delays most of them.
         Scheduling::Own => priority(DEFAULT),
         Scheduling::Fifo { prio } | Scheduling::Rr { prio } => Some(prio),
         Scheduling::Deadline { .. } => Some(100),
@@ -117,7 +117,8 @@ mod tests {
         sample::measured(sample::cell(), &[])
     }
 
-    /// The evidence counts from the begin of the watch, a record from its first slot, before it or after it.
+    /// The evidence counts from the beginning of the watch, which may be before or after the record's first slot. The record's times must
+    /// count from its first slot.
     #[test]
     fn times_of_the_evidence_count_from_the_first_slot() {
         let first = 1_000;
@@ -144,7 +145,7 @@ mod tests {
         assert_eq!((told(first).temperature_mc, told(first).limit_mc), (97_000, 95_000));
     }
 
-    /// What a tuning of the machine says stands in the record of each cell, whatever the measuring process said.
+    /// Each record must contain the state of the machine, whatever the measuring process reported.
     #[test]
     fn a_record_says_what_the_machine_was() {
         let (mut record, mut machine) = (record(), Machine::default());
@@ -158,7 +159,7 @@ mod tests {
         assert_eq!(record.machine, machine);
     }
 
-    /// A record counts even if an error was said; without one the process's own words count, then how it ended.
+    /// A record counts even if there was also an error. Without a record, the process's own reason counts, else how it ended.
     #[test]
     fn no_record_has_a_reason() {
         let parcel = || Parcel { record: Box::new(record()), files: Vec::new(), dir: PathBuf::from("/nowhere") };

@@ -1,4 +1,4 @@
-//! The end of a cell: everything back, and only then its record, or why there is none.
+//! The end of a cell: latido restores everything, and only then sends the record or the reason why there is none.
 
 use super::Work;
 use crate::{
@@ -12,11 +12,11 @@ use crate::{
 use anyhow::{Error, Result, anyhow};
 use latido_model::protocol::Phase;
 
-/// What came of putting everything back.
+/// The result of restoring everything.
 pub(super) struct Settled {
-    /// What a person should know of the journal.
+    /// Messages about the journal for the user.
     news: Vec<String>,
-    /// What was left as it is, each with its reason; or that something would not go back.
+    /// What was left as it is, each with its reason; or an error about what could not be restored.
     left: Result<Vec<String>>,
 }
 
@@ -27,12 +27,12 @@ impl Default for Settled {
 }
 
 impl Work<'_> {
-    /// Undone before the record is sent: who has the record may rely on the machine being as it was.
+    /// Undoes everything before the record is sent: the receiver of a record may rely on the restored machine.
     pub(super) fn undo(&mut self) -> Event {
         self.borrowed.give_back(&mut self.journal.pulse);
         let left = self.journal.settle();
         self.settled = Settled { news: self.journal.news(), left };
-        // Not before: an isolation that is undone gives CPUs back.
+        // Not earlier: the undoing of an isolation returns CPUs.
         stay_on(Some(self.allowed));
         crate::fault::point("agent");
         Event::Done
@@ -55,27 +55,27 @@ impl Work<'_> {
     }
 
     fn send(&self, mut parcel: Parcel, settled: Settled) -> Result<()> {
-        // Some tell what they did at their end.
+        // Some loads report what they did only when they end.
         let origin = parcel.record.anchors.monotonic_ns;
         parcel.record.load = self.borrowed.loads.iter().map(|load| load.record(origin)).collect();
         self.voice.phase(Phase::Sending);
         self.voice.send(parcel);
-        // The spool goes with the cell: what is in it must be gone out, or be nobody's any more.
+        // The spool goes with the cell: its content must be sent first, unless the host is gone or wants the end at once.
         while !self.voice.drained(LOOK) {
             if self.client.is_gone() || self.client.wish() == Wish::EndNow {
                 break;
             }
         }
         crate::fault::point("agent");
-        // latido reports what would not go back behind the record, not instead of it.
+        // latido reports what could not be restored after the record, not instead of it.
         settled.news.into_iter().for_each(|message| self.voice.note(message));
         settled.left?.into_iter().for_each(|message| self.voice.note(message));
         Ok(())
     }
 }
 
-/// What latido reports of an attempt without a record, and its error: there is no record to tell it behind, and what does not go
-/// back leaves the journal with this.
+/// Returns the messages and the error of an attempt without a record. What could not be restored has no record to follow, so it goes into
+/// the error.
 fn reported(error: Error, settled: Settled) -> (Vec<String>, Error) {
     let Settled { mut news, left } = settled;
     match left {
@@ -91,7 +91,7 @@ fn reported(error: Error, settled: Settled) -> (Vec<String>, Error) {
 mod tests {
     use super::*;
 
-    /// News of the journal come first; what was left follows as a note, what would not go back follows the error.
+    /// Messages about the journal come first. What was left follows as a note, and what could not be restored follows the error.
     #[test]
     fn an_attempt_without_a_record_says_what_was_left() {
         let news = || vec!["the journal was lost".to_owned()];

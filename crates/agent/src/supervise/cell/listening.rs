@@ -1,4 +1,4 @@
-//! The measuring process while it is there: what it says, what is watched meanwhile, and its record.
+//! The supervisor's side while the measuring process runs: its messages, the watch of the machine, and its record.
 
 use super::{
     Work,
@@ -30,23 +30,23 @@ use std::{
     time::Duration,
 };
 
-/// What is there while the measuring process is. It is dropped in this order: the process ends before its trace does.
+/// The state while the measuring process runs. Rust drops the fields in this order: the process ends before its trace does.
 pub(super) struct Listening {
     pub(super) record: Option<Parcel>,
-    /// What the watch saw until the loops were over.
+    /// The evidence of the watch until the loops were over.
     pub(super) evidence: Option<Evidence>,
     pub(super) watch: Option<Watch>,
     pub(super) measuring: Measuring,
-    /// How the hardware was before the loops, until the watch begins.
+    /// The state of the hardware before the loops, until the watch begins.
     pub(super) hardware: Option<Hardware>,
     pub(super) inbox: Receiver<Result<Option<Told>>>,
     pub(super) recording: Option<Recording>,
     pub(super) program: Option<Marked>,
-    /// What traced when the process was started.
+    /// The tracing on the machine when the process was started.
     pub(super) tracing: Tracing,
     /// Why there is no record.
     pub(super) failure: Option<String>,
-    /// When it became too hot, on CLOCK_MONOTONIC in ns, and how hot.
+    /// When it became too hot, on CLOCK_MONOTONIC in ns, and the temperature.
     pub(super) too_hot: Option<(u64, TooHot)>,
     /// The zero of the evidence's times, on CLOCK_MONOTONIC in ns.
     pub(super) watched_from: u64,
@@ -55,7 +55,7 @@ pub(super) struct Listening {
 }
 
 impl Work<'_> {
-    /// A deed that needs the measuring process.
+    /// Performs a deed that needs the measuring process.
     pub(super) fn listen(&mut self, deed: Deed) -> Result<()> {
         let Some(listening) = &mut self.listening else { return Ok(()) };
         let spool = self.spool.path();
@@ -88,14 +88,14 @@ impl Work<'_> {
             }
             Deed::Stop => listening.measuring.stop(),
             Deed::Kill => listening.measuring.kill(),
-            // Done without the measuring process.
+            // These need no measuring process.
             Deed::LetGoOfCode | Deed::LoadsBegin | Deed::LoadsEnd | Deed::StopLoads | Deed::Reap => {}
             Deed::Tell(_) | Deed::LetGo => {}
         }
         Ok(())
     }
 
-    /// Listens for at most this long.
+    /// Listens to the measuring process for at most this long.
     pub(super) fn hear(&self, patience: Duration) -> Result<Event> {
         let Some(listening) = &self.listening else { return Ok(Event::Ended) };
         Ok(match listening.inbox.recv_timeout(patience) {
@@ -133,7 +133,7 @@ impl Work<'_> {
     }
 }
 
-/// What was seen by a watch that ends here; where none began, nobody looked.
+/// Returns the evidence of a watch that ends here. Without a watch, the evidence states that.
 fn at_the_end(watch: Option<Watch>) -> Evidence {
     let Some(watch) = watch else { return Evidence { unwatched: true, ..Evidence::default() } };
     let mut seen = Evidence::default();
@@ -141,7 +141,7 @@ fn at_the_end(watch: Option<Watch>) -> Evidence {
     seen
 }
 
-/// What was seen so far.
+/// Returns the evidence so far.
 fn until_now(watch: &Watch) -> Evidence {
     let mut seen = Evidence::default();
     watch.write(&mut seen);
@@ -164,7 +164,7 @@ impl Listening {
         self.evidence = Some(at_the_end(self.watch.take()));
     }
 
-    /// A record with what only the supervisor knows.
+    /// Completes a record with the facts that only the supervisor knows.
     fn completed(&self, measured: Measured, found: &Found, borrowed: &InForce, spool: &Path) -> Parcel {
         let Measured { mut record, files, place } = measured;
         let mut seen = match (&self.watch, &self.evidence) {
@@ -172,7 +172,7 @@ impl Listening {
             (None, Some(ended)) => ended.clone(),
             (None, None) => at_the_end(None),
         };
-        // Somebody may have begun to trace meanwhile; a trace that `stop_on` froze is off now.
+        // Another program may have started to trace meanwhile. A trace that `stop_on` froze is off now.
         let meanwhile = seen.tracing.take();
         seen.tracing = Some(match record.outcome {
             Outcome::Checkpoint => self.tracing.clone(),
@@ -190,7 +190,7 @@ impl Listening {
 mod tests {
     use super::*;
 
-    /// The measuring process may be done before the supervisor hears that it began.
+    /// The measuring process may finish before the supervisor learns that it began.
     #[test]
     fn without_a_watch_nobody_looked() {
         assert!(at_the_end(None).unwatched);

@@ -1,4 +1,4 @@
-//! The steps to the measuring process: tunings, loads, their settling, what is recorded, the start.
+//! The steps until the measuring process runs: tunings, loads, their settling, the recording, the start.
 
 use super::{
     Work,
@@ -25,7 +25,7 @@ impl Work<'_> {
         self.voice.phase(Phase::Tuning);
         leave(&self.assignment.isolated);
         self.borrowed.tune(&self.assignment.cell.tuning, self.named, self.journal)?;
-        // The machine as it is measured; what the tunings found is in their changes.
+        // This is the machine as it is measured. The changes of the tunings contain what they found before.
         let machine = machine::read(&machine::Root::default());
         let by_hand = by_hand::applied(&machine::Root::default())?;
         let entries = isolated::entries(&machine::Root::default());
@@ -47,13 +47,13 @@ impl Work<'_> {
             settle = settle.max(load.settle().as_duration());
             self.borrowed.loads.push(Running::start(load.as_ref(), &item.name, &around, Some(&mut *self.journal))?);
         }
-        // From here on this process stays off the measured CPUs; the loads were started before and are everywhere.
+        // From here on this process stays off the measured CPUs. The loads were started before, and may run on all.
         stay_on(self.assignment.housekeeping.as_ref());
         self.voice.phase(Phase::Settling);
         Ok(Event::Loaded(settle))
     }
 
-    /// Sees that the loads are there while they come to work.
+    /// Checks that the loads live while they settle.
     pub(super) fn loads(&mut self) -> Result<Event> {
         for load in &mut self.borrowed.loads {
             if !load.alive() {
@@ -64,7 +64,7 @@ impl Work<'_> {
         Ok(Event::Loads { stops: self.journal.pulse.stops() })
     }
 
-    /// Begins what is recorded, and starts the measuring process.
+    /// Begins the recording, and starts the measuring process.
     pub(super) fn start(&mut self) -> Result<Event> {
         cool(&self.heat)?;
         let assignment = self.assignment;
@@ -104,8 +104,8 @@ impl Work<'_> {
     }
 }
 
-/// Leaves CPUs while they are still everybody's. The weight of a thread that is moved away is taken off a CPU's books when
-/// it next looks at them: an isolated one, idle, would keep this process's for good, and its session would get so much
+/// Moves this process off CPUs before they are isolated. The kernel subtracts the weight of a moved thread from a CPU only when it next
+/// updates that CPU's load. An idle isolated CPU would keep this process's weight for ever, and the process's session would get that much
 /// less of the other CPUs (update_tg_load_avg, kernel/sched/fair.c).
 fn leave(isolated: &CpuSet) {
     if !isolated.is_empty() {
@@ -113,7 +113,7 @@ fn leave(isolated: &CpuSet) {
     }
 }
 
-/// Refuses to begin, or to go on, on a machine that is too hot.
+/// Refuses to begin or to continue on a machine that is too hot.
 fn cool(heat: &Heat) -> Result<()> {
     match heat.look() {
         Some(hot) => bail!("it is too hot to measure: {hot}; let the machine cool down, or see --max-temp"),
@@ -121,7 +121,7 @@ fn cool(heat: &Heat) -> Result<()> {
     }
 }
 
-/// The hardware before the loops.
+/// Reads the state of the hardware before the loops.
 fn hardware(assignment: &Assignment) -> Hardware {
     let (root, thermal) = (machine::Root::default(), crate::fault::thermal_root());
     Hardware::before(root, thermal, &measured_cpus(&assignment.cell), assignment.housekeeping.as_ref())
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use crate::fixture::machine as fixture;
 
-    /// At the limit a measurement begins; above it the refusal says how hot it is and what to do.
+    /// At the limit a measurement must begin. Above it, the refusal must give the temperature and the remedy.
     #[test]
     fn a_hot_machine_is_refused() {
         let tree = fixture::empty();

@@ -1,8 +1,8 @@
 //! Tasks other than the probe's, at or above its priority, that may run on the measured CPUs.
 //!
-//! Who runs is found by what ran: a census reads how long each task of the machine has run, and looks closer at those of
-//! which that grew. It comes at the start, at the end, and between them as often as a budget allows: [`ORDINARY`] of a CPU,
-//! and [`ALARMED`] while the probe's own threads are kept waiting. Those that outrank the probe are read at every look.
+//! latido finds the tasks that run by a task sampling: it reads how long each task of the machine has run, and examines those whose time
+//! grew. It does so at the start, at the end, and in between as often as a budget allows: [`ORDINARY`] of a CPU, and [`ALARMED`] while the
+//! probe's own threads wait. It reads the tasks that outrank the probe at every look.
 
 use super::{
     stat::{self, Stat},
@@ -19,23 +19,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Most tasks that a record names.
+/// How many ended tasks a record names at most.
 const MOST_ENDED: usize = 100;
 
-/// The census takes one part in so many of a CPU: 0.02 %.
+/// The task sampling takes this fraction of a CPU: one in 5000, 0.02 %.
 pub const ORDINARY: u64 = 5000;
 
-/// And 1 % while the probe's threads are kept waiting.
+/// The fraction while the probe's threads wait: one in 100, 1 %.
 pub const ALARMED: u64 = 100;
 
-/// Who is of the measurement itself.
+/// What belongs to the measurement itself.
 #[derive(Clone, Debug)]
 pub struct Own {
     /// The priority that a task must reach to delay the probe; `None` for a time-sharing probe.
     pub priority: Option<u8>,
     /// The measuring process.
     pub measuring: u32,
-    /// The variable that marks the program which measures, where one does.
+    /// The variable that marks the program that measures, if there is one.
     pub program: Option<String>,
     /// The variables of the environment that mark the cell's loads: `LATIDO_LOAD=...`.
     pub marks: Vec<String>,
@@ -45,16 +45,16 @@ pub struct Own {
 #[derive(Debug)]
 pub struct Watched {
     own: Own,
-    /// Tasks that started after this (in ticks since boot) have run only while we watched.
+    /// Tasks that started after this, in ticks since boot, have run only during the watch.
     since_tick: u64,
-    /// What ran since it was last asked.
+    /// The stretches since the last request.
     stretches: Vec<Stretch>,
-    /// Those that ran and are no more.
+    /// The tasks that ran and have ended.
     ended: Vec<Foreign>,
     tasks: BTreeMap<u32, Task>,
-    /// How long every other task had run at the last census, in ns.
+    /// How long every other task had run at the last task sampling, in ns.
     others: BTreeMap<u32, u64>,
-    /// When that was, on CLOCK_MONOTONIC, and what it took of the CPU, in ns.
+    /// The time of the last task sampling, on CLOCK_MONOTONIC, and the CPU time that it took, both in ns.
     census_at: u64,
     census_cost: u64,
 }
@@ -64,20 +64,20 @@ pub struct Watched {
 pub struct Stretch {
     /// The CPU.
     pub cpu: u32,
-    /// The look before.
+    /// The time of the previous look.
     pub from: u64,
-    /// This look.
+    /// The time of this look.
     pub to: u64,
-    /// How long it ran.
+    /// How long the task ran.
     pub ran_ns: u64,
-    /// How often it was given a CPU for that, at least once.
+    /// How often the kernel gave it a CPU for that, at least once.
     pub times: u64,
-    /// Whose it is.
+    /// The owner of the task.
     pub owner: TaskOwner,
 }
 
 impl Stretch {
-    /// Its time by whose it is: a load is what was asked for, and explains no failure; what it ran counts against what others did.
+    /// Returns its time by owner. A load was requested and explains no failure: its time counts against the time of other programs.
     pub fn time(&self) -> Second {
         let ran_ns = self.ran_ns;
         match self.owner {
@@ -96,7 +96,7 @@ struct Task {
     dir: PathBuf,
     foreign: Foreign,
     start_tick: u64,
-    /// The CPU that it was on at the last look.
+    /// The CPU on which it was at the last look.
     cpu_last: u32,
     ran_last: u64,
     times_last: u64,
@@ -111,7 +111,7 @@ impl Watched {
         watched
     }
 
-    /// Nobody yet.
+    /// Starts with no tasks.
     fn nobody(own: Own) -> Self {
         Self {
             own,
@@ -125,13 +125,13 @@ impl Watched {
         }
     }
 
-    /// What they ran on the measured CPUs since it was last asked.
+    /// Returns what the tasks ran on the measured CPUs since the last request.
     pub fn look(&mut self, cpus: &CpuSet) -> Vec<Stretch> {
         self.update(cpus);
         std::mem::take(&mut self.stretches)
     }
 
-    /// Reads how long each has run: often, where one may end before the next look.
+    /// Reads how long each task has run. latido calls this often when a task may end before the next look.
     pub fn update(&mut self, cpus: &CpuSet) {
         let (mut gone, mut demoted) = (Vec::new(), Vec::new());
         let priority = self.own.priority;
@@ -144,14 +144,14 @@ impl Watched {
                 task.told.lately(0, reading);
                 continue;
             }
-            // A number that another task has taken over is a task that is gone.
+            // If another task has taken over the number, the task is gone.
             let stat = Stat::read(&task.dir).filter(|stat| stat.start_tick == task.start_tick);
             let Some(((ran, times), stat)) = on_cpu.zip(stat) else {
                 gone.push(*tid);
                 continue;
             };
             if !stat.outranks(priority) {
-                // No foreign task any more, whatever it runs from here on.
+                // From here on it no longer counts, whatever it runs.
                 gone.push(*tid);
                 demoted.push((*tid, ran));
                 continue;
@@ -161,7 +161,7 @@ impl Watched {
             let from = read_at.min(now.saturating_sub(ran_ns));
             task.ran_last = ran;
             let times = times.saturating_sub(std::mem::replace(&mut task.times_last, times)).max(1);
-            // Where it ran in between is known only if it is where it was: all of it may have been on either.
+            // If the task changed its CPU, latido does not know where it ran in between: all of its time may have been on either CPU.
             let places = [stat.cpu, std::mem::replace(&mut task.cpu_last, stat.cpu)];
             let places = if places[0] == places[1] { &places[..1] } else { &places[..] };
             let owner = task.foreign.owner.unwrap_or(TaskOwner::Program);
@@ -180,7 +180,7 @@ impl Watched {
         self.others.extend(demoted);
     }
 
-    /// Those that ran on the measured CPUs, the longest first.
+    /// Returns the tasks that ran on the measured CPUs, the longest first.
     pub fn seen(&self) -> Vec<Foreign> {
         let mut seen: Vec<Foreign> = self
             .tasks
@@ -195,14 +195,14 @@ impl Watched {
         seen
     }
 
-    /// A census, if another one may take that part of a CPU.
+    /// Does a task sampling, if another one may take that part of a CPU.
     pub fn census_within(&mut self, cpus: &CpuSet, part: u64) {
         if Clock::Monotonic.now().saturating_sub(self.census_at) >= self.census_cost.saturating_mul(part) {
             self.census(cpus);
         }
     }
 
-    /// Looks through all tasks for those that ran since, and among them for those that outrank the probe.
+    /// Examines all tasks that ran since the last task sampling, and adds those that outrank the probe.
     pub fn census(&mut self, cpus: &CpuSet) {
         let begun = clock::thread_cpu_ns();
         let before = std::mem::take(&mut self.others);
@@ -228,10 +228,10 @@ impl Watched {
                 let Stat { start_tick, cpu, .. } = stat;
                 let policy = stat.policy_name();
                 let foreign = Foreign { policy, comm: stat.comm, tid, cpu, ran_ns: 0, owner };
-                // What it ran before the last census is no matter of ours; one that started since then began at nothing.
+                // What a task ran before the last task sampling does not count. A task that started since then began at zero.
                 let born = if start_tick > self.since_tick { 0 } else { ran };
                 let ran_last = known.unwrap_or(born).min(ran);
-                // How often that was is not known of a task that nobody watched: in as many pieces as of its whole life.
+                // How often it was given a CPU by then is unknown for a new task. latido assumes the same rate as over its whole life.
                 let part = ran_last as f64 / ran.max(1) as f64;
                 let times_last = (all as f64 * part) as u64;
                 self.tasks.insert(
@@ -243,12 +243,12 @@ impl Watched {
         self.census_cost = clock::thread_cpu_ns().saturating_sub(begun);
     }
 
-    /// Whose a task is; `None` for what measures.
+    /// Returns the owner of a task; `None` for a task that measures.
     fn owner(&self, pid: u32, tid: u32, stat: &Stat, process: &Path) -> Option<TaskOwner> {
         if stat.is_kernel {
             return Some(TaskOwner::Kernel);
         }
-        // The main thread of the measuring process only looks on. Its children measure in its stead.
+        // The main thread of the measuring process only watches. Its children measure for it.
         if (pid == self.own.measuring && tid != pid) || stat.parent == self.own.measuring {
             return None;
         }
@@ -260,7 +260,7 @@ impl Watched {
         if self.own.program.as_ref().is_some_and(has) {
             return None;
         }
-        // A load's orphan that has ended has no environment any more; it is this process's child until that collects it.
+        // An orphan of a load that has ended no longer has an environment. It is a child of this process until this process collects it.
         let orphan = environ.is_empty() && stat.parent == std::process::id() && !self.own.marks.is_empty();
         Some(if orphan || self.own.marks.iter().any(has) { TaskOwner::Load } else { TaskOwner::Program })
     }

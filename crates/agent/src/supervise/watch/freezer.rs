@@ -1,4 +1,4 @@
-//! Whether the control groups of a process are frozen, or were between two looks (Documentation/admin-guide/cgroup-v2.rst,
+//! Finds out whether the control groups of a process are frozen, or were so between two looks (Documentation/admin-guide/cgroup-v2.rst,
 //! `cgroup.events`; cgroup-v1/freezer-subsystem.rst, `freezer.state`).
 
 use crate::machine::{Root, groups::Hierarchy};
@@ -8,24 +8,24 @@ use rustix::{
 };
 use std::os::fd::OwnedFd;
 
-/// What a look finds.
+/// The result of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frozen {
-    /// It goes on, and nothing says that it did not.
+    /// The process runs, and no report of a freeze came.
     No,
-    /// It goes on, and the kernel reported a freeze since the last look.
+    /// The process runs, and the kernel reported a freeze since the last look.
     Between,
     /// It is frozen.
     Now,
 }
 
-/// The groups of one process. Somebody may move it, so latido reads which they are at each look.
+/// The groups of one process. Another program may move it, so latido reads at each look which they are.
 #[derive(Debug, Default)]
 pub struct Freezers {
     groups: String,
-    /// Files that say whether a group is frozen, with what they say then.
+    /// The files that show whether a group is frozen, with the text that shows it.
     files: Vec<(String, &'static str)>,
-    /// The kernel reports each change of a file of version 2 here; of version 1 it reports none.
+    /// Where the kernel reports each change of a file of version 2. It reports none of version 1.
     reports: Option<OwnedFd>,
 }
 
@@ -34,7 +34,7 @@ impl Freezers {
     pub fn look(&mut self, root: &Root, pid: u32) -> Frozen {
         let reported = self.reports.as_ref().is_some_and(was_reported);
         let groups = root.read(&format!("proc/{pid}/cgroup")).unwrap_or_default();
-        // A group that the process leaves may become empty, which changes its file too.
+        // When the process leaves a group, the group may become empty, which changes its file too.
         let moved = groups != self.groups;
         if moved {
             self.find(root, &groups);
@@ -64,7 +64,7 @@ impl Freezers {
     }
 }
 
-/// Whether something changed since it was last asked. A group that holds the process stays populated: what changes is `frozen`.
+/// Tells whether something changed since the last call. A group that contains the process stays populated, so `frozen` changed.
 fn was_reported(reports: &OwnedFd) -> bool {
     let (mut any, mut events) = (false, [0; 1024]);
     while io::read(reports, &mut events).is_ok_and(|read| read > 0) {
@@ -87,7 +87,7 @@ mod tests {
         time::Duration,
     };
 
-    /// Waits until the kernel has reported something that no look has taken yet.
+    /// Waits until the kernel has reported a change that no look has taken yet.
     fn reported(freezers: &Freezers) {
         let reports = freezers.reports.as_ref().unwrap();
         while poll(&mut [PollFd::new(reports, PollFlags::IN)], None) == Err(io::Errno::INTR) {}
@@ -101,9 +101,9 @@ mod tests {
         assert!(File::from(reports).read(&mut [0; 1024]).unwrap() > 0);
     }
 
-    /// A group of version 2 is frozen for a moment between two looks, after the process was moved into it. The kernel
-    /// reports a change at most each 10 ms, and from another thread (kernel/cgroup/cgroup.c). So the test waits for the
-    /// one report of each change: none is left that a later look could take for another freeze.
+    /// A group of version 2 is frozen for a moment between two looks, after the process was moved into it. The kernel reports a change at
+    /// most once per 10 ms, and from another thread (kernel/cgroup/cgroup.c). So the test waits for the one report of each change: no
+    /// report is left that a later look could take for another freeze.
     #[test]
     fn a_freeze_between_two_looks_is_reported() {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -126,7 +126,7 @@ mod tests {
         };
         let mut freezers = Freezers::default();
         let mut seen = vec![freezers.look(&root, pid)];
-        // The group is no longer empty. That is reported before the next look begins to listen.
+        // The group is no longer empty. The kernel reports that before the next look begins to listen.
         change_reported(group.join("cgroup.events"), || write("cgroup.procs", &pid.to_string()));
         seen.push(freezers.look(&root, pid));
         freeze("1");
@@ -141,7 +141,7 @@ mod tests {
         freeze("0");
         reported(&freezers);
         seen.push(freezers.look(&root, pid));
-        // The group that it leaves is empty, and the kernel reports that as well.
+        // The group that the process leaves is empty, and the kernel reports that as well.
         fs::write(above.join("cgroup.procs"), pid.to_string()).unwrap();
         reported(&freezers);
         seen.push(freezers.look(&root, pid));

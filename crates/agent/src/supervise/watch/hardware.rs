@@ -1,7 +1,7 @@
-//! What only the hardware can tell: system management interrupts, frequencies, the temperature.
+//! Facts that only the hardware provides: system management interrupts, frequencies, the temperature.
 //!
-//! To ask a CPU for its own interrupts it. So the measured CPUs are asked before the loops and after them only; meanwhile
-//! one of the others stands for all of them, since a management interrupt stops every CPU of a machine.
+//! Reading a CPU's own counters interrupts that CPU. So latido reads those of the measured CPUs only before and after the loops. Meanwhile
+//! it reads another CPU that represents all of them, since a management interrupt stops every CPU of a machine.
 
 use super::PerCpu;
 use crate::machine::{Root, heat};
@@ -17,15 +17,15 @@ pub struct Hardware {
     smi: PerCpu,
     frequency: Option<(u64, u64)>,
     temperature: Option<i64>,
-    /// The counter of a CPU that is not measured, and what it said last.
+    /// The counter of a CPU that is not measured, and its last value.
     witness: Option<(File, u64)>,
 }
 
 impl Hardware {
-    /// Looks at it; `housekeeping` are CPUs that may be asked while others are measured.
+    /// Reads it. `housekeeping` are the CPUs that latido may read while others are measured.
     pub fn before(root: Root, thermal: Root, measured: &CpuSet, housekeeping: Option<&CpuSet>) -> Self {
         let smi = smi(&root, measured);
-        // Where the measured CPUs do not tell, a single other one proves nothing.
+        // If the measured CPUs have no counter, that of a single other CPU proves nothing.
         let witness = housekeeping.filter(|_| !smi.is_empty()).and_then(|cpus| {
             let file = msr(&root, cpus.iter().next()?)?;
             let now = smi_count(&file)?;
@@ -37,14 +37,14 @@ impl Hardware {
         hardware
     }
 
-    /// Management interrupts since it was last asked, by a CPU that is not measured; 0 where none can say.
+    /// Returns the management interrupts since the last call, by a CPU that is not measured; 0 if no CPU has a counter.
     pub fn meanwhile(&mut self) -> u64 {
         let Some((file, before)) = &mut self.witness else { return 0 };
         let Some(now) = smi_count(file) else { return 0 };
         now.wrapping_sub(std::mem::replace(before, now)) & SMI_BITS
     }
 
-    /// Looks again: when the loops are over.
+    /// Reads it again when the loops are over.
     pub fn after(mut self, evidence: &mut Evidence) {
         let after = smi(&self.root, &self.measured);
         let grown = |(cpu, before): (&u32, &u64)| Some(after.get(cpu)?.wrapping_sub(*before) & SMI_BITS);
@@ -54,7 +54,7 @@ impl Hardware {
         evidence.temperature_mc = self.temperature.map(|highest| (highest, heat::critical(&self.thermal)));
     }
 
-    /// Frequencies and the temperature, as far apart as they were seen.
+    /// Extends the ranges of the frequencies and the temperature by their present values.
     fn widen(&mut self) {
         for cpu in self.measured.iter() {
             let path = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq");
@@ -67,7 +67,7 @@ impl Hardware {
     }
 }
 
-/// MSR_SMI_COUNT (Intel SDM volume 4). Other makers fault on it: then it is not measured.
+/// MSR_SMI_COUNT (Intel SDM volume 4). CPUs of other makers fault on it: then latido does not measure it.
 const SMI_COUNT: u64 = 0x34;
 /// Its bits that count.
 const SMI_BITS: u64 = 0xffff_ffff;
@@ -82,7 +82,7 @@ fn smi_count(file: &File) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes) & SMI_BITS)
 }
 
-/// The counts of each CPU since boot; empty unless every one tells.
+/// Returns the counts of each CPU since boot; empty unless every CPU has one.
 fn smi(root: &Root, cpus: &CpuSet) -> PerCpu {
     let count = |cpu| Some((cpu, smi_count(&msr(root, cpu)?)?));
     cpus.iter().map(count).collect::<Option<BTreeMap<_, _>>>().unwrap_or_default()
@@ -96,12 +96,13 @@ mod tests {
     fn set(tree: &fixture::FakeMachine, cpu: u32, smi: u32, khz: u32) {
         let mut bytes = vec![0u8; 0x34];
         bytes.extend(u64::from(smi).to_ne_bytes());
-        // Text may hold any bytes below 128, and these are.
+        // The text may contain any bytes below 128, and these bytes are.
         tree.write(&format!("dev/cpu/{cpu}/msr"), std::str::from_utf8(&bytes).unwrap());
         tree.write(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq"), &format!("{khz}\n"));
     }
 
-    /// What the measured CPUs say counts from before to after, whatever they say in between; meanwhile another one tells.
+    /// The counts of the measured CPUs must cover the time from before to after, without any reading in between. Meanwhile another CPU's
+    /// count is used.
     #[test]
     fn measured_cpus_are_asked_before_and_after_and_another_one_meanwhile() {
         let tree = fixture::empty();
@@ -109,7 +110,7 @@ mod tests {
         let look = |rest: Option<&CpuSet>| Hardware::before(tree.root.clone(), tree.root.clone(), &measured, rest);
         (0..3).for_each(|cpu| set(&tree, cpu, 10, 1_000_000));
         let (mut hardware, mut blind) = (look(Some(&rest)), look(None));
-        // Gone meanwhile: nothing could have read it.
+        // The files are gone meanwhile, so latido cannot have read them.
         for cpu in 1..3 {
             for path in
                 [format!("dev/cpu/{cpu}/msr"), format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq")]

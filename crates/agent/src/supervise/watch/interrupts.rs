@@ -4,15 +4,15 @@ use crate::machine::Root;
 use latido_model::{cpus::CpuSet, record::Interrupt};
 use std::collections::BTreeMap;
 
-/// Counts since boot, by line: what the kernel prints behind them, and their sum over the CPUs.
+/// Counts since boot, by line: the description that the kernel prints after them, and their sum over the CPUs.
 pub type Counts = BTreeMap<String, (String, u64)>;
 
-/// What has come on these CPUs; `None` where it cannot be read.
+/// Returns the interrupts so far on these CPUs; `None` if they cannot be read.
 pub fn counts(root: &Root, cpus: &CpuSet) -> Option<Counts> {
     parse(&root.read("proc/interrupts")?, cpus)
 }
 
-/// What came between two looks, the most frequent first.
+/// Returns the interrupts between two looks, the most frequent first.
 pub fn between(before: &Counts, after: &Counts) -> Vec<Interrupt> {
     let grown = |(line, (action, count)): (&String, &(String, u64))| {
         // A line may have been freed and taken again: its count begins anew.
@@ -24,8 +24,8 @@ pub fn between(before: &Counts, after: &Counts) -> Vec<Interrupt> {
     found
 }
 
-/// The first line names the CPUs online; each other has a name, a count for each of them, and words. Lines with one count
-/// for the whole machine (`ERR`, `MIS`) belong to no CPU.
+/// Parses the text. The first line names the online CPUs. Each other line has a name, a count for each of these CPUs, and a description.
+/// Lines with one count for the whole machine (`ERR`, `MIS`) belong to no CPU.
 fn parse(text: &str, cpus: &CpuSet) -> Option<Counts> {
     let mut lines = text.lines();
     let head: Vec<u32> =

@@ -1,9 +1,9 @@
-//! Pages that the kernel moves: a thread that touches one meanwhile has a page fault, although the page is locked.
+//! Pages that the kernel moves. A thread that touches a page during the move has a page fault, although the page is locked.
 
 use crate::machine::Root;
 
-/// How many pages the kernel has moved, or has tried to move, since it started (/proc/vmstat, CONFIG_MIGRATION). While it
-/// tries, too, the page is unmapped.
+/// Returns how many pages the kernel has moved, or has tried to move, since it started (/proc/vmstat, CONFIG_MIGRATION). The page is also
+/// unmapped during a failed attempt.
 pub fn moved(root: &Root) -> Option<u64> {
     let text = root.read("proc/vmstat")?;
     let count = |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<u64>().ok();

@@ -1,10 +1,10 @@
-//! What the SMT siblings of the measured CPUs did meanwhile: they share a core's units and caches with them.
+//! The activity of the SMT siblings of the measured CPUs: they share a core's units and caches with them.
 
 use crate::machine::Root;
 use latido_model::{cpus::CpuSet, record::Sibling};
 use std::time::Instant;
 
-/// The siblings of the measured CPUs, and how busy each had been when the watch began.
+/// The siblings of the measured CPUs, and how busy each was when the watch began.
 #[derive(Debug)]
 pub struct Siblings {
     started: Instant,
@@ -13,7 +13,7 @@ pub struct Siblings {
 }
 
 impl Siblings {
-    /// Begins; without siblings nothing is ever read again.
+    /// Starts. Without siblings it never reads anything again.
     pub fn start(root: &Root, measured: &CpuSet) -> Self {
         let mut pairs = Vec::new();
         for cpu in measured.iter() {
@@ -26,7 +26,7 @@ impl Siblings {
         Self { started: Instant::now(), before: before.collect() }
     }
 
-    /// How busy each was since.
+    /// Returns how busy each has been since then.
     pub fn seen(&self, root: &Root) -> Vec<Sibling> {
         if self.before.is_empty() {
             return Vec::new();
@@ -41,11 +41,11 @@ impl Siblings {
     }
 }
 
-/// Time of a CPU in user and system mode and in interrupts since boot (proc_stat(5), in ticks of 10 ms).
+/// Returns how long a CPU was in user and system mode and in interrupts since boot (proc_stat(5), in ticks of 10 ms).
 fn busy_ns(stat: &str, cpu: u32) -> Option<u64> {
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
     let line = stat.lines().find_map(|line| line.strip_prefix(&format!("cpu{cpu} ")))?;
-    // user, nice, system, idle, iowait, irq, softirq: what guests use is in user already.
+    // user, nice, system, idle, iowait, irq, softirq. The time of guests is included in user.
     let ticks: Vec<u64> = line.split_whitespace().take(7).map_while(|tick| tick.parse().ok()).collect();
     match ticks.as_slice() {
         [user, nice, system, _, _, irq, softirq] => {

@@ -1,11 +1,11 @@
-//! What /proc says of one task.
+//! The facts in /proc about one task.
 
 use crate::machine::task;
 use latido_model::cpus::CpuSet;
 use latido_sys::clock::Clock;
 use std::{fs, path::Path};
 
-/// What proc_pid_stat(5) says of a task.
+/// The fields of proc_pid_stat(5) for a task.
 #[derive(Debug, PartialEq)]
 pub struct Stat {
     /// Its name, cleaned.
@@ -44,13 +44,13 @@ fn parse(text: &str) -> Option<Stat> {
 }
 
 impl Stat {
-    /// Of the task in this directory of /proc.
+    /// Reads the task in this directory of /proc.
     pub fn read(dir: &Path) -> Option<Self> {
-        // A name of other bytes than UTF-8 must not hide its task.
+        // A name that is not UTF-8 must not hide its task.
         parse(&String::from_utf8_lossy(&fs::read(dir.join("stat")).ok()?))
     }
 
-    /// FIFO (1) and RR (2) at or above the priority, deadline (6) always.
+    /// Tells whether it outranks the probe: FIFO (1) and RR (2) at or above the priority, deadline (6) always.
     pub fn outranks(&self, priority: Option<u8>) -> bool {
         match self.policy {
             1 | 2 => self.priority >= u32::from(priority.unwrap_or(1)),
@@ -59,7 +59,7 @@ impl Stat {
         }
     }
 
-    /// As records have it: `fifo 90`.
+    /// Returns its policy as in records: `fifo 90`.
     pub fn policy_name(&self) -> String {
         match self.policy {
             1 => format!("fifo {}", self.priority),
@@ -73,21 +73,21 @@ impl Stat {
 /// A second in ns.
 const SECOND: u64 = 1_000_000_000;
 
-/// The time since boot in the unit of a task's start time.
+/// Returns the time since boot in the unit of a task's start time.
 pub fn now_in_ticks() -> u64 {
     let (now, per_second) = (Clock::Boottime.now(), rustix::param::clock_ticks_per_second());
     now / SECOND * per_second + now % SECOND * per_second / SECOND
 }
 
-/// How long a task has been on a CPU, in ns, and how often it was given one: the first and the third number of its
-/// schedstat (Documentation/scheduler/sched-stats.rst), read at once.
+/// Returns how long a task has been on a CPU, in ns, and how often it was given one: the first and the third number of its schedstat
+/// (Documentation/scheduler/sched-stats.rst), from one read.
 pub fn on_cpu(dir: &Path) -> Option<(u64, u64)> {
     let text = fs::read_to_string(dir.join("schedstat")).ok()?;
     let mut numbers = text.split_whitespace();
     Some((numbers.next()?.parse().ok()?, numbers.nth(1)?.parse().ok()?))
 }
 
-/// Whether a task may run on one of these CPUs.
+/// Tells whether a task may run on one of these CPUs.
 pub fn may_run(dir: &Path, cpus: &CpuSet) -> bool {
     let status = fs::read_to_string(dir.join("status")).unwrap_or_default();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));

@@ -1,5 +1,5 @@
-//! Whether the measuring process was stopped meanwhile: by a signal (SIGSTOP), a debugger, a freezer of control groups, or by a
-//! suspend of the whole machine. What it measured then says nothing of the machine.
+//! Finds out whether the measuring process was stopped meanwhile: by a signal (SIGSTOP), a debugger, a freezer of control groups, or a
+//! suspend of the whole machine. Its measurements then do not show the behavior of the machine.
 
 use super::{
     freezer::{Freezers, Frozen},
@@ -10,48 +10,48 @@ use latido_model::record::Stopped;
 use latido_sys::clock::Clock;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-/// The stops of one process, looked for some ten times a second.
+/// The stops of one process. latido checks for them about ten times per second.
 #[derive(Debug)]
 pub struct Stops {
     pid: u32,
     freezers: Freezers,
     last: Moment,
-    /// Since when it stands.
+    /// Since when it is stopped.
     since_ns: Option<u64>,
     seen: Stopped,
 }
 
-/// When latido looks.
+/// The moment of a look.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// CLOCK_MONOTONIC, which stands still while the machine is suspended.
+    /// CLOCK_MONOTONIC, which stops while the machine is suspended.
     now_ns: u64,
-    /// How long the machine has been suspended since its boot: CLOCK_BOOTTIME less CLOCK_MONOTONIC.
+    /// How long the machine has been suspended since its boot: CLOCK_BOOTTIME minus CLOCK_MONOTONIC.
     suspended_ns: i64,
 }
 
 impl Moment {
-    /// This one.
+    /// Returns the present moment.
     pub fn now() -> Self {
         Self { suspended_ns: apart(Clock::Boottime), now_ns: Clock::Monotonic.now() }
     }
 }
 
-/// Two readings of CLOCK_BOOTTIME and CLOCK_MONOTONIC in a row differ by less, ns; a suspend lasts longer.
+/// Two successive readings of CLOCK_BOOTTIME and CLOCK_MONOTONIC differ by less than this, ns. A suspend lasts longer.
 const SUSPEND_NS: i64 = 1_000_000;
 
 impl Stops {
-    /// Of a process, from this moment on.
+    /// Starts to watch a process from this moment on.
     pub fn of(root: &Root, pid: u32, moment: Moment) -> Self {
         let mut freezers = Freezers::default();
         freezers.look(root, pid);
         Self { pid, freezers, last: moment, since_ns: None, seen: Stopped::default() }
     }
 
-    /// One look.
+    /// Takes one look.
     pub fn look(&mut self, root: &Root, moment: Moment) {
         let (standing, frozen) = self.stands(root);
-        // A stop between two looks leaves word that it was continued.
+        // After a stop between two looks, the kernel reports that the process was continued.
         let between = match frozen {
             Frozen::Between => Some(FREEZER),
             Frozen::No | Frozen::Now => self.went_on().then_some(SIGNAL),
@@ -59,7 +59,7 @@ impl Stops {
         self.take(standing, between, moment);
     }
 
-    /// What was seen until now; nothing of a process that went on all the time.
+    /// Returns the stops until now; `None` if the process ran all the time.
     pub fn seen(&self, moment: Moment) -> Option<Stopped> {
         let mut seen = self.seen.clone();
         if let Some(since_ns) = self.since_ns {
@@ -68,7 +68,7 @@ impl Stops {
         (seen.times > 0).then_some(seen)
     }
 
-    /// What stops it now, and what did between the last look and this one.
+    /// Takes what stops the process now, and what stopped it between the last look and this one.
     fn take(&mut self, standing: Option<&'static str>, between: Option<&'static str>, moment: Moment) {
         let Moment { now_ns, suspended_ns } = moment;
         let last = std::mem::replace(&mut self.last, moment);
@@ -107,7 +107,7 @@ impl Stops {
         (standing, frozen)
     }
 
-    /// Whether it was continued since the last look.
+    /// Tells whether the process was continued since the last look.
     fn went_on(&self) -> bool {
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return false };
         let options = WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG;
@@ -132,7 +132,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A moment of a machine that was never suspended.
+    /// Returns a moment of a machine that was never suspended.
     fn at(now_ns: u64) -> Moment {
         Moment { now_ns, suspended_ns: 0 }
     }
@@ -141,7 +141,7 @@ mod tests {
         format!("70 (latido (x)) {state} 1 70 70 0 -1 4194304\n")
     }
 
-    /// A process that stands from 200 to 500 ms, by what its files say.
+    /// Returns the stops of a process that is stopped from 200 to 500 ms, as its files show.
     fn over(files: &[(&str, &str, &str)]) -> Option<Stopped> {
         let tree = empty();
         tree.write("proc/70/stat", &stat('S'));
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(over(&[]), None);
     }
 
-    /// Stopped and continued between two looks: for no longer than lies between them.
+    /// A process that was stopped and continued between two looks counts as stopped for the time between them at most.
     #[test]
     fn a_stop_between_two_looks_counts() {
         let tree = empty();
@@ -187,7 +187,7 @@ mod tests {
         );
     }
 
-    /// The clocks of a machine that slept for 2 s between two looks: CLOCK_MONOTONIC stood still, CLOCK_BOOTTIME went on.
+    /// The machine slept for 2 s between two looks: CLOCK_MONOTONIC stopped, CLOCK_BOOTTIME went on.
     #[test]
     fn a_suspend_of_the_machine_is_a_stop_with_its_length() {
         let tree = empty();

@@ -1,41 +1,41 @@
-//! The seconds in which something foreign happened, CPU by CPU, bounded however long the cell.
+//! The seconds in which another task or the hardware disturbed the CPUs, CPU by CPU. The size is bounded, however long the cell lasts.
 
 use latido_model::record::Second;
 use std::collections::{BTreeMap, btree_map::Entry};
 
-/// After so many entries a measured CPU the grid is made twice as coarse: the timeline of a week stays small.
+/// With more entries than this per measured CPU, latido makes the grid twice as coarse: the timeline of a week stays small.
 const PER_CPU: usize = 3600;
 
-/// However many CPUs: about 7 MB of memory, and 10 MB of a record that may have 32.
+/// The bound for any number of CPUs: about 7 MB of memory, and 10 MB of a record that may have 32 MB.
 const MOST: usize = 36_000;
 
-/// The grid on which what happened is first added up, in ns.
+/// The grid on which latido first adds up the events, in ns.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// By cell of the grid, CPU, and whether it reaches over more than that.
+/// The key is the cell of the grid, the CPU, and whether the entry is longer than the cell.
 type Entries = BTreeMap<(u64, Option<u32>, bool), Second>;
 
-/// Entries on a grid of one second, or of a power of two of them.
+/// Entries on a grid of one second, or of a power of two of seconds.
 #[derive(Debug)]
 pub struct Timeline {
-    /// Seconds that are over.
+    /// Completed seconds.
     entries: Entries,
     grid_ns: u64,
     most: usize,
-    /// The second that goes on, of which more may be told, and what was found late.
+    /// The current second, for which more may come, and what was found late.
     fresh: Entries,
-    /// Its cell on the grid of one second.
+    /// The cell of the current second on the grid of one second.
     newest: u64,
 }
 
 impl Timeline {
-    /// Of so many measured CPUs.
+    /// Makes a timeline for that many measured CPUs.
     pub fn of(cpus: usize) -> Self {
         let most = PER_CPU.saturating_mul(cpus.max(1)).min(MOST);
         Self { entries: Entries::new(), grid_ns: SECOND_NS, most, fresh: Entries::new(), newest: 0 }
     }
 
-    /// Adds what happened in a second; nothing is not added.
+    /// Adds the events of a second. Does nothing if there are none.
     pub fn note(&mut self, second: Second) {
         if second.steal_ns == 0 && second.smi == 0 && second.foreign_ns == 0 && second.load_ns == 0 {
             return;
@@ -48,7 +48,7 @@ impl Timeline {
         place(&mut self.fresh, SECOND_NS, second);
     }
 
-    /// The second is whole: from here on it may be merged with others.
+    /// Completes the current second. From here on it may be merged with others.
     fn settle(&mut self) {
         for second in std::mem::take(&mut self.fresh).into_values() {
             place(&mut self.entries, self.grid_ns, second);
@@ -61,7 +61,7 @@ impl Timeline {
         }
     }
 
-    /// In the order of time.
+    /// Returns the seconds in the order of time.
     pub fn seconds(&self) -> Vec<Second> {
         let mut all = self.entries.clone();
         self.fresh.values().for_each(|second| place(&mut all, self.grid_ns, *second));
@@ -69,9 +69,10 @@ impl Timeline {
     }
 }
 
-/// Only what lies in the same cell of the grid is merged: an entry never covers more than that.
+/// Merges only within one cell of the grid, so that an entry never covers more than the cell.
 fn place(entries: &mut Entries, grid_ns: u64, second: Second) {
-    // What was found late ran some time in a longer stretch: what is known to the second stays that.
+    // A task that was found late ran at some time in a longer stretch. Such an entry stays separate from those that are exact to the
+    // second.
     let long = second.length_ns > grid_ns + grid_ns / 2;
     let key = (second.start_ns / grid_ns, second.cpu, long);
     match entries.entry(key) {
@@ -85,11 +86,11 @@ fn place(entries: &mut Entries, grid_ns: u64, second: Second) {
     }
 }
 
-/// Both as one. What lies in one second adds up; of several each sample meets one.
+/// Merges both into one. Times within one second add up. Of several seconds, a sample can only meet one.
 fn merged(a: &Second, b: &Second, several: bool) -> Second {
     let start_ns = a.start_ns.min(b.start_ns);
     let most = several.then(|| a.most().or(b.most()));
-    // In one second the tasks may have run one behind the other.
+    // Within one second the tasks may have run one after the other.
     let together = if several { u64::max } else { u64::saturating_add };
     let bursts = [a.foreign_burst_ns, b.foreign_burst_ns].into_iter().flatten().reduce(together);
     Second {
@@ -114,7 +115,7 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// 72 h with steal in every second: every entry covers the same short stretch, and nothing is lost.
+    /// 72 h with steal in every second: every entry must cover the same short stretch, and nothing may be lost.
     #[test]
     fn three_days_stay_even_and_whole() {
         let mut timeline = Timeline::of(2);
@@ -129,7 +130,7 @@ mod tests {
         assert!(seconds.is_sorted_by_key(|s| s.start_ns / (128 * S)));
     }
 
-    /// A task found after three seconds does not stretch the second in which something was stolen.
+    /// A task found after three seconds must not stretch the second in which there was steal.
     #[test]
     fn a_long_stretch_leaves_seconds_as_they_are() {
         let mut timeline = Timeline::of(2);
@@ -142,7 +143,7 @@ mod tests {
         assert_eq!((seconds[1].length_ns, seconds[1].foreign_ns, seconds[1].kernel_ns), (3 * S, 7, 2));
     }
 
-    /// Two tasks of one second add up, those of different seconds do not: nobody met more than the worst second had.
+    /// Two tasks in one second add up, those in different seconds do not: no sample met more than the worst second contained.
     #[test]
     fn a_merged_entry_knows_what_one_second_had() {
         let mut timeline = Timeline::of(1);
@@ -163,7 +164,7 @@ mod tests {
         assert_eq!(most, (Some(20), Some(4), Some(4)));
     }
 
-    /// Many CPUs do not make the seconds of each coarser, up to what a record holds.
+    /// Many CPUs must not make the seconds of each coarser, up to the capacity of a record.
     #[test]
     fn each_cpu_has_its_share_up_to_a_bound() {
         let longest = |cpus: u32| {
@@ -193,7 +194,7 @@ mod tests {
         assert!(serde_json::to_string(&full).unwrap().len() * MOST < 11_000_000);
     }
 
-    /// Two programs in one second may have run one behind the other; of several seconds a sample meets one.
+    /// Two programs in one second may have run one after the other. Of several seconds a sample meets one.
     #[test]
     fn bursts_of_a_second_add_up_and_those_of_several_do_not() {
         let burst = |start_ns, foreign_burst_ns| Second {

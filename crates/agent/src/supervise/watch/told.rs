@@ -1,18 +1,18 @@
-//! What a task ran since it was last read, though the kernel tells it late.
+//! How long a task ran since the last read, although the kernel reports it late.
 
-/// How late the time that a running task has run may be told: at its next tick, and where ticks are stopped (nohz_full)
-/// once a second.
+/// How late the kernel may report the time of a running task, ns: at the task's next tick, and once per second while ticks are stopped
+/// (nohz_full).
 const LAG_NS: u64 = 1_000_000_000;
 
-/// When a task was read last, and what of the time before may still be told.
+/// When a task was read last, and how much of the time before the kernel may still report.
 #[derive(Debug)]
 pub struct Told {
     read_at: u64,
-    /// How long before that it may have run without its being told yet.
+    /// How long the task may have run before that without a report yet, ns.
     untold_ns: u64,
 }
 
-/// The clock just before a task was read, and just after: it ran on in between, and the reader may have stood still there.
+/// The clock just before and just after a task was read. The task ran on in between, and the reader may have been delayed there.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     pub before: u64,
@@ -20,19 +20,19 @@ pub struct Reading {
 }
 
 impl Told {
-    /// Read at that time, with nothing open.
+    /// Starts with a read at that time, with nothing left to report.
     pub fn at(read_at: u64) -> Self {
         Self { read_at, untold_ns: 0 }
     }
 
-    /// The time from which on what it runs was not read yet.
+    /// Returns the time of the last read.
     pub fn read_at(&self) -> u64 {
         self.read_at
     }
 
-    /// What it ran lately of what is told now: a task is on one CPU at a time, and more than passed since it was read, and
-    /// may have been told late, was before. What passed is the most that lies between two readings: from just before the one
-    /// to just after the other.
+    /// Returns how much of the newly reported time the task ran lately. A task is on one CPU at a time: time beyond what passed since the
+    /// last read, and beyond what may have been reported late, is older. What passed is the most that there can be between two reads: from
+    /// just before the first to just after the second.
     pub fn lately(&mut self, told_ns: u64, reading: Reading) -> u64 {
         let since = std::mem::replace(&mut self.read_at, reading.before);
         let passed = reading.after.saturating_sub(since).saturating_add(self.untold_ns);
@@ -52,8 +52,8 @@ mod tests {
         Reading { before: now, after: now }
     }
 
-    /// A task that never rests is told in steps of a tick, which fit no look: none of it is lost, and no more is counted
-    /// than time passed.
+    /// The kernel reports a task that never rests in steps of a tick, which do not match the looks. No time may be lost, and no more may
+    /// count than has passed.
     #[test]
     fn what_is_told_late_is_counted_all_the_same() {
         let counted_ms = |tick_ms| {
@@ -72,8 +72,8 @@ mod tests {
         assert_eq!(first.lately(9 * MS, at_once(25 * MS)), 9 * MS);
     }
 
-    /// The reader stands still between the clock and the task, and the other way round, while the task runs on: each
-    /// nanosecond that it is told is counted.
+    /// The reader is delayed between the clock and the task, and the other way round, while the task runs on. Each reported nanosecond must
+    /// count.
     #[test]
     fn a_reader_that_stands_still_loses_nothing() {
         let mut task = Told::at(0);

@@ -1,4 +1,4 @@
-//! The probe's own threads: whether they get on, or wait for their CPU while somebody else is at work.
+//! The probe's own threads: whether they run when they want to, or wait for their CPU while another task runs.
 
 use super::stat::Stat;
 use latido_model::record::{ThreadEvidence, Wait};
@@ -9,13 +9,13 @@ use std::{
     path::PathBuf,
 };
 
-/// At most so many are read at one glance; the others have their turn at the next ones.
+/// How many threads one glance reads at most. The next glances read the others.
 const AT_ONCE: usize = 8;
 
-/// Above this part of the time a wait is somebody's doing: one in so many.
+/// A wait of more than this part of the time (one in 20) has another task as its cause.
 const MUCH: u64 = 20;
 
-/// The measuring threads, each with what it had run and waited when last read.
+/// The measuring threads, each with the times that it had run and waited at the last read.
 #[derive(Debug)]
 pub struct Threads {
     all: Vec<Thread>,
@@ -41,19 +41,19 @@ struct Counted {
     runs: u64,
 }
 
-/// How a measuring thread fares.
+/// How well a measuring thread gets its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fare {
-    /// It runs when it wants to, or wants nothing.
+    /// It runs when it wants to, or does not want to run.
     GetsOn,
-    /// It waited for much of the time since it was last looked at.
+    /// It waited for much of the time since the last look.
     Waits,
     /// It wants to run and has not run at all.
     Stands,
 }
 
 impl Threads {
-    /// Those of a process.
+    /// Finds the threads of a process.
     pub fn of(pid: u32) -> Self {
         let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
         let thread = |dir: PathBuf| {
@@ -64,7 +64,7 @@ impl Threads {
         Self { all: tasks.filter_map(|entry| thread(entry.path())).collect(), next: 0 }
     }
 
-    /// A glance at the next few of them: the worst that is found.
+    /// Glances at the next few threads. Returns the worst result.
     pub fn fare(&mut self) -> Fare {
         let count = self.all.len();
         let mut worst = Fare::GetsOn;
@@ -77,14 +77,14 @@ impl Threads {
         worst
     }
 
-    /// A last look at all of them.
+    /// Takes a last look at all of them.
     pub fn look_at_all(&mut self) {
         for _ in 0..self.all.len().div_ceil(AT_ONCE) {
             self.fare();
         }
     }
 
-    /// Of each thread its number and its longest wait, in times since `started_ns` of CLOCK_MONOTONIC.
+    /// Returns each thread's number and longest wait, as times since `started_ns` of CLOCK_MONOTONIC.
     pub fn seen(&self, started_ns: u64) -> Vec<ThreadEvidence> {
         let of = |thread: &Thread| {
             let tid = thread.dir.file_name().and_then(|name| name.to_str()?.parse().ok());
@@ -102,12 +102,12 @@ impl Thread {
         let (span, waited) = (now.saturating_sub(self.at), counted.waited_ns.saturating_sub(self.before.waited_ns));
         let stood = counted.ran_ns == self.before.ran_ns;
         let runs = counted.runs.saturating_sub(self.before.runs);
-        // The kernel counts a wait when it is over: it may have begun before the last look.
+        // The kernel counts a wait when it is over, so it may have begun before the last look.
         let start_ns = self.at.min(now.saturating_sub(waited));
         let wait = Wait { start_ns, length_ns: now.saturating_sub(start_ns), waited_ns: waited, runs };
         self.longest = self.longest.into_iter().chain([wait]).max_by_key(Wait::beyond_waking_ns);
         (self.at, self.before) = (now, counted);
-        // A wait is counted when it is over: who has not run may sleep, or still be waiting.
+        // The kernel counts a wait when it is over. A thread that has not run may sleep or still wait.
         if stood && Stat::read(&self.dir).is_some_and(|stat| stat.is_runnable) {
             return Fare::Stands;
         }
@@ -115,7 +115,8 @@ impl Thread {
     }
 }
 
-/// Time run and time waited, in ns, and how often it was given a CPU (Documentation/scheduler/sched-stats.rst, "/proc/<pid>/schedstat").
+/// Reads the time run and the time waited, in ns, and how often the thread was given a CPU (Documentation/scheduler/sched-stats.rst,
+/// "/proc/<pid>/schedstat").
 fn read(file: &File) -> Option<Counted> {
     let mut text = [0; 96];
     let length = file.read_at(&mut text, 0).ok()?;
@@ -171,7 +172,7 @@ mod tests {
         assert!(threads.all.iter().all(|thread| thread.before.ran_ns == 2000));
     }
 
-    /// Of several looks the worst is kept, with how often the thread ran in it.
+    /// Of several looks the worst must be kept, with the number of the thread's runs in it.
     #[test]
     fn the_longest_wait_is_kept() {
         let (dir, mut thread) = thread("2000 45000500 103\n", "S");

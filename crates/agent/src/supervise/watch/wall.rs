@@ -1,9 +1,9 @@
-//! Steps of CLOCK_REALTIME against CLOCK_MONOTONIC: looked at meanwhile, since one there and one back leave no difference.
+//! Steps of CLOCK_REALTIME against CLOCK_MONOTONIC. latido looks repeatedly, since a step forward and one back leave no difference.
 
 use latido_sys::clock::Clock;
 
-/// A difference between two looks from which on it is a step, ns. Slewing changes 0.05 ms between looks that are 0.1 s apart
-/// (500 ppm, adjtimex(2)), and half a millisecond in a second.
+/// The least difference between two looks that counts as a step, ns. Slewing changes 0.05 ms between looks that are 0.1 s apart (500 ppm,
+/// adjtimex(2)), and half a millisecond per second.
 const STEP_NS: u64 = 1_000_000;
 
 /// The steps since the first look.
@@ -15,7 +15,7 @@ pub struct Wall {
 }
 
 impl Wall {
-    /// From now on.
+    /// Starts now.
     pub fn now() -> Self {
         Self::at(apart(Clock::Realtime))
     }
@@ -24,7 +24,7 @@ impl Wall {
         Self { last_ns: apart_ns, largest_ns: 0, steps: 0 }
     }
 
-    /// One look.
+    /// Takes one look.
     pub fn look(&mut self) {
         self.take(apart(Clock::Realtime));
     }
@@ -39,14 +39,14 @@ impl Wall {
         }
     }
 
-    /// How many steps there were, and the largest, ns.
+    /// Returns how many steps there were, and the largest, ns.
     pub fn steps(&self) -> (u64, i64) {
         (self.steps, self.largest_ns)
     }
 }
 
-/// A clock less CLOCK_MONOTONIC, ns: of three readings that with the least between its two of CLOCK_MONOTONIC, so that a
-/// preemption between them is no step.
+/// Returns a clock minus CLOCK_MONOTONIC, ns. Of three readings it takes the one with the shortest time between its two readings of
+/// CLOCK_MONOTONIC, so that a preemption in between is no step.
 pub(super) fn apart(clock: Clock) -> i64 {
     let reading = |_| {
         let (before, other, after) = (Clock::Monotonic.now(), clock.now(), Clock::Monotonic.now());

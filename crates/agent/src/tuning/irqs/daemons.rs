@@ -1,16 +1,16 @@
-//! Programs that move interrupts on their own: told to keep off, or stopped, or nothing is done.
+//! Programs that move interrupts on their own initiative. They must keep off the CPUs or be stopped, or latido does nothing.
 
 use crate::machine::{Root, task};
 use anyhow::{Result, bail};
 use latido_model::cpus::CpuSet;
 
-/// Looks for them.
+/// Checks that none of them runs.
 ///
 /// # Errors
-/// One runs and is not told to keep off the CPUs: how to tell it or stop it.
+/// One runs and is not configured to keep off the CPUs. The message tells how to configure or stop it.
 pub fn absent(root: &Root, away: &CpuSet) -> Result<()> {
     for pid in root.list("proc").into_iter().filter_map(|name| name.parse::<i32>().ok()) {
-        // Only root moves interrupts, and any user may call a process so.
+        // Only root moves interrupts, and any user may give a process such a name.
         if !of_root(root, pid) {
             continue;
         }
@@ -30,13 +30,13 @@ pub fn absent(root: &Root, away: &CpuSet) -> Result<()> {
     Ok(())
 }
 
-/// Whether the process acts as root; one that does not show it counts as such.
+/// Tells whether the process acts as root. A process that does not show its user counts as root's.
 fn of_root(root: &Root, pid: i32) -> bool {
     let status = root.read(&format!("proc/{pid}/status")).unwrap_or_default();
     task::users(&status).is_none_or(|users| users.effective == 0)
 }
 
-/// Whether irqbalance was started with these CPUs banned; see irqbalance(1).
+/// Tells whether irqbalance was started with these CPUs banned; see irqbalance(1).
 fn keeps_off(root: &Root, pid: i32, away: &CpuSet) -> bool {
     let environ = root.read(&format!("proc/{pid}/environ")).unwrap_or_default();
     let mut variables = environ.split('\0');

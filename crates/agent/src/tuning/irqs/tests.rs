@@ -42,7 +42,7 @@ fn every_line_and_the_default_leave_the_cpus() {
         trees::undo(&done, &tree.root);
         let after = tree.contents();
         for (path, text) in &before {
-            // The default mask is put back in words of the kernel, which prints it its own way.
+            // latido restores the default mask in the kernel's words, which the kernel prints in its own way.
             assert_eq!(after[path].trim_start_matches('0'), text.trim_start_matches('0'), "{path}");
         }
     }
@@ -75,7 +75,7 @@ fn lines_that_have_not_moved_yet_are_named_as_pending() {
     let note = now.note.unwrap();
     let name = super::title(&tree.root, line.parse().unwrap());
     assert!(note.contains("pending") && note.contains(&name) && name.len() > "IRQ 99".len(), "{note}");
-    // It comes once more, and goes.
+    // The interrupt comes once more, and then moves away.
     for line in &lines {
         if on(line).is_some() {
             tree.write(&format!("proc/irq/{line}/effective_affinity_list"), if away == "0" { "1\n" } else { "0\n" });
@@ -93,7 +93,7 @@ fn a_line_that_will_not_move_is_named_and_the_others_go() {
     let mut pursuit = tuning.wanted(&tree.root).unwrap().pursuit.unwrap();
     let steps = pursuit.left(&tree.root).unwrap();
     let stuck = steps.iter().find(|step| step.change().knob.contains("/4/")).unwrap();
-    // As the kernel keeps it; debugfs tells why.
+    // The kernel keeps it there; debugfs shows why.
     tree.write("sys/kernel/debug/irq/irqs/4", "handler:  handle_edge_irq\n            IRQD_AFFINITY_MANAGED\n");
     for step in &steps {
         if step != stuck {
@@ -121,7 +121,7 @@ fn nobody_is_raced() {
     assert!(told.contains("systemctl stop tuned") && told.contains("isolated_cores=4-7"), "{told}");
 }
 
-/// Any user may call a process as the daemons are called: it moves nothing.
+/// Any user may give a process the name of a daemon. Such a process moves nothing.
 #[test]
 fn only_daemons_of_root_are_in_the_way() {
     for name in ["irqbalance", "tuned"] {

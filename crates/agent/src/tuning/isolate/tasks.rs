@@ -7,7 +7,7 @@ use crate::{
 use latido_model::cpus::CpuSet;
 use std::collections::BTreeMap;
 
-/// A thread, as /proc shows it.
+/// A thread, with the facts from /proc.
 #[derive(Clone, Debug)]
 pub struct MovableThread {
     /// Its number.
@@ -16,21 +16,21 @@ pub struct MovableThread {
     pub start: u64,
     /// Its name.
     pub comm: String,
-    /// The CPUs it is allowed.
+    /// The CPUs on which it may run.
     pub affinity: CpuSet,
-    /// Of the kernel.
+    /// Whether it is a kernel thread.
     pub kernel: bool,
-    /// Nobody may move it.
+    /// Whether the kernel refuses to move it.
     pub bound: bool,
 }
 
-/// One thread; `None` for one that has ended, or ends.
+/// Reads one thread; `None` if it has ended or is ending.
 pub fn read(root: &Root, tid: i32) -> Option<MovableThread> {
     let thread::TaskStat { comm, start, kernel, bound, .. } = thread::stat(root, tid).filter(|stat| !stat.ending)?;
     Some(MovableThread { tid, start, comm, affinity: group::affinity(root, tid)?, kernel, bound })
 }
 
-/// Every thread of the machine.
+/// Returns every thread of the machine.
 pub fn all(root: &Root) -> Vec<MovableThread> {
     let numbers = |dir: &str| root.list(dir).into_iter().filter_map(|name| name.parse::<i32>().ok());
     let tids = numbers("proc").flat_map(|pid| numbers(&format!("proc/{pid}/task")).collect::<Vec<_>>());
@@ -38,24 +38,24 @@ pub fn all(root: &Root) -> Vec<MovableThread> {
 }
 
 impl MovableThread {
-    /// Whether it may run on one of these CPUs.
+    /// Tells whether it may run on one of these CPUs.
     pub fn may_run_on(&self, cpus: &CpuSet) -> bool {
         self.affinity.iter().any(|cpu| cpus.contains(cpu))
     }
 
-    /// What it keeps of its affinity on these CPUs; all of them where that is nothing. CPUs that are offline it keeps in
-    /// the journal only: a request for them is not the same to all kernels.
+    /// Returns the part of its affinity on these CPUs; all of them if that part is empty. Only the journal keeps its offline CPUs: kernels
+    /// differ in how they handle a request for these.
     fn kept(&self, rest: &CpuSet) -> CpuSet {
         let kept: CpuSet = self.affinity.iter().filter(|cpu| rest.contains(*cpu)).collect();
         if kept.is_empty() { rest.clone() } else { kept }
     }
 
-    /// The step that binds it to these CPUs.
+    /// Returns the step that binds it to these CPUs.
     pub fn bind(&self, rest: &CpuSet) -> Step {
         self.step(None, None, self.kept(rest))
     }
 
-    /// The step that moves it to another group, where it keeps what it can of its affinity.
+    /// Returns the step that moves it to another group, where it keeps what it can of its affinity.
     pub fn shift(&self, from: &str, to: &str, rest: &CpuSet) -> Step {
         self.step(Some(from.into()), Some(to.into()), self.kept(rest))
     }
@@ -72,25 +72,25 @@ impl MovableThread {
     }
 }
 
-/// Threads that were tried, by number and start.
+/// How often latido has tried each thread, by number and start.
 #[derive(Debug, Default)]
 pub struct Tried(BTreeMap<(i32, u64), u32>);
 
 impl Tried {
-    /// Counts a try; false after the third. A thread that ends stays listed for a while and takes every order.
+    /// Counts a try. Returns false after the third. An ending thread stays listed for a while and accepts every order.
     pub fn again(&mut self, thread: &MovableThread) -> bool {
         let tries = self.0.entry((thread.tid, thread.start)).or_default();
         *tries += 1;
         *tries <= 3
     }
 
-    /// It will not go: do not ask it again.
+    /// Notes that the thread cannot be moved, so that latido does not try it again.
     pub fn give_up(&mut self, tid: i32, start: u64) {
         self.0.insert((tid, start), u32::MAX - 1);
     }
 }
 
-/// The kernel threads that stay and may still run on the isolated CPUs, in words.
+/// Names the kernel threads that stay and may still run on the isolated CPUs.
 pub fn staying(root: &Root, isolated: &CpuSet) -> Option<String> {
     let here: Vec<MovableThread> =
         all(root).into_iter().filter(|thread| thread.kernel && thread.may_run_on(isolated)).collect();

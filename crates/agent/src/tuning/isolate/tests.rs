@@ -47,11 +47,11 @@ fn two_sets_share_the_cpus_of_cgroup_v1() {
     ] {
         assert_eq!(tree.root.read(&format!("{V1}/{file}")).as_deref(), Some(text), "{file}");
     }
-    // Recorded: bound kernel threads have PF_NO_SETAFFINITY; nothing else is left in the root.
+    // In the recording, bound kernel threads have PF_NO_SETAFFINITY. Only they may be left in the root.
     let left = words(&tree.root, &format!("{V1}/tasks"));
     assert!(left.len() > 10);
     for tid in &left {
-        // The programs that recorded the tree ended meanwhile.
+        // The programs that recorded the tree have ended meanwhile.
         let Some(thread) = super::tasks::read(&tree.root, tid.parse().unwrap()) else { continue };
         assert!(thread.bound && thread.kernel, "{thread:?} stayed");
     }
@@ -71,7 +71,7 @@ fn two_sets_share_the_cpus_of_cgroup_v1() {
     assert!(refusal(&tree, "1").contains("isolated already"));
     trees::undo(&done, &tree.root);
     assert_eq!(tree.contents(), before);
-    // From a journal that was read twice.
+    // As from a journal that is read twice.
     for step in done.iter().rev() {
         assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Back), "{step:?}");
     }
@@ -146,7 +146,7 @@ fn a_partition_that_the_kernel_calls_invalid_is_an_error_with_its_reason() {
     let step = steps.iter().find(|step| matches!(step, Step::Set { .. })).unwrap();
     step.apply(&tree.root).unwrap();
     step.verify(&tree.root).unwrap();
-    // As Linux 6.12 answers where a sibling claims the CPU.
+    // Linux 6.12 answers this if a sibling claims the CPU.
     let file = "sys/fs/cgroup/latido-isolated/cpuset.cpus.partition";
     tree.write(file, "isolated invalid (Cpu list in cpuset.cpus not exclusive)\n");
     let told = step.verify(&tree.root).unwrap_err().to_string();
@@ -161,7 +161,7 @@ fn what_forks_while_it_is_moved_is_asked_for_again_and_a_ghost_is_not_asked_for_
     let mut pursuit = pursuit.unwrap();
     let first = pursuit.left(&tree.root).unwrap();
     first.iter().for_each(|step| step.apply(&tree.root).unwrap());
-    // A child of init that was born before init moved.
+    // A child that init created before init moved.
     let stat = tree.root.read("proc/1/stat").unwrap().replacen('1', "4999", 1);
     tree.write("proc/4999/stat", &stat);
     tree.write("proc/4999/status", &tree.root.read("proc/1/status").unwrap());

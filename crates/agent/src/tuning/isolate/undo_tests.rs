@@ -1,4 +1,4 @@
-//! The way back from isolation on recorded machines: what the kernel, others and crashes did meanwhile.
+//! Undoing an isolation on recorded machines, after interventions by the kernel, by other programs and by crashes.
 
 use super::tests::{V1, isolate, refusal, words};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     step::{Step, Undone},
 };
 
-/// A machine to which CPUs can be added: tasks that chose nothing are allowed those as well.
+/// CPUs can be added to this machine: tasks that chose no CPUs may run on those as well.
 #[test]
 fn cpus_that_are_offline_are_nobodys_choice() {
     let tree = trees::cgroup_v2();
@@ -34,19 +34,19 @@ fn cpus_that_are_offline_are_nobodys_choice() {
     }
     assert!(!kernels.is_empty() && kernels.len() < everywhere.len());
     let (done, _) = trees::apply(isolate("3").as_ref(), &tree.root).unwrap();
-    // Kernels before 6.2 forget with the partition what was asked for, and the offline CPUs as well.
+    // Kernels before 6.2 forget the requested affinity with the partition, and also its offline CPUs.
     let (group, tasks): (Vec<&Step>, Vec<&Step>) = done.iter().partition(|step| !matches!(step, Step::Task { .. }));
     group.iter().rev().for_each(|step| assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back));
     kernels.iter().for_each(|tid| say(*tid, "0-3"));
     tasks.iter().rev().for_each(|step| assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back, "{step:?}"));
     assert_eq!(tree.contents(), before);
-    // Now somebody else takes one of them off a CPU that is online.
+    // Now another program takes one of them off an online CPU.
     let step = tasks.iter().find(|step| matches!(step, Step::Task { tid, .. } if *tid == kernels[0])).unwrap();
     say(kernels[0], "1-3");
     assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(told) if told.contains("by somebody else")));
 }
 
-/// The same with cgroup v1, where the set of a container has such a CPU too.
+/// The same with cgroup v1, where a container's set also contains such a CPU.
 #[test]
 fn a_set_with_an_offline_cpu_holds_no_choices() {
     let tree = trees::cgroup_v1();
@@ -58,7 +58,8 @@ fn a_set_with_an_offline_cpu_holds_no_choices() {
     assert_eq!(steps(), before, "its tasks chose nothing");
 }
 
-/// Kernels before 6.2 allow a thread that enters a set all its CPUs: killed before it was bound again, it has no stranger's.
+/// Kernels before 6.2 allow a thread that enters a set all CPUs of the set. If latido is killed before it binds the thread again, that is
+/// no other program's choice.
 #[test]
 fn a_thread_that_entered_and_was_not_bound_yet_gets_its_choice_back() {
     let tree = trees::cgroup_v1();
@@ -76,7 +77,7 @@ fn a_thread_that_entered_and_was_not_bound_yet_gets_its_choice_back() {
         list(now);
         step.undo(&tree.root).unwrap()
     };
-    // What somebody wanted stays, and is told.
+    // Another program's choice must stay, and be reported.
     assert!(matches!(undone("2"), Undone::Left(told) if told.contains("CPUs 2 by somebody else")));
     assert!(tree.root.read("proc/1/status").unwrap().ends_with("\t2"));
     assert_eq!(undone("0,2-3"), Undone::Back);
@@ -84,7 +85,7 @@ fn a_thread_that_entered_and_was_not_bound_yet_gets_its_choice_back() {
     assert_eq!(tree.contents(), before);
 }
 
-/// The kernel takes a handler where its interrupt goes: that is no stranger's doing, and no reason to take it back.
+/// The kernel moves a handler with its interrupt. That is no other program's choice, and no reason to move it back.
 #[test]
 fn a_handler_goes_with_its_interrupt() {
     let tree = trees::cgroup_v2();
@@ -97,33 +98,33 @@ fn a_handler_goes_with_its_interrupt() {
     let step = done.iter().find(ours).unwrap();
     assert_eq!(on(), "0-1", "it left CPU 2");
     step.verify(&tree.root).unwrap();
-    // The interrupt comes where it was: the thread goes back to it.
+    // The interrupt comes where it was: the kernel moves the thread back.
     go("2");
     step.verify(&tree.root).unwrap();
     go("3");
     assert!(step.verify(&tree.root).is_err());
-    // The interrupt was moved, and came.
+    // The interrupt was moved, and has come.
     tree.write(line, "1\n");
     go("1");
     step.verify(&tree.root).unwrap();
     assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back);
     assert_eq!(on(), "1", "it stays with its interrupt");
-    // It was moved back to another CPU and did not come since then.
+    // It was moved back to another CPU, and has not come since then.
     tree.write(line, "0\n");
     assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back);
     assert_eq!(on(), "1", "the kernel will take it");
-    // It was moved and never came: the thread is where it was bound.
+    // It was moved and has never come: the thread is where it was bound.
     go("0-1");
     assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back);
     assert_eq!(on(), "0", "not on its old CPU");
-    // It stays where it was: then it is a thread like any other.
+    // The interrupt stays where it was: its thread is a thread like any other.
     tree.write(line, "2\n");
     go("3");
     assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(told) if told.contains("by somebody else")));
     go("0-1");
     trees::undo(&done, &tree.root);
     assert_eq!(on(), "2");
-    // One that has never run yet is allowed all CPUs, until its interrupt comes.
+    // A thread that has never run is allowed all CPUs, until its interrupt comes.
     go("0-3");
     let (done, _) = trees::apply(isolate("2-3").as_ref(), &tree.root).unwrap();
     let step = done.iter().find(ours).unwrap();
@@ -135,7 +136,7 @@ fn a_handler_goes_with_its_interrupt() {
     assert_eq!(on(), "0-3");
 }
 
-/// systemd gives a unit CPUs (AllowedCPUs=) while the controller is on: the kernel would forget them with it.
+/// systemd gives a unit CPUs (AllowedCPUs=) while the controller is on: the kernel would forget them if latido turned it off.
 #[test]
 fn a_controller_that_a_group_was_set_up_with_stays_on() {
     for (file, text) in [("cpuset.cpus", "0-1\n"), ("cpuset.mems", "0\n"), ("cpuset.cpus.exclusive", "1\n")] {
@@ -147,7 +148,7 @@ fn a_controller_that_a_group_was_set_up_with_stays_on() {
             tree.write(&format!("sys/fs/cgroup/system.slice/{file}"), "\n");
         }
         tree.write(&format!("sys/fs/cgroup/system.slice/{file}"), text);
-        // A group of its own that would not go is tried again, and the controller with it.
+        // If latido's own group cannot be removed, latido tries again later, and the controller with it.
         let told = control[0].undo(&tree.root).unwrap_err().to_string();
         assert!(told.contains("as long as /sys/fs/cgroup/latido-isolated/cpuset.cpus is there"), "{told}");
         rest.iter().rev().for_each(|step| assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back));
@@ -161,7 +162,7 @@ fn a_controller_that_a_group_was_set_up_with_stays_on() {
     }
 }
 
-/// A group that was there before, with threads in it, is nobody's to remove, not even after a crash.
+/// latido must not remove a group that existed before and contains threads, not even after a crash.
 #[test]
 fn a_group_of_somebody_else_is_left() {
     for (tree, dir, list) in
@@ -172,7 +173,7 @@ fn a_group_of_somebody_else_is_left() {
         let before = tree.contents();
         let told = refusal(&tree, "1");
         assert!(told.contains("latido-isolated is there already") && told.contains("rmdir"), "{told}");
-        // It was made after the tuning had looked, and before it made its own.
+        // The group was made after the tuning had looked, and before the tuning made its own.
         let step = steps.iter().rfind(|step| matches!(step, Step::Set { .. })).unwrap();
         let told = format!("{:#}", step.apply(&tree.root).unwrap_err());
         assert!(told.contains("cannot make the control group") && told.contains("exists"), "{told}");
@@ -193,7 +194,7 @@ fn what_others_did_meanwhile_is_left_and_told() {
     let step = moved(1).unwrap();
     tree.write("proc/1/cgroup", "1:cpuset:/elsewhere\n");
     assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(told) if told.contains("/elsewhere")));
-    // A task of that number that started at another time is another task.
+    // A task with that number that started at another time is a different task.
     let Step::Task { tid, from, to, start, comm, affinity } = step.clone() else { panic!() };
     let other = Step::Task { tid, from, to, start: start + 1, comm, affinity };
     assert_eq!(other.undo(&tree.root).unwrap(), Undone::Back);

@@ -17,9 +17,9 @@ use anyhow::{Context, Result, ensure};
 use latido_model::cpus::CpuSet;
 use std::collections::BTreeSet;
 
-/// Two sets below the root: one for the measured threads, one for everything that was in the root. The scheduler
-/// balances over every CPU of a set whose `sched_load_balance` is on, so it is turned off in the root and in the
-/// isolated set; in that of the system it stays on, or the other CPUs would not be balanced among themselves.
+/// Returns the steps for two sets below the root: one for the measured threads, one for everything that was in the root. The scheduler
+/// balances over every CPU of a set whose `sched_load_balance` is on. So latido turns it off in the root and in the isolated set. It stays
+/// on in the set of the system: otherwise the other CPUs would not be balanced among themselves.
 pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Result<Wanted> {
     let at = |file: &str| format!("{dir}/{file}");
     let mems = root.read(&at("cpuset.mems")).with_context(|| format!("cannot read {dir}/cpuset.mems"))?;
@@ -69,7 +69,7 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
     Ok(Wanted { steps, pursuit: Some(Box::new(pursuit)), ..Wanted::default() })
 }
 
-/// What takes the isolated CPUs from the sets that are there; and the CPUs that those of them keep which exclude others.
+/// Returns the steps that take the isolated CPUs from the existing sets, and the CPUs that the exclusive sets keep.
 ///
 /// # Errors
 /// A set would be left without a CPU.
@@ -89,7 +89,7 @@ fn narrowed(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Result<
         if left != cpus {
             steps.push(Step::Value { path: file, original, new: left.to_string(), form: Form::Cpus });
         }
-        // Only sets beside those that are made can exclude them.
+        // Only sets at the same level as latido's new ones can exclude them.
         if set.rsplit_once('/').is_some_and(|(above, _)| above == dir)
             && root.flag(&at_of(set, "cpu_exclusive")) == Some(true)
         {
@@ -99,7 +99,7 @@ fn narrowed(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Result<
     Ok((steps, taken))
 }
 
-/// Every set below the root of the hierarchy, those inside others first; none where it is another version's.
+/// Returns every set below the root of the hierarchy, inner ones first; empty if cgroup v1 does not manage the cpusets.
 pub fn sets(root: &Root) -> Vec<String> {
     let mut sets = Vec::new();
     if let Ok(Hierarchy::V1 { dir }) = cpusets::find(root) {
@@ -108,7 +108,7 @@ pub fn sets(root: &Root) -> Vec<String> {
     sets
 }
 
-/// The sets below a set, those inside others first: a set must have all CPUs of those inside it.
+/// Collects the sets below a set, inner ones first: a set must have all CPUs of those inside it.
 fn descend(root: &Root, dir: &str, sets: &mut Vec<String>) {
     for name in root.list(dir) {
         let below = format!("{dir}/{name}");
@@ -123,7 +123,7 @@ fn at_of(set: &str, file: &str) -> String {
     format!("{set}/cpuset.{file}")
 }
 
-/// Threads in sets of their own that chose among the set's CPUs: older kernels forget that when the set shrinks.
+/// Returns steps for the threads in other sets that chose some of their set's CPUs: older kernels forget the choice when the set shrinks.
 fn bound_elsewhere(root: &Root, dir: &str, rest: &CpuSet) -> Vec<Step> {
     let mut sets = Vec::new();
     descend(root, dir, &mut sets);
@@ -143,14 +143,14 @@ fn listed(root: &Root, file: &str) -> Vec<tasks::MovableThread> {
     list.split_whitespace().filter_map(|tid| tasks::read(root, tid.parse().ok()?)).collect()
 }
 
-/// The tasks of the root set on their way to that of the system.
+/// Moves the tasks of the root set to the set of the system.
 struct Movers {
     from: String,
     to: String,
     isolated: CpuSet,
     rest: CpuSet,
     tried: Tried,
-    /// Kernel threads that may not change their group, but perhaps their CPUs (kthreadd is one).
+    /// Kernel threads that may not change their group, but may perhaps change their CPUs (kthreadd is one).
     stuck: BTreeSet<(i32, u64)>,
     moved: BTreeSet<(i32, u64)>,
 }
@@ -159,9 +159,9 @@ impl Pursuit for Movers {
     fn left(&mut self, root: &Root) -> Result<Vec<Step>> {
         let mut steps = Vec::new();
         let mut threads = listed(root, &self.from);
-        // Each move waits for RCU, and everybody crowds on the CPUs that are left: RCU's threads and this process stay out
-        // of the crowd until the end, and, since undoing goes backwards, are out of it again from the beginning. On a
-        // busy machine that is the difference between a second and a minute.
+        // Each move waits for RCU, and all tasks crowd on the remaining CPUs. RCU's threads and this process stay out of the crowd until
+        // the end, and since undoing goes backwards, they leave it first again. On a busy machine that is the difference between a second
+        // and a minute.
         let own = root.asked(|kernel| kernel.own_process());
         let of_own = |thread: &tasks::MovableThread| {
             own.is_some_and(|own| root.exists(&format!("proc/{own}/task/{}", thread.tid)))
@@ -186,7 +186,7 @@ impl Pursuit for Movers {
 
     fn refused(&mut self, root: &Root, step: &Step, error: anyhow::Error) -> Result<()> {
         let Step::Task { tid, start, comm, to, .. } = step else { return Err(error) };
-        // What ended, or was bound to its CPU meanwhile, is nobody's fault.
+        // A thread that ended, or was bound to its CPU meanwhile, is no error.
         let Some(thread) = tasks::read(root, *tid).filter(|thread| thread.start == *start) else { return Ok(()) };
         if !thread.kernel {
             return Err(error.context(format!("task {tid} ({comm}) cannot leave the isolated CPUs")));

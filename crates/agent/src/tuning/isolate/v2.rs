@@ -12,12 +12,12 @@ use crate::{
 use anyhow::{Context, Result};
 use latido_model::{cpus::CpuSet, machine::at_least};
 
-/// A partition takes its CPUs from all other groups by itself; what is left to do is to remember whom this would cost
-/// an affinity of its own. Its group is a threaded one, so that threads enter it one by one.
+/// Returns the steps for a partition, which takes its CPUs from all other groups without further steps. latido only has to remember the
+/// threads that would lose their affinity by that. The group of the partition is threaded, so that threads enter it one by one.
 pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Result<Wanted> {
     let control = format!("{dir}/cgroup.subtree_control");
     let given = root.try_read(&control).with_context(|| format!("cannot read {control}"))?;
-    // Before the partition, so that it is undone after it: only then the CPUs are there again.
+    // These come before the partition, so that latido undoes them after it: only then are the CPUs back.
     let mut steps: Vec<Step> =
         tasks::all(root).into_iter().filter_map(|thread| remembered(root, dir, &thread, isolated, rest)).collect();
     if !given.split_whitespace().any(|name| name == "cpuset") {
@@ -33,7 +33,7 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
         tasks: "cgroup.threads".into(),
         leave: format!("{dir}/cgroup.threads"),
     };
-    // Partitions without load balancing came with Linux 6.1; one of one CPU has nothing to balance.
+    // Partitions without load balancing exist since Linux 6.1. A partition of one CPU has nothing to balance.
     match at_least(&root.read("proc/sys/kernel/osrelease").unwrap_or_default(), 6, 1) {
         Some(false) => steps.extend(isolated.iter().map(|cpu| {
             let one = CpuSet::from_iter([cpu]);
@@ -45,24 +45,24 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
     Ok(Wanted { steps, pursuit: Some(Box::new(pursuit)), ..Wanted::default() })
 }
 
-/// The step that keeps in mind where a thread is allowed: one that chose among the CPUs of its group, which kernels before
-/// 6.2 forget when the group's change; and one of the kernel, which no group takes off the isolated CPUs there.
+/// Returns the step that remembers the affinity of a thread, if needed. A thread may have chosen some of its group's CPUs, which kernels
+/// before 6.2 forget when the CPUs of the group change. A kernel thread may run on the isolated CPUs: no group takes it off them.
 fn remembered(root: &Root, dir: &str, thread: &MovableThread, isolated: &CpuSet, rest: &CpuSet) -> Option<Step> {
     let group = of_group(root, dir, thread.tid);
     let chose = group.as_ref().is_some_and(|cpus| group::lacks(root, &thread.affinity, cpus));
     if thread.bound || !(chose || thread.kernel && thread.may_run_on(isolated)) {
         return None;
     }
-    // More than its group has it would not get.
+    // The thread would not get more CPUs than its group has.
     let left: CpuSet = group.iter().flat_map(CpuSet::iter).filter(|cpu| rest.contains(*cpu)).collect();
     Some(thread.bind(if left.is_empty() { rest } else { &left }))
 }
 
-/// The CPUs of the thread's group.
+/// Returns the CPUs of the thread's group.
 fn of_group(root: &Root, dir: &str, tid: i32) -> Option<CpuSet> {
     let text = root.read(&format!("proc/{tid}/cgroup")).unwrap_or_default();
     let group = text.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").trim_end_matches('/');
-    // A group without the controller has the CPUs of the nearest one above that has it.
+    // A group without the controller has the CPUs of its nearest ancestor with the controller.
     let mut at = group;
     loop {
         if let Some(cpus) = root.value::<CpuSet>(&format!("{dir}{at}/cpuset.cpus.effective")) {
@@ -72,7 +72,7 @@ fn of_group(root: &Root, dir: &str, tid: i32) -> Option<CpuSet> {
     }
 }
 
-/// What may still run on the isolated CPUs.
+/// Moves away what may still run on the isolated CPUs.
 struct Rest {
     isolated: CpuSet,
     rest: CpuSet,
@@ -90,7 +90,7 @@ impl Pursuit for Rest {
     fn refused(&mut self, root: &Root, step: &Step, error: anyhow::Error) -> Result<()> {
         let Step::Task { tid, start, comm, .. } = step else { return Err(error) };
         let Some(thread) = tasks::read(root, *tid).filter(|thread| thread.start == *start) else { return Ok(()) };
-        // It chose anew at the same moment, and not the isolated ones.
+        // It chose a new affinity at the same moment, without the isolated CPUs.
         if !thread.may_run_on(&self.isolated) {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use crate::{
 
 const KNOBS: [Def<dyn Tuning>; 6] = [TIMERS, NUMA_BALANCING, COMPACTION, KSM, VM_STAT, PRINTK];
 
-/// What is said against options of one of them.
+/// Returns the objection to options of a knob.
 fn objection(name: &str, options: &str) -> String {
     let def = KNOBS.into_iter().find(|def| def.name == name).unwrap();
     let error = (def.new)(options.parse().unwrap()).err().unwrap_or_else(|| panic!("{name} takes {options}"));
@@ -55,13 +55,13 @@ fn locked_pages_are_left_where_they_are_and_may_be_moved_again() {
     }
 }
 
-/// PREEMPT_RT excludes it.
+/// PREEMPT_RT excludes NUMA balancing.
 #[test]
 fn a_kernel_without_it_says_so() {
     assert!(refusal("numa-balancing", "", &trees::cgroup_v2()).contains("CONFIG_NUMA_BALANCING"));
 }
 
-/// Nothing to do is said, and changes nothing.
+/// If there is nothing to do, latido must report that and change nothing.
 #[test]
 fn a_machine_that_is_so_already_is_left_alone() {
     let (_dir, mut journal) = Journal::scratch();
@@ -109,7 +109,7 @@ fn printk_is_applied_and_undone() {
     proof.holds();
 }
 
-/// As for options that are the fields of a type.
+/// The message must be like that for options that are fields of a type.
 #[test]
 fn what_is_wrong_is_said_in_words_of_the_option() {
     for (name, options, sentence) in [

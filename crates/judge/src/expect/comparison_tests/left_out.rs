@@ -6,7 +6,8 @@ fn stolen() -> Second {
     Second { start_ns: 0, length_ns: 1_000_000_000, steal_ns: 10_000_000, ..Second::default() }
 }
 
-/// A repeat whose excess is foreign, or that was not measured as asked, does not count; with none left nothing is said.
+/// A repeat does not count if its excess comes from outside the system or if it was not measured as requested; with no repeat left there is
+/// no verdict.
 #[test]
 fn doubtful_repeats_are_left_out() {
     let isolated = grown(&TEN, 4.0);
@@ -28,13 +29,13 @@ fn doubtful_repeats_are_left_out() {
     {
         assert!(detail.contains(said), "{detail}");
     }
-    // It makes no pass either: what makes the larger side larger must be its own.
+    // Such repeats do not give a pass either: the larger side must be larger for reasons of its system.
     let mut fixture = sides(&isolated, &TEN);
     for number in 1..=10 {
         fixture.record(number).quality.timeline.push(stolen());
     }
     assert_eq!(together(&fixture, &[lower()])[0].verdict, Verdict::Contaminated);
-    // Foreign time in what is the smaller side all the same takes nothing from it.
+    // Stolen time on the side that is smaller nevertheless takes nothing from the result.
     let mut fixture = sides(&isolated, &TEN);
     for number in 11..=20 {
         fixture.record(number).quality.timeline.push(stolen());
@@ -43,7 +44,7 @@ fn doubtful_repeats_are_left_out() {
     assert_eq!((outcome, detail.contains("left out")), (Outcome::Holds, false), "{detail}");
 }
 
-/// A repeat that was not measured is one fewer; a side without any is told with the reason.
+/// A repeat that was not measured only lowers the count; for a side without any repeat the report gives the reason.
 #[test]
 fn the_side_that_was_not_measured_is_told_with_the_reason() {
     let reason = "kernel `rt`: this version measures the running kernel alone";
@@ -63,12 +64,12 @@ fn the_side_that_was_not_measured_is_told_with_the_reason() {
     let (outcome, detail) = judged(&fixture, &lower());
     assert_eq!(outcome, Outcome::Holds, "{detail}");
     assert!(detail.ends_with("9 against 10 repeats"), "{detail}");
-    // A pair that fails has failed, whatever was skipped elsewhere.
+    // A failing pair fails the expectation, whatever was skipped elsewhere.
     let both = [sides_under("idle", &grown(&TEN, 2.2), &TEN), sides_under("busy", &TEN, &grown(&TEN, 2.2))].concat();
     let mut fixture = Fixture::new(both);
     skip(&mut fixture, 1..=10);
     assert_eq!(judged(&fixture, &lower()).0, Outcome::DoesNotHold);
-    // What is skipped and in no pair is nobody's business.
+    // A skipped cell that is in no pair does not matter.
     let idle = than(&[("tuning", "isolated"), ("load", "busy")], Statistic::Max, Op::Greater, STOCK);
     assert_eq!(judged(&fixture, &idle).0, Outcome::Holds);
 }

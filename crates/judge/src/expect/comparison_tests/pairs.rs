@@ -1,8 +1,8 @@
-//! What is compared with what: cells, quantities and labels as pairs, and how many there are.
+//! Tests what latido compares with what: cells, quantities and labels as pairs, and the number of pairs.
 
 use super::*;
 
-/// Every pair that a conclusion compares counts: what five repeats decide alone, they do not decide among twenty.
+/// Every pair that a conclusion compares counts: five repeats decide a comparison alone, but not one among twenty.
 #[test]
 fn a_family_shares_its_doubt() {
     let (stock, isolated) =
@@ -17,14 +17,14 @@ fn a_family_shares_its_doubt() {
         detail.ends_with("; undecided: 5 repeats a side cannot reach 5 % for one of 20 comparisons; 6 needed"),
         "{detail}"
     );
-    // Pairs of one conclusion count as well.
+    // Several pairs of one conclusion count as well.
     let loads: Vec<String> = (0..20).map(|n| format!("load-{n}")).collect();
     let fixture = Fixture::new(loads.iter().flat_map(|load| sides_under(load, &stock, &isolated)).collect());
     assert!(judged(&fixture, &lower()).1.contains("for one of 20 comparisons"));
 }
 
-/// What a plan will compare is what its run then does: as many pairs, with as many repeats, labels told apart; and a pilot
-/// has the same figures.
+/// A run makes exactly the comparisons that its plan announces: the same number of pairs and repeats, with separate labels. A pilot has the
+/// same figures.
 #[test]
 fn planned_comparisons_are_those_that_are_made() {
     let mut fixture = Fixture::new([sides_under("idle", &TEN, &TEN), sides_under("busy", &TEN[..4], &TEN)].concat());
@@ -50,13 +50,13 @@ fn planned_comparisons_are_those_that_are_made() {
     let pilots = planned::pilots(&fixture.run, &cells, &fixture);
     let arms: Vec<_> = pilots.iter().map(|one| (one.arms[0].len() as u64, one.arms[1].len() as u64)).collect();
     assert_eq!(arms, all.iter().map(|one| one.repeats).collect::<Vec<_>>());
-    // What a scale takes away is not compared.
+    // latido makes no comparison that the scale of the plan rules out.
     fixture.run.plan.scaled = Some(0.5);
     let known: Vec<_> = fixture.run.cells.iter().map(|cell| (&cell.cell, &cell.measurand)).collect();
     assert_eq!(planned::planned(&fixture.run.plan, &known), []);
 }
 
-/// A quantity is compared with another of the same repeats, cell by cell of the plan; the other is not taken for the first.
+/// A quantity is compared with another quantity of the same repeats, in each cell of the plan; latido does not confuse the two.
 #[test]
 fn quantities_of_the_same_repeats_are_compared() {
     let mut fixture = Fixture::new(sides_under("idle", &TEN, &grown(&TEN, 3.0)));
@@ -110,13 +110,13 @@ fn labels_tell_series_apart_and_pair_them() {
         detail.starts_with("wakeup, idle, kind inherit, shared no: inherit 92.5 µs against normal 24.0 µs"),
         "{detail}"
     );
-    // Shared mutexes are no slower: all pairs must hold.
+    // With shared mutexes the two kinds do not differ, so the outcome is undecided: all pairs must hold.
     let (outcome, detail) = judged(&[("kind", "inherit")], &[("kind", "normal")]);
     assert_eq!(outcome, Outcome::Undecided, "{detail}");
     assert_eq!(judged(&[("shared", "no"), ("kind", "inherit")], &[("shared", "yes")]).0, Outcome::Holds);
 }
 
-/// An exact name is meant alone on the other side: `other` is not also `other nice -20`.
+/// An exact name on the other side means that level only: `other` does not include `other nice -20`.
 #[test]
 fn an_exact_level_is_the_other_side_alone() {
     let nice = Scheduling::Other { nice: -20, by: latido_model::cell::NiceBy::Nice };

@@ -1,8 +1,8 @@
-//! The kernel's trace: written unasked, or frozen as asked.
+//! The kernel's trace: active without a request, or frozen on request.
 
 use super::*;
 
-/// Who stops on a sample wants the trace; anybody else pays for one unknowingly.
+/// A user who stops on a sample wants the trace; any other user pays for one without knowing it.
 #[test]
 fn a_trace_that_nobody_asked_for_is_a_note() {
     let on = |r: &mut Record| {
@@ -53,7 +53,8 @@ fn a_frozen_trace_says_how_to_go_on() {
     assert_eq!(state(Freeze::Impossible { why: "x".into() }), (Note, "the kernel's trace goes on: x".into()));
 }
 
-/// What is missing among samples from events may be the worst: it is said, with its count; who loops himself has no such check.
+/// A sample that events did not show may be the worst one: the check reports it with the count. The check does not apply to a probe that
+/// runs its own loop.
 #[test]
 fn what_the_kernel_left_out_is_a_note() {
     let of = |facts: &[(&str, i64)]| {

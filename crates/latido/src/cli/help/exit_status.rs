@@ -1,25 +1,25 @@
-//! `latido help exit-status`: the table of [`Exit`], between what is said about it.
+//! `latido help exit-status`: the table of [`Exit`] within the text of the topic.
 
 use latido_model::exit::Exit;
 
 /// The topic's text; the table and the order come from [`Exit`].
 pub(super) const TEXT: &str = include_str!("exit-status.txt");
 
-/// Characters of a sentence on one line.
+/// The most characters of a sentence on one line.
 const WIDTH: usize = 80;
 
-/// A topic's text with the statuses where it names them.
+/// Fills the statuses into a topic's text, where it has placeholders for them.
 pub(super) fn filled(text: &str) -> String {
     text.replace("{statuses}", &table()).replace("{precedence}", &precedence())
 }
 
-/// A line or two for each status.
+/// Writes a line or two for each status.
 fn table() -> String {
     let line = |exit: Exit| format!("  {:<5}{}\n", exit.code(), wrapped(exit.sentence()).join("\n       "));
     Exit::ALL.map(line).concat()
 }
 
-/// The numbers in the order in which they win.
+/// Writes the numbers in the order in which they take precedence.
 fn precedence() -> String {
     Exit::PRECEDENCE.map(|exit| exit.code().to_string()).join(", ")
 }
@@ -49,7 +49,7 @@ mod tests {
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)).unwrap()
     }
 
-    /// The cells behind the number, of each line of a table of statuses.
+    /// Returns the status of each line of a table of statuses, with the cells after it.
     fn rows(text: &str, heading: &str) -> Vec<(u8, String)> {
         let (_, table) = text.split_once(heading).unwrap_or_else(|| panic!("no table {heading}"));
         let lines = table.lines().skip(2).take_while(|line| line.starts_with("| "));
@@ -81,7 +81,7 @@ mod tests {
         assert!(document("docs/trust.md").contains(&order), "docs/trust.md has no {order}");
     }
 
-    /// The numbers of the paragraph about exit statuses of a command and of all below it, each with what follows it.
+    /// Collects the "Exit status" paragraphs of a command and of all commands below it, each with the command's name.
     fn told(command: &clap::Command, into: &mut Vec<(String, String)>) {
         let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         if let Some((_, paragraph)) = notes.split_once("Exit status: ") {
@@ -90,7 +90,7 @@ mod tests {
         command.get_subcommands().for_each(|command| told(command, into));
     }
 
-    /// Of commands that do not run a plan a status says what suits them; an error, a wrong line and Ctrl-C are the same everywhere.
+    /// A command that runs no plan gives its statuses their own meaning. An error, wrong usage and Ctrl-C have the same status everywhere.
     #[test]
     fn commands_promise_no_other_status() {
         let mut all = Vec::new();

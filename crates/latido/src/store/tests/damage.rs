@@ -1,4 +1,4 @@
-//! Runs that were damaged: what is wrong is named, and the rest is read.
+//! Damaged runs: latido names what is wrong and reads the rest.
 
 use super::*;
 use std::path::Path;
@@ -10,7 +10,7 @@ fn edit(path: &Path, change: impl Fn(&mut serde_json::Value)) {
     fs::write(path, value.to_string()).unwrap();
 }
 
-/// Damages a stored run of two measured cells and returns what is then read.
+/// Damages a stored run of two measured cells and returns the run as it is then read.
 fn damaged(damage: impl Fn(&Path)) -> Run {
     let store = Store::new();
     let draft = store.draft();
@@ -20,7 +20,7 @@ fn damaged(damage: impl Fn(&Path)) -> Run {
     draft.finish(Verdict::Pass, false, "").unwrap();
     damage(&dir);
     let run = store.read();
-    // Files are read while the store still is there.
+    // Read the files while the store still exists.
     for stored in &run.cells {
         for series in stored.record().iter().flat_map(|record| &record.series) {
             let _ = series_data(stored, series);
@@ -72,7 +72,7 @@ fn damage_is_reported_and_the_rest_is_read() {
     }
 }
 
-/// What was measured may be read without the plan: each record has its cell and its quantities.
+/// latido can read the measurements without the plan: each record contains its cell and its quantities.
 #[test]
 fn without_its_plan_a_run_shows_its_records() {
     let run = damaged(|dir| fs::write(dir.join("run.json"), "{").unwrap());

@@ -1,4 +1,4 @@
-//! What earlier cells took beside their measurements.
+//! How long earlier cells took in addition to their measurements.
 
 use super::super::earlier as before;
 use super::*;
@@ -8,7 +8,7 @@ use latido_model::{
     units::Ns,
 };
 
-/// A run whose two cells began and were stored at these milliseconds.
+/// Makes a run whose two cells started and were stored at these milliseconds.
 fn run(store: &Store, cells: [(u64, u64); 2]) -> Draft {
     let draft = store.draft();
     for ((number, cell), (started, stored)) in [(1, cell()), (2, under("busy"))].into_iter().zip(cells) {
@@ -20,8 +20,8 @@ fn run(store: &Store, cells: [(u64, u64); 2]) -> Draft {
     draft
 }
 
-/// From a cell's begin to the next one's, less what was planned; to its end where a run was resumed after a break. A run that is
-/// not finished tells nothing, nor does a store that is not there.
+/// The time goes from a cell's start to the next cell's start, minus the planned time; before a break in a resumed run, to the cell's end.
+/// A run that is not finished gives no time, nor does a missing store.
 #[test]
 fn finished_runs_tell_what_lies_between_measurements() {
     let store = Store::new();

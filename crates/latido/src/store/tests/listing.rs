@@ -1,4 +1,4 @@
-//! What a store lists: its runs, found by name or as the last, whatever lies beside them.
+//! What a store lists: its runs, found by name or as the last one, whatever else the store contains.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn foreign_things_in_the_store_are_reported_beside_the_runs() {
     assert!(list_runs(&store.0.path().join("nothing")).unwrap().runs.is_empty());
 }
 
-/// Within one second the ids do not tell which run is the last.
+/// Runs that start within one second have ids that do not show their order; the last one is still found.
 #[test]
 fn the_last_run_is_the_one_that_started_last() {
     let store = Store::new();
@@ -38,7 +38,7 @@ fn the_last_run_is_the_one_that_started_last() {
     }
 }
 
-/// What `list runs` does with 2,000 runs; the time is printed, not judged.
+/// `list runs` lists 2,000 runs. The test prints the time but does not judge it.
 #[test]
 fn two_thousand_runs_are_listed() {
     let store = Store::new();

@@ -1,10 +1,10 @@
-//! Cells that are cut and measured on, cut off at every step of that.
+//! Cells that are cut and measured further, with an interruption at every step.
 
 use super::*;
 use latido_model::{run::parts, units::Ns};
 use std::path::Path;
 
-/// A run of which the first cell was cut after six of its ten seconds, by this.
+/// Makes a run whose first cell was cut by `how` after six of its ten seconds.
 fn cut(store: &Store, how: fn(&Draft)) -> Run {
     let draft = store.draft();
     draft.start_cell(1).unwrap();
@@ -37,7 +37,7 @@ fn interrupted(draft: &Draft) {
     draft.finish_cell(1, &six_seconds(Outcome::Interrupted), &HostFacts::default()).unwrap();
 }
 
-/// Measures the rest as the host does: the cell is there already.
+/// Measures the rest as the host does, in a cell that already exists.
 fn go_on(draft: &Draft, rest: &Cell) {
     measure(draft, 1, rest.clone());
 }
@@ -73,7 +73,7 @@ fn what_was_measured_becomes_a_part_and_the_rest_another() {
         assert_eq!(run.problems, Vec::<String>::new(), "{ending}");
         let stored = &run.cells[0];
         assert_eq!(stored.parts.iter().map(parts::ending).collect::<Vec<_>>(), [ending, "complete"]);
-        // What was stored of each is as it was; the cell is what they come to.
+        // Each stored part is unchanged, and the cell is the sum of its parts.
         assert_eq!(stored.parts[0].cell.record().unwrap().elapsed_ns, 6_000_000_000);
         let pooled = stored.record().unwrap();
         assert_eq!((pooled.series[0].count, pooled.elapsed_ns), (20_000, 10_000_000_000));
@@ -82,13 +82,13 @@ fn what_was_measured_becomes_a_part_and_the_rest_another() {
         assert_eq!((data.histogram.len(), data.largest.len(), data.blocks.len()), (20_000, 4_096, 20));
         assert_eq!(data.blocks[10].start_ns, 6_000_000_000, "the second part follows the first");
         assert!(is_done(stored) && !run.dir.join("abandoned").exists());
-        // Nothing is left: asked again, nothing changes.
+        // Nothing is left to measure: another reopening changes nothing.
         let (_, todo) = Draft::reopen(&run, contents(), true).unwrap();
         assert_eq!(todo, []);
     }
 }
 
-/// The host may vanish between any two renames: what was measured is always found, and the next attempt goes on.
+/// The host may vanish between any two renames. A reader always finds what was measured, and the next attempt continues.
 #[test]
 fn a_part_in_the_making_is_never_lost() {
     type Step = fn(&Path);
@@ -139,7 +139,7 @@ fn a_rest_that_is_cut_too_is_a_further_part() {
     let second = Record { cell: rest(&todo).clone(), elapsed_ns: 3_000_000_000, ..six_seconds(Outcome::Checkpoint) };
     checkpoint(&draft, 1, &second, &files()).unwrap();
     drop(draft);
-    // What is pooled of two cut parts is as unfinished as they are.
+    // The pooled record of two cut parts is as unfinished as they are.
     let run = store.read();
     assert_eq!((run.problems.clone(), run.cells[0].parts.len()), (vec![], 2));
     assert!(!is_done(&run.cells[0]));
@@ -150,7 +150,7 @@ fn a_rest_that_is_cut_too_is_a_further_part() {
     let run = store.read();
     assert_eq!(run.problems, Vec::<String>::new());
     assert_eq!((run.cells[0].parts.len(), run.cells[0].record().unwrap().series[0].count), (3, 30_000));
-    // Asked to measure from zero, all of it goes aside together.
+    // A request to measure from zero leaves a cell that is done in its place.
     let (draft, _) = Draft::reopen(&run, contents(), false).unwrap();
     drop(draft);
     assert_eq!(store.read().cells[0].parts.len(), 3, "a cell that is done stays");
@@ -189,7 +189,7 @@ fn parts_of_two_kernels_are_no_result() {
     assert!(why.contains("part 2 was measured on another system"), "{why}");
 }
 
-/// What lies in a cell as a link is never the way to where a part is made.
+/// A link inside a cell's directory never leads to where latido makes a part.
 #[test]
 fn a_part_is_not_made_through_a_link() {
     for (how, name) in

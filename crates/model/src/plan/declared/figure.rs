@@ -34,7 +34,7 @@ const KEYS: &[&str] = &[
     "note",
 ];
 
-/// Every `[[figure]]`.
+/// Reads every `[[figure]]`.
 pub fn read(
     node: Node,
     groups: &[Group],
@@ -126,7 +126,7 @@ fn kind(keys: Keys, ground: Ground) -> Result<Kind, Problem> {
     }
 }
 
-/// Ascending edges at which samples are counted.
+/// Reads ascending edges at which samples are counted.
 fn edges(node: Node, ground: Ground) -> Result<Vec<i64>, Problem> {
     let mut edges: Vec<i64> = Vec::new();
     for node in node.levels("edges")? {
@@ -151,7 +151,7 @@ fn is_log(node: Node) -> Result<bool, Problem> {
     }
 }
 
-/// Leaves out what changed groups no longer have; whether something is left.
+/// Removes what the changed groups no longer have; returns whether anything is left.
 pub fn keep(figure: &mut Figure, ground: Ground) -> bool {
     let had = !figure.axis.is_empty();
     for picks in [&mut figure.panels, &mut figure.axis, &mut figure.curves] {

@@ -1,4 +1,4 @@
-//! Reading `[[table]]` and `[[figure]]`: picks checked against the plan's groups and its study before anything starts.
+//! Reads `[[table]]` and `[[figure]]`: checks picks against the plan's groups and its study before anything starts.
 
 pub mod figure;
 pub mod table;
@@ -16,7 +16,7 @@ use crate::{
     written,
 };
 
-/// What picks are read against.
+/// What picks are checked against.
 #[derive(Clone, Copy)]
 pub(super) struct Ground<'a> {
     pub groups: &'a [Group],
@@ -24,11 +24,11 @@ pub(super) struct Ground<'a> {
     pub catalogue: &'a dyn Catalogue,
 }
 
-/// The keys of a pick, which a table or figure may have too: then they hold for all of it.
+/// The keys of a pick. A table or figure may have them too; they then apply to all of it.
 pub(super) const KEYS: &[&str] = &["system", "quantity", "metric", "where", "load"];
 
 impl<'a> Ground<'a> {
-    /// What the keys of a pick say; `{}` in its texts is `value`.
+    /// Reads the keys of a pick; `value` replaces `{}` in its texts.
     pub(super) fn common(self, keys: Keys, value: &str) -> Result<Pick, Problem> {
         let text = |key: &str| keys.get(key).map(|node| node.text(key).map(|text| (node, text.replace("{}", value))));
         let named = |key: &str, known: Vec<&str>| match text(key).transpose()? {
@@ -50,7 +50,7 @@ impl<'a> Ground<'a> {
         })
     }
 
-    /// An array of picks, or a ramp of them: `{ values = "4,8..44", where = { load = "ramp sleep={}" } }`.
+    /// Reads an array of picks, or a ramp of them: `{ values = "4,8..44", where = { load = "ramp sleep={}" } }`.
     pub(super) fn picks(self, node: Node, what: &str) -> Result<Vec<Pick>, Problem> {
         let picks = match node.as_array() {
             Some(_) => {
@@ -98,7 +98,7 @@ impl<'a> Ground<'a> {
         steps.into_iter().map(one).collect()
     }
 
-    /// Axes of the plan and labels of its probes, each with a level that there is.
+    /// Reads axes of the plan and labels of its probes, each with an existing level.
     fn levels(self, node: Node, value: &str) -> Result<Filter, Problem> {
         let labels = expect::all_labels(self.groups);
         let mut known: Vec<&str> = expect::axes().map(crate::cell::Axis::name).collect();
@@ -131,7 +131,7 @@ impl<'a> Ground<'a> {
         measured.chain(unmeasured).collect()
     }
 
-    /// How many configurations of the plan a pick names: more than one is no number.
+    /// Returns how many configurations of the plan a pick names. Several do not give one number.
     pub(super) fn configurations(self, pick: &Pick) -> usize {
         let Sought { metric: Some((probe, quantity)), levels: Some(levels), taken, .. } = pick.sought(self.published)
         else {
@@ -150,7 +150,7 @@ impl<'a> Ground<'a> {
         self.groups.iter().map(of_group).fold(0, usize::saturating_add)
     }
 
-    /// How many series of a probe have the labels and options.
+    /// Returns how many series of a probe have the labels and options.
     fn series(self, probe: &Probed, levels: &Filter, taken: &Taken) -> usize {
         let labels = &probe.measurand.labels;
         let strange = |key: &str| is_of_series(key) && labels.iter().all(|(label, _)| label != key);
@@ -168,8 +168,8 @@ impl<'a> Ground<'a> {
         labels.iter().map(of_label).product()
     }
 
-    /// What is wrong with these combinations of a table or figure, if something is: one names several configurations,
-    /// or none names anything.
+    /// Returns what is wrong with these combinations of a table or figure, if anything: one names several configurations, one has neither a
+    /// metric nor a quantity, or no cell of the plan belongs to any of them.
     pub(super) fn objection(self, all: &[Pick]) -> Option<String> {
         let several = all.iter().map(|pick| (pick, self.configurations(pick))).find(|(_, found)| *found > 1);
         if let Some((pick, found)) = several {

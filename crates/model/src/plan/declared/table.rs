@@ -24,7 +24,7 @@ pub(super) struct Heading {
     pub note: Option<String>,
 }
 
-/// Every `[[table]]`.
+/// Reads every `[[table]]`.
 pub fn read(
     node: Node,
     groups: &[Group],
@@ -62,7 +62,7 @@ fn one(keys: Keys, ground: Ground) -> Result<Table, Problem> {
     }
 }
 
-/// Title, number, printed tables, repeats and note.
+/// Reads title, number, printed tables, repeats and note.
 pub(super) fn heading(keys: Keys, what: &str, ground: Ground) -> Result<Heading, Problem> {
     Ok(Heading {
         title: keys.need(what, "title")?.sentence("title")?,
@@ -73,12 +73,12 @@ pub(super) fn heading(keys: Keys, what: &str, ground: Ground) -> Result<Heading,
     })
 }
 
-/// An array of statistics.
+/// Reads an array of statistics.
 pub(super) fn statistics(node: Node, what: &str, ground: Ground) -> Result<Vec<Statistic>, Problem> {
     node.levels(what)?.into_iter().map(|node| expect::figure(node, node.text(what)?, ground.groups)).collect()
 }
 
-/// The study's own names of where it printed numbers.
+/// Reads the study's names for the places where it printed numbers.
 fn printed(node: Node, ground: Ground) -> Result<Vec<String>, Problem> {
     let Some(published) = ground.published else {
         return Err(node.problem("`printed` needs [published], which names the study"));
@@ -124,7 +124,7 @@ fn over(keys: Keys, ground: Ground) -> Result<Over, Problem> {
     }
 }
 
-/// Leaves out what changed groups no longer have; whether something is left.
+/// Removes what the changed groups no longer have; returns whether anything is left.
 pub fn keep(table: &mut Table, ground: Ground) -> bool {
     table.rows.retain(|pick| ground.has(pick));
     table.columns.retain(|pick| ground.has(pick));

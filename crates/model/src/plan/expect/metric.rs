@@ -1,4 +1,4 @@
-//! What an expectation looks at: `PROBE.QUANTITY.STATISTIC`, and the values that it can be held against.
+//! What an expectation checks: `PROBE.QUANTITY.STATISTIC`, and the values to compare it with.
 
 use crate::{
     plan::{Group, Op, Statistic, node::Node, source::Problem},
@@ -30,7 +30,7 @@ pub(super) struct Metric {
     pub probe: String,
     pub quantity: String,
     pub statistic: Statistic,
-    /// In which its values are: `ns`, the quantity's own where that is no time, or nothing for counts and shares.
+    /// The unit of its values: `ns`, the quantity's own unit if it is not a time, or empty for counts and shares.
     pub unit: String,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn measurands<'a>(groups: &'a [Group], probe: &str) -> Vec<&'a Measur
     probes.map(|one| &one.measurand).collect()
 }
 
-/// `probe.quantity`, with what is measured checked and the unit of the quantity.
+/// Reads `probe.quantity` and checks that the plan measures it. Returns the unit of the quantity too.
 pub fn quantity(node: Node, text: &str, groups: &[Group]) -> Result<(String, String, String), Problem> {
     let Some((probe, quantity)) = text.split_once('.') else {
         return Err(node.problem(format!("the metric `{text}` is not PROBE.QUANTITY, for example mutex.lock")));
@@ -67,7 +67,7 @@ pub fn quantity(node: Node, text: &str, groups: &[Group]) -> Result<(String, Str
     }
 }
 
-/// `probe.quantity.statistic`
+/// Reads `probe.quantity.statistic`.
 pub(super) fn read(node: Node, groups: &[Group]) -> Result<Metric, Problem> {
     let text = node.text("metric")?;
     let mut parts = text.splitn(3, '.');
@@ -93,7 +93,7 @@ pub(super) fn read(node: Node, groups: &[Group]) -> Result<Metric, Problem> {
     Ok(Metric { unit: unit.into(), probe, quantity, statistic })
 }
 
-/// A statistic by its name: there must be one, and the edge of a band must be one at which samples are counted.
+/// Reads a statistic by its name. The statistic must exist, and the edge of a band must be one at which samples are counted.
 pub fn figure(node: Node, figure: &str, groups: &[Group]) -> Result<Statistic, Problem> {
     let Some(statistic) = statistic(figure) else {
         let hint = nearest(figure, STATISTICS.iter().map(|(name, _)| *name).chain(["p50", "p99", "p99.9"]));
@@ -118,17 +118,17 @@ pub(super) fn is_edge(edge: i64, limits: &[u64]) -> bool {
     BAND_EDGES.contains(&edge) || limits.iter().any(|limit| i64::try_from(*limit) == Ok(edge))
 }
 
-/// Whether a statistic counts: whole numbers.
+/// Whether a statistic is a count, that is a whole number.
 fn is_count(statistic: Statistic) -> bool {
     matches!(statistic, Statistic::Count | Statistic::Missed | Statistic::Late | Statistic::Above(_))
 }
 
-/// Whether a statistic is a plain number, whatever the quantity is.
+/// Whether a statistic is a plain number, whatever the unit of the quantity is.
 fn is_number(statistic: Statistic) -> bool {
     is_count(statistic) || matches!(statistic, Statistic::Share(_))
 }
 
-/// `max`, `p99.9`, `above100us`.
+/// Reads `max`, `p99.9`, `above100us`.
 pub fn statistic(text: &str) -> Option<Statistic> {
     if let Some((_, statistic)) = STATISTICS.iter().find(|(name, _)| *name == text) {
         return Some(*statistic);
@@ -146,12 +146,12 @@ pub fn statistic(text: &str) -> Option<Statistic> {
     if !digits(whole, 2) || fraction.is_some_and(|part| !digits(part, 9)) {
         return None;
     }
-    // The point is moved in the text: a division would turn 99.9 % into 0.9990000000000001.
+    // The decimal point moves in the text: a division would turn 99.9 % into 0.9990000000000001.
     let quantile: f64 = format!("0.{whole:0>2}{}", fraction.unwrap_or("")).parse().ok()?;
     (quantile > 0.0).then_some(Statistic::Quantile(quantile))
 }
 
-/// A value or a difference (`what`) of a metric; times may be negative where `signed`.
+/// Reads a value or a difference (`what`) of a metric. If `signed`, it may be negative, except for counts and shares.
 pub(super) fn amount(node: Node, what: &str, metric: &Metric, signed: bool) -> Result<f64, Problem> {
     let Metric { statistic, unit, .. } = metric;
     if is_count(*statistic) {
@@ -177,7 +177,7 @@ pub(super) fn amount(node: Node, what: &str, metric: &Metric, signed: bool) -> R
     }
 }
 
-/// An amount as [`amount`] reads it.
+/// Writes an amount as [`amount`] reads it.
 pub(super) fn written(amount: f64, unit: &str) -> String {
     match unit {
         NS if amount < 0.0 => format!("-{}", Ns(-amount as u64)),
@@ -187,7 +187,7 @@ pub(super) fn written(amount: f64, unit: &str) -> String {
 }
 
 impl Statistic {
-    /// The band edge at which it counts, ns.
+    /// Returns the band edge at which it counts, in ns.
     pub fn edge(self) -> Option<i64> {
         match self {
             Self::Above(edge) | Self::Share(edge) => Some(edge),
@@ -197,7 +197,7 @@ impl Statistic {
 }
 
 impl fmt::Display for Statistic {
-    /// As a metric names it.
+    /// Writes the statistic as in a metric.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Above(edge) => return write!(f, "above{}", Ns(edge.unsigned_abs())),

@@ -1,4 +1,4 @@
-//! Whether a plan has what an expectation looks at: cells, labels, partners to compare with, band edges.
+//! Whether a plan has what an expectation needs: cells, labels, partners to compare with, band edges.
 
 use super::{CPU, QUANTITY, axes, is_of_series, metric, option_of};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     written,
 };
 
-/// Whether some cell of the groups is covered and, for a comparison, has a partner.
+/// Whether the expectation covers some cell of the groups and, in a comparison, this cell has a partner.
 pub fn reachable(expect: &Expect, groups: &[Group]) -> bool {
     let limits: Vec<u64> = groups.iter().filter_map(|group| Some(group.conditions.limit?.0)).collect();
     if expect.statistic.edge().is_some_and(|edge| !metric::is_edge(edge, &limits)) {
@@ -33,11 +33,11 @@ fn has(group: &Group, axis: &str, level: &str) -> bool {
     level_names(group, axis).iter().any(|name| is_level(name, level))
 }
 
-/// Whether a cell of one group is compared with one of another, or of the same.
+/// Whether the expectation compares a cell of group `a` with a cell of group `b`, which may be the same group.
 fn compared(expect: &Expect, than: &Than, a: &Group, b: &Group) -> bool {
     let there = elsewhere(&expect.filter, than);
     let wanted = |axis: &str| expect.filter.iter().find(|(key, _)| key == axis).map(|(_, level)| level.as_str());
-    // Something must tell the two sides apart.
+    // The two sides must differ in something.
     let differs = than.levels.iter().any(|(axis, level)| match wanted(axis) {
         _ if is_of_series(axis) => wanted(axis) != Some(level),
         wanted => {
@@ -73,7 +73,7 @@ fn has_options(item: &Item, filter: &Filter) -> bool {
     options.into_iter().all(|(option, level)| item.options.get(option).map(written::said).as_ref() == Some(level))
 }
 
-/// A probe without the options that a comparison is about: in all others its two sides agree.
+/// Returns a probe without the options that a comparison is about. Both sides must agree in all others.
 pub fn without(item: &Item, than: &Than) -> Item {
     let mut item = item.clone();
     for option in than.levels.iter().filter_map(|(key, _)| option_of(key)) {
@@ -91,7 +91,7 @@ pub(super) fn values_of(groups: &[Group], probe: &str, option: &str) -> Vec<Stri
     values
 }
 
-/// The filter of a comparison's other side: `than` instead of what `where` says of the same axes.
+/// Returns the filter of a comparison's other side: `than` replaces what `where` sets for the same axes.
 fn elsewhere(filter: &Filter, than: &Than) -> Filter {
     let kept = filter.iter().filter(|(key, _)| than.levels.iter().all(|(other, _)| other != key));
     kept.chain(&than.levels).cloned().collect()
@@ -109,7 +109,7 @@ pub fn reads(expect: &Expect, filter: &Filter, probe: &str, measurand: &Measuran
     measurand.yields(quantity_of(expect, filter)) && wanted.into_iter().all(has)
 }
 
-/// The quantity of a side of an expectation: the one that its filter names, else the metric's.
+/// Returns the quantity of one side of an expectation: the one that its filter names, else the metric's.
 pub fn quantity_of<'a>(expect: &'a Expect, filter: &'a Filter) -> &'a str {
     filter.iter().find(|(key, _)| key == QUANTITY).map_or(&expect.quantity, |(_, quantity)| quantity)
 }
@@ -156,8 +156,8 @@ pub fn is_level(name: &str, wanted: &str) -> bool {
     name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
-/// Whether `than` means this level: the one of exactly that name where there is one, else all that begin with it.
-/// Otherwise a comparison with `other` would also be one with `other nice -20`.
+/// Whether `than` means this level: the level with exactly that name if it exists, else all levels that begin with it. Otherwise a
+/// comparison with `other` would also be one with `other nice -20`.
 pub fn picked(name: &str, wanted: &str, all: &[String]) -> bool {
     if all.iter().any(|other| other == wanted) { name == wanted } else { is_level(name, wanted) }
 }

@@ -22,7 +22,7 @@ pub fn citation(out: &mut String, source: &Citation) {
 pub fn published(out: &mut String, published: &Published) {
     line(out, format_args!("\n[published]"));
     line(out, format_args!("study = {}", quote(&published.study)));
-    // What is empty stays a key: the table needs both.
+    // An empty list is written as a key, because the table needs both keys.
     let quantities = published.quantities.is_empty() && published.unmeasured.is_empty();
     for (key, empty) in [("system", published.systems.is_empty()), ("quantity", quantities)] {
         if empty {
@@ -125,7 +125,7 @@ fn picks(out: &mut String, key: &str, all: &[Pick]) {
     axis(out, key, all.iter().map(one));
 }
 
-/// What a pick says besides its name.
+/// Returns the keys of a pick, without its name.
 fn keys(pick: &Pick) -> Vec<String> {
     let texts =
         [("system", &pick.system), ("quantity", &pick.quantity), ("metric", &pick.metric), ("load", &pick.load)];

@@ -1,5 +1,5 @@
-//! Bins of another tool as CSV. A farm's import has a million of them, written and read again at once: plain lines of numbers need no
-//! reader that knows quotes.
+//! Bins of another tool as CSV. The import from a test farm has a million of them, which latido writes and reads again at once: plain lines
+//! of numbers need no reader that handles quotes.
 
 use super::{MAX_SAMPLES, histogram};
 use crate::record::{Bin, quantized::counted};
@@ -34,7 +34,7 @@ pub fn encode_bins(bins: &[Bin]) -> Vec<u8> {
 /// Decodes what [`encode_bins`] wrote.
 ///
 /// # Errors
-/// Lines that are none of its, with their numbers; bins that are not ascending, or hold more samples than any machine takes.
+/// Lines in another format, with their numbers; bins that are not ascending, or contain more samples than any machine takes.
 pub fn decode_bins(bytes: &[u8]) -> Result<Vec<Bin>> {
     let text = str::from_utf8(bytes)?;
     let (head, text) = text.split_once('\n').unwrap_or((text, ""));
@@ -64,7 +64,7 @@ fn number<T: FromStr>(field: &str) -> Result<T> {
     field.parse().map_err(|_| anyhow!("`{field}` is not a number that fits"))
 }
 
-/// The upper ends of bins as a histogram, where they have one.
+/// Returns a histogram of the bins' upper ends. A bin without an upper end counts at its lower end; a bin below zero is left out.
 ///
 /// # Errors
 /// As [`histogram`].
@@ -99,7 +99,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever bins there are come back, and no text is a panic.
+        /// Any bins come back unchanged, and no text causes a panic.
         #[test]
         fn any_bins_come_back(rows in prop::collection::vec((any::<i64>(), any::<i64>(), 0_u64..1 << 40), 0..50)) {
             let mut bins: Vec<Bin> =

@@ -1,11 +1,11 @@
-//! The evidence of a whole, for tables; the trust checks judge each part by its own.
+//! The evidence of a whole cell, for tables. The trust checks judge each part by its own evidence.
 
 use crate::record::{
     ByHand, ClockEvidence, Evidence, Foreign, Interrupt, Overheated, Record, Reported, Second, Sibling, StampsRecord,
     Stopped, ThreadEvidence, ThrottleEvidence, Tracing, Wait, WallSteps,
 };
 
-/// One value of all parts, by one of these rules. What one part does not know is not known of the whole.
+/// One value of all parts, by one of these rules. By most rules, a value that one part lacks is unknown for the whole.
 struct Each<'a>(&'a [&'a Record]);
 
 impl Each<'_> {
@@ -13,30 +13,30 @@ impl Each<'_> {
         self.0.iter().map(|record| of(&record.quality)).collect()
     }
 
-    /// What adds up over time.
+    /// Returns the sum, for values that add up over time.
     fn sum(&self, of: impl Fn(&Evidence) -> Option<u64>) -> Option<u64> {
         Some(self.all(of)?.into_iter().fold(0, u64::saturating_add))
     }
 
-    /// The widest, the worst: what `choose` takes of two.
+    /// Returns the worst value: the one of two that `choose` takes.
     fn worst<T>(&self, of: impl Fn(&Evidence) -> Option<T>, choose: impl Fn(T, T) -> T) -> Option<T> {
         self.all(of)?.into_iter().reduce(choose)
     }
 
-    /// What was set: told where it was the same all the time.
+    /// Returns a setting if it was the same in all parts.
     fn same<T: PartialEq>(&self, of: impl Fn(&Evidence) -> Option<T>) -> Option<T> {
         let mut all = self.all(of)?.into_iter();
         let first = all.next()?;
         all.all(|other| other == first).then_some(first)
     }
 
-    /// What went wrong: of the part where it did first. Those where it did not have nothing to tell.
+    /// Returns what went wrong in the first part where it did. The other parts have no value.
     fn first<T>(&self, of: impl Fn(&Evidence) -> Option<T>) -> Option<T> {
         self.0.iter().find_map(|record| of(&record.quality))
     }
 }
 
-/// A setting of any part stood beside the cell.
+/// Returns the settings that were applied by hand in any part.
 fn by_hand(records: &[&Record]) -> Vec<ByHand> {
     let mut all: Vec<ByHand> = Vec::new();
     for set in records.iter().flat_map(|record| &record.quality.by_hand) {
@@ -47,7 +47,7 @@ fn by_hand(records: &[&Record]) -> Vec<ByHand> {
     all
 }
 
-/// That of parts which begin then on the time axis of the whole, in ns. Whoever adds a fact decides its rule here.
+/// Returns the evidence of all parts, which start at `begins` on the time axis of the whole, in ns. A new fact needs a rule here.
 pub(super) fn of_all(records: &[&Record], begins: &[u64]) -> Evidence {
     let each = Each(records);
     let last = records.last().map(|record| &record.quality);
@@ -82,16 +82,16 @@ pub(super) fn of_all(records: &[&Record], begins: &[u64]) -> Evidence {
         dma_latency_held: records.iter().all(|record| record.quality.dma_latency_held),
         housekeeping: each.same(|own| own.housekeeping.clone()),
         tracing: each.worst(|own| own.tracing.clone(), traced),
-        // Only the last part can have been stopped by a sample; its moment is on that boot's own clock.
+        // Only a sample in the last part can have stopped the cell; its time is on that boot's own clock.
         freeze: last.and_then(|own| own.freeze.clone()),
-        // Each part has a file of its own.
+        // Each part has its own file.
         trace: None,
         reported: records.iter().filter_map(|record| record.quality.reported.clone()).reduce(Reported::and),
-        // A thread of the first part is another one in the next: each is known by its number.
+        // A thread of one part is a different thread in the next, with its own thread ID.
         watched: records.iter().flat_map(|record| record.quality.watched.clone()).collect(),
         stopped: records.iter().filter_map(|record| record.quality.stopped.clone()).reduce(Stopped::and),
         wall_steps: records.iter().filter_map(|record| record.quality.wall_steps).reduce(WallSteps::and),
-        // What did not come together adds up; the rest is what the first part was told.
+        // Lost events and the like add up; the rest is as in the first part.
         stamps: stamps(records),
     }
 }
@@ -118,7 +118,7 @@ fn clock(each: &Each<'_>) -> ClockEvidence {
         source: each.same(|own| own.clock.source.clone()),
         cost_ns: each.worst(|own| Some(own.clock.cost_ns), f64::max).unwrap_or_default(),
         step_ns: each.worst(|own| Some(own.clock.step_ns), f64::max).unwrap_or_default(),
-        // Each part calibrates anew: of the first, as the anchors.
+        // Each part calibrates the counter again; use the first one's, as for the anchors.
         tsc_hz: each.first(|own| own.clock.tsc_hz),
         drift_ppb: each.worst(|own| own.clock.drift_ppb, larger),
         realtime_shift_ns: shifts.into_iter().fold(0, i64::saturating_add),
@@ -126,7 +126,8 @@ fn clock(each: &Each<'_>) -> ClockEvidence {
     }
 }
 
-/// Of the first part that it ended. The warm-up of a later one has no place on the time axis: it is where that begins.
+/// Returns the first overheating that ended a part. A later part's warm-up has no place on the time axis, so an overheating during it is
+/// placed at the part's start.
 fn overheated(records: &[&Record], begins: &[u64]) -> Option<Overheated> {
     let (begin_ns, hot) =
         begins.iter().zip(records).find_map(|(at, record)| Some((*at, record.quality.overheated?)))?;
@@ -134,7 +135,7 @@ fn overheated(records: &[&Record], begins: &[u64]) -> Option<Overheated> {
     Some(Overheated { at_ns: at_ns.saturating_add(i64::try_from(begin_ns).unwrap_or(i64::MAX)), ..hot })
 }
 
-/// Who was seen in any part.
+/// Returns the tasks that were seen in any part.
 fn foreign(records: &[&Record]) -> Vec<Foreign> {
     let mut sums: Vec<Foreign> = Vec::new();
     for task in records.iter().flat_map(|record| &record.quality.foreign) {
@@ -146,7 +147,7 @@ fn foreign(records: &[&Record]) -> Vec<Foreign> {
     sums
 }
 
-/// A line that did not come in one part is not in its list.
+/// Returns the interrupts of all parts, added up. An interrupt that did not occur in one part is missing from its list.
 fn interrupts(each: &Each<'_>) -> Option<Vec<Interrupt>> {
     let mut sums: Vec<Interrupt> = Vec::new();
     for line in each.all(|own| own.interrupts.clone())?.into_iter().flatten() {
@@ -158,7 +159,7 @@ fn interrupts(each: &Each<'_>) -> Option<Vec<Interrupt>> {
     Some(sums)
 }
 
-/// Those that were seen in every part: how busy one was is told of the whole time.
+/// Returns the siblings that were seen in every part, because the busy time must cover the whole time.
 fn siblings(records: &[&Record]) -> Vec<Sibling> {
     let Some((first, later)) = records.split_first() else { return Vec::new() };
     let whole = |one: &Sibling| {
@@ -181,7 +182,7 @@ fn timeline(records: &[&Record], begins: &[u64]) -> Vec<Second> {
     records.iter().zip(begins).flat_map(later).collect()
 }
 
-/// What traced in either. That nothing did is known only where both could be looked at.
+/// Returns what traced in either. That nothing traced is known only if both were checked.
 fn traced(a: Tracing, b: Tracing) -> Tracing {
     match (&a, &b) {
         (Tracing::Seen { active }, Tracing::Unseen { .. }) if active.is_empty() => b,
@@ -190,7 +191,7 @@ fn traced(a: Tracing, b: Tracing) -> Tracing {
     }
 }
 
-/// What the kernel said of the threads that are in every part; nothing where it said nothing in one, as in a checkpoint.
+/// Returns the kernel's counts of the threads that are in every part; nothing if one part has no counts, as in a checkpoint.
 fn threads(records: &[&Record], begins: &[u64]) -> Vec<ThreadEvidence> {
     let Some((first, later)) = records.split_first() else { return Vec::new() };
     let whole = |one: &ThreadEvidence| {
@@ -208,7 +209,7 @@ fn together(sum: ThreadEvidence, own: &ThreadEvidence) -> ThreadEvidence {
     let both = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
     let warm_ups = sum.warmup_delay_ns.into_iter().chain(own.warmup_delay_ns);
     ThreadEvidence {
-        // Each part's has another.
+        // Each part's thread has a different ID.
         tid: sum.tid.filter(|tid| own.tid == Some(*tid)),
         rr_slice_ns: sum.rr_slice_ns.filter(|slice| own.rr_slice_ns == Some(*slice)),
         voluntary_switches: sum.voluntary_switches.saturating_add(own.voluntary_switches),
@@ -218,9 +219,9 @@ fn together(sum: ThreadEvidence, own: &ThreadEvidence) -> ThreadEvidence {
         major_faults: sum.major_faults.saturating_add(own.major_faults),
         cpu_ns: sum.cpu_ns.saturating_add(own.cpu_ns),
         run_delay_ns: both(sum.run_delay_ns, own.run_delay_ns),
-        // Absent is none: it is the part of the delay that does not count.
+        // Absent means none: this is the part of the delay that does not count.
         warmup_delay_ns: warm_ups.reduce(u64::saturating_add),
-        // Only of the parts in which somebody looked.
+        // Only over the parts that latido checked.
         longest_wait: sum.longest_wait.into_iter().chain(own.longest_wait).max_by_key(Wait::beyond_waking_ns),
         ..sum
     }

@@ -1,21 +1,21 @@
-//! What a probe states of its own of each part, as one.
+//! Merges the facts that a probe states for each part.
 
 use crate::record::Series;
 use std::collections::BTreeMap;
 
-/// How a fact of the parts becomes one of the whole.
+/// How the facts of the parts become one of the whole.
 enum Rule {
-    /// An amount: they add up.
+    /// An amount: the parts add up.
     Sum,
-    /// The worst, or whether it ever happened: the largest.
+    /// The worst value, or whether something ever happened: the largest.
     Largest,
-    /// A moment of the first part, which is where the whole begins.
+    /// A time in the first part, where the whole begins.
     Begin,
-    /// A moment of the part where it happened first, on the time axis of the whole; the others have none.
+    /// A time in the part where something first happened, on the time axis of the whole; the other parts have none.
     Moment,
 }
 
-/// Each by its name; what is not listed is an amount, as nearly all are.
+/// Returns the rule for a fact, by its name. A name that is not listed is an amount, as nearly all are.
 fn rule(name: &str) -> Rule {
     match name {
         // Deviations: those of two halves do not add up to that of the whole.
@@ -28,8 +28,8 @@ fn rule(name: &str) -> Rule {
     }
 }
 
-/// Those of one series, of parts that begin then (in ns). A fact that a part lacks is not known of the whole; a part in
-/// which the series has neither samples nor facts has nothing to tell.
+/// Returns the facts of one series, from parts with their start times (in ns). A fact that one part lacks is unknown for the whole. A part
+/// in which the series has neither samples nor facts does not count.
 pub(super) fn of_all<'a>(parts: impl Iterator<Item = (u64, &'a Series)>) -> BTreeMap<String, i64> {
     let parts: Vec<(u64, &Series)> = parts.filter(|(_, one)| one.count > 0 || !one.facts.is_empty()).collect();
     let names: std::collections::BTreeSet<&String> = parts.iter().flat_map(|(_, one)| one.facts.keys()).collect();

@@ -1,4 +1,4 @@
-//! Parts pooled are what a measurement at once would have been, as far as anybody can know.
+//! Pooled parts equal a measurement without interruption, as far as that can be known.
 
 use super::*;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     sample::{cell, data as beside, measurand, measured, quiet, with_spike},
 };
 
-/// Parts of one thread with these samples, one a millisecond; all but the last are checkpoints.
+/// Builds parts of one thread with these samples, one per millisecond; all but the last are checkpoints.
 fn parts(all: &[Vec<i64>]) -> (Vec<Part>, impl SeriesSource + use<>) {
     let part = |(place, values): (usize, &Vec<i64>)| {
         let mut record = measured(cell(), std::slice::from_ref(values));
@@ -78,7 +78,7 @@ fn what_one_part_does_not_know_is_not_known_of_the_whole() {
     assert!(pooled(&cell(), &parts, &source).unwrap().quality.unwatched, "nobody looked at a part");
 }
 
-/// Moments lie on the time axis of the whole; a warm-up later than the first has no place on it.
+/// Times are on the time axis of the whole; only the first warm-up has a place on it.
 #[test]
 fn moments_of_a_later_part_follow_the_earlier_one() {
     let (mut parts, source) = parts(&[quiet(0), quiet(1)]);
@@ -148,7 +148,7 @@ fn facts_are_pooled_by_what_they_are() {
     assert_eq!(whole(&parts)["first_slot_ns"], 5, "the whole begins where its first part does");
 }
 
-/// A setting of any part stood beside the cell.
+/// A setting that was applied by hand in any part is in the result.
 #[test]
 fn what_was_applied_by_hand_in_any_part_is_told() {
     let (mut parts, source) = parts(&[quiet(0), quiet(1)]);

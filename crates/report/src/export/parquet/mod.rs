@@ -26,7 +26,7 @@ pub const BUCKETS: &str = "buckets.parquet";
 const WRITER: Writer = Writer::Directory(|exported| {
     let rows::Rows { series, buckets, left_out } = rows::of(exported)?;
     let (buckets, series) = (table::bytes(rows::BUCKET, &buckets)?, table::bytes(rows::SERIES, &series)?);
-    // A series whose row is there finds its buckets, also where the second file was never written.
+    // The buckets come first: a series whose row exists then has its buckets, even if the second file was never written.
     Ok(vec![
         (BUCKETS, super::Written { bytes: buckets, left_out: Vec::new() }),
         (SERIES, super::Written { bytes: series, left_out }),

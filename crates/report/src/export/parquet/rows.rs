@@ -1,4 +1,4 @@
-//! The rows of the two tables: one for each series, and one for each bucket of it that holds samples.
+//! The rows of the two tables: one for each series, and one for each non-empty bucket of a series.
 
 use super::table::{
     Column,
@@ -17,31 +17,31 @@ use latido_model::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Which series of which cell of which run: the key that both tables have.
+/// The key that both tables share: the run, the cell and the series.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// The run.
     pub run: Arc<str>,
     /// The number of the cell, from 1.
     pub cell: i64,
-    /// The place of the series in the record, from 0.
+    /// The index of the series in the record, from 0.
     pub series: i64,
 }
 
-/// One series. Values are in its `unit`; figures are those of the distribution that limits look at.
+/// One series. Values are in its `unit`. Figures are those of the distribution that limits judge.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeriesRow {
-    /// Which.
+    /// The key.
     pub key: Key,
     /// The plan's name.
     pub plan: String,
     /// When the cell started, in microseconds since 1970, UTC.
     pub started: i64,
-    /// The machine's name in the network.
+    /// The machine's host name.
     pub machine: Option<String>,
     /// `uname -r`.
     pub kernel: Option<String>,
-    /// The preemption model in force.
+    /// The active preemption model.
     pub preemption: Option<String>,
     /// The level of the load.
     pub load: String,
@@ -53,7 +53,7 @@ pub struct SeriesRow {
     pub probe: String,
     /// The quantity.
     pub quantity: String,
-    /// What else tells it from others, a JSON object.
+    /// Further labels that distinguish the series from others, as a JSON object.
     pub labels: String,
     /// The CPU that the thread was pinned to.
     pub cpu: Option<i64>,
@@ -61,11 +61,12 @@ pub struct SeriesRow {
     pub thread: i64,
     /// The unit of values.
     pub unit: String,
-    /// Samples, and missed slots where slots are counted: the sum of the buckets; absent where another tool did not tell it.
+    /// Samples, plus missed slots where the probe counts slots: the sum of the buckets. Absent where an imported file does not state the
+    /// number.
     pub n: Option<i64>,
-    /// The smallest; of what another tool counted in bins the upper end.
+    /// The smallest value; for a series that another tool counted in bins, the upper end of its bin.
     pub min: Option<i64>,
-    /// The largest, likewise.
+    /// The largest value, likewise.
     pub max: Option<i64>,
     /// The arithmetic mean.
     pub mean: Option<f64>,
@@ -75,24 +76,24 @@ pub struct SeriesRow {
     pub quantiles: [Option<i64>; 6],
     /// Slots, where they are counted.
     pub slots: Option<Slots>,
-    /// How wide the bins are in which another tool has counted, at most.
+    /// The largest width of the bins in which another tool counted.
     pub quantized_width: Option<i64>,
-    /// What became of the cell, in the words of the table of states.
+    /// The cell's state, as in the table of states.
     pub verdict: &'static str,
 }
 
 /// One bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BucketRow {
-    /// Of which series.
+    /// The key of its series.
     pub key: Key,
-    /// `sample`, or `missed`: delays of missed slots.
+    /// `sample`, or `missed` for delays of missed slots.
     pub kind: &'static str,
-    /// The smallest value in it.
+    /// The smallest value that the bucket covers.
     pub low: i64,
-    /// The largest; absent where nothing says.
+    /// The largest value that it covers; absent where it is not known.
     pub high: Option<i64>,
-    /// How many.
+    /// The number of samples or delays.
     pub n: i64,
 }
 
@@ -151,14 +152,14 @@ pub struct Rows {
     pub series: Vec<SeriesRow>,
     /// One for each bucket.
     pub buckets: Vec<BucketRow>,
-    /// What has no row, and why.
+    /// The cells without a row, and why.
     pub left_out: Vec<String>,
 }
 
-/// The rows of all runs.
+/// Returns the rows of all runs.
 ///
 /// # Errors
-/// A run started at no time that can be read, or the data beside a record is missing or broken.
+/// A run's start time is not readable, or the data of a record is missing or broken.
 pub fn of(exported: &Exported) -> Result<Rows> {
     let mut rows = Rows::default();
     for cell in exported.cells() {
@@ -177,7 +178,7 @@ pub fn of(exported: &Exported) -> Result<Rows> {
         }
     }
     rows.series.sort_by(|a, b| a.key.cmp(&b.key));
-    // Stable: the buckets of a series stay in the order of their values.
+    // The sort is stable: the buckets of a series stay in the order of their values.
     rows.buckets.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(rows)
 }
@@ -223,8 +224,8 @@ fn series(key: Key, cell: &OneCell, one: &OneSeries) -> Result<SeriesRow> {
     })
 }
 
-/// The buckets of a series in the order of their values, samples first: together exactly its count. Of what another tool
-/// has counted its bins, as it printed them.
+/// Returns the buckets of a series in the order of their values, samples first. Their sum is exactly the series' count. For a series that
+/// another tool counted, the buckets are that tool's bins.
 fn buckets(key: &Key, one: &OneSeries, data: &SeriesData) -> Vec<BucketRow> {
     let row = |kind, low, high, n| BucketRow { key: key.clone(), kind, low, high, n };
     if one.series.bounds.is_some() {
@@ -236,7 +237,7 @@ fn buckets(key: &Key, one: &OneSeries, data: &SeriesData) -> Vec<BucketRow> {
         let one = |(value, n)| (ends(value), whole(n));
         recorded.map(one).map(|((low, high), n)| row(kind, low, Some(high), n)).collect::<Vec<_>>()
     };
-    // What no histogram holds: samples below zero, samples and delays beyond its range.
+    // Values that no histogram can store: samples below zero, and samples and delays above its range.
     let beyond = |kind, n: u64, max: Option<i64>| (n > 0).then(|| row(kind, codec::HIGHEST + 1, max, whole(n)));
     let Series { negative, overflow, min, .. } = *one.series;
     let below = min.filter(|_| negative > 0).map(|min| row("sample", min, Some(-1), whole(negative)));
@@ -249,7 +250,7 @@ fn buckets(key: &Key, one: &OneSeries, data: &SeriesData) -> Vec<BucketRow> {
     all
 }
 
-/// A count as the format has it; none reaches 2^63.
+/// Converts a count to the format's type; no count reaches 2^63.
 fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

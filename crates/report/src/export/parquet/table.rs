@@ -1,4 +1,4 @@
-//! A table of Parquet from rows, column by column (the format: parquet.apache.org, file format and encodings).
+//! Writes a table of Parquet from rows, column by column (the format: parquet.apache.org, file format and encodings).
 
 use anyhow::{Context, Result};
 use parquet::{
@@ -12,18 +12,18 @@ use parquet::{
 };
 use std::{io::Write, sync::Arc};
 
-/// How many rows make a row group: what DuckDB reads as one piece of work.
+/// The number of rows in a row group: DuckDB reads this many rows as one piece of work.
 pub const GROUP: usize = 122_880;
 
-/// A column: its name, and how a row tells its value.
+/// A column: its name, and a function that returns a row's value.
 pub struct Column<R> {
     /// Its name.
     pub name: &'static str,
-    /// Its value.
+    /// The function that returns its value.
     pub value: Value<R>,
 }
 
-/// The kinds of columns. What may be absent is null then, never 0.
+/// The kinds of columns. An absent value is null, never 0.
 pub enum Value<R> {
     /// UTF-8.
     Text(fn(&R) -> &str),
@@ -31,7 +31,7 @@ pub enum Value<R> {
     MaybeText(fn(&R) -> Option<&str>),
     /// A whole number of 64 bits.
     Whole(fn(&R) -> i64),
-    /// One that may be absent.
+    /// A whole number of 64 bits that may be absent.
     MaybeWhole(fn(&R) -> Option<i64>),
     /// A number of double precision that may be absent.
     MaybeReal(fn(&R) -> Option<f64>),
@@ -46,10 +46,10 @@ pub struct Writer<R: 'static, W: Write + Send> {
 }
 
 impl<R, W: Write + Send> Writer<R, W> {
-    /// Begins a file of these columns.
+    /// Starts a file with these columns.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Writing fails.
     pub fn new(columns: &'static [Column<R>], out: W) -> Result<Self> {
         let fields = columns.iter().map(|column| column.field().map(Arc::new)).collect::<Result<_>>()?;
         let schema = Type::group_type_builder("latido").with_fields(fields).build()?;
@@ -61,7 +61,7 @@ impl<R, W: Write + Send> Writer<R, W> {
     /// Writes rows as a row group.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// Writing fails.
     pub fn write(&mut self, rows: &[R]) -> Result<()> {
         let mut group = self.file.next_row_group()?;
         for column in self.columns {
@@ -74,16 +74,16 @@ impl<R, W: Write + Send> Writer<R, W> {
     /// Ends the file.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Writing fails.
     pub fn end(self) -> Result<W> {
         Ok(self.file.into_inner()?)
     }
 }
 
-/// All of a file.
+/// Returns the bytes of a complete file.
 ///
 /// # Errors
-/// None in practice: the file is memory.
+/// None in practice: the file is in memory.
 pub fn bytes<R>(columns: &'static [Column<R>], rows: &[R]) -> Result<Vec<u8>> {
     let mut file = Writer::new(columns, Vec::new())?;
     rows.chunks(GROUP).try_for_each(|rows| file.write(rows))?;
@@ -106,8 +106,8 @@ impl<R> Column<R> {
         Ok(field.with_logical_type(logical).with_repetition(repetition).build()?)
     }
 
-    /// Names repeat: they are numbered in a dictionary. Whole numbers lie close to the one before: differences take few
-    /// bits, and a dictionary of them would be as long as the column.
+    /// Sets each column's encoding. Names repeat, so a dictionary numbers them. A whole number is close to the one before it: differences
+    /// take few bits, and a dictionary would be as long as the column.
     fn encoded(&self, properties: WriterPropertiesBuilder) -> WriterPropertiesBuilder {
         let path = ColumnPath::from(self.name);
         match self.value {
@@ -141,12 +141,12 @@ impl<R> Column<R> {
     }
 }
 
-/// Definition levels: 1 where there is a value, 0 where it is null.
+/// Returns the definition levels: 1 where there is a value, 0 where it is null.
 fn levels<R>(rows: &[R], there: impl Fn(&R) -> bool) -> Vec<i16> {
     rows.iter().map(|row| i16::from(there(row))).collect()
 }
 
-/// The texts that are there; one that follows its like shares its bytes.
+/// Returns the texts that are present; a text that equals the one before shares its bytes.
 fn texts<'a>(all: impl Iterator<Item = Option<&'a str>>) -> Vec<ByteArray> {
     let mut found: Vec<ByteArray> = Vec::new();
     for text in all.flatten() {

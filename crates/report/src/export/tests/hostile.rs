@@ -1,10 +1,10 @@
-//! A hostile name in every place that has one: each file stays what its format says.
+//! Hostile names in every field that has a name: each file stays valid in its format.
 
 use super::*;
 use csv::ReaderBuilder;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
-/// Names that end something in one format or another.
+/// Names that contain a terminator of one format or another.
 fn hostile() -> Vec<String> {
     let mut all: Vec<String> = [
         "a\"b' <c>&amp; \\ # %s {x=\"y\"} | `d` [e](f) ]]> --> @g, h; i=j:k",
@@ -78,7 +78,7 @@ fn check(format: &str, text: &str) {
         }),
         "markdown-summary" => {
             assert!(text.lines().filter(|line| line.starts_with('|')).all(|row| columns(row) == 8), "{text}");
-            // An empty comment parts what a site would link.
+            // An empty comment splits text that a site would turn into a link.
             let calls = |rest: &str| rest.starts_with(|next: char| next.is_alphanumeric());
             assert!(!text.split('@').skip(1).any(calls), "{text}");
             assert!(!unescaped(&text.replace("<!-- -->", ""), '<'), "{text}");
@@ -91,7 +91,7 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
 }
 
-/// As LAVA reads it: parameters between blanks, each with one `=`.
+/// Checks a line by LAVA's rules: parameters between blanks, each with one `=`.
 fn is_signal(line: &str) -> bool {
     let Some(rest) = line.strip_prefix("<LAVA_SIGNAL_TESTCASE ").and_then(|rest| rest.strip_suffix('>')) else {
         return false;
@@ -103,7 +103,7 @@ fn is_ktap(line: &str) -> bool {
     let line = line.trim_start();
     let result = |rest: &str| {
         let (number, rest) = rest.split_once(' ').unwrap_or((rest, ""));
-        // The only `#` is that of a directive.
+        // The only `#` starts a directive.
         let directive = rest
             .split_once('#')
             .is_none_or(|(_, of)| (of.starts_with(" SKIP ") || of.starts_with(" ERROR ")) && !of.contains('#'));
@@ -114,7 +114,7 @@ fn is_ktap(line: &str) -> bool {
     plan || tested || line == "KTAP version 1" || line.strip_prefix("# ").is_some_and(|rest| !rest.contains('#'))
 }
 
-/// Well-formed: tags nest, attributes are quoted, nothing else holds markup.
+/// Checks that the XML is well-formed: tags nest, attributes are quoted, and no other text contains markup.
 fn xml(text: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = text.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").unwrap();
@@ -144,7 +144,7 @@ fn xml(text: &str) {
     assert!(open.is_empty() && rest.trim().is_empty(), "{open:?} {rest}");
 }
 
-/// Comments of known kinds; samples with labels whose values are closed and unique.
+/// Checks for comments of known kinds, and for samples with unique names whose label values are closed.
 fn exposition(text: &str) {
     let mut seen = std::collections::BTreeSet::new();
     for line in text.lines() {
@@ -182,7 +182,7 @@ fn exposition(text: &str) {
     }
 }
 
-/// How often a character stands without a backslash before it.
+/// Counts the occurrences of a character without a backslash before it.
 fn times(text: &str, wanted: char) -> usize {
     let mut escaped = false;
     let bare = |c: char| {

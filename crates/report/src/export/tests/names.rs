@@ -1,4 +1,4 @@
-//! A test has one name: in whatever order a run measures its cells, and after its plan grew.
+//! A test keeps its name, whatever the order in which a run measures its cells, and after its plan grew.
 
 use super::*;
 use latido_model::{
@@ -9,7 +9,7 @@ use latido_model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A probe with what it resolves its options to, of which a plan chose some.
+/// A probe with its resolved options, and those of them that the plan sets.
 fn probe(name: &str, resolved: toml::Table, chosen: toml::Table) -> Probed {
     let measurand = Measurand { chosen: Some(chosen), ..Measurand::default() };
     Probed { item: Item { name: name.into(), options: resolved }, measurand }
@@ -38,7 +38,8 @@ fn plan() -> Plan {
     Plan { name: "nightly".into(), seed: 1, groups: vec![group], ..Plan::default() }
 }
 
-/// The plan after months: more levels on each axis, another limit, more repeats, a group with the same cells for longer.
+/// The plan after some months: more levels on each axis, another limit, more repeats, and a second group with the same cells but a longer
+/// duration.
 fn grown() -> Plan {
     let mut plan = plan();
     let group = &mut plan.groups[0];
@@ -54,7 +55,7 @@ fn grown() -> Plan {
     plan
 }
 
-/// A run of a plan: its groups are not stored, and the place of each cell among those written is.
+/// Returns a run of a plan. The run does not store the plan's groups, but it stores each cell's place in the order of the plan file.
 fn run_of(plan: &Plan) -> Fixture {
     let cells = expand(plan);
     let written = expand(&Plan { order: Order::AsWritten, ..plan.clone() });
@@ -70,7 +71,7 @@ fn run_of(plan: &Plan) -> Fixture {
     fixture
 }
 
-/// What a line calls a test or a figure, in each format that is compared from night to night.
+/// Returns the names of tests and figures in a text, for each format that a CI history compares.
 fn named(format: &str, text: &str) -> Vec<String> {
     let between = |line: &str, from: &str, to: &str| -> Option<String> {
         Some(line.split_once(from)?.1.split_once(to)?.0.to_owned())
@@ -95,7 +96,7 @@ fn named(format: &str, text: &str) -> Vec<String> {
     text.lines().filter_map(of).collect()
 }
 
-/// All names of a plan's run, format by format, sorted: none is there twice.
+/// Returns all names of a plan's run, sorted, per format. Each name must occur once.
 fn names_of(plan: &Plan) -> BTreeMap<&'static str, BTreeSet<String>> {
     let mut fixture = run_of(plan);
     let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
@@ -104,7 +105,7 @@ fn names_of(plan: &Plan) -> BTreeMap<&'static str, BTreeSet<String>> {
     let mut all = BTreeMap::new();
     for (format, text) in texts_of(&exported) {
         let names = named(format, &text);
-        // A parent of KTAP is no test: the tests of two parents may have one name.
+        // A parent of KTAP is not a test: tests of two parents may share a name.
         let tests = names.iter().filter(|name| format != "ktap" || name.starts_with("0 ")).collect::<Vec<_>>();
         let distinct: BTreeSet<&&String> = tests.iter().collect();
         assert_eq!(distinct.len(), tests.len(), "{format}: {tests:?}");

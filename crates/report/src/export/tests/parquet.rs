@@ -1,4 +1,4 @@
-//! The two tables of Parquet, read back: exact, in order, null where nothing was measured, whatever names hold.
+//! The two tables of Parquet, read back: exact, in order, null where nothing was measured, whatever the names contain.
 
 use super::*;
 use crate::export::parquet::{BUCKETS, SERIES};
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 type Row = BTreeMap<String, Field>;
 
-/// The rows of both tables and what is left out.
+/// Returns the rows of both tables, and what is left out.
 fn tables(exported: &Exported) -> (Vec<Row>, Vec<Row>, Vec<String>) {
     let Writer::Directory(write) = named("parquet").unwrap().write else { panic!("it is a directory") };
     let files: BTreeMap<&str, Written> = write(exported).unwrap().into_iter().collect();
@@ -47,7 +47,7 @@ fn text<'a>(row: &'a Row, key: &str) -> &'a str {
     }
 }
 
-/// The buckets of each series add up to its count, hold its extremes, and come in order; the keys of the tables agree.
+/// The buckets of each series add up to its count, include its extremes and are in order. Both tables have the same keys.
 #[test]
 fn buckets_are_the_series_exactly() {
     let (series, buckets, left_out) = of(fixture("quick"));
@@ -70,7 +70,7 @@ fn buckets_are_the_series_exactly() {
     assert_eq!((whole(spike, "cell"), whole(spike, "series"), whole(spike, "max_v")), (2, 1, 420_181));
     assert_eq!((whole(spike, "met"), whole(spike, "late"), whole(spike, "missed")), (993, 7, 0));
     assert_eq!((text(spike, "verdict"), text(spike, "unit"), text(spike, "labels")), ("fail", "ns", "{}"));
-    // Four samples say nothing of a tail.
+    // Four samples are too few for a tail.
     assert_eq!((&series[3]["p99"], &series[3]["quantized_width"]), (&Field::Null, &Field::Null));
     assert_eq!(series[0]["started"], Field::TimestampMicros(1_795_291_207_250_000));
     let gone = [
@@ -83,7 +83,7 @@ fn buckets_are_the_series_exactly() {
     );
 }
 
-/// What no histogram holds has buckets of its own: below zero, and beyond 60 s.
+/// Samples that no histogram can store, below zero and above 60 s, have separate buckets.
 #[test]
 fn what_a_histogram_lacks_has_a_bucket() {
     let mut fixture = Fixture::new(vec![(probing("gap"), vec![vec![25, 31, 1_250]])]);
@@ -97,7 +97,7 @@ fn what_a_histogram_lacks_has_a_bucket() {
     assert_eq!(whole(&series[0], "n"), 6);
 }
 
-/// What another tool has counted: its width, its bins as they are, and null where it does not say how many or how small.
+/// A series that another tool counted has the tool's bin width and its bins, and null where the file states no count or no minimum.
 #[test]
 fn what_was_imported_is_null_where_it_is_not_known() {
     let mut fixture = Fixture::new(vec![(probing("gap"), vec![vec![25, 31, 1_250]])]);
@@ -112,7 +112,7 @@ fn what_was_imported_is_null_where_it_is_not_known() {
     assert_eq!((whole(row, "quantized_width"), buckets.len()), (1_000, 0), "its histogram is no truth");
 }
 
-/// Every verdict has its word, and only a pass that of a pass.
+/// Every verdict has its word, and only a pass has the word of a pass.
 #[test]
 fn nothing_but_a_pass_looks_like_one() {
     use Verdict::*;
@@ -128,7 +128,7 @@ fn nothing_but_a_pass_looks_like_one() {
     assert_eq!(text(&series[3], "verdict"), "measured", "without a limit");
 }
 
-/// Names come back as they are, controls written out; labels are an object of JSON.
+/// Names come back unchanged except for escaped control characters; labels are a JSON object.
 #[test]
 fn no_name_breaks_a_table() {
     for name in ["a\"b' <c>&\\ #\n\u{1b}[2J\u{0}", "日本 größer 🙂", "   ", &"very long ".repeat(2_000)] {

@@ -1,10 +1,10 @@
-//! Every state through every format: nothing but a pass may look like one.
+//! Every state in every format: no state but a pass may look like a pass.
 
 use super::*;
 use latido_model::verdict::Verdict;
 use serde_json::Value;
 
-/// What the formats say of a run of one cell that has a limit and this verdict.
+/// Returns what each format writes for a run of one cell that has a limit and this verdict.
 fn of_verdict(verdict: Verdict) -> Vec<(&'static str, String)> {
     let mut fixture = Fixture::new(vec![(of_a_second(cell()), vec![second(0)])]);
     let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
@@ -14,12 +14,12 @@ fn of_verdict(verdict: Verdict) -> Vec<(&'static str, String)> {
     texts_of(&exported)
 }
 
-/// The line with this in it.
+/// Returns the line that contains this text.
 fn line<'a>(text: &'a str, of: &str) -> &'a str {
     text.lines().find(|line| line.contains(of)).unwrap_or_else(|| panic!("no {of} in {text}"))
 }
 
-/// Whether a reader of the format takes the cell for one that kept its limit.
+/// Returns whether a reader of the format takes the cell for one that kept its limit.
 fn looks_passed(format: &str, text: &str) -> bool {
     let json = || serde_json::from_str::<Value>(text).unwrap();
     match format {
@@ -60,7 +60,7 @@ fn looks_passed(format: &str, text: &str) -> bool {
             rows.all(|row| row[at] == "0")
         }
         "phoronix" => line(text, "wakeup, idle, cpus 0,1 not_pass").ends_with(": 0"),
-        // It has nothing but samples, and says so where they are none of the machine's.
+        // hlog contains only samples. Its comments mark samples that do not represent the machine.
         "hlog" => !text.contains("#latido wakeup, idle") && text.contains("Tag=wakeup-idle-cpus-0-1"),
         other => panic!("how does a pass look in {other}?"),
     }
@@ -71,14 +71,14 @@ fn nothing_but_a_pass_looks_like_one() {
     use Verdict::*;
     for verdict in [Pass, Fail, Inconclusive, Contaminated, Infra, Skipped] {
         for (format, text) in of_verdict(verdict) {
-            // A failure's samples are as good as a pass's.
+            // The samples of a failed cell are as valid as those of a passed one.
             let passed = verdict == Pass || (verdict == Fail && format == "hlog");
             assert_eq!(looks_passed(format, &text), passed, "{format} of {verdict}: {text}");
         }
     }
 }
 
-/// A run whose plan cannot be read is no whole run: each format that lists cases has one that did not pass, though its cells did.
+/// A run whose plan cannot be read is incomplete: each format that lists cases has one that did not pass, even if its cells did.
 #[test]
 fn a_damaged_run_has_a_case_that_did_not_pass() {
     let texts = |damaged: bool| {
@@ -103,7 +103,7 @@ fn a_damaged_run_has_a_case_that_did_not_pass() {
     }
 }
 
-/// Of a cell without a limit nobody says that it kept one.
+/// No format reports that a cell without a limit kept one.
 #[test]
 fn without_a_limit_nothing_passes_but_trust() {
     let fixture = Fixture::new(vec![(probing("gap"), vec![vec![25, 31, 1_250]])]);
@@ -125,7 +125,7 @@ fn a_censored_maximum_says_so() {
     let exported = Exported { runs: &runs, source: &fixture, options: Options { cell: None, ..options() } };
     for (name, text) in texts_of(&exported) {
         let told = ["max_at_least", "max_is_at_least", "at least that", "≥ 420.181"];
-        // One has no figures, the other slices, of which none is said to be the largest possible.
+        // KTAP has no figures, and perfetto has slices that it does not call the largest possible.
         let none = ["ktap", "perfetto"].contains(&name);
         let told = none || told.iter().any(|words| text.contains(words));
         assert!(told, "{}: {text}", name);

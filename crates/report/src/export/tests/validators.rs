@@ -1,4 +1,4 @@
-//! The formats as programs of others read them, where `scripts/readers` or the machine has these.
+//! Checks the formats with the programs of other projects, where `scripts/readers` or the machine has them.
 
 use super::*;
 use latido_model::needs::{Need, skip};
@@ -8,12 +8,12 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// What reads a format.
+/// A program that reads a format.
 struct Reader {
     format: &'static str,
-    /// What it is: a module of Python or JavaScript, or a file in `target/readers`.
+    /// Its environment: a module of Python or JavaScript, and perhaps a file in `target/readers`.
     with: With,
-    /// A program that reads stdin, finds `target/readers` in READERS, and fails where it is not understood.
+    /// A script that reads stdin, finds `target/readers` in `READERS`, and fails on text that it does not understand.
     program: &'static str,
 }
 
@@ -21,7 +21,7 @@ struct Reader {
 enum With {
     /// Python with this module.
     Python(&'static str),
-    /// Python with this module, and a file.
+    /// Python with this module and a file.
     PythonAnd(&'static str, &'static str),
     /// Node with this module.
     Node(&'static str),
@@ -66,7 +66,7 @@ const READERS: &[Reader] = &[
     reader("otava", Python("otava"), OTAVA),
 ];
 
-/// It finds every test, and says of none that it crashed.
+/// kunit.py finds every test and reports no crash.
 const KUNIT: &str = r#"
 import os, re, subprocess, sys, tempfile
 text = sys.stdin.read()
@@ -122,7 +122,7 @@ process.stdin.on("data", piece => text += piece).on("end", () => {
 });
 "#;
 
-/// As Bencher's metric format is described: benchmarks of measures of metrics.
+/// Bencher's documented metric format: benchmarks that contain measures that contain metrics.
 const BENCHER: &str = r#"
 import json, jsonschema, sys
 metric = {"type": "object", "required": ["value"], "additionalProperties": False,
@@ -139,7 +139,7 @@ entry = {"type": "object", "required": ["name", "unit", "value"], "additionalPro
 jsonschema.validate(json.load(sys.stdin), {"type": "array", "minItems": 1, "items": entry})
 "#;
 
-/// It analyses the file as a history of one point, every column a metric.
+/// Otava analyses the file as a history that repeats one point, with every column as a metric.
 const OTAVA: &str = r#"
 import csv, io, os, pathlib, subprocess, sys, tempfile
 text = sys.stdin.read()
@@ -158,7 +158,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert told.returncode == 0 and columns[0] in told.stdout and "ERROR" not in told.stderr, told.stdout + told.stderr
 "#;
 
-/// Neither schemas nor parsers add the totals up.
+/// This checks the totals, because neither schemas nor parsers add them up.
 const XML: &str = r#"
 import sys, xml.etree.ElementTree as e
 root = e.fromstring(sys.stdin.buffer.read())
@@ -194,12 +194,12 @@ with tempfile.NamedTemporaryFile("w", suffix=".hlog") as file:
 assert totals == [1000, 1000, 1000, 4, 1000], totals
 "#;
 
-/// Where `scripts/readers` puts them.
+/// The directory in which `scripts/readers` installs them.
 fn installed() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/readers")
 }
 
-/// The program that a reader runs in, with the words before its text; or what is missing.
+/// Returns the program that runs a reader's script, with the arguments before the script, or what is missing.
 fn found(with: With) -> Result<(PathBuf, &'static [&'static str]), String> {
     let readers = installed();
     let runs = |program: &PathBuf, words: [&str; 2]| {
@@ -228,7 +228,7 @@ fn command(program: &PathBuf) -> Command {
 fn read(mut reader: Command, program: &str, text: &str) -> Result<(), String> {
     reader.arg(program).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = reader.spawn().unwrap();
-    // One that refuses at once closes its end: what it says tells more than the failed write.
+    // A reader that refuses the text at once closes its end of the pipe: its message is more useful than the failed write.
     let _ = child.stdin.take().unwrap().write_all(text.as_bytes());
     let output = child.wait_with_output().unwrap();
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }

@@ -1,4 +1,4 @@
-//! Counts between fixed edges, a bar for each curve.
+//! Counts between fixed edges, one bar per curve.
 
 use super::{Drawn, Panel};
 use crate::{
@@ -49,7 +49,7 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, edges:
     }
 }
 
-/// How many samples lie in each band: of all repeats together, or the median over them.
+/// Returns the number of samples in each band: of all repeats together, or the median over the repeats.
 pub fn counts(found: Found, edges: &[i64], over: Over) -> Option<Vec<f64>> {
     let above = |edge: &i64| match over {
         Over::Pooled => Some(vec![found.figure(Statistic::Above(*edge), Over::Pooled)?]),
@@ -74,7 +74,7 @@ pub fn counts(found: Found, edges: &[i64], over: Over) -> Option<Vec<f64>> {
     higher.windows(2).map(between).collect()
 }
 
-/// `≤ 1 µs`, `1–5 µs`, `> 100 µs`.
+/// Returns the names of the bands: `≤ 1 µs`, `1–5 µs`, `> 100 µs`.
 pub fn names(edges: &[i64]) -> Vec<String> {
     let label = |edge: &i64| words::round_value(*edge as f64, "ns");
     let pairs = edges.windows(2).filter_map(|pair| {

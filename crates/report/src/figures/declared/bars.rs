@@ -1,4 +1,4 @@
-//! A statistic as bars, grouped along the axis, a bar for each curve.
+//! A statistic as bars, grouped along the axis, one bar per curve.
 
 use super::{
     Panel, beside,
@@ -22,7 +22,7 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
     let all = entries().filter_map(of).chain(entries().filter_map(printed));
     let mut y = scale(all, figure.log, frame);
     if figure.log {
-        // The smallest too is a bar, not a line on the ground.
+        // The smallest value is a bar too, not a line on the axis.
         y = AxisScale::log(y.low / 2.0, y.high, frame.bottom, frame.top);
     }
     values(svg, frame, &y, unit(panel));

@@ -1,4 +1,4 @@
-//! What the study printed of a figure's points: hollow marks beside ours, and all there is where nothing was measured.
+//! The study's printed values for the points of a figure: hollow marks next to latido's values, or alone where nothing was measured.
 
 use super::Drawn;
 use crate::{
@@ -13,10 +13,11 @@ use latido_model::plan::{Figure, Kind, Statistic};
 
 /// Half the width of a mark, pixels.
 const HALF: f64 = 4.5;
-/// What the legend calls them.
+/// Their name in the legend.
 pub const PUBLISHED: &str = "published";
 
-/// What is looked up of each point: the statistic that is drawn and how far the study's repeats scattered.
+/// Returns the statistics to look up for each point: the drawn statistic, and the standard deviation over the study's repeats. A figure
+/// with captions needs those of the captions instead.
 pub fn statistics(figure: &Figure) -> Vec<Statistic> {
     match figure.kind {
         Kind::Bars(statistic) | Kind::Ramp(statistic) if figure.captions.is_empty() => vec![statistic, Statistic::Sd],
@@ -24,7 +25,7 @@ pub fn statistics(figure: &Figure) -> Vec<Statistic> {
     }
 }
 
-/// In which of the study's tables: those that the figure holds; of a figure that draws the numbers of tables, theirs.
+/// Returns the study's tables to search: those that the figure names. For a bar or ramp figure that names none, those of the plan's tables.
 pub fn tables(lookup: Lookup, figure: &Figure) -> Vec<String> {
     if !figure.printed.is_empty() || !matches!(figure.kind, Kind::Bars(_) | Kind::Ramp(_)) {
         return figure.printed.clone();
@@ -35,14 +36,14 @@ pub fn tables(lookup: Lookup, figure: &Figure) -> Vec<String> {
     all
 }
 
-/// A printed value, and the printed standard deviation where there is one; in the unit of ours. Nothing beside emulated ones: they are
-/// no times.
+/// Returns a printed value and, if the study gives it, the printed standard deviation, in the unit of latido's value. Returns nothing next
+/// to emulated values, because those are not times.
 pub fn point(entry: &Entry, statistic: Statistic) -> Option<(f64, Option<f64>)> {
     let of = |wanted| entry.figures.iter().find(|one| one.statistic == wanted && !one.emulated)?.printed;
     Some((of(statistic)?, of(Statistic::Sd)))
 }
 
-/// What is drawn of a figure of this kind beside its measured values.
+/// Returns the statistic whose printed values are drawn next to the measured ones, if figures of this kind have them.
 pub fn drawn(kind: &Kind) -> Option<Statistic> {
     match kind {
         Kind::Bars(statistic) | Kind::Ramp(statistic) => Some(*statistic),
@@ -63,7 +64,7 @@ pub fn draw(svg: &mut Svg, y: &AxisScale, curve: &Drawn, statistic: Statistic, p
     }
 }
 
-/// A hollow diamond.
+/// Draws a hollow diamond.
 fn mark(svg: &mut Svg, (x, y): (f64, f64)) {
     let mut pen = Pen::default();
     pen.go(x - HALF, y);
@@ -74,7 +75,7 @@ fn mark(svg: &mut Svg, (x, y): (f64, f64)) {
     svg.path("thin", &pen);
 }
 
-/// The mark in the legend, its name beside it.
+/// Draws the mark in the legend and its name next to it.
 pub fn legend(svg: &mut Svg, (x, y): (f64, f64)) {
     mark(svg, (x + 14.0, y - 4.0));
     svg.text("tick", (x + 34.0, y), Anchor::Start, PUBLISHED);

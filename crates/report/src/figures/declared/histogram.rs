@@ -1,4 +1,4 @@
-//! How often each value occurred, the curves over each other on log scales.
+//! How often each value occurred, with the curves overlaid on log scales.
 
 use super::{Drawn, Panel, panels::unit};
 use crate::{
@@ -13,7 +13,7 @@ use latido_model::{plan::Distribution, run::packed::Packed, summary::Counted};
 
 const PER_DECADE: f64 = 20.0;
 
-/// Draws the outlines of a panel; all panels have one axis of values.
+/// Draws the outlines of a panel. All panels share one value axis.
 pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, all: &[Panel]) {
     let curves = |panels: &[&Panel]| -> Vec<f64> {
         let found = panels.iter().flat_map(|panel| &panel.curves).filter_map(Drawn::found);
@@ -51,7 +51,8 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, all: &[Panel]) {
     }
 }
 
-/// Where each bin begins, ns, and how many samples are in it; from the first bin with samples to the last, and an empty one behind it.
+/// Returns the start of each bin, in the stored unit, and the number of samples in it: from the first to the last bin with samples, then
+/// one empty bin.
 pub fn by_decade(found: &Found) -> Vec<(f64, u64)> {
     let bins = binned(found);
     let (Some((first, _)), Some((last, _))) = (bins.first(), bins.last()) else { return Vec::new() };
@@ -59,7 +60,7 @@ pub fn by_decade(found: &Found) -> Vec<(f64, u64)> {
     (*first..=*last + 1).map(|bin| (10f64.powf(bin as f64 / PER_DECADE), count(bin))).collect()
 }
 
-/// The occupied bins, 20 to the decade.
+/// Returns the occupied bins, 20 per decade.
 fn binned(found: &Found) -> Vec<(usize, u64)> {
     let pooled = found.curve.pooled;
     let histogram = match found.of {

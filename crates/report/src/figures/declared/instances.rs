@@ -1,4 +1,4 @@
-//! Each sample in the order of its instance, the curves over each other.
+//! Each sample in the order of its instance, with the curves overlaid.
 
 use super::{
     Drawn, Panel,
@@ -16,10 +16,10 @@ use crate::{
 };
 use latido_model::plan::Figure;
 
-/// Columns of all curves together: more would only make the file large.
+/// The most columns of all curves together: more would only make the file large.
 const ALL_COLUMNS: usize = 4_500;
 
-/// Draws the lines of a panel, on one logarithmic scale for all panels or on a linear one of its own, from 0.
+/// Draws the lines of a panel. All panels share a logarithmic scale; a linear scale is separate for each panel and starts at 0.
 pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, all: &[Panel], figure: &Figure) {
     let found = |panels: &mut dyn Iterator<Item = &Panel>| -> Vec<f64> {
         let curves = panels.flat_map(|panel| &panel.curves).filter_map(Drawn::found);
@@ -37,7 +37,7 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, all: &[Panel], figure: 
     let shown: Vec<&Drawn> = panel.curves.iter().filter(|curve| curve.is_measured()).collect();
     let middle = |curve: &&Drawn| y.at(curve.found().and_then(|one| one.curve.quantile("0.5")).unwrap_or(1.0)) - 4.0;
     let places: Vec<f64> = shown.iter().map(middle).collect();
-    // Where they lie on each other the legend alone names them.
+    // Where the lines overlap, only the legend names them.
     let apart = |(i, a): (usize, &f64)| places.iter().take(i).all(|b| (a - b).abs() >= 10.0);
     let named = places.len() > 1 && places.iter().enumerate().all(apart);
     for (curve, place) in shown.iter().zip(&places) {

@@ -1,4 +1,4 @@
-//! The figures that a plan declares, as its study draws them: one file for each kind.
+//! The figures that a plan declares, drawn as in its study: one file for each kind.
 
 mod bands;
 mod bars;
@@ -32,17 +32,17 @@ pub struct DeclaredFigure {
     pub stem: String,
     /// How to read it.
     pub about: String,
-    /// What must be known of it.
+    /// What the reader must know about it.
     pub note: Option<String>,
-    /// The picture, its legend inside.
+    /// The picture, which includes its legend.
     pub drawing: Drawing,
     /// What was measured of each curve.
     pub table: Sheet,
-    /// Panel, curve and number of each caption.
+    /// The panel, the curve and the numbers of each caption.
     pub captions: Vec<(String, String, Vec<Figured>)>,
 }
 
-/// A panel with what is drawn in it.
+/// A panel and its curves.
 struct Panel<'r, 'a> {
     name: String,
     curves: Vec<Drawn<'r, 'a>>,
@@ -51,14 +51,14 @@ struct Panel<'r, 'a> {
 /// A curve of a panel.
 struct Drawn<'r, 'a> {
     name: String,
-    /// Its colour.
+    /// The index of its colour.
     slot: usize,
-    /// What it is, at each place of the axis; at one where there is none.
+    /// The entry at each place of the axis; a single entry where the figure has no axis.
     along: Vec<Entry<'r, 'a>>,
 }
 
 impl<'r, 'a> Drawn<'r, 'a> {
-    /// What was measured of it, where it has no axis.
+    /// Returns what was measured of it, for a figure without an axis.
     fn found(&self) -> Option<crate::tree::declared::Found<'r, 'a>> {
         self.along.first()?.found
     }
@@ -67,20 +67,20 @@ impl<'r, 'a> Drawn<'r, 'a> {
         self.along.iter().any(|entry| entry.found.is_some())
     }
 
-    /// Whether the study's values are drawn of it.
+    /// Returns whether the study's values are drawn for it.
     fn is_published(&self, kind: &Kind) -> bool {
         let drawn = |statistic| self.along.iter().any(|entry| beside::point(entry, statistic).is_some());
         beside::drawn(kind).is_some_and(drawn)
     }
 }
 
-/// The declared figures.
+/// Returns the declared figures.
 pub fn all(lookup: Lookup) -> Vec<DeclaredFigure> {
     let figures = &lookup.declared.plan.figures;
     figures.iter().enumerate().map(|(at, figure)| one(lookup, figure, stem(figure, at))).collect()
 }
 
-/// A name for files.
+/// Returns a name for files.
 fn stem(figure: &Figure, at: usize) -> String {
     match &figure.number {
         Some(number) => format!("figure-{}", number.replace(' ', "-")),
@@ -125,7 +125,7 @@ fn one(lookup: Lookup, figure: &Figure, stem: String) -> DeclaredFigure {
     }
 }
 
-/// Whether it says numbers over repeats.
+/// Returns whether the figure gives numbers over repeats.
 fn counts(figure: &Figure) -> bool {
     !figure.captions.is_empty() || matches!(figure.kind, Kind::Bands(_) | Kind::Bars(_) | Kind::Ramp(_))
 }
@@ -152,7 +152,7 @@ fn panels<'r, 'a>(lookup: Lookup<'r, 'a>, figure: &Figure) -> Vec<Panel<'r, 'a>>
     figure.panels.iter().map(panel).collect()
 }
 
-/// How to read it, in a sentence.
+/// Returns a sentence that explains how to read the figure.
 fn about(figure: &Figure) -> String {
     let scale = if figure.log { "Log scale" } else { "Linear scale" };
     match figure.kind {
@@ -169,13 +169,13 @@ fn about(figure: &Figure) -> String {
     }
 }
 
-/// What was measured of each curve, for people and programs.
+/// Returns the measured values of each curve as a table, for people and programs.
 fn table(figure: &Figure, panels: &[Panel], title: &str) -> Sheet {
     let statistics = match figure.kind {
         Kind::Bars(statistic) | Kind::Ramp(statistic) => vec![statistic],
         _ => vec![Statistic::Min, Statistic::Mean, Statistic::Max],
     };
-    // The study's value has a column of its own where one is drawn.
+    // The study's values have a separate column where the figure draws them.
     let published = beside::drawn(&figure.kind)
         .filter(|_| panels.iter().flat_map(|panel| &panel.curves).any(|curve| curve.is_published(&figure.kind)));
     let (mut rows, mut typical, mut stored) = (Vec::new(), Vec::new(), "ns");
@@ -202,7 +202,7 @@ fn table(figure: &Figure, panels: &[Panel], title: &str) -> Sheet {
     Sheet::new(title.to_owned(), head, rows, stored, &typical)
 }
 
-/// A caption's line: `max 294 µs, up to 1 µs 99.9 %`.
+/// Returns a line of a caption: `max 294 µs, up to 1 µs 99.9 %`.
 fn caption(figures: &[Figured], over: Over, text: impl Fn(&Figured) -> Option<String>) -> Option<String> {
     let said = figures.iter().filter_map(|one| Some(format!("{} {}", statistic_name(one.statistic, over), text(one)?)));
     Some(said.collect::<Vec<_>>().join(", ")).filter(|said| !said.is_empty())

@@ -1,4 +1,4 @@
-//! Running mean and variance (1/n) of each instance and all before it, the curves over each other.
+//! The running mean and variance (1/n) of each instance and all before it, with the curves overlaid.
 
 use super::{
     Drawn, Panel,
@@ -16,10 +16,10 @@ use crate::{
     words::{self, Unit},
 };
 
-/// Points of a curve.
+/// The number of points of a curve.
 const POINTS: usize = 240;
 
-/// Draws the means above and the variances below.
+/// Draws the means in the upper half and the variances in the lower half.
 pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel) {
     let middle = (frame.top + frame.bottom) / 2.0;
     let (above, below) = (Frame { bottom: middle - 8.0, ..*frame }, Frame { top: middle + 10.0, ..*frame });
@@ -28,7 +28,7 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel) {
     let lines: Vec<(&Drawn, Vec<_>)> = found().map(|(curve, found)| (curve, running(found.curve, POINTS))).collect();
     let all = || lines.iter().flat_map(|(_, line)| line);
     let mean = line_scale(range(all().map(|point| point.1)), above.bottom, above.top);
-    // The variance of the first instance is 0 by definition: it says nothing and has no place on a log scale.
+    // The variance of the first instance is 0 by definition: it carries no information and has no place on a log scale.
     let variance = line_scale(range(all().filter(|point| point.0 > 1).map(|point| point.2)), below.bottom, below.top);
     let x = instance_axis(svg, &below, last, "instance");
     let ticks: Vec<_> = x.ticks(8).into_iter().map(|v| (x.at(v), String::new())).collect();
@@ -53,12 +53,12 @@ fn path(svg: &mut Svg, points: impl Iterator<Item = (f64, f64)>) {
     svg.path("curve", &pen);
 }
 
-/// The axis of squares, in the square of the unit that suits its middle.
+/// Draws the axis of squares, in the square of the unit that fits its middle.
 fn squares(svg: &mut Svg, frame: &Frame, scale: &AxisScale, unit: &str) {
     let Unit { name, per } = Unit::at(scale.middle().max(0.0).sqrt(), unit);
     let label = |v: f64| match v / per / per {
         0.0 => "0".to_owned(),
-        // A long row of zeros has no room beside the axis.
+        // A long row of zeros does not fit next to the axis.
         v if !(1e-3..1e5).contains(&v) => format!("{v:.0e} {name}²"),
         v => format!("{} {name}²", words::trimmed(v)),
     };

@@ -1,4 +1,4 @@
-//! The frame of a declared figure: its legend, its panels two beside each other, and their captions.
+//! The layout of a declared figure: its legend, its panels side by side in pairs, and their captions.
 
 use super::{Drawn, Panel, beside, caption};
 use crate::{
@@ -15,21 +15,21 @@ use latido_model::plan::{Figure, Kind};
 /// Height of a line of text.
 const LINE: f64 = 15.0;
 
-/// A figure's panels and where they stand.
+/// A figure's panels and their layout.
 pub struct Panels<'p, 'r, 'a> {
     figure: &'p Figure,
     panels: &'p [Panel<'r, 'a>],
     width: f64,
-    /// How many stand beside each other.
+    /// The number of panels side by side.
     across: usize,
-    /// How high the plot of each row of panels is: low where nothing was measured.
+    /// The height of the plot in each row of panels, in pixels: small where nothing is drawn.
     heights: Vec<f64>,
-    /// The caption of each panel, and where each line begins.
+    /// The lines of each panel's caption, each with the colour index of its curve.
     captions: Vec<Vec<(usize, String)>>,
 }
 
 impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
-    /// The panels of a figure of this width in pixels.
+    /// Lays out the panels of a figure of this width in pixels.
     pub fn of(figure: &'p Figure, panels: &'p [Panel<'r, 'a>], width: f64) -> Self {
         let across = if panels.len() > 1 && !is_narrow(width) { 2 } else { 1 };
         let full = match (&figure.kind, panels.len()) {
@@ -46,7 +46,7 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
         Self { figure, panels, width, across, heights, captions }
     }
 
-    /// The picture; `plot` draws what is in a panel.
+    /// Draws the picture; `plot` draws the content of a panel.
     pub fn draw(&self, title: &str, plot: impl Fn(&mut Svg, &Frame, &Panel)) -> Drawing {
         let mut svg = Svg::new(self.width, 0.0);
         let mut top = self.legend(&mut svg);
@@ -57,7 +57,7 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
             let some = panels.iter().any(|panel| is_drawn(panel, self.figure));
             let below = if some { self.room_below() } else { 8.0 };
             let named = panels.iter().any(|panel| !panel.name.is_empty());
-            // Marks may lie in every corner: what is said of a panel stands over it.
+            // Marks may be in any corner, so a remark about a panel is placed above it.
             let silent = some && panels.iter().any(|panel| !is_measured(panel));
             let above = if named { 24.0 } else { 8.0 } + if some { self.room_above() } else { 0.0 };
             let above = above + if silent { 14.0 } else { 0.0 };
@@ -98,12 +98,12 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
         svg.finish(None, title, &said.join("; ")).named()
     }
 
-    /// Numbers stand upright over narrow bars.
+    /// Returns the space above a plot: numbers are drawn upright over narrow bars.
     fn room_above(&self) -> f64 {
         if matches!(self.figure.kind, Kind::Bands(_) | Kind::Bars(_)) { 34.0 } else { 0.0 }
     }
 
-    /// The labels of the axis, and its name.
+    /// Returns the space below a plot: for the labels of the axis, and its name.
     fn room_below(&self) -> f64 {
         match self.figure.kind {
             Kind::Bands(_) | Kind::Bars(_) => 24.0,
@@ -111,7 +111,7 @@ impl<'p, 'r, 'a> Panels<'p, 'r, 'a> {
         }
     }
 
-    /// The curves with their names; how much room that took.
+    /// Draws the curves with their names. Returns the height that this took.
     fn legend(&self, svg: &mut Svg) -> f64 {
         let curves = self.panels.iter().flat_map(|panel| &panel.curves);
         let published = curves.clone().any(|curve| curve.is_published(&self.figure.kind));
@@ -149,12 +149,12 @@ fn is_measured(panel: &Panel) -> bool {
     panel.curves.iter().any(Drawn::is_measured)
 }
 
-/// Whether it has anything to draw: what was measured, or the study's values.
+/// Returns whether a panel has anything to draw: measured values, or the study's values.
 fn is_drawn(panel: &Panel, figure: &Figure) -> bool {
     is_measured(panel) || panel.curves.iter().any(|curve| curve.is_published(&figure.kind))
 }
 
-/// The lines under a panel: of each curve ours, and the study's below.
+/// Returns the lines below a panel: for each curve latido's numbers, then the study's.
 fn captions(panel: &Panel, figure: &Figure) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     for curve in panel.curves.iter().filter(|_| !figure.captions.is_empty()) {
@@ -170,7 +170,7 @@ fn captions(panel: &Panel, figure: &Figure) -> Vec<(usize, String)> {
     lines
 }
 
-/// The unit of what a panel shows.
+/// Returns the unit of the values in a panel.
 pub fn unit<'s>(panel: &Panel<'_, 's>) -> &'s str {
     panel
         .curves
@@ -180,12 +180,12 @@ pub fn unit<'s>(panel: &Panel<'_, 's>) -> &'s str {
         .map_or("ns", |one| one.section.unit)
 }
 
-/// The axis of values.
+/// Draws the value axis.
 pub fn values(svg: &mut Svg, frame: &Frame, scale: &AxisScale, unit: &str) {
     frame.ticks_y_axis(svg, &value_axis(scale, 7, unit));
 }
 
-/// A scale from these values, linear ones from 0.
+/// Returns a scale for these values; a linear scale starts at 0.
 pub fn scale(values: impl Iterator<Item = f64>, log: bool, frame: &Frame) -> AxisScale {
     if log {
         return AxisScale::log_over(values, frame.bottom, frame.top);

@@ -1,4 +1,4 @@
-//! The points of each figure without a picture, for programs that draw it again: columns of numbers, a curve each.
+//! The points of each figure without a picture, for programs that draw it again: columns of numbers, one set per curve.
 
 use super::{Drawn, Panel, bands, beside, ramp};
 use crate::{
@@ -23,15 +23,15 @@ pub struct Plotted {
     pub heading: String,
     /// A name for files: `figure-4`.
     pub stem: String,
-    /// What the columns of each curve are, with their units.
+    /// The names of each curve's columns, with their units.
     pub columns: Vec<String>,
     /// How the points are drawn.
     pub mark: Mark,
-    /// The names along the axis, where these are no numbers: of the places 1, 2 and so on.
+    /// The names of the places 1, 2 and so on along the axis, where the places are not numbers.
     pub places: Vec<String>,
-    /// Whether the axes are logarithmic: of the first column, of the others.
+    /// Whether the axis of the first column is logarithmic, and whether the axis of the others is.
     pub log: (bool, bool),
-    /// What stands beside each other.
+    /// The panels, side by side.
     pub panels: Vec<PlottedPanel>,
 }
 
@@ -40,13 +40,13 @@ pub struct Plotted {
 pub enum Mark {
     /// A line through them.
     Line,
-    /// A line through them, with bars as long as the third column to both sides.
+    /// A line through them, with error bars that reach up and down by the value of the third column.
     ErrorLine,
     /// Steps.
     Steps,
-    /// A bar for each, those of a place beside each other.
+    /// A bar for each, with the bars of one place side by side.
     Bars,
-    /// Two lines above each other: the second column and the third.
+    /// Two lines, one above the other: the second column and the third.
     TwoLines,
 }
 
@@ -55,21 +55,21 @@ pub enum Mark {
 pub struct PlottedPanel {
     /// Its name; empty where it is the only one.
     pub name: String,
-    /// Name and rows of each curve that has some.
+    /// The name and the rows of each curve that has rows.
     pub curves: Vec<(String, Vec<Vec<f64>>)>,
 }
 
-/// The most points of a curve over time, and of running moments.
+/// The most points of a curve over time, or of running moments.
 const POINTS: usize = 1_000;
 
-/// The figures that the plan declares; nothing where it declares none.
+/// Returns the figures that the plan declares, if any.
 pub fn declared(report: &Report) -> Vec<Plotted> {
     let Some(lookup) = Lookup::of(report) else { return Vec::new() };
     let figures = lookup.declared.plan.figures.iter().enumerate();
     figures.map(|(at, figure)| one(lookup, figure, super::stem(figure, at))).collect()
 }
 
-/// How often each value of each quantity occurred, a figure a quantity: what every run has.
+/// Returns the distribution of each quantity, one figure per quantity. Every run has these.
 pub fn distributions(report: &Report) -> Vec<Plotted> {
     let of = |section: &crate::tree::Section| {
         let scale = words::in_ns(section.unit).unwrap_or(1.0);
@@ -137,14 +137,14 @@ fn plotted(panel: &Panel, figure: &Figure) -> PlottedPanel {
     PlottedPanel { name: panel.name.clone(), curves }
 }
 
-/// The number of each place along the axis: what it is called where that is a number, else which it is.
+/// Returns the number of each place along the axis: its name, where a ramp's name is a number, else its position from 1.
 fn numbers(figure: &Figure) -> impl Iterator<Item = f64> + '_ {
     let named = matches!(figure.kind, Kind::Ramp(_));
     let own = move |pick: &latido_model::plan::Pick| pick.name.parse().ok().filter(|_| named);
     figure.axis.iter().zip(1u32..).map(move |(pick, place)| own(pick).unwrap_or_else(|| f64::from(place)))
 }
 
-/// What was measured of a curve.
+/// Returns the rows of what was measured for a curve.
 fn rows(curve: &Drawn, figure: &Figure) -> Vec<Vec<f64>> {
     let along = |value: &dyn Fn(&Entry) -> Option<Vec<f64>>| -> Vec<Vec<f64>> {
         let places = numbers(figure).zip(&curve.along);
@@ -182,7 +182,7 @@ fn rows(curve: &Drawn, figure: &Figure) -> Vec<Vec<f64>> {
     }
 }
 
-/// What the study printed of it.
+/// Returns the rows of what the study printed for a curve.
 fn printed(curve: &Drawn, figure: &Figure) -> Vec<Vec<f64>> {
     let Some(statistic) = beside::drawn(&figure.kind) else { return Vec::new() };
     let with_sd = matches!(figure.kind, Kind::Ramp(_));

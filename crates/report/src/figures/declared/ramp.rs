@@ -1,4 +1,4 @@
-//! A statistic against a number, with error bars: as many places along the axis as there are.
+//! A statistic against a number, with error bars. The axis has a place for every level, however many there are.
 
 use super::{
     Panel, beside,
@@ -15,7 +15,7 @@ use crate::{
 };
 use latido_model::plan::{Figure, Over, Statistic};
 
-/// Half the width of the end of an error bar, pixels.
+/// Half the width of an error bar's end, in pixels.
 const END: f64 = 3.5;
 
 /// Draws the curves of a panel.
@@ -34,7 +34,7 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
     frame.x_axis(svg, &ticks, "");
     values(svg, frame, &y, unit(panel));
     for (k, curve) in panel.curves.iter().enumerate() {
-        // Beside each other, so that no error bar hides another.
+        // Curves are shifted sideways, so that no error bar hides another.
         let shift = 3.0 * (k as f64 - (panel.curves.len() as f64 - 1.0) / 2.0);
         let (mut line, mut bars) = (Pen::default(), Pen::default());
         let placed: Vec<(f64, f64, f64)> = numbers
@@ -69,7 +69,7 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
     }
 }
 
-/// A value and how far repeats scatter around it.
+/// Returns a value and the standard deviation between repeats.
 pub fn point(entry: &Entry, over: Over, statistic: Statistic) -> Option<(f64, f64)> {
     let found = entry.found?;
     let of_one = if let Over::Each(each) = over { each } else { statistic };

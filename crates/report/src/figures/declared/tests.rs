@@ -18,7 +18,7 @@ fn drawn(all: &[Configuration], figure: Figure) -> DeclaredFigure {
     super::all(Lookup::of(&report).unwrap()).remove(0)
 }
 
-/// Whatever the kind: what was measured is drawn, what was not is said, the study's number stands under ours.
+/// For every kind: what was measured is drawn, what was not measured is named, and the study's number is below latido's.
 #[test]
 fn every_kind_says_what_it_has_and_what_it_lacks() {
     let kinds = [
@@ -46,7 +46,7 @@ fn every_kind_says_what_it_has_and_what_it_lacks() {
     }
 }
 
-/// The last band is all that lies above the last edge, and repeats do not add up.
+/// The last band contains all samples above the last edge, and counts of repeats are not summed.
 #[test]
 fn bands_have_a_last_one_above_the_last_edge() {
     let figure = Figure { curves: vec![declared::system("std")], ..declared::figure(Kind::Bands(vec![1_000, 10_000])) };
@@ -56,7 +56,7 @@ fn bands_have_a_last_one_above_the_last_edge() {
     }
 }
 
-/// A ramp has as many places as it has levels: no palette limits it.
+/// A ramp has as many places as levels: the number of colours does not limit it.
 #[test]
 fn a_ramp_of_twelve_levels_has_twelve_points() {
     let levels: Vec<String> = (1..=12).map(|i| format!("{}", 4 * i)).collect();
@@ -78,7 +78,7 @@ fn a_ramp_of_twelve_levels_has_twelve_points() {
     assert_eq!(figure.table.rows.len(), 12);
 }
 
-/// Where nothing was measured a chart of printed numbers still shows what the study had, hollow, and says so.
+/// Where nothing was measured, a chart of printed numbers shows the study's values as hollow marks and says so.
 #[test]
 fn an_unmeasured_chart_shows_the_published_values() {
     let axis = vec![declared::pick("4"), declared::pick("8")];
@@ -94,7 +94,7 @@ fn an_unmeasured_chart_shows_the_published_values() {
     }
 }
 
-/// A printed number is a time, and emulated ones are none: no mark of the one stands among the others.
+/// A printed number is a time and an emulated value is not: the chart shows no printed marks among emulated values.
 #[test]
 fn no_published_mark_stands_beside_emulated_values() {
     let figure = Figure {
@@ -108,7 +108,7 @@ fn no_published_mark_stands_beside_emulated_values() {
     assert!(!drawn(&all, figure).drawing.inline().contains("std, published: "));
 }
 
-/// What lies beyond the end of the scale is a triangle, not a lost sample.
+/// A sample beyond the end of the scale is a triangle and is not lost.
 #[test]
 fn beyond_the_scale_is_a_triangle() {
     let time = |upto| Figure { upto, ..declared::figure(Kind::Time) };

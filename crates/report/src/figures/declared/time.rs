@@ -1,4 +1,4 @@
-//! Samples over time, all panels on one scale; what lies beyond it is a triangle at its edge.
+//! Samples over time, with all panels on one scale. A triangle at the edge marks a value beyond the scale.
 
 use super::{
     Drawn, Panel,
@@ -12,7 +12,7 @@ use crate::figures::{
 };
 use latido_model::plan::Figure;
 
-/// Points of a curve, and triangles.
+/// The most points of a curve; [`TRIANGLES`] is the most triangles of a curve.
 const POINTS: usize = 300;
 const TRIANGLES: usize = 60;
 

@@ -1,4 +1,4 @@
-//! That what is drawn is valid and fits.
+//! What is drawn must be valid and must fit.
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn paths_are_short_and_exact() {
     assert_eq!(pen.data(), "m10 20 1.5-2h1.5l1-.5m-13-16.5h0m1 2h0");
 }
 
-/// Where each step of a path leads to, as a reader of SVG follows it.
+/// Returns the end point of each step of a path, as an SVG reader computes it.
 fn followed(data: &str) -> Vec<(i64, i64)> {
     let (mut at, mut start, mut points) = ((0, 0), (0, 0), Vec::new());
     let tenth = |text: &str| (text.parse::<f64>().unwrap() * 10.0).round() as i64;
@@ -76,7 +76,7 @@ fn followed(data: &str) -> Vec<(i64, i64)> {
     points
 }
 
-/// After an outline is closed the next one begins where it was told to, not where the last point was.
+/// After an outline is closed, the next one starts at its given point, not at the last point.
 #[test]
 fn outlines_do_not_shift_each_other() {
     let mut pen = Pen::default();

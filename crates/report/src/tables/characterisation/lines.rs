@@ -1,4 +1,4 @@
-//! The lines of a characterisation table: each call as limits look at it, and below it what a study printed another way.
+//! The lines of a characterisation table: each call as limits judge it, and below it further figures that a study printed.
 
 use super::{Call, CallFigures};
 use crate::{
@@ -13,14 +13,14 @@ use latido_model::{
     written,
 };
 
-/// A line before it has entries.
+/// A line without its entries.
 pub(super) struct Line<'c, 's, 'a> {
     row: &'c CallRow<'s, 'a>,
     section: &'s Section<'a>,
     form: Form,
 }
 
-/// What a line is about.
+/// The content of a line.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
     /// Minimum, mean and maximum of one distribution.
@@ -29,8 +29,8 @@ enum Form {
     One(Statistic, Distribution),
 }
 
-/// The lines of a chapter. A call has further ones where a study counted wake-ups alone, or printed a share or a count:
-/// these stand beside the same figure of ours, and beside no other.
+/// Returns the lines of a chapter. A call has additional lines where a study counted only wake-ups, or printed a share or a count: such
+/// numbers are compared with the same figure of latido only.
 pub(super) fn of<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>, published: &[PublishedColumn]) -> Vec<Line<'c, 's, 'a>> {
     let mut lines = Vec::new();
     for row in &chapter.rows {
@@ -52,7 +52,7 @@ pub(super) fn of<'c, 's, 'a>(chapter: &'c Chapter<'s, 'a>, published: &[Publishe
 }
 
 impl Line<'_, '_, '_> {
-    /// Whether printed numbers are of this call.
+    /// Returns whether printed numbers are about this call.
     fn is_of(&self, printed: &PublishedRow) -> bool {
         let Self { row, section, .. } = self;
         let options = row.series.iter().flatten().map(|s| &s.configuration.cell.probe.options).next();
@@ -63,13 +63,13 @@ impl Line<'_, '_, '_> {
             && printed.options.iter().all(|(key, value)| has(key, value))
     }
 
-    /// The distribution of ours that printed numbers stand beside: without slots there is one alone.
+    /// Returns the distribution of latido with which printed numbers are compared: without slots there is only one.
     fn distribution(&self, printed: &PublishedRow) -> Distribution {
         let slots = self.row.series.iter().flatten().any(|series| series.pooled.slots.is_some());
         if slots { printed.of } else { Distribution::Corrected }
     }
 
-    /// What was measured here, without a unit.
+    /// Returns the measured values, before the row has a unit.
     pub(super) fn measured(&self) -> Call {
         let (row, section) = (self.row, self.section);
         let name = match self.form {
@@ -97,7 +97,7 @@ impl Line<'_, '_, '_> {
         }
     }
 
-    /// The unit of what is no time.
+    /// Returns the unit of a figure that is not a time.
     pub(super) fn unit(&self) -> Option<Unit> {
         match self.form {
             Form::One(Statistic::Above(_), _) => Some(Unit::stored(&words::plural(self.section.noun()))),
@@ -106,7 +106,7 @@ impl Line<'_, '_, '_> {
         }
     }
 
-    /// What the study printed of it; a new doubt about the numbers becomes a note.
+    /// Returns the study's printed numbers for the line. A new reservation on them becomes a note.
     pub(super) fn printed(&self, rows: &[PublishedRow], notes: &mut Vec<String>) -> CallFigures {
         let Some(ns) = in_ns(self.section.unit) else { return CallFigures::Unpublished };
         let Some(printed) = rows.iter().find(|one| self.is_of(one)) else { return CallFigures::Unpublished };
@@ -137,7 +137,7 @@ impl Line<'_, '_, '_> {
     }
 }
 
-/// `100 µs`, of an edge in ns.
+/// Returns the name of an edge in ns: `100 µs`.
 fn edge_name(edge: i64) -> String {
     words::round_value(edge as f64, "ns")
 }
@@ -174,7 +174,7 @@ fn one(summary: &Summary, statistic: Statistic) -> CallFigures {
     figure.map_or(CallFigures::Absent, |figure| CallFigures::Single { figure, samples: Some(summary.count) })
 }
 
-/// The number of a note, the same for the same text.
+/// Returns the number of a note; equal texts share a number.
 fn number(notes: &mut Vec<String>, text: String) -> usize {
     match notes.iter().position(|known| *known == text) {
         Some(at) => at + 1,

@@ -1,4 +1,4 @@
-//! The table in every format, and that nothing unmeasured looks measured.
+//! The table in every format; nothing unmeasured may look measured.
 
 use super::*;
 use crate::{
@@ -14,7 +14,7 @@ use latido_model::{
     record::Slots,
 };
 
-/// The table of the first chapter of these configurations.
+/// Returns the table of the first chapter of these configurations.
 fn table(all: &[Configuration], change: impl Fn(&mut ReportInput)) -> Option<Characterisation> {
     let judged = SampleRun::of(all);
     let mut input = judged.input(all);
@@ -23,7 +23,7 @@ fn table(all: &[Configuration], change: impl Fn(&mut ReportInput)) -> Option<Cha
     characterisation(&chapters(&sections)[0], &input)
 }
 
-/// A mutex table with a gap, a system that could not be measured, and the study's numbers, one of them impossible.
+/// Returns a mutex table with a gap, a system that could not be measured, and the study's numbers, one of them impossible.
 fn full() -> Characterisation {
     let mut all = calls::mutex(&["idle", "busy"]);
     all[1].quantities.retain(|pooled| pooled.quantity != "unlock");
@@ -49,7 +49,7 @@ fn full() -> Characterisation {
     .unwrap()
 }
 
-/// The table in the format of this name.
+/// Returns the table in the format of this name.
 fn written(name: &str, table: &Characterisation) -> String {
     match FORMATS.iter().find(|format| format.name == name).and_then(|format| format.table) {
         Some(TableForm::Print(write)) => write(&table.sheet()),
@@ -199,7 +199,7 @@ fn no_cell_is_blank_or_zero() {
     assert_eq!(texts[1..], ["not measured", "not measured", "not published"]);
 }
 
-/// Means of batches are stored in picoseconds and read in nanoseconds, beside calls timed one by one.
+/// Means of batches are stored in picoseconds and shown in nanoseconds, together with calls timed one by one.
 #[test]
 fn batches_are_rows_in_nanoseconds() {
     let table = full();
@@ -220,7 +220,7 @@ fn an_impossible_published_row_is_flagged() {
     assert_eq!(table.columns.len(), 4, "a published system without a number here has no column");
 }
 
-/// Notes are told apart by their numbers, however many there are.
+/// Notes have different numbers, however many there are.
 #[test]
 fn every_note_has_a_number_of_its_own() {
     let all = calls::mutex(&["idle"]);
@@ -247,7 +247,7 @@ fn every_note_has_a_number_of_its_own() {
     assert!(table.sheet().caption().ends_with("; [5] remark 4; [6] remark 5"), "{}", table.sheet().caption());
 }
 
-/// What a periodic probe is published with.
+/// Returns a table of a periodic probe with published numbers.
 fn beside(of: Distribution, change: impl Fn(&mut PublishedRow)) -> Characterisation {
     let mut all = vec![sample::of("idle", &[1_000, 3_000, 9_000], None)];
     sample::change(&mut all[0], 0, |own| {
@@ -264,7 +264,7 @@ fn beside(of: Distribution, change: impl Fn(&mut PublishedRow)) -> Characterisat
     .unwrap()
 }
 
-/// The mean of cyclictest, which leaves missed periods out, stands beside that of our wake-ups alone.
+/// The mean of cyclictest, which omits missed periods, is compared with latido's mean of wake-ups alone.
 #[test]
 fn a_published_mean_stands_beside_the_same_mean_of_ours() {
     let means = |of| {
@@ -285,7 +285,7 @@ fn a_published_mean_stands_beside_the_same_mean_of_ours() {
     assert!(corrected[0].1[1].contains("149"), "{corrected:?}");
 }
 
-/// A system of which only a share or a count was printed keeps its column, beside the same figure of ours.
+/// A system for which only a share or a count was printed keeps its column, and is compared with the same figure of latido.
 #[test]
 fn a_share_or_a_count_alone_keeps_its_column() {
     let table = beside(Distribution::Corrected, |row| {
@@ -308,7 +308,7 @@ fn a_share_or_a_count_alone_keeps_its_column() {
     );
 }
 
-/// What was printed of a probe with one option does not stand beside another.
+/// Printed numbers for a probe with one option are not compared with those for another option.
 #[test]
 fn a_published_maximum_of_threads_stands_beside_no_processes() {
     let mut all = calls::switch(&["idle"], &["semaphore", "futex"]);

@@ -22,7 +22,8 @@ fn cells(table: &DeclaredTable, row: usize) -> Vec<[&str; 3]> {
     table.rows[row].cells.iter().map(|cell| [cell.ours.as_str(), &cell.printed, &cell.ratio]).collect()
 }
 
-/// Ours, the study's number under it with all its digits, and the ratio; what nobody measured keeps the study's.
+/// A cell has latido's number, the study's number with all its digits, and the ratio. A cell that was not measured keeps the study's
+/// number.
 #[test]
 fn the_printed_number_stands_under_ours() {
     let tables = tables(&declared::measured(), &declared::plan());
@@ -40,7 +41,7 @@ fn the_printed_number_stands_under_ours() {
     assert_eq!(cells(table, 1)[0], ["not measured", "4.6 / 16.2", ""]);
 }
 
-/// Emulated instructions are no microseconds: each has a table, and none is divided by the other.
+/// Emulated instructions are not microseconds: both kinds of numbers have separate tables, and no ratio compares them.
 #[test]
 fn emulated_numbers_stand_apart_from_the_printed_ones() {
     let mut all = declared::measured();
@@ -54,7 +55,7 @@ fn emulated_numbers_stand_apart_from_the_printed_ones() {
     assert_eq!((ours.stem.as_str(), printed.stem.as_str()), ("table-1", "table-1-published"));
 }
 
-/// The median over repeats is what one run has; pooled counts are those of all; each repeat may give one number.
+/// The median over repeats is like a single run; pooled counts include all repeats; each repeat may contribute one number.
 #[test]
 fn repeats_become_what_the_table_says() {
     let mut all = vec![declared::measured().remove(0)];
@@ -84,7 +85,7 @@ fn repeats_become_what_the_table_says() {
     assert!(about.contains("over 3 repeats, of which each contributes its max"), "{about}");
 }
 
-/// Every format has ours, the study's and the ratio; JSON and CSV have them in whole.
+/// Every format has latido's number, the study's and the ratio; JSON and CSV have the unrounded numbers.
 #[test]
 fn every_format_has_the_table() {
     let (all, plan) = (declared::measured(), declared::plan());
@@ -108,7 +109,7 @@ fn every_format_has_the_table() {
     });
 }
 
-/// Figures with columns of their own stand under their system, and a page's width splits them between systems.
+/// Figures with separate columns are below their system, and a split to the width of a page happens between systems.
 #[test]
 fn columns_apart_are_grouped_and_split_between_groups() {
     let mut plan = declared::plan();
@@ -133,7 +134,7 @@ fn columns_apart_are_grouped_and_split_between_groups() {
     assert!(write(&sheet).contains("\\multicolumn{4}{c}{std}"), "{}", write(&sheet));
 }
 
-/// A printed number keeps its digits, whatever unit it is read in.
+/// A printed number keeps its digits in any unit.
 #[test]
 fn printed_numbers_are_not_rounded() {
     assert_eq!([whole(1059.6), whole(35.5123), whole(18.0)], ["1\u{202f}059.6", "35.5123", "18"]);

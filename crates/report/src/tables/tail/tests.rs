@@ -9,8 +9,8 @@ fn fitting(all: &[Configuration]) -> Vec<Section<'_>> {
     sections(all)
 }
 
-/// Every row is as wide as its head, a refused tail has its reasons below the table and no level in it, and no more series are
-/// looked at than are shown.
+/// Every row is as wide as its head. A refused tail has its reasons below the table and no level in the table. latido analyses no more
+/// series than it shows.
 #[test]
 fn refused_tails_have_reasons_and_no_levels() {
     let all = sample::configurations(10);
@@ -31,7 +31,7 @@ fn refused_tails_have_reasons_and_no_levels() {
     }
 }
 
-/// A configuration alone has all of its series shown, one of nothing has no table.
+/// A single configuration has all of its series shown, and a configuration without samples has no table.
 #[test]
 fn few_series_are_all_shown_and_none_has_no_table() {
     let one = sample::configurations(1);

@@ -1,4 +1,4 @@
-//! That nothing of a run is left out.
+//! `show` must leave out nothing of a run.
 
 use super::*;
 use latido_judge::{configuration, judging};
@@ -44,7 +44,7 @@ fn everything_of_a_run_is_shown() {
     let judgement = judging::of_run(&fixture.run, &fixture);
     let text = show(&fixture.run, &judgement, &found, (false, Beside::default()), Style { width: 80, color: false });
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    // The rows of the machine are the snapshot's own business: that each is there is enough.
+    // Other tests cover the rows of the machine: here each of them only has to exist.
     let (cells, rest) = text.split_once("\nmachine\n").unwrap();
     let (rows, rest) = rest.split_once("\n\nrun\n").unwrap();
     for (name, value) in latido_model::sample::machine().rows() {

@@ -1,9 +1,9 @@
-//! Whether exceedances come at random moments: evenly over the run, and neither in periods nor in crowds.
+//! Tests whether exceedances come at random moments: evenly over the run, not periodically, and not in crowds.
 
 use super::{Exceedances, GateTest, Observed, Peak, nulls, trend::kolmogorov_above};
 use crate::random::{generator, uniform};
 
-/// How many periods are looked for.
+/// How many periods the test tries.
 const PERIODS: usize = 500;
 
 pub(super) fn tests(observed: &Observed<'_>, exceedances: &Exceedances) -> Vec<GateTest> {
@@ -17,7 +17,7 @@ pub(super) fn tests(observed: &Observed<'_>, exceedances: &Exceedances) -> Vec<G
         GateTest::by_p("evenness", d, even, "exceedances are more frequent in a part of the run"),
         GateTest::by_p("gaps", a, random, "exceedances come in periods or in crowds"),
     ];
-    // A second cause that strikes seldom is lost among all exceedances; of the largest it is the most.
+    // A rare second cause does not show among all exceedances, but it causes most of the largest.
     let top = largest(all, all.len() / 10);
     if top.len() >= 50 {
         let (d, even) = evenness(observed, &top);
@@ -30,8 +30,8 @@ pub(super) fn tests(observed: &Observed<'_>, exceedances: &Exceedances) -> Vec<G
     tests
 }
 
-/// The largest power of the moments at 1 to 500 periods in the run, `|sum exp(2 pi i j t)|^2 / n` (Rayleigh's test at each;
-/// Mardia & Jupp, Directional Statistics, 2000, section 6.3.1), each of which passes x with probability `exp(-x)`.
+/// Returns the largest power of the moments at 1 to 500 periods in the run, `|sum exp(2 pi i j t)|^2 / n`, and its p (Rayleigh's test at
+/// each; Mardia & Jupp, Directional Statistics, 2000, section 6.3.1). Each power exceeds x with probability `exp(-x)`.
 fn periods(observed: &Observed<'_>, peaks: &[Peak]) -> (f64, f64) {
     let angle = |peak: &Peak| std::f64::consts::TAU * (peak.index as f64 + 0.5) / observed.count as f64;
     let step: Vec<(f64, f64)> = peaks.iter().map(|peak| angle(peak).sin_cos()).collect();
@@ -45,8 +45,8 @@ fn periods(observed: &Observed<'_>, peaks: &[Peak]) -> (f64, f64) {
     (most, -(-(PERIODS as f64) * (-most).exp()).exp_m1())
 }
 
-/// The largest so many, in order of time. Where some are equal to the next smaller one, none of these is taken: which of
-/// them would be is decided by their times.
+/// Returns the `count` largest peaks, in time order. Where some of them equal the next smaller one, it omits all of these: otherwise their
+/// times would decide which of them it takes.
 fn largest(peaks: &[Peak], count: usize) -> Vec<Peak> {
     let mut values: Vec<i64> = peaks.iter().map(|peak| peak.value).collect();
     values.sort_unstable_by(|a, b| b.cmp(a));
@@ -54,7 +54,7 @@ fn largest(peaks: &[Peak], count: usize) -> Vec<Peak> {
     peaks.iter().filter(|peak| peak.value > next).copied().collect()
 }
 
-/// Kolmogorov's distance of the moments of exceedances from an even distribution over the run.
+/// Returns Kolmogorov's distance of the moments of exceedances from an even distribution over the run, and its p.
 fn evenness(observed: &Observed<'_>, peaks: &[Peak]) -> (f64, f64) {
     let (n, count) = (peaks.len() as f64, observed.count as f64);
     let distance = peaks.iter().zip(0..).map(|(peak, before)| {
@@ -65,11 +65,11 @@ fn evenness(observed: &Observed<'_>, peaks: &[Peak]) -> (f64, f64) {
     (d, kolmogorov_above(d, n))
 }
 
-/// Anderson & Darling's distance of the times between exceedances from an exponential distribution of their mean, the
-/// times between independent exceedances. What declustering guarantees of a gap is taken off.
+/// Returns Anderson & Darling's distance of the times between exceedances from an exponential distribution with their mean, and its p.
+/// Times between independent exceedances have that distribution. The function subtracts the shortest time that declustering leaves.
 fn gaps(peaks: &[Peak], gap: u64) -> (f64, f64) {
     let times = peaks.iter().zip(peaks.iter().skip(1));
-    // Times are integers: each stands for those of half a sample around it.
+    // Times are integers: add a random part of a sample to each.
     let mut rng = generator(2);
     let mut spread: Vec<f64> = times
         .map(|(one, next)| {

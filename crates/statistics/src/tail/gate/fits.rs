@@ -1,5 +1,5 @@
-//! Whether the fit describes the exceedances: as a whole, from a higher threshold, better than two causes do, and at the
-//! very top.
+//! Tests whether the fit describes the exceedances: as a whole, compared with a fit from a higher threshold, compared with two causes, and
+//! at the very top.
 
 use super::{ALPHA_OF_TOP, Exceedances, Excesses, Fit, GateTest, alpha_of_causes, mixture, nulls, out_of_bounds};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     tail::gpd::{self, Gpd},
 };
 
-/// How many of the largest are looked at one by one.
+/// How many of the largest excesses the test at the top examines one by one.
 const TOP: u64 = 10;
 
 pub(super) fn tests(exceedances: &Exceedances, fit: &Fit) -> Vec<GateTest> {
@@ -45,8 +45,8 @@ pub(super) fn tests(exceedances: &Exceedances, fit: &Fit) -> Vec<GateTest> {
     tests
 }
 
-/// The fitted probability that each excess is passed, in falling order. Binned values are spread within their bins as the
-/// fit has it (Dunn & Smyth, JCGS 5, 1996).
+/// Returns the fitted probability of exceeding each excess, in descending order. Binned values are distributed within their bins according
+/// to the fit (Dunn & Smyth, JCGS 5, 1996).
 fn above(exceedances: &Exceedances, fit: &Fit) -> Vec<f64> {
     let mut rng = generator(1);
     let mut above: Vec<f64> = match &exceedances.excesses {
@@ -63,8 +63,8 @@ fn above(exceedances: &Exceedances, fit: &Fit) -> Vec<f64> {
     above
 }
 
-/// Anderson & Darling's distance (Annals of Mathematical Statistics 23, 1952) of values from the even distribution, given
-/// their probabilities of being exceeded in falling order.
+/// Returns Anderson & Darling's distance (Annals of Mathematical Statistics 23, 1952) of values from the even distribution. The argument
+/// contains the probabilities of exceeding them, in descending order.
 pub(super) fn anderson_darling(above: &[f64]) -> f64 {
     let n = above.len() as f64;
     let safe = |p: f64| p.clamp(1e-300, 1.0).ln();
@@ -75,8 +75,9 @@ pub(super) fn anderson_darling(above: &[f64]) -> f64 {
     -n - sum / n
 }
 
-/// Whether the shape above a threshold with a part of the exceedances is the same: their difference has the variance
-/// `(1 + xi)^2 (1/part - 1/k)`, as the larger sample holds the smaller (Hausman, Econometrica 46, 1978; Smith 1985 for the variance).
+/// Tests whether the shape is the same above a higher threshold with a part of the exceedances. The difference of the shapes has the
+/// variance `(1 + xi)^2 (1/part - 1/k)`, because the larger sample contains the smaller one (Hausman, Econometrica 46, 1978; Smith 1985 for
+/// the variance).
 fn stability(exceedances: &Exceedances, fit: &Fit) -> GateTest {
     let name = "stability";
     let Some(higher) = upper(&exceedances.excesses, 3).and_then(|higher| gpd::fit(&higher).ok()) else {
@@ -88,7 +89,7 @@ fn stability(exceedances: &Exceedances, fit: &Fit) -> GateTest {
     GateTest::by_p(name, z, 2.0 * normal(-z.abs()), "the shape changes with the threshold")
 }
 
-/// The largest of so many parts, as excesses over the largest of the rest.
+/// Returns the largest excesses, one in `part` of them, as excesses over the largest of the rest.
 fn upper(excesses: &Excesses, part: u32) -> Option<Excesses> {
     Some(match excesses {
         Excesses::Exact(values) => {
@@ -112,8 +113,8 @@ fn upper(excesses: &Excesses, part: u32) -> Option<Excesses> {
     })
 }
 
-/// How unlikely the least likely of the ten largest is: the logarithm of the inverse of the probability that as many of a
-/// Poisson number with the fitted mean lie as far out.
+/// Returns how unlikely the least likely of the ten largest excesses is: for each rank, the probability that at least as many of a Poisson
+/// number with the fitted mean are that far out. The result is minus the logarithm of the smallest of these probabilities.
 fn top(above: &[f64]) -> f64 {
     let n = above.len() as f64;
     let looks = above.iter().rev().zip(1..=TOP).map(|(above, rank)| poisson_at_least(rank, n * above));

@@ -1,25 +1,26 @@
-//! Whether two causes of different size describe the excesses better than one: a likelihood ratio.
+//! Tests whether two causes of different size describe the excesses better than one: a likelihood ratio.
 
 use crate::optimum::minimum_of_two;
 
-/// How many times as large the second cause is: what lies between them is found by its neighbours.
+/// The ratios of the two causes' scales that the test tries. A ratio in between shows at its neighbours.
 const RATIOS: [f64; 3] = [2.5, 5.0, 10.0];
 /// The shapes that both causes may have.
 const SHAPES: (f64, f64) = (-0.5, 0.5);
-/// The largest share of the second cause: beyond it there is one again.
+/// The largest share of the second cause: beyond it there is practically one cause again.
 const LARGEST_SHARE: f64 = 0.95;
-/// Of the excesses below so many, a share of one in so many stands together for its mean: densities hardly differ there.
+/// The larger excesses count separately. Further down, groups of excesses count with their mean, because densities hardly differ within a
+/// group: each has a sixteenth as many excesses as there are larger ones.
 const FINE: usize = 16;
 
-/// How far from 0 the shape of two causes usually lies. What has one heavy cause is described nearly as well by two light
-/// ones, and what has two light ones by one heavy cause: heavy ones as well as two would explain anything.
+/// How far from 0 the shape of two causes usually is. Two light causes describe one heavy cause almost as well, and one heavy cause
+/// describes two light ones: two heavy causes would explain anything.
 const USUAL_SHAPE: f64 = 0.05;
 
-/// Twice the logarithm of the likelihood of two causes, generalised Pareto distributions of one shape and different
-/// scales, over that of the fitted one (McLachlan & Peel, Finite Mixture Models, 2000, section 6.4), given the excesses in
-/// fitted scales and falling order. The shape of the two is held near 0 by a normal penalty (Green & Silverman,
-/// Nonparametric Regression and Generalized Linear Models, 1994, chapter 1): it costs the true mixtures little and sound
-/// heavy tails much. Never below 0; in sound data it follows none of the known distributions: it is simulated.
+/// Returns twice the logarithm of the likelihood ratio of two causes to the fitted distribution. The two causes are generalised Pareto
+/// distributions with the same shape and different scales (McLachlan & Peel, Finite Mixture Models, 2000, section 6.4). The excesses are in
+/// units of the fitted scale, in descending order. A normal penalty keeps the shape of the two near 0 (Green & Silverman, Nonparametric
+/// Regression and Generalized Linear Models, 1994, chapter 1): it reduces the likelihood of true mixtures little, and that of sound heavy
+/// tails much. The result is never below 0. For sound data it has no known distribution, so that simulations provide it.
 pub(super) fn ratio(excesses: &[f64], xi: f64) -> f64 {
     let points = Points::of(excesses);
     let one = points.of_one(xi);
@@ -35,7 +36,7 @@ pub(super) fn ratio(excesses: &[f64], xi: f64) -> f64 {
     if twice.is_finite() { twice } else { 0.0 }
 }
 
-/// Excesses, and how many each stands for.
+/// Excesses, and how many each represents.
 struct Points(Vec<(f64, f64)>);
 
 impl Points {
@@ -54,7 +55,7 @@ impl Points {
         self.0.iter().map(|(excess, count)| count * density(*excess, xi, 1.0).ln()).sum()
     }
 
-    /// The log-likelihood of two causes at the best share of the second; it is concave in the share.
+    /// Returns the log-likelihood of two causes at the best share of the second one; it is concave in the share.
     fn of_two(&self, xi: f64, scale: f64, ratio: f64) -> f64 {
         if xi < SHAPES.0 || xi > SHAPES.1 {
             return -1e300;

@@ -1,4 +1,4 @@
-//! The gate before the tail: whether the largest samples come from one unchanging cause, test by test.
+//! The gate before the tail: tests whether the largest samples come from one unchanging cause.
 
 mod arrivals;
 mod fits;
@@ -13,38 +13,39 @@ use super::{
 };
 use serde::Serialize;
 
-/// The level of each test that has a p value: all of them together refuse few sound runs, see the simulation.
+/// The level of each test with a p value. The simulation shows that all tests together refuse few sound runs.
 pub const ALPHA: f64 = 0.003;
-/// That of the likelihood ratio of two causes, at small shapes and at large ones: the second cause is the hardest to see, and
-/// worth more of the refusals of sound runs. At small shapes lie lognormal and gamma tails, which bend a little and pass a
-/// level more often than it says.
+/// The level of the likelihood ratio of two causes, at small shapes and at large ones. A second cause is the hardest defect to see, so this
+/// test may refuse more of the sound runs. Lognormal and gamma tails have small shapes; they bend a little, and exceed a level more often
+/// than it states.
 const ALPHA_OF_CAUSES: (f64, f64) = (0.018, 0.045);
-/// Where small shapes end and large ones begin.
+/// The shape at which small shapes end, and the one at which large ones begin.
 const SMALL_TO_LARGE: (f64, f64) = (0.15, 0.25);
-/// That of the largest: seldom causes show there.
+/// The level of the test of the largest excesses: rare causes show there.
 const ALPHA_OF_TOP: f64 = 0.012;
-/// How long the pauses within a burst may be, in mean times between bursts: longer ones are no bursts but regimes.
+/// The longest pause within a burst, relative to the mean time between bursts. With longer pauses they are not bursts but different states
+/// of the system.
 const LONGEST_PAUSE: f64 = 0.25;
 /// The smallest extremal index of bursts: where more than 20 exceedances crowd together, the system was in another state.
 const SMALLEST_INDEX: f64 = 0.05;
-/// How many clusters it takes.
+/// How many clusters the gate needs.
 pub const CLUSTERS: u64 = 50;
-/// How many block maxima it takes.
+/// How many block maxima the gate needs.
 pub const BLOCKS: u64 = 20;
-/// From this shape on nothing is said: means of squares no longer exist.
+/// From this shape on the gate refuses: means of squares no longer exist.
 pub const LARGEST_SHAPE: f64 = 0.5;
 /// How many different values a fit of bins needs at least.
 const FEWEST_BINS: u64 = 5;
 
-/// What one test says.
+/// The outcome of one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// Nothing stands against a fit.
+    /// The test finds no objection to a fit.
     Passed,
-    /// The fit was made to suit: of clusters, or of bins.
+    /// The fit was adapted: it uses clusters, or bins.
     Adapted,
-    /// No level may be given.
+    /// The test does not allow a level.
     Refused,
 }
 
@@ -53,39 +54,39 @@ pub enum Decision {
 pub struct GateTest {
     /// Its name.
     pub name: &'static str,
-    /// What it computes, if it could.
+    /// The statistic, if the test could compute it.
     pub statistic: Option<f64>,
-    /// The probability of as much in sound data, where it is a test of that kind.
+    /// The probability of a statistic at least this large in sound data, if the test has one.
     pub p: Option<f64>,
-    /// What follows.
+    /// The outcome.
     pub decision: Decision,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: String,
 }
 
-/// What the gate says.
+/// The outcome of the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Levels may be given, of a fit of the values.
+    /// Levels are allowed, from a fit of the values.
     Accepted,
-    /// Levels may be given, of a fit of bins: the values are quantised.
+    /// Levels are allowed, from a fit of bins: the values are quantised.
     IntervalCensored,
-    /// No level may be given.
+    /// Levels are not allowed.
     Refused,
 }
 
-/// All tests, passed or not, and what follows from them.
+/// All tests, passed or not, and the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Gate {
     /// Each test.
     pub tests: Vec<GateTest>,
-    /// What follows.
+    /// The outcome of all tests.
     pub verdict: Verdict,
 }
 
 impl GateTest {
-    /// A test that refuses below the level of the gate.
+    /// Creates a test that refuses if p is below the level of the gate.
     fn by_p(name: &'static str, statistic: f64, p: f64, against: &str) -> Self {
         Self::by_p_at(ALPHA, name, statistic, p, against)
     }
@@ -113,7 +114,7 @@ fn decision(refused: bool) -> Decision {
     if refused { Decision::Refused } else { Decision::Passed }
 }
 
-/// Asks every test.
+/// Runs every test.
 pub fn gate(observed: &Observed<'_>, exceedances: &Exceedances, fit: &Fit) -> Gate {
     let mut tests = vec![clusters(exceedances), distinct(exceedances)];
     tests.extend(trend::tests(observed, exceedances.threshold));
@@ -192,7 +193,7 @@ fn shape(fit: &Fit) -> GateTest {
     GateTest::by_rule("shape", xi, refused, format!("xi = {xi:.2}: {why}"))
 }
 
-/// The level of the likelihood ratio of two causes at a fitted shape.
+/// Returns the level of the likelihood ratio of two causes for a fitted shape.
 fn alpha_of_causes(xi: f64) -> f64 {
     let ((small, large), (end, begin)) = (ALPHA_OF_CAUSES, SMALL_TO_LARGE);
     small + (large - small) * ((xi - end) / (begin - end)).clamp(0.0, 1.0)

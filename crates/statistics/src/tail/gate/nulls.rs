@@ -1,24 +1,24 @@
-//! What the statistics of the gate are in sound data, by simulation.
+//! The distribution of the gate's statistics in sound data, from a simulation.
 //!
-//! A parametric bootstrap draws samples of the fitted shape, fits each, and asks how many have a larger statistic. The
-//! statistics depend on the shape and a little on the number of excesses, not on the scale: so it was done once for all, in
-//! 20,000 samples a shape and number (6,000 of 4,000), by the example `gate-tables`, which printed the tables of this file:
-//! `gate-tables 20000 1000` and `gate-tables 6000 4000` print them again to the last digit.
+//! A parametric bootstrap draws samples of the fitted shape, fits each, and counts how many have a larger statistic. The statistics depend
+//! on the shape and a little on the number of excesses, not on the scale. Therefore the example `gate-tables` did this once, with 20,000
+//! samples per shape and number (6,000 for the number 4,000), and printed the tables of this file. `gate-tables 20000 1000` and
+//! `gate-tables 6000 4000` print them again to the last digit.
 
 use super::Fit;
 
 /// The shapes of the rows.
 pub const SHAPES: [f64; 5] = [-0.4, -0.2, 0.0, 0.2, 0.4];
-/// The numbers of excesses of the tables; fewer than 1,000 are judged as 1,000.
+/// The numbers of excesses of the tables. Fewer than 1,000 count as 1,000.
 pub const SIZES: [f64; 2] = [1000.0, 4000.0];
-/// How often the statistics of the columns are passed.
+/// The probabilities with which statistics exceed the columns.
 pub const LEVELS: [f64; 9] = [0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005, 0.0025, 0.001];
 
-/// What is passed so often.
+/// The values that statistics exceed with these probabilities.
 pub type Row = [f64; 9];
-/// One row a shape.
+/// One row per shape.
 pub type Table = [Row; 5];
-/// One table a number of excesses.
+/// One table per number of excesses.
 pub type Tables = [Table; 2];
 
 /// Anderson & Darling's distance of the excesses from their fit.
@@ -55,7 +55,7 @@ pub const TWO_CAUSES: Tables = [
         [0.000, 0.000, 0.000, 0.000, 0.000, 0.000, 1.244, 3.101, 5.221],
     ],
 ];
-/// How unlikely the least likely of the largest is.
+/// How unlikely the least likely of the largest excesses is.
 pub const TOP: Tables = [
     [
         [1.921, 2.342, 2.793, 3.111, 3.390, 3.755, 3.998, 4.207, 4.539],
@@ -72,11 +72,11 @@ pub const TOP: Tables = [
         [1.656, 2.543, 3.585, 4.297, 4.913, 5.877, 6.569, 7.469, 8.231],
     ],
 ];
-/// Anderson & Darling's distance of times from an exponential distribution of their mean: the shape of the excesses does not
-/// matter, and the row is the mean of the five.
+/// Anderson & Darling's distance of times from an exponential distribution with their mean. The shape of the excesses does not matter; the
+/// row is the mean of the five.
 pub const GAPS: Row = [0.495, 0.733, 1.058, 1.320, 1.596, 1.938, 2.196, 2.483, 2.907];
 
-/// How often a statistic is as large in sound data of the shape and the number of excesses of a fit.
+/// Returns how often a statistic is at least this large in sound data, for the shape and the number of excesses of a fit.
 pub fn p(tables: &Tables, fit: &Fit, statistic: f64) -> f64 {
     let [few, many] = tables.each_ref().map(|table| row(table, fit.gpd.xi));
     let [low, high] = SIZES.map(f64::ln);
@@ -84,8 +84,8 @@ pub fn p(tables: &Tables, fit: &Fit, statistic: f64) -> f64 {
     p_in(&between(&few, &many, part.clamp(0.0, 1.0)), statistic)
 }
 
-/// How often a statistic is as large as a row has it: between the columns by logarithms; beyond the last it falls as over
-/// the last three.
+/// Returns how often a statistic is at least this large according to a row. It interpolates logarithms between the columns; beyond the last
+/// column it extrapolates the decline over the last three.
 pub fn p_in(row: &Row, statistic: f64) -> f64 {
     if statistic <= row[0] {
         return if row[0] > 0.0 { 1.0 - (1.0 - LEVELS[0]) * (statistic / row[0]).clamp(0.0, 1.0) } else { 1.0 };
@@ -98,7 +98,7 @@ pub fn p_in(row: &Row, statistic: f64) -> f64 {
     between.map_or_else(|| line((row[6], LEVELS[6]), (row[8], LEVELS[8])), |(one, next)| line(one, next))
 }
 
-/// The row of a shape: between two in proportion.
+/// Returns the row of a shape, interpolated linearly between two rows.
 fn row(table: &Table, xi: f64) -> Row {
     let xi = xi.clamp(SHAPES[0], SHAPES[4]);
     let rows = || SHAPES.into_iter().zip(table);

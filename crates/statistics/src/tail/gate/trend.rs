@@ -1,4 +1,4 @@
-//! Whether block maxima and counts of exceedances change over the run, or depend on each other: tests by ranks.
+//! Tests by ranks whether block maxima and counts of exceedances change over the run, or depend on each other.
 
 use super::{BLOCKS, GateTest, Observed};
 use crate::special::{chi_square_above, normal};
@@ -14,7 +14,7 @@ pub(super) fn tests(observed: &Observed<'_>, threshold: i64) -> Vec<GateTest> {
     let (before, after) = maxima.split_at(maxima.len() / 2);
     let (d, halves) = two_samples(before, after);
     let (q, box_) = ljung_box(maxima, 10);
-    // A system that stays in another state for some blocks crowds the exceedances there, whatever a burst may be.
+    // If a system stays in another state for some blocks, exceedances crowd there, whatever the definition of a burst is.
     let (crowded, crowding) = ljung_box(&counts(observed, threshold), 3);
     vec![
         GateTest::by_p("mann-kendall", s, kendall, "block maxima rise or fall over the run"),
@@ -24,7 +24,7 @@ pub(super) fn tests(observed: &Observed<'_>, threshold: i64) -> Vec<GateTest> {
     ]
 }
 
-/// How many exceedances lie in each block.
+/// Returns the number of exceedances in each block.
 fn counts(observed: &Observed<'_>, threshold: i64) -> Vec<i64> {
     let mut counts = vec![0; observed.block_maxima.len()];
     let blocks = counts.len() as u128;
@@ -37,8 +37,8 @@ fn counts(observed: &Observed<'_>, threshold: i64) -> Vec<i64> {
     counts
 }
 
-/// S and its two-sided p (Mann, Econometrica 13, 1945; Kendall, Rank Correlation Methods, 1975) by the normal
-/// approximation with ties and continuity.
+/// Returns S and its two-sided p (Mann, Econometrica 13, 1945; Kendall, Rank Correlation Methods, 1975) by the normal approximation with
+/// ties and continuity correction.
 pub(super) fn mann_kendall(values: &[i64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mut sorted = values.to_vec();
@@ -60,7 +60,7 @@ pub(super) fn mann_kendall(values: &[i64]) -> (f64, f64) {
     (s, (2.0 * normal(-z)).min(1.0))
 }
 
-/// Sorts by merging, and counts the pairs that were in falling order.
+/// Sorts by merging, and counts the pairs that were in descending order.
 fn sort_counting(values: &mut [i64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
@@ -82,7 +82,7 @@ fn sort_counting(values: &mut [i64]) -> f64 {
     count
 }
 
-/// The largest distance of two empirical distributions (Smirnov) and its p by the limit distribution.
+/// Returns the largest distance between two empirical distributions (Smirnov) and its p by the limit distribution.
 pub(super) fn two_samples(a: &[i64], b: &[i64]) -> (f64, f64) {
     let (n, m) = (a.len() as f64, b.len() as f64);
     let mut all: Vec<(i64, f64)> = a.iter().map(|v| (*v, 1.0 / n)).chain(b.iter().map(|v| (*v, -1.0 / m))).collect();
@@ -95,8 +95,8 @@ pub(super) fn two_samples(a: &[i64], b: &[i64]) -> (f64, f64) {
     (furthest, kolmogorov_above(furthest, n * m / (n + m)))
 }
 
-/// The probability that a Kolmogorov distance of `n` values is above `d` (the series with the correction of Stephens,
-/// JRSS B 32, 1970).
+/// Returns the probability that a Kolmogorov distance of `n` values is above `d` (the series with the correction of Stephens, JRSS B 32,
+/// 1970).
 pub(super) fn kolmogorov_above(d: f64, n: f64) -> f64 {
     let z = d * (n.sqrt() + 0.12 + 0.11 / n.sqrt());
     if z < 0.3 {
@@ -107,7 +107,7 @@ pub(super) fn kolmogorov_above(d: f64, n: f64) -> f64 {
     sum.clamp(0.0, 1.0)
 }
 
-/// Q of the midranks at so many lags (Ljung & Box, Biometrika 65, 1978), at most a fifth of the blocks.
+/// Returns Q of the midranks at `lags` lags, at most a fifth of the blocks, and its p (Ljung & Box, Biometrika 65, 1978).
 fn ljung_box(values: &[i64], lags: usize) -> (f64, f64) {
     let n = values.len() as f64;
     let lags = lags.min(values.len() / 5);

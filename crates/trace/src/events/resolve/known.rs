@@ -1,4 +1,4 @@
-//! What the records of a format mean, and where they have what it takes to tell it.
+//! Resolves a format: what its records mean, and where its records have the necessary fields.
 
 use super::{COMM, Edge, Events, Kind, Off, TaskFields};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     format::{Format, Int, Number},
 };
 
-/// Where a format has its fields.
+/// The fields of one format.
 struct Fields<'a> {
     format: &'a Format,
     endian: Endian,
@@ -21,7 +21,7 @@ impl Fields<'_> {
         self.format.int(name, self.endian)
     }
 
-    /// A task's name, which has one size in all kernels.
+    /// Returns the offset of a task's name, which has the same size in all kernels.
     fn comm(&self, name: &str) -> Option<u16> {
         u16::try_from(self.format.field(name).filter(|field| field.size == COMM)?.at).ok()
     }
@@ -31,7 +31,7 @@ impl Fields<'_> {
     }
 }
 
-/// Interrupts or preemption go off or on.
+/// Returns the event that switches interrupts or preemption off or on.
 fn off_event(name: &str) -> Option<Kind> {
     Some(match name {
         "irq_disable" => Kind::Off(Off::Interrupts, Edge::Enter),
@@ -43,7 +43,7 @@ fn off_event(name: &str) -> Option<Kind> {
 }
 
 impl Events {
-    /// What a format is known for; nothing where it lacks a field.
+    /// Returns what latido knows a format for, or `None` if the format lacks a field.
     pub(super) fn known(&mut self, system: &str, format: &Format) -> Option<Kind> {
         let fields = Fields { format, endian: self.endian };
         let name = format.name.as_str();
@@ -54,7 +54,7 @@ impl Events {
                 Some(Kind::Renamed)
             }
             ("irq", _) => self.handler_event(name, &fields),
-            // Arm's interrupts between processors are told by one pair of events.
+            // Arm reports interrupts between processors with one pair of events.
             ("irq_vectors", _) | ("ipi", "ipi_entry" | "ipi_exit") => {
                 let (stem, edge) = match name.strip_suffix("_entry") {
                     Some(stem) => (stem, Edge::Enter),
@@ -87,7 +87,7 @@ impl Events {
         }
     }
 
-    /// An event of a task: it is woken, switched to, moved, ends.
+    /// Resolves an event of a task: waking, switch, migration, end.
     fn task_event(&mut self, name: &str, fields: &Fields<'_>) -> Option<Kind> {
         Some(match name {
             "sched_switch" => {
@@ -124,7 +124,7 @@ impl Events {
         })
     }
 
-    /// An event of a handler, of an interrupt line or a soft one.
+    /// Resolves an event of a handler, of an interrupt line or of a soft interrupt.
     fn handler_event(&mut self, name: &str, fields: &Fields<'_>) -> Option<Kind> {
         let kind = match name {
             "irq_handler_entry" => Kind::Line(Edge::Enter),
@@ -147,7 +147,7 @@ impl Events {
     }
 }
 
-/// Where a name is in the list, at the end if it was not there.
+/// Returns the index of a name in the list. A new name is appended.
 fn position(names: &mut Vec<String>, name: String) -> usize {
     names.iter().position(|one| *one == name).unwrap_or_else(|| {
         names.push(name);

@@ -1,8 +1,8 @@
-//! How a thread came back, step by step, and what its waker was at until then.
+//! How a thread came back, step by step, and what its waker did until then.
 
 use super::*;
 
-/// How it came back is told step by step: the interrupt, its timer, the waking, the switch.
+/// The chain must list each step of the return: the interrupt, its timer, the waking, the switch.
 #[test]
 fn the_chain_of_a_wake_up_is_told() {
     let events = [
@@ -30,15 +30,15 @@ fn the_chain_of_a_wake_up_is_told() {
         Chain::default(),
         "it did not sleep"
     );
-    // By another task of another CPU, outside of any interrupt.
+    // A task on another CPU wakes it, outside of any interrupt.
     let by_task = [(100, 0, switch(ME, State::Sleeping, 0)), (1_050, 1, Happened::Waking(woken(ME)))];
     assert_eq!(explained(SLEPT, &by_task).chain, Chain { waking: Some(1_050), merely_slept: true, ..Chain::default() });
 }
 
-/// The thread of an interrupt, and a task more urgent than that.
+/// The thread of an interrupt, less urgent than `FIFO_HIGH`.
 const HANDLER: i32 = 400;
 
-/// A trace whose records tell their context and their task.
+/// Returns a trace whose records contain their context and their task.
 pub(super) fn with_context() -> Trace<'static> {
     let text = "name: sched_waking\nID: 0\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\t\
         field:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n\t\
@@ -46,7 +46,7 @@ pub(super) fn with_context() -> Trace<'static> {
     Trace { formats: vec![Described { system: "sched".into(), format: Format::parse(text).unwrap() }], ..empty() }
 }
 
-/// A record of that trace.
+/// Returns a record of that trace.
 pub(super) fn record(flags: u8, pid: i32) -> [u8; 8] {
     let mut bytes = [0; 8];
     bytes[2] = flags;
@@ -54,8 +54,8 @@ pub(super) fn record(flags: u8, pid: i32) -> [u8; 8] {
     bytes
 }
 
-/// An event of a device whose handler is a thread: the interrupt wakes that thread behind the event of its end, a more urgent
-/// task keeps it from the CPU, and at last it wakes who waits.
+/// Returns the events of a device whose handler is a thread. The interrupt wakes that thread after the event of its end. A more urgent task
+/// keeps it from the CPU, and at last it wakes the waiting thread.
 fn handled_by_a_thread() -> Vec<(u64, u32, Happened, [u8; 8])> {
     let hard = |pid| record(0x09, pid);
     let task = |pid| record(0, pid);
@@ -73,7 +73,7 @@ fn handled_by_a_thread() -> Vec<(u64, u32, Happened, [u8; 8])> {
     ]
 }
 
-/// As [`explain`] does it, over made-up events.
+/// Explains made-up events as [`explain`] does.
 fn followed(events: &[(u64, u32, Happened, [u8; 8])]) -> Explained {
     let trace = with_context();
     let mut found = explained_records(&trace, SLEPT, events);
@@ -84,7 +84,7 @@ fn followed(events: &[(u64, u32, Happened, [u8; 8])]) -> Explained {
     found
 }
 
-/// What it waited for is what its interrupt's thread waited for: not "no interrupt came", which is what a sleeper alone shows.
+/// What the thread waited for must be what its interrupt's thread waited for, not "no interrupt came", which a sleeping thread alone shows.
 #[test]
 fn a_handler_that_is_a_thread_is_followed() {
     let found = followed(&handled_by_a_thread());
@@ -111,8 +111,8 @@ fn a_handler_that_is_a_thread_is_followed() {
     assert_eq!(found.chain, chain);
 }
 
-/// An ordinary task let it go on, after it had waited for a lock itself: that lock is none of the thread's, and the timer that woke that
-/// task is not the thread's either.
+/// An ordinary task let the thread continue, after that task had waited for a lock itself. That lock is not the thread's, and neither is
+/// the timer that woke the task.
 #[test]
 fn what_kept_who_thawed_it_is_told_of_no_timer() {
     let mut found = followed(&handled_by_a_thread());
@@ -123,7 +123,7 @@ fn what_kept_who_thawed_it_is_told_of_no_timer() {
     assert_eq!((found.chain.interrupt, found.chain.timer), (None, None));
 }
 
-/// Whoever lets a stopped thread go on is not followed: it was stopped, whatever that one did meanwhile.
+/// latido must not follow the task that lets a stopped thread continue: the thread was stopped, whatever that task did meanwhile.
 #[test]
 fn a_stopped_thread_was_stopped() {
     let mut events = handled_by_a_thread();
@@ -133,7 +133,7 @@ fn a_stopped_thread_was_stopped() {
     assert!(!found.iter().any(|(_, cause)| *cause == Cause::Task("urgent-200".into(), Class::RealTime)), "{found:?}");
 }
 
-/// A stopped thread was stopped, also where the kernel leaves out a switch between others.
+/// A stopped thread was stopped, even if the kernel leaves out a switch between other tasks.
 #[test]
 fn who_ran_while_it_was_stopped_does_not_matter() {
     let events = [
@@ -141,7 +141,7 @@ fn who_ran_while_it_was_stopped_does_not_matter() {
         (1_100, 0, switch(ME, State::Stopped, FAIR)),
         (1_300, 0, Happened::Enter(Above::Vector(0))),
         (1_310, 0, Happened::Exit(Above::Vector(0))),
-        // Not the one that came leaves.
+        // A different task leaves than the one that came.
         (1_700, 0, switch(FIFO_HIGH, State::Sleeping, 0)),
         (1_800, 0, Happened::Waking(woken(ME))),
         (1_810, 0, switch(0, State::Runnable, ME)),
@@ -154,7 +154,7 @@ fn who_ran_while_it_was_stopped_does_not_matter() {
     }
 }
 
-/// A kernel that leaves out the switch away from its idle task: who writes events meanwhile is not "leaving idle".
+/// On a kernel that leaves out the switch away from its idle task, a task that writes events meanwhile is not "leaving idle".
 #[test]
 fn who_writes_events_is_not_idle() {
     let task = |pid| record(0, pid);
@@ -175,7 +175,7 @@ fn who_writes_events_is_not_idle() {
     let expected = [
         (50, Cause::IdleExit),
         (30, timer()),
-        // When it came is told by nothing.
+        // No event shows when this task came.
         (220, Cause::Unexplained),
         (100, urgent()),
         (30, timer()),
@@ -185,8 +185,8 @@ fn who_writes_events_is_not_idle() {
     assert_eq!(found, expected);
 }
 
-/// A kernel that leaves out the switch from another task to the thread: it has the CPU from its first event on, also where an interrupt
-/// comes in between.
+/// On a kernel that leaves out the switch from another task to the thread, the thread has the CPU from its first event on, even if an
+/// interrupt comes in between.
 #[test]
 fn a_job_has_the_cpu_from_its_first_event_on() {
     let task = |pid| record(0, pid);
@@ -207,7 +207,7 @@ fn a_job_has_the_cpu_from_its_first_event_on() {
     assert_eq!([at(1_100), at(1_300), at(1_600)], [Cause::Unexplained, Cause::Own, Cause::Own], "{:?}", found.slices);
 }
 
-/// Woken in an interrupt, hard or soft, it has no task to thank: the one that was interrupted only lent its CPU.
+/// A thread that was woken in an interrupt, hard or soft, has no task as its waker: the interrupted task only lent its CPU.
 #[test]
 fn who_was_interrupted_is_no_waker() {
     for flags in [0x08, 0x09, 0x10, 0x19] {
@@ -222,7 +222,7 @@ fn who_was_interrupted_is_no_waker() {
 }
 
 proptest! {
-    /// Whatever wakes whom, followed or not, slices add up to the window, in order, without a gap.
+    /// Whatever wakes whatever, followed or not, the slices must add up to the window, in order and without a gap.
     #[test]
     fn followed_slices_add_up(steps in proptest::collection::vec((0..200u64, any_event(), 0..3usize, any::<bool>()), 0..60)) {
         let mut time = 900;

@@ -1,12 +1,12 @@
-//! A task that came with lower priority and kept the CPU: what tells why, and what latido says where nothing does.
+//! A task that came with lower priority and kept the CPU: which events show why, and what latido reports if none does.
 
 use super::{
     chain::{record, with_context},
     *,
 };
 
-/// The probe is woken at 1,160 while a fair task runs, which leaves at 1,900 with this priority. The event of the waking has the
-/// first of these flags, and those of a timer interrupt that passes meanwhile have the second.
+/// Returns why the probe waited. It is woken at 1,160 while a fair task runs, which leaves at 1,900 with priority `left_with`. The event of
+/// the waking has the first of these flags. The events of a timer interrupt that passes meanwhile have the second.
 fn kept_by([woke, passes]: [u8; 2], left_with: Priority) -> Cause {
     let [woke, hard] = [woke, passes].map(|flags| record(flags | 0x08, FAIR));
     let mut leaves = switch(FAIR, State::Runnable, ME);
@@ -38,14 +38,14 @@ fn a_rival_that_raised_its_own_priority_was_not_kept_from_being_preempted() {
         Cause::Task(busy(), Class::RealTime),
         "it left with the priority that it had"
     );
-    // It went back to its own before it left: the kernel never wanted it to give way.
+    // It went back to its own priority before it left: the kernel never wanted it to give way.
     assert_eq!(kept_by([0, 0], fair), Cause::Kept(busy()));
     assert_eq!(kept_by([0x04, 0x04], fair), Cause::NotPreemptible(busy()), "it was to give way from the waking on");
-    // It raised its priority while it was to give way: the mark went, and the kernel had chosen it again.
+    // It raised its priority while it had to give way: the mark went away, because the kernel had chosen it again.
     assert_eq!(kept_by([0x04, 0], fair), Cause::Kept(busy()));
 }
 
-/// Without the flags of events nothing tells.
+/// Without the flags of events nothing shows why.
 #[test]
 fn without_flags_nothing_tells_why_it_was_kept() {
     let events = [
@@ -58,7 +58,7 @@ fn without_flags_nothing_tells_why_it_was_kept() {
     assert_eq!(explained(SLEPT, &events).causes()[0], (&Cause::Kept("busy-300".into()), 750));
 }
 
-/// A thread that a freezer let go on: an ordinary task on another CPU woke it, and its timer did not, whatever interrupts came.
+/// A freezer let the thread continue: an ordinary task on another CPU woke it, not its timer, whatever interrupts came.
 #[test]
 fn who_was_thawed_was_not_late_by_an_interrupt() {
     let window = Window { end: 2_000, ..SLEPT };
@@ -75,7 +75,7 @@ fn who_was_thawed_was_not_late_by_an_interrupt() {
     assert_eq!(found.causes()[0], (&Cause::NotByTimer("busy-300".into()), 700));
 }
 
-/// Idle beyond any idle state's way out: no interrupt came.
+/// Idle time that is longer than any idle state needs to exit means that no interrupt came.
 #[test]
 fn too_long_idle_is_not_the_way_out_of_it() {
     let window = Window { end: 12_000_000, ..SLEPT };
@@ -92,7 +92,7 @@ fn too_long_idle_is_not_the_way_out_of_it() {
         explained(SLEPT, &[(100, 0, switch(ME, State::Sleeping, 0)), (1_900, 0, switch(0, State::Runnable, ME))]);
     soon.idle_exits_within(1_000_000);
     assert_eq!(soon.causes()[0].0, &Cause::IdleExit);
-    // Woken at once, and chosen much later: no way out of idle takes so long, and nothing tells why.
+    // It was woken at once and chosen much later: no exit from idle takes this long, and no event shows why.
     let chosen_late = [
         (100, 0, switch(ME, State::Sleeping, 0)),
         (1_050, 0, Happened::Waking(woken(ME))),
@@ -104,8 +104,8 @@ fn too_long_idle_is_not_the_way_out_of_it() {
     assert_eq!(late.causes()[0], (&Cause::Unexplained, 11_948_950));
 }
 
-/// Where the kernel leaves out a switch, the one who came is not the one who left: neither has the time between two other events. What
-/// the one who left had behind the last of these is its own.
+/// Where the kernel leaves out a switch, the task that came is not the task that left. Neither gets the time between two other events. The
+/// time after the last of these belongs to the task that left.
 #[test]
 fn a_bystander_is_not_blamed_where_a_switch_is_missing() {
     let events = [
@@ -114,7 +114,7 @@ fn a_bystander_is_not_blamed_where_a_switch_is_missing() {
         (1_160, 0, Happened::Wakeup(woken(ME))),
         (1_500, 0, Happened::Enter(Above::Vector(0))),
         (1_510, 0, Happened::Exit(Above::Vector(0))),
-        // Not the busy one leaves.
+        // A different task leaves than the busy one.
         (1_900, 0, switch(FIFO_HIGH, State::Sleeping, ME)),
         (2_100, 0, switch(ME, State::Sleeping, FAIR)),
     ];
@@ -130,7 +130,7 @@ fn off_cpu(time: u64) -> (u64, u32, Happened) {
     (time, 0, switch(ME, State::Sleeping, 0))
 }
 
-/// Woken by its timer at the begin, preempted by a rival, it does its job; what it does is its own.
+/// A thread that its timer wakes at the start, and that a competing task preempts, does its job. The rest of the time is its own execution.
 #[test]
 fn a_job_is_its_own_execution_and_what_preempts_it() {
     let events = [
@@ -148,7 +148,7 @@ fn a_job_is_its_own_execution_and_what_preempts_it() {
     assert!(matches!(&found[2], (300, Cause::Task(_, Class::RealTime))), "{found:?} {rival:?}");
 }
 
-/// Page faults are named where they may be a quarter of what is longer than usual, at 0.1 ms each.
+/// Page faults are named if they may account for a quarter of the time beyond the usual, at 0.1 ms each.
 #[test]
 fn few_page_faults_made_no_long_job() {
     let events = [
@@ -166,14 +166,14 @@ fn few_page_faults_made_no_long_job() {
     assert_eq!([0, 14, 15].map(named), [false, false, true]);
 }
 
-/// The job before lasts into this one; then nobody wakes the thread: it is asleep, and no interrupt is to blame.
+/// The previous job lasts into this one, and then nothing wakes the thread: it is asleep, and no interrupt is the cause.
 #[test]
 fn an_overrun_is_its_own_execution_and_then_it_sleeps() {
     let events = [(100, 0, switch(0, State::Runnable, ME)), off_cpu(1_700), (2_500, 0, switch(0, State::Runnable, ME))];
     assert_eq!(told(&explained(JOB, &events)), [(700, Cause::Own), (300, Cause::Asleep)]);
 }
 
-/// In the middle of a job it waits for another task; before a job it waits for one, too. An interrupt is named likewise.
+/// The cause names what a job waits for, an interrupt or a task, before the job and in the middle of it.
 #[test]
 fn what_a_job_waits_for_is_named() {
     let by_interrupt = [
@@ -199,7 +199,7 @@ fn what_a_job_waits_for_is_named() {
     assert_eq!(found.get(1).map(|one| one.0), Some(400), "{found:?}");
 }
 
-/// A thread that could run is moved: until then its wait was on the CPU that it left.
+/// A thread that could run is moved: until then it waited on the CPU that it left.
 #[test]
 fn a_wait_before_a_move_is_of_the_other_cpu() {
     let events = [
@@ -219,7 +219,7 @@ fn a_wait_before_a_move_is_of_the_other_cpu() {
     assert_eq!((of(FIFO_HIGH + 1), of(FIFO_HIGH)), (610, 390), "{:?}", found.slices);
 }
 
-/// The scheduler chose nobody although the thread was woken on that CPU before: it was throttled, and no way out of idle.
+/// The scheduler chose no task although the thread was woken on that CPU before: the thread was throttled, the CPU was not leaving idle.
 #[test]
 fn idle_chosen_behind_the_waking_is_the_throttle() {
     let window = Window { end: 9_000_000, ..SLEPT };
@@ -235,7 +235,7 @@ fn idle_chosen_behind_the_waking_is_the_throttle() {
     assert_eq!(found.causes()[0], (&Cause::Throttled, 8_898_000));
 }
 
-/// No message between CPUs takes 8 ms: the idle CPU wrote nothing, so that no interrupt came.
+/// No message between CPUs takes 8 ms. The idle CPU wrote nothing, so no interrupt came.
 #[test]
 fn a_message_takes_no_longer_than_leaving_idle() {
     let window = Window { end: 9_000_000, ..SLEPT };

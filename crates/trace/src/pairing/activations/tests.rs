@@ -1,4 +1,4 @@
-//! Stories of events, and the activations that are found in them.
+//! Made-up sequences of events, and the activations that latido must find in them.
 
 use super::*;
 use crate::{
@@ -11,7 +11,7 @@ fn side(pid: i32) -> Switched {
     Switched { pid, priority: Priority(19), comm: Comm::of("loop") }
 }
 
-/// Takes what happens on a CPU in turn, as a walk through a trace does; what was found, and how much was broken.
+/// Passes what happens on a CPU to the sink in order, as a walk through a trace does. Returns the activations, and how many were broken.
 fn found(all: &[(u64, Happened)], lost: Option<(u64, u64)>) -> (Vec<(Activation, Ended)>, u64) {
     let (mut found, mut pairing) = (Vec::new(), Pairing::of(Definition::Waking));
     let mut sink = Activations::to(|one: &Activation, how| found.push((*one, how)));
@@ -34,7 +34,8 @@ fn waking(pid: i32) -> Happened {
     Happened::Waking(Woken { pid, priority: Priority(19), comm: Comm::of("loop") })
 }
 
-/// Woken at 10, there at 15, preempted from 20 to 50, asleep at 60; then once more, still at work at the end.
+/// Returns events of a task that is woken at 10, runs at 15, is preempted from 20 to 50 and sleeps at 60. Then it is woken once more, and
+/// still runs at the end.
 fn story() -> Vec<(u64, Happened)> {
     vec![
         (1, switch(3, State::Sleeping, 0)),
@@ -48,7 +49,7 @@ fn story() -> Vec<(u64, Happened)> {
     ]
 }
 
-/// Its parts add up to the response, and one that is open at the end is handed over as such.
+/// The parts of an activation must add up to the response, and an activation that is open at the end must be passed on as open.
 #[test]
 fn an_activation_is_taken_apart() {
     let (found, voided) = found(&story(), None);
@@ -61,7 +62,7 @@ fn an_activation_is_taken_apart() {
 const SLEEP: Call = Call::Named(0);
 const YIELD: Call = Call::Named(1);
 
-/// What is found where the calls have events.
+/// Returns the activations of a trace with events of the calls.
 fn heard(all: &[(u64, Happened)]) -> Vec<(Activation, Ended)> {
     let (mut found, mut pairing) = (Vec::new(), Pairing::of(Definition::Waking));
     let calls = WaitCalls::among(&["clock_nanosleep", "sched_yield"].map(String::from));
@@ -83,8 +84,8 @@ fn back(pid: i32, call: Call) -> Happened {
     Happened::Return { pid, call: Some(call) }
 }
 
-/// A job that overran asks for times that have passed: each call that returns at once begins a job. One that sleeps ends
-/// the activation where the thread leaves its CPU, as ever.
+/// A job that overran requests times that have passed: each call that returns at once must start a job. A call that sleeps must end the
+/// activation when the thread leaves its CPU, as always.
 #[test]
 fn a_time_that_has_passed_begins_a_job() {
     let found = heard(&[
@@ -115,8 +116,8 @@ fn a_time_that_has_passed_begins_a_job() {
     );
 }
 
-/// A deadline thread gives up its budget and stays runnable; the time until it comes back is none of its next job. A thread
-/// that used up its budget, and one of another class that yields, go on with the same job.
+/// A deadline thread gives up its budget and stays runnable: the time until it comes back must not count for its next job. A thread that
+/// used up its budget, and a thread of another class that yields, must continue with the same job.
 #[test]
 fn a_budget_given_up_ends_a_job() {
     let deadline = |pid| Switched { priority: Priority(-1), ..side(pid) };
@@ -147,7 +148,7 @@ fn a_budget_given_up_ends_a_job() {
     assert_eq!(fair.iter().map(|(_, how)| *how).collect::<Vec<_>>(), [Ended::Open]);
 }
 
-/// A task that ends has no response from then on, however often it waits on its way.
+/// A task that exits must have no response from then on, however often it waits meanwhile.
 #[test]
 fn what_a_task_does_while_it_ends_is_no_activation() {
     let mut all = story();
@@ -166,7 +167,7 @@ fn what_a_task_does_while_it_ends_is_no_activation() {
     assert_eq!(ends, [(10, 60, Ended::Blocked), (70, 80, Ended::Dead)]);
 }
 
-/// What was open while events were lost is broken; what begins later stands.
+/// An activation that was open while events were lost is broken; one that starts later counts.
 #[test]
 fn lost_events_break_what_was_open() {
     let (found, voided) = found(&story(), Some((20, 60)));
@@ -174,7 +175,7 @@ fn lost_events_break_what_was_open() {
     assert_eq!(voided, 1);
 }
 
-/// Where the switch to it is not in the trace, its response stands all the same.
+/// If the switch to the task is not in the trace, its response must still count.
 #[test]
 fn a_switch_that_is_hidden_hides_no_activation() {
     let (found, _) = found(&[(10, waking(7)), (30, switch(7, State::Sleeping, 0)), (40, waking(7))], None);
@@ -182,7 +183,7 @@ fn a_switch_that_is_hidden_hides_no_activation() {
     assert_eq!((first.wakeup(), first.running(), first.response()), (None, None, 20));
 }
 
-/// A thread that dies has no response.
+/// A thread that dies must have no response.
 #[test]
 fn who_dies_does_not_respond() {
     let mut story = story();

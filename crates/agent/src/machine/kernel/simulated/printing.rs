@@ -1,9 +1,9 @@
-//! How a kernel prints what was written.
+//! How a simulated kernel prints what was written.
 
 use crate::machine::{form::Form, kernel::ethtool::parameter};
 use latido_model::cpus::CpuSet;
 
-/// What a file that says `old` says after a value was written to it.
+/// Returns the content of a file, formerly `old`, after a value was written to it.
 pub fn printed(form: Form, old: &str, value: &str) -> String {
     if old.trim_matches('\0').is_empty() {
         return value.into();
@@ -22,7 +22,7 @@ pub fn printed(form: Form, old: &str, value: &str) -> String {
     new + end
 }
 
-/// `always [madvise] never` with another word marked.
+/// Marks another word in `always [madvise] never`.
 fn choice(old: &str, value: &str) -> String {
     let brackets = if old.contains('(') { ('(', ')') } else { ('[', ']') };
     let mark = |word: &str| {
@@ -32,7 +32,7 @@ fn choice(old: &str, value: &str) -> String {
     old.split(' ').map(mark).collect::<Vec<_>>().join(" ")
 }
 
-/// A mask in as many digits, with commas at the same places.
+/// Formats a mask with the digits and commas of the old one.
 fn mask(old: &str, value: &str) -> String {
     let digits = value.replace(',', "");
     let mut rest = digits.chars().rev();
@@ -40,7 +40,7 @@ fn mask(old: &str, value: &str) -> String {
     turned.chars().rev().collect()
 }
 
-/// The line of level 3 with other masks; other lines as they are.
+/// Replaces the masks in the line of level 3. Other lines stay as they are.
 fn l3(line: &str, value: &str) -> String {
     let indent = line.len() - line.trim_start().len();
     match line.trim().strip_prefix("L3:") {
@@ -49,7 +49,7 @@ fn l3(line: &str, value: &str) -> String {
     }
 }
 
-/// CPUs as a kernel lists them, two neighbours joined as well.
+/// Formats CPUs as a kernel lists them: two neighbours also form a range.
 pub fn list(cpus: &CpuSet) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for cpu in cpus.iter() {
@@ -62,7 +62,7 @@ pub fn list(cpus: &CpuSet) -> String {
     runs.into_iter().map(run).collect::<Vec<_>>().join(",")
 }
 
-/// What `ethtool -c` prints after a parameter was set.
+/// Returns the output of `ethtool -c` after a parameter was set.
 pub fn coalescing(text: &str, key: &str, value: &str) -> String {
     let set = |line: &str| match (line.strip_prefix("Adaptive RX:"), key) {
         (Some(_), "adaptive-rx" | "adaptive-tx") => {

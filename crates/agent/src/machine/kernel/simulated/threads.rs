@@ -1,25 +1,24 @@
-//! What was asked of a thread, where /proc shows it: its policy in `stat`, its CPUs in `status`.
+//! What a call changed for a thread, in the files of /proc that show it: its policy in `stat`, its CPUs in `status`.
 
 use super::printing::list;
 use latido_model::cpus::CpuSet;
 use latido_sys::{Errno, sched::Policy};
 use std::{fs, io, path::Path};
 
-/// Where `proc/TID/stat` has what concerns the policy, counted from behind the name: proc_pid_stat(5), fields 18, 19, 40
-/// and 41.
+/// The positions of the policy's fields in `proc/TID/stat`, counted after the name: proc_pid_stat(5), fields 18, 19, 40 and 41.
 const PRIORITY: usize = 15;
 const NICE: usize = 16;
 const RT_PRIORITY: usize = 37;
 const POLICY: usize = 38;
 
-/// The `stat` of a thread, in two: to the end of the name, and the fields behind it.
+/// Reads the `stat` of a thread in two parts: up to the end of the name, and the fields after it.
 fn stat(directory: &Path, tid: i32) -> Result<(String, Vec<String>), Errno> {
     let text = fs::read_to_string(directory.join(format!("proc/{tid}/stat"))).map_err(errno)?;
     let (name, fields) = text.rsplit_once(')').ok_or(Errno::EINVAL)?;
     Ok((format!("{name})"), fields.split_whitespace().map(String::from).collect()))
 }
 
-/// The policy of a thread. (That of a deadline task does not show there.)
+/// Returns the policy of a thread. (The file does not show that of a deadline task.)
 pub fn policy(directory: &Path, tid: i32) -> Result<Policy, Errno> {
     let (_, fields) = stat(directory, tid)?;
     let field = |place: usize| fields.get(place).and_then(|field| field.parse::<i64>().ok()).unwrap_or_default();
@@ -35,7 +34,7 @@ pub fn policy(directory: &Path, tid: i32) -> Result<Policy, Errno> {
     })
 }
 
-/// Writes another policy there.
+/// Writes another policy into the file.
 pub fn set_policy(directory: &Path, tid: i32, new: Policy) -> Result<(), Errno> {
     let (number, nice, prio) = match new {
         Policy::Other { nice } => (0, Some(nice), 0),
@@ -60,7 +59,7 @@ pub fn set_policy(directory: &Path, tid: i32, new: Policy) -> Result<(), Errno> 
     fs::write(directory.join(format!("proc/{tid}/stat")), text).map_err(errno)
 }
 
-/// Allows a thread other CPUs.
+/// Writes other CPUs into the file.
 pub fn set_affinity(directory: &Path, tid: i32, cpus: &CpuSet) -> Result<(), Errno> {
     let path = directory.join(format!("proc/{tid}/status"));
     let status = fs::read_to_string(&path).map_err(errno)?;
@@ -71,7 +70,7 @@ pub fn set_affinity(directory: &Path, tid: i32, cpus: &CpuSet) -> Result<(), Err
     fs::write(&path, status.lines().map(line).collect::<String>()).map_err(errno)
 }
 
-/// What a call answers whose thread's files cannot be read or written.
+/// Returns the error of a call on a thread whose files cannot be read or written.
 fn errno(error: io::Error) -> Errno {
     match error.kind() {
         io::ErrorKind::NotFound => Errno::ESRCH,

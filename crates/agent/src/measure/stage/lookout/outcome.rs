@@ -1,9 +1,9 @@
-//! How a measurement ended, decided from what its threads met.
+//! Decides how a measurement ended, from what its threads met.
 
 use latido_model::record::{Outcome, ThrottleEvidence};
 use std::collections::BTreeMap;
 
-/// A thread met a sample above `stop_on`. Of several the first in time is the one that ended the cell.
+/// Notes that a thread met a sample above `stop_on`. Of several samples, the first in time ended the cell.
 pub fn stopped(outcome: &mut Outcome, value_ns: i64, cpu: Option<u32>, at_ns: u64) {
     let before = matches!(outcome, Outcome::Stopped { at_ns: Some(earlier), .. } if *earlier <= at_ns);
     if !before {
@@ -11,8 +11,8 @@ pub fn stopped(outcome: &mut Outcome, value_ns: i64, cpu: Option<u32>, at_ns: u6
     }
 }
 
-/// Who is interrupted after the last loop was over has measured all the same: the loops were not told to stop. A sample
-/// above `stop_on` counts before an interruption.
+/// Returns the final outcome. An interruption after the end of the last loop does not count: the loops had no order to stop. A sample above
+/// `stop_on` takes precedence over an interruption.
 pub fn concluded(outcome: Outcome, interrupted: bool, loops_were_told: bool) -> Outcome {
     match outcome {
         Outcome::Complete if interrupted && loops_were_told => Outcome::Interrupted,
@@ -20,7 +20,7 @@ pub fn concluded(outcome: Outcome, interrupted: bool, loops_were_told: bool) -> 
     }
 }
 
-/// Adds what a thread's facts say of the kernel's throttle; what no thread says stays absent.
+/// Adds a thread's facts about the kernel's throttle. A value that no thread reports stays absent.
 pub fn throttled(throttle: &mut ThrottleEvidence, facts: &BTreeMap<String, i64>) {
     for (total, fact) in [(&mut throttle.throttled, "throttled"), (&mut throttle.throttled_ns, "throttled_ns")] {
         if let Some(value) = facts.get(fact) {
@@ -37,7 +37,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(28), failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// latido names the earliest sample, in whatever order it looks at the threads; of two at one time, that of the first thread.
+        /// latido names the earliest sample, whatever the order of the threads. Of two at the same time it names that of the first thread.
         #[test]
         fn the_first_sample_in_time_ended_the_cell(times in prop::collection::vec(0u64..6, 0..6)) {
             let mut outcome = Outcome::Complete;

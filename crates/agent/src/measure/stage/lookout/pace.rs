@@ -1,20 +1,19 @@
-//! When the main thread looks, tells and stores while the loops run: decided by the times that are passed in. Nothing here
-//! allocates.
+//! When the main thread checks, reports and stores while the loops run. The caller passes the times in, and nothing here allocates.
 
 use latido_model::protocol::Phase;
 use std::time::{Duration, Instant};
 
-/// How often the main thread looks: whether the end is wanted, and how the loops go.
+/// The interval at which the main thread checks for a request to stop, and the progress of the loops.
 pub const LOOK: Duration = Duration::from_millis(200);
 
-/// Looks in a second. Once in so many the finished blocks are drained and quantiles read: both take longer.
+/// The checks per second. Once per second the main thread drains finished blocks and reads quantiles, because both take longer.
 const A_SECOND: u64 = 5;
 
-/// From so many series on, the agent reports progress once a second only: two processes read and write each line again.
+/// The number of series from which the agent reports progress only once per second: two processes read and write each report again.
 const MANY: usize = 8;
 
-/// How long to wait for the next look: a look's time, shorter when the warm-up ends before, so that others learn of it.
-/// Times are those of CLOCK_MONOTONIC in ns.
+/// Returns how long to wait for the next check: [`LOOK`], or less if the warm-up ends before, so that this is reported soon. Times are
+/// CLOCK_MONOTONIC in ns.
 pub fn patience(phase: Phase, warmup_ends_ns: u64, now_ns: u64) -> Duration {
     if phase == Phase::Measuring {
         return LOOK;
@@ -23,16 +22,16 @@ pub fn patience(phase: Phase, warmup_ends_ns: u64, now_ns: u64) -> Duration {
     Duration::from_nanos(until.saturating_sub(now_ns)).clamp(Duration::from_millis(1), LOOK)
 }
 
-/// What a look does.
+/// What the main thread does at a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// The agent reports progress.
+    /// Whether the agent reports progress.
     pub told: bool,
-    /// Finished blocks are drained, and quantiles are read.
+    /// Whether it drains finished blocks and reads quantiles.
     pub thorough: bool,
 }
 
-/// Counts the looks of so many series.
+/// Counts the checks of a number of series.
 #[derive(Clone, Copy, Debug)]
 pub struct Looks {
     count: u64,
@@ -40,12 +39,12 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// None yet.
+    /// Starts without checks.
     pub fn of(series: usize) -> Self {
         Self { count: 0, series }
     }
 
-    /// What the next one does. The agent reports a new phase at once.
+    /// Returns what to do at the next check. The agent reports a new phase at once.
     pub fn next(&mut self, new_phase: bool) -> Look {
         let thorough = new_phase || self.count.is_multiple_of(A_SECOND);
         self.count += 1;
@@ -58,17 +57,17 @@ impl Looks {
 pub struct Checkpoints(Instant);
 
 impl Checkpoints {
-    /// The first comes when this time has passed.
+    /// Sets the first checkpoint `every` after `now`.
     pub fn after(every: Duration, now: Instant) -> Self {
         Self(now + every)
     }
 
-    /// Whether one is due; before the first sample there is nothing to store.
+    /// Whether a checkpoint is due. Before the first sample there is nothing to store.
     pub fn is_due(self, now: Instant, elapsed_ns: u64) -> bool {
         now >= self.0 && elapsed_ns > 0
     }
 
-    /// One was made, or could not be had: then it is tried again ten times as soon.
+    /// Sets the next checkpoint after an attempt. If the attempt failed, latido tries again after a tenth of the time.
     pub fn tried(&mut self, made: bool, every: Duration, now: Instant) {
         self.0 = now + if made { every } else { every / 10 };
     }
@@ -88,7 +87,7 @@ mod tests {
         assert_eq!(patience(Phase::WarmUp, u64::MAX, 0), LOOK);
     }
 
-    /// The agent reports few series five times a second, many once, and a new phase at once.
+    /// The agent reports few series five times per second, many once, and a new phase at once.
     #[test]
     fn many_series_are_told_once_a_second() {
         let told = |series: usize, turn: usize| {

@@ -1,4 +1,4 @@
-//! The source `gpio`: two lines of a chip that are wired to each other, by its character device (edge events, second version).
+//! The source `gpio`: two lines of a chip that are wired to each other, used through its character device (edge events, second version).
 
 use super::{Handler, Opened, RaisedBy, Setup, Source};
 use crate::machine::Root;

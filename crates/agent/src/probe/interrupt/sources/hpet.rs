@@ -1,4 +1,4 @@
-//! The source `hpet`: a comparator of the high precision event timer, by its character device (Documentation/timers/hpet.rst).
+//! The source `hpet`: a comparator of the high precision event timer, used through its character device (Documentation/timers/hpet.rst).
 
 use super::{Handler, Opened, RaisedBy, Setup, Source};
 use crate::machine::Root;
@@ -21,10 +21,10 @@ pub const SOURCE: Source = Source {
     open,
 };
 
-/// An interrupt that takes longer than this does not come.
+/// How long latido waits for an interrupt. After that it does not come.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The rate up to which the kernel asks for no right.
+/// The file with the highest rate that the kernel allows every user.
 const MAX_USER_FREQ: &str = "/proc/sys/dev/hpet/max-user-freq";
 
 fn lacks(root: &Root, setup: &Setup) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Where events with a known instant come from: one file each and one line in [`SOURCES`].
+//! The sources of events with a known instant: one file and one line in [`SOURCES`] per source.
 
 mod gpio;
 mod hpet;
@@ -14,39 +14,40 @@ use latido_rt::stamped;
 use latido_sys::uio::Write;
 use std::{any::Any, time::Duration};
 
-/// Every source.
+/// All sources.
 pub const SOURCES: &[Source] =
     &[timer::SOURCE, hpet::SOURCE, serial::SOURCE, parport::SOURCE, gpio::SOURCE, uio::SOURCE, network::SOURCE];
 
-/// A source: what is said of it in every result, and how it is opened.
+/// A source: its description for every result, and how to open it.
 pub struct Source {
-    /// As the option names it.
+    /// Its name in the option.
     pub name: &'static str,
     /// How t1 is known.
     pub t1: &'static str,
-    /// Who raises its events.
+    /// What raises its events.
     pub raised: RaisedBy,
-    /// What it does not measure, or measures besides.
+    /// A caution for the reader: what it does not measure, or what it also measures.
     pub beware: Option<&'static str>,
     /// The real handler: t2 is its entry.
     pub handler: Handler,
-    /// How the name of its interrupt line begins, in /proc/interrupts and in the name of its thread `irq/N-NAME`; none of a
-    /// source that has no line.
+    /// Returns the beginning of its interrupt line's name, as in /proc/interrupts and in the name of its thread `irq/N-NAME`; `None` for a
+    /// source without a line.
     pub line: Option<fn(setup: &Setup) -> String>,
-    /// The device that it uses where none is named.
+    /// The default device.
     pub device: Option<&'static str>,
     /// Options that not every source has.
     pub options: &'static [&'static str],
-    /// Refuses a machine that lacks what it needs, found by reading alone: by name, with the reason and what to load or enable.
+    /// Refuses a machine that lacks what it needs. It only reads. The error names each missing thing, with the reason and what to load or
+    /// enable.
     pub lacks: fn(root: &Root, setup: &Setup) -> Result<()>,
-    /// Opens and arms it.
+    /// Opens and arms the source.
     pub open: fn(setup: &Setup) -> Result<Opened>,
 }
 
-/// Who raises events.
+/// What raises events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RaisedBy {
-    /// The device by itself, regardless of what the CPU does by then.
+    /// The device itself, regardless of what the CPU does at that moment.
     Itself,
     /// A thread of this process.
     Thread,
@@ -54,66 +55,66 @@ pub enum RaisedBy {
     Station,
 }
 
-/// What stands for the handler's entry.
+/// What represents the handler's entry.
 #[derive(Clone, Copy, Debug)]
 pub enum Handler {
-    /// An event that kernels have, system and name.
+    /// An event of the kernel, by system and name.
     Event(&'static str, &'static str),
-    /// The entry of a function, by its names, that of the newest kernel first.
+    /// The entry of a function, with its possible names, the newest kernel's name first.
     Function(&'static [&'static str]),
-    /// A stamp that each event brings along.
+    /// A stamp that comes with each event.
     Carried(&'static str),
 }
 
-/// What was asked for.
+/// The requested options.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
-    /// The device, for sources that have one.
+    /// The device, for sources that use one.
     pub device: String,
-    /// Events a second.
+    /// Events per second.
     pub rate: u64,
-    /// Whether stamps are wanted besides t1 and t3.
+    /// Whether the user also wants stamps other than t1 and t3.
     pub traced: bool,
-    /// The line that is driven and the one whose edges are events.
+    /// The line that latido drives, and the line whose edges are events.
     pub lines: Option<(u32, u32)>,
-    /// What raises the interrupt.
+    /// The write that raises the interrupt.
     pub raise: Option<Write>,
-    /// What takes it back.
+    /// The write that clears the interrupt.
     pub clear: Option<Write>,
-    /// Where the trigger runs.
+    /// The place where the trigger runs.
     pub station: Place,
-    /// How long events may be needed at most.
+    /// The longest time for which events may be needed.
     pub bound: Duration,
 }
 
 impl Setup {
-    /// The device without its directory, which drivers call their lines by.
+    /// Returns the device without its directory: drivers name their interrupt lines like this.
     pub fn name(&self) -> String {
         self.device.rsplit('/').next().unwrap_or_default().to_owned()
     }
 
-    /// The time between two events, ns.
+    /// Returns the time between two events, ns.
     pub fn period_ns(&self) -> u64 {
         1_000_000_000 / self.rate.max(1)
     }
 }
 
-/// A source at work.
+/// An opened source.
 pub struct Opened {
     /// What the loop waits for.
     pub source: stamped::Source,
-    /// The step of t1, ns, upwards to the next whole one.
+    /// The step of t1 in ns, rounded up.
     pub resolution_ns: u64,
-    /// What must be said of it besides what is said of every such source.
+    /// A caution in addition to the one for every such source.
     pub beware: Option<String>,
-    /// What raises the events, where another process does.
+    /// The trigger of the events, if another process raises them.
     pub trigger: Option<String>,
-    /// What has to live as long.
+    /// What must live as long as the source.
     pub held: Option<Box<dyn Any>>,
 }
 
 impl Opened {
-    /// One that is all there is.
+    /// Wraps a source that needs nothing else.
     pub const fn of(source: stamped::Source, resolution_ns: u64) -> Self {
         Self { source, resolution_ns, beware: None, trigger: None, held: None }
     }

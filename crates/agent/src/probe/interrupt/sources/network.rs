@@ -1,4 +1,4 @@
-//! The source `network`: numbered packets of a station, by the kernel's stamp of each (SO_TIMESTAMPING).
+//! The source `network`: numbered packets from a station, with the kernel's stamp of each (SO_TIMESTAMPING).
 
 use super::{Handler, Opened, RaisedBy, Setup, Source};
 use crate::{
@@ -27,7 +27,7 @@ pub const SOURCE: Source = Source {
     open,
 };
 
-/// A packet that takes longer than this does not come: of the slowest rate the next one would.
+/// How long latido waits for a packet. After that it does not come: even at the lowest rate the next one would have come.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 fn lacks(root: &Root, setup: &Setup) -> Result<()> {
@@ -42,7 +42,7 @@ fn lacks(root: &Root, setup: &Setup) -> Result<()> {
 
 fn open(setup: &Setup) -> Result<Opened> {
     let reached = Reached::lay(&setup.station, None, 0)?;
-    // The phase walks over a tick, or over what is free of the time to the next packet.
+    // The phase moves over a tick, or over the free part of the time to the next packet.
     let walk = trigger::WALK.0.min(setup.period_ns() / 2);
     let (rate, time) = (format!("--rate={}", setup.rate), format!("--for={}ms", setup.bound.as_millis()));
     let mark = Mark::new();
@@ -67,7 +67,7 @@ fn open(setup: &Setup) -> Result<Opened> {
 mod tests {
     use super::*;
 
-    /// Another machine's clock is none to measure by, and it is said which places do.
+    /// latido refuses a station with another machine's clock, and the refusal names the places that work.
     #[test]
     fn a_station_with_a_clock_of_its_own_is_refused() {
         let setup = Setup { station: Place::Ssh("board".into()), ..Setup::default() };
@@ -75,7 +75,7 @@ mod tests {
         assert!(error.contains("board") && error.contains("station=netns"), "{error}");
     }
 
-    /// A guest's station on a machine that is none is refused before anything is measured.
+    /// latido refuses a guest's station on a machine that is not a guest, before it measures anything.
     #[test]
     fn a_guests_station_is_for_guests() {
         let setup = Setup { station: Place::Guest, ..Setup::default() };

@@ -1,4 +1,4 @@
-//! The source `parport`: a parallel port whose strobe is wired to its interrupt, by its character device (ppdev).
+//! The source `parport`: a parallel port whose strobe is wired to its interrupt, used through its character device (ppdev).
 
 use super::{Handler, Opened, RaisedBy, Setup, Source};
 use crate::machine::Root;

@@ -1,4 +1,4 @@
-//! The source `serial`: a 16550 whose output is its own input (Documentation/driver-api/serial/driver.rst, TIOCM_LOOP).
+//! The source `serial`: a 16550 whose output is connected to its own input (Documentation/driver-api/serial/driver.rst, TIOCM_LOOP).
 
 use super::{Handler, Opened, RaisedBy, Setup, Source};
 use crate::machine::Root;
@@ -22,14 +22,14 @@ pub const SOURCE: Source = Source {
     open,
 };
 
-/// Every I/O port of a PC, by its number.
+/// The file with every I/O port of a PC, at the port's number.
 const PORTS: &str = "/dev/port";
 
-/// The driver's words for a chip with a FIFO of 16 bytes (include/uapi/linux/serial_core.h), and for registers in I/O ports.
+/// The driver's numbers for a chip with a FIFO of 16 bytes (include/uapi/linux/serial_core.h), and for registers in I/O ports.
 const PORT_16550A: &str = "4";
 const UPIO_PORT: &str = "0";
 
-/// What the driver says of the port, a file each.
+/// Reads what the driver reports about the port, from one file per property.
 fn told(root: &Root, device: &str, file: &str) -> Option<String> {
     root.read(&format!("/sys/class/tty/{}/{file}", device.strip_prefix("/dev/")?))
 }
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// Each thing that is missing is told by its name, in the order in which one would set it right.
+    /// The refusal names each missing thing, in the order in which a user would fix them.
     #[test]
     fn what_a_port_lacks_is_named() {
         let dir = tempfile::tempdir().unwrap();

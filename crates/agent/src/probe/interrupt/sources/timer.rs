@@ -1,4 +1,4 @@
-//! The source `timer`: an absolute sleep. Every machine has it, and no probe of a function is needed.
+//! The source `timer`: an absolute sleep. Every machine has it, and it needs no probe of a kernel function.
 
 use super::{Handler, Opened, RaisedBy, Source};
 use latido_rt::stamped::{self, TimerEvents};

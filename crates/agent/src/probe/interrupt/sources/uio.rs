@@ -24,7 +24,7 @@ pub const SOURCE: Source = Source {
     open,
 };
 
-/// QEMU's educational device (docs/specs/edu.rst), vendor and device: what is written where to raise its interrupt, and to clear it.
+/// QEMU's educational device (docs/specs/edu.rst), by vendor and device. latido knows the registers that raise and clear its interrupt.
 const EDU: (&str, &str) = ("0x1234", "0x11e8");
 const EDU_RAISE: Write = Write { offset: 0x60, value: 1 };
 const EDU_CLEAR: Write = Write { offset: 0x64, value: 1 };
@@ -43,12 +43,12 @@ fn lacks(root: &Root, setup: &Setup) -> Result<()> {
     writes(root, setup).map(drop)
 }
 
-/// A line of userspace I/O is called as its driver says, "uio_pci_generic".
+/// Returns the name of the interrupt line: the driver's name, such as "uio_pci_generic".
 fn line(setup: &Setup) -> String {
     Root::default().read(&sysfs(&setup.device, "name")).filter(|name| !name.is_empty()).unwrap_or_else(|| "uio".into())
 }
 
-/// What raises the interrupt, and what takes it back.
+/// Returns the writes that raise and clear the interrupt.
 fn writes(root: &Root, setup: &Setup) -> Result<(Write, Write)> {
     let id = |file| root.read(&sysfs(&setup.device, &format!("device/{file}"))).unwrap_or_default();
     match (setup.raise, setup.clear) {
@@ -71,7 +71,7 @@ fn open(setup: &Setup) -> Result<Opened> {
             anyhow!("{path}: {error}; run as root (sudo latido ...), on a kernel that is not locked down")
         })
     };
-    // The generic driver for PCI maps nothing itself, and keeps the interrupt away until its configuration lets it through.
+    // The generic PCI driver maps no registers, and keeps the interrupt disabled until its configuration enables it.
     let generic = root.read(&sysfs(device, "name")).is_some_and(|name| name == "uio_pci_generic");
     let at = |file| sysfs(device, &format!("device/{file}"));
     let file = open(device)?;
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// The one device that latido knows needs no registers named; of any other both must be.
+    /// The one device that latido knows needs no named registers. For any other device the user must name both.
     #[test]
     fn registers_are_known_or_named() {
         let dir = tempfile::tempdir().unwrap();

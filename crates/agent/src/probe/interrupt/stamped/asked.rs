@@ -7,10 +7,10 @@ use latido_sys::uio::{MAPPED, Write};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Events a second where nobody says: no multiple and no divisor of a tick's rate, so that the phase walks.
+/// Events per second where the user sets no rate. It is no multiple and no divisor of a tick's rate, so that the phase walks.
 const RATE: u64 = 97;
 
-/// What was asked for, as options of the probe.
+/// The requested measurement, as options of the probe.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
@@ -47,7 +47,7 @@ pub enum Trace {
 }
 
 impl Asked {
-    /// What holds of a source where nobody says.
+    /// Returns the default options for a source.
     pub fn of(source: &Source) -> Self {
         Self {
             source: source.name.into(),
@@ -66,10 +66,10 @@ impl Asked {
         }
     }
 
-    /// Refuses what the source does not have, and values that cannot be.
+    /// Refuses options that the source does not have, and impossible values.
     ///
     /// # Errors
-    /// The first of them.
+    /// The first such option or value.
     pub fn possible(&self, source: &Source) -> Result<()> {
         let name = source.name;
         ensure!((1..=100_000).contains(&self.rate), "`rate` is 1 to 100000 events a second, not {}", self.rate);
@@ -120,7 +120,7 @@ impl Asked {
         Ok(())
     }
 
-    /// With what bounds the time that events are needed: `of` the cell, and longer than that.
+    /// Returns the setup of the source. Its `bound` on the time for which latido needs events is longer than `of`, the time of the cell.
     pub fn setup(&self, of: Duration) -> Setup {
         let counted = Duration::from_nanos(self.events.saturating_mul(1_000_000_000 / self.rate.max(1)));
         Setup {
@@ -136,11 +136,11 @@ impl Asked {
     }
 }
 
-/// What goes by before and after what is counted, and the longest time that a station takes an order for.
+/// The time to add for what happens before and after the counted events, and the longest time for which a station accepts an order.
 const SLACK: Duration = Duration::from_secs(60);
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// A register and what to write there, `OFFSET:VALUE`, each a number or a hexadecimal one (0x60:1).
+/// A register and the value to write there: `OFFSET:VALUE`, each decimal or hexadecimal (0x60:1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Register(Write);

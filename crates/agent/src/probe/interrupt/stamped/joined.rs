@@ -1,4 +1,4 @@
-//! From the events of a loop and the trace beside it to series, the stages of each event, and what is said of them.
+//! Joins the events of a loop with the trace recorded meanwhile: into series, the stages of each event, and notes in the record.
 
 use super::super::sources::{Handler, Source};
 use crate::{
@@ -18,28 +18,28 @@ use latido_trace::{
 };
 use std::io::{BufWriter, Write};
 
-/// The stages of each event, a file beside the record.
+/// The name of the file with the stages of each event, next to the record.
 const STAGES: &str = "stages.csv";
 
-/// What is said of the events beside what they are.
+/// What the record states about the events in addition to their times.
 pub struct Said {
     /// Whether stamps were wanted.
     pub traced: bool,
     /// Whether they come regardless of what the measured CPU does.
     pub asynchronous: bool,
-    /// What they do not measure, or measure besides.
+    /// What the measurement leaves out, or includes in addition.
     pub beware: Option<String>,
     /// The step of t1, ns.
     pub resolution_ns: u64,
-    /// How the name of the line begins.
+    /// The beginning of the interrupt line's name.
     pub line: Option<String>,
-    /// The threads of the line.
+    /// The interrupt threads of the line.
     pub irq_threads: Vec<IrqThread>,
-    /// What raises them.
+    /// What raises the events.
     pub trigger: Option<String>,
 }
 
-/// Joins, and tells the stage what came of it.
+/// Joins the events with the trace, and hands the results to the stage.
 pub fn joined(source: &Source, said: Said, stage: &mut Stage<'_>, interval: Interval, log: &Log) -> Result<Gathered> {
     let event = |&latido_rt::stamped::Stamped { number, t1, t2, t3, error }: &_| Answered { number, t1, t2, t3, error };
     let events: Vec<Answered> = log.events().iter().map(event).collect();
@@ -53,7 +53,7 @@ pub fn joined(source: &Source, said: Said, stage: &mut Stage<'_>, interval: Inte
         (_, Some(Err(why))) => (HandlerStamp::None { why }, None),
         (_, Some(Ok(stamped))) => {
             let (stamps, met) = stamps(said.line.as_deref(), &stamped, stage)?;
-            // Of switches only those to one thread are recorded: which pairs that breaks says nothing.
+            // The kernel records only the switches to one thread, so the number of pairs that this breaks means nothing.
             lost = Some(met.lost.saturating_add(met.uncounted));
             (told(&stamped), Some(stamps))
         }
@@ -97,9 +97,9 @@ fn told(stamped: &Stamped) -> HandlerStamp {
     }
 }
 
-/// What the kernel recorded.
+/// Reads the stamps that the kernel recorded.
 fn stamps(line: Option<&str>, stamped: &Stamped, stage: &mut Stage<'_>) -> Result<(Stamps, Met)> {
-    // The loops are over, and a whole trace is to be read.
+    // The loops are over, and latido now reads a whole trace: it need not stay locked in memory.
     memory::unlock();
     let mapped = stage.recorded()?;
     let trace = Trace::open(&mapped)?;
@@ -115,7 +115,7 @@ fn stamps(line: Option<&str>, stamped: &Stamped, stage: &mut Stage<'_>) -> Resul
     Ok((all.stamps(), met))
 }
 
-/// Sample k of each series is of event k, as long as every event has all stamps.
+/// Fills the series. Sample k of each series belongs to event k if every event has all stamps.
 fn fill(source: &Source, stage: &Stage<'_>, gathered: &mut Gathered, joined: &Joined, lost: Option<u64>) -> Result<()> {
     let ordered = joined.chains.len();
     let value = |from: u64, to: u64| to.wrapping_sub(from).cast_signed();
@@ -145,7 +145,7 @@ fn fill(source: &Source, stage: &Stage<'_>, gathered: &mut Gathered, joined: &Jo
     Ok(())
 }
 
-/// The stages of each event after its t1, empty where a stamp is not there.
+/// Writes the stages of each event, as times after its t1. The field of a missing stamp is empty.
 fn write(stage: &mut Stage<'_>, interval: Interval, chains: &[Chain]) -> Result<()> {
     let mut out = BufWriter::new(stage.attach(STAGES)?);
     writeln!(out, "event,at_ns,entry_ns,thread_ns,handler_ns,task_ns")?;
@@ -160,7 +160,7 @@ fn write(stage: &mut Stage<'_>, interval: Interval, chains: &[Chain]) -> Result<
     Ok(())
 }
 
-/// The threads of a line, with their policies.
+/// Returns the threads of an interrupt line, with their policies.
 pub fn irq_threads(line: &str) -> Vec<IrqThread> {
     let root = Root::default();
     let all = thread::named(&root, |comm| of_line(comm, line)).into_iter();

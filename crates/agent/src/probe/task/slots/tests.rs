@@ -1,9 +1,9 @@
-//! Slots found in wakings, left out, drifting, caught up, and before the first.
+//! Slots found in wakings: left out, drifting, caught up, and before the first.
 
 use super::{super::distances::distance, *};
 use proptest::prelude::*;
 
-/// What became of the slots of these wakings: with an activation, missed, further ones.
+/// Counts the slots of these wakings: those with an activation, the missed ones, and further activations.
 fn counted(period: u64, wakings: &[u64], until: u64) -> [u64; 3] {
     let mut grid = Grid::of(period, wakings);
     let mut counts = [0; 3];
@@ -21,8 +21,8 @@ fn counted(period: u64, wakings: &[u64], until: u64) -> [u64; 3] {
 }
 
 proptest! {
-    /// However late wakings are, up to three quarters of a period, and whichever slots are left out: each is found, none
-    /// is invented, at any phase.
+    /// However late the wakings are, up to three quarters of a period, and whichever slots the thread leaves out: latido finds each slot
+    /// and invents none, at any phase.
     #[test]
     fn slots_left_out_are_found(
         phase in 0u64..1_000_000,
@@ -44,7 +44,7 @@ proptest! {
     }
 }
 
-/// A clock that runs 500 ppm otherwise is followed for ten minutes of slots; a period that is 5 % longer is not.
+/// latido follows a clock that deviates by 500 ppm for ten minutes of slots. It does not follow a period that is 5 % longer.
 #[test]
 fn a_drift_is_followed_and_a_wrong_period_is_seen() {
     let drifting: Vec<u64> = (0..600_000u64).map(|index| 5_000_000_000 + index * 1_000_500).collect();
@@ -56,8 +56,7 @@ fn a_drift_is_followed_and_a_wrong_period_is_seen() {
     assert_eq!(distance(&longer), Some(1_050_000));
 }
 
-/// A job that goes on in an activation without an end, as the last one of a thread that ends, is neither met nor late, and
-/// what comes after is not waited for.
+/// A job whose last activation has no end, such as that of a thread that ends, is neither met nor late, and no later slots count as missed.
 #[test]
 fn a_job_without_an_end_is_no_slot() {
     let mut jobs = Jobs::of(Grid::of(1_000, &[10_000, 11_000, 12_000, 14_000]), false);
@@ -80,9 +79,9 @@ fn job(woken: u64, end: u64, whole: bool) -> Job {
     Job { woken, end, whole, at_once: false, told: false, then: Then::Another }
 }
 
-/// A job of 3.2 periods, then the jobs of the slots that passed, each begun at once: all are done, two of them late, none is
-/// missed. Without the calls' events nobody can tell that from slots left out: they are missed, and said to be unclear.
-/// A program that waits for the next slot by a call that is seen has left them out for certain.
+/// A job takes 3.2 periods, and then the jobs of the slots that passed begin at once: all are done, two of them late, none is missed.
+/// Without the events of the calls, latido cannot distinguish this from slots left out: they count as missed and unclear. If the trace
+/// shows the call by which a program waits for the next slot, the program certainly left them out.
 #[test]
 fn jobs_that_catch_up_are_told_where_calls_tell() {
     let wakings = [10_000, 11_000, 12_000, 13_000, 17_000, 18_000];
@@ -111,7 +110,7 @@ fn jobs_that_catch_up_are_told_where_calls_tell() {
             done(17_000, 17_000, 17_100)
         ]
     );
-    // A waking that is late by 0.9 of a period is its slot's where the next job begins at once.
+    // A waking that is late by 0.9 of a period belongs to its own slot if the next job begins at once.
     let late = over(&[told(13_000, 13_100, false), told(14_900, 15_000, false), told(15_001, 15_100, true)]);
     let (late, rest) = late.split_at(3);
     assert_eq!(late, [done(13_000, 13_000, 13_100), done(14_000, 14_900, 15_000), done(15_000, 15_001, 15_100)]);
@@ -131,8 +130,8 @@ fn jobs_that_catch_up_are_told_where_calls_tell() {
     }
 }
 
-/// A waking of 0.8 periods after its slot's time, with the next slot's own waking behind it, is of its slot: none is missed.
-/// Where none follows, it came early for the next.
+/// A waking that comes 0.8 periods after its slot's time belongs to that slot if the next slot has its own waking: no slot is missed. If no
+/// other waking follows, it came early for the next slot.
 #[test]
 fn a_waking_shortly_before_another_slots_is_late_for_its_own() {
     let regular: Vec<u64> = (0..10).map(|slot| 10_000 + slot * 1_000).collect();
@@ -141,19 +140,19 @@ fn a_waking_shortly_before_another_slots_is_late_for_its_own() {
     assert_eq!(counted(1_000, &with(&[20_800, 22_000]), 22_000), [12, 1, 0]);
 }
 
-/// What a program does to prepare has no slots: a waking each 37 ms for two seconds, then one a millisecond.
+/// The preparation of a program has no slots: one waking per 37 ms for two seconds, then one per millisecond.
 #[test]
 fn slots_begin_with_the_first_that_are_regular() {
     let prepares: Vec<u64> = (0..54).map(|at| 5_000_000_000 + at * 37_000_000).collect();
     let works: Vec<u64> = (0..900).map(|at| 7_000_000_000 + at * 1_000_000).collect();
     let grid = Grid::of(1_000_000, &[&prepares[..], &works].concat());
     assert!(grid.is_before(prepares[53]) && !grid.is_before(works[0]));
-    // No run of slots is regular where the period is another one: all count.
+    // With a wrong period no run of slots is regular, and all wakings count.
     assert!(!Grid::of(1_000_000, &prepares).is_before(prepares[0]));
 }
 
-/// A thread sets itself up, and asks for its first slot some periods later: its first waking is none of a slot, wherever it comes,
-/// and no slot lies between the two.
+/// A thread sets itself up, and requests its first slot some periods later. Its first waking belongs to no slot, wherever it comes, and
+/// there is no slot between the two.
 #[test]
 fn the_waking_of_a_start_begins_no_slots() {
     for tenths in 3..60 {
@@ -176,7 +175,7 @@ fn further_wakings_are_of_the_same_slot() {
     assert_eq!(counted(1_000_000, &wakings, 6_000_000), [3, 2, 2]);
 }
 
-/// What becomes of the jobs of a thread with slots of 1,000 from 10,000 on.
+/// Returns the slots of the jobs of a thread with slots of 1,000 from 10,000 on.
 fn over(by_time: bool, jobs_of: &[Job], until: u64) -> Vec<Over> {
     let wakings: Vec<u64> = (0..10).map(|slot| 10_000 + slot * 1_000).collect();
     let (mut jobs, mut over) = (Jobs::of(Grid::of(1_000, &wakings), by_time), Vec::new());
@@ -185,8 +184,8 @@ fn over(by_time: bool, jobs_of: &[Job], until: u64) -> Vec<Over> {
     over
 }
 
-/// A job waits for a lock beyond the next slot's time, and the next job begins at once: the first was late, and none is missed.
-/// Without the calls' events its end may be that of the first activation or that of the second: both are kept.
+/// A job waits for a lock beyond the next slot's time, and the next job begins at once: the first was late, and none is missed. Without the
+/// events of the calls, its end may be that of the first activation or that of the second: latido keeps both.
 #[test]
 fn a_job_that_waits_beyond_its_slot_goes_on() {
     let asks = |woken, end| Job { told: true, then: Then::ATime, ..job(woken, end, true) };
@@ -199,7 +198,7 @@ fn a_job_that_waits_beyond_its_slot_goes_on() {
         13_000,
     );
     assert_eq!(told, [done(10_000, 10_000, 10_100), done(11_000, 11_000, 12_700), done(12_000, 12_700, 12_800)]);
-    // The slot that passed meanwhile is left out.
+    // The thread leaves out the slot that passed meanwhile.
     let skips = over(true, &[waits(10_000, 10_100), asks(11_600, 11_700), asks(12_000, 12_100)], 12_500);
     let expected = [done(10_000, 10_000, 11_700), Over::Missed { due: 11_000, came: 12_100, unclear: false }];
     assert_eq!(skips, [&expected[..], &[done(12_000, 12_000, 12_100)]].concat());
@@ -210,7 +209,7 @@ fn a_job_that_waits_beyond_its_slot_goes_on() {
     assert_eq!(untold[1..], [done(11_000, 11_600, 11_700), done(12_001, 12_000, 12_100)]);
 }
 
-/// A job that was stopped ends when the thread has gone on; a stop in its wait is of no slot.
+/// A stopped job ends when the thread has continued and finished. A stop during its wait belongs to no slot.
 #[test]
 fn a_stopped_job_goes_on() {
     let asks = |woken, end| Job { told: true, then: Then::ATime, ..job(woken, end, true) };
@@ -220,16 +219,16 @@ fn a_stopped_job_goes_on() {
     assert_eq!(all[0], done(10_000, 10_000, 13_700));
     let waiting = [asks(10_000, 10_100), stopped(10_500, 10_501, Then::StoppedWaiting), asks(10_700, 10_701)];
     assert_eq!(over(true, &[&waiting[..], &[asks(11_000, 11_100)]].concat(), 11_500)[0], done(10_000, 10_000, 10_100));
-    // What it waited for came meanwhile: that is its next job.
+    // The event that it waited for came meanwhile: that is its next job.
     let came = Job { then: Then::Another, ..job(11_020, 400_000, true) };
     let waiting = [asks(10_000, 10_100), stopped(10_500, 10_501, Then::StoppedWaiting), came];
     assert_eq!(over(false, &waiting, 11_500)[1], done(11_000, 11_020, 400_000));
-    // It never goes on: its end is not known.
+    // The job never continues: its end is unknown.
     assert_eq!(over(true, &[asks(10_000, 10_100), stopped(11_000, 11_300, Then::Stopped)], 11_500).len(), 1);
 }
 
-/// Jobs that sleep for some time of their own, by the call that also waits for slots: the job of slot 20 sleeps until `until`, and then
-/// asks for the slots that passed, which return at once.
+/// Jobs that also sleep within a job, by the same call that waits for slots. The job of slot 20 sleeps until `until`, and then requests the
+/// slots that passed, which return at once.
 fn sleeping(until: u64, behind: u64, idly: bool) -> (Vec<Over>, u64) {
     let wakings: Vec<u64> = (10..30).map(|slot| slot * 1_000).collect();
     let told = |woken, end, at_once| Job { at_once, told: true, then: Then::ATime, ..job(woken, end, true) };
@@ -254,7 +253,7 @@ fn sleeping(until: u64, behind: u64, idly: bool) -> (Vec<Over>, u64) {
     (over, missed)
 }
 
-/// A sleep within a job is part of that job, however long it is; the slots that passed meanwhile have the jobs that began at once.
+/// A sleep within a job is part of that job, however long it is. The jobs that began at once belong to the slots that passed meanwhile.
 #[test]
 fn a_sleep_within_a_job_is_part_of_it() {
     for (until, behind) in [(21_050, 1), (21_200, 1), (21_800, 1), (22_500, 2), (24_300, 4)] {
@@ -267,7 +266,7 @@ fn a_sleep_within_a_job_is_part_of_it() {
             assert_eq!(over[(11 + at) as usize], done, "{until}");
         }
     }
-    // Where the thread asks for times that have passed in each job, nobody can tell.
+    // If the thread requests past times in each job, latido cannot distinguish.
     let (over, missed) = sleeping(21_200, 1, true);
     assert_eq!((over.len(), missed), (20, 0), "{over:?}");
     assert!(matches!(over[10], Over::Done { due: 20_000, or_end: Some(_), .. }), "{:?}", over[10]);

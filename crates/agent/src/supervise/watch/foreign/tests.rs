@@ -1,4 +1,4 @@
-//! Who is foreign, what a census costs, and what counts of a task that is found late or demoted.
+//! Which tasks belong to other programs, what a task sampling costs, and what counts of a task that is found late or demoted.
 
 use super::*;
 use latido_model::needs::{Need, skip};
@@ -22,7 +22,7 @@ fn watched() -> Watched {
     })
 }
 
-/// A load of another latido is a program like any other; what measures is nobody's.
+/// A load of another latido is a program like any other. What measures has no owner.
 #[test]
 fn each_task_has_its_owner() {
     let dir = tempfile::tempdir().unwrap();
@@ -50,7 +50,7 @@ fn each_task_has_its_owner() {
     assert_eq!(owner(9, 9, &program, ""), Some(TaskOwner::Program));
 }
 
-/// A census that took 10 ms is not made again within 50 s, nor within 1 s while the probe waits.
+/// A task sampling that took 10 ms must not repeat within 50 s, nor within 1 s while the probe waits.
 #[test]
 fn the_census_keeps_within_its_budget() {
     let cpus = "0".parse().unwrap();
@@ -63,7 +63,7 @@ fn the_census_keeps_within_its_budget() {
     }
 }
 
-/// A thread of this process that works at FIFO 1 until it is dropped.
+/// A thread of this process that runs at FIFO 1 until it is dropped.
 struct Busy {
     tid: u32,
     goes_on: Arc<AtomicBool>,
@@ -71,7 +71,7 @@ struct Busy {
 }
 
 impl Busy {
-    /// `None` without the right.
+    /// Starts it. Returns `None` without the permission.
     fn start() -> Option<Self> {
         let (sender, started) = channel();
         let goes_on = Arc::new(AtomicBool::new(true));
@@ -82,7 +82,7 @@ impl Busy {
             sender.send(granted.then_some(tid)).unwrap();
             while granted && on.load(Relaxed) {
                 (0..10_000).for_each(|n| _ = std::hint::black_box(n));
-                // Real-time as it is, it leaves most of the CPU to everybody.
+                // Although it is real-time, it leaves most of the CPU to other tasks.
                 thread::sleep(Duration::from_micros(100));
             }
         });
@@ -113,7 +113,8 @@ fn all_cpus() -> CpuSet {
     crate::machine::own_cpus()
 }
 
-/// What one that started meanwhile ran before it was found, and one known before since the last census.
+/// If a task started during the watch, all that it ran counts. If it was known before, only what it ran since the last task sampling
+/// counts.
 #[test]
 fn the_life_before_the_census_that_finds_a_task_counts() {
     let Some(busy) = Busy::start() else {
@@ -142,7 +143,7 @@ fn a_task_that_is_demoted_is_listed_with_what_it_ran_until_then() {
     watched.census(&all_cpus());
     watched.tasks.get_mut(&busy.tid).unwrap().foreign.ran_ns = 5;
     busy.runs_on();
-    // The same as if it were demoted: it no longer outranks the probe.
+    // This has the same effect as a demotion: it no longer outranks the probe.
     watched.own.priority = Some(2);
     watched.look(&all_cpus());
     for _ in 0..3 {
