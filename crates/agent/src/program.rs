@@ -61,7 +61,7 @@ impl Program {
 /// As [`find`].
 pub fn of_person(name: &str, person: Option<&Person>) -> Result<Option<(Command, Option<ProgramRecord>)>> {
     if person.is_some() {
-        // The callers make it run as the person, by `identity::start_as`.
+        // Runs as the person: the callers see to it, by `identity::start_as`.
         return Ok(Some((Command::new(name), None)));
     }
     Ok(find(name)?.map(|found| (found.command(), Some(found.record()))))

@@ -155,8 +155,7 @@ impl Capture {
         }
         let scratch = Scratch::new(0).context("there is no place for what is recorded")?;
         let instance = Instance::planned();
-        // The handler comes before the instance: recovery undoes the journal's last entry first, and an event stays in use while a trace
-        // records it.
+        // The handler comes first: recovery undoes the last entry first, and no event can go while a trace records it.
         let handler = spec.wanted.handler.as_ref();
         let handler = handler.map(|handler| handler::prepare(handler, &tracefs, &instance, journal)).transpose()?;
         journal.write(Borrowed::Trace { instance: instance.clone() })?;

@@ -249,7 +249,7 @@ fn kept(place: &Place, orders: &Receiver<Order>, said: &dyn Fn(Result<Told>) -> 
     let mut command = match (&way, &copied) {
         (Some(way), Some(copied)) => way.command(&[vec!["exec".into(), copied.path.clone()], words].concat()),
         _ => {
-            // It runs as latido does: it is a part of the measuring process, from latido's own file.
+            // Runs as latido does: it is a part of the measuring process, from latido's own file.
             let mut command = Command::new(std::env::current_exe().context("cannot find latido's own file")?);
             command.args(words);
             work::bound(command)

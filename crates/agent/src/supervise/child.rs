@@ -37,7 +37,7 @@ impl Measuring {
         events: impl Fn(Result<Option<Told>>) -> bool + Send + 'static,
     ) -> Result<Self> {
         let own = std::env::current_exe().context("cannot find latido's own file")?;
-        // It runs as latido does: it measures, and it is latido's own file.
+        // Runs as latido does: it measures, and it is latido's own file.
         let mut command = Command::new(own);
         command.args(["agent", "--measure"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let nice = nice(assignment.cell.scheduling, &assignment.cell.probe);
