@@ -177,13 +177,7 @@ impl Thread {
         args: Option<&Args>,
         notes: &mut Vec<String>,
     ) -> Result<Series> {
-        let common = self.rows.iter().map(|row| row.label.ns).fold(0, gcd);
-        // Where the command line does not give the width, the greatest common divisor of the labels is never too narrow.
-        let width = match (generation, args) {
-            (Generation::AddingOne | Generation::RoundingUp, _) => 1_000,
-            (_, Some(args)) => width(args).unwrap_or(1_000),
-            (_, None) => common.max(1),
-        };
+        let width = self.width(generation, args);
         let extreme = |text: &Option<String>| text.as_deref().map(|text| generation.extreme(text)).transpose();
         let (mut min, mut max) = (extreme(&self.min)?, extreme(&self.max)?);
         if generation == Generation::Unknown && index == 0 {
@@ -191,33 +185,15 @@ impl Thread {
         }
         let bias = self.bias.or_else(|| args.filter(|args| args.has('B', "bias")).map(|_| Bias(None)));
         let biased = bias.is_some();
-        // Buckets include the bias, and so does the longest gap, which the last bucket contains.
-        let longest = match bias {
-            None => max.and_then(|max| max.high),
-            Some(Bias(ns)) => max.and_then(|max| max.high?.checked_add(ns?)),
-        };
         if biased && index == 0 {
             notes.push("-B: shortest and longest gap are without the bias, buckets are with it".into());
         }
-        let mut bins: Vec<Bin> = Vec::new();
-        let last = self.rows.len().saturating_sub(1);
-        for (at, row) in self.rows.iter().enumerate().filter(|(_, row)| row.count > 0) {
-            let (low, high) = generation.bucket(row.label, width);
-            let low = if biased && at == 0 { 0 } else { low };
-            let beyond = at == last && self.last_includes;
-            // latido does not believe a longest gap that is shorter than the bucket's lower end.
-            let high = if beyond { longest.filter(|high| *high >= low) } else { Some(high) };
-            bins.push(Bin { low, high, count: row.count });
-        }
+        let mut bins = self.bins(generation, width, bias, max);
         let whole = self.last_includes || args.is_some() || max.is_some();
         let count = bins.iter().try_fold(0u64, |sum, bin| sum.checked_add(bin.count)).context("more than 2^64 gaps")?;
         let none = count == 0;
-        let mut doubts = Vec::new();
-        if let (Some(least), Some(most)) = (min, max)
-            && most.high.is_some_and(|high| least.low > high)
-        {
-            let why = format!("the shortest gap is {} ns and the longest {} ns", least.low, most.low);
-            doubts.extend([Figure::Smallest, Figure::Largest].map(|figure| Doubt::of(figure, why.clone())));
+        let mut doubts = crossed(min, max);
+        if !doubts.is_empty() {
             (min, max) = (None, None);
         }
         if !biased {
@@ -248,6 +224,46 @@ impl Thread {
             ..Series::default()
         })
     }
+
+    /// Returns the width of a bucket, in ns.
+    fn width(&self, generation: Generation, args: Option<&Args>) -> i64 {
+        match (generation, args) {
+            (Generation::AddingOne | Generation::RoundingUp, _) => 1_000,
+            (_, Some(args)) => width(args).unwrap_or(1_000),
+            // Where the command line does not give the width, the greatest common divisor of the labels is never too narrow.
+            (_, None) => self.rows.iter().map(|row| row.label.ns).fold(0, gcd).max(1),
+        }
+    }
+
+    /// Returns the bins of the buckets that have gaps.
+    fn bins(&self, generation: Generation, width: i64, bias: Option<Bias>, max: Option<Interval>) -> Vec<Bin> {
+        let mut bins = Vec::new();
+        // Buckets include the bias, and so does the longest gap, which the last bucket contains.
+        let longest = match bias {
+            None => max.and_then(|max| max.high),
+            Some(Bias(ns)) => max.and_then(|max| max.high?.checked_add(ns?)),
+        };
+        let last = self.rows.len().saturating_sub(1);
+        for (at, row) in self.rows.iter().enumerate().filter(|(_, row)| row.count > 0) {
+            let (low, high) = generation.bucket(row.label, width);
+            let low = if bias.is_some() && at == 0 { 0 } else { low };
+            let beyond = at == last && self.last_includes;
+            // latido does not believe a longest gap that is shorter than the bucket's lower end.
+            let high = if beyond { longest.filter(|high| *high >= low) } else { Some(high) };
+            bins.push(Bin { low, high, count: row.count });
+        }
+        bins
+    }
+}
+
+/// Returns the doubts about both extremes if the shortest gap is longer than the longest.
+fn crossed(min: Option<Interval>, max: Option<Interval>) -> Vec<Doubt> {
+    let (Some(least), Some(most)) = (min, max) else { return Vec::new() };
+    if most.high.is_none_or(|high| least.low <= high) {
+        return Vec::new();
+    }
+    let why = format!("the shortest gap is {} ns and the longest {} ns", least.low, most.low);
+    [Figure::Smallest, Figure::Largest].map(|figure| Doubt::of(figure, why.clone())).into()
 }
 
 fn gcd(a: i64, b: i64) -> i64 {

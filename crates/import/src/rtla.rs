@@ -101,16 +101,7 @@ pub fn histogram(bytes: &[u8], title: &str) -> Result<Histogram> {
             let remark = line.strip_prefix('#').filter(|_| all.remarks.len() < 10_000);
             all.remarks.extend(remark.map(|remark| shown(remark.as_bytes())));
         } else if let Some(text) = line.strip_prefix('#').filter(|_| !begun) {
-            let text = text.trim();
-            if let Some(unit) = text.strip_prefix("Time unit is ") {
-                all.unit = match unit.rsplit_once('(').map(|(_, unit)| unit) {
-                    Some("us)") => 1000,
-                    Some("ns)") => 1,
-                    _ => bail!("line {at}: a unit that is neither us nor ns: `{}`", shown(unit.as_bytes())),
-                };
-            } else if let Some(text) = text.strip_prefix("Duration:") {
-                all.elapsed_ns = Some(duration(text).with_context(|| format!("line {at}: no duration"))?);
-            }
+            all.heading(at, text.trim())?;
         } else if !begun {
             ensure!(
                 line.split_ascii_whitespace().next() == Some("Index"),
@@ -139,13 +130,7 @@ pub fn histogram(bytes: &[u8], title: &str) -> Result<Histogram> {
     ensure!(titles, "no line `{title}`: with --no-header its unit and columns are lost");
     ensure!(begun, "the file ends before its line `Index`");
     ensure!(all.unit > 0, "no line `# Time unit is`");
-    // A CPU without samples has no figures either.
-    for column in all.columns.iter().filter(|column| column.count == Some(0)) {
-        let none = column.rows.is_empty() && column.over.unwrap_or(0) == 0;
-        ensure!(none, "{}-{:03}: its rows have samples, but it counts 0", column.kind, column.cpu);
-    }
-    all.columns.retain(|column| column.count != Some(0));
-    Ok(all)
+    all.without_empty()
 }
 
 fn columns(line: &str) -> Result<Vec<Column>> {
@@ -181,6 +166,30 @@ fn gcd(a: i64, b: i64) -> i64 {
 }
 
 impl Histogram {
+    /// Reads a line `#` between the title and the table: the unit or the duration.
+    fn heading(&mut self, at: usize, text: &str) -> Result<()> {
+        if let Some(unit) = text.strip_prefix("Time unit is ") {
+            self.unit = match unit.rsplit_once('(').map(|(_, unit)| unit) {
+                Some("us)") => 1000,
+                Some("ns)") => 1,
+                _ => bail!("line {at}: a unit that is neither us nor ns: `{}`", shown(unit.as_bytes())),
+            };
+        } else if let Some(text) = text.strip_prefix("Duration:") {
+            self.elapsed_ns = Some(duration(text).with_context(|| format!("line {at}: no duration"))?);
+        }
+        Ok(())
+    }
+
+    /// Returns the histogram without the columns that count 0 samples: a CPU without samples has no figures either.
+    fn without_empty(mut self) -> Result<Self> {
+        for column in self.columns.iter().filter(|column| column.count == Some(0)) {
+            let none = column.rows.is_empty() && column.over.unwrap_or(0) == 0;
+            ensure!(none, "{}-{:03}: its rows have samples, but it counts 0", column.kind, column.cpu);
+        }
+        self.columns.retain(|column| column.count != Some(0));
+        Ok(self)
+    }
+
     fn row(&mut self, line: &str) -> Result<()> {
         let mut words = line.split_ascii_whitespace();
         let value = words.next().and_then(|word| number(word.as_bytes())).filter(|value| *value >= 0);

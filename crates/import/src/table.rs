@@ -50,6 +50,15 @@ struct Footer {
     break_value: Option<i64>,
 }
 
+/// What the footer says of each thread, without the sums.
+struct Said {
+    total: Option<Vec<i64>>,
+    min: Option<Vec<i64>>,
+    avg: Option<Vec<i64>>,
+    max: Option<Vec<i64>>,
+    over: Option<Vec<i64>>,
+}
+
 /// The counts per column, without the rows of 0.
 #[derive(Default)]
 struct Rows {
@@ -243,6 +252,28 @@ impl Footer {
         Ok(true)
     }
 
+    /// Returns what the footer says of each thread, without the sums, and adds a doubt for each sum that does not fit.
+    fn split(&self, threads: usize, summed: bool, doubts: &mut Vec<String>) -> Result<Said> {
+        let mut of = |line: &Option<(usize, Vec<i64>)>, sum: fn(&[i64]) -> Option<i64>| -> Result<Option<Vec<i64>>> {
+            let Some((at, values)) = line else { return Ok(None) };
+            let (own, more) = values
+                .split_at_checked(threads)
+                .with_context(|| format!("line {at}: {} numbers for {threads} threads", values.len()))?;
+            let sums = more.is_empty() || (summed && more.len() == 1 && sum(own) == more.first().copied());
+            ensure!(summed || more.is_empty(), "line {at}: {} numbers for {threads} threads", values.len());
+            if !sums {
+                doubts.push(format!("line {at}: the last number is not the sum, or the largest, of the others"));
+            }
+            Ok(Some(own.to_vec()))
+        };
+        let added = |own: &[i64]| own.iter().try_fold(0i64, |sum, value| sum.checked_add(*value));
+        let largest = |own: &[i64]| own.iter().max().copied();
+        let total = of(&self.total, added)?;
+        let (min, avg) = (of(&self.min, |_| None)?, of(&self.avg, |_| None)?);
+        let (max, over) = (of(&self.max, largest)?, of(&self.over, added)?);
+        Ok(Said { total, min, avg, max, over })
+    }
+
     /// Returns the figures of each thread, and the doubts.
     fn figures(
         &self,
@@ -253,24 +284,7 @@ impl Footer {
     ) -> Result<(Vec<Figures>, Vec<String>)> {
         let summed = rows.columns.len() > threads;
         let rows_off = rows.counted - rows.adding_up;
-        let doubts = std::cell::RefCell::new(Vec::new());
-        let end = rows.last.map_or(0, |last| last.saturating_add(1));
-        let mut columns = rows.columns;
-        columns.resize(threads, Vec::new());
-        let of = |line: &Option<(usize, Vec<i64>)>, sum: fn(&[i64]) -> Option<i64>| -> Result<Option<Vec<i64>>> {
-            let Some((at, values)) = line else { return Ok(None) };
-            let (own, more) = values
-                .split_at_checked(threads)
-                .with_context(|| format!("line {at}: {} numbers for {threads} threads", values.len()))?;
-            let sums = more.is_empty() || (summed && more.len() == 1 && sum(own) == more.first().copied());
-            ensure!(summed || more.is_empty(), "line {at}: {} numbers for {threads} threads", values.len());
-            if !sums {
-                doubts
-                    .borrow_mut()
-                    .push(format!("line {at}: the last number is not the sum, or the largest, of the others"));
-            }
-            Ok(Some(own.to_vec()))
-        };
+        let mut doubts = Vec::new();
         let lone = summed && rows_off > 0 && self.total.is_none();
         if summed && rows_off > 0 {
             let what = if lone {
@@ -278,39 +292,37 @@ impl Footer {
             } else {
                 "the totals of the threads fit their rows"
             };
-            doubts
-                .borrow_mut()
-                .push(format!("in {rows_off} rows the last column is not the sum of the others: {what}"));
+            doubts.push(format!("in {rows_off} rows the last column is not the sum of the others: {what}"));
         }
-        let added = |own: &[i64]| own.iter().try_fold(0i64, |sum, value| sum.checked_add(*value));
-        let largest = |own: &[i64]| own.iter().max().copied();
-        let totals = of(&self.total, added)?;
-        let (min, avg) = (of(&self.min, |_| None)?, of(&self.avg, |_| None)?);
-        let (max, over) = (of(&self.max, largest)?, of(&self.over, added)?);
+        let said = self.split(threads, summed, &mut doubts)?;
+        let end = rows.last.map_or(0, |last| last.saturating_add(1));
+        let mut columns = rows.columns;
+        columns.resize(threads, Vec::new());
         let at = |line: &Option<Vec<i64>>, thread: usize| line.as_ref().and_then(|line| line.get(thread).copied());
         let figures = columns.into_iter().enumerate().map(|(thread, rows)| {
             let within: u64 = rows.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
-            let total = at(&totals, thread).map(|total| u64::try_from(total).context("a total below 0")).transpose()?;
+            let total =
+                at(&said.total, thread).map(|total| u64::try_from(total).context("a total below 0")).transpose()?;
             // Without a heading only the total shows that these are all rows.
             let all = headed || total.is_none_or(|total| total == within);
             ensure!(all, "thread {thread}: its rows have {within}, its total {}", total.unwrap_or(0));
-            let over = at(&over, thread)
+            let over = at(&said.over, thread)
                 .map(|over| u64::try_from(over).context("samples beyond the rows below 0"))
                 .transpose()?;
             // Rows begin at 0, so no value is below the first row.
             let first = || rows.iter().map(|(value, _)| *value).min().filter(|_| self.no_min || self.ends);
-            let (min, max) = (at(&min, thread).or_else(first), at(&max, thread));
+            let (min, max) = (at(&said.min, thread).or_else(first), at(&said.max, thread));
             // A thread without a cycle prints its start values.
             let unseen = within == 0 && over == Some(0) && total.unwrap_or(0) == 0;
             let (min, max) = if unseen { (None, None) } else { (min, max) };
-            let mean = at(&avg, thread).filter(|_| !unseen).map(|avg| [avg as f64, avg as f64 + 1.0]);
+            let mean = at(&said.avg, thread).filter(|_| !unseen).map(|avg| [avg as f64, avg as f64 + 1.0]);
             if lone {
                 return Ok(Figures { min, max, mean, converted, ..Figures::default() });
             }
             Ok(Figures { rows, collected: true, end, over, min, max, mean, count: None, total, converted })
         });
         let figures = figures.collect::<Result<_>>()?;
-        Ok((figures, doubts.into_inner()))
+        Ok((figures, doubts))
     }
 }
 

@@ -48,72 +48,113 @@ pub(super) fn against(
     bins: &[Vec<Bin>],
     deciding: &Deciding,
 ) -> (Verdict, Reason) {
-    let limit = record.cell.conditions.limit;
     if timed.iter().any(|series| series.bounds.is_some()) {
         return coarse(record, timed, bins);
     }
-    let Some((series, value_ns)) = largest(timed) else {
-        // A cell that only times batches of calls has no judged time, although it has measured.
-        let limited = limit.is_some();
-        return match count(timed.iter().copied()).max(count(&record.series)) {
-            0 => (Verdict::Inconclusive, Reason::NoSamples),
-            count => (Verdict::Pass, Reason::Sampled { count, limited }),
-        };
-    };
-    // latido does not count samples of different quantities together.
+    let Some((series, value_ns)) = largest(timed) else { return without_times(record, timed) };
     let (alike, others): (Vec<&Series>, Vec<&Series>) =
         timed.iter().copied().partition(|other| other.quantity == series.quantity);
     let count = count(alike.iter().copied());
     // The delay of a missed slot is not stored as a sample, so its time is not known.
     let at_ns = deciding.worst.as_ref().filter(|sample| sample.value == value_ns).map(|sample| sample.at_ns);
     let worst = Worst { value_ns, from_ns: None, quantity: series.quantity.clone(), cpu: series.cpu, at_ns };
-    let Some(limit) = limit else { return (Verdict::Pass, Reason::Unlimited { worst, count: Some(count) }) };
-    let limit_ns = i64::try_from(limit.0).unwrap_or(i64::MAX);
-    let without_job = without_job(&alike);
-    if value_ns <= limit_ns
-        && let Some(period::Other { every_ns, .. }) = period::shorter(record)
-    {
-        // If a slot contains several jobs, the time until the last one says nothing about any of them.
-        return (Verdict::Inconclusive, Reason::OtherPeriod { every_ns, count, worst, limit_ns });
-    }
-    if value_ns <= limit_ns {
-        // A program with a period must do the job of each slot.
-        return match without_job.filter(|_| measurand.own_limit == Some(limit)) {
-            None => match may_be_late(&alike).filter(|_| measurand.own_limit == Some(limit)) {
-                None => (Verdict::Pass, Reason::Within { worst, count: Some(count), limit_ns }),
-                Some(slots) => (Verdict::Inconclusive, Reason::MayBeLate { slots, count, worst, limit_ns }),
-            },
-            Some(slots) => {
-                let verdict = if slots.certain() > 0 { Verdict::Fail } else { Verdict::Inconclusive };
-                (verdict, Reason::WithoutJob { slots, count, worst, limit_ns })
-            }
-        };
-    }
-    let decisive: Vec<Summary> = alike.iter().map(|series| series.decisive()).collect();
-    let above = pool::all_above(&decisive, limit_ns);
-    let beyond = others.iter().filter(|other| other.decisive().max.is_some_and(|max| max > limit_ns));
-    let also = beyond.map(|other| other.quantity.clone()).collect::<BTreeSet<_>>().into_iter().collect();
-    // A program's slots are at least the limit apart, so what excuses the late samples cannot explain more than `covered` slots without a
-    // job.
-    let own_jobs = without_job.filter(|_| measurand.own_limit == Some(limit)).map_or(0, WithoutJob::certain);
-    let covered = (deciding.count as u64).saturating_mul(u64::try_from(value_ns / limit_ns.max(1)).unwrap_or(0) + 1);
-    let verdict = match deciding.is_foreign() {
-        true if own_jobs > covered => Verdict::Fail,
-        true => Verdict::Contaminated,
-        false if timed.iter().all(|series| is_unclear(series, limit_ns)) => Verdict::Inconclusive,
-        false => Verdict::Fail,
+    let Some(limit) = record.cell.conditions.limit else {
+        return (Verdict::Pass, Reason::Unlimited { worst, count: Some(count) });
     };
-    let named = deciding.named().collect();
-    // `deciding` weighs the samples of all quantities together and contains no delays of missed slots. latido reports its count only where
-    // the reason counts the same samples.
-    let beside = deciding.foreign_beside();
-    // A recorded trace shows what made which sample late: latido then reports no counts from other evidence.
-    let is_shown = |beside: &ForeignBeside| beside.traced || record.quality.trace.is_none();
-    let told = |beside: &ForeignBeside| others.is_empty() && is_shown(beside);
-    let foreign = beside.filter(|beside| told(beside) && above.is_none_or(|above| beside.foreign < above));
-    let own_ns = |beside: &ForeignBeside| if at_ns.is_some() || beside.traced { beside.own_ns } else { value_ns };
-    let foreign = foreign.map(|beside| ForeignBeside { own_ns: own_ns(&beside), ..beside });
-    (verdict, Reason::Above { above, count: Some(count), limit_ns, worst, also, foreign, named, without_job })
+    let limit_ns = i64::try_from(limit.0).unwrap_or(i64::MAX);
+    let is_own = measurand.own_limit == Some(limit);
+    let limited = Limited { record, alike, others, count, worst, limit_ns, is_own };
+    if value_ns <= limit_ns { limited.within() } else { limited.above(deciding) }
+}
+
+/// Judges a cell without a judged time. One that only times batches of calls has measured nevertheless.
+fn without_times(record: &Record, timed: &[&Series]) -> (Verdict, Reason) {
+    let limited = record.cell.conditions.limit.is_some();
+    match count(timed.iter().copied()).max(count(&record.series)) {
+        0 => (Verdict::Inconclusive, Reason::NoSamples),
+        count => (Verdict::Pass, Reason::Sampled { count, limited }),
+    }
+}
+
+/// The judged times of a cell that has a limit.
+struct Limited<'a> {
+    record: &'a Record,
+    /// The series of the quantity with the largest sample. latido does not count samples of different quantities together.
+    alike: Vec<&'a Series>,
+    /// The series of other quantities.
+    others: Vec<&'a Series>,
+    /// The number of samples in `alike`.
+    count: u64,
+    /// The largest sample.
+    worst: Worst,
+    limit_ns: i64,
+    /// Whether the limit is the program's own period.
+    is_own: bool,
+}
+
+impl Limited<'_> {
+    /// Judges a cell without a sample above the limit.
+    fn within(self) -> (Verdict, Reason) {
+        let Self { record, alike, count, worst, limit_ns, is_own, .. } = self;
+        // If a slot contains several jobs, the time until the last one says nothing about any of them.
+        if let Some(period::Other { every_ns, .. }) = period::shorter(record) {
+            return (Verdict::Inconclusive, Reason::OtherPeriod { every_ns, count, worst, limit_ns });
+        }
+        // A program with a period must do the job of each slot.
+        if let Some(slots) = without_job(&alike).filter(|_| is_own) {
+            let verdict = if slots.certain() > 0 { Verdict::Fail } else { Verdict::Inconclusive };
+            return (verdict, Reason::WithoutJob { slots, count, worst, limit_ns });
+        }
+        match may_be_late(&alike).filter(|_| is_own) {
+            None => (Verdict::Pass, Reason::Within { worst, count: Some(count), limit_ns }),
+            Some(slots) => (Verdict::Inconclusive, Reason::MayBeLate { slots, count, worst, limit_ns }),
+        }
+    }
+
+    /// Judges a cell with samples above the limit.
+    fn above(self, deciding: &Deciding) -> (Verdict, Reason) {
+        let limit_ns = self.limit_ns;
+        let decisive: Vec<Summary> = self.alike.iter().map(|series| series.decisive()).collect();
+        let above = pool::all_above(&decisive, limit_ns);
+        let beyond = self.others.iter().filter(|other| other.decisive().max.is_some_and(|max| max > limit_ns));
+        let also = beyond.map(|other| other.quantity.clone()).collect::<BTreeSet<_>>().into_iter().collect();
+        let without_job = without_job(&self.alike);
+        let verdict = self.verdict_above(deciding, without_job);
+        let foreign = self.foreign_beside(deciding, above);
+        let named = deciding.named().collect();
+        let Self { count, worst, .. } = self;
+        (verdict, Reason::Above { above, count: Some(count), limit_ns, worst, also, foreign, named, without_job })
+    }
+
+    /// Returns the verdict on samples above the limit.
+    fn verdict_above(&self, deciding: &Deciding, without_job: Option<WithoutJob>) -> Verdict {
+        // A program's slots are at least the limit apart, so what excuses the late samples cannot explain more than `covered` slots without
+        // a job.
+        let own_jobs = without_job.filter(|_| self.is_own).map_or(0, WithoutJob::certain);
+        let spanned = u64::try_from(self.worst.value_ns / self.limit_ns.max(1)).unwrap_or(0) + 1;
+        let covered = (deciding.count as u64).saturating_mul(spanned);
+        let unclear = || self.alike.iter().chain(&self.others).all(|series| is_unclear(series, self.limit_ns));
+        match deciding.is_foreign() {
+            true if own_jobs > covered => Verdict::Fail,
+            true => Verdict::Contaminated,
+            false if unclear() => Verdict::Inconclusive,
+            false => Verdict::Fail,
+        }
+    }
+
+    /// Returns the foreign samples among those above the limit, of which there are `above`.
+    ///
+    /// `deciding` weighs the samples of all quantities together and contains no delays of missed slots. latido reports its count only where
+    /// the reason counts the same samples.
+    fn foreign_beside(&self, deciding: &Deciding, above: Option<u64>) -> Option<ForeignBeside> {
+        let beside = deciding.foreign_beside().filter(|_| self.others.is_empty())?;
+        // A recorded trace shows what made which sample late: latido then reports no counts from other evidence.
+        let is_shown = beside.traced || self.record.quality.trace.is_none();
+        let Worst { value_ns, at_ns, .. } = self.worst;
+        let own_ns = if at_ns.is_some() || beside.traced { beside.own_ns } else { value_ns };
+        let is_part = above.is_none_or(|above| beside.foreign < above);
+        (is_shown && is_part).then_some(ForeignBeside { own_ns, ..beside })
+    }
 }
 
 /// Counts the slots without a job in series whose probe reports the unclear ones; `None` where there are none.

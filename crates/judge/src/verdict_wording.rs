@@ -39,21 +39,7 @@ impl Reason {
                 let room = Span::Time(limit_ns.saturating_sub(worst.value_ns));
                 [largest(worst, *count), spans![", ", room, " inside the limit of ", Span::Time(*limit_ns)]].concat()
             }
-            Self::Coarse { worst, limit_ns, open, .. } => {
-                // Rounded, the bounds of the bin and the limit inside it may look the same.
-                let limit = spans![format!(", and the limit is {}", exact(*limit_ns))];
-                let how = if *open {
-                    spans!["how long the largest sample was is not known: "]
-                } else {
-                    spans!["bins too coarse: "]
-                };
-                let from = worst.from_ns.unwrap_or(worst.value_ns);
-                let reach = match open {
-                    true => spans![format!("{} or more (", exact(from))],
-                    false => spans![format!("{} to {} (", exact(from), exact(worst.value_ns))],
-                };
-                [how, reach, whose(worst), spans![")"], limit].concat()
-            }
+            Self::Coarse { worst, limit_ns, open } => coarse(worst, *limit_ns, *open),
             Self::NoMaximum { count } => spans![Span::Count(*count), " samples, of which no largest is known"],
             Self::OtherPeriod { every_ns, count, worst, limit_ns } => {
                 let woken = spans![
@@ -75,19 +61,13 @@ impl Reason {
                 [no_job(*slots), within, largest(worst, Some(*count))].concat()
             }
             Self::Above { above, count, limit_ns, worst, also, foreign, named, without_job } => {
-                let many = match (above, count) {
-                    (Some(above), Some(count)) => spans![Span::Count(*above), " of ", Span::Count(*count), " samples"],
-                    _ => spans!["samples"],
-                };
-                let limit = [spans![" above the limit of ", Span::Time(*limit_ns), ", worst "], length(worst)].concat();
+                let what = exceeding(*above, *count, *limit_ns, worst);
+                let also = (!also.is_empty()).then(|| spans![format!("; also samples of {}", also.join(", "))]);
+                let jobs = without_job.map(|slots| [spans!["; "], no_job(slots)].concat());
+                let foreign = foreign.map(|beside| beside_failure(beside, *above));
                 let causes = named.iter().flat_map(|(cause, samples)| by(*cause, *samples)).collect();
-                let also = match &also[..] {
-                    [] => Vec::new(),
-                    also => spans![format!("; also samples of {}", also.join(", "))],
-                };
-                let foreign = foreign.map(|beside| beside_failure(beside, *above)).unwrap_or_default();
-                let jobs = without_job.map(|slots| [spans!["; "], no_job(slots)].concat()).unwrap_or_default();
-                [many, limit, spans![" ("], whose(worst), spans![")"], also, jobs, foreign, causes].concat()
+                let [also, jobs, foreign] = [also, jobs, foreign].map(Option::unwrap_or_default);
+                [what, also, jobs, foreign, causes].concat()
             }
             Self::InParts(parts) => spans![parts.join("; "), ": the figures are pooled from the parts"],
             Self::Unread(why) => spans!["the largest samples could not be read: ", why.as_str()],
@@ -98,6 +78,27 @@ impl Reason {
     pub fn sentence(&self) -> String {
         plain(&self.spans())
     }
+}
+
+/// `bins too coarse: 24 µs to 24.999 µs (latency), and the limit is 24.5 µs`. Rounded, the bounds of the bin and the limit inside it may
+/// look the same.
+fn coarse(worst: &Worst, limit_ns: i64, open: bool) -> Vec<Span> {
+    let from = exact(worst.from_ns.unwrap_or(worst.value_ns));
+    let reach = match open {
+        true => spans!["how long the largest sample was is not known: ", format!("{from} or more (")],
+        false => spans!["bins too coarse: ", format!("{from} to {} (", exact(worst.value_ns))],
+    };
+    [reach, whose(worst), spans![")", format!(", and the limit is {}", exact(limit_ns))]].concat()
+}
+
+/// `3 of 20000 samples above the limit of 100 µs, worst 150 µs (latency, CPU 1)`.
+fn exceeding(above: Option<u64>, count: Option<u64>, limit_ns: i64, worst: &Worst) -> Vec<Span> {
+    let many = match (above, count) {
+        (Some(above), Some(count)) => spans![Span::Count(above), " of ", Span::Count(count), " samples"],
+        _ => spans!["samples"],
+    };
+    let limit = spans![" above the limit of ", Span::Time(limit_ns), ", worst "];
+    [many, limit, length(worst), spans![" ("], whose(worst), spans![")"]].concat()
 }
 
 /// Words the foreign samples next to a failure that stands: `; 3 of them may be foreign, the worst of the others 674 µs`. Where missed

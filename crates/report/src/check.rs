@@ -5,7 +5,10 @@ pub mod process;
 mod tests;
 pub mod timing;
 
-use crate::terminal::{self, Paint, Style};
+use crate::{
+    terminal::{self, Paint, Style},
+    words,
+};
 use latido_model::{
     check::{Fitness, Grade, Point, Process, Purpose, Remedy, Severity},
     clean,
@@ -150,7 +153,7 @@ fn headline(machine: &Machine, points: &[Point], colour: bool) -> String {
         what.push(format!("Linux {}", machine.kernel));
     }
     what.extend(machine.architecture.clone());
-    what.extend(machine.cpu.online.as_ref().map(|cpus| format!("{} CPUs", cpus.len())));
+    what.extend(machine.cpu.online.as_ref().map(|cpus| words::many(cpus.len() as u64, "CPU")));
     format!("{}\n{}{}\n", what.join(", "), grades(points, colour), counts(points))
 }
 

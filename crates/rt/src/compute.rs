@@ -341,15 +341,16 @@ fn sweep(
         }
         if instance == 1 || instance == count {
             let found = workspace.residual();
-            // NaN must count as a large deviation.
-            residual = if found > residual || found.is_nan() { found } else { residual };
+            // NaN must count as a deviation beyond all others.
+            let found = if found.is_nan() { f64::INFINITY } else { found };
+            residual = if found > residual { found } else { residual };
             elapsed.set_tally(RESIDUAL, (residual / RESIDUAL_UNIT) as u64);
         }
         let differs = !workspace.equals_first();
         if differs {
             elapsed.tally(DIFFERING);
         }
-        if differs || residual.is_nan() || residual > TOLERANCE {
+        if differs || residual > TOLERANCE {
             return End::Failed(Wrong::Inverse { n, instance });
         }
         if cold && heed_sample && elapsed.stopped() {

@@ -122,10 +122,7 @@ impl Hpet {
     /// # Errors
     /// `EINTR` when a signal handler ran.
     pub fn came(&self, within: Duration) -> Result<bool, Errno> {
-        let mut ready = libc::pollfd { fd: self.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let ms = libc::c_int::try_from(within.as_millis()).unwrap_or(libc::c_int::MAX);
-        // SAFETY: one structure, writable, outlives the call.
-        Ok(Errno::check(unsafe { libc::poll(&mut ready, 1, ms) })? > 0)
+        ioctl::came(&self.file, within)
     }
 
     /// Waits for an interrupt. Returns how many there were since the last wait.

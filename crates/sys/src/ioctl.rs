@@ -41,7 +41,7 @@ pub(crate) fn ask<T: Copy>(file: &File, request: u64, value: &mut T) -> Result<(
 #[inline(always)]
 pub(crate) fn came(file: &File, within: Duration) -> Result<bool, Errno> {
     let mut ready = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    let ms = within.as_millis() as libc::c_int;
+    let ms = libc::c_int::try_from(within.as_millis()).unwrap_or(libc::c_int::MAX);
     // SAFETY: one structure, writable, outlives the call.
     Ok(Errno::check(unsafe { libc::poll(&mut ready, 1, ms) })? > 0)
 }

@@ -4,8 +4,8 @@ use crate::{
     cyclictest,
     floors::{Figures, Floors},
     format::{Asked, Format},
-    imported::{Finding, Imported, Severity},
-    status::{self, Smallest},
+    imported::{Finding, Imported, Series, Severity},
+    status::{self, Smallest, Status},
     text::{self, TORN, plain, shown},
 };
 use anyhow::{Context, Result, bail, ensure};
@@ -86,9 +86,8 @@ struct Thread {
     table: Vec<u64>,
     others: BTreeMap<i64, u64>,
     lines: u64,
-    /// The number of steps of more than one cycle, the longest step, and the number of cycles without a line.
+    /// The number of steps of more than one cycle, and the number of cycles without a line.
     jumps: u64,
-    longest: u64,
     skipped: u64,
     last: Option<u64>,
 }
@@ -99,13 +98,10 @@ impl Thread {
             Some(last) if last >= line.cycle => bail!("cycle {} of thread {} after {last}", line.cycle, line.thread),
             Some(last) if last + 1 < line.cycle => {
                 self.jumps += 1;
-                self.longest = self.longest.max(line.cycle - last);
                 self.skipped = self.skipped.saturating_add(line.cycle - last - 1);
             }
-            None => {
-                self.skipped = line.cycle;
-                self.jumps = u64::from(line.cycle > 0);
-            }
+            // A log that starts late is no jump: it says nothing of the lines that follow.
+            None => self.skipped = line.cycle,
             Some(_) => {}
         }
         self.last = Some(line.cycle);
@@ -124,6 +120,26 @@ impl Thread {
             None => *self.others.entry(line.value).or_default() += 1,
         }
         Ok(())
+    }
+
+    /// Returns whether the cycles jump so often that each line must be the largest of several cycles.
+    fn jumps_often(&self) -> bool {
+        self.jumps * 10 > self.lines
+    }
+
+    /// Adds to the import which cycles of the thread have no line. `counted` is how many cycles the tool counts.
+    fn tell_missing(&self, imported: &mut Imported, index: u32, counted: Option<u64>) {
+        let skipped = self.skipped;
+        let unprinted = counted.and_then(|all| all.checked_sub(self.lines)).unwrap_or(0);
+        if skipped > 0 {
+            imported.findings.push(Finding {
+                severity: Severity::Contaminated,
+                name: "lost cycles".into(),
+                text: format!("{skipped} cycles of thread {index} have no line: the ring of 16384 was overwritten"),
+            });
+        } else if unprinted > 0 {
+            imported.notes.push(format!("the last {unprinted} cycles of thread {index} were not printed"));
+        }
     }
 
     /// Returns the values with their counts, ascending.
@@ -173,7 +189,15 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
             continue;
         }
         let status = last.iter().find(|one| one.thread == index);
-        let series = of_thread(thread, status, unit, reduced, &mut imported, index);
+        let series = if reduced || thread.jumps_often() {
+            imported.notes.push(format!(
+                "lines of thread {index} are the largest of several cycles each (-o): only its extremes are known"
+            ));
+            of_maxima(thread, status, unit)
+        } else {
+            thread.tell_missing(&mut imported, index, status.map(|one| one.cycles));
+            of_cycles(thread, status, unit)
+        };
         let series = series.with_context(|| format!("thread {index}"))?;
         let mut series = cyclictest::series(series, index, asked);
         if let Some(status) = status {
@@ -190,64 +214,31 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     Ok(imported)
 }
 
-/// Returns the series of a thread. It has no distribution if the lines are maxima of several cycles, or if cycles are missing.
-fn of_thread(
-    thread: Thread,
-    status: Option<&status::Status>,
-    unit: Floors,
-    reduced: bool,
-    imported: &mut Imported,
-    index: u32,
-) -> Result<crate::imported::Series> {
-    let (lines, skipped) = (thread.lines, thread.skipped);
-    let maxima = reduced || thread.jumps * 10 > lines;
-    let rows = thread.rows();
-    let largest = rows.last().map(|(value, _)| *value);
-    let smallest = rows.first().map(|(value, _)| *value);
-    if maxima {
-        let per = "lines of thread are the largest of several cycles each (-o): only its extremes are known";
-        imported.notes.push(per.replacen("thread", &format!("thread {index}"), 1));
-        let figures = Figures {
-            min: status.map(|one| one.min),
-            max: status.map(|one| one.max).max(largest),
-            mean: status.and_then(|status| status.avg),
-            count: status.map(|one| one.cycles),
-            over: Some(0),
-            ..Figures::default()
-        };
-        let mut series = unit.series(figures)?;
-        // The number of cycles differs from the number of lines.
-        series.facts.insert("lines".into(), i64::try_from(lines).unwrap_or(i64::MAX));
-        return Ok(series);
-    }
-    let counted = status.map(|one| one.cycles);
-    if let Some(cycles) = counted {
-        ensure!(cycles >= lines, "{lines} lines, but the tool counts {cycles} cycles");
-    }
-    if skipped > 0 {
-        imported.findings.push(Finding {
-            severity: Severity::Contaminated,
-            name: "lost cycles".into(),
-            text: format!("{skipped} cycles of thread {index} have no line: the ring of 16384 was overwritten"),
-        });
-    } else if let Some(unprinted) = counted.map(|cycles| cycles - lines).filter(|cycles| *cycles > 0) {
-        imported.notes.push(format!("the last {unprinted} cycles of thread {index} were not printed"));
-    }
-    let sum: f64 = rows.iter().map(|(value, count)| *value as f64 * *count as f64).sum();
-    let mean = sum / lines.max(1) as f64;
+/// Returns the series of a thread whose lines are maxima of several cycles. It has no distribution.
+fn of_maxima(thread: Thread, status: Option<&Status>, unit: Floors) -> Result<Series> {
+    let lines = thread.lines;
+    let largest = thread.rows().last().map(|(value, _)| *value);
     let figures = Figures {
-        min: smallest,
-        max: largest,
-        mean: Some([mean, mean]),
-        end: largest.map_or(0, |value| value.saturating_add(1)),
-        rows,
-        collected: true,
+        min: status.map(|one| one.min),
+        max: status.map(|one| one.max).max(largest),
+        mean: status.and_then(|status| status.avg),
+        count: status.map(|one| one.cycles),
         over: Some(0),
-        count: None,
-        total: None,
-        converted: false,
+        ..Figures::default()
     };
     let mut series = unit.series(figures)?;
+    // The number of cycles differs from the number of lines.
+    series.facts.insert("lines".into(), i64::try_from(lines).unwrap_or(i64::MAX));
+    Ok(series)
+}
+
+/// Returns the series of a thread whose lines are single cycles. Its distribution is incomplete if cycles are missing.
+fn of_cycles(thread: Thread, status: Option<&Status>, unit: Floors) -> Result<Series> {
+    let (lines, skipped) = (thread.lines, thread.skipped);
+    if let Some(cycles) = status.map(|one| one.cycles) {
+        ensure!(cycles >= lines, "{lines} lines, but the tool counts {cycles} cycles");
+    }
+    let mut series = unit.series(figures(thread.rows(), lines))?;
     if let Some(status) = status {
         // These include the cycles without a line.
         let [min, max] = [unit.interval(status.min)?, unit.interval(status.max)?];
@@ -262,6 +253,25 @@ fn of_thread(
         }
     }
     Ok(series)
+}
+
+/// Returns the figures of a thread from the values of its lines.
+fn figures(rows: Vec<(i64, u64)>, lines: u64) -> Figures {
+    let (smallest, largest) = (rows.first().map(|(value, _)| *value), rows.last().map(|(value, _)| *value));
+    let sum: f64 = rows.iter().map(|(value, count)| *value as f64 * *count as f64).sum();
+    let mean = sum / lines.max(1) as f64;
+    Figures {
+        min: smallest,
+        max: largest,
+        mean: Some([mean, mean]),
+        end: largest.map_or(0, |value| value.saturating_add(1)),
+        rows,
+        collected: true,
+        over: Some(0),
+        count: None,
+        total: None,
+        converted: false,
+    }
 }
 
 #[cfg(test)]

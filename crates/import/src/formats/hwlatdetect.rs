@@ -148,6 +148,33 @@ impl Extent {
         let summary = ended && !whole && !none && told.gaps.is_empty() && told.largest.is_some() && exceeding.is_some();
         Ok(Self { whole, none, summary, complete: whole || none || (summary && told.elsewhere) })
     }
+
+    /// Returns the interval of the largest gap, if the file shows enough to know it.
+    fn largest(&self, told: &Told) -> Result<Option<Interval>> {
+        match (self.none, self.whole || self.summary) {
+            // If no gap was longer than the threshold in whole us, the largest is only known to be at or below it.
+            (true, _) => Ok(told.threshold.map(interval).transpose()?.map(|one| Interval { low: 0, ..one })),
+            (_, true) => told.largest.map(interval).transpose(),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the notes on the `sum` gaps: how many there are, and what is not known of them.
+    fn notes(&self, told: &Told, gaps: &Gaps, sum: u64) -> Vec<String> {
+        let mut notes = Vec::new();
+        if gaps.more > 0 {
+            let more = gaps.more;
+            notes.push(format!("{more} of {sum} gaps have no value: only the largest of each window has one"));
+        }
+        notes.extend(told.recorded.map(|recorded| format!("{recorded} windows with gaps above the threshold")));
+        if self.none {
+            notes.push("no gap was longer than the threshold".into());
+        }
+        if self.summary {
+            notes.push("its gaps have no lines here: their number and the largest are known".into());
+        }
+        notes
+    }
 }
 
 /// The gaps with lines.
@@ -171,7 +198,7 @@ impl Gaps {
             if all.samples.len() < 1_000_000 {
                 all.samples.push(Timed {
                     value: us.checked_mul(1000).context("a value beyond 2^63 ns")?,
-                    at_ns: u64::try_from(at - first).ok(),
+                    at_ns: at.checked_sub(first).and_then(|ns| u64::try_from(ns).ok()),
                 });
             }
         }
@@ -212,41 +239,29 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     }
     let sum =
         told.gaps.iter().try_fold(0u64, |sum, (_, _, count)| sum.checked_add(*count)).context("more than 2^64 gaps")?;
-    let Extent { whole, none, summary, complete } = Extent::of(&told, sum, torn.is_some())?;
-    let Told { elapsed_ns, threshold, mut largest, recorded, exceeding, smis, smis_of_cpus, .. } = told;
+    let extent = Extent::of(&told, sum, torn.is_some())?;
+    let Told { elapsed_ns, threshold, exceeding, smis, smis_of_cpus, .. } = told;
     let facts = smis.or(smis_of_cpus).map(|count| ("smi".to_owned(), count)).into_iter().collect();
     let threshold_ns = threshold.map(|us| us.checked_mul(1000).context("a threshold beyond 2^63 ns")).transpose()?;
     let gaps = Gaps::of(&told.gaps)?;
     let mut doubts = Vec::new();
-    if let (true, Some(said), Some(seen)) = (whole, largest, gaps.largest())
+    if let (true, Some(said), Some(seen)) = (extent.whole, told.largest, gaps.largest())
         && said != seen
     {
         doubts.push(Doubt::of(Figure::Largest, format!("it is {said} us, but that of the gaps' lines is {seen} us")));
-        largest = None;
+        told.largest = None;
     }
     let bins = gaps.bins(sum, threshold_ns)?;
-    // If no gap was longer than the threshold in whole us, the largest is only known to be at or below it.
-    let max = match (none, whole || summary) {
-        (true, _) => threshold.map(interval).transpose()?.map(|one| Interval { low: 0, ..one }),
-        (_, true) => largest.map(interval).transpose()?,
-        _ => None,
-    };
-    let mut notes = Vec::new();
-    if gaps.more > 0 {
-        let more = gaps.more;
-        notes.push(format!("{more} of {sum} gaps have no value: only the largest of each window has one"));
-    }
-    notes.extend(recorded.map(|recorded| format!("{recorded} windows with gaps above the threshold")));
-    notes.extend(none.then(|| "no gap was longer than the threshold".into()));
-    notes.extend(summary.then(|| "its gaps have no lines here: their number and the largest are known".into()));
+    let max = extent.largest(&told)?;
+    let notes = extent.notes(&told, &gaps, sum);
     let series = Series {
         quantity: "gap".into(),
         heading: "Hardware gap".into(),
         labels: [("kind".to_owned(), "hardware".to_owned())].into(),
         unit: "ns",
-        count: exceeding.filter(|_| whole || summary),
+        count: exceeding.filter(|_| extent.whole || extent.summary),
         max,
-        cut: !complete || !doubts.is_empty(),
+        cut: !extent.complete || !doubts.is_empty(),
         bins,
         doubts,
         width: Some(1000),
@@ -255,7 +270,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         facts,
         ..Series::default()
     };
-    let ending = match complete {
+    let ending = match extent.complete {
         true => Ending::Complete,
         false => Ending::Interrupted("the file ends before all that it counts is there".into()),
     };

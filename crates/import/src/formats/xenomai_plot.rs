@@ -31,11 +31,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         if let Some(text) = text.strip_prefix('#') {
             let text = text.trim();
             if let Some((clock, rest)) = text.split_once(" (") {
-                imported.elapsed_ns = crate::rtla::duration(&format!("0 {clock}"));
-                imported.notes.push(shown(rest.trim_end_matches(')').as_bytes()));
-                let priority =
-                    rest.split_once("priority ").and_then(|(_, text)| text.trim_end_matches(')').parse::<u8>().ok());
-                imported.policy = priority.map(|priority| format!("fifo {priority}"));
+                add_run(&mut imported, clock, rest.trim_end_matches(')'));
             } else if text.starts_with(|first: char| first.is_ascii_digit() || first == '-')
                 && !text.starts_with("----")
             {
@@ -44,9 +40,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
             }
             continue;
         }
-        let (middle, hits) = text.split_once([' ', '\t']).with_context(place)?;
-        let middle = decimal(middle, 1000).filter(|middle| *middle >= 0).with_context(place)?;
-        let hits = hits.trim().parse::<u64>().ok().and_then(|hits| hits.checked_sub(1)).with_context(place)?;
+        let (middle, hits) = row(&text).with_context(place)?;
         ensure!(
             rows.last().is_none_or(|(last, _)| *last < middle),
             "line {at}: out of order, or rounded: six digits are printed"
@@ -57,28 +51,50 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let own = own.context("no line with its smallest, mean and largest")?;
     let (mut series, finding) = described(own, asked);
     imported.findings.extend(finding);
-    // The first and the last row are edges without hits.
-    let padded = matches!(rows[..], [(_, 0), _, .., (_, 0)]) && torn.is_none();
-    let half = match rows[..] {
-        [(edge, _), (first, _), ..] if padded => first - edge,
-        _ => 0,
-    };
-    let bucket = half * 2;
-    let inner = rows.get(1..rows.len().saturating_sub(1)).unwrap_or_default();
-    let reaches = padded && rows.last().zip(inner.last()).is_some_and(|((edge, _), (middle, _))| edge - middle == half);
-    if reaches && bucket > 0 {
-        let mut numbers = Vec::with_capacity(inner.len());
-        for (middle, hits) in inner.iter().filter(|(_, hits)| *hits > 0) {
-            ensure!((middle - half) % bucket == 0, "`{middle}` ns is no middle of a bucket of {bucket} ns");
-            numbers.push(((middle - half) / bucket, *hits));
-        }
-        distribution(&mut series, &numbers, bucket)?;
-    } else {
-        imported.ending = Ending::Interrupted(match torn {
-            Some(at) => format!("line {at} {TORN}"),
-            None => "the file ends before its last row".into(),
-        });
+    let whole = if torn.is_none() { buckets(&rows)? } else { None };
+    match (whole, torn) {
+        (Some(Buckets { width, hits }), _) => distribution(&mut series, &hits, width)?,
+        (None, Some(at)) => imported.ending = Ending::Interrupted(format!("line {at} {TORN}")),
+        (None, None) => imported.ending = Ending::Interrupted("the file ends before its last row".into()),
     }
     imported.series.push(series);
     Ok(imported)
+}
+
+/// Adds what the line `CLOCK (DESCRIPTION)` states of the run: how long it took, what it was, and its policy.
+fn add_run(imported: &mut Imported, clock: &str, description: &str) {
+    imported.elapsed_ns = crate::rtla::duration(&format!("0 {clock}"));
+    imported.notes.push(shown(description.as_bytes()));
+    let priority = description.split_once("priority ").and_then(|(_, text)| text.parse::<u8>().ok());
+    imported.policy = priority.map(|priority| format!("fifo {priority}"));
+}
+
+/// Reads a row: the middle of a bucket in ns, and its number of hits.
+fn row(text: &str) -> Option<(i64, u64)> {
+    let (middle, hits) = text.split_once([' ', '\t'])?;
+    let middle = decimal(middle, 1000).filter(|middle| *middle >= 0)?;
+    Some((middle, hits.trim().parse::<u64>().ok()?.checked_sub(1)?))
+}
+
+/// The buckets of a whole file: their width in ns, and the number of each with its hits.
+struct Buckets {
+    width: i64,
+    hits: Vec<(i64, u64)>,
+}
+
+/// Returns the buckets of the rows, or `None` if rows are missing: the first and the last row are edges without hits.
+fn buckets(rows: &[(i64, u64)]) -> Result<Option<Buckets>> {
+    let [(begin, 0), inner @ .., (end, 0)] = rows else { return Ok(None) };
+    let (Some((first, _)), Some((last, _))) = (inner.first(), inner.last()) else { return Ok(None) };
+    let half = first - begin;
+    let Some(width) = half.checked_mul(2) else { return Ok(None) };
+    if end - last != half || width <= 0 {
+        return Ok(None);
+    }
+    let mut hits = Vec::with_capacity(inner.len());
+    for (middle, count) in inner.iter().filter(|(_, count)| *count > 0) {
+        ensure!((middle - half) % width == 0, "`{middle}` ns is no middle of a bucket of {width} ns");
+        hits.push(((middle - half) / width, *count));
+    }
+    Ok(Some(Buckets { width, hits }))
 }

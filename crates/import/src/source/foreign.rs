@@ -113,25 +113,32 @@ impl Foreign {
     /// Reads `value` or `value_UNIT`, and optionally `unit`, `at_ns`, `cpu` and `quantity`; all other fields, including `thread`, are
     /// labels.
     fn keyed<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, &'a str)>, sink: &mut impl Sink) -> Result<(), Bad> {
-        let (mut value, mut unit, mut at) = (None, self.unit, None);
+        let (mut value, mut unit, mut at) = (None, None, None);
         let mut declared = Declared::of("latency", USUAL);
         for (key, text) in pairs.filter(|(_, text)| !text.is_empty()) {
             let number = || whole(text.as_bytes()).ok_or(Bad::Number);
-            match key {
-                "value" => value = Some(text),
-                "unit" => unit = Some(Unit::named(text).ok_or(Bad::Words)?),
-                "at_ns" => at = Some(number()?),
-                "cpu" => declared.cpu = Some(u32::try_from(number()?).map_err(|_| Bad::Number)?),
-                "quantity" => declared.quantity = name(text).ok_or(Bad::Words)?,
+            let again = match key {
+                "value" => value.replace(text).is_some(),
+                "unit" => unit.replace(Unit::named(text).ok_or(Bad::Words)?).is_some(),
+                "at_ns" => at.replace(number()?).is_some(),
+                "cpu" => declared.cpu.replace(u32::try_from(number()?).map_err(|_| Bad::Number)?).is_some(),
+                "quantity" => {
+                    declared.quantity = name(text).ok_or(Bad::Words)?;
+                    false
+                }
                 _ => match key.strip_prefix("value_") {
                     Some(of) => {
-                        unit = Some(Unit::named(of).ok_or(Bad::Words)?);
-                        value = Some(text);
+                        unit.replace(Unit::named(of).ok_or(Bad::Words)?).is_some() || value.replace(text).is_some()
                     }
-                    None => _ = declared.labels.insert(name(key).ok_or(Bad::Words)?, text.to_owned()),
+                    None => declared.labels.insert(name(key).ok_or(Bad::Words)?, text.to_owned()).is_some(),
                 },
+            };
+            // A second value would hide the first.
+            if again {
+                return Err(Bad::Words);
             }
         }
+        let unit = unit.or(self.unit);
         // The lines do not say on which clock their times are.
         declared.clock = if at.is_some() { TimeOf::Device } else { TimeOf::None };
         declared.unit = unit.ok_or(Bad::Words)?;

@@ -183,6 +183,17 @@ fn fields_are_exact_and_may_be_quoted() {
     assert_eq!(counts(&reader).len(), 1, "a quote that is not closed");
 }
 
+/// A second value would hide the first one.
+#[test]
+fn a_line_with_two_values_or_two_units_is_bad() {
+    for line in ["{\"value_us\": 1, \"value_ns\": 2}\n", "{\"value\": 1, \"unit\": \"us\", \"value_us\": 2}\n"] {
+        let (heard, reader) = told(Form::Ndjson, &[line.as_bytes()]);
+        assert_eq!((heard.len(), counts(&reader)), (0, vec![("words", 1)]), "{line}");
+    }
+    let (heard, _) = told(Form::Ndjson, &[b"{\"value\": 1, \"unit\": \"us\"}\n"]);
+    assert_eq!(heard[1], "0 1000 None");
+}
+
 #[test]
 fn other_tools_lines_are_understood() {
     let verbose = b"Max CPUs = 2\nThread 0 Interval: 1000\n       0:       0:      23\n       1:       0:      40\n\

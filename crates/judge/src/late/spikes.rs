@@ -127,6 +127,7 @@ pub fn of_cell(
     Ok(found)
 }
 
+/// Explains the chosen samples of a cell by its trace.
 fn spikes(
     cell: &StoredCell,
     record: &Record,
@@ -143,17 +144,7 @@ fn spikes(
     let (mut explained, _) = explain(trace, buffer, &windows);
     for one in &mut explained {
         let late = chosen.samples.iter().find(|late| window(late) == Some(one.window));
-        told_by_record(one, late.map(|late| late.at_ns), &record.quality);
-        if let Some(late) = late.filter(|_| how.begins == late::Begins::Job) {
-            if late.missed {
-                one.of_an_earlier_job();
-            }
-            jobs::usual(record, late).into_iter().for_each(|usual| one.own_beyond(usual, late.missed));
-            jobs::held_back(record, late).into_iter().for_each(|most_ns| one.held_back(most_ns));
-        }
-        if how.by_timer {
-            one.woken_by_timer();
-        }
+        complete(one, late, how, record);
     }
     let class = class(&cell.cell);
     let told = |one: &Late| {
@@ -186,6 +177,21 @@ fn spikes(
         causes: Causes::of(explained.iter()),
         lost_events: recorded.map_or(0, |recorded| recorded.lost()),
         cut: recorded.and_then(|recorded| recorded.cut.clone()),
+    }
+}
+
+/// Completes the explanation of a sample with what is known beyond the trace: from the record, and from how its probe waits.
+fn complete(one: &mut Explained, late: Option<&Late>, how: Explainable, record: &Record) {
+    told_by_record(one, late.map(|late| late.at_ns), &record.quality);
+    if let Some(late) = late.filter(|_| how.begins == late::Begins::Job) {
+        if late.missed {
+            one.of_an_earlier_job();
+        }
+        jobs::usual(record, late).into_iter().for_each(|usual| one.own_beyond(usual, late.missed));
+        jobs::held_back(record, late).into_iter().for_each(|most_ns| one.held_back(most_ns));
+    }
+    if how.by_timer {
+        one.woken_by_timer();
     }
 }
 

@@ -123,17 +123,11 @@ const PILOT: u32 = 3;
 
 /// Returns the plan at the sizes written in it.
 fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
-    let (first, options) = match args.words.split_first() {
-        None => ("wakeup", &[][..]),
-        Some((first, _)) if words::is_option(first) => ("wakeup", args.words.as_slice()),
-        Some((first, rest)) => (first.as_str(), rest),
-    };
+    let (first, options) = named(args);
     if let Some(instead) = foreign::instead(first) {
         return Err(Usage::new(instead).into());
     }
     let options = probe_options(first, options, args)?;
-    let fallback_seed = random_seed();
-    let mut script = Script::default();
     let subject = subject(first)?;
     if let Some(program) = args.command.first()
         && !takes_program(&subject)
@@ -142,36 +136,9 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
         return Err(Usage::new(text).into());
     }
     match subject {
-        Subject::Probe(name) => {
-            if let Some(text) = &args.kernel_as {
-                return Err(Usage::new(format!("--as {text}: a plan names kernels, and `{first}` is a probe")).into());
-            }
-            if let Some(name) = &args.size {
-                return Err(Usage::new(format!("--size {name}: a plan has sizes, and `{first}` is a probe")).into());
-            }
-            script.probe(first, name, &options, &args.command);
-            script.flags(args)?;
-            let seed = args.seed.unwrap_or(fallback_seed);
-            let mut axes = script.axes()?;
-            for values in varied(args)? {
-                axes.vary(&values, CATALOGUE).map_err(blame).and_then(|known| unknown_option(known, name, &values))?;
-            }
-            let plan = parse::from_axes(name, axes, seed, &Place::word(first), CATALOGUE).map_err(blame)?;
-            Ok((plan, Vec::new()))
-        }
+        Subject::Probe(name) => Ok((of_probe(first, name, &options, args)?, Vec::new())),
         Subject::Shipped { name, text } => {
-            script.flags(args)?;
-            let over = Overrides {
-                axes: script.axes()?,
-                options,
-                vary: varied(args)?,
-                size: size(args),
-                preferred_size: (args.on.as_deref() == Some(LAB)).then(|| LABORATORY.to_owned()),
-                seed: args.seed,
-                fallback_seed,
-                kernel_as: kernel_as(args)?,
-                flags: script.flags_typed(),
-            };
+            let over = overrides(args, options)?;
             parse::read(&format!("plans/{name}.toml"), text, &over, CATALOGUE).map_err(blame)
         }
         Subject::File(path) => {
@@ -180,22 +147,56 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
                     format!("{first} is a program, not a plan: `latido run task --period 1ms -- {first}` watches it");
                 return Err(Usage::new(text).into());
             }
-            script.flags(args)?;
-            let over = Overrides {
-                axes: script.axes()?,
-                options,
-                vary: varied(args)?,
-                size: size(args),
-                preferred_size: (args.on.as_deref() == Some(LAB)).then(|| LABORATORY.to_owned()),
-                seed: args.seed,
-                fallback_seed,
-                kernel_as: kernel_as(args)?,
-                flags: script.flags_typed(),
-            };
+            let over = overrides(args, options)?;
             let text = parse::load(path)?;
             parse::read(&path.display().to_string(), &text, &over, CATALOGUE).map_err(blame)
         }
     }
+}
+
+/// Returns the word that names a probe or a plan, and the options behind it. Without such a word, latido measures wake-ups.
+fn named(args: &Args) -> (&str, &[String]) {
+    match args.words.split_first() {
+        None => ("wakeup", &[][..]),
+        Some((first, _)) if words::is_option(first) => ("wakeup", args.words.as_slice()),
+        Some((first, rest)) => (first.as_str(), rest),
+    }
+}
+
+/// Returns the plan of a single probe, `name`. `first` is the word that names it.
+fn of_probe(first: &str, name: &str, options: &[ProbeOption], args: &Args) -> Result<Plan> {
+    if let Some(text) = &args.kernel_as {
+        return Err(Usage::new(format!("--as {text}: a plan names kernels, and `{first}` is a probe")).into());
+    }
+    if let Some(size) = &args.size {
+        return Err(Usage::new(format!("--size {size}: a plan has sizes, and `{first}` is a probe")).into());
+    }
+    let mut script = Script::default();
+    script.probe(first, name, options, &args.command);
+    script.flags(args)?;
+    let seed = args.seed.unwrap_or_else(random_seed);
+    let mut axes = script.axes()?;
+    for values in varied(args)? {
+        axes.vary(&values, CATALOGUE).map_err(blame).and_then(|known| unknown_option(known, name, &values))?;
+    }
+    parse::from_axes(name, axes, seed, &Place::word(first), CATALOGUE).map_err(blame)
+}
+
+/// Returns what the command line changes in a plan.
+fn overrides(args: &Args, options: Vec<ProbeOption>) -> Result<Overrides> {
+    let mut script = Script::default();
+    script.flags(args)?;
+    Ok(Overrides {
+        axes: script.axes()?,
+        options,
+        vary: varied(args)?,
+        size: size(args),
+        preferred_size: (args.on.as_deref() == Some(LAB)).then(|| LABORATORY.to_owned()),
+        seed: args.seed,
+        fallback_seed: random_seed(),
+        kernel_as: kernel_as(args)?,
+        flags: script.flags_typed(),
+    })
 }
 
 /// Returns whether a file is a program: it is executable, and its name does not end in `.toml`.

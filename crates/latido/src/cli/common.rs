@@ -5,12 +5,20 @@ use super::{
     stored::{self, Reader},
     values::{self, TimeUnit},
 };
-use crate::{host::outcome, output::tell};
+use crate::{
+    host::outcome,
+    output::{tell, write_out},
+};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use clap_complete::ArgValueCompleter;
 use latido_judge::observed::{Metric, Unlike};
-use latido_report::{figures::svg::Drawing, formats::files, tree::Sheet};
+use latido_report::{
+    figures::svg::Drawing,
+    formats::{self, files},
+    terminal::Style,
+    tree::Sheet,
+};
 use std::path::PathBuf;
 
 /// The default of --load-margin: rates that differ by more count as another load.
@@ -94,4 +102,69 @@ impl Alike {
         let margin = self.load_margin.as_deref().map(values::percent).transpose();
         Ok(margin.map_err(|what| Usage::new(format!("--load-margin {what}")))?.unwrap_or(LOAD_MARGIN))
     }
+}
+
+/// The format of tests.
+pub(super) const JUNIT: &str = "junit";
+
+/// How a command prints its verdicts, if not for people.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Form {
+    /// Print the verdicts as a table for a paper or a program, or as tests for a CI system
+    #[arg(long, value_name = "FORMAT", conflicts_with = "json", value_parser = ["latex", "markdown", "csv", JUNIT])]
+    pub format: Option<String>,
+    /// For --format latex: set the table in an environment `table`, with a caption and the label tab:compare
+    #[arg(long, requires = "format")]
+    float: bool,
+}
+
+/// What a command found, in each form in which it is printed.
+pub trait Printed {
+    /// Returns the text for people.
+    fn text(&self, style: Style) -> String;
+
+    /// Returns the JSON document.
+    ///
+    /// # Errors
+    /// A number cannot be written.
+    fn document(&self) -> Result<String>;
+
+    /// Returns the table for a paper.
+    fn table(&self) -> Sheet;
+
+    /// Returns the table for programs.
+    fn data(&self) -> Sheet;
+
+    /// Returns the tests for a CI system, as JUnit XML.
+    fn tests(&self) -> String;
+}
+
+impl Form {
+    /// Prints what a command found.
+    ///
+    /// # Errors
+    /// The format has no such table, or stdout cannot be written.
+    pub fn print(&self, found: &impl Printed, json: bool) -> Result<()> {
+        let text = match (self.format.as_deref(), json) {
+            (Some(JUNIT), _) if self.float => {
+                let message = "--float: only tables of LaTeX float: write --format latex, or leave --float away";
+                return Err(Usage::new(message).into());
+            }
+            (Some(JUNIT), _) => found.tests(),
+            (Some("csv"), _) => table("csv", &found.data(), self.float)?,
+            (Some(format), _) => table(format, &found.table(), self.float)?,
+            (None, true) => found.document()?,
+            (None, false) => found.text(outcome::style()),
+        };
+        write_out(&text)?;
+        Ok(())
+    }
+}
+
+/// Returns a table of verdicts in one of the formats for papers and programs.
+///
+/// # Errors
+/// The format has no floating tables, or the table cannot be written.
+pub(super) fn table(format: &str, sheet: &Sheet, float: bool) -> Result<String> {
+    formats::of_sheet(format, sheet, "compare", float).map_err(|error| Usage::new(format!("{error:#}")).into())
 }

@@ -3,12 +3,12 @@
 use super::{
     Usage,
     arms::{self, Named},
-    common::{Alike, Common, LOAD_MARGIN},
+    common::{Alike, Common, Form, LOAD_MARGIN, Printed, table},
     completions,
     values::{self, AtLine, Source, Table, TimeUnit},
     words,
 };
-use crate::{host::outcome, output::write_out, store};
+use crate::store;
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use clap_complete::ArgValueCompleter;
@@ -21,14 +21,11 @@ use latido_judge::{
     observed::{self, Metric, Wanted, coarser},
 };
 use latido_model::{exit::Exit, run::Run};
-use latido_report::{self as report, export::compared, formats, numbers::document, tree::Sheet};
+use latido_report::{self as report, export::compared, numbers::document, terminal::Style, tree::Sheet};
 use std::path::PathBuf;
 
 /// The most runs of a side, and the most sides: what takes seconds, not hours.
 const MOST: (usize, usize) = (1_000, 50);
-
-/// The format of tests.
-const JUNIT: &str = "junit";
 
 const NOTES: &str = "\
 Each argument is one side of the comparison; join several runs of one side with commas. The first side is the base, and latido compares
@@ -86,12 +83,8 @@ pub struct Args {
     /// Ratios, or differences where values are zero or below [default: ratio]
     #[arg(long, value_name = "SCALE", value_enum, requires = "values")]
     pub scale: Option<ScaleWord>,
-    /// Print the verdicts as a table for a paper or a program, or as tests for a CI system
-    #[arg(long, value_name = "FORMAT", conflicts_with = "json", value_parser = ["latex", "markdown", "csv", JUNIT])]
-    pub format: Option<String>,
-    /// For --format latex: set the table in an environment `table`, with a caption and the label tab:compare
-    #[arg(long, requires = "format")]
-    pub float: bool,
+    #[command(flatten)]
+    pub form: Form,
     #[command(flatten)]
     pub alike: Alike,
     #[command(flatten)]
@@ -127,20 +120,13 @@ pub fn run(args: &Args) -> Result<u8> {
     let Some(path) = &args.values else { return runs(args) };
     let question = question(args)?;
     let source = Source::read(path)?;
-    let table = values::table(&source.text, Some(2), args.common.unit).map_err(|at| source.wrong(&at))?;
+    let values = values::table(&source.text, Some(2), args.common.unit).map_err(|at| source.wrong(&at))?;
     if question.scale == Scale::Ratio {
-        table.positive(DIFFERENCES).map_err(|at| source.wrong(&at))?;
+        values.positive(DIFFERENCES).map_err(|at| source.wrong(&at))?;
     }
-    let arms = arms(table).map_err(|at| source.wrong(&at))?;
+    let arms = arms(values).map_err(|at| source.wrong(&at))?;
     let found = compare::of(&arms, question, values::kind(args.common.unit))?;
-    let name = &source.name;
-    match (args.format.as_deref(), args.common.json) {
-        (Some(JUNIT), _) => write_out(&tests(args.float, || compared::values(&found, name))?)?,
-        (Some("csv"), _) => write_out(&table_of(&report::numbers::compare::data(&found, name), "csv", args.float)?)?,
-        (Some(format), _) => write_out(&table_of(&report::numbers::compare::sheet(&found, name), format, args.float)?)?,
-        (None, true) => write_out(&document(&found)?)?,
-        (None, false) => write_out(&report::numbers::compare::text(&found, name, outcome::style()))?,
-    };
+    args.form.print(&OfValues(&found, &source.name), args.common.json)?;
     Ok(status(found.outcome))
 }
 
@@ -156,20 +142,7 @@ fn runs(args: &Args) -> Result<u8> {
     let mut reader = args.common.reader(&asked.metric, true)?;
     let named = Named { runs: &args.runs, arms: &args.arm, base: args.base.as_deref() };
     let arms = named.read(args.by.as_deref(), &mut reader)?;
-    match &args.format {
-        None => told(&arms, &asked, &args.alike, args.common.json),
-        Some(format) => {
-            let found = of_runs::of(&arms, &asked).map_err(|why| anyhow!(why))?;
-            args.alike.write(|| report::compare::figures(&found))?;
-            let text = match format.as_str() {
-                JUNIT => tests(args.float, || compared::runs(&found)),
-                "csv" => table_of(&report::compare::data(&found), format, args.float),
-                _ => table_of(&report::compare::sheet(&found), format, args.float),
-            };
-            write_out(&text?)?;
-            Ok(status(found.outcome))
-        }
-    }
+    told(&arms, &asked, &args.alike, &args.form, args.common.json)
 }
 
 /// What `latido compare` finds between the configurations of one run.
@@ -204,36 +177,65 @@ pub(super) fn within(run: &Run) -> Result<Within> {
 /// # Errors
 /// The table cannot be written.
 pub(super) fn float(found: &Compared) -> Result<String> {
-    table_of(&report::compare::sheet(found), "latex", true)
-}
-
-/// Writes the tests of a comparison.
-fn tests(float: bool, write: impl FnOnce() -> String) -> Result<String> {
-    match float {
-        false => Ok(write()),
-        true => {
-            Err(Usage::new("--float: only tables of LaTeX float: write --format latex, or leave --float away").into())
-        }
-    }
-}
-
-/// Writes the table of a comparison in one of the formats for papers and programs.
-fn table_of(sheet: &Sheet, format: &str, float: bool) -> Result<String> {
-    formats::of_sheet(format, sheet, "compare", float).map_err(|error| Usage::new(format!("{error:#}")).into())
+    table("latex", &report::compare::sheet(found), true)
 }
 
 /// Compares sides of stored runs and prints the result. Returns the exit status.
 ///
 /// # Errors
 /// The sides cannot be compared in this way, or the requested output cannot be written.
-pub(super) fn told(arms: &Arms, asked: &Asked, alike: &Alike, json: bool) -> Result<u8> {
+pub(super) fn told(arms: &Arms, asked: &Asked, alike: &Alike, form: &Form, json: bool) -> Result<u8> {
     let found = of_runs::of(arms, asked).map_err(|why| anyhow!(why))?;
     alike.write(|| report::compare::figures(&found))?;
-    match json {
-        true => write_out(&document(&found)?)?,
-        false => write_out(&report::compare::text(&found, outcome::style()))?,
-    };
+    form.print(&found, json)?;
     Ok(status(found.outcome))
+}
+
+impl Printed for Compared {
+    fn text(&self, style: Style) -> String {
+        report::compare::text(self, style)
+    }
+
+    fn document(&self) -> Result<String> {
+        document(self)
+    }
+
+    fn table(&self) -> Sheet {
+        report::compare::sheet(self)
+    }
+
+    fn data(&self) -> Sheet {
+        report::compare::data(self)
+    }
+
+    fn tests(&self) -> String {
+        compared::runs(self)
+    }
+}
+
+/// A comparison of values, and where the values come from.
+struct OfValues<'a>(&'a compare::Compared, &'a str);
+
+impl Printed for OfValues<'_> {
+    fn text(&self, style: Style) -> String {
+        report::numbers::compare::text(self.0, self.1, style)
+    }
+
+    fn document(&self) -> Result<String> {
+        document(self.0)
+    }
+
+    fn table(&self) -> Sheet {
+        report::numbers::compare::sheet(self.0, self.1)
+    }
+
+    fn data(&self) -> Sheet {
+        report::numbers::compare::data(self.0, self.1)
+    }
+
+    fn tests(&self) -> String {
+        compared::values(self.0, self.1)
+    }
 }
 
 /// Returns the exit status: "worse" wins over "undecided", and both over everything else.

@@ -1,8 +1,9 @@
 //! `latido history`: a statistic over the CI history or over commits, and where its level changed.
 
 use super::{
+    Usage,
     against::Against,
-    common::{Alike, Common},
+    common::{Alike, Common, Form, JUNIT},
     compare::{DIFFERENCES, ScaleWord},
     completions, nights,
     values::{self, AtLine, Source},
@@ -19,33 +20,34 @@ use latido_judge::{
     },
 };
 use latido_model::exit::Exit;
-use latido_report::{self as report, numbers::document};
+use latido_report::{self as report, export::compared, numbers::document};
 use std::path::PathBuf;
 
 /// The most values: the time of the search grows with the cube of their number.
 const MOST: usize = 500;
 
 const NOTES: &str = "\
-RUN... are nights in order of time; DIR is a store or another directory that holds runs, which are taken in the order in which
-they were begun, all of one plan (--plan). A value of a night is the middle of the figures of its repeats (--metric, the
-maximum where none is named). Changes of level are found by E-divisive with permutations, on logarithms, with at least five
-nights on either side; between which runs they lie and what else differs there is told. Lower is better.
+RUN... are runs in order of time. DIR is a store or another directory with runs: latido takes those of one plan (--plan), in the order
+in which they started. The value of a run is the median of its repeats (--metric; the maximum by default). latido finds changes of
+level by E-divisive with permutations, on logarithms, with at least five runs on either side. It prints between which runs a change
+is, and what else differs there. Lower is better.
 
-With --values FILE has a line `label,value` for each night, in order of time; - is stdin. The first line may name the columns.
+With --values, FILE has a line `label,value` per run, in order of time; - is stdin. The first line may name the columns.
 docs/statistics.md says how each figure is computed, and what the keys of --json are.
 
 Examples:
   latido history ~/.local/share/latido --plan nightly --metric wakeup.latency.max
   latido history --values nights.csv --unit us
   latido history ~/.local/share/latido --plan nightly --against last:10
+  latido history ~/.local/share/latido --plan nightly --format junit > history.xml
 
-A change takes five nights. Where the newest one to four nights lie above all nights before them since the last change, the
-history is undecided. --against last:N compares the newest run with the N runs before it, by the repeats of each, as `latido
-compare` does; --against NAME compares it with a baseline (`latido baseline set NAME RUN`).
+A change takes five runs. If the newest one to four runs are above all runs before them since the last change, the history is
+undecided. --against last:N compares the newest run with the N runs before it, by the repeats of each, as `latido compare` does.
+--against NAME compares it with a baseline (`latido baseline set NAME RUN`).
 
-Exit status: 0 no change, or the newest one is to lower values; 2 the newest change is to higher values (worse); 3 too few
-values to tell (below ten), or newest nights that stand out. With --against 2: the newest run is worse; 3: undecided. With
---metric PROBE.QUANTITY.STATISTIC nothing else decides. 1 error, 64 usage.";
+Exit status: 0 no change, or the newest change is to lower values; 2 the newest change is to higher values (worse); 3 too few values
+(below ten), or newest runs that stand out. With --against: 2 the newest run is worse, 3 undecided. With --metric
+PROBE.QUANTITY.STATISTIC nothing else decides. 1 error, 64 usage.";
 
 /// Find where stored runs, or a series of values, changed their level.
 #[derive(clap::Args, Clone, Debug)]
@@ -67,6 +69,8 @@ pub struct Args {
     #[arg(long, value_name = "SCALE", value_enum, requires = "values")]
     pub scale: Option<ScaleWord>,
     #[command(flatten)]
+    pub form: Form,
+    #[command(flatten)]
     pub alike: Alike,
     #[command(flatten)]
     pub common: Common,
@@ -78,6 +82,9 @@ pub struct Args {
 /// The values cannot be read, or are too many.
 pub fn run(args: &Args) -> Result<u8> {
     let Some(path) = &args.values else { return runs(args) };
+    if let Some(format) = &args.form.format {
+        return Err(no_table(format).into());
+    }
     let scale = args.scale.map_or(Scale::Ratio, Scale::from);
     let source = Source::read(path)?;
     let table = values::table(&source.text, Some(2), args.common.unit).map_err(|at| source.wrong(&at))?;
@@ -108,16 +115,23 @@ fn runs(args: &Args) -> Result<u8> {
     if let Some(against) = &args.against {
         let arms = against.arms(args.common.store.as_deref(), runs, &mut reader)?;
         let asked = compare::Asked { metric, margin: None, despite: args.alike.despite(), load_margin };
-        return super::compare::told(&arms, &asked, &args.alike, args.common.json);
+        return super::compare::told(&arms, &asked, &args.alike, &args.form, args.common.json);
     }
     let asked = Asked { metric, despite: args.alike.despite(), load_margin };
     let found = of_runs::of(&runs, &asked).map_err(|why| anyhow!(why))?;
     args.alike.write(|| report::history::figures(&found))?;
-    match args.common.json {
-        true => write_out(&document(&found)?)?,
-        false => write_out(&report::history::text(&found, outcome::style()))?,
+    match (args.form.format.as_deref(), args.common.json) {
+        (Some(JUNIT), _) => write_out(&compared::histories(&found))?,
+        (Some(format), _) => return Err(no_table(format).into()),
+        (None, true) => write_out(&document(&found)?)?,
+        (None, false) => write_out(&report::history::text(&found, outcome::style()))?,
     };
     Ok(status(found.outcome))
+}
+
+/// Returns the error for a table of verdicts, which only a comparison has.
+fn no_table(format: &str) -> Usage {
+    Usage::new(format!("--format {format}: only stored runs have it, tables only with --against, or write --json"))
 }
 
 /// Returns the exit status: "worse" wins over "undecided", and both over everything else.

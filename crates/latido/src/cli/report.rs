@@ -12,7 +12,7 @@ use clap::builder::PossibleValuesParser;
 use clap_complete::ArgValueCompleter;
 use latido_report::{
     formats::{self, FORMATS},
-    judged,
+    judged::{self, JudgedRun},
 };
 use std::path::{Path, PathBuf};
 
@@ -51,22 +51,24 @@ fn names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name).collect()
 }
 
-/// Carries out `latido report`.
-///
-/// # Errors
-/// A run cannot be read or the page cannot be written.
-pub fn run(args: Args) -> Result<u8> {
+/// Returns the format of a report and the file that it goes into; `None` is stdout.
+fn form(args: &Args) -> Result<(&str, Option<PathBuf>), Usage> {
     let format = formats::of_file(args.output.as_deref(), args.format.as_deref()).map_err(Usage::new)?;
     // Tables alone are not a page: without a format, latido writes them in LaTeX.
     let tables = !args.table.is_empty() && args.format.is_none() && format == "html" && args.output.is_none();
     let format = if tables { "latex" } else { format };
     let page = format == "html" && args.table.is_empty();
     let output = args.output.clone().or_else(|| page.then(|| PathBuf::from("report.html")));
-    let output = output.filter(|path| page || path != Path::new("-"));
-    if output.as_deref() == Some(Path::new("-")) {
-        let message = "-o -: the page goes into a file: name one, for example -o report.html";
-        return Err(Usage::new(message).into());
+    match output.filter(|path| page || path != Path::new("-")) {
+        Some(path) if path == Path::new("-") => {
+            Err(Usage::new("-o -: the page goes into a file: name one, for example -o report.html"))
+        }
+        output => Ok((format, output)),
     }
+}
+
+/// Reads and judges the named runs, each once.
+fn judged_once(args: &Args) -> Result<Vec<JudgedRun>> {
     let root = store::root(args.store.as_deref())?;
     let mut all = Vec::new();
     let mut taken: Vec<PathBuf> = Vec::new();
@@ -87,7 +89,16 @@ pub fn run(args: Args) -> Result<u8> {
         let (id, plan) = (&judged.run.meta.id, &judged.run.meta.plan);
         tell(&format!("note: --published: the plan `{plan}` of {id} names no printed numbers to set beside"));
     }
-    let all = outcome::together(all);
+    Ok(all)
+}
+
+/// Carries out `latido report`.
+///
+/// # Errors
+/// A run cannot be read or the page cannot be written.
+pub fn run(args: Args) -> Result<u8> {
+    let (format, output) = form(&args)?;
+    let all = outcome::together(judged_once(&args)?);
     let found = outcome::pooled(&all);
     // The other formats contain these warnings.
     if !args.table.is_empty() || !["html", "text", "json"].contains(&format) {

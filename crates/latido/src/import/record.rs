@@ -29,12 +29,15 @@ pub(super) struct About {
     pub file: Option<String>,
 }
 
+/// Files by their names.
+type Files = Vec<(String, Vec<u8>)>;
+
 /// A record with the files to store next to it.
 pub(super) struct Made {
     /// The record.
     pub record: Record,
     /// The files next to it, by their names.
-    pub files: Vec<(String, Vec<u8>)>,
+    pub files: Files,
     /// What the record measures.
     pub measurand: Measurand,
 }
@@ -53,7 +56,9 @@ pub(super) fn of(imported: Imported, about: About) -> Result<Made> {
     for (number, series) in imported.series.iter().enumerate() {
         let key = (series.quantity.clone(), series.labels.clone(), series.thread);
         ensure!(known.insert(key), "{} of thread {} is there twice", series.quantity, series.thread);
-        all.push(one(number, series, &mut files)?);
+        let (made, beside) = one(number, series)?;
+        all.push(made);
+        files.extend(beside);
     }
     let outcome = outcome(&imported.ending, &imported.series);
     let told = imported.findings.iter().map(|finding| Told {
@@ -201,43 +206,13 @@ fn extremes(series: &Series) -> u64 {
     }
 }
 
-/// Makes a series of the record. Its bins and samples become files.
-fn one(number: usize, series: &Series, files: &mut Vec<(String, Vec<u8>)>) -> Result<record::Series> {
+/// Makes a series of the record, and its files.
+fn one(number: usize, series: &Series) -> Result<(record::Series, Files)> {
     let bins: Vec<quantized::Bin> =
         series.bins.iter().map(|&Bin { low, high, count }| quantized::Bin { low, high, count }).collect();
-    let counted = quantized::counted(&bins);
-    ensure!(counted <= codec::MAX_SAMPLES, "thread {}: more samples than any machine takes", series.thread);
-    let count = series.count.unwrap_or_else(|| counted.max(extremes(series)));
-    let known = Bounds {
-        min: series.min.map(between),
-        max: series.max.map(between),
-        mean: series.mean.map(|[low, high]| (low, high)),
-        quantiles: BTreeMap::new(),
-        uncounted: series.count.is_none(),
-    };
-    // An order statistic of a part of the samples is not one of all samples.
-    let whole = !series.cut && series.above.is_none() && counted == count;
-    let bounds = known.with_quantiles(if whole { &bins } else { &[] });
-    let is_quantized = series.width.is_some() || series.above.is_some() || series.cut;
-    let mut named = SeriesFiles::default();
-    if !bins.is_empty() {
-        let name = format!("buckets-{number}.csv");
-        files.push((name.clone(), codec::encode_bins(&bins)));
-        named.buckets = Some(name);
-    }
-    let points: Option<Vec<Point>> = series
-        .samples
-        .iter()
-        .take(record::ORDERED_MAX)
-        .map(|sample| Some(Point { value: sample.value, at_ns: sample.at_ns? }))
-        .collect();
-    if let Some(points) = points.filter(|points| !points.is_empty()) {
-        let name = format!("samples-{number}.csv.gz");
-        files.push((name.clone(), codec::encode_samples(&points).context("samples in their order")?));
-        named.samples = Some(name);
-    }
-    let Summary { count, min, max, mean, quantiles, bounds, .. } = Summary::bounded(count, bounds);
-    Ok(record::Series {
+    let Summary { count, min, max, mean, quantiles, bounds, .. } = summary(series, &bins)?;
+    let (named, files) = files(number, series, &bins)?;
+    let made = record::Series {
         quantity: series.quantity.clone(),
         labels: series.labels.clone(),
         cpu: series.cpu,
@@ -255,17 +230,60 @@ fn one(number: usize, series: &Series, files: &mut Vec<(String, Vec<u8>)>) -> Re
         slots: None,
         corrected: None,
         facts: series.facts.clone(),
-        quantized: is_quantized.then_some(Quantized {
-            width: series.width,
-            edge: match series.edge {
-                latido_import::Edge::Lower => Edge::Lower,
-                latido_import::Edge::Upper => Edge::Upper,
-                latido_import::Edge::Middle => Edge::Middle,
-            },
-            above: series.above,
-            cut: series.cut,
-        }),
+        quantized: counting(series),
         bounds,
         files: named,
-    })
+    };
+    Ok((made, files))
+}
+
+/// Returns the figures of a series, as far as its file gives them.
+fn summary(series: &Series, bins: &[quantized::Bin]) -> Result<Summary> {
+    let counted = quantized::counted(bins);
+    ensure!(counted <= codec::MAX_SAMPLES, "thread {}: more samples than any machine takes", series.thread);
+    let count = series.count.unwrap_or_else(|| counted.max(extremes(series)));
+    let known = Bounds {
+        min: series.min.map(between),
+        max: series.max.map(between),
+        mean: series.mean.map(|[low, high]| (low, high)),
+        quantiles: BTreeMap::new(),
+        uncounted: series.count.is_none(),
+    };
+    // An order statistic of a part of the samples is not one of all samples.
+    let whole = !series.cut && series.above.is_none() && counted == count;
+    Ok(Summary::bounded(count, known.with_quantiles(if whole { bins } else { &[] })))
+}
+
+/// Makes the files of a series: its bins, and its samples in their order.
+fn files(number: usize, series: &Series, bins: &[quantized::Bin]) -> Result<(SeriesFiles, Files)> {
+    let mut named = SeriesFiles::default();
+    let mut files = Files::new();
+    if !bins.is_empty() {
+        let name = format!("buckets-{number}.csv");
+        files.push((name.clone(), codec::encode_bins(bins)));
+        named.buckets = Some(name);
+    }
+    let points: Option<Vec<Point>> = series
+        .samples
+        .iter()
+        .take(record::ORDERED_MAX)
+        .map(|sample| Some(Point { value: sample.value, at_ns: sample.at_ns? }))
+        .collect();
+    if let Some(points) = points.filter(|points| !points.is_empty()) {
+        let name = format!("samples-{number}.csv.gz");
+        files.push((name.clone(), codec::encode_samples(&points).context("samples in their order")?));
+        named.samples = Some(name);
+    }
+    Ok((named, files))
+}
+
+/// Returns how the tool counted the samples of a series; `None` where it printed each exactly.
+fn counting(series: &Series) -> Option<Quantized> {
+    let edge = match series.edge {
+        latido_import::Edge::Lower => Edge::Lower,
+        latido_import::Edge::Upper => Edge::Upper,
+        latido_import::Edge::Middle => Edge::Middle,
+    };
+    let is_quantized = series.width.is_some() || series.above.is_some() || series.cut;
+    is_quantized.then_some(Quantized { width: series.width, edge, above: series.above, cut: series.cut })
 }

@@ -1,8 +1,11 @@
 //! The machine as rows of name and value for reports, and the rows in which machines differ.
 
-use super::{Frequency, Idle, Isolation, KernelConfig, Limits, Machine, RealTime};
-use crate::cpus::CpuSet;
+use super::{ClockSource, Cpu, Frequency, Idle, Isolation, KernelConfig, Limits, Machine, Memory, RealTime};
+use crate::{cpus::CpuSet, units::Ns};
 use std::collections::BTreeMap;
+
+/// Name and value.
+type Row = (&'static str, String);
 
 fn or_unknown(value: Option<impl ToString>) -> String {
     value.map(|v| v.to_string()).filter(|v| !v.is_empty()).unwrap_or_else(|| "unknown".into())
@@ -33,14 +36,27 @@ impl Machine {
     /// Returns name and value of everything of interest, in the order of the reports. Every machine has the same rows; a value that latido
     /// could not read is `unknown`.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
+        let parts = [
+            self.system(),
+            processors(&self.cpu),
+            kept_free(&self.isolation),
+            power(&self.frequency, &self.idle),
+            memory(&self.memory),
+            clock(&self.clock),
+            granted(&self.realtime),
+            self.around(),
+        ];
+        parts.into_iter().flatten().collect()
+    }
+
+    /// Returns the rows of the computer as a whole and of its kernel.
+    fn system(&self) -> Vec<Row> {
         let option = |name: &str| self.config.as_ref().and_then(|config| config.options.get(name).cloned());
         let on = |name: &str| self.config.as_ref().and_then(|config| config.is_on(name));
         let debugging = self
             .config
             .as_ref()
             .map(|config| or_none(config.debugging().map(|(name, _)| name).collect::<Vec<_>>().join(" ")));
-        let [quotas, memory, cpuset, own] =
-            Limits::rows(self.limits.as_ref()).map(|(name, value)| (name, or_unknown(value)));
         vec![
             ("host", or_unknown(Some(&self.hostname))),
             ("board", or_unknown(self.board.as_ref())),
@@ -56,47 +72,19 @@ impl Machine {
             ("full tickless", yes_no(on("NO_HZ_FULL"))),
             ("RCU boost", yes_no(on("RCU_BOOST"))),
             ("kernel debugging", or_unknown(debugging)),
-            ("CPU", or_unknown(self.cpu.model.as_ref())),
-            ("CPUs online", cpus(self.cpu.online.as_ref())),
-            ("CPUs usable", or_unknown(self.cpu.usable.as_ref())),
-            ("CPUs possible", or_unknown(self.cpu.possible.as_ref().map(CpuSet::len))),
-            ("SMT", yes_no(self.cpu.smt)),
-            ("microcode", or_unknown(self.cpu.microcode.as_ref())),
-            ("vulnerabilities", vulnerabilities(self.cpu.vulnerabilities.as_ref())),
-            ("L2 cache", cache(self.cpu.l2_kib)),
-            ("L3 cache", cache(self.cpu.l3_kib)),
-            ("NUMA nodes", or_unknown(self.cpu.numa_nodes)),
-            ("isolated CPUs", isolated(&self.isolation)),
-            ("nohz_full CPUs", or_unknown(self.isolation.nohz_full.as_ref().map(|set| or_none(set.to_string())))),
-            ("rcu_nocbs CPUs", or_unknown(self.isolation.rcu_nocbs.clone().map(or_none))),
-            (
-                "irqaffinity",
-                or_unknown(
-                    self.isolation.irqaffinity.clone().map(|text| if text.is_empty() { "all".into() } else { text }),
-                ),
-            ),
-            ("frequency", frequency(&self.frequency)),
-            ("boost", yes_no(self.frequency.boost)),
-            ("idle states", idle(&self.idle)),
-            ("memory", kib(self.memory.total_kib)),
-            ("swap", kib(self.memory.swap_kib)),
-            ("transparent huge pages", or_unknown(self.memory.transparent_hugepages.as_ref())),
-            ("compaction of locked pages", yes_no(self.memory.moves_locked)),
-            ("clock source", or_unknown(self.clock.current.as_ref())),
-            ("clock sources available", or_unknown(Some(self.clock.available.join(" ")))),
-            ("real-time throttle", throttle(&self.realtime)),
-            ("fair server", self.realtime.fair_server.to_string()),
-            ("real-time group scheduling", yes_no(self.realtime.group_scheduling)),
-            ("autogroup", yes_no(self.realtime.autogroup)),
-            ("timer slack", or_unknown(self.realtime.timer_slack_ns.map(|ns| crate::units::Ns(ns).to_string()))),
+        ]
+    }
+
+    /// Returns the rows of what latido runs in: the systems below, its limits and its C library.
+    fn around(&self) -> Vec<Row> {
+        let limits = Limits::rows(self.limits.as_ref()).map(|(name, value)| (name, or_unknown(value)));
+        let mut rows = vec![
             ("hypervisor", or_unknown(self.hypervisor.as_ref())),
             ("container", or_unknown(self.container.as_ref())),
-            quotas,
-            memory,
-            cpuset,
-            own,
-            ("C library of latido", or_unknown(Some(&self.libc))),
-        ]
+        ];
+        rows.extend(limits);
+        rows.push(("C library of latido", or_unknown(Some(&self.libc))));
+        rows
     }
 
     /// Governor, range and driver of the frequency scaling, in one line.
@@ -119,6 +107,67 @@ impl Machine {
         }
         different
     }
+}
+
+/// Returns the rows of the processors.
+fn processors(cpu: &Cpu) -> Vec<Row> {
+    vec![
+        ("CPU", or_unknown(cpu.model.as_ref())),
+        ("CPUs online", cpus(cpu.online.as_ref())),
+        ("CPUs usable", or_unknown(cpu.usable.as_ref())),
+        ("CPUs possible", or_unknown(cpu.possible.as_ref().map(CpuSet::len))),
+        ("SMT", yes_no(cpu.smt)),
+        ("microcode", or_unknown(cpu.microcode.as_ref())),
+        ("vulnerabilities", vulnerabilities(cpu.vulnerabilities.as_ref())),
+        ("L2 cache", cache(cpu.l2_kib)),
+        ("L3 cache", cache(cpu.l3_kib)),
+        ("NUMA nodes", or_unknown(cpu.numa_nodes)),
+    ]
+}
+
+/// Returns the rows of the CPUs that the kernel keeps free of some work.
+fn kept_free(isolation: &Isolation) -> Vec<Row> {
+    let or_all = |text: String| if text.is_empty() { "all".into() } else { text };
+    vec![
+        ("isolated CPUs", isolated(isolation)),
+        ("nohz_full CPUs", or_unknown(isolation.nohz_full.as_ref().map(|set| or_none(set.to_string())))),
+        ("rcu_nocbs CPUs", or_unknown(isolation.rcu_nocbs.clone().map(or_none))),
+        ("irqaffinity", or_unknown(isolation.irqaffinity.clone().map(or_all))),
+    ]
+}
+
+/// Returns the rows of the processors' frequency and idle states.
+fn power(scaling: &Frequency, sleep: &Idle) -> Vec<Row> {
+    vec![("frequency", frequency(scaling)), ("boost", yes_no(scaling.boost)), ("idle states", idle(sleep))]
+}
+
+/// Returns the rows of the memory.
+fn memory(memory: &Memory) -> Vec<Row> {
+    vec![
+        ("memory", kib(memory.total_kib)),
+        ("swap", kib(memory.swap_kib)),
+        ("transparent huge pages", or_unknown(memory.transparent_hugepages.as_ref())),
+        ("compaction of locked pages", yes_no(memory.moves_locked)),
+    ]
+}
+
+/// Returns the rows of the kernel's clock.
+fn clock(clock: &ClockSource) -> Vec<Row> {
+    vec![
+        ("clock source", or_unknown(clock.current.as_ref())),
+        ("clock sources available", or_unknown(Some(clock.available.join(" ")))),
+    ]
+}
+
+/// Returns the rows of what the kernel grants to tasks.
+fn granted(limits: &RealTime) -> Vec<Row> {
+    vec![
+        ("real-time throttle", throttle(limits)),
+        ("fair server", limits.fair_server.to_string()),
+        ("real-time group scheduling", yes_no(limits.group_scheduling)),
+        ("autogroup", yes_no(limits.autogroup)),
+        ("timer slack", or_unknown(limits.timer_slack_ns.map(|ns| Ns(ns).to_string()))),
+    ]
 }
 
 /// Returns the configuration's file and the hash of its whole text.

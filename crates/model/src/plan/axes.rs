@@ -250,30 +250,35 @@ impl Axes {
             return Err(place.problem(format!("the group has more than {CELLS_MAX} cells")));
         }
         for (probe, place) in group.probe.iter().zip(&places) {
-            let name = &probe.item.name;
-            if let Some(period) =
-                probe.measurand.period.filter(|period| *period > duration && !counts_slots(&probe.item))
-            {
-                return Err(place.problem(format!(
-                    "a measurement of {duration} ends before the first period of {period} does: measure for several periods, for \
-                     example -d {}",
-                    Ns(period.0.saturating_mul(100))
-                )));
-            }
-            if probe.measurand.looks_on && (group.scheduling.len() > 1 || chosen && group.looks_on()) {
-                return Err(place.problem(format!(
-                    "the probe `{name}` only looks on, and what it looks at keeps its own policy: leave the scheduling away"
-                )));
-            }
-            for scheduling in &group.scheduling {
-                let cell = expand::sample(&group, probe, *scheduling);
-                catalogue.check(&cell).map_err(|error| {
-                    place.problem(format!("probe `{name}` with scheduling {}: {error:#}", cell.scheduling))
-                })?;
-            }
+            measurable(&group, probe, chosen, catalogue).map_err(|why_not| place.problem(why_not))?;
         }
         Ok(group)
     }
+}
+
+/// Checks whether a probe can measure the cells of its group, and says why not. `chosen` is whether the plan sets their scheduling.
+fn measurable(group: &Group, probe: &Probed, chosen: bool, catalogue: &dyn Catalogue) -> Result<(), String> {
+    let name = &probe.item.name;
+    let duration = group.conditions.duration;
+    if let Some(period) = probe.measurand.period.filter(|period| *period > duration && !counts_slots(&probe.item)) {
+        return Err(format!(
+            "a measurement of {duration} ends before the first period of {period} does: measure for several periods, for \
+             example -d {}",
+            Ns(period.0.saturating_mul(100))
+        ));
+    }
+    if probe.measurand.looks_on && (group.scheduling.len() > 1 || chosen && group.looks_on()) {
+        return Err(format!(
+            "the probe `{name}` only looks on, and what it looks at keeps its own policy: leave the scheduling away"
+        ));
+    }
+    for scheduling in &group.scheduling {
+        let cell = expand::sample(group, probe, *scheduling);
+        catalogue
+            .check(&cell)
+            .map_err(|error| format!("probe `{name}` with scheduling {}: {error:#}", cell.scheduling))?;
+    }
+    Ok(())
 }
 
 /// Whether a number of slots ends the measurement, instead of a duration.

@@ -1,7 +1,7 @@
 //! Reads a plan from TOML and checks all of it before anything starts.
 
 use super::{
-    CELLS_MAX, Order, Plan, SCHEMA, TABLES_MAX,
+    CELLS_MAX, Order, Plan, SCHEMA, TABLES_MAX, Unjudged,
     axes::{Axes, ProbeOption},
     declared::{self, Ground},
     expect, kernels,
@@ -110,15 +110,7 @@ pub fn read(
     let boots = keys.get("boots").map(|node| node.number("boots", 1..=BOOTS_MAX)).transpose()?.unwrap_or(1);
     let order = keys.get("order").map(order).transpose()?.unwrap_or_default();
 
-    let mut axes = Vec::new();
-    let groups = keys.get("group").map(|node| node.tables("group", TABLES_MAX)).transpose()?.unwrap_or_default();
-    if groups.is_empty() {
-        return Err(keys.problem("a plan needs at least one [[group]]"));
-    }
-    for keys in groups {
-        axes.push((Axes::read(keys, catalogue)?, keys.place()));
-    }
-    one_meaning_per_id(&axes)?;
+    let mut axes = groups(keys, catalogue)?;
     let sized = size::apply(keys, (over.size.as_ref(), over.preferred_size.as_deref()), &mut axes, catalogue)?;
     let told = || keys.get("sized").map(|node| node.name("report")).transpose();
     let sized = sized.map_or_else(told, |name| Ok(Some(name)))?;
@@ -142,24 +134,49 @@ pub fn read(
     if let Some(node) = keys.get("expect") {
         plan.expect = expect::read(node, &plan.groups, plan.source.is_some())?;
     }
-    if let Some(node) = keys.get("unjudged") {
-        if plan.source.is_none() {
-            return Err(keys.problem("`unjudged` is for plans that repeat a publication: those have a [source]"));
-        }
-        plan.unjudged = study::unjudged(node)?;
-    }
-    plan.published = keys.get("published").map(|node| study::published(node, &plan.groups, catalogue)).transpose()?;
-    let (groups, published) = (&plan.groups, plan.published.as_ref());
-    let tables = keys.get("table").map(|node| declared::table::read(node, groups, published, catalogue)).transpose()?;
-    let figures =
-        keys.get("figure").map(|node| declared::figure::read(node, groups, published, catalogue)).transpose()?;
-    (plan.tables, plan.figures) = (tables.unwrap_or_default(), figures.unwrap_or_default());
+    plan.unjudged = unjudged(keys, plan.source.is_some())?;
+    let mut plan = with_report(plan, keys, catalogue)?;
     if plan.declared_cells() > CELLS_MAX {
         let message = format!("the tables and figures have more than {CELLS_MAX} cells");
         return Err(Place::whole(name).problem(message));
     }
     let dropped = override_with(&mut plan, axes, over, &Place::whole(name), catalogue)?;
     Ok((plan, dropped))
+}
+
+/// Reads the axes of every `[[group]]`, each with its place.
+fn groups(keys: Keys, catalogue: &dyn Catalogue) -> Result<Vec<(Axes, Place)>, Problem> {
+    let tables = keys.get("group").map(|node| node.tables("group", TABLES_MAX)).transpose()?.unwrap_or_default();
+    if tables.is_empty() {
+        return Err(keys.problem("a plan needs at least one [[group]]"));
+    }
+    let mut axes = Vec::new();
+    for group in tables {
+        axes.push((Axes::read(group, catalogue)?, group.place()));
+    }
+    one_meaning_per_id(&axes)?;
+    Ok(axes)
+}
+
+/// Reads the sentences that no figure of the plan decides; `repeats` is whether the plan repeats a publication.
+fn unjudged(keys: Keys, repeats: bool) -> Result<Vec<Unjudged>, Problem> {
+    match keys.get("unjudged") {
+        None => Ok(Vec::new()),
+        Some(node) if repeats => study::unjudged(node),
+        Some(_) => Err(keys.problem("`unjudged` is for plans that repeat a publication: those have a [source]")),
+    }
+}
+
+/// Adds what only the report needs: the study's printed numbers, and the declared tables and figures.
+fn with_report(plan: Plan, keys: Keys, catalogue: &dyn Catalogue) -> Result<Plan, Problem> {
+    let groups = &plan.groups;
+    let published = keys.get("published").map(|node| study::published(node, groups, catalogue)).transpose()?;
+    let printed = published.as_ref();
+    let tables = keys.get("table").map(|node| declared::table::read(node, groups, printed, catalogue)).transpose()?;
+    let figures =
+        keys.get("figure").map(|node| declared::figure::read(node, groups, printed, catalogue)).transpose()?;
+    let (tables, figures) = (tables.unwrap_or_default(), figures.unwrap_or_default());
+    Ok(Plan { published, tables, figures, ..plan })
 }
 
 /// Builds a plan of one group from the command line.

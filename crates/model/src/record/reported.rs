@@ -62,17 +62,26 @@ impl Reported {
             fullest: pipe.fullest.max(other.fullest),
             blocked: pipe.blocked || other.blocked,
         };
+        // All fields are here, so that the compiler asks for the rule of a new one.
         Self {
             lines: self.lines.saturating_add(next.lines),
             early: self.early.saturating_add(next.early),
             beyond: self.beyond.saturating_add(next.beyond),
             dropped: self.dropped.saturating_add(next.dropped),
             lost: self.lost.zip(next.lost).map(|(a, b)| a.saturating_add(b)),
+            surplus: self.surplus.saturating_add(next.surplus),
             backwards: self.backwards.saturating_add(next.backwards),
             ended: next.ended,
             exit: next.exit,
             pipe,
-            ..self
+            by: self.by,
+            program: self.program,
+            format: self.format,
+            channel: self.channel,
+            ready_ns: self.ready_ns,
+            policy_asked: self.policy_asked,
+            bad: self.bad,
+            examples: self.examples,
         }
     }
 

@@ -116,9 +116,9 @@ mod tests {
         assert_eq!(group("junk\n"), "");
     }
 
-    #[test]
-    fn a_program_is_shown_thread_by_thread() {
-        let thread = |tid, name: &str, policy: &str, cpus: &str| Thread {
+    /// Returns a thread that has slept and was preempted.
+    fn thread(tid: u32, name: &str, policy: &str, cpus: &str) -> Thread {
+        Thread {
             tid,
             name: name.into(),
             policy: Some(policy.into()),
@@ -132,7 +132,24 @@ mod tests {
             involuntary_switches: Some(3),
             timer_slack_ns: Some(50_000),
             cgroup: Some("0::/\n".into()),
-        };
+        }
+    }
+
+    /// Returns a point that decides nothing.
+    fn point(check: &str, severity: Severity, state: &str, remedies: Vec<Remedy>) -> Point {
+        Point {
+            check: check.into(),
+            severity,
+            state: state.into(),
+            why: "Each one is a delay in the midst of the work.".into(),
+            remedies,
+            decides: false,
+            rules_out: None,
+        }
+    }
+
+    /// Returns a program of two threads and the points about it.
+    fn motor() -> (Process, [Point; 2]) {
         let process = Process {
             pid: 77,
             name: "motor".into(),
@@ -143,20 +160,17 @@ mod tests {
             swapped_kib: Some(0),
             threads: vec![thread(77, "motor", "other", "0-2"), thread(78, "loop", "fifo 80", "3")],
         };
-        let point = |check: &str, severity, state: &str, remedies| Point {
-            check: check.into(),
-            severity,
-            state: state.into(),
-            why: "Each one is a delay in the midst of the work.".into(),
-            remedies,
-            decides: false,
-            rules_out: None,
-        };
         let remedies = vec![Remedy::Run("ps -eLo rtprio".into()), Remedy::Do("ask again while it works".into())];
         let points = [
             point("priority", Severity::Ok, "at most 80", Vec::new()),
             point("page faults", Severity::Advice, "120 minor, 2 major so far", remedies),
         ];
+        (process, points)
+    }
+
+    #[test]
+    fn a_program_is_shown_thread_by_thread() {
+        let (process, points) = motor();
         insta::assert_snapshot!(table(&process, &points, Style { width: 100, color: false }), @r#"
         motor (77), 2 threads, 5000 KiB present, 4096 KiB locked
         fit for real-time work
@@ -175,6 +189,11 @@ mod tests {
 
         ok      priority     at most 80
         "#);
+    }
+
+    #[test]
+    fn the_document_of_a_program_has_its_threads_and_the_verdict() {
+        let (process, points) = motor();
         let document: serde_json::Value = serde_json::from_str(&json(Examined::Process(&process), &points)).unwrap();
         assert_eq!(document["process"]["threads"][1]["policy"], "fifo 80");
         assert_eq!(document["verdict"], "fit");

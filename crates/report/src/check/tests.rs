@@ -16,10 +16,24 @@ fn desktop() -> (Machine, Vec<Point>) {
     (machine, serde_json::from_str(include_str!("desktop.json")).unwrap())
 }
 
+/// Returns the table for the desktop.
+fn shown() -> String {
+    let (machine, points) = desktop();
+    table(&machine, &points, None, PLAIN)
+}
+
+/// Cuts a text at the line that starts with this. One blank line separates the two parts.
+fn cut<'t>(text: &'t str, start: &str) -> (&'t str, &'t str) {
+    let at = text.find(&format!("\n\n{start}")).unwrap();
+    assert!(!text[..at].ends_with('\n'), "{text}");
+    (&text[..at], &text[at + 2..])
+}
+
 #[test]
 fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
-    let (machine, points) = desktop();
-    insta::assert_snapshot!(table(&machine, &points, None, PLAIN), @r#"
+    let text = shown();
+    let (first, _) = cut(&text, "advice ");
+    insta::assert_snapshot!(first, @r#"
     desk, Linux 6.12.9-amd64, x86_64, 4 CPUs
     NOT fit for real-time measurement: real-time permission
     1 UNFIT, 3 warnings, 1 unknown, 11 pieces of advice, 15 ok
@@ -53,7 +67,14 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
             The firmware takes the CPU for 10 µs to ms, and the kernel neither sees
             nor prevents it.
             $ sudo modprobe msr
+    "#);
+}
 
+#[test]
+fn advice_on_interrupts_and_cpus_says_what_it_is_for_and_how_to_follow_it() {
+    let text = shown();
+    let (advice, _) = cut(cut(&text, "advice ").1, "advice  swap");
+    insta::assert_snapshot!(advice, @"
     advice  interrupt threads       only those of drivers that ask for it
             A handler that is a thread has a priority: one outside threads comes
             before every task.
@@ -96,7 +117,14 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
             measured one.
             $ sudo latido tune apply smt:all
             boot with nosmt
+    ");
+}
 
+#[test]
+fn advice_on_memory_comes_after_that_on_cpus() {
+    let text = shown();
+    let (advice, _) = cut(cut(&text, "advice  swap").1, "ok ");
+    insta::assert_snapshot!(advice, @"
     advice  swap                    1024 MiB
             Locked memory stays, but a machine that swaps delays whoever waits for
             its disk.
@@ -111,7 +139,14 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
             A locked page that the kernel moves is a page fault at the next access,
             mlockall or not.
             $ sudo latido tune apply compaction:off
+    ");
+}
 
+#[test]
+fn what_is_fine_is_brief_and_all_remedies_come_together_at_the_end() {
+    let text = shown();
+    let (_, fine) = cut(&text, "ok ");
+    insta::assert_snapshot!(fine, @"
     ok      high-resolution timers  on, says /boot/config-6.12.9-amd64
     ok      clock source            tsc
     ok      kernel debugging        no costly option, says /boot/config-6.12.9-amd64
@@ -136,7 +171,7 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
 
     all boot parameters together:
             preempt=full threadirqs isolcpus=domain,managed_irq,3 nohz_full=3 rcu_nocbs=3 nosmt
-    "#);
+    ");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What `latido compare` found, as tests of JUnit: one per verdict that decides.
+//! What `latido compare` and `latido history` found, as tests of JUnit: one per verdict that decides.
 
 use super::{
     case::Case,
@@ -8,15 +8,20 @@ use super::{
 };
 use crate::{
     compare::{self, name},
+    history,
     numbers::{
         compare::{estimate, word},
         p_text,
     },
 };
-use latido_judge::{compare as of_runs, numbers::compare as of_values};
+use latido_judge::{
+    compare as of_runs,
+    history::Histories,
+    numbers::{compare as of_values, history::Outcome},
+};
 use latido_statistics::two::{Scale, Verdict};
 
-/// A comparison of stored runs. The names of its tests have no run and no date: a CI system follows them from night to night.
+/// Returns the tests of compared runs. Their names contain no run and no date, so a CI system can follow them.
 pub fn runs(compared: &of_runs::Compared) -> String {
     let sides = compared.arms.iter().map(|side| (format!("latido.side.{}", side.arm), side.runs.join(", ")));
     let metric = ("latido.metric".to_owned(), compared.metric.to_string());
@@ -30,7 +35,7 @@ pub fn runs(compared: &of_runs::Compared) -> String {
     }])
 }
 
-/// A comparison of values, which come from `name`.
+/// Returns the tests of compared values, which come from `name`.
 pub fn values(compared: &of_values::Compared, name: &str) -> String {
     let cases: Vec<Case> = compared
         .comparisons
@@ -50,7 +55,37 @@ pub fn values(compared: &of_values::Compared, name: &str) -> String {
     }])
 }
 
-/// The rows that decide. What latido left out may be worse: no file with such a place looks like a pass.
+/// Returns the tests of a history: one per series that decides.
+pub fn histories(found: &Histories) -> String {
+    let mut names = Names::default();
+    let series = found.series.iter().filter(|one| one.decides);
+    let mut cases: Vec<Case> = series
+        .map(|one| Case {
+            name: names.unique(format!("{}: {}", history::name(one), found.metric)),
+            state: match one.outcome() {
+                Outcome::Worse => State::Fail,
+                Outcome::Undecided => State::Undecided,
+                Outcome::NotWorse => State::Pass,
+            },
+            why: history::newest(one),
+        })
+        .collect();
+    // The newest run of a series that does not decide so may be left out, and may be worse.
+    if found.outcome == Outcome::Undecided && !cases.iter().any(|case| case.state == State::Undecided) {
+        let why = found.left_out.join("; ");
+        cases.push(Case { name: names.unique("the newest run counts".into()), state: State::Undecided, why });
+    }
+    let newest = ("latido.run".to_owned(), found.runs.last().cloned().unwrap_or_default());
+    junit::document(&[Suite {
+        name: "history",
+        class: "latido.history".into(),
+        properties: vec![("latido.metric".into(), found.metric.to_string()), newest],
+        cases: &cases,
+        ..Suite::default()
+    }])
+}
+
+/// Returns the tests of the rows that decide. What latido left out may be worse: no file with such a place looks like a pass.
 fn of_rows(compared: &of_runs::Compared) -> Vec<Case> {
     let mut names = Names::default();
     let rows = compared.rows.iter().filter(|row| row.decides);

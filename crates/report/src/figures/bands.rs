@@ -35,8 +35,11 @@ pub const FIGURE: Chart = Chart {
 /// Height of a line of text below the plot.
 const LINE: f64 = 16.0;
 
+/// A band: its upper edge, none for the last one, and the count of each series.
+type BandCounts = (Option<i64>, Vec<u64>);
+
 /// Returns the bands that all series share: the upper edge, and the count of each series, which is 0 for a series without samples.
-fn common(series: &[Curve]) -> Vec<(Option<i64>, Vec<u64>)> {
+fn common(series: &[Curve]) -> Vec<BandCounts> {
     let edges = |s: &Curve| s.pooled.summary.bands.iter().filter_map(|b| b.upto).collect::<BTreeSet<i64>>();
     let with_bands = || series.iter().filter(|s| !s.pooled.summary.bands.is_empty());
     let Some(shared) = with_bands().map(edges).reduce(|a, b| &a & &b) else { return Vec::new() };
@@ -58,7 +61,7 @@ fn common(series: &[Curve]) -> Vec<(Option<i64>, Vec<u64>)> {
 }
 
 /// Returns the names of the bands: `≤ 1 µs`, `1–5 µs`, `> 200 µs`.
-fn names(bands: &[(Option<i64>, Vec<u64>)], unit: &str) -> Vec<String> {
+fn names(bands: &[BandCounts], unit: &str) -> Vec<String> {
     // All names share one unit: an axis has only one.
     let edges = bands.iter().filter_map(|(upto, _)| upto.filter(|upto| *upto > 0)).map(|upto| upto as f64);
     let unit = Unit::fitting(unit, edges);
@@ -77,89 +80,135 @@ fn names(bands: &[(Option<i64>, Vec<u64>)], unit: &str) -> Vec<String> {
     names
 }
 
-fn draw(section: &Section) -> Drawing {
-    let shown = section.shown();
-    let bands = common(shown);
-    let names = names(&bands, section.unit);
-    let per_band = (section.width - 80.0) / bands.len().max(1) as f64;
-    let bar = (per_band * 0.84 / shown.len().max(1) as f64).min(64.0);
-    let upright = bar < 27.0;
-    let bottom = if is_narrow(section.width) { 190.0 } else { 274.0 };
-    let frame = Frame { left: 62.0, right: section.width - 18.0, top: if upright { 44.0 } else { 24.0 }, bottom };
-    // Names that are wider than their bands are drawn upright below them.
-    let widest = names.iter().map(|name| text_width(name, 10.0)).fold(0.0, f64::max);
-    let below = if widest > per_band - 2.0 && is_narrow(section.width) { widest } else { 0.0 };
-    let mut svg = Svg::new(section.width, 0.0);
-    let most = bands.iter().flat_map(|b| &b.1).copied().max().unwrap_or(0);
-    // With one system the reader looks for shares; with several, for the rare samples that distinguish them.
-    let y = match shown {
-        [_] => AxisScale::linear(0.0, most.max(1) as f64 * 1.05, frame.bottom, frame.top),
-        _ => count_scale(most, frame.bottom, frame.top),
-    };
+/// The bars in pixels.
+struct Bars {
+    frame: Frame,
+    /// The scale of the counts.
+    y: AxisScale,
+    /// The width of a band.
+    band: f64,
+    /// The width of a bar.
+    bar: f64,
+    /// Whether the counts above the bars are upright, because the bars are narrow.
+    upright: bool,
+    /// The number of bars in a band, one of each system.
+    systems: usize,
+}
 
-    if let [limit] = section.limits()[..] {
+impl Bars {
+    /// Returns the layout for these bands.
+    fn of(section: &Section, bands: &[BandCounts]) -> Self {
+        let shown = section.shown();
+        let band = (section.width - 80.0) / bands.len().max(1) as f64;
+        let bar = (band * 0.84 / shown.len().max(1) as f64).min(64.0);
+        let upright = bar < 27.0;
+        let top = if upright { 44.0 } else { 24.0 };
+        let bottom = if is_narrow(section.width) { 190.0 } else { 274.0 };
+        let frame = Frame { left: 62.0, right: section.width - 18.0, top, bottom };
+        let most = bands.iter().flat_map(|b| &b.1).copied().max().unwrap_or(0);
+        // With one system the reader looks for shares; with several, for the rare samples that distinguish them.
+        let y = match shown {
+            [_] => AxisScale::linear(0.0, most.max(1) as f64 * 1.05, frame.bottom, frame.top),
+            _ => count_scale(most, frame.bottom, frame.top),
+        };
+        Self { frame, y, band, bar, upright, systems: shown.len() }
+    }
+
+    /// Returns the middle of a band.
+    fn middle(&self, band: usize) -> f64 {
+        self.frame.left + self.band * (band as f64 + 0.5)
+    }
+
+    /// Shades the bands above the limit, if all systems have the same.
+    fn shade_above_limit(&self, svg: &mut Svg, section: &Section, bands: &[BandCounts]) {
+        let (frame, limits) = (&self.frame, section.limits());
+        let [limit] = limits[..] else { return };
         let first = bands.iter().position(|b| b.0.is_some_and(|upto| upto as f64 >= limit)).map(|i| i + 1);
-        if let Some(first) = first.filter(|i| *i < bands.len()) {
-            let x = frame.left + per_band * first as f64;
-            svg.rect("over", (x, frame.top), (frame.right - x, frame.bottom - frame.top), "above the limit");
-            let text = format!("above the limit of {}", words::round_value(limit, section.unit));
-            let fits = x + 5.0 + text_width(&text, 11.0) < frame.right;
-            let (x, anchor) = if fits { (x + 5.0, Anchor::Start) } else { (frame.right, Anchor::End) };
-            svg.text("limit-name", (x, frame.top - if upright { 32.0 } else { 12.0 }), anchor, &text);
+        let Some(first) = first.filter(|i| *i < bands.len()) else { return };
+        let x = frame.left + self.band * first as f64;
+        svg.rect("over", (x, frame.top), (frame.right - x, frame.bottom - frame.top), "above the limit");
+        let text = format!("above the limit of {}", words::round_value(limit, section.unit));
+        let fits = x + 5.0 + text_width(&text, 11.0) < frame.right;
+        let (x, anchor) = if fits { (x + 5.0, Anchor::Start) } else { (frame.right, Anchor::End) };
+        svg.text("limit-name", (x, frame.top - if self.upright { 32.0 } else { 12.0 }), anchor, &text);
+    }
+
+    /// Writes the names of the bands below the plot, and a zero into each band without samples. Returns where the axis' name goes.
+    fn write_names(&self, svg: &mut Svg, bands: &[BandCounts], names: &[String]) -> f64 {
+        let bottom = self.frame.bottom;
+        // Names that are wider than their bands are drawn upright below them.
+        let widest = names.iter().map(|name| text_width(name, 10.0)).fold(0.0, f64::max);
+        let upright = widest > self.band - 2.0 && is_narrow(svg.width);
+        for (i, name) in names.iter().enumerate() {
+            let middle = self.middle(i);
+            if empty(bands, i) {
+                svg.text("small", (middle, bottom - 5.0), Anchor::Middle, "0");
+            }
+            let class = if text_width(name, 11.0) > self.band - 4.0 { "small" } else { "tick" };
+            if upright {
+                svg.upright("small", (middle + 3.5, bottom + 6.0), Anchor::End, name);
+            } else {
+                svg.text(class, (middle, bottom + 16.0), Anchor::Middle, name);
+            }
         }
+        if upright { bottom + widest + 22.0 } else { bottom + 36.0 }
     }
-    let noun = words::plural(section.noun());
-    match shown {
-        [_] => frame.linear_count_y_axis(&mut svg, &y, &noun),
-        _ => frame.count_y_axis(&mut svg, &y, &noun),
-    }
-    if bands.is_empty() {
-        frame.nothing(&mut svg, "no samples");
-    }
-    for (i, name) in names.iter().enumerate() {
-        let middle = frame.left + per_band * (i as f64 + 0.5);
-        if empty(&bands, i) {
-            svg.text("small", (middle, frame.bottom - 5.0), Anchor::Middle, "0");
-        }
-        let class = if text_width(name, 11.0) > per_band - 4.0 { "small" } else { "tick" };
-        match below {
-            0.0 => svg.text(class, (middle, frame.bottom + 16.0), Anchor::Middle, name),
-            _ => svg.upright("small", (middle + 3.5, frame.bottom + 6.0), Anchor::End, name),
-        }
-    }
-    for slot in 0..shown.len() {
+
+    /// Draws the bars of a system, each with its count above it.
+    fn draw(&self, svg: &mut Svg, slot: usize, bands: &[BandCounts]) {
+        let bottom = self.frame.bottom;
         svg.open_series(slot);
         let mut bars = Pen::default();
         for (i, (_, counts)) in bands.iter().enumerate() {
-            let n = counts.get(slot).copied().unwrap_or(0);
-            let start = frame.left + per_band * (i as f64 + 0.5) - bar * shown.len() as f64 / 2.0;
-            let x = start + bar * slot as f64;
-            // The smallest visible height: a single sample among millions is a bar too.
-            let top = if n == 0 { frame.bottom } else { y.at(n as f64).min(frame.bottom - 0.5) };
-            if n > 0 {
-                let (left, right) = ((x + 1.0).round(), (x + bar - 1.0).round());
-                bars.go(left, frame.bottom);
-                bars.line(left, top);
-                bars.line(right, top);
-                bars.line(right, frame.bottom);
-                bars.close();
-            }
-            if n == 0 && empty(&bands, i) {
+            if empty(bands, i) {
                 // One zero stands for all systems, near the axis.
                 continue;
             }
-            if upright {
-                svg.upright("small", (x + bar / 2.0 + 3.5, top - 4.0), Anchor::Start, &short_count(n));
+            let n = counts.get(slot).copied().unwrap_or(0);
+            let start = self.middle(i) - self.bar * self.systems as f64 / 2.0;
+            let x = start + self.bar * slot as f64;
+            // The smallest visible height: a single sample among millions is a bar too.
+            let top = if n == 0 { bottom } else { self.y.at(n as f64).min(bottom - 0.5) };
+            if n > 0 {
+                let (left, right) = ((x + 1.0).round(), (x + self.bar - 1.0).round());
+                bars.go(left, bottom);
+                bars.line(left, top);
+                bars.line(right, top);
+                bars.line(right, bottom);
+                bars.close();
+            }
+            if self.upright {
+                svg.upright("small", (x + self.bar / 2.0 + 3.5, top - 4.0), Anchor::Start, &short_count(n));
             } else {
-                svg.text("small", (x + bar / 2.0, top - 5.0), Anchor::Middle, &short_count(n));
+                svg.text("small", (x + self.bar / 2.0, top - 5.0), Anchor::Middle, &short_count(n));
             }
         }
         svg.path("bar", &bars);
         svg.close();
     }
-    let axis = ((frame.left + frame.right) / 2.0, frame.bottom + below + if below > 0.0 { 22.0 } else { 36.0 });
-    svg.text("label", axis, Anchor::Middle, section.quantity);
-    let (bottom, said) = systems(&mut svg, section, &bands, &names, (&frame, axis.1 + 20.0));
+}
+
+fn draw(section: &Section) -> Drawing {
+    let bands = common(section.shown());
+    let names = names(&bands, section.unit);
+    let bars = Bars::of(section, &bands);
+    let frame = &bars.frame;
+    let mut svg = Svg::new(section.width, 0.0);
+    bars.shade_above_limit(&mut svg, section, &bands);
+    let noun = words::plural(section.noun());
+    match section.shown() {
+        [_] => frame.linear_count_y_axis(&mut svg, &bars.y, &noun),
+        _ => frame.count_y_axis(&mut svg, &bars.y, &noun),
+    }
+    if bands.is_empty() {
+        frame.nothing(&mut svg, "no samples");
+    }
+    let below = bars.write_names(&mut svg, &bands, &names);
+    for slot in 0..bars.systems {
+        bars.draw(&mut svg, slot, &bands);
+    }
+    svg.text("label", ((frame.left + frame.right) / 2.0, below), Anchor::Middle, section.quantity);
+    let (bottom, said) = systems(&mut svg, section, &bands, &names, (frame, below + 20.0));
     svg.height = bottom - 12.0;
     svg.finish(None, &format!("{}: counts per band", section.title()), &format!("{}.", said.join("; "))).named()
 }
@@ -168,7 +217,7 @@ fn draw(section: &Section) -> Drawing {
 fn systems(
     svg: &mut Svg,
     section: &Section,
-    bands: &[(Option<i64>, Vec<u64>)],
+    bands: &[BandCounts],
     names: &[String],
     (frame, mut y): (&Frame, f64),
 ) -> (f64, Vec<String>) {
@@ -197,15 +246,15 @@ fn at_commas(text: &str) -> String {
 }
 
 /// Returns whether no system has a sample in a band.
-fn empty(bands: &[(Option<i64>, Vec<u64>)], band: usize) -> bool {
+fn empty(bands: &[BandCounts], band: usize) -> bool {
     bands.get(band).is_none_or(|(_, counts)| counts.iter().all(|n| *n == 0))
 }
 
 /// Returns the study's figures of a system: `maximum 294 µs, 99.9 % ≤ 1 µs, 8 readings > 200 µs`.
-fn line(section: &Section, series: &Curve, slot: usize, bands: &[(Option<i64>, Vec<u64>)], names: &[String]) -> String {
+fn line(section: &Section, series: &Curve, slot: usize, bands: &[BandCounts], names: &[String]) -> String {
     let Some(max) = series.max() else { return words::NOT_MEASURED.into() };
     let total = series.pooled.summary.count.max(1) as f64;
-    let of = |band: Option<&(Option<i64>, Vec<u64>)>| band.and_then(|b| b.1.get(slot)).copied().unwrap_or(0);
+    let of = |band: Option<&BandCounts>| band.and_then(|b| b.1.get(slot)).copied().unwrap_or(0);
     let mut text = format!("maximum {}", section.value(max));
     if let [first, .., last] = names {
         let share = percent(of(bands.first()) as f64 / total);
@@ -223,7 +272,7 @@ fn table(section: &Section) -> Sheet {
     for series in shown {
         head.extend([series.name.clone().into(), "share".into()]);
     }
-    let row = |((_, counts), name): (&(Option<i64>, Vec<u64>), &String)| {
+    let row = |((_, counts), name): (&BandCounts, &String)| {
         let mut row = vec![Datum::Text(name.clone())];
         for (n, series) in counts.iter().zip(shown) {
             let total = series.pooled.summary.count;

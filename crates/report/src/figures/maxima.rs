@@ -73,66 +73,120 @@ fn lines(name: &str, width: f64) -> Vec<String> {
     lines
 }
 
+/// The layout in pixels: strips one below the other, with groups of bars side by side.
+struct Layout {
+    left: f64,
+    right: f64,
+    /// The number of systems, each with a bar in every group.
+    systems: usize,
+    /// The number of strips.
+    strips: usize,
+    /// The number of groups in a strip.
+    per_strip: usize,
+    /// The width of a group, with the gap to the next one.
+    pitch: f64,
+    /// The width of a bar.
+    bar: f64,
+}
+
+impl Layout {
+    /// Returns the layout of this number of groups.
+    fn of(chapter: &Chapter, groups: usize) -> Self {
+        let systems = chapter.systems.len().clamp(1, SHOWN);
+        let (left, right) = (76.0, chapter.width() - 10.0);
+        // Each strip has as many groups as leave the bars wide enough, and the groups are spread evenly over the strips.
+        let most = (((right - left) / (systems as f64 * NARROWEST + 14.0).max(58.0)) as usize).max(1);
+        let strips = groups.div_ceil(most).max(1);
+        let per_strip = groups.div_ceil(strips).max(1);
+        let pitch = (right - left) / per_strip as f64;
+        let bar = ((pitch - 12.0) / systems as f64).min(WIDEST);
+        Self { left, right, systems, strips, per_strip, pitch, bar }
+    }
+
+    /// Returns whether the values above the bars are upright, because the bars are narrow.
+    fn is_upright(&self) -> bool {
+        self.bar < 34.0
+    }
+
+    /// Returns the left edge of a bar in the group with this middle.
+    fn bar_at(&self, middle: f64, slot: usize) -> f64 {
+        middle - self.bar * self.systems as f64 / 2.0 + self.bar * slot as f64
+    }
+}
+
+/// A system's bar in a group.
+struct Bar {
+    slot: usize,
+    /// The largest sample.
+    max: f64,
+    /// The largest sample in words.
+    said: String,
+    /// The tooltip.
+    tip: String,
+}
+
+/// Returns the bars of a group.
+fn bars(chapter: &Chapter, row: &CallRow, section: &Section) -> Vec<Bar> {
+    let bar = |(slot, series): (usize, &Curve)| {
+        let max = series.max()?;
+        let said = section.value(max);
+        let members = words::many(series.configuration.repeats.len() as u64, "run");
+        let samples = words::many(series.pooled.summary.count, section.noun());
+        let system = chapter.systems.get(slot).map_or("", String::as_str);
+        let tip = format!("{}, {system}: {said}, largest of {samples} in {members}", row.name);
+        Some(Bar { slot, max, said, tip })
+    };
+    shown(row).filter_map(bar).collect()
+}
+
+/// Returns the largest sample of a system and its call in words, if the system has samples.
+fn worst(chapter: &Chapter, rows: &[(&CallRow, &Section)], slot: usize) -> Option<String> {
+    let of = rows.iter().filter_map(|(row, section)| {
+        let series = (*row.series.get(slot)?)?;
+        Some((series.max()?, row, section))
+    });
+    let (max, row, section) = of.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(format!("{}: largest {} in {}", chapter.systems.get(slot)?, section.value(max), row.name))
+}
+
 fn draw(chapter: &Chapter) -> Drawing {
     let rows: Vec<_> = rows(chapter).collect();
-    let systems = chapter.systems.len().clamp(1, SHOWN);
-    let (left, right) = (76.0, chapter.width() - 10.0);
-    // Each strip has as many groups as leave the bars wide enough, and the groups are spread evenly over the strips.
-    let most = (((right - left) / (systems as f64 * NARROWEST + 14.0).max(58.0)) as usize).max(1);
-    let strips = rows.len().div_ceil(most).max(1);
-    let per_strip = rows.len().div_ceil(strips).max(1);
-    let pitch = (right - left) / per_strip as f64;
-    let bar = ((pitch - 12.0) / systems as f64).min(WIDEST);
-    let names = named(&rows.iter().map(|(row, _)| row.name.as_str()).collect::<Vec<_>>(), pitch - 6.0);
+    let layout = Layout::of(chapter, rows.len());
+    let names = named(&rows.iter().map(|(row, _)| row.name.as_str()).collect::<Vec<_>>(), layout.pitch - 6.0);
     let below = 14.0 * names.iter().map(Vec::len).max().unwrap_or(1) as f64 + 14.0;
-    let upright = bar < 34.0;
-    let (above, height) =
-        (if upright { 52.0 } else { 22.0 }, if strips > 1 || is_narrow(chapter.width()) { 150.0 } else { 210.0 });
-    let mut svg = Svg::new(chapter.width(), (above + height + below) * strips as f64);
+    let above = if layout.is_upright() { 52.0 } else { 22.0 };
+    let height = if layout.strips > 1 || is_narrow(chapter.width()) { 150.0 } else { 210.0 };
+    let mut svg = Svg::new(chapter.width(), (above + height + below) * layout.strips as f64);
     let maxima = rows.iter().flat_map(|(row, _)| shown(row)).filter_map(|(_, series)| series.max());
     let low_high = AxisScale::log_over(maxima, 0.0, 1.0);
-    for strip in 0..strips {
+    for strip in 0..layout.strips {
         let top = (above + height + below) * strip as f64 + above;
-        let frame = Frame { left, right, top, bottom: top + height };
+        let frame = Frame { left: layout.left, right: layout.right, top, bottom: top + height };
         // The smallest maximum is a bar too, not a line on the axis.
         let y = AxisScale::log(low_high.low / 2.0, low_high.high, frame.bottom, frame.top);
         if let Some((_, section)) = rows.first() {
             frame.value_y_axis(&mut svg, &y, section, "largest sample", 7);
         }
-        for (i, (row, section)) in rows.iter().skip(strip * per_strip).take(per_strip).enumerate() {
-            let middle = left + pitch * (i as f64 + 0.5);
-            let name = names.get(strip * per_strip + i).into_iter().flatten();
-            for (k, line) in name.enumerate() {
+        let groups = rows.iter().zip(&names).skip(strip * layout.per_strip).take(layout.per_strip);
+        for (i, ((row, section), name)) in groups.enumerate() {
+            let middle = layout.left + layout.pitch * (i as f64 + 0.5);
+            for (k, line) in name.iter().enumerate() {
                 svg.text("tick", (middle, frame.bottom + 16.0 + 14.0 * k as f64), Anchor::Middle, line);
             }
-            for (slot, series) in shown(row) {
-                let Some(max) = series.max() else { continue };
-                let x = middle - bar * systems as f64 / 2.0 + bar * slot as f64;
-                let (height, said) = (y.at(max), section.value(max));
-                let members = words::many(series.configuration.repeats.len() as u64, "run");
-                let samples = words::many(series.pooled.summary.count, section.noun());
-                let system = chapter.systems.get(slot).map_or("", String::as_str);
-                let tip = format!("{}, {system}: {said}, largest of {samples} in {members}", row.name);
+            for Bar { slot, max, said, tip } in bars(chapter, row, section) {
+                let (x, top) = (layout.bar_at(middle, slot), y.at(max));
                 svg.open_series(slot);
-                svg.rect("bar", (x + 0.5, height), (bar - 1.0, frame.bottom - height), &tip);
-                if upright {
-                    svg.upright("small", (x + bar / 2.0 + 3.5, height - 4.0), Anchor::Start, &said);
+                svg.rect("bar", (x + 0.5, top), (layout.bar - 1.0, frame.bottom - top), &tip);
+                if layout.is_upright() {
+                    svg.upright("small", (x + layout.bar / 2.0 + 3.5, top - 4.0), Anchor::Start, &said);
                 } else {
-                    svg.text("small", (x + bar / 2.0, height - 5.0), Anchor::Middle, &said);
+                    svg.text("small", (x + layout.bar / 2.0, top - 5.0), Anchor::Middle, &said);
                 }
                 svg.close();
             }
         }
     }
-    let worst = |slot: usize| {
-        let of = rows.iter().filter_map(|(row, section)| {
-            let series = (*row.series.get(slot)?)?;
-            Some((series.max()?, row, section))
-        });
-        let (max, row, section) = of.max_by(|a, b| a.0.total_cmp(&b.0))?;
-        Some(format!("{}: largest {} in {}", chapter.systems.get(slot)?, section.value(max), row.name))
-    };
-    let said: Vec<String> = (0..systems).filter_map(worst).collect();
+    let said: Vec<String> = (0..layout.systems).filter_map(|slot| worst(chapter, &rows, slot)).collect();
     svg.finish(None, &format!("{}: maxima", chapter.title()), &format!("{}.", said.join("; ")))
 }
 

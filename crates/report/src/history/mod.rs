@@ -11,7 +11,7 @@ use crate::{
 };
 use latido_judge::{
     history::{Histories, Series},
-    numbers::history::Outcome,
+    numbers::history::{Change, Outcome},
 };
 use latido_model::clean;
 use latido_statistics::change::SEGMENT;
@@ -133,15 +133,8 @@ fn drawn(series: &Series, style: Style) -> Vec<String> {
 fn changes(series: &Series, style: Style) -> Vec<String> {
     let mut lines = Vec::new();
     for (change, differences) in series.found.changes.iter().zip(&series.differences) {
-        let by = match change.ratio {
-            Some(ratio) => format!("{} times as much", number(ratio)),
-            None if change.difference < 0.0 => format!("{} less", series.measure.text(-change.difference)),
-            None => format!("{} more", series.measure.text(change.difference)),
-        };
-        let text =
-            format!("between {} and {}: {by} from then on (p {})", change.after, change.before, p_text(change.p));
         let tone = if change.difference > 0.0 { Paint::Bad } else { Paint::Good };
-        lines.extend(hang("change:", tone, &text, style));
+        lines.extend(hang("change:", tone, &changed(change, series), style));
         let told = |one: &latido_judge::observed::differences::Difference| {
             let value = |at: usize| one.values.get(at).filter(|value| !value.is_empty()).map_or("unknown", |v| v);
             format!("{} from {} to {}", one.what, value(0), value(1))
@@ -152,28 +145,67 @@ fn changes(series: &Series, style: Style) -> Vec<String> {
         };
         lines.extend(hang("  differs there:", Paint::Dim, &text, style));
     }
-    if series.decides && series.found.changes.is_empty() {
-        let drift = || of_values::drifts(&series.found, "run", |value| series.measure.text(value));
-        let text = series.found.refused.clone().or_else(drift);
-        let text = text.unwrap_or_else(|| "no change of level was found".into());
-        lines.extend(hang("  ", Paint::Dim, &text, style));
-    }
-    if series.decides && !series.found.changes.is_empty() {
-        let drift = of_values::drifts(&series.found, "run", |value| series.measure.text(value));
-        lines.extend(drift.iter().flat_map(|text| hang("drift:", Paint::Warn, text, style)));
-    }
-    if let Some(text) = of_values::doubt(&series.found).filter(|_| series.decides) {
-        lines.extend(hang("note:", Paint::Dim, &text, style));
-    }
-    if series.decides && series.found.refused.is_none() && series.found.outcome == Outcome::Undecided {
-        lines.extend(hang("undecided:", Paint::Warn, &of_values::newest_stand_out(&series.found, "run"), style));
-    }
-    if series.decides && series.found.outcome != series.outcome() {
-        let p = series.p_holm.map(p_text).unwrap_or_default();
-        let text = format!("among all series that decide the newest change may be chance (p {p} after Holm)");
-        lines.extend(hang("undecided:", Paint::Warn, &text, style));
+    if series.decides {
+        lines.extend(remarks(series, style));
     }
     lines
+}
+
+/// Returns what a reader must know of a series that decides, besides its changes.
+fn remarks(series: &Series, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    if series.found.changes.is_empty() {
+        let text = series.found.refused.clone().or_else(|| drift(series));
+        lines.extend(hang("  ", Paint::Dim, &text.unwrap_or_else(|| UNCHANGED.into()), style));
+    } else {
+        lines.extend(drift(series).iter().flat_map(|text| hang("drift:", Paint::Warn, text, style)));
+    }
+    if let Some(text) = of_values::doubt(&series.found) {
+        lines.extend(hang("note:", Paint::Dim, &text, style));
+    }
+    if series.found.refused.is_none() && series.found.outcome == Outcome::Undecided {
+        lines.extend(hang("undecided:", Paint::Warn, &of_values::newest_stand_out(&series.found, "run"), style));
+    }
+    if series.found.outcome != series.outcome() {
+        lines.extend(hang("undecided:", Paint::Warn, &by_chance(series), style));
+    }
+    lines
+}
+
+/// Returns what decides the outcome of a series, as one sentence.
+pub(crate) fn newest(series: &Series) -> String {
+    let found = &series.found;
+    let change = || found.changes.last().map(|change| changed(change, series));
+    match &found.refused {
+        Some(why) => why.clone(),
+        None if found.outcome == Outcome::Undecided => of_values::newest_stand_out(found, "run"),
+        None if found.outcome != series.outcome() => by_chance(series),
+        None => drift(series).or_else(change).unwrap_or_else(|| UNCHANGED.into()),
+    }
+}
+
+/// The text for a series without a change.
+const UNCHANGED: &str = "no change of level was found";
+
+/// Returns the sentence on a change: `between RUN and RUN: 1.50 times as much from then on (p .001)`.
+fn changed(change: &Change, series: &Series) -> String {
+    let by = match change.ratio {
+        Some(ratio) => format!("{} times as much", number(ratio)),
+        None if change.difference < 0.0 => format!("{} less", series.measure.text(-change.difference)),
+        None => format!("{} more", series.measure.text(change.difference)),
+    };
+    format!("between {} and {}: {by} from then on (p {})", change.after, change.before, p_text(change.p))
+}
+
+/// Returns the sentence on a steady rise or fall.
+fn drift(series: &Series) -> Option<String> {
+    of_values::drifts(&series.found, "run", |value| series.measure.text(value))
+}
+
+/// Returns the sentence on a newest change that may be chance among several series.
+fn by_chance(series: &Series) -> String {
+    let p = series.p_holm.map(p_text).unwrap_or_default();
+    format!("among all series that decide the newest change may be chance (p {p} after Holm)")
 }
 
 #[cfg(test)]
@@ -234,6 +266,30 @@ mod tests {
             text.contains("\\u000aok 1") && !text.lines().any(|line| line.starts_with("ok 1")) && !text.contains('\t'),
             "{text}"
         );
+    }
+
+    /// A CI system fails at a level that is worse, and at newest runs that nobody can judge yet.
+    #[test]
+    fn a_history_is_a_test_for_a_ci_system() {
+        let level = |from: usize, high: i64| -> Vec<i64> {
+            (0..20).map(|n| if n < from { 100 + n as i64 % 7 } else { high + n as i64 % 7 }).collect()
+        };
+        for (maxima, counts, why) in [
+            (
+                level(10, 300),
+                "failures=\"1\" errors=\"0\"",
+                "<failure type=\"fail\" message=\"between night 9 and night 10",
+            ),
+            (level(17, 300), "failures=\"0\" errors=\"1\"", "message=\"the newest 3 runs cannot be judged yet"),
+            (level(20, 0), "failures=\"0\" errors=\"0\"", "<system-out>no change of level was found"),
+        ] {
+            let text = crate::export::compared::histories(&histories(&maxima, |_| ()));
+            assert!(text.contains(counts) && text.contains(why), "{text}");
+            assert!(
+                text.contains("name=\"history: wakeup latency: max\"") && text.contains("value=\"night 19\""),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -169,15 +169,19 @@ fn figures(section: &Section, series: &Curve, pooled: &Pooled) -> Vec<Figure> {
 
 /// Returns the figures of all runs, line by line.
 fn lines(runs: &[Vec<Figure>]) -> Vec<Line> {
-    let mut labels: Vec<&String> = Vec::new();
-    // `worst` and `p99.9` come first; the other figures stay in the order in which they first appear.
-    let ranked = |label: &&String| ["worst", "p99.9"].iter().position(|known| known == label).unwrap_or(2);
-    for (number, _) in runs.iter().flatten() {
-        if !labels.contains(&&number.label) {
-            labels.push(&number.label);
+    let mut ranked: Vec<(usize, &String)> = Vec::new();
+    // `worst` and `p99.9` come first and the number of samples last. The other figures stay in the order in which they first appear.
+    let rank = |label: &str, value: f64| match ["worst", "p99.9"].iter().position(|known| *known == label) {
+        Some(rank) => rank,
+        None if value.is_nan() => 3,
+        None => 2,
+    };
+    for (number, value) in runs.iter().flatten() {
+        if !ranked.iter().any(|(_, known)| **known == number.label) {
+            ranked.push((rank(&number.label, *value), &number.label));
         }
     }
-    labels.sort_by_key(ranked);
+    ranked.sort_by_key(|(rank, _)| *rank);
     let line = |label: &String| {
         let found: Vec<Option<&Figure>> =
             runs.iter().map(|all| all.iter().find(|(number, _)| number.label == *label)).collect();
@@ -189,7 +193,7 @@ fn lines(runs: &[Vec<Figure>]) -> Vec<Line> {
         let cells = found.iter().map(|one| one.map(|(number, _)| again(number))).collect();
         Line { label: label.clone(), cells, ratio }
     };
-    labels.into_iter().map(line).collect()
+    ranked.into_iter().map(|(_, label)| line(label)).collect()
 }
 
 #[cfg(test)]

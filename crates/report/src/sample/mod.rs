@@ -254,6 +254,64 @@ fn series(text: &str, verdict: Verdict, configuration: &Configuration, cell: usi
     configuration.quantities.iter().filter_map(judge).collect()
 }
 
+/// Returns a finding of a trust check.
+fn finding(check: &str, grade: Grade, text: &str) -> Finding {
+    Finding { check: check.into(), grade, state: vec![text.into()] }
+}
+
+/// Returns the judgement of the cell at this index: the fifth and the seventh are in doubt.
+fn cell_judgement((at, configuration): (usize, &Configuration)) -> CellJudgement {
+    let above = configuration.quantities.iter().any(|q| q.above_limit.is_some_and(|n| n > 0));
+    let doubt = match at {
+        4 => Some(finding("foreign", Grade::Contaminated, "irq/44 (fifo 90) ran 12.1 ms on CPU 2 at the maximum")),
+        6 => Some(finding("load", Grade::Invalid, "the load died after 12 s: stress-ng exited with 2")),
+        _ => None,
+    };
+    let verdict = match doubt.as_ref().map(|doubt| doubt.grade) {
+        Some(Grade::Contaminated) => Verdict::Contaminated,
+        Some(_) => Verdict::Inconclusive,
+        None if above => Verdict::Fail,
+        None => Verdict::Pass,
+    };
+    let reasons = doubt.iter().cloned().map(Reason::Doubt).collect();
+    let mut findings = vec![
+        finding("policy", Grade::Ok, "SCHED_FIFO 80, memory locked, pinned"),
+        finding("clock", Grade::Ok, &format!("clocksource tsc; one reading costs {} ns", 20 + at)),
+        finding("throttle", Grade::Ok, "real-time throttling never hit"),
+        finding("frequency", Grade::Note, "turbo is on: minimum and median drift with heat"),
+        finding("smi", Grade::Unknown, "SMI count is not readable (no MSR access)"),
+    ];
+    findings.extend(doubt);
+    CellJudgement { number: at + 1, verdict, reasons, findings }
+}
+
+/// Returns the judgement of an expectation, which this maximum decided.
+fn expectation(text: &str, verdict: Verdict, max: Option<i64>, all: &[Configuration]) -> ExpectJudgement {
+    let place = "wakeup, none".to_owned();
+    let decision = max.map(|max| Decision { place, measured: single(max), alike: 0 });
+    let condition = text.split(" where ").next().unwrap_or(text).replace("wakeup.latency.", "");
+    let each = all.iter().zip(1..).flat_map(|(c, cell)| series(text, verdict, c, cell)).collect();
+    let outcome = Outcome::of(verdict, decision.as_ref());
+    let (text, claim, of_study, conclusion) = (text.into(), None, false, None);
+    ExpectJudgement { text, condition, claim, of_study, conclusion, verdict, outcome, decision, each }
+}
+
+/// Returns the cell that decides the verdict, with one sample above the limit.
+fn deciding() -> DecidingCell {
+    let worst = Worst { value_ns: 812_000, from_ns: None, quantity: "latency".into(), cpu: Some(2), at_ns: None };
+    let reason = Reason::Above {
+        above: Some(1),
+        count: Some(3_600),
+        limit_ns: 100_000,
+        worst,
+        also: Vec::new(),
+        foreign: None,
+        named: Vec::new(),
+        without_job: None,
+    };
+    DecidingCell { cell: "wakeup, none".into(), reason: Some(reason), doubted: None }
+}
+
 /// The run and the judgement for some configurations.
 pub struct SampleRun {
     meta: Meta,
@@ -263,54 +321,7 @@ pub struct SampleRun {
 impl SampleRun {
     /// Returns a judgement with a finding of every severity and an expectation of every outcome.
     pub fn of(configurations: &[Configuration]) -> Self {
-        let finding = |check: &str, grade, text: &str| Finding { check: check.into(), grade, state: vec![text.into()] };
-        let judge = |(i, c): (usize, &Configuration)| {
-            let above = c.quantities.iter().any(|q| q.above_limit.is_some_and(|n| n > 0));
-            let mut findings = vec![
-                finding("policy", Grade::Ok, "SCHED_FIFO 80, memory locked, pinned"),
-                finding("clock", Grade::Ok, &format!("clocksource tsc; one reading costs {} ns", 20 + i)),
-                finding("throttle", Grade::Ok, "real-time throttling never hit"),
-                finding("frequency", Grade::Note, "turbo is on: minimum and median drift with heat"),
-                finding("smi", Grade::Unknown, "SMI count is not readable (no MSR access)"),
-            ];
-            let mut verdict = if above { Verdict::Fail } else { Verdict::Pass };
-            if i == 4 {
-                findings.push(finding(
-                    "foreign",
-                    Grade::Contaminated,
-                    "irq/44 (fifo 90) ran 12.1 ms on CPU 2 at the maximum",
-                ));
-                verdict = Verdict::Contaminated;
-            }
-            if i == 6 {
-                findings.push(finding("load", Grade::Invalid, "the load died after 12 s: stress-ng exited with 2"));
-                verdict = Verdict::Inconclusive;
-            }
-            let weighty = findings.iter().filter(|f| f.grade >= Grade::Contaminated);
-            let reasons = weighty.cloned().map(Reason::Doubt).collect();
-            CellJudgement { number: i + 1, verdict, reasons, findings }
-        };
-        let expect = |text: &str, verdict, max: Option<i64>| {
-            let place = "wakeup, none".to_owned();
-            let decision = max.map(|max| Decision { place, measured: single(max), alike: 0 });
-            let condition = text.split(" where ").next().unwrap_or(text).replace("wakeup.latency.", "");
-            let each = configurations.iter().zip(1..).flat_map(|(c, cell)| series(text, verdict, c, cell)).collect();
-            let outcome = Outcome::of(verdict, decision.as_ref());
-            let (text, claim, of_study, conclusion) = (text.into(), None, false, None);
-            ExpectJudgement { text, condition, claim, of_study, conclusion, verdict, outcome, decision, each }
-        };
-        let worst = Worst { value_ns: 812_000, from_ns: None, quantity: "latency".into(), cpu: Some(2), at_ns: None };
-        let reason = Some(Reason::Above {
-            above: Some(1),
-            count: Some(3_600),
-            limit_ns: 100_000,
-            worst,
-            also: Vec::new(),
-            foreign: None,
-            named: Vec::new(),
-            without_job: None,
-        });
-        let cause = DecidingCell { cell: "wakeup, none".into(), reason, doubted: None };
+        let expect = |text: &str, verdict, max| expectation(text, verdict, max, configurations);
         let judgement = Judgement {
             unjudged: Vec::new(),
             verdict: Verdict::Fail,
@@ -318,12 +329,12 @@ impl SampleRun {
             headline: Headline {
                 conclusions: None,
                 ours: None,
-                rest: Some(Ground::Cell { cause, alike: None, failed: None, failing: 0 }),
+                rest: Some(Ground::Cell { cause: deciding(), alike: None, failed: None, failing: 0 }),
                 imported: false,
                 emulated: None,
             },
             advice: None,
-            cells: configurations.iter().enumerate().map(judge).collect(),
+            cells: configurations.iter().enumerate().map(cell_judgement).collect(),
             expectations: vec![
                 expect("wakeup.latency.p99.9 < 100us where load = idle", Verdict::Pass, Some(20_100)),
                 expect("wakeup.latency.max < 50us", Verdict::Fail, Some(812_000)),

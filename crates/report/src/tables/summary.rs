@@ -60,6 +60,41 @@ impl Summarised {
         let limit = series.limit().zip(series.pooled.above_limit);
         Self { name, summary: series.pooled.summary.clone(), limit, slots: series.pooled.slots, overflow: 0 }
     }
+
+    /// Returns the number of samples.
+    fn samples(&self) -> Datum {
+        let count = self.summary.count;
+        if self.summary.bounds.as_ref().is_some_and(|all| all.uncounted) {
+            Datum::AtLeast(count)
+        } else {
+            Datum::Count(count)
+        }
+    }
+
+    /// Returns the least or the greatest sample: the exact one, or its range where another tool counted.
+    fn extreme(&self, exact: Option<i64>, counted: fn(&Bounds) -> Option<Between>) -> Datum {
+        match &self.summary.bounds {
+            Some(all) => between(counted(all)),
+            None => Datum::value(exact.map(|v| v as f64)),
+        }
+    }
+
+    /// Returns one of the stated quantiles, by its key.
+    fn quantile(&self, key: &str) -> Datum {
+        match &self.summary.bounds {
+            Some(all) => between(all.quantiles.get(key).copied().flatten()),
+            None => supporting(quantile(&self.summary, key), self.summary.count),
+        }
+    }
+
+    /// Returns the mean and the standard deviation. Another tool's bins do not give the latter.
+    fn mean_and_sd(&self) -> [Datum; 2] {
+        let Summary { count, mean, sd, .. } = &self.summary;
+        match &self.summary.bounds {
+            Some(all) => [all.mean.map_or(Datum::Absent, |(a, b)| Datum::Between(a, Some(b))), Datum::Absent],
+            None => [Datum::value(*mean), supporting(*sd, *count)],
+        }
+    }
 }
 
 /// Returns the table of a section.
@@ -130,74 +165,92 @@ fn spare(key: &str) -> u8 {
 }
 
 fn write(title: String, first: &str, noun: &str, unit: &str, rows: &[Summarised], by_thread: bool) -> Sheet {
-    let supported = supported(rows);
-    let mut head: Vec<Head> = vec![first.into(), words::plural(noun).into(), Head::from("min").spare(1)];
-    for key in &supported {
-        head.push(Head::from(quantile_name(key)).spare(spare(key)));
-        if *key == "0.5" {
-            head.extend([Head::from("mean").spare(2), Head::from("sd").spare(6)]);
-        }
-    }
-    head.push("max".into());
-    let mut limits: Vec<f64> = rows.iter().filter_map(|row| Some(row.limit?.0)).collect();
-    limits.dedup();
-    let limited = !limits.is_empty();
-    if limited {
-        let name = match limits[..] {
-            [one] => format!("> {}", words::round_value(one, unit)),
-            _ => "> limit".into(),
-        };
-        head.push(Head::from(name).alarm());
-    }
-    let slots = rows.iter().any(|row| row.slots.is_some());
-    if slots {
-        head.extend(by_thread.then(|| Head::from("met").spare(7)));
-        let late = Head::from("late").alarm();
-        // The column of the limit shows nearly the same as `late`.
-        head.extend([if by_thread || !limited { late } else { late.spare(7) }, Head::from("missed").alarm()]);
-    }
-    let overflow = rows.iter().any(|row| row.overflow > 0);
-    head.extend(overflow.then(|| Head::from("> 60 s").alarm()));
-
-    let row = |one: &Summarised| {
-        let Summary { count, min, max, mean, sd, .. } = &one.summary;
-        let whole = |v: &Option<i64>| Datum::value(v.map(|v| v as f64));
-        let bounds = one.summary.bounds.as_ref();
-        let known = |of: fn(&Bounds) -> Option<Between>, exact| bounds.map_or_else(|| exact, |all| between(of(all)));
-        let name = Datum::Text(one.name.clone());
-        let samples =
-            if bounds.is_some_and(|all| all.uncounted) { Datum::AtLeast(*count) } else { Datum::Count(*count) };
-        let mut row = vec![name, samples, known(|all| all.min, whole(min))];
-        for key in &supported {
-            row.push(match bounds {
-                Some(all) => between(all.quantiles.get(*key).copied().flatten()),
-                None => supporting(quantile(&one.summary, key), *count),
-            });
-            if *key == "0.5" {
-                row.extend(match bounds {
-                    Some(all) => [all.mean.map_or(Datum::Absent, |(a, b)| Datum::Between(a, Some(b))), Datum::Absent],
-                    None => [Datum::value(*mean), supporting(*sd, *count)],
-                });
-            }
-        }
-        row.push(known(|all| all.max, whole(max)));
-        if limited {
-            row.push(one.limit.map_or(Datum::Absent, |(_, above)| Datum::Count(above)));
-        }
-        if slots {
-            let counts = one.slots.map(|slots| [slots.met, slots.late, slots.missed]);
-            let counts = counts.map_or([Datum::Absent, Datum::Absent, Datum::Absent], |all| all.map(Datum::Count));
-            row.extend(counts.into_iter().skip(if by_thread { 0 } else { 1 }));
-        }
-        row.extend(overflow.then_some(Datum::Count(one.overflow)));
-        row
-    };
+    let columns = Columns::of(rows, unit, by_thread);
     let typical = rows.iter().flat_map(|row| {
         let summary = &row.summary;
         [quantile(summary, "0.5"), quantile(summary, "0.99"), summary.max.map(|v| v as f64)]
     });
     let typical: Vec<f64> = typical.flatten().collect();
-    Sheet::new(title, head, rows.iter().map(row).collect(), unit, &typical)
+    Sheet::new(title, columns.head(first, noun), rows.iter().map(|one| columns.row(one)).collect(), unit, &typical)
+}
+
+/// The columns that a table has only if its rows need them.
+struct Columns {
+    /// The keys of the quantiles.
+    quantiles: Vec<&'static str>,
+    /// The name of the column for samples above the limit, if a limit judged a row.
+    above: Option<String>,
+    /// Whether a row has slots.
+    slots: bool,
+    /// Whether a row has samples above the histogram's range.
+    overflow: bool,
+    /// Whether each row is a thread: then the slots include those that were met.
+    by_thread: bool,
+}
+
+impl Columns {
+    /// Returns the columns that these rows need.
+    fn of(rows: &[Summarised], unit: &str, by_thread: bool) -> Self {
+        let mut limits: Vec<f64> = rows.iter().filter_map(|row| Some(row.limit?.0)).collect();
+        limits.dedup();
+        let above = match limits[..] {
+            [] => None,
+            [one] => Some(format!("> {}", words::round_value(one, unit))),
+            _ => Some("> limit".into()),
+        };
+        Self {
+            quantiles: supported(rows),
+            above,
+            slots: rows.iter().any(|row| row.slots.is_some()),
+            overflow: rows.iter().any(|row| row.overflow > 0),
+            by_thread,
+        }
+    }
+
+    /// Returns the heads of all columns.
+    fn head(&self, first: &str, noun: &str) -> Vec<Head> {
+        let mut head: Vec<Head> = vec![first.into(), words::plural(noun).into(), Head::from("min").spare(1)];
+        for key in &self.quantiles {
+            head.push(Head::from(quantile_name(key)).spare(spare(key)));
+            if *key == "0.5" {
+                head.extend([Head::from("mean").spare(2), Head::from("sd").spare(6)]);
+            }
+        }
+        head.push("max".into());
+        head.extend(self.above.clone().map(|name| Head::from(name).alarm()));
+        if self.slots {
+            head.extend(self.by_thread.then(|| Head::from("met").spare(7)));
+            let late = Head::from("late").alarm();
+            // The column of the limit shows nearly the same as `late`.
+            let late = if self.by_thread || self.above.is_none() { late } else { late.spare(7) };
+            head.extend([late, Head::from("missed").alarm()]);
+        }
+        head.extend(self.overflow.then(|| Head::from("> 60 s").alarm()));
+        head
+    }
+
+    /// Returns a row with a cell for each column.
+    fn row(&self, one: &Summarised) -> Vec<Datum> {
+        let Summary { min, max, .. } = &one.summary;
+        let mut row = vec![Datum::Text(one.name.clone()), one.samples(), one.extreme(*min, |all| all.min)];
+        for key in &self.quantiles {
+            row.push(one.quantile(key));
+            if *key == "0.5" {
+                row.extend(one.mean_and_sd());
+            }
+        }
+        row.push(one.extreme(*max, |all| all.max));
+        if self.above.is_some() {
+            row.push(one.limit.map_or(Datum::Absent, |(_, above)| Datum::Count(above)));
+        }
+        if self.slots {
+            let counts = one.slots.map(|slots| [slots.met, slots.late, slots.missed]);
+            let counts = counts.map_or([Datum::Absent, Datum::Absent, Datum::Absent], |all| all.map(Datum::Count));
+            row.extend(counts.into_iter().skip(if self.by_thread { 0 } else { 1 }));
+        }
+        row.extend(self.overflow.then_some(Datum::Count(one.overflow)));
+        row
+    }
 }
 
 /// Returns a figure that another tool counted.

@@ -101,10 +101,7 @@ impl Events {
         let kind = *self.kinds.get(usize::from(id))?;
         let int = |field: &Option<Int>| field.as_ref()?.of(record, endian);
         let soft = || u8::try_from(int(&self.soft)?).ok();
-        let woken = |fields: &Option<TaskFields>| {
-            let Switched { pid, priority, comm } = fields.as_ref()?.switched(record, endian)?;
-            Some(Woken { pid, priority, comm })
-        };
+        let woken = |fields: &Option<TaskFields>| fields.as_ref()?.woken(record, endian);
         Some(match kind {
             Kind::Other => return None,
             Kind::Switch => {
@@ -131,15 +128,12 @@ impl Events {
                 then(Happened::Return { pid: int(&self.pid)?, call: Some(Call::Named(name)) })
             }
             Kind::RawCall(Edge::Enter) => {
-                let call = Call::Number(u16::try_from(int(&self.raw)?).ok()?);
-                then(Happened::Call { pid: int(&self.pid)?, call })
+                then(Happened::Call { pid: int(&self.pid)?, call: numbered(int(&self.raw)?)? })
             }
             Kind::RawCall(Edge::Exit) => {
                 let number = int(&self.raw)?;
-                let call = u16::try_from(number).ok().map(Call::Number);
-                if call.is_none() && number != -1 {
-                    return None;
-                }
+                // The return from a signal has this number.
+                let call = if number == -1 { None } else { Some(numbered(number)?) };
                 then(Happened::Return { pid: int(&self.pid)?, call })
             }
             Kind::Off(what, Edge::Enter) => then(Happened::Off(what)),
@@ -207,6 +201,18 @@ impl TaskFields {
         let priority = Priority(self.prio.of(record, endian)? as i16);
         Some(Switched { pid: self.pid.of(record, endian)?, priority, comm: comm_at(record, self.comm)? })
     }
+
+    #[inline(always)]
+    fn woken(&self, record: &[u8], endian: Endian) -> Option<Woken> {
+        let Switched { pid, priority, comm } = self.switched(record, endian)?;
+        Some(Woken { pid, priority, comm })
+    }
+}
+
+/// Returns the call with that number, if a call can have it.
+#[inline(always)]
+fn numbered(number: i32) -> Option<Call> {
+    u16::try_from(number).ok().map(Call::Number)
 }
 
 #[inline(always)]

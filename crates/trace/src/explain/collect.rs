@@ -282,6 +282,45 @@ impl<'t> Collect<'t> {
         }
     }
 
+    /// Follows what tasks and interrupts do, from the events that latido resolves.
+    fn follow(&mut self, time: u64, cpu: u32, record: &[u8], happened: &Happened) {
+        match happened {
+            Happened::Switch { from, state, to } => {
+                for pid in [from.pid, to.pid].iter().filter(|pid| self.before.contains_key(pid)) {
+                    self.homes.insert(*pid, cpu);
+                }
+                self.turn(time, from.pid, Turn::Out(*state));
+                self.turn(time, to.pid, Turn::In(cpu));
+                self.chosen(time, cpu, (from, *state, to));
+            }
+            Happened::Waking(task) => self.waking(time, cpu, task.pid, record),
+            Happened::Enter(above @ (Above::Vector(_) | Above::Line(_))) => {
+                self.waker(cpu).into_iter().for_each(|waker| waker.entered = Some((time, *above)));
+            }
+            Happened::Exit(Above::Vector(_) | Above::Line(_)) => {
+                let ended = |waker: &mut Waker| {
+                    *waker =
+                        Waker { left: waker.entered.map(|(began, above)| (began, above, time)), ..Waker::default() }
+                };
+                self.waker(cpu).into_iter().for_each(ended);
+            }
+            Happened::Expired { timer, now } => {
+                // The timer's clock may differ from the trace's clock: it read `now` at this time.
+                let due =
+                    self.due.remove(timer).map(|due| time.saturating_sub(now.cast_unsigned().saturating_sub(due)));
+                self.waker(cpu).into_iter().for_each(|waker| (waker.expired, waker.due) = (Some(time), due));
+            }
+            Happened::Wakeup(task) | Happened::New(task) => {
+                let cpu = self.target(task.pid, record);
+                self.turn(time, task.pid, Turn::Woken(cpu));
+            }
+            Happened::Migrated { pid, from, to } => {
+                self.turn(time, *pid, Turn::Moved { from: *from, to: *to });
+            }
+            _ => {}
+        }
+    }
+
     /// Reads events that show when a timer is due, which task waits for a lock of the kernel, and page faults.
     fn kernel_tells(&mut self, time: u64, record: &[u8]) {
         if let Some(set) = self.set.filter(|set| self.events.id(record) == Some(set.id))
@@ -310,41 +349,7 @@ impl<'t> Collect<'t> {
 impl Sink for Collect<'_> {
     fn event(&mut self, cpu: u32, time: u64, record: &[u8], happened: Option<&Happened>) {
         if let Some(happened) = happened {
-            match happened {
-                Happened::Switch { from, state, to } => {
-                    for pid in [from.pid, to.pid].iter().filter(|pid| self.before.contains_key(pid)) {
-                        self.homes.insert(*pid, cpu);
-                    }
-                    self.turn(time, from.pid, Turn::Out(*state));
-                    self.turn(time, to.pid, Turn::In(cpu));
-                    self.chosen(time, cpu, (from, *state, to));
-                }
-                Happened::Waking(task) => self.waking(time, cpu, task.pid, record),
-                Happened::Enter(above @ (Above::Vector(_) | Above::Line(_))) => {
-                    self.waker(cpu).into_iter().for_each(|waker| waker.entered = Some((time, *above)));
-                }
-                Happened::Exit(Above::Vector(_) | Above::Line(_)) => {
-                    let ended = |waker: &mut Waker| {
-                        *waker =
-                            Waker { left: waker.entered.map(|(began, above)| (began, above, time)), ..Waker::default() }
-                    };
-                    self.waker(cpu).into_iter().for_each(ended);
-                }
-                Happened::Expired { timer, now } => {
-                    // The timer's clock may differ from the trace's clock: it read `now` at this time.
-                    let due =
-                        self.due.remove(timer).map(|due| time.saturating_sub(now.cast_unsigned().saturating_sub(due)));
-                    self.waker(cpu).into_iter().for_each(|waker| (waker.expired, waker.due) = (Some(time), due));
-                }
-                Happened::Wakeup(task) | Happened::New(task) => {
-                    let cpu = self.target(task.pid, record);
-                    self.turn(time, task.pid, Turn::Woken(cpu));
-                }
-                Happened::Migrated { pid, from, to } => {
-                    self.turn(time, *pid, Turn::Moved { from: *from, to: *to });
-                }
-                _ => {}
-            }
+            self.follow(time, cpu, record, happened);
         }
         self.kernel_tells(time, record);
         // The task that leaves writes the switch.

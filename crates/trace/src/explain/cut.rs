@@ -50,7 +50,8 @@ struct Stretch {
 
 /// Returns the slices of a window, in order and without a gap.
 pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
-    let mine = names.task(scene.window.pid).1;
+    let me = scene.window.pid;
+    let mine = names.task(me).1;
     // The segments of a CPU have no gap. Time outside them was not recorded, unless there were more segments than latido keeps.
     let uncovered = if scene.segments.len() < MOST_SEGMENTS { Cause::Untraced } else { Cause::TooMany };
     let mut slices = Slices(Vec::new());
@@ -65,28 +66,21 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
             }
             slices.push(at, begin, uncovered.clone());
             if is_left_out(scene, &stretch, segment) {
-                let ran = Segment { owner: Owner::Task(scene.window.pid), ..*segment };
-                slices.push(begin, end, cause(scene, &stretch, &ran, mine, names));
+                slices.push(begin, end, cause(scene, &stretch, &run_by(me, segment), mine, names));
                 at = end;
                 continue;
             }
             // Some kernels leave out the switch away from the idle task. A task that writes an event is running.
-            let writer = match segment.owner {
-                Owner::Idle => {
-                    let behind = scene.running.iter().skip(scene.running.partition_point(|(time, ..)| *time < begin));
-                    behind.take_while(|(time, ..)| *time <= end).find(|(_, cpu, _)| *cpu == stretch.cpu)
-                }
-                _ => None,
-            };
-            if let Some((time, _, pid)) = writer {
-                let ran = Segment { owner: Owner::Task(*pid), ..*segment };
+            if segment.owner == Owner::Idle
+                && let Some((time, pid)) = first_writer(scene, stretch.cpu, begin, end)
+            {
                 let idle = match cause(scene, &stretch, segment, mine, names) {
                     Cause::Throttled if is_put_off(scene, &stretch, segment, mine) => Cause::Throttled,
                     Cause::IdleExit | Cause::InterProcessor | Cause::Throttled => Cause::Unexplained,
                     other => other,
                 };
-                slices.push(begin, *time, idle);
-                slices.push(*time, end, cause(scene, &stretch, &ran, mine, names));
+                slices.push(begin, time, idle);
+                slices.push(time, end, cause(scene, &stretch, &run_by(pid, segment), mine, names));
                 at = end;
                 continue;
             }
@@ -96,12 +90,10 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
                 // A different task left the CPU than the one that came: the kernel left out the switch between them. No event shows which
                 // task ran until then; only the window's own thread ran from its first event on.
                 _ if leaver.is_some() && !stretch.at.is_off() => {
-                    let me = scene.window.pid;
                     let from =
                         writes_first(scene, stretch.cpu, begin, end).filter(|_| leaver == Some(me)).unwrap_or(end);
                     slices.push(begin, from, Cause::Unexplained);
-                    let ran = Segment { owner: Owner::Task(me), ..*segment };
-                    slices.push(from, end, cause(scene, &stretch, &ran, mine, names));
+                    slices.push(from, end, cause(scene, &stretch, &run_by(me, segment), mine, names));
                 }
                 Cause::NoInterrupt(name) if scene.preemptirq => {
                     disabled(scene, stretch.cpu, (begin, end), &name, &mut slices)
@@ -115,6 +107,18 @@ pub(super) fn slices(scene: &Scene, names: &mut Names<'_>) -> Vec<Slice> {
     behind_the_end(scene, names, slices)
 }
 
+/// Returns a segment as it is if that task ran in it.
+fn run_by(pid: i32, segment: &Segment) -> Segment {
+    Segment { owner: Owner::Task(pid), ..*segment }
+}
+
+/// Returns when a task first writes an event on that CPU between two times, both inclusive, and which task.
+fn first_writer(scene: &Scene, cpu: u32, from: u64, until: u64) -> Option<(u64, i32)> {
+    let written = scene.running.iter().skip(scene.running.partition_point(|(time, ..)| *time < from));
+    let first = written.take_while(|(time, ..)| *time <= until).find(|(_, of, _)| *of == cpu)?;
+    Some((first.0, first.2))
+}
+
 /// Returns whether a job that could run had a CPU that seems idle. Some kernels leave out the switch away from the idle task; then the
 /// job's thread is the next to write an event on that CPU, or to leave it.
 fn is_left_out(scene: &Scene, stretch: &Stretch, segment: &Segment) -> bool {
@@ -123,9 +127,8 @@ fn is_left_out(scene: &Scene, stretch: &Stretch, segment: &Segment) -> bool {
         return false;
     }
     let from = segment.begin.max(stretch.begin);
-    let written = scene.running.iter().skip(scene.running.partition_point(|(time, ..)| *time < from));
     let left = scene.left.iter().skip(scene.left.partition_point(|(time, ..)| *time < from));
-    let writes = { written }.find(|(_, cpu, _)| *cpu == stretch.cpu).map(|(time, _, pid)| (*time, *pid));
+    let writes = first_writer(scene, stretch.cpu, from, u64::MAX);
     let leaves = { left }.find(|(_, cpu, ..)| *cpu == stretch.cpu).map(|(time, _, pid, _)| (*time, *pid));
     let behind = scene.next.filter(|_| scene.home == Some(stretch.cpu));
     let next = writes.into_iter().chain(leaves).min().map(|(_, pid)| pid).or(behind);
@@ -136,9 +139,8 @@ fn is_left_out(scene: &Scene, stretch: &Stretch, segment: &Segment) -> bool {
 /// on.
 fn writes_first(scene: &Scene, cpu: u32, begin: u64, end: u64) -> Option<u64> {
     // The piece starts with the end of an interrupt. The task that it interrupted writes that event.
-    let behind = scene.running.iter().skip(scene.running.partition_point(|(time, ..)| *time <= begin));
-    let first = { behind }.take_while(|(time, ..)| *time <= end).find(|(_, of, _)| *of == cpu)?;
-    (first.2 == scene.window.pid).then_some(first.0)
+    let (time, pid) = first_writer(scene, cpu, begin + 1, end)?;
+    (pid == scene.window.pid).then_some(time)
 }
 
 /// Gives the time between an interrupt's end event and the waking that it still does to that interrupt.

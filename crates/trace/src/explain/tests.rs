@@ -94,6 +94,7 @@ fn told(explained: &Explained) -> Vec<(u64, Cause)> {
 }
 
 const SLEPT: Window = Window { begin: 1_000, end: 2_000, pid: ME, cpu: 0, begins: Begins::Asleep };
+const READING: Window = Window { begins: Begins::Reading, ..SLEPT };
 
 /// A complete wake-up must give these slices: idle, the timer's interrupt, the exit from idle, the return to user code.
 #[test]
@@ -161,85 +162,81 @@ fn other_tasks_are_told_apart() {
     );
 }
 
-/// The other causes must be named: another CPU's message, a move to another CPU, a stop, a lock, an interrupt that was already running.
+/// A waking by another CPU's message and a move to another CPU must be named.
 #[test]
-fn the_other_causes_are_named() {
-    let other = explained(
-        SLEPT,
-        &[
-            (100, 0, switch(ME, State::Sleeping, 0)),
-            (1_050, 1, Happened::Waking(woken(ME))),
-            (1_400, 0, Happened::Enter(Above::Vector(1))),
-            (1_450, 0, Happened::Wakeup(woken(ME))),
-            (1_500, 0, Happened::Exit(Above::Vector(1))),
-            (1_600, 0, switch(0, State::Runnable, ME)),
-            (2_500, 0, switch(ME, State::Sleeping, 0)),
-        ],
-    );
-    assert_eq!(other.causes()[0], (&Cause::InterProcessor, 450));
-    let stopped = explained(
-        Window { begins: Begins::Reading, ..SLEPT },
-        &[
-            (100, 0, switch(0, State::Runnable, ME)),
-            (1_100, 0, switch(ME, State::Stopped, 0)),
-            (1_800, 0, Happened::Waking(woken(ME))),
-            (1_810, 0, Happened::Wakeup(woken(ME))),
-            (1_850, 0, switch(0, State::Runnable, ME)),
-            (2_100, 0, switch(ME, State::Sleeping, 0)),
-        ],
-    );
-    assert_eq!(stopped.causes()[0], (&Cause::Stopped, 700));
-    let locked = explained(
-        SLEPT,
-        &[
-            (100, 0, switch(ME, State::Sleeping, 0)),
-            (1_020, 0, Happened::Waking(woken(ME))),
-            (1_030, 0, switch(0, State::Runnable, ME)),
-            (1_100, 0, switch(ME, State::Sleeping, FAIR)),
-            (1_900, 0, Happened::Waking(woken(ME))),
-            (1_910, 0, switch(FAIR, State::Runnable, ME)),
-            (2_100, 0, switch(ME, State::Sleeping, 0)),
-        ],
-    );
-    assert_eq!(locked.causes()[0], (&Cause::Blocked, 800));
-    // A busy loop reads the clock: time that no event interrupts is not the loop's own work.
-    let gap = explained(
-        Window { begins: Begins::Reading, ..SLEPT },
-        &[
-            (100, 0, switch(0, State::Runnable, ME)),
-            (1_200, 0, Happened::Enter(Above::Vector(0))),
-            (1_300, 0, Happened::Exit(Above::Vector(0))),
-            (2_100, 0, switch(ME, State::Sleeping, 0)),
-        ],
-    );
-    assert_eq!(gap.causes()[0], (&Cause::Unexplained, 900));
-    // The interrupt started before the timer was due, and all of the time until its end is its own.
-    let busy = explained(
-        SLEPT,
-        &[
-            (100, 0, switch(ME, State::Sleeping, 0)),
-            (900, 0, Happened::Enter(Above::Soft(3))),
-            (1_800, 0, Happened::Exit(Above::Soft(3))),
-            (1_850, 0, Happened::Waking(woken(ME))),
-            (1_860, 0, switch(0, State::Runnable, ME)),
-            (2_100, 0, switch(ME, State::Sleeping, 0)),
-        ],
-    );
-    assert_eq!(busy.causes()[0], (&Cause::Soft("net_rx".into()), 800));
-    let moved = explained(
-        SLEPT,
-        &[
-            (100, 0, switch(ME, State::Sleeping, FAIR)),
-            (200, 1, switch(0, State::Runnable, FIFO_HIGH)),
-            (1_010, 0, Happened::Waking(woken(ME))),
-            (1_020, 0, Happened::Migrated { pid: ME, from: 0, to: 1 }),
-            (1_030, 1, Happened::Wakeup(woken(ME))),
-            (1_900, 1, switch(FIFO_HIGH, State::Sleeping, ME)),
-            (2_100, 1, switch(ME, State::Sleeping, 0)),
-            (2_100, 0, switch(FAIR, State::Sleeping, 0)),
-        ],
-    );
-    assert_eq!(moved.causes()[0], (&Cause::Task("urgent-200".into(), Class::RealTime), 880));
+fn what_another_cpu_does_is_named() {
+    let message = [
+        (100, 0, switch(ME, State::Sleeping, 0)),
+        (1_050, 1, Happened::Waking(woken(ME))),
+        (1_400, 0, Happened::Enter(Above::Vector(1))),
+        (1_450, 0, Happened::Wakeup(woken(ME))),
+        (1_500, 0, Happened::Exit(Above::Vector(1))),
+        (1_600, 0, switch(0, State::Runnable, ME)),
+        (2_500, 0, switch(ME, State::Sleeping, 0)),
+    ];
+    assert_eq!(explained(SLEPT, &message).causes()[0], (&Cause::InterProcessor, 450));
+    let moved = [
+        (100, 0, switch(ME, State::Sleeping, FAIR)),
+        (200, 1, switch(0, State::Runnable, FIFO_HIGH)),
+        (1_010, 0, Happened::Waking(woken(ME))),
+        (1_020, 0, Happened::Migrated { pid: ME, from: 0, to: 1 }),
+        (1_030, 1, Happened::Wakeup(woken(ME))),
+        (1_900, 1, switch(FIFO_HIGH, State::Sleeping, ME)),
+        (2_100, 1, switch(ME, State::Sleeping, 0)),
+        (2_100, 0, switch(FAIR, State::Sleeping, 0)),
+    ];
+    let urgent = Cause::Task("urgent-200".into(), Class::RealTime);
+    assert_eq!(explained(SLEPT, &moved).causes()[0], (&urgent, 880));
+}
+
+/// A stop and a lock must be named.
+#[test]
+fn a_stop_and_a_lock_are_named() {
+    let stopped = [
+        (100, 0, switch(0, State::Runnable, ME)),
+        (1_100, 0, switch(ME, State::Stopped, 0)),
+        (1_800, 0, Happened::Waking(woken(ME))),
+        (1_810, 0, Happened::Wakeup(woken(ME))),
+        (1_850, 0, switch(0, State::Runnable, ME)),
+        (2_100, 0, switch(ME, State::Sleeping, 0)),
+    ];
+    assert_eq!(explained(READING, &stopped).causes()[0], (&Cause::Stopped, 700));
+    let locked = [
+        (100, 0, switch(ME, State::Sleeping, 0)),
+        (1_020, 0, Happened::Waking(woken(ME))),
+        (1_030, 0, switch(0, State::Runnable, ME)),
+        (1_100, 0, switch(ME, State::Sleeping, FAIR)),
+        (1_900, 0, Happened::Waking(woken(ME))),
+        (1_910, 0, switch(FAIR, State::Runnable, ME)),
+        (2_100, 0, switch(ME, State::Sleeping, 0)),
+    ];
+    assert_eq!(explained(SLEPT, &locked).causes()[0], (&Cause::Blocked, 800));
+}
+
+/// A busy loop reads the clock: time that no event interrupts is not the loop's own work.
+#[test]
+fn a_gap_without_an_event_is_unexplained() {
+    let gap = [
+        (100, 0, switch(0, State::Runnable, ME)),
+        (1_200, 0, Happened::Enter(Above::Vector(0))),
+        (1_300, 0, Happened::Exit(Above::Vector(0))),
+        (2_100, 0, switch(ME, State::Sleeping, 0)),
+    ];
+    assert_eq!(explained(READING, &gap).causes()[0], (&Cause::Unexplained, 900));
+}
+
+/// The interrupt started before the timer was due, and all of the time until its end is its own.
+#[test]
+fn an_interrupt_that_was_already_running_is_named() {
+    let busy = [
+        (100, 0, switch(ME, State::Sleeping, 0)),
+        (900, 0, Happened::Enter(Above::Soft(3))),
+        (1_800, 0, Happened::Exit(Above::Soft(3))),
+        (1_850, 0, Happened::Waking(woken(ME))),
+        (1_860, 0, switch(0, State::Runnable, ME)),
+        (2_100, 0, switch(ME, State::Sleeping, 0)),
+    ];
+    assert_eq!(explained(SLEPT, &busy).causes()[0], (&Cause::Soft("net_rx".into()), 800));
 }
 
 /// If a wait has more changes of its CPU than latido follows, the rest must be called so, and not unexplained: the events exist.

@@ -99,6 +99,8 @@ pub(super) fn of_all(records: &[&Record], begins: &[u64]) -> Evidence {
 fn stamps(records: &[&Record]) -> Option<StampsRecord> {
     let all: Vec<&StampsRecord> = records.iter().filter_map(|record| record.quality.stamps.as_ref()).collect();
     let sum = |of: fn(&StampsRecord) -> u64| all.iter().map(|one| of(one)).fold(0, u64::saturating_add);
+    let first = (*all.first()?).clone();
+    // All fields are here, so that the compiler asks for the rule of a new one.
     Some(StampsRecord {
         error_ns: all.iter().filter_map(|one| one.error_ns).max(),
         events: sum(|one| one.events),
@@ -106,7 +108,15 @@ fn stamps(records: &[&Record]) -> Option<StampsRecord> {
         doubled: sum(|one| one.doubled),
         passed: sum(|one| one.passed),
         dropped: sum(|one| one.dropped),
-        ..(*all.first()?).clone()
+        strangers: sum(|one| one.strangers),
+        source: first.source,
+        t1: first.t1,
+        asynchronous: first.asynchronous,
+        beware: first.beware,
+        resolution_ns: first.resolution_ns,
+        handler: first.handler,
+        irq_threads: first.irq_threads,
+        trigger: first.trigger,
     })
 }
 

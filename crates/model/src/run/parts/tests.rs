@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::{
-    record::{ByHand, Freeze, Interrupt, LoadLife, LoadStep, Overheated, Second, Sibling, Tracer, Tracing},
+    record::{
+        ByHand, Freeze, Interrupt, LoadLife, LoadStep, Overheated, Reported, Second, Sibling, StampsRecord, Tracer,
+        Tracing,
+    },
     sample::{cell, data as beside, measurand, measured, quiet, with_spike},
 };
 
@@ -132,6 +135,26 @@ fn amounts_add_up_settings_agree_or_are_not_told() {
     assert_eq!(whole(&parts).tracing, Some(Tracing::Seen { active: vec![tracer()] }));
     record(&mut parts, 2).quality.tracing = None;
     assert_eq!(whole(&parts).tracing, None);
+}
+
+#[test]
+fn counts_of_stamps_and_of_reported_samples_add_up() {
+    let (mut parts, source) = parts(&[quiet(0), quiet(1)]);
+    for number in [1, 2] {
+        let quality = &mut record(&mut parts, number).quality;
+        let stamps =
+            StampsRecord { events: 1, lost: 1, doubled: 1, passed: 1, dropped: 1, strangers: 1, ..Default::default() };
+        quality.stamps = Some(stamps);
+        let reported =
+            Reported { lines: 1, early: 1, beyond: 1, dropped: 1, lost: Some(1), surplus: 1, ..Default::default() };
+        quality.reported = Some(Reported { backwards: 1, bad: [("bad".into(), 1)].into(), ..reported });
+    }
+    let whole = pooled(&cell(), &parts, &source).unwrap().quality;
+    let (stamps, reported) = (whole.stamps.unwrap(), whole.reported.unwrap());
+    let all = [stamps.events, stamps.lost, stamps.doubled, stamps.passed, stamps.dropped, stamps.strangers];
+    assert_eq!(all, [2; 6]);
+    let all = [reported.lines, reported.early, reported.beyond, reported.dropped, reported.surplus, reported.backwards];
+    assert_eq!((all, reported.lost, reported.bad_lines()), ([2; 6], Some(2), 2));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     Panel, beside,
-    panels::{scale, unit, values},
+    panels::{scale, unit, unit_of_statistics, values},
 };
 use crate::{
     figures::{
@@ -25,7 +25,8 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
         // The smallest value is a bar too, not a line on the axis.
         y = AxisScale::log(y.low / 2.0, y.high, frame.bottom, frame.top);
     }
-    values(svg, frame, &y, unit(panel));
+    let unit = unit_of_statistics(unit(panel));
+    values(svg, frame, &y, unit);
     let pitch = (frame.right - frame.left) / figure.axis.len().max(1) as f64;
     let middle = |at: usize| frame.left + pitch * (at as f64 + 0.5);
     let bar = ((pitch - 14.0) / panel.curves.len().max(1) as f64).clamp(2.0, 44.0);
@@ -37,7 +38,7 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
         for (k, curve) in panel.curves.iter().enumerate() {
             let Some(value) = curve.along.get(at).and_then(of) else { continue };
             let x = middle - bar * panel.curves.len() as f64 / 2.0 + bar * k as f64;
-            let (top, said) = (y.at(value), words::value(value, "ns"));
+            let (top, said) = (y.at(value), words::value(value, unit));
             svg.open_series(curve.slot);
             svg.rect(
                 "bar",
@@ -57,7 +58,7 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
     for (k, curve) in panel.curves.iter().enumerate() {
         let places: Vec<f64> = (0..figure.axis.len()).map(|at| middle(at) + offset(k)).collect();
         svg.open_series(curve.slot);
-        beside::draw(svg, &y, curve, statistic, &places, unit(panel));
+        beside::draw(svg, &y, curve, statistic, &places, unit);
         svg.close();
     }
 }

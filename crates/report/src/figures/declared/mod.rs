@@ -18,7 +18,6 @@ use crate::{
         Datum, Head, PAGE, Sheet,
         declared::{Entry, Figured, Lookup, about_repeats, heading},
     },
-    words,
 };
 use latido_model::plan::{Figure, Kind, Over, Pick, Statistic};
 use panels::Panels;
@@ -186,9 +185,7 @@ fn table(figure: &Figure, panels: &[Panel], title: &str) -> Sheet {
             let name = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
             let values: Vec<Option<f64>> =
                 statistics.iter().map(|one| entry.found.and_then(|found| found.figure(*one, figure.over))).collect();
-            stored = entry.found.map_or(stored, |found| {
-                if words::in_ns(found.section.unit).is_some() { "ns" } else { found.section.unit }
-            });
+            stored = entry.found.map_or(stored, |found| panels::unit_of_statistics(found.section.unit));
             let printed = published.map(|one| beside::point(entry, one).map(|(value, _)| value));
             typical.extend(values.iter().chain(&printed).flatten());
             let repeats = entry.found.map_or(0, |found| found.curve.configuration.repeats.len());

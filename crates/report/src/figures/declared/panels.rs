@@ -8,7 +8,7 @@ use crate::{
         svg::{Anchor, Drawing, NAME_SIZE, Svg, apart, fit, text_width},
     },
     tables::declared::{alone, printed_alone, times},
-    words::NOT_MEASURED,
+    words::{self, NOT_MEASURED},
 };
 use latido_model::plan::{Figure, Kind};
 
@@ -170,7 +170,12 @@ fn captions(panel: &Panel, figure: &Figure) -> Vec<(usize, String)> {
     lines
 }
 
-/// Returns the unit of the values in a panel.
+/// Returns the unit of statistics of values with this stored unit: a statistic of times is in ns.
+pub fn unit_of_statistics(stored: &str) -> &str {
+    if words::in_ns(stored).is_some() { "ns" } else { stored }
+}
+
+/// Returns the stored unit of the values in a panel.
 pub fn unit<'s>(panel: &Panel<'_, 's>) -> &'s str {
     panel
         .curves

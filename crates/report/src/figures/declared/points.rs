@@ -1,6 +1,6 @@
 //! The points of each figure without a picture, for programs that draw it again: columns of numbers, one set per curve.
 
-use super::{Drawn, Panel, bands, beside, ramp};
+use super::{Drawn, Panel, bands, beside, panels::unit_of_statistics, ramp};
 use crate::{
     figures::{
         histogram,
@@ -81,7 +81,7 @@ pub fn distributions(report: &Report) -> Vec<Plotted> {
         Plotted {
             heading: section.title(),
             stem: section.stem(),
-            columns: vec![unit_of(section.unit).into(), "samples".into()],
+            columns: vec![unit_of_statistics(section.unit).into(), "samples".into()],
             mark: Mark::Steps,
             places: Vec::new(),
             log: (true, true),
@@ -91,14 +91,10 @@ pub fn distributions(report: &Report) -> Vec<Plotted> {
     report.sections.iter().map(of).collect()
 }
 
-fn unit_of(stored: &str) -> &str {
-    if words::in_ns(stored).is_some() { "ns" } else { stored }
-}
-
 fn one(lookup: Lookup, figure: &Figure, stem: String) -> Plotted {
     let all = super::panels(lookup, figure);
     let curves = || all.iter().flat_map(|panel| &panel.curves);
-    let unit = curves().find_map(|curve| Some(unit_of(curve.found()?.section.unit).to_owned()));
+    let unit = curves().find_map(|curve| Some(unit_of_statistics(curve.found()?.section.unit).to_owned()));
     let unit = unit.unwrap_or_else(|| "ns".into());
     let places = || figure.axis.iter().map(latido_model::plan::Pick::heading).collect();
     let (mark, places, columns) = match &figure.kind {
@@ -160,23 +156,25 @@ fn rows(curve: &Drawn, figure: &Figure) -> Vec<Vec<f64>> {
         _ => {}
     }
     let Some(found) = curve.found() else { return Vec::new() };
+    // The columns are in ns, as statistics are.
+    let ns = words::in_ns(found.section.unit).unwrap_or(1.0);
     let counted = |counts: Vec<f64>| (1u32..).zip(counts).map(|(at, n)| vec![f64::from(at), n]).collect();
     match &figure.kind {
         Kind::Bands(edges) => bands::counts(found, edges, figure.over).map(counted).unwrap_or_default(),
         Kind::Histogram => {
             let bins = super::histogram::by_decade(&found).into_iter();
-            bins.map(|(value, count)| vec![value, count as f64]).collect()
+            bins.map(|(value, count)| vec![value * ns, count as f64]).collect()
         }
-        Kind::Instances => counted(ordered::values(found.curve).map(|value| value as f64).collect()),
+        Kind::Instances => counted(ordered::values(found.curve).map(|value| value as f64 * ns).collect()),
         Kind::Moments => {
             let points = running(found.curve, POINTS).into_iter();
-            points.map(|(at, mean, variance)| vec![at as f64, mean, variance]).collect()
+            points.map(|(at, mean, variance)| vec![at as f64, mean * ns, variance * ns * ns]).collect()
         }
         Kind::Time => {
             let own = std::slice::from_ref(found.curve);
             let line = timeline(found.curve, end(own), usual(own), POINTS);
             let columns = line.columns.iter().enumerate();
-            columns.filter_map(|(at, slice)| Some(vec![at as f64 * line.step, slice.as_ref()?.max])).collect()
+            columns.filter_map(|(at, slice)| Some(vec![at as f64 * line.step, slice.as_ref()?.max * ns])).collect()
         }
         Kind::Bars(_) | Kind::Ramp(_) => Vec::new(),
     }

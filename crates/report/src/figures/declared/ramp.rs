@@ -2,7 +2,7 @@
 
 use super::{
     Panel, beside,
-    panels::{scale, unit, values},
+    panels::{scale, unit, unit_of_statistics, values},
 };
 use crate::{
     figures::{
@@ -32,7 +32,8 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
     let ticks: Vec<_> =
         figure.axis.iter().zip(&numbers).map(|(pick, number)| (x.at(*number), pick.name.clone())).collect();
     frame.x_axis(svg, &ticks, "");
-    values(svg, frame, &y, unit(panel));
+    let unit = unit_of_statistics(unit(panel));
+    values(svg, frame, &y, unit);
     for (k, curve) in panel.curves.iter().enumerate() {
         // Curves are shifted sideways, so that no error bar hides another.
         let shift = 3.0 * (k as f64 - (panel.curves.len() as f64 - 1.0) / 2.0);
@@ -55,14 +56,10 @@ pub fn draw(svg: &mut Svg, frame: &Frame, panel: &Panel, figure: &Figure, statis
             }
             bars.go(*x, y.at(value - error));
             bars.line(*x, y.at(value + error));
-            svg.marker(
-                curve.slot,
-                (*x, y.at(*value)),
-                &format!("{}: {}", curve.name, words::value(*value, unit(panel))),
-            );
+            svg.marker(curve.slot, (*x, y.at(*value)), &format!("{}: {}", curve.name, words::value(*value, unit)));
         }
         let places: Vec<f64> = numbers.iter().map(|number| x.at(*number) + shift).collect();
-        beside::draw(svg, &y, curve, statistic, &places, unit(panel));
+        beside::draw(svg, &y, curve, statistic, &places, unit);
         svg.path("curve", &line);
         svg.path("thin", &bars);
         svg.close();

@@ -9,12 +9,9 @@ use latido_model::{
     sample::{Fixture, cell, quiet, under},
 };
 
-#[test]
-fn everything_of_a_run_is_shown() {
-    let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)]), (under("busy"), vec![quiet(0)])]);
-    fixture.run.cells[1].state = CellState::Infra("the agent vanished".into());
-    let record = fixture.record(1);
-    record.load.push(LoadRecord {
+/// Returns the record of a load that lived throughout.
+fn load() -> LoadRecord {
+    LoadRecord {
         item: Item { name: "stress-ng".into(), options: toml::toml! { sleep = 16 } },
         argv: ["stress-ng", "--sleep", "16"].map(String::from).to_vec(),
         version: Some("0.18.06".into()),
@@ -28,29 +25,54 @@ fn everything_of_a_run_is_shown() {
         commands: vec![],
         programs: vec![],
         ..LoadRecord::default()
-    });
+    }
+}
+
+/// Returns the record of a tuning that was in force.
+fn tuning() -> TuningRecord {
     let (knob, original, new) = ("scaling_governor".into(), "powersave".into(), "performance".into());
-    record.tunings.push(TuningRecord {
+    TuningRecord {
         item: Item { name: "governor".into(), options: toml::Table::new() },
         changes: vec![Change { knob, original, new }],
         in_force: true,
         note: None,
         programs: vec![],
-    });
+    }
+}
+
+/// Returns everything of a run as text. Its first cell has something of each kind, and its second one was not measured.
+fn shown() -> String {
+    let mut fixture = Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)]), (under("busy"), vec![quiet(0)])]);
+    fixture.run.cells[1].state = CellState::Infra("the agent vanished".into());
+    let record = fixture.record(1);
+    record.load.push(load());
+    record.tunings.push(tuning());
     record.series[1].slots = Some(Slots { met: 10_001, late: 1, missed: 2 });
     record.series[0].facts.insert("own_ns".into(), 1_200);
     record.skipped.push(Skip { what: "deadline".into(), why: "pinned threads cannot have it".into() });
     let found = configuration::configurations([&fixture.run], &fixture);
     let judgement = judging::of_run(&fixture.run, &fixture);
-    let text = show(&fixture.run, &judgement, &found, (false, Beside::default()), Style { width: 80, color: false });
+    show(&fixture.run, &judgement, &found, (false, Beside::default()), Style { width: 80, color: false })
+}
+
+/// Cuts a text at the line that starts with this. One blank line separates the two parts.
+fn cut<'t>(text: &'t str, start: &str) -> (&'t str, &'t str) {
+    let at = text.find(&format!("\n\n{start}")).unwrap();
+    assert!(!text[..at].ends_with('\n'), "{text}");
+    (&text[..at], &text[at + 2..])
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    let text = shown();
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    // Other tests cover the rows of the machine: here each of them only has to exist.
-    let (cells, rest) = text.split_once("\nmachine\n").unwrap();
-    let (rows, rest) = rest.split_once("\n\nrun\n").unwrap();
-    for (name, value) in latido_model::sample::machine().rows() {
-        assert!(rows.contains(name) && value.split_whitespace().all(|word| rows.contains(word)), "{name}: {rows}");
-    }
-    insta::assert_snapshot!(format!("{cells}\nrun\n{rest}"), @"
+}
+
+#[test]
+fn the_figures_of_all_cells_come_first() {
+    let text = shown();
+    let (figures, _) = cut(&text, "cell 1: ");
+    insta::assert_snapshot!(figures, @"
     20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
 
     Wake-up latency (µs)
@@ -76,7 +98,14 @@ fn everything_of_a_run_is_shown() {
      time, and of these repeats: where they differ, another may lie outside.
      n too small: the number of samples is too small for a 95 % limit of this
      quantile; a longer measurement has one.
+    ");
+}
 
+#[test]
+fn everything_of_a_measured_cell_is_shown() {
+    let text = shown();
+    let (cell, _) = cut(cut(&text, "cell 1: ").1, "cell 2: ");
+    insta::assert_snapshot!(cell, @"
     cell 1: wakeup, idle
       PASS worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit
            of 100 µs
@@ -120,7 +149,26 @@ fn everything_of_a_run_is_shown() {
       ok  autogroup          off
       ok  housekeeping       left for everything else: 2
       skipped deadline: pinned threads cannot have it
+    ");
+}
 
+/// Other tests cover the rows of the machine: here each of them only has to exist.
+#[test]
+fn every_row_of_the_machine_is_shown() {
+    let text = shown();
+    let (machine, _) = cut(cut(&text, "machine\n").1, "run\n");
+    let rows = machine.strip_prefix("machine\n").unwrap();
+    for (name, value) in latido_model::sample::machine().rows() {
+        assert!(rows.contains(name) && value.split_whitespace().all(|word| rows.contains(word)), "{name}: {rows}");
+    }
+}
+
+#[test]
+fn a_cell_that_was_not_measured_says_why_and_the_run_comes_last() {
+    let text = shown();
+    let (cells, machine) = cut(&text, "machine\n");
+    let ((_, cell), (_, run)) = (cut(cells, "cell 2: "), cut(machine, "run\n"));
+    insta::assert_snapshot!(format!("{cell}\n\n{run}"), @"
     cell 2: wakeup, busy
       NOT MEASURED the agent vanished
 
