@@ -1,5 +1,5 @@
-//! Any output of a load as its account: no panic, however hostile the lines, and no rate that is none. The first byte of
-//! each line says when it arrives.
+//! Any output of a load as its report: no panic, however hostile the lines, and only finite rates. The first byte of each line sets when it
+//! arrives.
 #![no_main]
 
 use latido_agent::loading::{account::Account, rates::Seconds};

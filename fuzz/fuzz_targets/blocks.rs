@@ -1,4 +1,4 @@
-//! Any bytes as a CSV of blocks: an answer, and the same blocks again when encoded and decoded.
+//! Any bytes as a CSV of blocks: an answer, and the same blocks after encoding and decoding.
 #![no_main]
 
 use latido_model::run::codec::{decode_blocks, encode_blocks};

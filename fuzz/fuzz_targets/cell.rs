@@ -1,4 +1,4 @@
-//! Any line as a cell that a host asks an agent to measure: an answer, and the same cell again when written and read.
+//! Any line as a cell that a host asks an agent to measure: an answer, and the same cell after writing and reading.
 #![no_main]
 
 use latido_agent::supervise::assign::assign;

@@ -1,4 +1,4 @@
-//! Any words, one a line, behind `latido run --print-plan`: a plan, or a complaint.
+//! Any words, one per line, after `latido run --print-plan`: a plan, or a complaint.
 #![no_main]
 
 use clap::Parser;
@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let words = text.lines().take(20);
-    // Files are the business of another target; here a word must not open any.
+    // Another target covers files; here no word may open one.
     let words: Vec<&str> = words.filter(|word| !word.contains('/') && !word.contains(".toml")).collect();
     match Cli::try_parse_from(["latido", "run", "--print-plan"].into_iter().chain(words)) {
         Ok(cli) => drop(cli.run().map_err(|error| format!("{error:#}"))),

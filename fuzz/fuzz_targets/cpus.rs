@@ -1,4 +1,4 @@
-//! Any text as a list of CPUs: an answer, and the same set again when printed and read.
+//! Any text as a list of CPUs: an answer, and the same set after printing and reading.
 #![no_main]
 
 use latido_model::cpus::{CpuSet, MAX_CPU};

@@ -1,5 +1,5 @@
-//! Any bytes as the text of an event's format, and records of it: what it tells is read within the record, and the table of
-//! events that is made of it gives the same as the format's own fields.
+//! Any bytes as the text of an event's format, and as records of it: its fields lie within the record, and the table of events that is made
+//! from it resolves any record without a panic.
 #![no_main]
 
 use latido_trace::{
@@ -10,7 +10,7 @@ use latido_trace::{
 };
 use libfuzzer_sys::fuzz_target;
 
-/// The systems whose events are resolved.
+/// The systems whose events latido resolves.
 const SYSTEMS: [&str; 9] =
     ["sched", "irq", "irq_vectors", "nmi", "raw_syscalls", "syscalls", "preemptirq", "timer", "task"];
 

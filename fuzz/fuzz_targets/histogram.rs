@@ -1,5 +1,5 @@
-//! Any bytes as a histogram file: an answer, and the same histogram again when encoded and decoded. With an odd first
-//! byte the rest is what is inside the compressed file.
+//! Any bytes as a histogram file: an answer, and the same histogram after encoding and decoding. If the first byte is odd, the rest is the
+//! content of the compressed file.
 #![no_main]
 
 use flate2::{Compression, write::ZlibEncoder};

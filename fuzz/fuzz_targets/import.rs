@@ -1,5 +1,5 @@
-//! Any bytes as a file of another tool, read as each format: an answer; what is read adds up, is in its order, and lies within
-//! its extremes.
+//! Any bytes as a file of another tool, read as each format: an answer; the bins are in order and contain no more samples than the count,
+//! and the smallest value is not above the largest.
 #![no_main]
 
 use latido_import::{Asked, IMPORTS, Unit};

@@ -1,4 +1,4 @@
-//! Any bytes as a CSV of the largest samples: an answer, and the same samples again when encoded and decoded.
+//! Any bytes as a CSV of the largest samples: an answer, and the same samples after encoding and decoding.
 #![no_main]
 
 use latido_model::run::codec::{decode_largest, encode_largest};

@@ -1,5 +1,5 @@
-//! Any content of files under /proc, /sys and /boot: the machine is described and checked, and its description comes
-//! back when written and read. Pieces end with 0xff; the first byte of each names the file.
+//! Any content of files under /proc, /sys and /boot: latido describes and checks the machine, and the description is the same after writing
+//! and reading. Pieces end with 0xff; the first byte of each names the file.
 #![no_main]
 
 use latido_agent::{

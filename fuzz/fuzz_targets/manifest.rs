@@ -1,5 +1,5 @@
-//! Any bytes as a run's `run.json`: an answer; what is read is written and read as the same, and without a complaint. With
-//! an odd first byte the rest edits the sound one of the run in `$LATIDO_FUZZ_RUN`.
+//! Any bytes as a run's `run.json`: an answer; an accepted one is the same after writing and reading, without a complaint. If the first
+//! byte is odd, the rest edits the sound one of the run in `$LATIDO_FUZZ_RUN`.
 #![no_main]
 
 use latido_model::run::{Manifest, SCHEMA, tolerant};

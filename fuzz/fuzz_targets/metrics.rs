@@ -1,4 +1,4 @@
-//! Any text as what stress-ng says at its end: no panic, few rates, and each of them a number.
+//! Any text as the final output of stress-ng: no panic, few rates, and each rate a finite number.
 #![no_main]
 
 use latido_agent::loading::metrics;

@@ -1,4 +1,4 @@
-//! Any text as a plan: an answer; what is read is printed and read as the same plan with the same cells.
+//! Any text as a plan: an answer; an accepted plan is printed and read as the same plan with the same cells.
 #![no_main]
 
 use latido::cli::known::CATALOGUE;

@@ -1,4 +1,4 @@
-//! Any content of a process's files under /proc and of its control group's: it is told or refused, as text and as JSON.
+//! Any content of a process's files under /proc and of its control group's: latido reports or refuses the process, as text and as JSON.
 //! Pieces end with 0xff; the first byte of each names the file.
 #![no_main]
 

@@ -1,6 +1,6 @@
-//! Any bytes as what the two ends of a session hear: what an agent says with its attachments, what a host asks, who an
-//! agent says that it is. What was understood comes back when it is said again. The first byte says which; with the last
-//! of the four the rest is a file that is sent with its checksum.
+//! Any bytes as what the two ends of a session receive: an agent's messages with attachments, a host's requests, an agent's hello. An
+//! understood message is the same after sending it again. The first byte chooses one of these; with the fourth choice the rest is a file
+//! that is sent with its checksum.
 #![no_main]
 
 use latido_model::protocol::{Chunks, Hello, Message, Reader, Reply, Request, VERSION, Writer};

@@ -1,9 +1,8 @@
-//! A sound run of one cell in which one file is replaced: it is read, judged, printed and reported, whatever it holds;
-//! a record that was read comes back when written and read.
+//! A sound run of one cell in which one file is replaced: latido reads, judges, prints and reports it, whatever the file contains; an
+//! accepted record is the same after writing and reading.
 //!
-//! The first byte names the file. The second, when odd, says that the rest edits the sound record, else that the rest is
-//! the file's content; two more bits of it say whether the page is made as well. The sound run is the directory in
-//! `$LATIDO_FUZZ_RUN`.
+//! The first byte names the file. If the second byte is odd, the rest edits the sound record; otherwise the rest is the content of the
+//! file. Two more bits of it decide whether the page is also made. The sound run is the directory in `$LATIDO_FUZZ_RUN`.
 #![no_main]
 
 use latido::host::outcome;
@@ -33,7 +32,7 @@ const FILES: [&str; 9] = [
     "cells/001/checkpoint",
 ];
 
-/// The sound files, and the directory in which they lie for as long as this process lives.
+/// The sound files, and their directory, which exists while this process lives.
 static SOUND: LazyLock<(Vec<Vec<u8>>, PathBuf)> = LazyLock::new(|| {
     let Some(run) = std::env::var_os("LATIDO_FUZZ_RUN").map(PathBuf::from) else {
         eprintln!("LATIDO_FUZZ_RUN must name a run with one cell; scripts/slow/fuzz makes one");
@@ -53,11 +52,11 @@ static SOUND: LazyLock<(Vec<Vec<u8>>, PathBuf)> = LazyLock::new(|| {
 fuzz_target!(|bytes: &[u8]| {
     let [file, mode, rest @ ..] = bytes else { return };
     let (files, dir) = &*SOUND;
-    // The page takes ten times as long as all the rest.
+    // The page takes ten times as long as everything else.
     let page = mode & 0b110 == 0;
     let which = usize::from(*file) % FILES.len();
     let mut content = rest.to_vec();
-    // Half of all inputs edit the record: it holds nearly everything.
+    // Half of all inputs edit the record: it contains almost everything.
     let edited = if mode % 2 == 1 { 1 } else { which };
     if mode % 2 == 1 || FILES[which].ends_with("checkpoint") {
         let mut value = serde_json::from_slice(&files[1]).expect("the sound record");

@@ -1,4 +1,4 @@
-//! Any bytes as a file of ordered samples, packed or plain: an answer, and the same samples again when written and read.
+//! Any bytes as a file of ordered samples, compressed or plain: an answer, and the same samples after writing and reading.
 #![no_main]
 
 use latido_model::run::codec::{decode_samples, encode_samples};
@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use std::io::Write;
 
 fuzz_target!(|bytes: &[u8]| {
-    // Random bytes are hardly ever gzip: pack them, so that the lines inside are reached too.
+    // Random bytes are almost never gzip: compress them, so that the fuzzer also reaches the lines inside.
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
     packed.write_all(bytes).expect("memory takes all");
     let packed = packed.finish().expect("memory takes all");

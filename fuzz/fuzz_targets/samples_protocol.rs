@@ -1,11 +1,11 @@
-//! Any bytes as the samples that a program tells: whatever pieces they come in, the same is heard; what is cut off is heard up to
-//! there; each line is counted, and none is both told and bad.
+//! Any bytes as the samples that a program reports: the reader receives the same in whatever pieces they arrive; it receives a cut-off text
+//! up to the cut; there are no more bad lines than lines.
 #![no_main]
 
 use latido_import::source::{Declared, Form, Reader, Sink, Unit};
 use libfuzzer_sys::fuzz_target;
 
-/// What was heard, in words.
+/// What was received, in words.
 #[derive(Default)]
 struct Heard(Vec<String>);
 

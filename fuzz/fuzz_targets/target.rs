@@ -1,5 +1,5 @@
-//! Any word as the name of a machine, on the command line and in a plan: an answer; what stands for a host has nothing in
-//! it that ssh could take for an option or a shell for a command, and a plan that names it is printed and read as the same.
+//! Any word as the name of a machine, on the command line and in a plan: an answer; a host's name contains nothing that ssh could take for
+//! an option or a shell for a command, and a plan with this name is printed and read as the same.
 #![no_main]
 
 use latido::{cli::known::CATALOGUE, machines::named};
@@ -11,7 +11,7 @@ fuzz_target!(|word: &str| {
     if let Some(host) = word.strip_prefix("ssh:").filter(|_| opened) {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:@%[]".contains(c);
         assert!(!host.is_empty() && host.chars().all(plain), "{word:?}");
-        // As ssh splits it: a user's name may hold an @ itself.
+        // Splits like ssh: a user's name may contain an @.
         let parts = host.rsplit_once('@').map_or([host, host], |(user, host)| [user, host]);
         assert!(parts.iter().all(|part| !part.is_empty() && !part.starts_with('-')), "{word:?}");
     }

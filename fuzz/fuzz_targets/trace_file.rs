@@ -1,6 +1,6 @@
-//! Any bytes as a file of trace-cmd: it is refused with a place, or its events are told, paired and explained; whatever it
-//! says of sizes, no memory is taken that it does not hold. Bytes that do not begin as a file are made into one of sound
-//! events, so that what they do to each other is fuzzed too.
+//! Any bytes as a file of trace-cmd: latido refuses it, or reads, pairs and explains its events, and takes no memory for sizes that the
+//! file only claims. Bytes that do not start like a file are made into a file of sound events, so that the fuzzer also reaches how events
+//! affect each other.
 #![no_main]
 
 use latido_fuzz::story;
@@ -13,7 +13,7 @@ use latido_trace::{
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 
-/// Looks whether the segments of each CPU follow each other, and waits end after they began.
+/// Checks that the segments of each CPU follow each other, and that waits end after they start.
 #[derive(Default)]
 struct Check {
     sound: bool,
@@ -51,7 +51,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(met.events <= file.len() as u64 * 4_096, "events come from bytes");
         assert!(made.is_none() || (met.backwards == 0 && met.unread.is_empty()), "{met:?}");
         pair(&trace, buffer, &mut Pairing::of(Definition::TraceCmd), &mut Summary::default());
-        // Its longest waits, as the analysis explains them, and all of it.
+        // The longest waits, as the analysis explains them, and the whole trace.
         let whole = Window { begin: met.first, end: met.last, pid: 1, cpu: 0, begins: Begins::Asleep };
         let worst = sink.0.waits(latido_trace::pairing::Why::Woken, latido_trace::events::Class::Fair);
         let worst = worst.into_iter().flat_map(|series| series.longest());

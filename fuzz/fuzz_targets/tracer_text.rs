@@ -1,5 +1,5 @@
-//! Any bytes as the text of a tracer: every line is told once, pieces make no difference, and a text cut off anywhere gives
-//! the first lines of the whole; what they are paired to ends after it begins.
+//! Any bytes as the text of a tracer: every line is reported once, the size of the pieces makes no difference, and a text that is cut off
+//! anywhere gives the first lines of the whole; no paired wait ends before it starts.
 #![no_main]
 
 use latido_trace::{
@@ -8,7 +8,7 @@ use latido_trace::{
 };
 use libfuzzer_sys::fuzz_target;
 
-/// The lines as they are told, and what was seen.
+/// The recognised lines, and the counts of the reader.
 fn told<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<String>, Seen) {
     let (mut reader, mut lines) = (Reader::default(), Vec::new());
     for piece in pieces {
@@ -17,7 +17,7 @@ fn told<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<String>, Seen) {
     (lines, reader.seen().clone())
 }
 
-/// How many waits there were, none of which ends before it begins.
+/// The number of waits; none may end before it starts.
 #[derive(Default)]
 struct Waits(u64);
 

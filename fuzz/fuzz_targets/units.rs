@@ -1,4 +1,4 @@
-//! Any text as a span of time: an answer, the right one, and the same again when printed and read.
+//! Any text as a span of time: an answer, the right one, and the same one after printing and reading.
 #![no_main]
 
 use latido_model::units::Ns;
@@ -14,8 +14,8 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Another way to the same number: digits as one integer, divided at the end. `None` for texts that it leaves alone;
-/// `Some(None)` for a number that is no whole number of nanoseconds or too large.
+/// Computes the same number in another way: all digits as one integer, divided at the end. `None` for texts that it does not handle;
+/// `Some(None)` for a number that is too large or not a whole number of nanoseconds.
 fn exact(text: &str) -> Option<Option<u64>> {
     let split = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (number, unit) = text.split_at(split);

@@ -1,4 +1,4 @@
-//! Any text as samples and as tables of numbers: an answer, or a refusal at a line that the text has; what is read is finite.
+//! Any text as samples and as tables of numbers: an answer, or a refusal at an existing line; accepted values are finite.
 #![no_main]
 
 use latido::cli::values::{TimeUnit, samples, table};

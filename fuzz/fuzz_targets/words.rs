@@ -1,4 +1,4 @@
-//! Any word as a load, tuning or probe with options: an answer; what is accepted is TOML that says the same.
+//! Any word as a load, tuning or probe with options: an answer; an accepted word becomes TOML with the same name.
 #![no_main]
 
 use latido::cli::{

@@ -5,7 +5,7 @@ pub mod story;
 use serde_json::Value;
 use std::{fs, path::PathBuf};
 
-/// An empty directory of this process, in memory where there is such a place. The same one each time.
+/// Makes an empty directory of this process, in memory if possible; always the same one for a name.
 pub fn scratch(name: &str) -> PathBuf {
     let shared = PathBuf::from("/dev/shm");
     let base = if shared.is_dir() { shared } else { std::env::temp_dir() };
@@ -15,8 +15,8 @@ pub fn scratch(name: &str) -> PathBuf {
     dir
 }
 
-/// Changes a document as the bytes say, four for each change: which node (two bytes), what is done to it, with what.
-/// Random bytes seldom make JSON; this way they make JSON that is almost right.
+/// Changes a document as the bytes say. Four bytes make a change: the node (two bytes), the kind of change, and its value. Random bytes are
+/// seldom JSON; this makes JSON that is almost right.
 pub fn edit(document: &mut Value, bytes: &[u8]) {
     for change in bytes.chunks_exact(4).take(16) {
         let mut nodes = 0;
@@ -33,7 +33,7 @@ pub fn edit(document: &mut Value, bytes: &[u8]) {
 }
 
 fn visit(node: &mut Value, see: &mut impl FnMut(&mut Value)) {
-    // The children first: what was altered is not entered.
+    // Children first: the function does not enter a changed node.
     match node {
         Value::Array(values) => values.iter_mut().for_each(|value| visit(value, see)),
         Value::Object(map) => map.values_mut().for_each(|value| visit(value, see)),

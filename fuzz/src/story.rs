@@ -1,21 +1,21 @@
-//! A trace file of sound events: which come, when and of whom is up to the bytes; that pages, formats and records fit each
-//! other is not. Random bytes seldom make two events that belong together.
+//! A trace file of sound events. The bytes decide which events occur, when, and of which task; pages, formats and records always fit each
+//! other. Random bytes seldom make two events that belong together.
 
 use latido_trace::{
     bytes::Endian,
     write::{Contents, Ring},
 };
 
-/// What a field holds.
+/// The content of a field.
 #[derive(Clone, Copy)]
 enum Field {
-    /// The task that the bytes name, or the one that the CPU has.
+    /// The task that the bytes name, or the one that runs on the CPU.
     Pid,
     Current,
     Comm,
     Priority,
     State,
-    /// A number of so many bytes.
+    /// A number of this many bytes.
     Number(usize),
     /// A text elsewhere in the record.
     Text,
@@ -28,7 +28,7 @@ const CALL: &[(&str, Field)] = &[("id", Number(8)), ("ret", Number(8))];
 const MIGRATED: &[(&str, Field)] =
     &[("comm", Comm), ("pid", Pid), ("prio", Priority), ("orig_cpu", Number(4)), ("dest_cpu", Number(4))];
 
-/// Every event that is resolved, by its system; the number of each is its place and seven more.
+/// Every event that latido resolves, by its system; an event's number is its place plus seven.
 const EVENTS: [(&str, &str, &[(&str, Field)]); 25] = [
     (
         "sched",
@@ -106,7 +106,7 @@ fn format(at: usize) -> String {
     text
 }
 
-/// The ring of one CPU as it grows.
+/// The growing ring of one CPU.
 struct Cpu {
     endian: Endian,
     pages: Vec<u8>,
@@ -135,7 +135,7 @@ impl Cpu {
         Self::number(self.endian, word, 4, &mut self.page);
     }
 
-    /// Ends the page; what the next one begins with.
+    /// Ends the page. `time` and `missed` belong to the next one.
     fn turn(&mut self, time: u64, missed: u64) {
         if !self.page.is_empty() {
             Self::number(self.endian, self.begin, 8, &mut self.pages);
@@ -167,7 +167,7 @@ impl Cpu {
                 Priority => put([120, 89, 19, 99][usize::from(who >> 4 & 3)], 4),
                 State => put([0, 1, 2, 16, 4, 256, 0, 1][usize::from(amount & 7)], 8),
                 Number(size) => put(u64::from(amount), *size),
-                // At the begin of the record's last word, if at all.
+                // The text is at the start of the record's last word, if at all.
                 Text => put(u64::from(amount) | 4 << 16, 4),
             }
         }
@@ -189,7 +189,7 @@ impl Cpu {
     }
 }
 
-/// The file; times only go on, and each four bytes are an event: CPU and kind, whose, how much, how much later.
+/// Makes the file. Times only increase. Each four bytes are an event: CPU and kind, task, amount, time since the last event.
 pub fn file(bytes: &[u8]) -> Vec<u8> {
     let endian = if bytes.first().is_some_and(|first| first & 1 == 1) { Endian::Big } else { Endian::Little };
     let cpu = || Cpu { endian, pages: vec![], page: vec![], begin: 0, last: 0, missed: 0, current: 0 };

@@ -1,4 +1,4 @@
-//! How fast the latencies of a trace file are had: `latencies FILE [latido|trace-cmd] [TIMES] [walk|resolve|pair|all]`.
+//! Measures how fast latido computes the latencies of a trace file: `latencies FILE [latido|trace-cmd] [TIMES] [walk|resolve|pair|all]`.
 #![allow(clippy::unwrap_used)]
 
 use latido_sys::mapped::Mapped;
@@ -15,7 +15,7 @@ use std::{env, fs::File, hint::black_box, time::Instant};
 struct Nothing;
 impl Sink for Nothing {}
 
-/// A walk that looks at events, and at what they mean where it is told how.
+/// A walk that counts events, and also resolves their meaning if it has their formats.
 struct Walk(Option<Events>, u64);
 
 impl Take for Walk {
@@ -37,7 +37,7 @@ fn main() {
         Some("trace-cmd") => Definition::TraceCmd,
         _ => Definition::Waking,
     };
-    // Repeated, the fastest is least disturbed by what else runs.
+    // Of several repeats the fastest is the least disturbed by other programs.
     let times: u32 = env::args().nth(3).map_or(1, |times| times.parse().unwrap());
     let what = env::args().nth(4).unwrap_or_else(|| "all".into());
     for _ in 1..times {

@@ -1,5 +1,5 @@
-//! How often a series without a change has one all the same, and how often a planted change is found, by simulation: of values that are
-//! independent, and of values that keep a part of the one before them.
+//! Simulates how often a series without a change is reported to have one, and how often a planted change is found: for independent values,
+//! and for values that keep a part of the one before them.
 //!
 //! Usage: cargo run --release -p latido-statistics --example changes -- [SERIES, default 200]
 
@@ -7,8 +7,8 @@ use latido_statistics::change::changes;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-/// What each value keeps of the one before it, and what changes behind the first half: the level, in standard deviations, and by which
-/// factor the values spread wider.
+/// What each value keeps of the one before it, the step of the level after the first half, in standard deviations, and the factor by which
+/// the values then spread more widely.
 const KINDS: [(f64, f64, f64); 14] = [
     (0.0, 0.0, 1.0),
     (0.3, 0.0, 1.0),
@@ -47,8 +47,8 @@ fn main() {
     }
 }
 
-/// Normal values of deviation 1, each of which keeps a part of the one before it; from the middle on they spread
-/// wider by a factor and lie higher by the step.
+/// Draws normal values of deviation 1, each of which keeps a part of the one before it. From the middle on they spread more widely by a
+/// factor, and are higher by the step.
 fn series(rng: &mut ChaCha8Rng, count: usize, kept: f64, step: f64, wider: f64) -> Vec<f64> {
     let mut last = 0.0;
     let one = |at: usize| {

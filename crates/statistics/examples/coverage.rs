@@ -1,5 +1,5 @@
-//! How often the 95 % limits of quantiles hold the true quantile, by simulation: of independent, bursty, periodic, drifting and
-//! switching series; and how often the interval of a level of the tail holds the true level.
+//! Simulates how often the 95 % limits of quantiles contain the true quantile, for independent, bursty, periodic, drifting and switching
+//! series; and how often the interval of a level of the tail contains the true level.
 //!
 //! Usage: cargo run --release -p latido-statistics --example coverage -- [RUNS]
 
@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 const SAMPLES: usize = 20_000;
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
-/// One series, and its distribution function.
+/// A name, a function that draws a series, and its distribution function.
 type Kind = (&'static str, fn(&mut ChaCha8Rng) -> Vec<i64>, fn(f64) -> f64);
 
 fn unit(random: &mut ChaCha8Rng) -> f64 {
@@ -25,7 +25,7 @@ fn exponential(random: &mut ChaCha8Rng, mean: f64) -> f64 {
     -unit(random).ln() * mean
 }
 
-/// Whole ns of a value in us.
+/// Converts a value in us to whole ns.
 fn ns(us: f64) -> i64 {
     (us * 1e3).round() as i64
 }
@@ -34,19 +34,19 @@ fn independent(random: &mut ChaCha8Rng) -> Vec<i64> {
     (0..SAMPLES).map(|_| ns(5.0 + exponential(random, 4.0))).collect()
 }
 
-/// Crowds of 20 samples, ten times as large, at random moments: one in 500 samples on average.
+/// Draws crowds of 20 samples, about ten times as large, at random moments: on average a crowd in 500 samples.
 fn bursty(random: &mut ChaCha8Rng) -> Vec<i64> {
     states(random, 500.0, |_| 20)
 }
 
-/// States of 200 samples on average, once in 2,200.
+/// Draws states of 200 samples on average, with 2,000 samples on average between them.
 fn switching(random: &mut ChaCha8Rng) -> Vec<i64> {
     states(random, 2_000.0, |random| exponential(random, 200.0) as usize + 1)
 }
 
 fn states(random: &mut ChaCha8Rng, apart: f64, length: fn(&mut ChaCha8Rng) -> usize) -> Vec<i64> {
     let mut all: Vec<f64> = (0..SAMPLES).map(|_| 5.0 + exponential(random, 1.0)).collect();
-    // Begun long before, so that the first sample is like any other.
+    // The states start long before the series, so that its first sample is like any other.
     let mut at = -20_000.0;
     loop {
         at += exponential(random, apart);
@@ -64,14 +64,14 @@ fn states(random: &mut ChaCha8Rng, apart: f64, length: fn(&mut ChaCha8Rng) -> us
     }
 }
 
-/// Every 250th sample is larger.
+/// Draws a series in which every 250th sample is larger.
 fn periodic(random: &mut ChaCha8Rng) -> Vec<i64> {
     let phase = random.random_range(0..250);
     let large = |i: usize| if i % 250 == phase { 12.0 } else { 0.0 };
     (0..SAMPLES).map(|i| ns(5.0 + exponential(random, 1.5) + large(i))).collect()
 }
 
-/// From 1 to 1.5 times as large over the run: the quantile is that of the run.
+/// Draws samples that grow by a factor from 1 to 1.5 over the run. The true quantile is that of the whole run.
 fn drifting(random: &mut ChaCha8Rng) -> Vec<i64> {
     (0..SAMPLES).map(|i| ns(5.0 + exponential(random, 4.0) * (1.0 + 0.5 * i as f64 / SAMPLES as f64))).collect()
 }
@@ -100,7 +100,7 @@ fn mixed(x: f64, share: f64) -> f64 {
     (1.0 - share) * exponential_below(x - 5.0, 1.0) + share * sum(x - 5.0)
 }
 
-/// The interval of what is passed once an hour, of a minute at 1 kHz.
+/// Prints how often the interval of the level that is exceeded once an hour contains the true level, for runs of a minute at 1 kHz.
 fn levels(name: &str, runs: u32, draw: impl Fn(&mut ChaCha8Rng) -> f64, truth: f64) {
     let mut random = ChaCha8Rng::seed_from_u64(10);
     let (mut given, mut held, mut low) = (0, 0, 0);

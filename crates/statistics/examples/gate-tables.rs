@@ -1,7 +1,7 @@
-//! The tables of `src/tail/gate/nulls.rs`: `gate-tables [SAMPLES [EXCESSES]]` prints them.
+//! Prints the tables of `src/tail/gate/nulls.rs`: `gate-tables [SAMPLES [EXCESSES]]`.
 //!
-//! Samples of a generalised Pareto distribution at random moments go through the gate; of each statistic the quantiles are
-//! printed that are passed as often as the columns say.
+//! Samples of a generalised Pareto distribution at random moments go through the gate. For each statistic the program prints the quantiles
+//! that are exceeded as often as the columns state.
 
 #![allow(clippy::indexing_slicing)]
 
@@ -22,7 +22,7 @@ fn uniform(rng: &mut ChaCha8Rng) -> f64 {
 fn main() {
     let number = |at: usize| std::env::args().nth(at).and_then(|text| text.parse::<usize>().ok());
     let (samples, k) = (number(1).unwrap_or(20_000), number(2).unwrap_or(1_000));
-    // A shape is a thread and has a generator of its own: the tables do not depend on how many run at once.
+    // Each shape has its own thread and generator: the tables do not depend on how many threads run at once.
     let rows: Vec<[String; 4]> = std::thread::scope(|scope| {
         let shapes = nulls::SHAPES.map(|xi| scope.spawn(move || rows(xi, samples, k)));
         shapes.into_iter().map(|shape| shape.join().unwrap_or_default()).collect()
@@ -33,11 +33,11 @@ fn main() {
     }
 }
 
-/// The rows of a shape, one of each statistic.
+/// The rows of a shape, one for each statistic.
 fn rows(xi: f64, samples: usize, k: usize) -> [String; 4] {
     let mut rng = ChaCha8Rng::seed_from_u64((xi * 10.0) as i64 as u64);
     let mut found = NAMES.map(|_| Vec::new());
-    // The scale is so large that values on whole nanoseconds are as good as exact.
+    // The scale is so large that values in whole nanoseconds are as good as exact ones.
     let gpd = Gpd { xi, sigma: 1e9 };
     for _ in 0..samples {
         let count = 100 * k as u64;

@@ -1,4 +1,4 @@
-//! How long the largest questions take: a tail of 4,096 peaks, and two systems of ten repeats each.
+//! Measures how long the largest computations take: a tail of 4,096 peaks, and two systems with ten repeats each.
 
 use latido_statistics::{
     tail::{Observed, Peak, tail},

@@ -1,8 +1,7 @@
-//! How often verdicts on two systems are false, and how often they find what was planted: `verdict-campaign [CASES]`.
+//! Simulates how often verdicts on two systems are false, and how often they find a planted difference: `verdict-campaign [CASES]`.
 //!
-//! Repeats are lognormal with a spread of .40 (standard deviation of the logarithms). Only what decides is computed. With a
-//! family of one the last column is the level: ten times as many cases are drawn where nothing differs, as what is to be
-//! shown is one in twenty.
+//! Repeats are lognormal with a spread of .40 (standard deviation of the logarithms). The program computes only what decides. With a family
+//! of one the last column is the level: if nothing differs, ten times as many cases are drawn, because the expected share is one in twenty.
 
 use latido_statistics::{
     special::normal_quantile,
@@ -23,7 +22,7 @@ fn arm(rng: &mut ChaCha8Rng, n: u32, times: f64, spread: f64, tick: f64) -> Vec<
     (0..n).map(one).collect()
 }
 
-/// A comparison without what is shown beside the verdict and decides nothing.
+/// A comparison with only the parts that decide the verdict.
 fn compared(a: &[f64], b: &[f64]) -> Option<Comparison> {
     let logs = |arm: &[f64]| arm.iter().map(|value| value.ln()).collect::<Vec<f64>>();
     let (log_a, log_b) = (logs(a), logs(b));
@@ -67,7 +66,7 @@ fn main() {
     ] {
         let mut rng = ChaCha8Rng::seed_from_u64(u64::from(n) * 31 + u64::from(family));
         let (mut counts, mut families) = ([0_u32; 4], 0);
-        // A family has one difference planted, in its first comparison; the others are of alike systems.
+        // A family has one planted difference, in its first comparison; the others compare equal systems.
         let cases = if family == 1 && factor == 1.0 { 10 * cases } else { cases };
         for _ in 0..cases {
             let pair = |i: u32, rng: &mut ChaCha8Rng| -> Option<Comparison> {

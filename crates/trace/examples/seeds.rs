@@ -1,4 +1,4 @@
-//! Small trace files of every kind, and pages, formats and records of them: what the fuzz targets of traces begin with.
+//! Small trace files of every kind, and their pages, formats and records: the seeds of the fuzz targets for traces.
 //!
 //! `cargo run -p latido-trace --example seeds -- DIRECTORY` writes a directory for each target there.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
@@ -14,7 +14,7 @@ use common::{
 use latido_trace::{bytes::Endian, file::Packing, page::Missed};
 use std::{fs, path::PathBuf};
 
-/// Small pages, so that little has to be changed for another file.
+/// Small pages, so that a small change makes another file.
 const PAGE: usize = 512;
 
 fn main() {
@@ -35,14 +35,14 @@ fn main() {
             for (at, text) in formats.iter().enumerate() {
                 let record =
                     [Event::Switch { from: 1, state: 1, to: 101 }, Event::Entry { irq: 7 }][number].record(machine);
-                // The record's own number is put before it.
+                // The fuzz target puts the record's own number before it.
                 let choice = u8::from(machine.endian == Endian::Big) | (number as u8) << 1;
                 let bytes = [&[choice], text.as_bytes(), &[0], &record[2..]].concat();
                 write("event_format", &format!("{name}-{system}-{at}"), &bytes);
             }
         }
     }
-    // Events in the fuzzer's own short form: a task is woken, comes, is preempted, interrupted, and sleeps.
+    // Events in the fuzzer's own short form: a task is woken, runs, is preempted and interrupted, and sleeps.
     for endian in 0..2u8 {
         let item = |cpu: u8, kind: u8, who: u8, amount: u8| [(kind * 2) | cpu, who, amount, 9];
         let life = [
@@ -66,7 +66,7 @@ fn main() {
     }
 }
 
-/// Files of one machine, by what is odd about them.
+/// The files of one machine, named by their peculiarity.
 fn files(machine: Machine) -> Vec<(&'static str, File)> {
     let story = story(6, 5_000_000_000);
     let mut plain = File { page: PAGE, chunk: 1, ..File::of(machine, story.pages(machine, PAGE)) };
@@ -97,7 +97,7 @@ fn files(machine: Machine) -> Vec<(&'static str, File)> {
     ]
 }
 
-/// A page with every kind of header.
+/// Makes a page with every kind of header.
 fn headers(machine: Machine) -> Vec<u8> {
     let record = Event::Waking { pid: 101 }.record(machine);
     let mut page = Page::new(machine, PAGE, 1_000);

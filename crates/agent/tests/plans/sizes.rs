@@ -28,7 +28,7 @@ fn sized(text: &str, size: Option<&str>, flags_typed: &str) -> Result<Plan, Prob
 }
 
 /// A size replaces durations, repeats and options. It is recorded by its name and does not count as scaled. Flags override it, and a size
-/// that nobody requests changes nothing.
+/// that is not requested changes nothing.
 #[test]
 fn a_size_is_measured_under_its_name() {
     let of = |plan: &Plan| {

@@ -266,7 +266,7 @@ fn without_its_heading_the_total_counts() {
     let told = read(bare.as_bytes(), "").unwrap();
     assert_eq!(told.series, whole.series);
     assert!(told.notes.iter().any(|note| note.contains("`# Histogram` is missing")), "{:?}", told.notes);
-    // If the rows up to the first one with a sample are missing too, the rest is not a complete histogram.
+    // If the rows up to and including the first one with a sample are missing too, the rest is not a complete histogram.
     let counted = rows.lines().position(|row| row.split('\t').skip(1).any(|count| count != "000000")).unwrap();
     let late: String = rows.lines().skip(counted + 1).map(|line| format!("{line}\n")).collect();
     assert!(read(late.as_bytes(), "").is_err_and(|error| format!("{error:#}").contains("its total")));

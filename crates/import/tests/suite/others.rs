@@ -26,7 +26,7 @@ fn sum(imported: &Imported, at: usize) -> u64 {
     imported.series[at].bins.iter().map(|bin| bin.count).sum()
 }
 
-/// Raw records and the CSV made of them say the same; the JSON of the run has what the writer left out as well.
+/// Raw records and the CSV made of them give the same series; the JSON of the run also has the values that the writer left out.
 #[test]
 fn jitterdebugger() {
     let (raw, csv) = (import("jitterdebugger/samples.raw", ""), import("jitterdebugger/samples.csv", ""));
@@ -45,7 +45,7 @@ fn jitterdebugger() {
     assert_eq!((exact.series[0].width, exact.series[0].count), (None, Some(500)));
     let datagrams = import("jitterdebugger/udp-3-packets.bin", "");
     assert_eq!(sum(&datagrams, 0) + sum(&datagrams, 1), 150);
-    // The same as a machine of 32 bits writes it.
+    // The same records as a 32-bit machine writes them.
     let short: Vec<u8> = sample("jitterdebugger/samples.raw")
         .chunks(28)
         .flat_map(|one| [&one[..8], &one[12..16], &one[20..]].concat())
@@ -61,7 +61,7 @@ fn jitterdebugger() {
     assert!(hdf5.to_string().contains("samples.raw"));
 }
 
-/// Outputs that people published: how many samples, and the largest, in ns.
+/// Published outputs: their number of samples, and the largest value in ns.
 #[test]
 fn published_outputs_are_what_their_lines_say() {
     for (file, count, largest) in [
@@ -95,7 +95,7 @@ fn published_outputs_are_what_their_lines_say() {
     assert_eq!(stopped.ending, Ending::Stopped { value: Interval::between(1_035_525, 1_035_535), thread: Some(0) });
 }
 
-/// Each core once, the system never; what lacks statistics, mixes quantities or is cut is refused.
+/// The reader takes each core once and never the line of the system. It refuses files that lack statistics, mix quantities or are cut.
 #[test]
 fn rteval() {
     let all = import("rteval/rteval-3.8-summary.xml", "");
@@ -108,7 +108,7 @@ fn rteval() {
     assert!(format!("{none:#}").contains("beyond the buckets"), "{none:#}");
     let timerlat = text("rteval/rteval-3.8-summary.xml").replace("cyclictest", "timerlat");
     assert!(format!("{:#}", of(timerlat.as_bytes(), None, None).unwrap_err()).contains("user threads"));
-    // As 2 and 1 nested it.
+    // The nesting of rteval 2 and 1.
     let text = text("rteval/rteval-3.8-summary.xml");
     let [begin, end] = ["<Measurements measurecpus=\"1\">", "</Measurements>"];
     let two = text
@@ -128,7 +128,7 @@ fn rteval() {
     assert!((0..whole.len()).step_by(7).all(|end| of(&whole[..end], None, None).is_err()));
 }
 
-/// The table's cumulative counts; log intervals added up, tags apart; other cookies refused.
+/// The reader takes the cumulative counts of the table, adds the intervals of a log, keeps tags apart, and refuses other cookies.
 #[test]
 fn hdr_histograms() {
     let table = of(&sample("hdr/hdr-python.hgrm"), Some(Unit::Us), None).unwrap();
@@ -136,7 +136,7 @@ fn hdr_histograms() {
     assert_eq!((own.count, own.bins[0].high, own.max.unwrap().high), (Some(5002), Some(2983), Some(1_200_127)));
     assert_eq!(sum(&table, 0), 5002);
     assert!(format!("{:#}", of(&sample("hdr/hdr-python.hgrm"), None, None).unwrap_err()).contains("--unit"));
-    // The footer states the largest value and the mean, as closely as the writer counts; it may contradict the rows.
+    // The footer states the largest value and the mean, as exactly as the writer counts. It may contradict the rows.
     let small = |mean: &str, max: &str| {
         let text = format!(
             "       Value     Percentile TotalCount 1/(1-Percentile)\n\n      10.000 0.000000000000          5           1.00\n      \
@@ -171,7 +171,7 @@ fn hdr_histograms() {
     }
 }
 
-/// Gaps with times, above a threshold; where a line stands for several, the others have no value.
+/// Gaps with times, above a threshold. If one line stands for several gaps, the others have no value.
 #[test]
 fn gaps_of_hardware() {
     let old = import("rt-tests/hwlatdetect-2.4.txt", "");
@@ -191,14 +191,14 @@ fn gaps_of_hardware() {
         "{}Max Latency: Below threshold\nSamples recorded: 0\nSamples exceeding threshold: 0\n",
         &none[..none.find("Max Lat").unwrap()]
     );
-    // Nothing beyond 20 us: a limit above that holds, one below it is not decided.
+    // No gap above 20 us: a limit above that is met, and the file does not decide one below it.
     let below = of(none.as_bytes(), None, None).unwrap();
     let own = &below.series[0];
     assert_eq!((own.count, own.max, own.above), (None, Some(Interval::between(0, 20_999)), Some(20_000)));
     assert_eq!((below.ending, own.cut), (Ending::Complete, false));
 }
 
-/// A report whose gaps stand in another file has its figures, and lines of old versions are gaps.
+/// A report whose gaps are in another file has its figures. Lines of old versions are gaps too.
 #[test]
 fn gaps_of_hardware_without_their_lines() {
     let report = |output: &str, lines: &str| {
@@ -213,7 +213,7 @@ fn gaps_of_hardware_without_their_lines() {
     let own = &kept.series[0];
     assert_eq!((&kept.ending, own.count, own.max, own.cut), (&Ending::Complete, Some(2), us(33), false));
     assert!(own.bins.is_empty());
-    // Without that file it may have been cut before its lines; what it says of the whole test stays.
+    // Without that file the report may have been cut before its lines; its figures for the whole test stay.
     let lost = read("None", "").unwrap();
     assert!(matches!(lost.ending, Ending::Interrupted(_)));
     assert_eq!((lost.series[0].count, lost.series[0].max), (Some(2), us(33)));
@@ -221,7 +221,7 @@ fn gaps_of_hardware_without_their_lines() {
     let own = &old.series[0];
     assert_eq!((old.ending.clone(), own.count, own.max, own.bins.len()), (Ending::Complete, Some(2), us(33), 2));
     assert_eq!((own.samples[1].value, own.samples[1].at_ns), (21_000, Some(1_500_000_000)));
-    // As copied from a terminal; with a largest gap that the lines contradict.
+    // Lines copied from a terminal, and a largest gap that contradicts the lines.
     let blanks = read("None", "1274925387.0000000000   24      33\n1274925388.5000000000 21 3\n").unwrap();
     assert_eq!((&blanks.ending, &blanks.series), (&old.ending, &old.series));
     let wrong = read("None", "1.0\t24\t34\n2.0\t21\t3\n").unwrap();
@@ -239,7 +239,7 @@ fn gaps_of_hardware_without_their_lines() {
     }
 }
 
-/// Figures of ns, rows of a width.
+/// Figures in ns, rows of a fixed width.
 #[test]
 fn stress_ng() {
     let all = import("other/stress-ng-cyclic.txt", "");
@@ -251,7 +251,8 @@ fn stress_ng() {
     assert_eq!(of(older.as_bytes(), None, None).unwrap().series, all.series);
 }
 
-/// The same samples as CSV and NDJSON are the same to the ns; units, commas and torn lines.
+/// The same samples as CSV and as NDJSON agree to the ns. The reader refuses missing units, decimal commas and wrong fields, and takes a
+/// torn line as an interruption.
 #[test]
 fn samples_of_any_program() {
     let (csv, ndjson) = (import("other/samples.csv", ""), import("other/samples.ndjson", ""));
@@ -279,7 +280,8 @@ fn samples_of_any_program() {
     assert!(matches!(cut.ending, Ending::Interrupted(_)) && cut.series[0].max == ns(80_087));
 }
 
-/// Torn at every byte: no panic, no extreme beyond the whole one's, and no completeness where a line has no end.
+/// A file that is cut at any byte causes no panic, has no extreme and no count beyond those of the whole file, and is not complete if it
+/// ends within a line.
 #[test]
 fn torn_files_tell_no_wrong_number() {
     for (name, args) in [
@@ -300,7 +302,7 @@ fn torn_files_tell_no_wrong_number() {
         let bytes = sample(name);
         let unit = name.ends_with("hgrm").then_some(Unit::Us);
         let whole = of(&bytes, unit, Some(args)).unwrap_or_else(|error| panic!("{name}: {error:#}"));
-        // Each part of a log inflates its histograms anew.
+        // The reader decompresses the histograms of a log anew for each cut.
         let step = if name.ends_with("hlog") { 13 } else { 1 };
         for end in (0..bytes.len()).step_by(step) {
             let Ok(torn) = of(&bytes[..end], unit, Some(args)) else { continue };

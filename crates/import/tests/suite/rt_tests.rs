@@ -1,9 +1,9 @@
-//! Real outputs of the other tools of rt-tests are read as what they mean.
+//! The readers take real outputs of the other tools of rt-tests as they are meant.
 
 use crate::common::{figures, import, sample};
 use latido_import::{Asked, Bin, IMPORTS, Interval, recognised};
 
-/// Labels and extremes of oslat by its version.
+/// The labels and extremes of oslat, by version.
 #[test]
 fn oslat_by_version() {
     let old = import("oslat/oslat-2.4.txt", "");
@@ -34,7 +34,7 @@ fn oslat_by_version() {
     assert_eq!(biased.series[0].bins.last(), Some(&Bin { low: 8_000, high: Some(47_404_999), count: 691 }));
 }
 
-/// Up to 2.2 the line of frequencies had another name.
+/// Up to version 2.2 the line of frequencies had another name.
 #[test]
 fn oslat_before_its_counter_was_named() {
     for (file, counts, largest) in [
@@ -50,7 +50,7 @@ fn oslat_before_its_counter_was_named() {
     }
 }
 
-/// A live screen begins before its threads do: an id that is another's, figures that are none. What comes last counts.
+/// A live screen starts before its threads: it shows the id of another thread and figures without meaning. The last state counts.
 #[test]
 fn what_has_not_begun_says_nothing() {
     let us = |us: i64| Some(Interval::between(us * 1000, us * 1000 + 999));
@@ -64,7 +64,7 @@ fn what_has_not_begun_says_nothing() {
     }
 }
 
-/// cyclicdeadline takes a 0 for no smallest value: without rows the smallest lies between 0 and what it prints.
+/// cyclicdeadline takes a 0 for a smallest value that is not set. Without rows the smallest value is between 0 and the printed one.
 #[test]
 fn a_smallest_value_that_begins_anew() {
     let of = |to: i64, max: i64| {
@@ -75,7 +75,7 @@ fn a_smallest_value_that_begins_anew() {
     assert_eq!(told, [of(4, 23), of(12, 46)]);
 }
 
-/// Text and JSON of one run: the same extremes, by what wakes.
+/// The text and the JSON of one run have the same extremes, labelled by what wakes the thread.
 #[test]
 fn pairs_and_rings() {
     for (tool, by, first) in [
@@ -96,13 +96,13 @@ fn pairs_and_rings() {
             assert_eq!(read.policy.as_deref(), Some("fifo 95"), "{tool} {ending}");
             let names: Vec<_> = recognised(&bytes).iter().map(|format| format.name).collect();
             assert!(names.contains(&tool), "{tool} {ending}: {names:?}");
-            // Three tools print the same text: none of them is guessed.
+            // Three tools print the same text: the reader does not guess one of them.
             assert_eq!(names.len(), if ending == "txt" && by.is_some_and(|by| by != "mqueue") { 3 } else { 1 });
         }
     }
 }
 
-/// Its smallest value is that of samples above 0: the rows say better.
+/// cyclicdeadline prints the smallest of the samples above 0. The rows give the true one.
 #[test]
 fn cyclicdeadline_with_samples_of_0() {
     for file in ["rt-tests/cyclicdeadline-2.10.hist", "rt-tests/cyclicdeadline-2.10.json"] {
@@ -119,7 +119,7 @@ fn cyclicdeadline_with_samples_of_0() {
     }
 }
 
-/// A run appended to another is refused with its line; a screen that shows one run again and again is read.
+/// The reader refuses a run that is appended to another and names the line. It reads a screen that shows one run several times.
 #[test]
 fn two_runs_in_a_file_are_refused() {
     for (tool, from, to) in [
@@ -142,7 +142,7 @@ fn two_runs_in_a_file_are_refused() {
     }
 }
 
-/// A document of another writer: its keys sorted as text, all in one line, without what only cyclictest itself adds.
+/// A document of another writer: keys sorted as text, everything on one line, without the keys that only cyclictest adds.
 #[test]
 fn json_in_any_order_of_keys() {
     let sorted = |name: &str| -> serde_json::Value { serde_json::from_slice(&sample(name)).unwrap() };
@@ -166,7 +166,7 @@ fn json_in_any_order_of_keys() {
     assert_eq!(crate::common::read(text.as_bytes(), "").unwrap().series[0].count, Some(2000));
 }
 
-/// A second run of oslat in a file is refused as that, wherever it begins; what stands below the table is passed over.
+/// The reader refuses a second run of oslat in a file, wherever it starts, and skips the lines below the table.
 #[test]
 fn two_tables_of_oslat_are_refused() {
     let run = String::from_utf8(sample("oslat/oslat-2.4.txt")).unwrap();
@@ -180,7 +180,7 @@ fn two_tables_of_oslat_are_refused() {
     assert!(prompt.notes.iter().any(|note| note.contains("lines below the table")), "{:?}", prompt.notes);
 }
 
-/// Two documents in a file, apart or in one line, are two runs.
+/// Two documents in a file, on separate lines or on one, are two runs.
 #[test]
 fn two_documents_are_refused() {
     let one = String::from_utf8(sample("cyclictest/cyclictest-2.4-hist.json")).unwrap();

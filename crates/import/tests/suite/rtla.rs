@@ -1,4 +1,4 @@
-//! Real outputs of rtla are read as what they print.
+//! The readers take real outputs of rtla as they print their figures.
 
 use crate::common::{doubts, import, read, sample};
 use latido_import::{Ending, Imported, Interval, Series, Severity, recognised};
@@ -13,7 +13,7 @@ fn column(series: &Series) -> String {
     }
 }
 
-/// Every column of every histogram has the counts and extremes that awk-like reading of the table finds.
+/// Each column of each histogram has the counts and extremes that a plain reading of the table by columns finds.
 #[test]
 fn histograms_have_the_numbers_of_their_tables() {
     for file in [
@@ -65,7 +65,7 @@ fn histograms_have_the_numbers_of_their_tables() {
     }
 }
 
-/// Units, widths, durations, endings and the analysis of a stop.
+/// The reader keeps units, widths, durations, endings and the analysis of a stop.
 #[test]
 fn what_stands_beside_the_table_is_kept() {
     let ns = import("rtla/rtla-6.1-timerlat-hist-n.txt", "");
@@ -88,14 +88,15 @@ fn what_stands_beside_the_table_is_kept() {
             (Some(0), None, Ending::Complete),
             "{file}"
         );
-        // What the threshold was decides what is known: a limit above it holds.
+        // The threshold decides what is known: a limit above it is met.
         let bounded = import(&format!("rtla/rtla-{file}-osnoise-hist-empty.txt"), "rtla osnoise hist -T 7");
         let own = &bounded.series[0];
         assert_eq!((own.count, own.max, own.above), (None, Some(Interval::between(0, 7000)), Some(7000)), "{file}");
     }
 }
 
-/// Without a header units and columns are lost; a negative count has wrapped; sums are checked.
+/// The reader refuses a table without its header, which loses units and columns, a negative count, which has wrapped, and rows that do not
+/// fit.
 #[test]
 fn what_cannot_be_known_is_refused() {
     let error = read(&sample("rtla/rtla-6.1-timerlat-hist-no-irq-no-header.txt"), "").unwrap_err();
@@ -117,7 +118,7 @@ fn what_cannot_be_known_is_refused() {
     assert_eq!(imported.findings[0].severity, Severity::Contaminated);
 }
 
-/// A figure that the others of its column contradict: one line, and the rest is used.
+/// A figure that contradicts the others of its column gives one line, and the reader uses the rest.
 #[test]
 fn a_figure_that_its_column_contradicts_is_left_out() {
     let text = String::from_utf8(sample("rtla/rtla-6.1-timerlat-hist.txt")).unwrap();
@@ -138,7 +139,7 @@ fn a_figure_that_its_column_contradicts_is_left_out() {
     }
 }
 
-/// rtla 6.1 divides a sum without counts: the mean of osnoise is 0, and all else is used.
+/// rtla up to 6.1 divides a sum that it does not count, so the mean of osnoise is 0. The reader leaves out the mean and uses the rest.
 #[test]
 fn the_mean_of_osnoise_up_to_6_1_is_not_believed() {
     let told = import("rtla/rtla-6.1-osnoise-hist-mean-0.txt", "");
@@ -153,7 +154,7 @@ fn the_mean_of_osnoise_up_to_6_1_is_not_believed() {
     assert!(import("rtla/rtla-6.1-osnoise-hist.txt", "").series.iter().all(|one| one.mean.is_some()));
 }
 
-/// Up to 6.9 a column without samples has 2^64 - 1 as its smallest: such a column is left out.
+/// Up to 6.9 a column without samples prints 2^64 - 1 as its smallest value. The reader leaves out such a column.
 #[test]
 fn columns_without_samples_are_left_out() {
     let table = |over: &str, min: &str| {
@@ -173,7 +174,7 @@ fn columns_without_samples_are_left_out() {
     assert!(error.to_string().contains("Usr-002: its rows have samples, but it counts 0"), "{error}");
 }
 
-/// A shell's prompt and what a script prints may stand before the title; lines of `#` there are kept.
+/// A shell's prompt and the output of a script may precede the title. The reader keeps lines there that start with `#`.
 #[test]
 fn lines_before_the_title_are_passed_over() {
     let text = String::from_utf8(sample("rtla/rtla-6.12-timerlat-hist.txt")).unwrap();
@@ -187,7 +188,7 @@ fn lines_before_the_title_are_passed_over() {
     assert_eq!(read(dented.as_bytes(), "").unwrap().series, whole.series);
 }
 
-/// Screens: colours of 6.1, the last of several blocks, the line of all CPUs passed over.
+/// Screens: the colours of 6.1, the last of several blocks, and the line for all CPUs, which the reader skips.
 #[test]
 fn tops_have_the_numbers_of_their_last_block() {
     let us = |low: i64| Some(Interval::between(low * 1000, low * 1000 + 999));
@@ -205,7 +206,7 @@ fn tops_have_the_numbers_of_their_last_block() {
     assert_eq!((old.series[0].count, old.series[1].count), (Some(2650), None));
     let new = import("rtla/rtla-6.12-timerlat-top.txt", "");
     assert_eq!((new.series.len(), new.series[5].max), (6, us(7278)));
-    // An earlier moment of the same run, as a terminal has it.
+    // An earlier state of the same run, as a terminal shows it.
     let last = String::from_utf8(sample("rtla/rtla-6.12-timerlat-top.txt")).unwrap();
     let earlier = last.replace("#2751", "#1751").replace("#2921", "#1921").replace("62692", "60692");
     assert_ne!(earlier, last);
@@ -223,7 +224,7 @@ fn tops_have_the_numbers_of_their_last_block() {
     }
 }
 
-/// What only another run can say: a count or a largest value that falls, a smallest one that rises, another kind of noise.
+/// Signs of a second run: a count or a largest value that falls, a smallest value that rises, another kind of noise.
 #[test]
 fn tops_of_two_runs_are_refused() {
     for (file, from, to) in [
@@ -244,7 +245,7 @@ fn tops_of_two_runs_are_refused() {
     assert!(format!("{:#}", read(&kinds, "").unwrap_err()).contains("one run a file"));
 }
 
-/// Torn anywhere a file is refused, or ends early, or says no number that the whole one does not.
+/// A file that is cut anywhere is refused, or counts as ended early, or has no number that the whole file does not have.
 #[test]
 fn torn_files_tell_no_wrong_number() {
     for entry in std::fs::read_dir(crate::samples::folder().join("rtla")).unwrap() {

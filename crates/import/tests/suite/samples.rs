@@ -1,4 +1,4 @@
-//! Outputs of other tools: the files of `tests/samples.tar`, unpacked once below the build directory.
+//! Outputs of other tools: the files of `tests/samples.tar`, which the tests unpack once below the build directory.
 
 use std::{
     path::{Path, PathBuf},
@@ -6,13 +6,13 @@ use std::{
     sync::OnceLock,
 };
 
-/// The folder that holds one folder for each tool.
+/// The folder with a subfolder for each tool.
 pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| unpacked(Path::new(env!("CARGO_MANIFEST_DIR")), Path::new(env!("CARGO_TARGET_TMPDIR"))))
 }
 
-/// Unpacks the archive of the workspace that `crate_folder` belongs to, unless another test has.
+/// Unpacks the archive of the workspace that contains `crate_folder`, unless another test already has.
 fn unpacked(crate_folder: &Path, into: &Path) -> PathBuf {
     let archive = crate_folder.join("../import/tests/samples.tar");
     let facts = archive.metadata().unwrap_or_else(|error| panic!("{}: {error}", archive.display()));
@@ -23,7 +23,7 @@ fn unpacked(crate_folder: &Path, into: &Path) -> PathBuf {
         std::fs::create_dir_all(&own).unwrap();
         let status = Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&own).status().unwrap();
         assert!(status.success(), "tar cannot unpack {}", archive.display());
-        // Where another process was quicker its folder stands.
+        // If another process was quicker, its folder stays.
         if std::fs::rename(&own, &folder).is_err() {
             std::fs::remove_dir_all(&own).unwrap();
         }

@@ -1,4 +1,4 @@
-//! A file that ends anywhere, or has any byte changed, is refused or read as what is left of it: never a panic, never a figure
+//! A file that ends anywhere, or has any byte changed, is refused or read up to there: the reader never panics and never gives a figure
 //! that the whole file does not have.
 
 use crate::common::{sample, samples};
@@ -9,7 +9,7 @@ fn read(format: &Format, bytes: &[u8]) -> Option<Imported> {
     format.import(bytes, &Asked::default()).ok()
 }
 
-/// Formats without an end: a file cut between two lines, or records, is a whole shorter one, and nothing tells.
+/// Formats without an end mark: a file that is cut between two lines or records looks like a shorter complete file.
 const ENDLESS: [&str; 8] = [
     "rtai-latency",
     "hlog",
@@ -21,7 +21,7 @@ const ENDLESS: [&str; 8] = [
     "rtla-osnoise-top",
 ];
 
-/// Whether all that a part of a file says agrees with the whole of it.
+/// Returns an error if a part of a file contradicts the whole file.
 fn agrees(part: &Series, whole: &Series, same: bool) -> Result<(), String> {
     let told = |what: &str| Err(format!("{what}: {part:?} of {whole:?}"));
     if same && part != whole {
@@ -52,7 +52,7 @@ fn torn_at_every_byte_of_every_sample() {
     let mut torn = 0;
     for name in samples() {
         let bytes = sample(&name);
-        // Whatever a format takes the whole file for, it may take a part for the same.
+        // The reader may take a part of a file as any format that the whole file may have.
         for format in recognised(&bytes) {
             let Some(whole) = read(format, &bytes) else { continue };
             for end in 0..bytes.len() {
@@ -62,7 +62,7 @@ fn torn_at_every_byte_of_every_sample() {
                     continue;
                 }
                 let Some(part) = read(format, part) else { continue };
-                // A terminal has an older state, and fewer threads, at every moment.
+                // A terminal shows older states, and fewer threads, at earlier moments.
                 let live = ["cyclictest-screen", "cyclictest-v", "jitterdebugger-screen"].contains(&format.name)
                     || format.name == "signaltest"
                     || name.contains("-live.")
@@ -88,7 +88,7 @@ fn torn_at_every_byte_of_every_sample() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Bytes changed, taken out and put in: an answer, whatever it is.
+    /// The reader answers a file in which bytes were changed, removed and inserted, and its bins are in order.
     #[test]
     fn changed_files_are_answered(which: prop::sample::Index, at: prop::sample::Index, put: Vec<u8>, out in 0usize..40) {
         let names = samples();

@@ -1,12 +1,12 @@
 //! The end-to-end tests of the binary, in one program.
 //!
-//! A test's group is the folder that it lies in; it says what the test needs of the machine, and `scripts/run-tests` runs
-//! the groups beside each other accordingly:
+//! A test's group is its folder. It says what the test needs from the machine, and `scripts/run-tests` runs the groups at the same time
+//! accordingly:
 //!
 //! - `alone`: it changes the machine's settings, and needs the whole machine.
 //! - `measuring`: it measures in real time, or reads the kernel's events; one such test runs at a time.
 //! - `guests`: it boots kernels in emulation, whose clocks do not depend on this machine's speed.
-//! - `beside`: it runs beside whatever else runs.
+//! - `beside`: it runs next to any other test.
 //!
 //! The locks of `common` keep the groups apart under plain `cargo test`, too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable, clippy::indexing_slicing)]

@@ -1,4 +1,4 @@
-//! A farm that was never built: runs of machines, day by day, with an update of the kernel and machines that stand out.
+//! A synthetic farm: runs of machines, day by day, with a kernel update and some unusual machines.
 
 use anyhow::{Context, Result};
 use latido_model::{
@@ -23,32 +23,32 @@ const FIRST_DAY: i64 = 1_793_491_200_000_000;
 
 const DAY: i64 = 86_400_000_000;
 
-/// How much there is.
+/// The size of the farm.
 #[derive(Clone, Copy, Debug)]
 pub struct Farm {
-    /// Machines.
+    /// The number of machines.
     pub machines: u32,
-    /// Days.
+    /// The number of days.
     pub days: u32,
-    /// Runs of a machine a day, of one series each.
+    /// The runs of a machine per day, with one series each.
     pub runs: u32,
-    /// Samples of a series.
+    /// The samples of a series.
     pub samples: u32,
-    /// The last days, of which all samples are drawn and buckets written; of the others figures alone.
+    /// The number of last days with drawn samples and buckets; the other days have only figures.
     pub whole: u32,
 }
 
-/// How many rows were written.
+/// The number of written rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Series.
+    /// The number of series.
     pub series: u64,
-    /// Buckets.
+    /// The number of buckets.
     pub buckets: u64,
 }
 
 impl Farm {
-    /// Writes `day=DAY/{series,buckets}.parquet` below a directory: what packing a day's exports leaves.
+    /// Writes `day=DAY/{series,buckets}.parquet` below a directory, as if a day's exports had been packed.
     ///
     /// # Errors
     /// The files cannot be written.
@@ -84,8 +84,8 @@ impl Farm {
         Ok(written)
     }
 
-    /// A run. The farm's second half gets another kernel in the middle of the time; there every tenth machine becomes
-    /// slower. Machine 7 has a tail.
+    /// Makes a run. The farm's second half gets another kernel in the middle of the time, which makes every tenth machine there slower.
+    /// Machine 7 has a tail.
     fn run(self, machine: u32, day: u32, run: u32) -> Run {
         let seed = (u64::from(machine) << 32) | (u64::from(day) << 16) | u64::from(run);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -97,7 +97,7 @@ impl Farm {
             let value = median * (spread * z).exp() * (1.0 + 0.01 * z * (random.random::<f64>() - 0.5));
             value as i64
         };
-        // The normal distribution's quantiles at those of a summary.
+        // The quantiles of the normal distribution at the probabilities of a summary.
         let of_normal = [0.0, 1.2816, 2.3263, 3.0902, 3.7190];
         let mut quantiles = [None; 6];
         for (place, z) in quantiles.iter_mut().zip(of_normal) {
@@ -140,7 +140,7 @@ impl Farm {
     }
 }
 
-/// Writes what waits as a row group if it is that much; how many rows that were.
+/// Writes the waiting rows as a row group if there are at least `least`. Returns how many rows it wrote.
 fn flush<W: Write + Send>(file: &mut Writer<BucketRow, W>, waiting: &mut Vec<BucketRow>, least: usize) -> Result<u64> {
     if waiting.len() < least {
         return Ok(0);
@@ -159,7 +159,7 @@ struct Run {
 }
 
 impl Run {
-    /// Draws every sample: the buckets, and the figures that follow from them.
+    /// Draws every sample. Returns the buckets, and sets the figures that follow from them.
     fn draw(&mut self, samples: u32) -> Result<Vec<BucketRow>> {
         let mut histogram = codec::histogram()?;
         let (mut min, mut max) = (u64::MAX, 0);
@@ -184,7 +184,7 @@ impl Run {
         histogram.iter_recorded().map(|one| bucket(one.value_iterated_to(), one.count_at_value())).collect()
     }
 
-    /// One value of the normal distribution, near enough: twelve uniform ones have its mean and variance.
+    /// Draws an approximately normal value: the sum of twelve uniform ones has its mean and variance.
     fn normal(&mut self) -> f64 {
         let mut sum = 0;
         for _ in 0..3 {

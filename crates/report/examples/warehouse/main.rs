@@ -1,7 +1,7 @@
-//! Writes a warehouse of synthetic runs, as the exports of a farm of machines leave it: for docs/warehouse.md and its figures.
+//! Writes a warehouse of synthetic runs, like the exports of a farm of machines, for docs/warehouse.md and its figures.
 //!
-//! `cargo run --release -p latido-report --features parquet --example warehouse -- DIR MACHINES DAYS RUNS WHOLE`: so many
-//! machines, days, and runs a day of each; on the last WHOLE days with buckets.
+//! `cargo run --release -p latido-report --features parquet --example warehouse -- DIR MACHINES DAYS RUNS WHOLE`: the number of machines,
+//! of days, and of runs per day of each machine; the last WHOLE days also have buckets.
 
 mod generator;
 
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use generator::Farm;
 use std::path::PathBuf;
 
-/// A minute of wake-ups at 1 ms.
+/// The samples of a minute of wake-ups at 1 ms.
 const MINUTE: u32 = 60_000;
 
 fn main() -> Result<()> {

@@ -1,4 +1,4 @@
-//! What a piece of work costs its thread: allocations, counted by an allocator of our own, and page faults.
+//! The costs of a piece of work for its thread: allocations, counted by an allocator of this test, and page faults.
 
 use latido_sys::{memory, usage};
 use std::{
@@ -30,7 +30,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// What a piece of work cost its thread: allocations, and page faults that are not the kernel's doing.
+/// Returns what a piece of work costs its thread: allocations, and page faults that the kernel itself did not cause.
 pub fn cost(work: impl FnOnce()) -> (u64, u64) {
     let mut allocations = 0;
     let faults = usage::own_faults(|| {
@@ -41,7 +41,7 @@ pub fn cost(work: impl FnOnce()) -> (u64, u64) {
     (allocations, faults)
 }
 
-/// Locks memory and touches the stack, as before a loop.
+/// Locks memory and touches the stack, as latido does before a loop.
 pub fn prepare() {
     // Without the right to lock memory the test still holds unless the machine is short of memory.
     let _unlocked = memory::lock_on_fault();

@@ -25,7 +25,7 @@ use std::{
 };
 
 fn config(table: Option<Scale>) -> recorder::Config {
-    // Short blocks, so that many end meanwhile.
+    // Short blocks, so that many end during the run.
     recorder::Config { edges: vec![1_000, 50_000, 200_000], block_ns: 2_000_000, table, ..Default::default() }
 }
 
@@ -87,7 +87,7 @@ fn the_periodic_loops_are_quiet() {
         let slots = outcome.unwrap().slots;
         assert_eq!(slots.met + slots.late + slots.missed, 6_000);
         assert_eq!(snapshot.plain.count, slots.met + slots.late);
-        // How many blocks that took is the machine's business: one ends only at a sample.
+        // The number of blocks depends on the machine: a block ends only at a sample.
         assert_eq!(blocks.iter().map(|block| block.count).sum::<u64>(), snapshot.plain.count);
     }
 }
@@ -108,11 +108,11 @@ fn the_busy_loop_is_quiet() {
     assert_eq!(cost, (0, 0), "allocations and page faults");
     let (snapshot, blocks) = reader.finish(recorder);
     assert_eq!(snapshot.plain.count, 1_000_000);
-    // How many blocks and rests that took is the machine's business: a stall may swallow a period's rest.
+    // The number of blocks and rests depends on the machine: a stall may use up the rest of a period.
     assert_eq!(blocks.iter().map(|block| block.count).sum::<u64>(), 1_000_000);
 }
 
-/// Recorders of one kind, and their reading ends.
+/// Recorders of one kind, and their readers.
 fn channel<const Q: usize>(capacity: usize) -> (Channel<Q>, Vec<Reader>) {
     let mut readers = Vec::new();
     let recorders = [(); Q].map(|()| {
@@ -169,18 +169,18 @@ fn the_sleeping_loop_is_quiet() {
         let mut modes = [mode(sleep::SleepMode::Relative), mode(absolute)];
         let quiet = cost(|| _ = sleep::run(&mut modes, &rounds(1_500), &stop, &mut channels));
         assert_eq!(quiet, (0, 0), "allocations and page faults");
-        // Each run begins anew.
+        // Each run starts from zero.
         assert!(readers.iter_mut().all(|readers| counts(readers) == [1_500; 2]));
     }
 }
 
-/// Runs work on a thread of its own as FIFO 3; `None` where that is not allowed.
+/// Runs work on a thread of its own as FIFO 3; `None` if that is not allowed.
 fn as_fifo<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let body = || Own::thread().set_param(Realtime::Fifo, 3).is_ok().then(work);
     thread::spawn(body).join().unwrap()
 }
 
-/// What needs a real-time policy is checked where the machine grants one.
+/// Loops that need a real-time policy are quiet, if the machine grants one.
 #[test]
 fn the_loops_of_real_time_threads_are_quiet() {
     prepare();
@@ -209,7 +209,7 @@ fn the_loops_of_real_time_threads_are_quiet() {
     });
 }
 
-/// All three parts, with both kinds of mutexes, blocking for real.
+/// All three parts of an inversion, with both kinds of mutexes and real blocking.
 #[test]
 fn the_three_parts_of_an_inversion_are_quiet() {
     prepare();
@@ -217,14 +217,14 @@ fn the_three_parts_of_an_inversion_are_quiet() {
         let course = Course { rounds, duration_ns: u64::MAX, warmup_ns: 5_000_000 };
         inversion::InversionTimes { course, interval_ns: 400_000, hold_ns: 20_000, busy_ns: 50_000 }
     };
-    // What one scene has made resident of the C library serves the next.
+    // The first scene makes pages of the C library resident, which the second one uses.
     play(times(5));
     for (part, cost) in ["high", "middle", "low"].into_iter().zip(play(times(200))) {
         assert_eq!(cost, (0, 0), "allocations and page faults of {part}");
     }
 }
 
-/// What each of the three cost.
+/// The costs of each of the three parts.
 fn play(times: inversion::InversionTimes) -> [(u64, u64); 3] {
     let mutexes = [Protocol::Normal, Protocol::Inherit].map(|protocol| Mutex::new(protocol, false).unwrap());
     let scene = Arc::new(inversion::Scene::new(Box::new(mutexes)).unwrap());
@@ -239,7 +239,7 @@ fn play(times: inversion::InversionTimes) -> [(u64, u64); 3] {
             sched::set_affinity(0, [cpu]).unwrap();
             inversion::rehearse(&mut recorders);
             ready.wait();
-            // Refused without permission; then the rounds go in another order, as quietly.
+            // The kernel refuses this without permission; the rounds then go in another order, but just as quietly.
             let _refused = sched::set_policy(0, sched::Policy::Fifo { prio }, false);
             cost(|| part(&scene, &stop, &times, &mut recorders))
         })

@@ -1,4 +1,4 @@
-//! The loops of handing over and of computing allocate nothing and cause no page fault, on either side.
+//! The loops that hand over and that compute allocate nothing and cause no page fault, on either side.
 
 use crate::counting::{cost, prepare};
 use latido_rt::{
@@ -15,7 +15,7 @@ use std::{
     thread,
 };
 
-/// Short blocks, so that many end meanwhile.
+/// Short blocks, so that many end during the run.
 fn config() -> recorder::Config {
     recorder::Config { edges: vec![1_000, 50_000, 200_000], block_ns: 2_000_000, ..Default::default() }
 }
@@ -64,7 +64,7 @@ fn the_computing_loop_is_quiet() {
     prepare();
     let (mut sizes, mut readers) = (Vec::new(), Vec::new());
     for n in [2, 16, 64] {
-        // The largest of each row one place beside the diagonal.
+        // The largest element of each row is next to the diagonal.
         let matrix = (0..n * n).map(|at| if (at / n + 1) % n == at % n { 2.0 * n as f64 } else { 1.0 }).collect();
         let [(elapsed, reader), (cpu, _)] =
             [0, 1].map(|_| recorder::new(&recorder::Config { ordered: 200, ..config() }).unwrap());
@@ -84,7 +84,7 @@ fn the_computing_loop_is_quiet() {
     let studys = compute::Repetition { timing: compute::Timing::Realtime, reports, ..repetition };
     let stop = AtomicBool::new(false);
     for repetition in [studys, repetition] {
-        // What a run leaves in the recorders, the rehearsal before the next one forgets.
+        // The rehearsal before the next run clears what a run leaves in the recorders.
         compute::rehearse(&mut sizes, &repetition);
         let mut outcome = None;
         let cost = cost(|| outcome = Some(compute::run(&mut sizes, &repetition, &stop)));

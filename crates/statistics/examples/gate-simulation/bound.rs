@@ -1,10 +1,10 @@
-//! What no test can do better: how often two causes can be told from one, if 90 % of sound runs are to be accepted.
+//! A bound for all tests: how often a test can distinguish two causes from one, if it must accept 90 % of sound runs.
 //!
-//! Sound is at least every generalised Pareto tail with a shape below .5. A test that accepts 90 % of the runs of each
-//! accepts 90 % of those of any distribution of shapes and scales (a prior), and against that the best test of a given level
-//! is the likelihood ratio with everything known but the answer (Neyman & Pearson, Phil. Trans. R. Soc. A 231, 1933; Lehmann
-//! & Romano, Testing Statistical Hypotheses, 2005, section 3.8). Every prior gives a bound; taken is the lowest of a few that
-//! lie about the tail that is fitted to the two causes.
+//! Every generalised Pareto tail with a shape below .5 is sound. A test that accepts 90 % of the runs of each such tail also accepts 90 %
+//! of those of any distribution of shapes and scales (a prior). Against a prior the best test of a given level is the likelihood ratio in
+//! which everything but the answer is known (Neyman & Pearson, Phil. Trans. R. Soc. A 231, 1933; Lehmann & Romano, Testing Statistical
+//! Hypotheses, 2005, section 3.8). Every prior gives a bound. This module takes the lowest bound of a few priors around the tail that is
+//! fitted to the two causes.
 
 use super::{
     draw::{passed, shares},
@@ -14,16 +14,16 @@ use latido_statistics::tail::gpd::{Excesses, Gpd, fit};
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 
-/// How many runs of each are drawn.
+/// The number of runs that are drawn of each.
 const RUNS: usize = 2_000;
-/// How many refusals of sound runs are allowed.
+/// The share of sound runs that may be refused.
 const REFUSED: f64 = 0.1;
-/// How widely the priors lie, in standard errors of a fit: 0 is a single tail.
+/// The widths of the priors, in standard errors of a fit: 0 is a single tail.
 const WIDTHS: [f64; 3] = [0.0, 1.0, 1.6];
-/// How many steps of a standard error a prior goes to each side.
+/// The number of steps of a standard error that a prior goes to each side.
 const STEPS: i32 = 3;
 
-/// The share of runs that the best test of `k` excesses refuses; none where the shape itself is refused.
+/// The share of runs that the best test of `k` excesses refuses; `None` if the shape itself is refused.
 pub fn best(kind: &Kind, k: u64) -> Option<f64> {
     let rate = k as f64 / kind.n as f64;
     let halve = |probability: f64| {
@@ -85,7 +85,7 @@ pub fn best(kind: &Kind, k: u64) -> Option<f64> {
         let limit = of_sound[((1.0 - REFUSED) * RUNS as f64) as usize];
         let seen = (0..RUNS).filter(|_| ratio((0..k).map(|_| one(&mut rng)).collect()) > limit).count();
         least = least.min(seen as f64 / RUNS as f64);
-        // Where even a tail that is known leaves no doubt, or too much of it, a prior says nothing new.
+        // If even a known tail leaves no doubt, or too much doubt, a wider prior adds nothing.
         if width == 0.0 && least < 0.99 {
             break;
         }
@@ -93,8 +93,7 @@ pub fn best(kind: &Kind, k: u64) -> Option<f64> {
     Some(least)
 }
 
-/// Sound tails about one, with weights that are normal in the standard errors of a fit of `k` excesses (Smith, Biometrika 72,
-/// 1985).
+/// Sound tails around one, with weights that are normal in the standard errors of a fit of `k` excesses (Smith, Biometrika 72, 1985).
 fn prior(about: Gpd, k: u64, width: f64) -> Vec<(Gpd, f64)> {
     if width == 0.0 {
         return vec![(about, 1.0)];

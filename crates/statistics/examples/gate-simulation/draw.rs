@@ -1,14 +1,14 @@
-//! One run of a kind, and what its kind does to the level that is passed once in ten times the length.
+//! One run of a kind, and the effect of its kind on the level that is exceeded once in ten times the length.
 //!
-//! Only the largest samples of each block are drawn, as the points of a Poisson process with the tail of the distribution:
-//! that is what a run leaves of itself.
+//! Only the largest samples of each block are drawn, as the points of a Poisson process with the tail of the distribution: these are what a
+//! run stores.
 
 use super::kinds::{BASE, Effect, Kind, SCALE, uniform};
 use latido_statistics::tail::Peak;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-/// Blocks of a run.
+/// The number of blocks in a run.
 pub const BLOCKS: u32 = 200;
 
 /// The shares of a block's samples and the factors of their scale.
@@ -22,7 +22,7 @@ fn causes(effect: Effect, at: f64, high: bool) -> Vec<(f64, f64)> {
     }
 }
 
-/// In which blocks the system is in its second regime.
+/// The blocks in which the system is in its second regime.
 fn regimes(effect: Effect, rng: &mut ChaCha8Rng) -> Vec<bool> {
     let Effect::Regimes(_, share) = effect else { return vec![false; BLOCKS as usize] };
     let mut high = uniform(rng) < share;
@@ -34,17 +34,17 @@ fn regimes(effect: Effect, rng: &mut ChaCha8Rng) -> Vec<bool> {
     (0..BLOCKS).map(|_| next()).collect()
 }
 
-/// The largest samples and the block maxima of one run.
+/// Draws the largest samples and the block maxima of one run.
 pub fn draw(kind: &Kind, rng: &mut ChaCha8Rng, stored: usize) -> (Vec<Peak>, Vec<i64>) {
     let size = kind.n / u64::from(BLOCKS);
     let high = regimes(kind.effect, rng);
     let extra = extra(kind, rng);
     let seed = rng.random::<u64>();
-    // Each block has a generator of its own, so that a longer list of its largest begins like a shorter one.
+    // Each block has its own generator, so that a longer list of its largest samples starts like a shorter one.
     let mut lengths = vec![2 * stored / BLOCKS as usize + 20; BLOCKS as usize];
     loop {
         let mut peaks = Vec::with_capacity(2 * lengths.iter().sum::<usize>());
-        // Below this a list lacks values.
+        // Below this value a list is incomplete.
         let mut complete_above = vec![f64::NEG_INFINITY; BLOCKS as usize];
         for (((block, high), each), end) in (0..u64::from(BLOCKS)).zip(&high).zip(&lengths).zip(&mut complete_above) {
             let at = (block as f64 + 0.5) / f64::from(BLOCKS);
@@ -90,7 +90,7 @@ pub fn draw(kind: &Kind, rng: &mut ChaCha8Rng, stored: usize) -> (Vec<Peak>, Vec
     }
 }
 
-/// Samples that bursts and events add: where, and which value; below zero is a multiple of the largest.
+/// The samples that bursts and events add: their place and value. A value below zero is a multiple of the largest sample.
 fn extra(kind: &Kind, rng: &mut ChaCha8Rng) -> Vec<(u64, f64)> {
     match kind.effect {
         Effect::Bursts(count, factor) => (0..u64::from(count) * 10)
@@ -106,7 +106,7 @@ fn extra(kind: &Kind, rng: &mut ChaCha8Rng) -> Vec<(u64, f64)> {
     }
 }
 
-/// What each share of the samples has for a scale, over the whole run.
+/// The share and the scale of each cause, over the whole run.
 pub fn shares(effect: Effect, n: u64) -> Vec<(f64, f64)> {
     match effect {
         Effect::Sound | Effect::Quantised(_) | Effect::Events(..) => vec![(1.0, 1.0)],
@@ -121,18 +121,18 @@ pub fn shares(effect: Effect, n: u64) -> Vec<(f64, f64)> {
     }
 }
 
-/// The probability that a sample passes a value in scales, on average over the run.
+/// The probability that a sample exceeds a value (in scales), on average over the run.
 pub fn passed(kind: &Kind, value: f64) -> f64 {
     let shares = shares(kind.effect, kind.n);
     let all: f64 = shares.iter().map(|(share, factor)| share * kind.tail.probability(value / factor)).sum();
     let Effect::Events(count, multiple) = kind.effect else { return all };
-    // As a cause of its own: so many in a run, spread about a multiple of the median of the largest sample of a run.
+    // Events are a cause of their own: this number per run, spread around a multiple of the median of a run's largest sample.
     let largest = BASE + SCALE * kind.tail.above(std::f64::consts::LN_2 / kind.n as f64);
     let part = (1.1 - (BASE + SCALE * value) / (multiple * largest)) / 0.2;
     all + f64::from(count) / kind.n as f64 * part.clamp(0.0, 1.0)
 }
 
-/// The level that one of ten times as many samples passes, ns.
+/// The level that one in ten times as many samples exceeds, in ns.
 pub fn true_level(kind: &Kind) -> f64 {
     let (mut low, mut high) = (0.0, 1e6);
     for _ in 0..80 {
@@ -142,7 +142,7 @@ pub fn true_level(kind: &Kind) -> f64 {
     BASE + SCALE * high
 }
 
-/// That level over the one without the effect.
+/// That level divided by the level without the effect.
 pub fn effect(kind: &Kind) -> f64 {
     true_level(kind) / true_level(&Kind { effect: Effect::Sound, ..kind.clone() })
 }

@@ -1,27 +1,28 @@
-//! What the likelihood ratio of two causes could refuse if all refusals of sound runs were its own: one in ten of each kind.
+//! The share of runs that the likelihood ratio of two causes could refuse if it alone caused all refusals of sound runs: one in ten of each
+//! kind.
 //!
-//! It is judged by limits that depend on the fitted shape, as in the gate, here as low as the simulated sound runs allow.
+//! Its limits depend on the fitted shape, as in the gate, and are here as low as the simulated sound runs allow.
 
 use super::kinds::{Effect, Kind};
 
-/// The fitted shape of a run, and the ratio of its two causes; none where the shape alone is refused.
+/// The fitted shape of a run, and the ratio of its two causes; `None` if the shape alone is refused.
 pub type Look = (f64, Option<f64>);
 
-/// How far from the usual shape of a kind its limit is kept.
+/// The distance from a kind's usual shape within which its limit applies.
 const NEAR: f64 = 0.1;
-/// How many refusals of sound runs are allowed.
+/// The share of sound runs that may be refused.
 const REFUSED: f64 = 0.1;
 
-/// The limits of one number of samples.
+/// The limits for one number of samples.
 pub struct Limits {
-    /// The usual shapes of generalised Pareto tails and what nine in ten of their runs do not pass.
+    /// The usual shape of each generalised Pareto tail, and the ratio that nine in ten of its runs do not exceed.
     pareto: Vec<(f64, f64)>,
-    /// Those of the other sound kinds.
+    /// The same for the other sound kinds.
     others: Vec<(f64, f64)>,
 }
 
 impl Limits {
-    /// From the looks at sound runs of each kind.
+    /// Computes the limits from the looks at sound runs of each kind.
     pub fn of<'a>(sound: impl Iterator<Item = (&'a Kind, &'a [Look])>) -> Self {
         let (mut pareto, mut others) = (Vec::new(), Vec::new());
         for (kind, looks) in sound.filter(|(kind, looks)| matches!(kind.effect, Effect::Sound) && !looks.is_empty()) {
@@ -35,7 +36,7 @@ impl Limits {
         Self { pareto, others }
     }
 
-    /// The share of runs that pass their limit; none without sound runs of that length.
+    /// The share of runs that exceed their limit; `None` without sound runs of that length.
     pub fn refused(&self, looks: &[Look]) -> Option<f64> {
         if self.pareto.len() < 2 || looks.is_empty() {
             return None;

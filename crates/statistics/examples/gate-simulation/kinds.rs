@@ -1,22 +1,22 @@
-//! The kinds of runs that are simulated: a distribution, a number of samples, and what is wrong.
+//! The kinds of simulated runs: a distribution, a number of samples, and what is wrong.
 
 use latido_statistics::special::{chi_square_above, normal_quantile};
 use rand::Rng as _;
 use std::sync::Arc;
 
-/// What a wake-up takes at least, and the scale of what it takes beyond, ns.
+/// The least time of a wake-up, and the scale of the additional time, in ns.
 pub const BASE: f64 = 5_000.0;
 pub const SCALE: f64 = 10_000.0;
 
-/// Evenly over (0, 1).
+/// Draws a value uniformly from (0, 1).
 pub fn uniform(rng: &mut rand_chacha::ChaCha8Rng) -> f64 {
     ((rng.random::<u64>() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
 }
 
-/// The value (in scales) that is passed with probability t, tabled by the logarithm of t: a run asks it ten thousand times.
+/// The value (in scales) that is exceeded with probability t, tabulated by the logarithm of t: a run looks it up ten thousand times.
 pub struct Tail(Vec<f64>);
 
-/// Parts of a unit of ln t, and where the table ends.
+/// The entries per unit of ln t, and the end of the table.
 const PARTS: f64 = 128.0;
 const END: f64 = 36.0;
 
@@ -25,7 +25,7 @@ impl Tail {
         Arc::new(Self((0..=(END * PARTS) as u32).map(|i| of((-f64::from(i) / PARTS).exp())).collect()))
     }
 
-    /// The value that is passed with probability t, in scales.
+    /// The value that is exceeded with probability t, in scales.
     pub fn above(&self, t: f64) -> f64 {
         let place = (-t.ln()).clamp(0.0, END - 1e-9) * PARTS;
         let at = place as usize;
@@ -33,7 +33,7 @@ impl Tail {
         low + (high - low) * (place - at as f64)
     }
 
-    /// How often a value is passed: the inverse.
+    /// The probability that a value is exceeded: the inverse.
     pub fn probability(&self, value: f64) -> f64 {
         let at = self.0.partition_point(|other| *other < value);
         if at == 0 || at == self.0.len() {
@@ -65,13 +65,13 @@ pub enum Effect {
     Shift(f64, f64),
     /// This share of the samples, at any time, has a scale of this factor.
     Mixture(f64, f64),
-    /// The system switches to a scale of this factor for this share of the time, a stay of about two blocks.
+    /// The system switches to a scale of this factor for this share of the time. A stay lasts about two blocks.
     Regimes(f64, f64),
     /// This many bursts of ten samples, one after another at equal times, with a scale of this factor.
     Bursts(u32, f64),
-    /// So many single events, at about this multiple of the largest sample.
+    /// This number of single events, at about this multiple of the largest sample.
     Events(u32, f64),
-    /// Rounded to so many ns.
+    /// Rounded to this number of ns.
     Quantised(f64),
 }
 
@@ -132,7 +132,7 @@ pub fn sound() -> Vec<Kind> {
         }
         add("lognormal sd 0.5", &lognormal(0.5), n);
     }
-    // Between the shapes for which the null distributions are tabled.
+    // Between the shapes for which the null distributions are tabulated.
     for n in [20_000, 100_000, 1_000_000] {
         add("GPD 0.3", &gpd(0.3), n);
     }
@@ -174,7 +174,7 @@ pub fn unsound() -> Vec<Kind> {
     kinds
 }
 
-/// Sound runs in steps.
+/// Sound runs with quantised values.
 pub fn quantised() -> Vec<Kind> {
     let steps = [100.0, 1_000.0, 5_000.0, 20_000.0];
     let runs = [(0.0, 100_000), (0.2, 1_000_000)].map(|(xi, n)| (xi, n, gpd(xi)));

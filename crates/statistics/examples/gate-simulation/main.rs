@@ -1,12 +1,12 @@
-//! What the gate of the tail accepts and refuses, by simulation: `gate-simulation [CASES [NAME [K [FROM]]]]` prints a table of
-//! the kinds whose name holds NAME, without the first FROM. Effects below 2 have a quarter of the cases.
+//! Simulates what the gate of the tail accepts and refuses: `gate-simulation [CASES [NAME [K [FROM]]]]` prints a table of the kinds whose
+//! name contains NAME, without the first FROM. Effects below 2 get a quarter of the cases.
 //!
-//! Sound runs are of one cause; the others have a second one. `effect` is the true level that is passed once in ten times
-//! the length (on average over the run) over the one without the effect; `fit` the median of the level that would be told
-//! without a gate over the one without the effect; `best` how many runs the best of all tests of the excesses could refuse
-//! if it is to accept 90 % of sound ones (see `bound.rs`), where the moments tell nothing; `feasible` how many the gate's ratio
-//! of two causes refuses where it has these 10 % for itself (see `feasible.rs`; it takes all sound kinds). Single events count as a cause
-//! of their own that strikes as often in each run, at that multiple of the median of the largest sample.
+//! Sound runs have one cause; the others have a second one. `effect` is the true level that is exceeded once in ten times the length (on
+//! average over the run), divided by the level without the effect. `fit` is the median of the level that would be reported without a gate,
+//! divided by the level without the effect. `best` is the share of runs that the best of all tests of the excesses could refuse if it must
+//! accept 90 % of sound ones (see `bound.rs`), if the moments give no information. `feasible` is the share that the gate's ratio of two
+//! causes refuses if it alone may use these 10 % (see `feasible.rs`; it needs all sound kinds). Single events count as a cause of their own
+//! that occurs as often in each run, at that multiple of the median of the largest sample.
 
 #![allow(clippy::indexing_slicing)]
 
@@ -30,7 +30,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// How many of the largest are stored.
+/// The number of largest samples that are stored.
 const STORED: u64 = 4096;
 
 fn main() {
@@ -40,7 +40,7 @@ fn main() {
     let only = arguments.get(1).map_or("", String::as_str);
     println!("| kind | n | k | effect | fit | accepted | as bins | refused | feasible | best | refused by |");
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
-    // Those that are to be refused first; a quarter of the cases is enough for the milder ones.
+    // First the kinds that must be refused; a quarter of the cases is enough for the milder ones.
     let (demanded, milder): (Vec<Kind>, Vec<Kind>) = kinds::unsound().into_iter().partition(|kind| effect(kind) >= 2.0);
     let all = [kinds::sound(), demanded, kinds::quantised(), milder].concat();
     let from = number(3).unwrap_or(0);
@@ -59,7 +59,7 @@ fn main() {
     }
 }
 
-/// The same for each, in the same order, by as many threads as there are CPUs.
+/// Applies `of` to each kind, in order, with as many threads as there are CPUs.
 fn in_parallel<T: Send>(kinds: &[(u64, Kind)], of: impl Fn(&(u64, Kind)) -> T + Sync) -> Vec<T> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
@@ -80,14 +80,14 @@ fn in_parallel<T: Send>(kinds: &[(u64, Kind)], of: impl Fn(&(u64, Kind)) -> T + 
     done.into_iter().map(|(_, one)| one).collect()
 }
 
-/// What became of the runs of a kind.
+/// The results of the runs of a kind.
 struct Runs {
     cases: u64,
-    /// Accepted, as bins, refused.
+    /// The numbers of accepted, binned and refused runs.
     counts: [u64; 3],
-    /// The levels that would be told without a gate, over the true ones, of a few.
+    /// For a few runs, the level that would be reported without a gate, divided by the true level.
     moved: Vec<f64>,
-    /// Which test refused how many.
+    /// The number of refusals by each test.
     by: Vec<(&'static str, u64)>,
     looks: Vec<Look>,
     best: Option<f64>,

@@ -2,7 +2,7 @@
 
 #[path = "../../examples/gate-simulation/draw.rs"]
 mod draw;
-// The simulation asks a density of it too.
+// Only the simulation uses its density.
 #[allow(dead_code)]
 #[path = "../../examples/gate-simulation/kinds.rs"]
 mod kinds;
@@ -15,7 +15,7 @@ use latido_statistics::tail::{
 };
 use rand::SeedableRng as _;
 
-/// The verdicts of a few runs.
+/// The verdicts on a few runs.
 fn verdicts(kind: &Kind, runs: u64) -> Vec<Verdict> {
     let k = default_k(kind.n, 4096);
     let one = |seed| {
@@ -28,7 +28,7 @@ fn verdicts(kind: &Kind, runs: u64) -> Vec<Verdict> {
     (100..100 + runs).map(one).collect()
 }
 
-/// Of sound runs nine in ten are accepted.
+/// The gate accepts nine in ten sound runs.
 #[test]
 fn sound_runs_are_accepted() {
     let kinds: Vec<Kind> = sound().into_iter().filter(|kind| kind.n <= 50_000).collect();
@@ -37,12 +37,13 @@ fn sound_runs_are_accepted() {
     assert!(accepted * 10 >= all.len() * 9, "{accepted} of {}", all.len());
 }
 
-/// Of runs with something wrong that moves the level by a factor of 2, and that can be seen at all, all are refused.
+/// The gate refuses every run with a fault that moves the level by a factor of 2 and that is visible at all.
 #[test]
 fn unsound_runs_are_refused() {
     let mut seen = 0;
     for kind in unsound().iter().filter(|kind| kind.n == 100_000 && draw::effect(kind) >= 2.0) {
-        // A second cause whose moments tell nothing takes more exceedances: the log of the slow form has the bounds.
+        // If the moments give no information about a second cause, the gate needs more exceedances: the log of the slow form has the
+        // bounds.
         if matches!(kind.effect, Effect::Mixture(..)) && draw::effect(kind) < 4.0 {
             continue;
         }
@@ -52,7 +53,7 @@ fn unsound_runs_are_refused() {
     assert!(seen >= 12, "{seen} kinds");
 }
 
-/// Values in steps are fitted as bins or not at all.
+/// Quantised values are fitted as bins or not at all.
 #[test]
 fn quantised_runs_are_never_fitted_as_exact() {
     for kind in quantised().iter().filter(|kind| kind.n == 100_000) {

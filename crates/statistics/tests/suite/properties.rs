@@ -1,4 +1,4 @@
-//! What holds of any data: no NaN, no panic, and the same answer in another order or unit.
+//! What holds for any data: no NaN, no panic, and the same answer in another order or unit.
 
 use latido_statistics::{
     Refusal, change, exceed, factorial, quantile, seen, special,
@@ -7,7 +7,7 @@ use latido_statistics::{
 };
 use proptest::prelude::*;
 
-/// Numbers of all that is told; JSON has no NaN, and serde_json writes null for it.
+/// A value as JSON text, for messages: serde_json writes null for NaN.
 fn whole(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap()
 }
@@ -29,7 +29,7 @@ fn finite(numbers: &[f64]) -> bool {
     numbers.iter().all(|number| number.is_finite())
 }
 
-/// Every pair of absurd arms is compared with finite numbers, or refused.
+/// Each pair of absurd sides is compared with finite numbers, or refused.
 #[test]
 fn absurd_arms_have_an_answer_or_a_refusal() {
     for a in ABSURD {
@@ -42,7 +42,7 @@ fn absurd_arms_have_an_answer_or_a_refusal() {
                     "{said:?}"
                 );
                 assert!(!said.estimate.value.is_nan(), "{said:?}");
-                // Only arms of four and of three can be told apart.
+                // Only sides of at least four and three repeats can be decided.
                 let decided = matches!(said.verdict(said.mann_whitney.p.p, 1), Verdict::Lower | Verdict::Higher);
                 assert!(!decided || a.len() + b.len() >= 7, "{said:?}");
             }
@@ -54,7 +54,8 @@ fn absurd_arms_have_an_answer_or_a_refusal() {
     assert_eq!(compare(&[0.0], &[1.0], Question::RATIO).unwrap_err(), Refusal::NotPositive);
 }
 
-/// A tail of constants, of few, of an offset of 1e15, and with one outlier of 1e9: refused by error or by gate, or complete.
+/// Tails of constants, of two values, with an offset of 1e15, with an outlier of 1e9, and of the extremes of i64: an error or the gate
+/// refuses each.
 #[test]
 fn absurd_tails_have_an_answer_or_a_refusal() {
     let spread = |i: u64| ((i * 2_654_435_761) % 10_007) as f64 / 10_007.0;
@@ -98,10 +99,10 @@ fn sound(n: u64, step: i64) -> (Vec<Peak>, Vec<i64>) {
     (peaks, maxima)
 }
 
-/// Ties among the largest are not told apart by their times: coarse data of one cause are not called uneven.
+/// The times of ties among the largest samples do not matter: the gate does not call coarse data of one cause uneven.
 #[test]
 fn coarse_values_are_even() {
-    // 100 peaks of 4 steps, 500 of 3, more of fewer, each evenly over the run: the largest tenth ends among those of 3.
+    // 100 peaks of 4 steps, 500 of 3, more of fewer, each evenly spread over the run: the largest tenth ends among those of 3.
     let steps = |i: u64| match i * 7919 % 20 {
         0 => 1,
         1..=13 => 2,
@@ -118,7 +119,8 @@ fn coarse_values_are_even() {
     }
 }
 
-/// Sound data pass and give levels within bounds, also 100 times the length and no further; quantised ones are fitted in bins.
+/// The gate accepts sound data and gives levels within bounds, up to 100 times the length and no further. Quantised data are fitted in
+/// bins.
 #[test]
 fn a_sound_tail_gives_levels() {
     for step in [1, 1_000] {
@@ -129,7 +131,7 @@ fn a_sound_tail_gives_levels() {
         assert_eq!(tail.gate.verdict, expected, "{}", whole(&tail.gate));
         let levels = tail.levels.unwrap();
         let Level::Estimated { level, .. } = &levels[0] else { panic!("{levels:?}") };
-        // Of 3.6 million exponential values with a scale of 10 us.
+        // The largest of 3.6 million exponential values with a scale of 10 us.
         let truth = 10_000.0 * 3.6e6_f64.ln();
         assert!(level.lower.unwrap() < truth && truth < level.upper.unwrap(), "{level:?}");
         assert!(
@@ -139,7 +141,7 @@ fn a_sound_tail_gives_levels() {
     }
 }
 
-/// Constant series, one outlier and growing spread have no change; a small step of a quiet series has one.
+/// Constant series, a single outlier and growing spread have no change; a small step in a quiet series has one.
 #[test]
 fn only_levels_change() {
     let noise = |i: usize| (i * 7919 % 101) as f64 / 101.0 - 0.5;
@@ -151,7 +153,7 @@ fn only_levels_change() {
     assert_eq!(found.iter().map(|change| change.index).collect::<Vec<_>>(), [40]);
 }
 
-/// Three repeats a side can never be decided, and it says so; counts with zeros become differences.
+/// Three repeats per side can never be decided, and the reason says so. Rates with zero counts are compared by their difference.
 #[test]
 fn small_arms_and_zeros_say_what_they_are() {
     let said = compare(&[1.0, 2.0, 3.0], &[10.0, 20.0, 30.0], Question::RATIO).unwrap();
@@ -165,7 +167,7 @@ fn small_arms_and_zeros_say_what_they_are() {
     assert_eq!(two::holm(&[0.01, 0.04, 0.03]), [0.03, 0.06, 0.06]);
 }
 
-/// A factor that b is expected to have is no finding, and half of it is.
+/// An expected factor of b is no finding; other expected factors give one.
 #[test]
 fn an_expected_factor_shifts_the_null() {
     let a: Vec<f64> = (1..=10).map(|i| 100.0 + f64::from(i)).collect();
@@ -176,7 +178,7 @@ fn an_expected_factor_shifts_the_null() {
     assert_eq!(ask(1.0).verdict(ask(1.0).mann_whitney.p.p, 1), Verdict::Higher);
 }
 
-/// The facts that are printed beside a maximum.
+/// The facts that are printed next to a maximum.
 #[test]
 fn what_was_seen_and_how_much_it_takes() {
     for (hours, missed) in [(1.0, 0.96), (8.0, 0.72), (24.0, 0.37), (72.0, 0.05)] {
@@ -185,14 +187,14 @@ fn what_was_seen_and_how_much_it_takes() {
     assert!((seen::length_needed(24.0, 0.95).unwrap() - 71.9).abs() < 0.01);
     assert_eq!([0.95, 0.99, 0.999].map(|p| quantile::needed(p, 0.05).unwrap()), [59, 299, 2995]);
     assert_eq!(exceed::clusters(&[1, 2, 10, 11, 12, 40], 3), 3);
-    // Five in a hundredth of all samples are one crowd; twelve bursts of two over two thirds of them are not.
+    // Five exceedances within a hundredth of all samples are one crowd; twelve bursts of two over two thirds of the samples are not.
     assert_eq!(exceed::one_crowd(&[100, 110, 130, 145, 180], 5, 10_000), Some(35));
     let spread: Vec<u64> = (0..24).map(|at| 200 + at / 2 * 550 + at % 2 * 100).collect();
     assert_eq!(exceed::one_crowd(&spread, 5, 10_000), None);
     assert_eq!(quantile::quantile(&(1..=100).collect::<Vec<_>>(), 0.07, 0.95).unwrap().value, 7);
 }
 
-/// The test of spreads is SciPy's `levene(..., center="median")` of the logarithms; single values and equal ones tell nothing.
+/// The test of spreads agrees with SciPy's `levene(..., center="median")` of the logarithms. Single values and equal values give no p.
 #[test]
 fn the_spreads_of_combinations_are_tested() {
     let of = |cells: &[&[f64]]| -> Option<f64> {
@@ -210,7 +212,7 @@ fn the_spreads_of_combinations_are_tested() {
     assert_eq!(of(&[]), None);
 }
 
-/// Without repeats effects have no intervals; a missing cell is named.
+/// Without repeats effects have no intervals; the error names a missing cell.
 #[test]
 fn factorials_without_repeats_or_cells() {
     let at = |a: &str, b: &str, value| factorial::Observation { levels: vec![a.into(), b.into()], block: None, value };
@@ -239,14 +241,14 @@ proptest! {
         prop_assert!((one.permutation.p - two.permutation.p).abs() < 1e-9);
         prop_assert!((one.estimate.value / two.estimate.value - 1.0).abs() < 1e-9);
         prop_assert_eq!(one.verdict(one.mann_whitney.p.p, 1), two.verdict(one.mann_whitney.p.p, 1));
-        // Seen from the other side all is mirrored.
+        // With the sides exchanged the result is mirrored.
         let back = compare(&plain(&b), &plain(&a), Question::RATIO).unwrap();
         prop_assert!((one.mann_whitney.p.p - back.mann_whitney.p.p).abs() < 1e-12);
         prop_assert!((one.estimate.value * back.estimate.value - 1.0).abs() < 1e-9);
         prop_assert!((one.cliffs_delta + back.cliffs_delta).abs() < 1e-12);
     }
 
-    /// A shift function of an arm against itself is zero, and its band holds the zero.
+    /// The shift function of a side against itself is zero, and its band contains zero.
     #[test]
     fn an_arm_is_like_itself(values in prop::collection::btree_map(1i64..1000, 1u64..50, 1..30)) {
         let repeat: Vec<(i64, u64)> = values.into_iter().collect();

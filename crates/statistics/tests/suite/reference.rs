@@ -1,4 +1,4 @@
-//! Each statistic against values that scipy, numpy or plain enumeration gave: `reference.py` made `reference.json`.
+//! Each statistic compared with values from scipy, numpy or plain enumeration: `reference.py` made `reference.json`.
 
 use latido_statistics::{
     change, confidence, factorial,
@@ -27,7 +27,7 @@ fn close(ours: f64, theirs: f64, relative: f64) {
     assert!((ours - theirs).abs() <= relative * theirs.abs().max(1e-12), "{ours} is not {theirs}");
 }
 
-/// Distribution functions keep their digits, also at shapes of 1e9.
+/// Distribution functions keep their precision, also at shapes of 1e9.
 #[test]
 fn distribution_functions() {
     for row in reference("beta").as_array().unwrap() {
@@ -49,7 +49,7 @@ fn distribution_functions() {
     }
 }
 
-/// Ranks of quantiles are exact up to 1e9 samples, and none where none exists; bounds of exceedances too.
+/// Ranks of quantiles are exact up to 1e9 samples, and absent if none exists; bounds of exceedances too.
 #[test]
 fn one_run() {
     for row in reference("ranks").as_array().unwrap() {
@@ -72,7 +72,7 @@ fn generalised_pareto() {
         assert!((fit.gpd.xi - case["xi"].as_f64().unwrap()).abs() < 1e-4, "{fit:?}");
         close(fit.gpd.sigma, case["sigma"].as_f64().unwrap(), 1e-4);
         let (shape, expected) = (fit.shape(), floats(&case["xi_interval"]));
-        // A limit below the smallest shape allowed is none.
+        // A limit below the smallest allowed shape is absent.
         assert_eq!(shape.lower.is_some(), expected[0] > gpd::SMALLEST_SHAPE);
         assert!(shape.lower.is_none_or(|lower| (lower - expected[0]).abs() < 1e-4), "{shape:?} {expected:?}");
         assert!((shape.upper.unwrap() - expected[1]).abs() < 1e-4, "{shape:?} {expected:?}");
@@ -158,7 +158,7 @@ fn factorial_effects() {
     close(effects.contrasts[0].interval.unwrap().1, high, 1e-7);
 }
 
-/// Where a planted change is, and its Q.
+/// The place of a planted change, and its Q.
 #[test]
 fn changes_over_time() {
     let expected = reference("change");
@@ -169,7 +169,7 @@ fn changes_over_time() {
     assert!(found[0].p < 0.01);
 }
 
-/// Extremal index, run length and clusters of lone, crowded and regular exceedances.
+/// Extremal index, run length and clusters of single, crowded and regular exceedances.
 #[test]
 fn extremal_index_of_ferro_and_segers() {
     for case in reference("extremal_index").as_array().unwrap() {
@@ -202,7 +202,7 @@ fn binned_generalised_pareto() {
     }
 }
 
-/// The tests of the fit: their statistics, and the p of a parametric bootstrap of 2,000 samples within what its chance leaves.
+/// The tests of the fit: their statistics, and their p, which agrees with a parametric bootstrap of 2,000 samples within its random error.
 #[test]
 fn excesses_against_their_fit() {
     for case in reference("excesses").as_array().unwrap() {
@@ -218,13 +218,13 @@ fn excesses_against_their_fit() {
             let (ours, theirs) = (test(name).p.unwrap(), case[p].as_f64().unwrap());
             assert!((ours - theirs).abs() < 0.005 + 0.15 * theirs, "{name}: p {ours} is not {theirs}");
         }
-        // A maximum over three ratios, from means of groups: near enough to decide.
+        // This statistic is a maximum over three ratios, computed from means of groups, so it agrees only roughly.
         let (ours, theirs) = (test("two-causes").statistic.unwrap(), case["two_causes"].as_f64().unwrap());
         assert!((ours - theirs).abs() < 0.15, "{ours} is not {theirs}");
     }
 }
 
-/// Quantiles of pooled repeats; each end of a band lies where all ways to draw repeats anew have it, give or take chance.
+/// Quantiles of pooled repeats. Each end of a band agrees with the one from all resamples of the repeats, within random error.
 #[test]
 fn shift_function() {
     let arms: Vec<Vec<Vec<(i64, u64)>>> = reference("shift_repeats")
@@ -245,7 +245,7 @@ fn shift_function() {
     }
 }
 
-/// The spread of a pilot with its upper limit, and how many repeats find a ratio: to one, as both sides draw.
+/// The spread of a pilot with its upper limit, and the number of repeats that find a ratio: it agrees to one with a simulation.
 #[test]
 fn power_of_a_pilot() {
     let pilot: Vec<Vec<f64>> = reference("pilot").as_array().unwrap().iter().map(floats).collect();
@@ -260,7 +260,7 @@ fn power_of_a_pilot() {
     }
 }
 
-/// The tests of the moments: crowded blocks, evenness, and one period among the largest tenth.
+/// The tests of the moments: crowded blocks, evenness, and a single period among the largest tenth.
 #[test]
 fn moments_of_exceedances() {
     let case = reference("moments");

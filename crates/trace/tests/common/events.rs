@@ -1,4 +1,4 @@
-//! Events as a kernel describes and writes them, and a story of which every latency is known.
+//! Events as a kernel describes and writes them, and a story whose latencies are all known.
 
 use super::{Bytes, Machine, pages::pages};
 
@@ -25,7 +25,7 @@ const COMMON: &str = "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\ts
     \tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n\
     \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n";
 
-/// The text of a format; fields are C declaration, offset, size, sign.
+/// The text of a format; a field is its C declaration, offset, size and sign.
 pub fn format(name: &str, id: u16, fields: &[(&str, usize, usize, u8)], print: &str) -> String {
     let field = |(declared, at, size, signed): &(&str, usize, usize, u8)| {
         format!("\tfield:{declared};\toffset:{at};\tsize:{size};\tsigned:{signed};\n")
@@ -74,7 +74,7 @@ pub fn systems(machine: Machine) -> Vec<(&'static str, Vec<String>)> {
     ]
 }
 
-/// Something that a kernel writes.
+/// An event that a kernel writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     Waking { pid: i32 },
@@ -120,7 +120,7 @@ impl Event {
             }
             Self::Entry { irq } => {
                 let mut out = head(machine, ENTRY, 0);
-                // The name lies behind the fields: offset below, length above.
+                // The name follows the fields: its offset is in the low half, its length in the high half.
                 out.number(wide(irq), 4).number(16 | 5 << 16, 4).text("eth0");
                 out
             }
@@ -135,18 +135,18 @@ impl Event {
     }
 }
 
-/// What happens on two CPUs, with the latencies in it.
+/// The events on two CPUs, and the latencies in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Story {
-    /// By CPU, each in the order of time.
+    /// The events of each CPU, in order of time.
     pub events: [Vec<(u64, Event)>; 2],
-    /// From waking to switch, sorted.
+    /// The times from waking to switch, sorted.
     pub waits: Vec<u64>,
-    /// From entry to exit, sorted.
+    /// The times from entry to exit, sorted.
     pub handled: Vec<u64>,
 }
 
-/// So many tasks are woken on one CPU and come on the other, each 10 us; an interrupt follows each.
+/// Makes a story in which `count` tasks are woken on one CPU and run on the other, every 10 us; an interrupt follows each.
 pub fn story(count: u64, begin: u64) -> Story {
     let mut story = Story::default();
     for at in 0..count {
@@ -177,7 +177,7 @@ impl Story {
         (0..).zip(self.events.iter().map(of)).collect()
     }
 
-    /// How many events there are.
+    /// The number of events.
     pub fn count(&self) -> u64 {
         self.events.iter().map(|events| events.len() as u64).sum()
     }

@@ -1,5 +1,5 @@
-//! Trace files made by hand, of any machine: both versions, both orders of bytes, any page, packed or not. Written from the
-//! format's description, not with the crate's own writer, so that reader and writer cannot be wrong alike.
+//! Hand-made trace files of any machine: both versions, both byte orders, any page size, compressed or not. The code follows the
+//! description of the format and does not use the crate's own writer, so that reader and writer cannot share an error.
 #![allow(dead_code)]
 
 pub mod events;
@@ -10,18 +10,18 @@ pub mod read;
 use latido_trace::{bytes::Endian, file::Packing};
 use std::io::Write;
 
-/// What a kernel's ring looks like.
+/// The properties of a kernel's ring buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
     pub endian: Endian,
-    /// How many bytes a `long` has.
+    /// The number of bytes in a `long`.
     pub long: usize,
 }
 
 pub const LITTLE: Machine = Machine { endian: Endian::Little, long: 8 };
 pub const BIG: Machine = Machine { endian: Endian::Big, long: 8 };
 
-/// Bytes in the order of a machine.
+/// Bytes in the byte order of a machine.
 #[derive(Clone, Debug)]
 pub struct Bytes {
     pub bytes: Vec<u8>,
@@ -47,14 +47,14 @@ impl Bytes {
         self
     }
 
-    /// A text with its length before it.
+    /// Appends a text with its length before it.
     pub fn counted(&mut self, text: &str, size: usize) -> &mut Self {
         self.number(text.len() as u64, size);
         self.bytes.extend(text.bytes());
         self
     }
 
-    /// A number over what is there.
+    /// Overwrites existing bytes with a number.
     pub fn put(&mut self, at: usize, number: u64, size: usize) {
         let mut over = Self { bytes: Vec::new(), endian: self.endian };
         over.number(number, size);
@@ -73,16 +73,16 @@ impl Bytes {
     }
 }
 
-/// What a file is made of.
+/// The contents of a file.
 #[derive(Clone, Debug)]
 pub struct File {
     pub machine: Machine,
     pub version: u32,
-    /// What the head of version 7 names.
+    /// The compression that the head of version 7 names.
     pub packing: Packing,
     pub packed_sections: bool,
     pub packed_data: bool,
-    /// How many pages a chunk has.
+    /// The number of pages in a chunk.
     pub chunk: usize,
     pub page: usize,
     pub systems: Vec<(&'static str, Vec<String>)>,
@@ -92,7 +92,7 @@ pub struct File {
     pub rings: Vec<Ring>,
 }
 
-/// A ring: the first of a file is its main one and has no name.
+/// A ring: the first one of a file is its main ring and has no name.
 #[derive(Clone, Debug)]
 pub struct Ring {
     pub name: &'static str,
@@ -102,7 +102,7 @@ pub struct Ring {
     pub cpus: Vec<(u32, Vec<u8>)>,
 }
 
-/// A file, and where each of its parts ends.
+/// A file, and the end of each of its parts.
 #[derive(Clone, Debug)]
 pub struct Built {
     pub bytes: Vec<u8>,
@@ -110,7 +110,7 @@ pub struct Built {
 }
 
 impl File {
-    /// Of version 7, not packed, with the usual events and one ring.
+    /// A file of version 7, not compressed, with the usual events and one ring.
     pub fn of(machine: Machine, cpus: Vec<(u32, Vec<u8>)>) -> Self {
         Self {
             machine,
@@ -174,7 +174,7 @@ impl File {
         for (id, data) in &self.options {
             bytes.number(u64::from(*id), 2).number(data.len() as u64, 4).bytes.extend(data);
         }
-        // The clock stands behind the table of the CPUs; an option says that it does.
+        // The clock comes after the table of the CPUs; an option says that it is there.
         bytes.number(4, 2).number(0, 4);
         for ring in &self.rings[1..] {
             bytes.number(3, 2).number(8 + ring.name.len() as u64 + 1, 4);
@@ -235,7 +235,7 @@ impl File {
         let here = bytes.bytes.len() as u64;
         bytes.put(first, here, 8);
         options.extend(self.options.iter().cloned());
-        // Then the rings, then the options that tell of them: a chain, as trace-cmd writes it.
+        // Then the rings, then the options that describe them: a chain, as trace-cmd writes it.
         let clock = self.rings[0].clock;
         options.push((4, Bytes::of(self.machine).text(clock).bytes.clone()));
         let plain = Self { packed_sections: false, ..self.clone() };
@@ -248,7 +248,7 @@ impl File {
         out.end(bytes, "options of rings");
     }
 
-    /// Writes options; gives where the place of the next ones stands, if they are not packed.
+    /// Writes options. Returns the place of the pointer to the next options, if they are not compressed.
     fn options_section(&self, bytes: &mut Bytes, options: &[(u16, Vec<u8>)]) -> usize {
         let mut body = Bytes::of(self.machine);
         for (id, data) in options {
@@ -259,7 +259,7 @@ impl File {
         bytes.bytes.len() - 8
     }
 
-    /// Writes a section, packed where sections are.
+    /// Writes a section, compressed if sections are.
     pub fn section(&self, bytes: &mut Bytes, id: u16, body: &[u8]) {
         let body = if self.packed_sections { self.packed(body) } else { body.to_vec() };
         let flags = u64::from(self.packed_sections);
@@ -267,7 +267,7 @@ impl File {
         bytes.bytes.extend(body);
     }
 
-    /// Packed, with both sizes before it.
+    /// Compresses data, with both sizes before them.
     pub fn packed(&self, body: &[u8]) -> Vec<u8> {
         let packed = pack(self.packing, body);
         let mut out = Bytes::of(self.machine);
@@ -275,7 +275,7 @@ impl File {
         out.bytes
     }
 
-    /// Writes the pages of a ring; gives the option that tells of them.
+    /// Writes the pages of a ring. Returns the option that describes them.
     fn ring(&self, bytes: &mut Bytes, ring: &Ring, out: &mut Built) -> Vec<u8> {
         let mut option = Bytes::of(self.machine);
         let section = bytes.bytes.len();
@@ -294,7 +294,7 @@ impl File {
                     bytes.bytes.extend(packed);
                     out.end(bytes, "a chunk");
                 }
-                // The number of chunks is not counted.
+                // The size does not include the number of chunks.
                 bytes.bytes.len() - begin
             } else {
                 bytes.bytes.extend(data);
@@ -327,7 +327,7 @@ pub fn pack(packing: Packing, body: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Notes that something could not be tested here; scripts/test lists these at its end.
+/// Notes that something could not be tested here; scripts/test lists these notes at its end.
 pub fn skip(what: &str, need: &str, why: &str) {
     println!("skipped: {what}: needs {need}: {why}");
     if let Some(list) = std::env::var_os("LATIDO_SKIPS") {

@@ -1,4 +1,4 @@
-//! The same file read by `trace-cmd report`.
+//! The same file as `trace-cmd report` reads it.
 
 use super::skip;
 use latido_trace::{
@@ -8,10 +8,10 @@ use latido_trace::{
 };
 use std::process::Command;
 
-/// CPU, time and name of an event.
+/// The CPU, time and name of an event.
 type Row = (u32, u64, String);
 
-/// What trace-cmd tells of a file, by time; none where it is not installed, which is noted.
+/// What trace-cmd reads from a file, sorted; `None` if it is not installed, which is noted.
 fn report(bytes: &[u8], what: &str) -> Option<Vec<Row>> {
     let path =
         std::env::temp_dir().join(format!("latido-oracle-{}-{}.dat", std::process::id(), what.replace(' ', "-")));
@@ -56,7 +56,7 @@ fn own(bytes: &[u8]) -> Vec<Row> {
     rows
 }
 
-/// The same events with the same times. Which compression trace-cmd knows is up to how it was built.
+/// Checks that trace-cmd reads the same events with the same times. Which compression trace-cmd knows depends on its build.
 pub fn agrees(bytes: &[u8], what: &str) {
     let packing = match Trace::open(bytes).unwrap().packing {
         Packing::None => None,

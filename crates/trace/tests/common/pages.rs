@@ -15,7 +15,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Of so many bytes, with that time.
+    /// A page of this size with this time.
     pub fn new(machine: Machine, size: usize, time: u64) -> Self {
         Self { machine, size, begin: time, last: time, data: Bytes::of(machine), missed: Missed::Nothing }
     }
@@ -33,7 +33,7 @@ impl Page {
         self.data.number(word, 4);
     }
 
-    /// The delta to a time; what does not fit into a header goes before it.
+    /// The delta to a time. If it does not fit into a header, a header for the rest goes before it.
     fn delta(&mut self, time: u64) -> u64 {
         let delta = time - self.last;
         self.last = time;
@@ -45,7 +45,7 @@ impl Page {
         0
     }
 
-    /// An event in the shortest form that holds it.
+    /// Appends an event in its shortest form.
     pub fn event(&mut self, time: u64, record: &[u8]) {
         if record.len() > 112 || !record.len().is_multiple_of(4) {
             return self.large(time, record);
@@ -55,7 +55,7 @@ impl Page {
         self.data.bytes.extend(record);
     }
 
-    /// An event whose length follows its header.
+    /// Appends an event whose length follows its header.
     pub fn large(&mut self, time: u64, record: &[u8]) {
         let delta = self.delta(time);
         self.head(0, delta);
@@ -64,14 +64,14 @@ impl Page {
         self.data.align(4);
     }
 
-    /// An absolute time: 59 bits of it.
+    /// Appends an absolute time, with 59 bits.
     pub fn stamp(&mut self, time: u64) {
         self.last = time;
         self.head(31, time & 0x7ff_ffff);
         self.word(time >> 27 & 0xffff_ffff);
     }
 
-    /// An event that was taken back: its bytes stay, and its time counts.
+    /// Appends a discarded event: its bytes stay, and its time counts.
     pub fn discarded(&mut self, time: u64, bytes: usize) {
         let delta = self.delta(time).max(1);
         self.head(29, delta);
@@ -79,18 +79,18 @@ impl Page {
         self.data.bytes.extend(std::iter::repeat_n(0xaa, bytes));
     }
 
-    /// What is left is no event.
+    /// Marks the rest of the page as unused.
     pub fn ends(&mut self) {
         self.head(29, 0);
         self.data.bytes.extend([0xff; 8]);
     }
 
-    /// Whether a further event of so many bytes fits, with a longer time before it and the count of lost ones.
+    /// Whether another event of this size fits, with an extended time before it and the count of lost events.
     fn fits(&self, record: usize) -> bool {
         8 + self.machine.long + self.data.bytes.len() + 16 + record + 8 <= self.size
     }
 
-    /// The whole page.
+    /// The complete page.
     pub fn finish(&self) -> Vec<u8> {
         let mut out = Bytes::of(self.machine);
         let flags = match self.missed {
@@ -109,7 +109,7 @@ impl Page {
     }
 }
 
-/// Events in as many pages as they need.
+/// Writes events to as many pages as they need.
 pub fn pages(machine: Machine, size: usize, events: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut page: Option<Page> = None;

@@ -1,4 +1,4 @@
-//! A file read whole, as the analysis does.
+//! Reads a whole file, as the analysis does.
 
 use latido_trace::{
     bytes::Bad,
@@ -7,12 +7,12 @@ use latido_trace::{
     pairing::{Definition, Handled, Met, Pairing, Sink, Wait, Why, pair},
 };
 
-/// What a ring told.
+/// What was read from a ring.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     pub waits: Vec<u64>,
     pub handled: Vec<u64>,
-    /// CPU, time and kind of each event.
+    /// The CPU, time and kind of each event.
     pub events: Vec<(u32, u64, u16)>,
     pub met: Met,
 }
@@ -29,13 +29,13 @@ impl Sink for Told {
     }
 
     fn event(&mut self, cpu: u32, time: u64, record: &[u8], _: Option<&Happened>) {
-        // Whatever the order of bytes, the kinds of the story tell their order by the smaller byte.
+        // In either byte order the smaller of the two numbers is the kind: the kinds of the story allow this.
         let kind = record.first_chunk().map_or(0, |two| u16::from_le_bytes(*two).min(u16::from_be_bytes(*two)));
         self.events.push((cpu, time, kind));
     }
 }
 
-/// Every ring of a file, and what of the file could not be read.
+/// Reads every ring of a file, and what could not be read.
 pub fn read(bytes: &[u8]) -> Result<(Vec<Told>, Vec<String>), Bad> {
     let trace = Trace::open(bytes)?;
     let told = trace.buffers.iter().map(|buffer| {

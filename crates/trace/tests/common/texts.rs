@@ -1,13 +1,13 @@
-// The texts of tracers under `data/`: each file there has several, each below a line `==> NAME <==`. It is included, by tests of two
-// crates: what it needs of the crate around it is the directory of this one.
+// The texts of tracers under `data/`: each file there has several, each below a line `==> NAME <==`. Tests of two crates include this file:
+// it needs only the directory of this crate.
 
-/// The texts of the kernels and forms below `data/` by their names, as in `6.12-rt/hwlat`.
+/// Returns the texts of the kernels and forms below `data/` by their names, as in `6.12-rt/hwlat`.
 #[allow(dead_code)]
 fn texts_below(crate_dir: &str) -> std::collections::BTreeMap<String, Vec<u8>> {
     texts_of(crate_dir, &["6.12-rt", "6.1-rt", "form"])
 }
 
-/// Those of these files.
+/// Returns the texts of these files.
 #[allow(dead_code)]
 fn texts_of(crate_dir: &str, files: &[&str]) -> std::collections::BTreeMap<String, Vec<u8>> {
     let mut found = std::collections::BTreeMap::new();

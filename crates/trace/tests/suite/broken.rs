@@ -1,5 +1,5 @@
-//! Files that are no good: cut, spoilt, or written to harm. What is left is read, what is lost is told with its place, and
-//! nothing panics (these tests run with overflow checks), runs on for ever or takes memory that the file does not hold.
+//! Broken files: cut, damaged, or written to harm. The reader reads what is left and reports what is lost, with its place. Nothing panics
+//! (these tests run with overflow checks), runs for ever or takes memory for data that the file does not contain.
 
 use crate::common::{
     BIG, Built, Bytes, File, LITTLE, Ring,
@@ -12,7 +12,7 @@ use latido_trace::{
     file::{Packing, Trace},
 };
 
-/// What a file tells, and all that is said of what it lost.
+/// What a file contains, and everything that is reported as lost.
 fn told(bytes: &[u8]) -> (Vec<Told>, Vec<String>) {
     let (told, mut lost) = read(bytes).unwrap_or_else(|bad| panic!("{bad}"));
     lost.extend(told.iter().flat_map(|told| told.met.unread.told()));
@@ -20,7 +20,7 @@ fn told(bytes: &[u8]) -> (Vec<Told>, Vec<String>) {
     (told, lost)
 }
 
-/// The file is read, and this is said of what is lost; how many events are left.
+/// Checks that the file is read and that this loss is reported. Returns the number of events that are left.
 fn loses(bytes: &[u8], what: &str) -> u64 {
     let (told, lost) = told(bytes);
     assert!(lost.iter().any(|said| said.contains(what)), "{what} is not in {lost:?}");
@@ -37,7 +37,7 @@ fn whole() -> (Story, File) {
     (story.clone(), File::of(LITTLE, story.pages(LITTLE, 4096)))
 }
 
-/// Where the parts of a file begin.
+/// The start of a part of a file.
 fn begin(built: &Built, part: &str) -> usize {
     let at = built.ends.iter().position(|(_, what)| what == part).unwrap();
     built.ends[at - 1].0
@@ -49,8 +49,8 @@ fn patched(built: &Built, at: usize, number: u64, size: usize) -> Vec<u8> {
     bytes.bytes
 }
 
-/// Cut at the end of each part, one byte before and behind it, and at a thousand places between: fewer events and a place
-/// where some are lost, or an error with a place; never something that the whole file does not tell.
+/// A file that is cut at the end of each part, one byte before and after it, and at a thousand places between gives fewer events with the
+/// place of a loss, or an error with a place. It never gives an event that the whole file does not have.
 #[test]
 fn a_file_cut_anywhere_says_so() {
     let (_, file) = whole();
@@ -79,7 +79,7 @@ fn a_file_cut_anywhere_says_so() {
     }
 }
 
-/// A head that is none.
+/// The reader refuses a wrong head.
 #[test]
 fn a_wrong_head_is_refused() {
     let built = whole().1.build();
@@ -105,7 +105,7 @@ fn a_wrong_head_is_refused() {
     refused(&bytes, "does not tell where the length and the data are");
 }
 
-/// Sizes of sections, options and texts that no file could have; what comes before is read.
+/// Impossible sizes of sections, options and texts: the reader reads what comes before.
 #[test]
 fn absurd_sizes_are_named() {
     let (story, file) = whole();
@@ -116,22 +116,22 @@ fn absurd_sizes_are_named() {
     }
     refused(&patched(&built, begin(&built, "header info") + 8, u64::MAX, 8), "a section is to have");
     refused(&patched(&built, begin(&built, "options") + 8, 1 << 40, 8), "a section is to have 1099511627776 bytes");
-    // The first option's length; then nothing is known of pages.
+    // The first option's length; after that nothing is known about pages.
     refused(&patched(&built, begin(&built, "options") + 16 + 2, 0xffff_ffff, 4), "4294967295 bytes");
-    // A format's count and length, and the number of systems.
+    // The count and length of a format, and the number of systems.
     let formats = begin(&built, "formats of events") + 16;
     assert_eq!(loses(&patched(&built, formats, 0xffff_ffff, 4), "the name of an event system"), story.count());
     assert_eq!(loses(&patched(&built, formats + 10, 0xffff_ffff, 4), "a format"), story.count());
     assert_eq!(loses(&patched(&built, formats + 14, 1 << 60, 8), "a format is to have"), story.count());
     let names = begin(&built, "names of tasks") + 16;
     assert_eq!(loses(&patched(&built, names, 1 << 50, 8), "the names of tasks is to have"), story.count());
-    // The same in version 6, where nothing can be found behind such a place.
+    // The same in version 6, where nothing after such a place can be found.
     let built = File { version: 6, ..file }.build();
     assert_eq!(loses(&patched(&built, begin(&built, "names of tasks"), 1 << 50, 8), "the names of tasks"), 0);
     assert_eq!(loses(&patched(&built, begin(&built, "symbols"), 0xffff_ffff, 4), "the symbols"), 0);
 }
 
-/// As many CPUs as no machine has are refused; thousands of which some wrote are read; data that lies nowhere is told.
+/// The reader refuses more CPUs than any machine has, reads thousands of CPUs of which only some wrote, and reports data outside the file.
 #[test]
 fn cpus_are_believed_as_far_as_they_are_there() {
     let (story, file) = whole();
@@ -179,7 +179,7 @@ fn chains_of_options_end() {
         story.count()
     );
     assert_eq!(loses(&patched(&built, second_next, 7, 8), "here section 0 is to begin"), story.count());
-    // As long a chain as anybody likes.
+    // A chain of any length.
     let mut long = Bytes { bytes: built.bytes.clone(), endian: LITTLE.endian };
     let here = long.bytes.len() as u64;
     long.put(second_next, here, 8);
@@ -190,17 +190,17 @@ fn chains_of_options_end() {
     assert_eq!(loses(&long.bytes, "more than 1024 sections of options"), story.count());
 }
 
-/// Parts that are there twice: the first description holds, and what CPUs wrote is walked through once.
+/// Parts that occur twice: the first description counts, and the reader walks through the data of CPUs once.
 #[test]
 fn what_is_there_twice_is_told_once() {
     let (story, mut file) = whole();
     let place = |at: u64| Bytes::of(LITTLE).number(at, 8).bytes.clone();
-    // A second header of pages that lies where the names of tasks are.
+    // A second header of pages, placed where the names of tasks are.
     let names = begin(&file.build(), "names of tasks") as u64;
     file.options = vec![(16, place(names)), (18, place(names)), (21, place(3))];
     let (told, lost) = told(&file.build().bytes);
     assert_eq!((told[0].met.events, &told[0].waits, lost), (story.count(), &story.waits, vec![]));
-    // A ring whose option is there again and again: as many as there are, and all over the first one's data.
+    // A ring whose option is repeated: the reader takes as many as it may, all over the data of the first one.
     file.options.clear();
     let built = file.build();
     let rings = begin(&built, "options of rings") + 16;
@@ -211,13 +211,13 @@ fn what_is_there_twice_is_told_once() {
     let length = again.bytes.len() - rings;
     again.put(rings - 8, length as u64, 8);
     let left = loses(&again.bytes, "lie over what others wrote");
-    // The file is longer than its pages, by the options: so far others fit.
+    // The options make the file longer than its pages, so some of the other rings fit.
     assert!((story.count()..40 * story.count()).contains(&left), "{left}");
     assert_eq!(Trace::open(&again.bytes).unwrap().buffers.len(), 1_024);
     assert!(loses(&again.bytes, "and ") > 0, "what is not named is counted");
 }
 
-/// Formats that contradict each other or lie about their records: the events are counted, and what cannot be is not told.
+/// Formats that contradict each other or the records: the reader counts the events, and reports nothing that is impossible.
 #[test]
 fn formats_may_say_anything() {
     let (story, file) = whole();
@@ -239,7 +239,7 @@ fn formats_may_say_anything() {
         let built = file.build();
         let (told, lost) = told(&built.bytes);
         assert_eq!((told[0].met.events, lost.len()), (story.count(), 0), "{what}: {lost:?}");
-        // Without a waking nothing was waited for; with overlapping fields priorities are nonsense, but are ends all the same.
+        // Without a waking there is no wait. With overlapping fields priorities are nonsense, but ends stay ends.
         assert!(told[0].waits.len() <= story.waits.len(), "{what}");
         let trace = Trace::open(&built.bytes).unwrap();
         for (_, _, kind) in &told[0].events {
@@ -260,7 +260,7 @@ fn formats_may_say_anything() {
     assert_eq!(loses(&file.build().bytes, "16384 formats, and more: so many no kernel has"), story.count());
 }
 
-/// Times that go back are counted; what they would make of a latency is none.
+/// The reader counts times that go back, and makes no latency from them.
 #[test]
 fn a_clock_that_goes_back_is_counted() {
     let waking = Event::Waking { pid: 103 }.record(LITTLE);
@@ -277,7 +277,7 @@ fn a_clock_that_goes_back_is_counted() {
     assert!(told[0].waits.iter().all(|wait| *wait <= 500), "{:?}", told[0].waits);
 }
 
-/// Pages with garbage are passed over and named with their place and CPU; the pages beside them are read.
+/// The reader skips pages with garbage, names them with their place and CPU, and reads the pages next to them.
 #[test]
 fn garbage_in_pages_is_passed_over() {
     let (story, file) = whole();
@@ -295,7 +295,7 @@ fn garbage_in_pages_is_passed_over() {
     let (spoilt, lost) = told(&bytes);
     assert!(lost.len() == 1 && lost[0].starts_with(&format!("at byte {second}: CPU 1: ")), "{lost:?}");
     assert!(spoilt[0].met.events < story.count() && spoilt[0].met.events > story.count() / 2);
-    // The head says more than a page has; then only what follows an event is spoilt.
+    // The head states more data than a page has; in the other case only the data after an event are damaged.
     assert!(loses(&patched(&built, second + 8, 5_000, 8), "a page says that it holds 5000 bytes, and has 4080") > 0);
     assert!(loses(&patched(&built, second + 16, 0, 4), "bytes of a page are no events") > 0);
     // The last page is cut off in the middle of the file.
@@ -303,7 +303,7 @@ fn garbage_in_pages_is_passed_over() {
     assert_eq!(loses(&all.build().bytes, "CPU 0: a page"), 0);
 }
 
-/// Chunks that lie about their length, are no chunks, or are more than there are.
+/// Chunks with a wrong length, invalid chunks, and fewer chunks than stated.
 #[test]
 fn chunks_that_lie_are_passed_over() {
     let (story, file) = whole();
@@ -319,7 +319,7 @@ fn chunks_that_lie_are_passed_over() {
         assert!(loses(&patched(&built, data + 4, 0xffff_fff0, 4), "chunks are to follow in") < story.count());
         assert!(loses(&patched(&built, data, 0xffff_ffff, 4), "chunks are to follow in") > 0);
         assert!(loses(&patched(&built, data + 12 + 40, 0x55aa_55aa_55aa_55aa, 8), &place) < story.count());
-        // A spoilt page in the second chunk: its place is the chunk's, which is where the file can be looked at.
+        // A damaged page in the second chunk: the reported place is that of the chunk, which the user can find in the file.
         let mut spoilt = file.clone();
         spoilt.rings[0].cpus[0].1[3 * 4096 + 8] = 0xff;
         spoilt.rings[0].cpus[0].1[3 * 4096 + 9] = 0xff;
@@ -339,7 +339,7 @@ fn chunks_that_lie_are_passed_over() {
     assert_eq!(loses(&bytes, "compressed by `lzma`; zlib and zstd are known"), 0);
 }
 
-/// Bytes changed at random, and shifts of time with numbers as wild as they can be: an answer each time, also of what explains.
+/// Random changes of bytes, and shifts of time with extreme numbers: the reader and the explanation answer each time.
 #[test]
 fn spoilt_bytes_are_survived() {
     let story = story(20, 1_000_000);
@@ -352,7 +352,7 @@ fn spoilt_bytes_are_survived() {
     (0..4).for_each(|_| _ = shift.number(u64::MAX, 8));
     let wild = File { options: vec![(12, shift.bytes)], ..File::of(LITTLE, story.pages(LITTLE, 4096)) };
     assert_eq!(told(&wild.build().bytes).0[0].met.events, story.count());
-    // Products of such times and shifts pass every number that a machine has.
+    // Products of such times and shifts overflow every number type.
     let later = File { rings: File::of(LITTLE, self::story(20, 3 << 62).pages(LITTLE, 4096)).rings, ..wild.clone() };
     assert_eq!(told(&later.build().bytes).0[0].met.events, story.count());
     let plain = File::of(LITTLE, story.pages(LITTLE, 4096));

@@ -1,5 +1,5 @@
-//! Texts as people hand them on: of real tools in every form (`data/tools`, with what `scripts/traces` read in the same
-//! lines), and of reports (`data/handed`).
+//! Texts as people pass them on: from real tools in every form (`data/tools`, with what `scripts/traces` read from the same lines), and
+//! from bug reports (`data/handed`).
 
 use latido_trace::{
     accounts::Source,
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/texts.rs"));
 
-/// All texts, also those that people handed on.
+/// All texts, also those that people passed on.
 fn texts() -> BTreeMap<String, Vec<u8>> {
     texts_of(env!("CARGO_MANIFEST_DIR"), &["6.12-rt", "6.1-rt", "form", "handed", "tools"])
 }
@@ -22,7 +22,7 @@ fn data(name: &str) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// What a text gives: its waits by class (how many, their sum, the longest), and what was met.
+/// The results of a text: its waits by class (number, sum, longest), the facts of the pairing, and the summary.
 fn told(text: &[u8], source: u32) -> (String, Met, Summary) {
     let (mut summary, mut reader) = (Summary::default(), Reader::default());
     reader.push(text, |header, line| {
@@ -42,7 +42,7 @@ fn told(text: &[u8], source: u32) -> (String, Met, Summary) {
     (waits.join(";"), met, summary)
 }
 
-/// The same text as it comes out of mails, terminals and other systems.
+/// The same text as mails, terminals and other systems change it.
 fn forms(text: &str) -> Vec<(&'static str, Vec<u8>)> {
     let each = |change: &dyn Fn(&str) -> String| text.lines().map(change).collect::<String>();
     let utf16: Vec<u8> = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -60,13 +60,13 @@ fn forms(text: &str) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// A line as a report of several inputs has it; headers have none.
+/// A line as a report of several inputs prints it; headers have no prefix.
 fn prefixed(input: &str, line: &str) -> String {
     if line.starts_with('#') { format!("{line}\n") } else { format!("{input}: {line}\n") }
 }
 
-/// A hundred texts of trace-cmd and of tracefs, in every form: the waits are those that another program found in the same lines,
-/// none over a loss, and the losses are those that the lines state.
+/// A hundred texts of trace-cmd and of tracefs, in every form: latido finds the waits that another program found in the same lines, none
+/// across a loss, and the losses that the lines state.
 #[test]
 fn texts_of_the_tools_tell_the_same_in_every_form() {
     let right = include_str!("../data/tools-right.tsv");
@@ -75,7 +75,7 @@ fn texts_of_the_tools_tell_the_same_in_every_form() {
     for row in right.lines() {
         let [name, waits, lost, uncounted, gaps] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
         for (form, text) in forms(std::str::from_utf8(&texts[&format!("tools/{name}")]).unwrap()) {
-            // What a header counts is of no input.
+            // A count in a header belongs to no input.
             if form == "behind an input's name" && name.starts_with("trace") {
                 continue;
             }
@@ -95,8 +95,8 @@ fn texts_of_the_tools_tell_the_same_in_every_form() {
     }
 }
 
-/// `perf script` prints the same events: latido pairs them as those of tracefs, in every form, and none over what perf lost. A thread
-/// that has ended has no number there.
+/// `perf script` prints the same events: latido pairs them like those of tracefs, in every form, and makes no pair across what perf lost.
+/// There a thread that has ended has no number.
 #[test]
 fn the_text_of_perf_is_paired() {
     let text = "\
@@ -110,7 +110,7 @@ fn the_text_of_perf_is_paired() {
             perf 31906 [001] 1.000085: PERF_RECORD_LOST lost 4
          swapper     0 [001] 1.000090: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=ctl next_pid=7 next_prio=19
 ";
-    // perf names no input.
+    // perf does not name an input.
     for (form, text) in forms(text).into_iter().filter(|(form, _)| *form != "behind an input's name") {
         let (waits, met, summary) = told(&text, 0);
         assert_eq!(waits, "real-time 2 35000 30000", "{form}");
@@ -118,8 +118,8 @@ fn the_text_of_perf_is_paired() {
     }
 }
 
-/// Two machines whose threads have the same numbers: each input is paired by itself, also the events behind a loss, which the
-/// report prints without their input.
+/// Two machines whose threads have the same numbers: latido pairs each input separately, also for events after a loss, which the report
+/// prints without their input.
 #[test]
 fn inputs_of_a_report_do_not_meet() {
     let text = "\
@@ -142,12 +142,12 @@ a.dat:           <idle>-0     [001]  1.000105: sched_switch:         swapper/1:0
     assert_eq!((a.as_str(), met.said.any()), ("real-time 2 35000 30000", false));
     let (b, met, _) = told(text.as_bytes(), 2);
     assert_eq!((b.as_str(), met.unpaired.voided, met.said.events()), ("", 1, 3));
-    // A name with a colon is a name, where blanks stand before it.
+    // A name with a colon, after blanks, is the name of a task and not of an input.
     let (_, reader) = Summary::of(b"       odd: name-7     [001]  1.000010: sched_waking: comm=x pid=7 prio=19\n");
     assert_eq!(reader.sources().len(), 1);
 }
 
-/// latido makes no pairing over a stated loss, whatever source states it, and makes one beside it.
+/// latido makes no pair across a stated loss, whatever states it, and makes the pair after it.
 #[test]
 fn no_pair_is_made_over_a_stated_loss() {
     let woken = "<idle>-0 [000] 1.000010: sched_waking: comm=c pid=7 prio=19 target_cpu=001\n";
@@ -179,26 +179,26 @@ fn no_pair_is_made_over_a_stated_loss() {
         let (waits, _, _) = told([woken, came, left, again].concat().as_bytes(), 0);
         assert_eq!(waits, "real-time 2 45000 40000");
     }
-    // A wait of another CPU that lay in the lost time, though its end stands before the line.
+    // A wait on another CPU within the lost time, although its end comes before the line.
     let text =
         [left, woken, &came.replace("[001]", "[000]"), "CPU:1 [LOST 5 EVENTS]\n", &left.replace("60:", "80:")].concat();
     let (waits, met, _) = told(text.replace("1.000060", "1.000005").as_bytes(), 0);
     assert_eq!((waits.as_str(), met.unpaired.voided), ("", 1));
-    // The header counts more than there is: what a CPU wrote before its first event is missing.
+    // The header counts more events than there are: those that a CPU wrote before its first event are missing.
     let header = "# tracer: nop\n#\n# entries-in-buffer/entries-written: 5/9   #P:2\n";
     let (waits, met, _) = told([header, woken, came, left, again].concat().as_bytes(), 0);
     assert_eq!((waits.as_str(), met.said.events()), ("real-time 1 5000 5000", 4));
-    // At the end, where nothing of its CPU follows.
+    // At the end, where no event of the CPU follows.
     let (waits, met, _) = told([woken, came, left, again, "CPU:2 [LOST 12 EVENTS]\n"].concat().as_bytes(), 0);
     assert_eq!((waits.as_str(), met.said.events(), met.over_cpu), ("", 12, Some(2)));
     let (waits, met, _) = told([woken, came, left, again, "CPU:1 [LOST 12 EVENTS]\n"].concat().as_bytes(), 0);
     assert_eq!((waits.as_str(), met.said.events()), ("real-time 2 45000 40000", 12));
-    // Counted when the recording ended, and nothing says where.
+    // Counted at the end of the recording: nothing says where the events are missing.
     let (waits, met, _) = told([woken, came, left, again, "CPU 1: 7 events lost\n"].concat().as_bytes(), 0);
     assert_eq!((waits.as_str(), met.said.events(), met.said.unplaced()), ("", 7, vec![1]));
 }
 
-/// In a graph of calls a loss breaks what was open on its CPU: the end of a call gets no name from before it.
+/// In a call graph a loss ends the open calls on its CPU: the end of a call gets no name from before the loss.
 #[test]
 fn a_call_over_a_loss_has_no_name() {
     let graph = |loss: &str, cpu: &str| {
@@ -217,7 +217,7 @@ fn a_call_over_a_loss_has_no_name() {
     }
 }
 
-/// Without a header the columns of a graph are those that its lines have.
+/// Without a header latido takes the columns of a graph from its lines.
 #[test]
 fn a_graph_without_a_header_is_one() {
     for name in ["graph", "graph-time-task", "graph-latency"] {
@@ -230,7 +230,7 @@ fn a_graph_without_a_header_is_one() {
     }
 }
 
-/// The tail of each tracer's text tells the samples that it has.
+/// The tail of each tracer's text gives all samples that it contains.
 #[test]
 fn the_tail_of_a_text_tells_what_it_has() {
     for name in ["6.12-rt/timerlat", "6.12-rt/osnoise", "6.12-rt/hwlat", "6.12-rt/function", "form/hwlat-nmi"] {
@@ -243,7 +243,7 @@ fn the_tail_of_a_text_tells_what_it_has() {
     }
 }
 
-/// What a mailer broke is whole again, and nothing else is joined.
+/// latido rejoins lines that a mailer broke, and joins no others.
 #[test]
 fn broken_lines_are_joined_where_their_end_is_known() {
     let (gaps, reader) = Summary::of(data("handed/hwlat-wrapped").as_bytes());
@@ -258,7 +258,7 @@ fn broken_lines_are_joined_where_their_end_is_known() {
     let rest = "prev_state=R ==> next_comm=b\nnext_pid=2 next_prio=98\n";
     let (whole, reader) = Summary::of(format!("{switch}{rest}").as_bytes());
     assert_eq!((whole.events["sched_switch"], reader.seen().unknown, reader.seen().joined), (1, 0, 2));
-    // The next event is no rest of this one, nor is prose.
+    // The next event is not the rest of this one, and neither is prose.
     for other in ["sh-1 [001] 1.000040: softirq_raise: vec=1\n", "and so on\n"] {
         let (parts, reader) = Summary::of(format!("{switch}{other}").as_bytes());
         assert!(!parts.events.contains_key("sched_switch") && reader.seen().joined == 0, "{other}");
@@ -281,7 +281,7 @@ fn headers_are_read_with_what_they_have() {
         (one.tracer.as_str(), one.latency.us, one.release.as_deref()),
         ("irqsoff", 8111, Some("6.14.0-next-20250403"))
     );
-    // Two of them in a row are two.
+    // Two of them in a row are two snapshots.
     let two = data("handed/latency-trace-without-tracer-line").repeat(2);
     assert_eq!(Summary::of(two.as_bytes()).0.snapshots.items.len(), 2);
     let (summary, reader) = Summary::of(data("handed/trace-cmd-report-empty-cpus").as_bytes());
@@ -300,7 +300,7 @@ fn a_snapshot_belongs_to_its_row() {
     assert_eq!((summary.saved.items, reader.seen().unknown), (vec![wanted], 0));
 }
 
-/// The kernel's counts of a ring, pasted behind its events, are an account of what is lost as those in a file are.
+/// The kernel's counts of a ring, pasted after its events, account for losses like those in a file.
 #[test]
 fn the_counts_of_a_ring_are_read() {
     let event = "sh-1 [000] 1.000020: sched_waking: comm=a pid=12 prio=98 target_cpu=001\n";

@@ -1,4 +1,4 @@
-//! The tests of the crate from outside, one binary: each module is a subject.
+//! The tests of the crate from outside, in one binary: each module is a subject.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 #[path = "../common/mod.rs"]

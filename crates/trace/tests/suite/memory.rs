@@ -1,5 +1,5 @@
-//! What a file makes the reader hold is bounded, whatever the file says: judged by the peak of this process's resident memory
-//! (VmHWM), which is why the test runs in a process that does nothing else.
+//! The memory of the reader is bounded, whatever the file contains. The test measures the peak of this process's resident memory (VmHWM),
+//! which is why it runs in a process that does nothing else.
 
 use crate::common::{
     Bytes, File, LITTLE, Ring,
@@ -10,7 +10,7 @@ use crate::common::{
 };
 use latido_trace::file::Packing;
 
-/// Set in the process that runs the one test.
+/// This variable is set in the process that runs the one test.
 const ALONE: &str = "LATIDO_TEST_ALONE";
 
 /// Runs one test of this binary in a process without the threads of other tests.
@@ -23,16 +23,16 @@ fn alone(name: &str) {
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
-/// A line of this process's status, in KiB; none where the kernel does not tell.
+/// A value of this process's status, in KiB; `None` if the kernel does not report it.
 fn status(key: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(key))?;
     line.trim().strip_suffix(" kB")?.trim().parse().ok()
 }
 
-/// How much this process held at most while it read a file, in MiB, over what it held before: the file itself is part of that.
+/// The peak of this process while it read a file, minus what it had before, in MiB.
 fn grown(bytes: &[u8]) -> u64 {
-    // The peak begins anew (proc(5), clear_refs).
+    // Resets the peak (proc(5), clear_refs).
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = status("VmRSS:").unwrap();
     drop(read(bytes));
@@ -41,8 +41,8 @@ fn grown(bytes: &[u8]) -> u64 {
     grown
 }
 
-/// A chunk of zeros, as many CPUs as each could fill with it, and descriptions that repeat themselves: the limits are those of
-/// `file::unpack` and `file::meta`, 256 MiB for chunks of all CPUs together, 64 MiB for everything else.
+/// A chunk of zeros, the largest number of CPUs with such a chunk each, and descriptions that repeat themselves: the limits are those of
+/// `file::unpack` and `file::meta`, 256 MiB for the chunks of all CPUs together, 64 MiB for everything else.
 #[test]
 fn no_file_takes_more_than_it_may() {
     if std::env::var_os(ALONE).is_none() {
@@ -57,7 +57,7 @@ fn no_file_takes_more_than_it_may() {
     }
     let plain = File::of(LITTLE, story(10, 1_000).pages(LITTLE, 4096));
 
-    // The names of tasks, and formats, as many as there is room for: short ones take most.
+    // As many names of tasks and formats as fit: short ones take the most memory.
     let described = |systems, names| File { systems, names, ..plain.clone() }.build().bytes;
     let text = format("x", 7, &vec![("a b", 0, 1, 0); 900], "");
     for (what, bytes) in [
@@ -71,7 +71,7 @@ fn no_file_takes_more_than_it_may() {
         assert!(grown <= 64, "{what}: {grown} MiB");
     }
 
-    // Zeros: one chunk of what is allowed, then a CPU more each of what is not.
+    // Zeros: first one chunk of the allowed size, then more than is allowed, by length or by the number of CPUs.
     let zeros = vec![0u8; 32 << 20];
     for packing in [Packing::Zlib, Packing::Zstd] {
         let bomb = pack(packing, &zeros);
@@ -87,13 +87,13 @@ fn no_file_takes_more_than_it_may() {
         }
     }
 
-    // A million losses are told by the first of them.
+    // Of a million losses the reader stores only the first ones.
     let broken = Ring { name: "", clock: "mono", page: 64, cpus: vec![(0, vec![0xff; 32 << 20])] };
     let built = File { rings: vec![broken], ..plain }.build();
     assert!(grown(&built.bytes) <= 64);
 }
 
-/// A file of so many CPUs whose data are all the same chunk, each with its own copy.
+/// A file of this number of CPUs with the same chunk, each with its own copy.
 fn chunks(packing: Packing, cpus: u32, chunk: &[u8]) -> Vec<u8> {
     let empty = File { packing, ..File::of(LITTLE, (0..cpus).map(|cpu| (cpu, Vec::new())).collect()) };
     let mut packed = File { packed_data: true, ..empty };

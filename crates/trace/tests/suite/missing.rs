@@ -1,4 +1,4 @@
-//! What a file lacks, whether it is cut or spoilt: no latency is told that rests on it.
+//! Parts that a cut or damaged file lacks: latido reports no latency that depends on them.
 
 use crate::common::{
     Built, Bytes, File, LITTLE,
@@ -7,7 +7,7 @@ use crate::common::{
 };
 use latido_trace::{file::Trace, pairing::Met};
 
-/// What a file tells, and all that is said of what it lost.
+/// What a file contains, and everything that is reported as lost.
 fn told(bytes: &[u8]) -> (Vec<Told>, Vec<String>) {
     let (told, mut lost) = read(bytes).unwrap_or_else(|bad| panic!("{bad}"));
     lost.extend(told.iter().flat_map(|told| told.met.unread.told()));
@@ -26,8 +26,8 @@ fn patched(built: &Built, at: usize, number: u64, size: usize) -> Vec<u8> {
     bytes.bytes
 }
 
-/// What is missing of a file breaks the waits over it: they are void and counted, and all that is told is true. Whatever is
-/// spoilt, no wait is told that the whole file does not have; beside a lost CPU nobody knows where a task was.
+/// A missing part breaks the waits across it: they are void and counted, and every reported wait is true. Whatever is damaged, latido
+/// reports no wait that the whole file does not have. If a CPU is lost, the place of a task is unknown.
 #[test]
 fn what_is_missing_breaks_the_waits_over_it() {
     let (story, file) = whole();
@@ -39,9 +39,9 @@ fn what_is_missing_breaks_the_waits_over_it() {
     for cpu in [0, 1] {
         for page in 0..pages(cpu) {
             let at = data[cpu].at as usize + page * 4096;
-            // Its length is garbage; its time lies before all, in the future, at the end of time; an event in it does.
+            // A garbage length; a time before all others, in the future, or at the end of time; a garbage event.
             let future = story.events[cpu][0].0 + (1 << 40);
-            // Of the first page nothing tells that it cannot be as early, of the last one that it cannot be as late.
+            // Nothing shows that the first page cannot be this early, or that the last one cannot be this late.
             let mut spoilt = vec![(at + 8, 5_000, 8), (at + 16, !0, 4)];
             spoilt.extend((page > 0).then_some((at, 1, 8)));
             spoilt
@@ -58,7 +58,7 @@ fn what_is_missing_breaks_the_waits_over_it() {
             }
         }
     }
-    // Cut inside of what a CPU wrote, whichever is the last in the file: from there on nothing is certain.
+    // A cut within the data of the CPU that is last in the file: after that nothing is certain.
     let last = data.iter().max_by_key(|data| data.at).unwrap();
     for keep in [0, 1, 2] {
         let cut = last.at as usize + keep * 4096 + 100;
@@ -69,7 +69,7 @@ fn what_is_missing_breaks_the_waits_over_it() {
         assert!(true_waits(&left[0]) && left[0].waits.len() < story.waits.len());
         assert!(left[0].met.unpaired.voided > 0 && left[0].met.uncounted > 0, "{:?}", left[0].met.unpaired);
     }
-    // Nothing at all of a CPU.
+    // All data of a CPU are missing.
     let six = File { version: 6, ..file }.build();
     let place = Trace::open(&six.bytes).unwrap().buffers[0].cpus.iter().map(|data| data.at).max().unwrap();
     let (left, lost) = told(&six.bytes[..place as usize]);

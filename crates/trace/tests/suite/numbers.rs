@@ -1,19 +1,19 @@
-//! The numbers of records, read without a branch on their size, are those that their bytes make one by one.
+//! latido reads the numbers of records without a branch on their size. They equal the numbers that their bytes make one by one.
 
 use latido_trace::{bytes::Endian, format::Format};
 use proptest::prelude::*;
 
-/// The field's value byte by byte; none where the record ends before it does.
+/// The field's value byte by byte; `None` if the record ends before the field.
 fn slow(record: &[u8], at: usize, size: usize, signed: bool, endian: Endian) -> Option<i64> {
     let bytes = record.get(at..at + size)?;
     let number = endian.number(bytes)?;
     let negative = signed && number >> (8 * size - 1) == 1;
-    // All bits above the field are those of its sign.
+    // Sign extension fills all bits above the field.
     Some(if negative && size < 8 { number.cast_signed() - (1 << (8 * size)) } else { number.cast_signed() })
 }
 
 proptest! {
-    /// For each size, sign and order, at each place of a record of any length: at its begin, at its end, and beyond it.
+    /// For each size, sign and byte order, at each place of a record of any length: at its start, at its end, and beyond it.
     #[test]
     fn a_number_is_what_its_bytes_make(record in proptest::collection::vec(any::<u8>(), 0..40)) {
         for endian in [Endian::Little, Endian::Big] {
@@ -31,7 +31,7 @@ proptest! {
         }
     }
 
-    /// A field of another size is no number.
+    /// A field of another size is not a number.
     #[test]
     fn other_sizes_are_no_numbers(at in 0usize..20, size in 0usize..20) {
         let text = format!("name: x\nID: 1\nfield:int v;\toffset:{at};\tsize:{size};\tsigned:1;\n");

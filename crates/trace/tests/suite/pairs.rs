@@ -1,4 +1,4 @@
-//! Pairs that the kernel tells by half.
+//! Pairs of which the kernel reports only a half.
 
 use latido_trace::{
     events::{Above, Call, Comm, Happened, Priority, State, Switched, Woken},
@@ -27,7 +27,7 @@ fn switched(pid: i32) -> Switched {
     Switched { pid, priority: Priority(120), comm: Comm::of("task") }
 }
 
-/// `rt_sigreturn` ends with the number -1 in `raw_syscalls`: it ends the call that is open, and nothing is left open.
+/// `rt_sigreturn` returns with the number -1 in `raw_syscalls`: this ends the open call, and no call stays open.
 #[test]
 fn a_return_without_a_number_ends_the_open_call() {
     let (mut pairing, mut kept) = (Pairing::of(Definition::Waking), Kept::default());
@@ -40,8 +40,8 @@ fn a_return_without_a_number_ends_the_open_call() {
     assert_eq!((unpaired.unended, unpaired.unbegun), (0, 1), "the second one ends nothing");
 }
 
-/// A call in which its thread left the CPU and was never seen to come back is as long as it is; how long it slept in it nobody
-/// knows, and that is not told as time on a CPU. The next one is whole again.
+/// A call keeps its length if its thread left the CPU and no switch back was recorded. How long the thread slept is unknown, so latido does
+/// not report this time as time on a CPU. The next call is complete again.
 #[test]
 fn a_call_whose_switch_back_is_missing_has_no_parts() {
     #[derive(Default)]
@@ -71,7 +71,8 @@ fn a_call_whose_switch_back_is_missing_has_no_parts() {
     assert_eq!(kept.0, [(89, None), (70, Some(OffCpu { blocked: 40, waited: 10 }))]);
 }
 
-/// A task that leaves its CPU though no switch to it was recorded waited nobody knows how long: no sample, and counted.
+/// A task leaves its CPU although no switch to it was recorded: the length of its wait is unknown, so the wait is no sample, but is
+/// counted.
 #[test]
 fn a_wait_whose_switch_is_missing_is_counted() {
     let (mut pairing, mut kept) = (Pairing::of(Definition::Waking), Kept::default());
@@ -85,8 +86,7 @@ fn a_wait_whose_switch_is_missing_is_counted() {
     assert_eq!((kept.waits, unpaired.unseen, unpaired.unended), (vec![5], 1, 0));
 }
 
-/// Each pair that a loss may have broken is counted once, whether its end comes or not: a soft interrupt that was asked for, and
-/// handlers that were open.
+/// latido counts each pair that a loss may have broken once, whether its end comes or not: a raised soft interrupt, and open handlers.
 #[test]
 fn every_pair_over_a_loss_is_counted() {
     let (mut pairing, mut kept) = (Pairing::of(Definition::Waking), Kept::default());
@@ -95,7 +95,7 @@ fn every_pair_over_a_loss_is_counted() {
     pairing.take(0, 20, &Happened::Enter(Above::Soft(3)), &mut kept);
     pairing.take(0, 30, &Happened::Enter(line), &mut kept);
     pairing.lost(&Lost { cpu: 0, since: 30, until: Some(50), missed: Missed::Some }, &mut kept);
-    // The ends of the first two come; the soft interrupt 3 may have ended in between.
+    // The ends of the first two arrive; the soft interrupt 3 may have ended during the loss.
     pairing.take(0, 60, &Happened::Exit(line), &mut kept);
     pairing.take(0, 70, &Happened::Enter(soft), &mut kept);
     pairing.take(0, 80, &Happened::Exit(soft), &mut kept);

@@ -1,4 +1,4 @@
-//! Files that are valid but odd: whatever machine wrote them, they tell the same, and what `trace-cmd report` tells of them.
+//! Files that are valid but odd: they give the same results whatever machine wrote them, and agree with `trace-cmd report`.
 
 use crate::common::{
     BIG, Bytes, File, LITTLE, Machine, Ring,
@@ -13,7 +13,7 @@ use latido_trace::{
     page::Missed,
 };
 
-/// The one ring of a file of which nothing is lost.
+/// The only ring of a file without losses.
 fn one(bytes: &[u8]) -> Told {
     let (mut rings, lost) = read(bytes).unwrap();
     assert_eq!((rings.len(), lost), (1, Vec::<String>::new()));
@@ -28,8 +28,8 @@ fn tells(story: &Story, told: &Told, what: &str) {
     assert_eq!(told.met.devices.get(&7).map(String::as_str), Some("eth0"), "{what}");
 }
 
-/// Both versions, both orders of bytes, both sizes of a long, pages and sub-buffers of 4 to 64 KiB: each event, each latency
-/// and the name behind a `__data_loc` are the same, and trace-cmd agrees.
+/// Both versions, both byte orders, both sizes of a long, pages and sub-buffers of 4 to 64 KiB: each event, each latency and the name that
+/// a `__data_loc` points to are the same, and trace-cmd agrees.
 #[test]
 fn every_machine_tells_the_same() {
     let story = story(400, 5_000_000_000);
@@ -53,7 +53,7 @@ fn every_machine_tells_the_same() {
     }
 }
 
-/// Compressed or not, sections and data each: the same is told.
+/// Compressed or not, sections and data separately: the results are the same.
 #[test]
 fn packed_files_tell_the_same() {
     let story = story(900, 7_000);
@@ -74,7 +74,7 @@ fn packed_files_tell_the_same() {
     }
 }
 
-/// Instances have a name, a clock, a page size and CPUs of their own; in version 6 too, but for the page size.
+/// Instances have their own name, clock, page size and CPUs; in version 6 too, except for the page size.
 #[test]
 fn every_ring_is_told_by_its_own_rules() {
     for version in [6, 7] {
@@ -83,7 +83,7 @@ fn every_ring_is_told_by_its_own_rules() {
             let sizes = if version == 6 { [4096; 3] } else { [4096, 16_384, 65_536] };
             let mut file = File { version, ..File::of(machine, stories[0].pages(machine, sizes[0])) };
             let mut second = stories[1].pages(machine, sizes[1]);
-            // Another number of CPUs than the main ring has.
+            // A number of CPUs other than that of the main ring.
             second.push((2, Vec::new()));
             file.rings.push(Ring { name: "second", clock: "boot", page: sizes[1], cpus: second });
             let third = stories[2].pages(machine, sizes[2]);
@@ -100,7 +100,7 @@ fn every_ring_is_told_by_its_own_rules() {
             let expected = [("", Some("mono")), ("second", Some("boot")), ("third one", Some("global"))];
             assert_eq!(named, expected.iter().zip(sizes).map(|((n, c), s)| (*n, *c, s)).collect::<Vec<_>>());
             assert_eq!(trace.options.clock.as_deref(), Some("mono"));
-            // trace-cmd takes the CPUs of an instance for those of the main ring in version 6.
+            // In version 6 trace-cmd gives an instance the CPUs of the main ring.
             if version == 7 {
                 agrees(&built.bytes, &format!("rings {:?}", machine.endian));
             }
@@ -108,7 +108,7 @@ fn every_ring_is_told_by_its_own_rules() {
     }
 }
 
-/// No events, CPUs that wrote nothing, CPUs that are not numbered one after the other.
+/// No events, CPUs that wrote nothing, and CPU numbers with gaps.
 #[test]
 fn what_is_empty_is_no_error() {
     let story = story(10, 9_000);
@@ -130,8 +130,8 @@ fn what_is_empty_is_no_error() {
     }
 }
 
-/// Every kind of header: times extended and absolute, also with the top bits that only a page has, events taken back, long
-/// events, the end of a page before its end.
+/// Every kind of header: extended and absolute times, also with the top bits that only a page has, discarded events, long events, an end of
+/// the data before the end of the page.
 #[test]
 fn every_header_has_its_time() {
     for machine in [LITTLE, BIG, Machine { long: 4, ..LITTLE }, Machine { long: 4, ..BIG }] {
@@ -164,7 +164,7 @@ fn every_header_has_its_time() {
     }
 }
 
-/// What was missed is counted where the kernel counted it, and voids what was open.
+/// The reader counts missed events if the kernel counted them, and makes open pairs void.
 #[test]
 fn missed_events_are_counted() {
     for machine in [LITTLE, BIG, Machine { long: 4, ..LITTLE }, Machine { long: 4, ..BIG }] {
@@ -191,7 +191,7 @@ fn missed_events_are_counted() {
     }
 }
 
-/// What a latency tracer left is its text: plain behind the head of version 6, in a section of version 7, there packed or not.
+/// A file of a latency tracer contains its text: plain after the head of version 6, and in a section of version 7, there compressed or not.
 #[test]
 fn the_text_of_a_tracer_is_found() {
     let text = "# tracer: irqsoff\n#\n# irqsoff latency trace v1.1.5 on 6.1.0\n".repeat(900);
@@ -205,7 +205,7 @@ fn the_text_of_a_tracer_is_found() {
         for (packing, packed_data) in [(Packing::None, false), (Packing::Zlib, true), (Packing::Zstd, true)] {
             let mut file = File { packing, packed_data, ..file.clone() };
             let place = file.build().bytes.len() as u64;
-            // The option has always the same length: so has the file up to the section.
+            // The option always has the same length, and so has the file up to the section.
             let mut option = Bytes::of(machine);
             option.number(place + 6 + 8 + 2, 8).text("").text("");
             file.options = vec![(22, option.bytes.clone())];

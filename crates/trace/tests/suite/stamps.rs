@@ -1,16 +1,16 @@
-//! The joiner of three stamps: whatever is lost, doubled or out of order is counted, and costs no other event.
+//! Joining three stamps: latido counts what is lost, doubled or out of order, and it affects no other event.
 
 use latido_trace::stamps::{Answered, Chain, Handler, Stamp, Stamps, join};
 use proptest::prelude::*;
 
-/// An event and its chain: how far apart t1, entry, thread, handler and t3 lie, and the pause before the next.
+/// An event and its chain: the distances between t1, entry, thread, handler and t3, and the pause before the next event.
 type Gaps = [u64; 5];
 
 fn stamp(at: u64) -> Stamp {
     Stamp { at, cpu: 0, due: None }
 }
 
-/// A trace in which every event is answered before the next happens.
+/// A trace in which every event is answered before the next one occurs.
 fn trace(all: &[Gaps]) -> (Vec<Answered>, Stamps) {
     let (mut events, mut stamps, mut now) = (Vec::new(), Stamps::default(), 1_000);
     for (number, [entry, thread, handler, task, pause]) in (0..).zip(all) {
@@ -25,7 +25,7 @@ fn trace(all: &[Gaps]) -> (Vec<Answered>, Stamps) {
     (events, stamps)
 }
 
-/// What the joiner must find of it.
+/// The chains that the joiner must find.
 fn wanted(events: &[Answered], stamps: &Stamps) -> Vec<Chain> {
     let chain = |(k, event): (usize, &Answered)| Chain {
         event: *event,
@@ -40,7 +40,7 @@ fn gaps() -> impl Strategy<Value = Vec<Gaps>> {
     prop::collection::vec(prop::array::uniform5(0u64..2_000), 1..60)
 }
 
-/// A line's threads are known by their names, the second one too, and one whose name the kernel cut.
+/// A line's threads are known by their names, including a second thread and a name that the kernel cut.
 #[test]
 fn threads_belong_to_their_line() {
     use latido_trace::stamps::of_line;
@@ -57,7 +57,7 @@ fn threads_belong_to_their_line() {
     }
 }
 
-/// A stamp that an event brings along is its handler's, as long as it lies between its t1 and t3; the kernel is not asked.
+/// A stamp that an event carries is its handler's if it is between its t1 and t3; the kernel's stamps are not needed.
 #[test]
 fn an_event_may_bring_its_stamp_along() {
     let event = |t2| Answered { number: 0, t1: 1_000, t2: Some(t2), t3: 2_000, error: 20 };
@@ -68,7 +68,7 @@ fn an_event_may_bring_its_stamp_along() {
 }
 
 proptest! {
-    /// Every event finds its own stamps, in whatever order they come.
+    /// Every event finds its own stamps, in whatever order they arrive.
     #[test]
     fn each_event_has_its_own_stamps_in_any_order(all in gaps(), turn in 0usize..60, back in any::<bool>()) {
         let (events, stamps) = trace(&all);
@@ -85,7 +85,7 @@ proptest! {
         prop_assert_eq!((joined.lost, joined.doubled, joined.passed), (0, 0, 0));
     }
 
-    /// A handler's stamp that is lost, or there twice, is counted; it takes t2 from its event and nothing from others.
+    /// A handler's stamp that is lost or doubled is counted. Its event has no t2, and other events are unaffected.
     #[test]
     fn lost_and_doubled_stamps_are_counted_and_cost_no_other_event(
         all in gaps(),
@@ -114,7 +114,7 @@ proptest! {
         }
     }
 
-    /// An event that nobody answered has a number and no chain.
+    /// An event without an answer has a number and no chain.
     #[test]
     fn events_that_passed_are_counted_by_their_numbers(all in gaps(), away in any::<prop::sample::Index>()) {
         let (mut events, stamps) = trace(&all);
@@ -141,23 +141,23 @@ proptest! {
     }
 }
 
-/// A stamp that says when its event was due is of that one, however many others lie in the same time.
+/// A stamp that states when its event was due belongs to that event, however many others are in the same span.
 #[test]
 fn a_timers_stamp_is_of_the_event_that_was_due_then() {
     let event = |number, t1, t3| Answered { number, t1, t3, ..Answered::default() };
-    // The second came while the first was still on its way.
+    // The second event occurred while the first was still on its way.
     let events = [event(0, 100, 400), event(1, 200, 450)];
     let due = |at, due| Stamp { at, cpu: 0, due: Some(due) };
     let stamps = Stamps { handler: vec![due(150, 100), due(250, 200), due(260, 777)], ..Stamps::default() };
     let joined = join(&events, stamps.clone());
     assert_eq!(joined.chains.iter().map(Chain::t2).collect::<Vec<_>>(), [Some(150), Some(250)]);
-    // Without that it would be a guess.
+    // Without the due time the choice would be a guess.
     let bare = stamps.handler.iter().map(|one| stamp(one.at)).collect();
     assert_eq!(join(&events, Stamps { handler: bare, ..Stamps::default() }).doubled, 2);
 }
 
-/// t1 may be wrong by its error: a stamp that lies so far before it is of the event; what lies behind the handler is none of
-/// its chain.
+/// t1 may be wrong by its error: a stamp that is this much earlier belongs to the event. Stamps after the handler's do not belong to its
+/// chain.
 #[test]
 fn the_error_of_t1_is_granted_and_what_follows_the_handler_is_not_its_chain() {
     let event = Answered { t1: 1_000, t3: 2_000, error: 20, ..Answered::default() };

@@ -1,4 +1,4 @@
-//! The texts of tracers under `data/` (its README tells where each is from) give what a person reads in them: each figure here
+//! latido reads from the texts of tracers under `data/` (its README says where each is from) what a person reads in them: each figure here
 //! was read in the text by eye or counted by `grep`.
 
 use latido_trace::accounts::Source;
@@ -15,14 +15,14 @@ fn data(name: &str) -> Vec<u8> {
     found.unwrap_or_else(|| panic!("there is no text {name} below tests/data"))
 }
 
-/// Looks at every line of a text.
+/// Passes every line of a text to `see`.
 fn read(name: &str, mut see: impl FnMut(&Header, Line<'_>)) -> Reader {
     let mut reader = Reader::default();
     reader.push(&data(name), |header, line| see(header, line));
     reader
 }
 
-/// The lines of each kind, drawings and empty ones apart.
+/// The number of lines of each kind, without drawings and empty lines.
 fn kinds(name: &str) -> String {
     let mut counts = BTreeMap::<&str, u64>::new();
     read(name, |_, line| {
@@ -57,7 +57,7 @@ fn kinds(name: &str) -> String {
     counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Each line of each text is what it is: none is left out, and nothing is unknown but what nobody could know.
+/// latido recognises each line of each text: none is left out, and only undecidable lines are unknown.
 #[test]
 fn every_line_is_told() {
     let texts = [
@@ -129,7 +129,7 @@ fn every_line_is_told() {
     assert_eq!(texts_below(env!("CARGO_MANIFEST_DIR")).len(), texts.len());
 }
 
-/// The header of a latency: who, how long, from which function to which; and one of each of several texts in a row.
+/// The header of a latency: task, length, first and last function; and the header of each of several texts in a row.
 #[test]
 fn latencies_have_their_functions() {
     let mut all = data("form/irqsoff");
@@ -170,7 +170,8 @@ fn latencies_have_their_functions() {
     assert_eq!((last.entries, last.written, last.cpus), (Some(3742), Some(3742), Some(2)));
 }
 
-/// The drawing decides what a letter means, on kernels with four, five and seven of them, with and without the CPU in front.
+/// The header's drawing decides the meaning of each letter, on kernels with four, five and seven letters, with and without the CPU in
+/// front.
 #[test]
 fn flags_are_as_drawn() {
     let first = |name: &str| {
@@ -193,10 +194,10 @@ fn flags_are_as_drawn() {
     assert_eq!(first("6.1-rt/wakeup_rt"), (7, "dn.h5..".into()));
     assert_eq!(first("form/events-4.14"), (4, "d.?.3??".into()));
     assert_eq!(first("form/preemptirqsoff"), (5, "..?.1?.".into()));
-    // Drawn with seven, printed with five; drawn with four, printed with five.
+    // The drawing has seven letters and the lines five; the drawing has four and the lines five.
     assert_eq!(first("6.12-rt/timerlat"), (7, "d.?h1?.".into()));
     assert_eq!(first("6.12-rt/graph-latency"), (4, ".n?.1?.".into()));
-    // Drawn with four, printed with seven: nobody knows.
+    // The drawing has four letters and the lines seven: the meaning is unknown.
     assert_eq!(first("6.1-rt/graph-latency"), (4, "???????".into()));
     assert_eq!(first("6.12-rt/events-no-flags"), (0, "???????".into()));
 }
@@ -231,7 +232,7 @@ fn events_have_their_task_and_time() {
     assert_eq!(firsts("form/events-4.14")[2].0, "a-b");
 }
 
-/// What the tracers of noise measured: first, last, and the tallies by CPU and context.
+/// The figures of the noise tracers: first, last, and the tallies by CPU and context.
 #[test]
 fn noise_is_in_figures() {
     let (summary, _) = Summary::of(&data("6.12-rt/timerlat"));
@@ -283,7 +284,7 @@ fn a_wakeup_names_both_tasks() {
     assert_eq!(turns, [turn(false), turn(true)]);
 }
 
-/// The columns of a graph as drawn, and durations by function: also of calls whose end does not name them.
+/// The columns of a graph as drawn, and durations by function, also for calls whose end does not name them.
 #[test]
 fn graphs_give_durations() {
     use GraphColumn::{Cpu, Duration, Flags, Task, Time as When};
@@ -355,7 +356,7 @@ fn histograms_have_rows() {
     assert_eq!((saved.row, saved.name.as_str(), saved.value), (6, "max", 103_110));
     assert_eq!(summary.bins.items[6].1.keys[0].1, Key::Number(299));
 
-    // Where all rows are in the text, their hits add up to the kernel's total.
+    // If the text contains all rows, their hits add up to the kernel's total.
     for name in
         ["6.12-rt/hist-plain", "6.12-rt/hist-log2", "6.12-rt/hist-two", "6.1-rt/hist-onmax", "6.1-rt/hist-synthetic"]
     {
@@ -368,18 +369,18 @@ fn histograms_have_rows() {
     }
 }
 
-/// Who says how much is lost.
+/// What each source reports as lost.
 fn lost(summary: &Summary) -> Vec<(Source, Option<u32>, u64)> {
     summary.lost.accounts().said().map(|(source, cpu, said)| (source, cpu, said.events)).collect()
 }
 
-/// What was lost and what was not understood is counted, with the place.
+/// latido counts what was lost and what it did not understand, with the place.
 #[test]
 fn losses_are_counted() {
     let (summary, _) = Summary::of(&data("6.12-rt/pipe-lost"));
     assert_eq!(lost(&summary), [(Source::Lines, Some(0), 55_847), (Source::Lines, Some(1), 45_485)]);
     let (summary, reader) = Summary::of(&data("form/events-4.14"));
-    // One of the two lines has no number.
+    // One of the two lines states no number.
     assert_eq!(lost(&summary), [(Source::Lines, Some(1), 4), (Source::Header, None, 4)]);
     assert_eq!((summary.lost.accounts().events(), summary.lost.accounts().uncounted()), (8, 1));
     assert_eq!(summary.events["sched_waking"], 1);

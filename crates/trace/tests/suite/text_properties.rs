@@ -1,10 +1,10 @@
-//! What holds of any text: nothing panics, pieces make no difference, and what is cut off anywhere gives the first lines of
-//! the whole.
+//! What holds for any text: nothing panics, the size of the pieces makes no difference, and a text that is cut off anywhere gives the first
+//! lines of the whole.
 
 use latido_trace::text::{Reader, Seen, Summary};
 use proptest::prelude::*;
 
-/// The lines as they are told, and what was seen.
+/// The recognised lines, and the counts of the reader.
 fn told<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<String>, Seen) {
     let (mut reader, mut lines) = (Reader::default(), Vec::new());
     for piece in pieces {
@@ -20,8 +20,8 @@ fn texts() -> Vec<Vec<u8>> {
     texts_below(env!("CARGO_MANIFEST_DIR")).into_values().collect()
 }
 
-/// Each sample cut off at each of its bytes gives the first lines of the whole. Lines do not depend on what follows them, so
-/// within a line it is enough that the cut line is not told.
+/// Each text that is cut off at any byte gives the first lines of the whole. Lines do not depend on what follows them, so within a line it
+/// is enough that the cut line is not reported.
 #[test]
 fn a_text_cut_off_is_a_beginning() {
     for text in texts() {
@@ -40,7 +40,7 @@ fn a_text_cut_off_is_a_beginning() {
     }
 }
 
-/// Text that is nearly what a kernel writes: lines of the samples, with bytes changed, put in, taken out.
+/// Text that is almost what a kernel writes: lines of the samples with changed, inserted and removed bytes.
 fn nearly() -> impl Strategy<Value = Vec<u8>> {
     let lines: Vec<Vec<u8>> =
         texts().iter().flat_map(|text| text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec)).collect();

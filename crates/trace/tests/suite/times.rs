@@ -1,8 +1,8 @@
-//! What a file says of its times is applied as `trace-cmd report` applies it: offsets, ticks, the shift of a guest.
+//! latido applies what a file states about its times as `trace-cmd report` does: offsets, ticks, the shift of a guest.
 
 use crate::common::{BIG, Bytes, File, LITTLE, Machine, events::story, oracle::agrees, read::read};
 
-/// CPU and time of each event of a file with such options.
+/// The CPU and time of each event in a file with these options.
 fn times(machine: Machine, version: u32, options: Vec<(u16, Vec<u8>)>, what: &str) -> Vec<(u32, u64)> {
     let pages = story(40, BEGIN).pages(machine, 4096);
     let mut file = File { version, options, ..File::of(machine, pages) };
@@ -39,7 +39,7 @@ fn everywhere(see: impl Fn(Machine, u32)) {
     }
 }
 
-/// As the C library reads numbers: decimal, hexadecimal, octal, signed; a date is in microseconds; all are added up.
+/// latido reads numbers like the C library: decimal, hexadecimal, octal, signed. A date is in microseconds, and all offsets are added up.
 #[test]
 fn offsets_are_added() {
     everywhere(|machine, version| {
@@ -59,7 +59,7 @@ fn offsets_are_added() {
     });
 }
 
-/// Ticks become ns by factor and shift; what stands beside them as an offset is passed over, as trace-cmd does.
+/// A factor and a shift convert ticks to ns. latido ignores an offset next to them, as trace-cmd does.
 #[test]
 fn ticks_become_ns() {
     everywhere(|machine, version| {
@@ -74,10 +74,10 @@ fn ticks_become_ns() {
     });
 }
 
-/// Time, correction, ratio and its binary digits behind the point.
+/// The time, correction, ratio, and its number of binary digits after the point.
 type Sample = (u64, i64, u64, u64);
 
-/// An option of shifts; those of a file from before the digits lack them.
+/// An option of shifts; older files lack the digits.
 fn shift(machine: Machine, flags: u64, digits: bool, cpus: &[Vec<Sample>]) -> (u16, Vec<u8>) {
     let mut option = Bytes::of(machine);
     option.number(99, 8).number(flags, 4).number(cpus.len() as u64, 4);
@@ -93,8 +93,8 @@ fn shift(machine: Machine, flags: u64, digits: bool, cpus: &[Vec<Sample>]) -> (u
     (12, option.bytes)
 }
 
-/// A guest's CPUs have samples of their own; one alone is an offset; between two the correction lies on a line where the flags
-/// say so, and before and behind them it goes on; times may be scaled by a fraction; CPUs without samples stay.
+/// A guest's CPUs have their own samples. A single sample is an offset. Between two samples the correction is linear if the flags say so,
+/// and it continues before and after them. A fraction may scale times. CPUs without samples stay unchanged.
 #[test]
 fn a_guest_is_shifted_to_its_host() {
     let middle = BEGIN + 200_000;
@@ -119,7 +119,7 @@ fn a_guest_is_shifted_to_its_host() {
             let first = cpu == 0 || at < middle;
             ours(at, if first { line(a, b, at) } else { line(b, c, at) })
         });
-        // In any order in the file.
+        // The samples may be in any order in the file.
         check("in steps", shift(machine, 0, true, &[vec![b, a], vec![c, a, b]]), &|cpu, at| {
             ours(at, i128::from(if cpu == 1 && at >= middle { b.1 } else { a.1 }))
         });

@@ -1,4 +1,4 @@
-//! A journal that somebody deletes, cuts or replaces: no setting stays changed, and nothing of it is silent.
+//! Somebody deletes, cuts or replaces a journal: no setting stays changed, and latido reports it.
 
 use crate::common::{self, Need};
 
@@ -10,7 +10,7 @@ use std::{
 
 const KNOB: &str = "/proc/sys/vm/stat_interval";
 
-/// The knob of this machine, put back whatever happens.
+/// The original value of this machine's knob, restored on drop.
 struct Knob(String);
 
 impl Drop for Knob {
@@ -19,7 +19,7 @@ impl Drop for Knob {
     }
 }
 
-/// In the middle of a tuned run the state is taken away: the run ends well, the knob is as it was, and that is said.
+/// Somebody removes the journal in the middle of a tuned run: the run ends well, the knob has its old value, and latido reports the loss.
 #[test]
 fn a_tuned_run_that_loses_its_journal_puts_back_and_says_so() {
     let what = "a journal that is lost in a run";
@@ -47,7 +47,7 @@ fn a_tuned_run_that_loses_its_journal_puts_back_and_says_so() {
         let mut run = world.latido(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let in_force = || (fs::read_to_string(KNOB).unwrap() == "77\n").then_some(());
         meanwhile(&mut run, "a tuning in force", in_force);
-        // The run stands still while its journal is taken away: however late this test comes, it has not ended before.
+        // After its samples the measurement goes on for a second (`hold=1s`). In this second the test takes away the journal.
         lose(&world);
         let output = ended(run, "a run without its journal");
         assert_eq!(fs::read_to_string(KNOB).unwrap(), before.0, "{said}");
@@ -79,7 +79,8 @@ impl Fake {
     }
 }
 
-/// The whole state directory goes after `tune apply`: the second record has it, status compares, undo undoes.
+/// Somebody removes the whole state directory after `tune apply`: the second record keeps the changes, `status` compares with it, and
+/// `undo` restores from it.
 #[test]
 fn what_was_applied_by_hand_outlives_the_state_directory() {
     let fake = Fake::new();
@@ -102,7 +103,7 @@ fn what_was_applied_by_hand_outlives_the_state_directory() {
     assert!(!kept.exists() && text(&fake.tune(&["status"])).contains("nothing is applied"));
 }
 
-/// Where there is no second place, that is a note and no error.
+/// If the second record cannot be written, latido notes it and still applies the tuning.
 #[test]
 fn without_a_second_place_apply_says_so() {
     let fake = Fake::new();

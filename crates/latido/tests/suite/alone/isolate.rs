@@ -1,5 +1,5 @@
-//! CPUs isolated for real: who is where while a probe runs, that interrupts stay away, that each cell of a plan finds the machine
-//! as it was, and that everything is as it was afterwards, also after SIGKILL.
+//! Real isolation of CPUs: which threads run where while a probe measures, that interrupts stay away, that each cell of a plan finds the
+//! machine as it was, and that latido restores everything afterwards, also after SIGKILL.
 
 use crate::common;
 use crate::common::placement;
@@ -17,7 +17,7 @@ use std::{
 
 const BUSY: &str = "while :; do :; done";
 
-/// So often the test looks who is where.
+/// How often the test checks where the threads are.
 const LOOKS: usize = 40;
 
 #[test]
@@ -29,7 +29,7 @@ fn the_measured_task_is_alone_on_its_cpu_and_everything_returns() {
     let busy = Background::shell(BUSY);
     let pinned = Background::shell(BUSY);
     placement::pin(pinned.pid(), cpu);
-    // Forks while it is being moved.
+    // This task forks while latido moves it.
     let _forking = Background::shell("while :; do /bin/true; sleep 0.01; done");
     let before = Snapshot::take(&stage);
 
@@ -39,12 +39,12 @@ fn the_measured_task_is_alone_on_its_cpu_and_everything_returns() {
     let mut run = world.latido(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
 
     meanwhile(&mut run, "a thread on the isolated CPU", || (!stage.inside().is_empty()).then_some(()));
-    // Born inside the isolation of a task that was moved, and still there when it is over.
+    // The child of a task that latido moved, started during the isolation, that still lives after it.
     let child = Background::shell("exec sleep 300");
     sleep(Duration::from_millis(300));
     let counts = interrupts(cpu);
     let mut last = counts.clone();
-    // So often, however long that takes; then the run has measured long enough.
+    // The number of looks is fixed, however long they take; then the run has measured for long enough.
     for look in 0..LOOKS {
         let inside = stage.inside();
         assert!(!inside.is_empty(), "nothing is on the isolated CPU at look {look}");
@@ -55,7 +55,7 @@ fn the_measured_task_is_alone_on_its_cpu_and_everything_returns() {
         for task in [&busy, &pinned] {
             assert_ne!(placement::thread(task.pid()).unwrap().cpu, cpu, "a busy task runs on the isolated CPU");
         }
-        // Everything of this world that is not inside, the load and the supervisor, stays outside.
+        // The other tasks of this world, the load and the supervisor, stay off the isolated CPU.
         for (pid, line) in world.alive() {
             for tid in threads_of(pid).into_iter().filter(|tid| !inside.contains(tid)) {
                 let Some(seen) = placement::thread(tid) else { continue };
@@ -90,7 +90,7 @@ fn the_measured_task_is_alone_on_its_cpu_and_everything_returns() {
         if named(stuck) {
             continue;
         }
-        // A pending one comes once more where it was, and takes its new affinity with it.
+        // A pending interrupt occurs once more on its old CPU, and then takes its new affinity.
         assert!(grew <= u64::from(named(pending)), "IRQ {line} came {grew} times on CPU {cpu}: {note}");
         still += 1;
     }
@@ -114,7 +114,7 @@ fn killed_at_steps_all_over_the_journal_everything_returns() {
     placement::pin(pinned.pid(), cpu);
     let before = Snapshot::take(&stage);
     let (isolate, irqs) = (format!("isolate:cpus={cpu}"), format!("irqs:away={cpu}"));
-    // Every step would take an hour: an odd stride meets entries before, during and after the change, and in the undoing.
+    // Every step would take an hour. An odd stride hits entries before, during and after the change, and while latido undoes it.
     for point in (1..).step_by(23) {
         assert!(point < 4000, "no end of points");
         let arguments = ["run", "null", "samples=100", "--tune", &isolate, "--tune", &irqs, "--json", "--no-report"];
@@ -141,11 +141,11 @@ fn host_and_supervisor_killed_together_the_next_latido_puts_everything_back() {
         let arguments = ["run", "null", "hold=20s", "--tune", &isolate, "--json", "--no-report"];
         let mut run = world.latido(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let journal = world.state().join("journal.jsonl");
-        // How many there are depends on the machine's tasks: once the probe is inside, these are all.
+        // The number of entries depends on the machine's tasks: once the probe is inside, all are written.
         let written = || fs::read_to_string(&journal).unwrap_or_default().lines().count();
         let there = || (written() >= entries || !stage.inside().is_empty()).then_some(());
         meanwhile(&mut run, &format!("{entries} entries of the journal"), there);
-        // All at one instant: whoever is told of the other's end would begin to put things right.
+        // The test kills all processes at one instant: a survivor would start to restore the machine.
         let all = world.alive();
         all.iter().for_each(|(pid, _)| placement::stop(*pid));
         all.iter().for_each(|(pid, _)| placement::kill(*pid));
@@ -155,7 +155,7 @@ fn host_and_supervisor_killed_together_the_next_latido_puts_everything_back() {
         if entries > 2 {
             assert!(stage.exists(), "the machine is still changed, or the test proves nothing");
         }
-        // The same run again: what is left over of the first is no isolation that stands in its way.
+        // The same run again: latido does not mistake the leftovers of the first run for an isolation in its way.
         let again = ["run", "null", "samples=100", "--tune", &isolate, "--json", "--no-report"];
         let document = json(&world.run(again), 0);
         assert_eq!(document["records"][0]["cell"]["conditions"]["cpus"], cpu.to_string());
@@ -181,14 +181,14 @@ fn what_cannot_be_isolated_is_refused_and_nothing_is_changed() {
         assert!(common::stderr(&output).contains(words), "{tune}: {}", common::stderr(&output));
         before.equals(&Snapshot::take(&stage), tune);
     }
-    // Without the right nothing is begun.
+    // Without the right to isolate, latido starts nothing.
     if !common::installed("setpriv", "isolation without root") {
         return;
     }
     let open = tempfile::tempdir().unwrap();
     fs::set_permissions(open.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     for tune in [format!("isolate:cpus={}", stage.cpu), format!("irqs:away={}", stage.cpu)] {
-        // Not every directory above the binary lets others in.
+        // Not every directory above the binary is open to other users.
         let binary = open.path().join("latido");
         fs::copy(env!("CARGO_BIN_EXE_latido"), &binary).unwrap();
         let mut command = Command::new("setpriv");
@@ -203,8 +203,7 @@ fn what_cannot_be_isolated_is_refused_and_nothing_is_changed() {
     }
 }
 
-/// The shipped plan, short: every cell measures, the isolated ones find what the first found, and the machine is as
-/// before.
+/// The shipped plan, shortened: every cell measures, each isolated cell finds what the first one found, and the machine ends as it began.
 #[test]
 fn isolated_or_not_under_each_load() {
     let Some(stage) = Stage::take("the plan `isolation`") else { return };
@@ -214,7 +213,7 @@ fn isolated_or_not_under_each_load() {
     let world = World::new();
     let _restore = stage.restore(&world);
     let before = Snapshot::take(&stage);
-    // CPU 1 is isolated, which is there where there are two.
+    // The plan isolates CPU 1, which exists on every machine with two CPUs.
     let output = world.run(["run", "isolation", "--scale", "0.005", "--repeat", "1", "--json", "-o", "report.html"]);
     let document = json(&output, output.status.code().unwrap());
     before.equals(&Snapshot::take(&stage), "after the plan");
@@ -234,7 +233,7 @@ fn isolated_or_not_under_each_load() {
         assert!(record["series"][0]["count"].as_u64().unwrap() > 0, "{id}");
         assert!(record["quality"]["interrupts"].is_array(), "what else ran there was counted");
     }
-    // What a cell found is what the one before had put back.
+    // What a cell finds is what the cell before it restored.
     let found: Vec<Vec<(&Value, &Value)>> = isolated.iter().map(|record| changes(record)).collect();
     assert!(!found[0].is_empty(), "{found:?}");
     assert!(found.iter().all(|other| *other == found[0]), "{found:#?}");
@@ -246,8 +245,8 @@ fn isolated_or_not_under_each_load() {
     }
 }
 
-/// Knobs and originals of isolation and interrupts. A line that the kernel made or freed meanwhile is no difference, and
-/// neither is a task.
+/// The knobs and originals of isolation and interrupts, without the files of single interrupts and without tasks: the kernel may make or
+/// free an interrupt meanwhile.
 fn changes(record: &Value) -> Vec<(&Value, &Value)> {
     let tunings = record["tunings"].as_array().unwrap();
     let ours = tunings.iter().filter(|tuning| tuning["item"]["name"] != "cstates");

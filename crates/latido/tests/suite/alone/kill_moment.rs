@@ -1,4 +1,4 @@
-//! When a process is killed: at a step that latido passes, or at a time.
+//! When the test kills a process: at a step that latido passes, or at a time.
 
 use super::tune_kill::Victim;
 use crate::common::{World, processes, until};
@@ -18,7 +18,7 @@ use std::{
 pub struct Points(BTreeMap<String, u32>);
 
 impl Points {
-    /// Those that `LATIDO_POINTS` wrote to this file, which is removed.
+    /// Reads the points that `LATIDO_POINTS` wrote to this file, and removes the file.
     pub fn taken(file: &Path) -> Self {
         let mut points = Self::default();
         for role in fs::read_to_string(file).unwrap_or_default().lines() {
@@ -35,14 +35,14 @@ impl Points {
 
 /// A moment of an action.
 pub enum Moment {
-    /// A process of this role stands still at this point of its course.
+    /// A process of this role is stopped at this point of its run.
     Step(&'static str, u32),
-    /// So long after the start, and then so long after the process to be killed is there.
+    /// This long after the start, and then this long after the process to be killed exists.
     Time(Duration, Duration),
 }
 
 impl Moment {
-    /// One of the points of a role that is there whenever the victim is.
+    /// Draws one of the points of a role that exists whenever the victim does.
     pub fn step(chance: &mut ChaCha8Rng, victim: Victim, points: &Points) -> Self {
         let roles: &[&'static str] = match victim {
             Victim::Apply | Victim::Undo => &["host", "agent"],
@@ -55,15 +55,15 @@ impl Moment {
         Self::Step(role, chance.random_range(1..=points.of(role)))
     }
 
-    /// Any time of an action that takes about so long.
+    /// Draws any time of an action that takes about `length`.
     pub fn time(chance: &mut ChaCha8Rng, length: Duration) -> Self {
         let moment = length.mul_f64(chance.random());
-        // From the birth of the process, so that its first steps are not all that is met.
+        // The delay counts from the birth of the process, so that kills hit more than its first steps.
         let longest = [0.0, 0.02, 0.3].choose(chance).unwrap();
         Self::Time(moment, Duration::from_secs_f64(*longest * chance.random::<f64>()))
     }
 
-    /// What the action needs in its environment.
+    /// The variables that the action needs in its environment.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         match self {
             Self::Step(role, number) => vec![("LATIDO_FAULT", format!("{role}:{number}:stop"))],
@@ -71,7 +71,7 @@ impl Moment {
         }
     }
 
-    /// Waits for the moment, or for the action's end; the process that stands still.
+    /// Waits for the moment, or for the end of the action. Returns the process that is stopped.
     pub fn reached(&self, child: &mut Child, started: Instant, world: &World) -> Option<i32> {
         match self {
             Self::Step(..) => until(&format!("a process that stands still {self}"), || {
@@ -89,7 +89,7 @@ impl Moment {
         }
     }
 
-    /// What a moment of the clock waits for when the process to be killed is there.
+    /// Waits for the second delay of a time, once the process to be killed exists.
     pub fn and_then_some(&self) {
         if let Self::Time(_, delay) = self {
             sleep(*delay);

@@ -1,7 +1,7 @@
-//! SIGKILL at moments of `tune apply`, of `tune undo` and of a tuned run: the machine is as before.
+//! SIGKILL at moments of `tune apply`, of `tune undo` and of a tuned run: the machine ends as it began.
 //!
-//! In the suite the moments are steps that latido itself passes, drawn with a fixed seed. `scripts/slow/kill --tunings` draws
-//! moments of the clock. `LATIDO_KILLS` says how many (20 if not), `LATIDO_KILL_SEED` which.
+//! In the suite the moments are steps that latido passes, drawn with a fixed seed. `scripts/slow/kill --tunings` draws times instead.
+//! `LATIDO_KILLS` sets the number of kills (default 20), `LATIDO_KILL_SEED` the seed.
 
 use super::kill_moment::{Moment, Points};
 use crate::common::family;
@@ -24,21 +24,21 @@ use std::{
 };
 use whole::Whole;
 
-/// Of the kills in the suite.
+/// The default seed of the kills in the suite.
 const SEED: u64 = 28;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
 }
 
-/// The tunings that change something here; the others are noted as skipped, with what latido says of them.
+/// The tunings that change something here. The test notes the others as skipped, with latido's message.
 fn words(world: &World, cpu: u32) -> Vec<String> {
     let names = |dir: &str| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let irq = names("/proc").find_map(|path| {
         let comm = fs::read_to_string(path.join("comm")).ok()?;
         comm.strip_prefix("irq/")?.split_once('-').map(|(irq, _)| irq.to_owned())
     });
-    // Devices of the kernel alone have no interrupts and refuse.
+    // Devices that only exist in the kernel have no interrupts and refuse.
     let device = names("/sys/class/net").find(|path| path.join("threaded").exists() && path.join("device").exists());
     let device = device.map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
     let mut candidates: Vec<String> = ["timers", "vm-stat:77s", "thp:never,defrag=never", "printk:2", "watchdog"]
@@ -68,7 +68,7 @@ fn undo(world: &World) -> String {
     stderr(&output)
 }
 
-/// What is killed, and in what.
+/// The process to kill, and its action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Victim {
     Apply,
@@ -76,7 +76,7 @@ pub enum Victim {
     Host,
     Supervisor,
     Measure,
-    /// Host and supervisor at once: nobody is left to put anything back.
+    /// Host and supervisor at once: no process is left to restore anything.
     Both,
 }
 
@@ -89,7 +89,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A command whose words are those that are said, in files: nobody reads pipes while a kill is awaited.
+    /// Starts a command with its output in files: nothing reads pipes while the test waits for the moment.
     fn start(&self, arguments: &[&str], environment: &[(&str, String)]) -> Child {
         let mut command = self.world.latido(arguments.iter().copied());
         command.envs(environment.iter().cloned());
@@ -106,20 +106,20 @@ impl Scene {
         fs::read_to_string(self.world.path("stderr")).unwrap_or_default()
     }
 
-    /// Does it, and it goes well; how long it took, and the points that it passed.
+    /// Runs the command, which must succeed. Returns how long it took and the points that it passed.
     fn whole(&self, arguments: &[&str]) -> (Duration, Points) {
         let started = Instant::now();
         let points = self.world.path("points");
         let environment = [("LATIDO_POINTS", points.display().to_string())];
         let status = self.wait(&mut self.start(arguments, &environment));
-        // 3: measured on a busy machine.
+        // Status 3: the run was measured on a busy machine.
         let well = matches!(status.code(), Some(0) | Some(3)) && (arguments[0] == "run" || status.code() == Some(0));
         assert!(well, "{arguments:?}: {status}: {}", self.said());
         (started.elapsed(), Points::taken(&points))
     }
 
     fn arguments(&mut self, victim: Victim) -> Vec<String> {
-        // Whatever order they are applied in, they are undone in the opposite one.
+        // latido undoes the tunings in the opposite of their order, whatever that order is.
         self.words.shuffle(&mut self.chance);
         let of = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         match victim {
@@ -138,7 +138,7 @@ impl Scene {
         }
     }
 
-    /// The pid of a role, as soon as there is one; `None` if the run ends before.
+    /// The pid of a role, as soon as the process exists; `None` if the run ends before.
     fn find(&self, host: &mut Child, victim: Victim) -> Option<i32> {
         while host.try_wait().unwrap().is_none() {
             let found = self.world.alive().into_iter().find(|(_, line)| match victim {
@@ -153,8 +153,8 @@ impl Scene {
         None
     }
 
-    /// Starts the action, kills at that moment, and waits for those that are left. The error is how long the action took that was
-    /// over before.
+    /// Starts the action, kills the victim at that moment, and waits for the processes that are left. The error is the duration of an
+    /// action that ended before the moment.
     fn kill(&mut self, victim: Victim, moment: Moment) -> Result<(), Duration> {
         if victim == Victim::Undo {
             let mut apply = vec!["tune", "apply"];
@@ -180,12 +180,12 @@ impl Scene {
         };
         let signal = |pid: i32, signal| kill_process(Pid::from_raw(pid).unwrap(), signal).is_ok();
         let over = child.try_wait().unwrap().is_some();
-        // Stopped first, neither of two can act on the death of the other.
+        // The test stops both first, so that neither can react to the death of the other.
         let alive = !over && victims.iter().all(|pid| signal(*pid, Signal::STOP));
         for pid in victims.iter().filter(|_| !over) {
             signal(*pid, if alive { Signal::KILL } else { Signal::CONT });
         }
-        // What stands still at the moment goes on, and finds the others gone.
+        // The process that was stopped at the moment goes on, and finds the others dead.
         if let Some(pid) = stopped {
             signal(pid, Signal::CONT);
         }
@@ -195,7 +195,7 @@ impl Scene {
             return Err(at);
         }
         match victim {
-            // A process that has just ended cannot be killed any more.
+            // A process that has just ended can no longer be killed.
             Victim::Supervisor | Victim::Measure => assert_ne!(status.signal(), Some(9), "{victim:?}"),
             _ if status.signal() != Some(9) => return Err(at),
             _ => {}
@@ -203,11 +203,11 @@ impl Scene {
         Ok(())
     }
 
-    /// Checks what must hold; returns who put the machine back.
+    /// Checks what must hold. Returns who restored the machine.
     fn after(&mut self, victim: Victim, when: &str) -> &'static str {
         let journal = self.world.state().join("journal.jsonl");
         if victim == Victim::Both {
-            // All but the load, which nobody was left to end.
+            // All processes except those of the load, which no process was left to end.
             let own = |line: &str| line.contains(" agent") || line.contains(" run ");
             let gone = || !self.world.alive().iter().any(|(_, line)| own(line));
             until(&format!("the end of latido ({when})"), || gone().then_some(()));
@@ -226,7 +226,7 @@ impl Scene {
             self.nothing_else(when);
         }
         let status = self.world.run(["tune", "status", "--json"]);
-        // 2: an undo was killed, and what it had put back by then is not in force.
+        // Status 2: the kill hit an undo, and the changes that it had already undone are not in force.
         assert!(matches!(status.status.code(), Some(0 | 2)), "{when}: {}", stderr(&status));
         let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
         let by_hand = !status["applied"].as_array().unwrap().is_empty();
@@ -248,7 +248,7 @@ impl Scene {
         if survived { "who survived" } else { by }
     }
 
-    /// No lock, no directory of a load, and nobody born meanwhile who is not where his parent is.
+    /// Checks that no lock is held, that no directory of a load is left, and that each task born meanwhile is placed as its parent.
     fn nothing_else(&self, when: &str) {
         let held = fs::read_to_string("/proc/locks").unwrap();
         for name in ["run", "lock"] {
@@ -267,7 +267,7 @@ impl Scene {
     }
 }
 
-/// Puts the machine back even when the test fails half-way; what is wrong with it then, the snapshot's own drop.
+/// Restores the machine even if the test fails half-way; dropping the snapshot restores the rest.
 impl Drop for Scene {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -292,7 +292,7 @@ fn killed_at_random_times_the_machine_is_as_before() {
     kills("random kills of tunings", seed, |chance, victim, known| Moment::time(chance, known.length(victim)));
 }
 
-/// What is known of the actions when nobody disturbs them: of `apply`, of `undo`, of a run.
+/// The durations and points of undisturbed actions: of `apply`, of `undo`, of a run.
 struct Known([(Duration, Points); 3]);
 
 impl Known {
@@ -351,8 +351,8 @@ fn kills(what: &str, seed: u64, mut moment: impl FnMut(&mut ChaCha8Rng, Victim, 
         let when = format!("round {} of seed {seed}: {victim:?} killed {at}", done + 1);
         let length = &mut known.0[Known::at(victim)].0;
         if let Err(took) = scene.kill(victim, at) {
-            // A step that this action did not come to; or a moment after its end, because a machine is busier at one time than
-            // at another: then the moments follow it, and spread again after kills.
+            // The action did not reach the step, or ended before the moment because the machine is busier at some times than at others. The
+            // moments then follow the new duration, and spread again after kills.
             *length = took;
             late += 1;
             println!("{when}: it was over before");

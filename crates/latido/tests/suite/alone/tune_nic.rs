@@ -1,13 +1,13 @@
-//! The tuning `nic` for real, in a network namespace of its own: receiving in threads on a veth pair, gathered packets on
-//! a tap device (its driver takes `ethtool -C`; that of a veth pair does not).
+//! Real changes of the tuning `nic`, in a network namespace of the test: reception in threads on a veth pair, and interrupt coalescing on a
+//! tap device (its driver accepts `ethtool -C`; that of a veth pair does not).
 
 use crate::common::{self, Need};
 
 use common::{World, installed, root, skip, stderr, text};
 use std::process::{Command, Output};
 
-/// Runs a shell script whose `$latido` is the binary in a namespace with a sysfs of its own, with the devices lat0 and
-/// lat1 (veth) and lat2 (tap). `None`: noted as skipped.
+/// Runs a shell script in a namespace with its own sysfs, with the devices lat0 and lat1 (veth) and lat2 (tap). `$latido` is the binary.
+/// Returns `None` if the test was noted as skipped.
 fn inside(world: &World, what: &str, script: &str) -> Option<Output> {
     if !root(what) || !["unshare", "ip", "ethtool", "ps"].iter().all(|program| installed(program, what)) {
         return None;
@@ -35,7 +35,7 @@ cat /sys/class/net/lat0/threaded; ps -e -o comm= | grep -c napi/lat0
 $latido tune status >&2; $latido tune undo >&2 || exit 1
 cat /sys/class/net/lat0/threaded; ps -e -o comm= | grep -c napi/lat0; exit 0";
 
-/// The kernel itself shows it: a thread receives for the device, and is gone again.
+/// The kernel itself shows the change: a thread receives for the device, and later does not.
 #[test]
 fn a_device_receives_in_threads_and_no_longer() {
     let _machine = common::machine();
@@ -60,7 +60,7 @@ fn packets_are_gathered_no_longer_and_again() {
     let mut lines = out.lines();
     assert_eq!((lines.next(), lines.next(), lines.next_back()), (Some("1"), Some("16"), Some("16")), "{said}");
     assert!(said.contains("lat2 rx-frames: 16 -> 1, in force"), "{said}");
-    // The record of the run says what was changed, too.
+    // The record of the run also states the changes.
     let json: String = lines.collect();
     let document: serde_json::Value = serde_json::from_str(&json).unwrap();
     let tunings = document["records"][0]["tunings"].as_array().unwrap();
@@ -68,7 +68,7 @@ fn packets_are_gathered_no_longer_and_again() {
     assert_eq!((&nic["in_force"], &nic["changes"][0]["new"]), (&true.into(), &"1".into()), "{nic}");
 }
 
-/// At every step of applying and of undoing, the next undo puts it back.
+/// After a kill at any step of `apply` or `undo`, the next undo restores the device.
 #[test]
 fn killed_on_the_way_the_device_is_as_before() {
     let _machine = common::machine();
@@ -93,7 +93,7 @@ fn killed_on_the_way_the_device_is_as_before() {
     assert!(states.len() == 24 && states.iter().all(|state| *state == "16 0"), "{states:?}");
 }
 
-/// A driver that cannot, and a user who may not: named, with what to do, and nothing changed.
+/// A driver that cannot and a user who may not: latido names the reason and the remedy, and changes nothing.
 #[test]
 fn refusals_of_a_device_are_told() {
     let _machine = common::machine();

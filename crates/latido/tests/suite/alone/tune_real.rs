@@ -1,12 +1,12 @@
-//! `latido tune` for real, on this very machine: it is as before, also when the supervisor is killed at every step.
+//! `latido tune` on this very machine: it ends as it began, also when the test kills the supervisor at every step.
 
 use crate::common::{self, Need};
 
 use common::{World, stderr, text};
 use std::fs;
 
-/// Where the kernel is locked, debugfs can be mounted and not read: refused with the remedy. (In a mount namespace of its
-/// own, so that nobody else sees it.)
+/// On a locked-down kernel debugfs can be mounted but not read: latido refuses with a remedy. (The test uses its own mount namespace, so
+/// that no other process sees the mount.)
 #[test]
 fn what_needs_debugfs_is_applied_or_says_why_not() {
     if !common::root("debugfs in a namespace") || !common::installed("unshare", "debugfs in a namespace") {
@@ -37,7 +37,7 @@ fn what_needs_debugfs_is_applied_or_says_why_not() {
     }
 }
 
-/// The settings of this machine that the test below changes; put back whatever happens.
+/// The settings of this machine that the test below changes, restored on drop.
 struct Machine(Vec<(&'static str, String)>);
 
 const KNOBS: &[&str] = &[
@@ -71,7 +71,7 @@ impl Drop for Machine {
     }
 }
 
-/// For real: by hand, in a run, and in a run whose supervisor is killed at every step.
+/// Real tunings: by hand, in a run, and in a run whose supervisor the test kills at every step.
 #[test]
 fn this_machine_is_as_before() {
     if !common::root("tunings for real") {

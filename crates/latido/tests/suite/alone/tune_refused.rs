@@ -1,5 +1,5 @@
-//! Without rights every tuning says which file or right it lacks, or that this machine has no such thing, and what to do;
-//! nothing is left half-applied.
+//! Without rights each tuning names the file or right that it lacks, or says that this machine has no such thing, and what to do. latido
+//! leaves nothing half-applied.
 
 use crate::common::whole;
 use crate::common::{self, Need};
@@ -14,7 +14,7 @@ use std::{
 };
 use whole::Whole;
 
-/// Somebody without any right.
+/// A user without any right.
 struct Nobody {
     world: World,
     root: bool,
@@ -23,7 +23,7 @@ struct Nobody {
 impl Nobody {
     fn new() -> Self {
         let world = World::new();
-        // Not every directory above the binary lets others in.
+        // Not every directory above the binary is open to other users.
         fs::copy(env!("CARGO_BIN_EXE_latido"), world.path("latido")).unwrap();
         fs::set_permissions(world.path(""), fs::Permissions::from_mode(0o777)).unwrap();
         Self { world, root: rustix::process::geteuid().is_root() }
@@ -40,7 +40,7 @@ impl Nobody {
     }
 }
 
-/// What is to be changed of this machine by each tuning: words that ask for another value than the one in force.
+/// The options with which each tuning requests another value than the one in force on this machine.
 fn words(cpu: u32) -> Vec<(&'static str, String)> {
     let names = |dir: &str| {
         let mut names: Vec<_> = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -83,7 +83,7 @@ fn words(cpu: u32) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// It names a file, a right or a parameter, says what is wrong with it, and what to do.
+/// Checks that a message names a file, a right or a parameter, says what is wrong with it, and what to do.
 fn tells(said: &str) -> Result<(), &'static str> {
     let lacks =
         ["only root may", "there is no ", "no CPU has", "no two CPUs", "was not booted with", "may not be made"];
@@ -92,7 +92,7 @@ fn tells(said: &str) -> Result<(), &'static str> {
     if !lacks.iter().chain(&also).any(|word| said.contains(word)) {
         return Err("does not say what is lacking");
     }
-    // What needs no file: who must hold it, and what to boot with.
+    // Reasons that name no file: a process must keep the setting, or the kernel needs a boot parameter.
     let names = ["/sys/", "/proc/", "/dev/", "CAP_", "process holds it", "was not booted with"];
     if !names.iter().any(|word| said.contains(word)) {
         return Err("names neither a file nor a right");
@@ -131,7 +131,7 @@ fn every_tuning_is_refused_with_its_reason_and_nothing_changes() {
         for arguments in [&["tune", "apply", &word][..], &run] {
             let output = nobody.run(arguments).unwrap();
             let said = stderr(&output);
-            // Whatever is asked for, it is so already: then nobody need do anything.
+            // The requested value is already in force: then nothing is to be done.
             let text = String::from_utf8_lossy(&output.stdout);
             idle |= arguments != run && output.status.success() && !text.contains(" -> ");
             if idle && arguments == run {
@@ -154,7 +154,7 @@ fn every_tuning_is_refused_with_its_reason_and_nothing_changes() {
     nobody.world.nothing_left("after the refusals");
 }
 
-/// The first can be had, the second not: neither is.
+/// If the first tuning can be applied and the second cannot, latido applies neither.
 #[test]
 fn what_could_be_had_is_put_back_when_the_next_is_refused() {
     let _machine = common::machine();

@@ -1,4 +1,4 @@
-//! One after the other: a `tune` at work is not disturbed by another latido; and what a run left before a reboot is void.
+//! Locks between several latidos: no other latido disturbs a running `tune`, and what a run left before a reboot is void.
 
 use crate::common;
 
@@ -15,7 +15,7 @@ use std::{
     process::{Child, Stdio},
 };
 
-/// A machine of which one file is a pipe: who reads it waits until the test writes, and keeps the lock meanwhile.
+/// A machine on which one file is a pipe: a process that reads it waits until the test writes, and holds the lock meanwhile.
 struct Slow {
     world: World,
     pipe: PathBuf,
@@ -45,7 +45,7 @@ impl Slow {
         self.start(words).wait_with_output().unwrap()
     }
 
-    /// Whoever waits at the pipe reads this.
+    /// Answers the process that waits at the pipe with this text.
     fn answer(&self, text: &str) {
         let open = rustix::fs::open(&self.pipe, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty());
         if let Ok(file) = open {
@@ -57,7 +57,7 @@ impl Slow {
         fs::read_to_string(self.world.path(INTERVAL)).unwrap()
     }
 
-    /// Applies two tunings and stands still between them: the first is in force, the second not yet looked at.
+    /// Applies two tunings and stops between them: the first is in force, the second is not yet read.
     fn half_way(&self) -> Child {
         let mut child = self.start(&["apply", "vm-stat:60s", "timers"]);
         meanwhile(&mut child, "the first tuning", || (self.interval() == "60\n").then_some(()));
@@ -80,12 +80,12 @@ fn while_a_tune_is_at_work_every_other_latido_waits_its_turn() {
     refused(slow.tune(&["undo"]), "tune undo");
     refused(slow.world.run(["run", "null", "samples=10", "--no-report"]), "run");
     assert!(slow.world.runs().is_empty(), "nothing of a run that cannot start is stored");
-    // Looking is always allowed, and says who is at work and what is not settled yet.
+    // `status` always works. It names the latido that holds the lock and lists what is not settled yet.
     let status = json(&slow.tune(&["status", "--json"]), 0);
     assert_eq!(status["at_work"], name);
     assert_eq!((status["applied"].as_array().unwrap().len(), status["unsettled"].as_array().unwrap().len()), (0, 1));
 
-    // It goes on undisturbed: the other file says already what it should.
+    // The first `tune` goes on undisturbed: the other file already has the requested value.
     common::until("the end of the first", || {
         slow.answer("0\n");
         first.try_wait().unwrap()
@@ -96,12 +96,12 @@ fn while_a_tune_is_at_work_every_other_latido_waits_its_turn() {
     assert_eq!((undone.status.code(), slow.interval().as_str()), (Some(0), "1\n"), "{}", stderr(&undone));
 }
 
-/// The lock goes with its holder, and the next to come puts back what he had begun.
+/// The lock ends with its holder, and the next latido restores what the holder had started to change.
 #[test]
 fn a_tune_that_is_killed_half_way_frees_the_lock() {
     let slow = Slow::new();
     let mut first = slow.half_way();
-    // The agent stands still in a system call, where nothing but this ends it.
+    // The agent waits in a system call, where only SIGKILL ends it.
     for pid in [common::agent_of(first.id()), first.id()] {
         kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
     }
@@ -115,7 +115,7 @@ fn a_tune_that_is_killed_half_way_frees_the_lock() {
     assert!(!slow.world.state().join("journal.jsonl").exists());
 }
 
-/// Two at the same moment, again and again: one of them has its way, whole, or both one after the other.
+/// Two at the same moment, several times: either one of them applies its tuning entirely, or both do, one after the other.
 #[test]
 fn of_two_at_the_same_moment_none_is_half_done() {
     let slow = Slow::new();
@@ -135,7 +135,7 @@ fn of_two_at_the_same_moment_none_is_half_done() {
     }
 }
 
-/// A knob of this machine, put back whatever happens.
+/// A knob of this machine, restored on drop.
 struct Knob(&'static str, String);
 
 impl Knob {
@@ -152,7 +152,7 @@ impl Drop for Knob {
 
 const ELSEWHERE: &str = "00000000-0000-0000-0000-000000000000";
 
-/// A journal as another boot wrote it.
+/// Makes a journal look as if another boot had written it.
 fn reboot(journal: &Path) {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     let text = fs::read_to_string(journal).unwrap();
@@ -160,8 +160,7 @@ fn reboot(journal: &Path) {
     fs::write(journal, text.replace(boot.trim(), ELSEWHERE)).unwrap();
 }
 
-/// Host and supervisor are gone, then the machine was started again: its values are the kernel's own, whatever the
-/// journal says they were.
+/// Host and supervisor are gone and the machine was rebooted: the kernel has set its own values, whatever originals the journal has.
 #[test]
 fn what_a_run_left_before_a_reboot_is_void_and_the_next_run_goes_on() {
     if !root("the journal of a run from before a reboot") {
@@ -175,7 +174,7 @@ fn what_a_run_left_before_a_reboot_is_void_and_the_next_run_goes_on() {
     let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     meanwhile(&mut run, "a tuning in force", || (knob.now() == "77\n").then_some(()));
     let alive: Vec<_> = world.alive().into_iter().filter_map(|(pid, _)| Pid::from_raw(pid)).collect();
-    // Stopped first, none can act on the death of another.
+    // The test stops all first, so that none can react to the death of another.
     for (signal, pid) in
         [Signal::STOP, Signal::KILL].iter().flat_map(|signal| alive.iter().map(move |pid| (signal, pid)))
     {
@@ -199,7 +198,7 @@ fn what_a_run_left_before_a_reboot_is_void_and_the_next_run_goes_on() {
     assert!(!stderr(&after).contains("void"), "{}", stderr(&after));
 }
 
-/// The mark of a load of another boot means nobody: a process that bears it by chance is left alone.
+/// A load's mark from another boot is void: latido leaves alone a process that has the mark by chance.
 #[test]
 fn a_load_from_before_a_reboot_ends_nobody() {
     let world = World::new();
@@ -215,7 +214,7 @@ fn a_load_from_before_a_reboot_ends_nobody() {
     json(&next, 0);
     assert!(stderr(&next).contains("the load `sleep` is from before the last boot and void"), "{}", stderr(&next));
     assert!(bearer.try_wait().unwrap().is_none(), "it was ended");
-    // The same of this boot is a leftover.
+    // The same mark from this boot is a leftover.
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     fs::write(&journal, entry(boot.trim())).unwrap();
     let undone = world.run(["tune", "undo"]);
@@ -225,7 +224,7 @@ fn a_load_from_before_a_reboot_ends_nobody() {
     assert!(!journal.exists());
 }
 
-/// A change of a change is no trouble; what somebody else set is, and the exit status says so.
+/// A changed change is not a fault. A value that somebody else set is one, and the exit status reports it.
 #[test]
 fn what_was_changed_again_is_told_from_what_is_not_in_force() {
     let slow = Slow::new();

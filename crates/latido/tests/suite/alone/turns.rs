@@ -1,4 +1,4 @@
-//! Whose state lies elsewhere is not met, but on the machine itself: its settings change only while nobody measures.
+//! latidos with different state directories share only the machine: latido changes settings only while no other one measures.
 
 use crate::common::{self, Need};
 
@@ -10,7 +10,7 @@ use std::{
 
 const KNOB: &str = "/proc/sys/vm/stat_interval";
 
-/// Both tests look at the knob while it is nobody's turn to change it.
+/// Both tests look at the knob while no other test may change it.
 static LOOKING: Mutex<()> = Mutex::new(());
 
 fn knob() -> String {
@@ -25,9 +25,9 @@ fn settings_stay_while_somebody_measures_wherever_the_state_lies() {
     let _looking = LOOKING.lock().unwrap_or_else(PoisonError::into_inner);
     let before = knob();
     {
-        // The world itself stands for somebody who measures: it has the machine among others.
+        // The world itself acts as another latido that measures: it holds the machine's lock as one of several.
         let world = World::new();
-        // Others may measure as well, and one of them be named.
+        // Other processes may also measure, and latido may name one of them.
         let name = "another latido is at work on this machine (pid ";
         let apply = world.run(["tune", "apply", "vm-stat:77s"]);
         assert_eq!(apply.status.code(), Some(1), "{}", stderr(&apply));
@@ -37,16 +37,16 @@ fn settings_stay_while_somebody_measures_wherever_the_state_lies() {
         assert_eq!(tuned.status.code(), Some(1), "{}", stderr(&tuned));
         assert!(stderr(&tuned).contains(name), "{}", stderr(&tuned));
         assert_eq!(knob(), before);
-        // Who only measures goes on beside.
+        // A run that only measures may run at the same time.
         json(&world.run(["run", "null", "samples=10", "--no-report", "--json"]), 0);
     }
-    // Who has the machine alone lends it.
+    // A test that holds the machine alone lends the lock to its children.
     let _machine = common::machine();
     let world = World::new();
     let apply = world.run(["tune", "apply", "vm-stat:77s"]);
     assert_eq!(apply.status.code(), Some(0), "{}", stderr(&apply));
     assert_eq!(knob(), "77\n");
-    // It stays in force while measured, and the record says so.
+    // The tuning stays in force during a measurement, and the record states it.
     let words = ["run", "null", "samples=10", "--no-report", "--json"];
     let beside = json(&world.run(words), 0);
     let set = serde_json::json!([{ "tuning": "vm-stat", "knob": KNOB, "value": "77", "in_force": true }]);
@@ -55,7 +55,7 @@ fn settings_stay_while_somebody_measures_wherever_the_state_lies() {
     assert_eq!((undo.status.code(), knob()), (Some(0), before), "{}", stderr(&undo));
 }
 
-/// Nothing is stored of a cell that failed, but what the machine is left with is told all the same.
+/// latido stores nothing of a cell that failed, but still reports the settings that it could not restore.
 #[test]
 fn what_would_not_go_back_is_told_where_the_cell_failed() {
     if !root("a knob that somebody else changes") || fs::OpenOptions::new().write(true).open(KNOB).is_err() {
@@ -64,7 +64,7 @@ fn what_would_not_go_back_is_told_where_the_cell_failed() {
     let _looking = LOOKING.lock().unwrap_or_else(PoisonError::into_inner);
     let _machine = common::machine();
     let (before, world) = (knob(), World::new());
-    // A load that is somebody else here: it takes the knob, and is dead before anything is measured.
+    // This load acts as another program: it changes the knob, and dies before the measurement starts.
     let script = world.path("take.sh");
     fs::write(&script, format!("echo 79 > {KNOB}\n")).unwrap();
     let load = format!("command:sh {}", script.display());
@@ -80,7 +80,7 @@ fn what_would_not_go_back_is_told_where_the_cell_failed() {
     assert!(said.contains(&told), "{said}");
 }
 
-/// What a person applied stays a person's, whoever's measurement keeps it from being undone just now.
+/// A tuning that a person applied stays that person's, even if another measurement prevents the undo for the moment.
 #[test]
 fn a_refused_undo_changes_nothing() {
     if !root("an undo that is refused") || fs::OpenOptions::new().write(true).open(KNOB).is_err() {
@@ -107,7 +107,7 @@ fn a_refused_undo_changes_nothing() {
         json(&status, 0)["applied"].as_array().unwrap().len()
     };
     {
-        // It stands for somebody who measures.
+        // This world acts as another latido that measures.
         let world = World::new();
         let undo = tune(&world, &["undo"]);
         assert_eq!(undo.status.code(), Some(1), "{}", stderr(&undo));

@@ -1,4 +1,4 @@
-//! What the record knows of a load's work, loads in hard places, and a load's command line.
+//! What the record states of a load's work, loads in difficult surroundings, and the command line of loads.
 
 use crate::common::{self, Need};
 
@@ -8,19 +8,19 @@ use latido_model::catalogue::Kind;
 use serde_json::Value;
 use std::{fs, net::UdpSocket, path::Path, process::Command, time::Duration};
 
-/// A world whose loads put their data into a directory of its own.
+/// A world whose loads put their data into a directory of this test.
 fn world() -> World {
     let world = World::new();
     fs::create_dir(world.path("tmp")).unwrap();
     world
 }
 
-/// The record's entry of the only load of a short run.
+/// The entry of the record for the only load of a short run.
 fn under(world: &World, hold: &str, load: &str) -> Value {
     let (hold, load) = (format!("hold={hold}"), format!("--load={load}"));
     let mut command = world.latido(["run", "null", &hold, &load, "--no-report", "--json"]);
     let output = command.env("TMPDIR", world.path("tmp")).output().unwrap();
-    // A stolen machine may contaminate; the load is what is tested.
+    // Stolen time may contaminate the run; the test is about the load.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{load}: {}", stderr(&output));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     document["records"][0]["load"][0].clone()
@@ -30,7 +30,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// The rates are those of the counts, and no second is outside slowest and fastest.
+/// The rates agree with the counts, and the mean is between the slowest and the fastest second.
 #[test]
 fn a_load_has_its_rates_by_the_second() {
     let load = under(&world(), "4s", "messaging:1,pairs=2");
@@ -43,7 +43,7 @@ fn a_load_has_its_rates_by_the_second() {
     assert!(load["rates"]["elapsed_ns"].is_null() && load["unaccounted"].is_null(), "{load}");
 }
 
-/// stress-ng ends by a signal and tells what it did all the same.
+/// stress-ng ends by a signal and still reports what it did.
 #[test]
 fn stress_ng_tells_its_own_rates() {
     if !installed("stress-ng", "the account of stress-ng") {
@@ -55,14 +55,14 @@ fn stress_ng_tells_its_own_rates() {
     assert_eq!((&rate["whole_life"], &rate["slowest"]), (&true.into(), &Value::Null), "{load}");
     assert!(number(&rate["over_ns"]) > 1e9 && load["rates"]["vm_bogo_ops"].is_object(), "{load}");
     assert!(load["alive"] == true && load["achieved"].is_null(), "{load}");
-    // Who takes its account away has none, and is told so.
+    // A load whose options redirect its report has no rates, and the record says so.
     let world = world();
     let file = world.path("own.yaml");
     let silent = under(&world, "500ms", &format!("stress-ng:cpu=1,yaml={}", file.display()));
     assert!(silent["rates"].is_null() && silent["unaccounted"].is_string(), "{silent}");
 }
 
-/// A program of one's own keeps account by lines, with its own clock or without; one that does not is not measured.
+/// Your program may report its work in lines, with or without its own clock. latido does not measure a program that reports nothing.
 #[test]
 fn a_program_of_ones_own_may_keep_account() {
     let world = world();
@@ -79,12 +79,12 @@ fn a_program_of_ones_own_may_keep_account() {
     assert!(load["unaccounted"].as_str().unwrap().contains("did not tell"), "{load}");
 }
 
-/// What `latido show` prints of a stored load is its rate, or that there is none.
+/// `latido show` prints the rate of a stored load, or that it has none.
 #[test]
 fn show_prints_the_rates() {
     let world = world();
     under(&world, "4s", "messaging:1,pairs=2");
-    // Long lines are broken somewhere.
+    // `show` breaks long lines.
     let show = || {
         let text = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -96,8 +96,8 @@ fn show_prints_the_rates() {
     assert!(shown.contains("not measured: the program did not tell"), "{shown}");
 }
 
-/// The options as flags, and packets of that size to that address alone. Floods of tests beside it go to 127.0.0.1, perhaps to a port
-/// whose socket has just ended: this sink has an address that no other test sends to.
+/// The options work as flags, and the load sends packets of that size to that address alone. Floods of other tests go to 127.0.0.1, perhaps
+/// to a port whose socket has just been closed: this sink has an address that no other test uses.
 #[test]
 fn a_flood_goes_where_it_is_told() {
     let world = world();
@@ -118,7 +118,7 @@ fn a_flood_goes_where_it_is_told() {
     assert!(stderr(&output).contains("`too`") && stderr(&output).contains("did you mean `to`"), "{}", stderr(&output));
 }
 
-/// A ramp as the command line has it: one level a step, each as often as asked.
+/// A ramp on the command line: one level per step, each with the requested repeats.
 #[test]
 fn a_ramp_is_written_on_the_command_line() {
     let world = world();
@@ -136,7 +136,7 @@ fn a_ramp_is_written_on_the_command_line() {
     assert!(stderr(&output).contains("do not lead from 8 to 45"), "{}", stderr(&output));
 }
 
-/// Where there is no room nothing is begun, and nothing stays.
+/// Without enough room latido starts no load, and leaves nothing behind.
 #[test]
 fn a_small_file_system_is_a_refusal() {
     if !root("loads on a small file system") {
@@ -168,13 +168,13 @@ fn a_small_file_system_is_a_refusal() {
     }
 }
 
-/// A load without any right, in a directory of its user: it works, keeps account and leaves nothing.
+/// A load without any right, in a directory of its user: it works, reports what it does and leaves nothing behind.
 #[test]
 fn loads_need_no_rights() {
     if !(root("loads without rights") && installed("setpriv", "loads without rights")) {
         return;
     }
-    // Where anybody may go: the test's own directories are root's.
+    // A place that every user may enter: the test's own directories belong to root.
     let base = tempfile::Builder::new().prefix("latido-nobody-").tempdir_in("/var/tmp").unwrap();
     let program = base.path().join("latido");
     fs::copy(env!("CARGO_BIN_EXE_latido"), &program).unwrap();
@@ -206,7 +206,7 @@ fn loads_need_no_rights() {
         if said.contains("is not installed") {
             continue;
         }
-        // Within two seconds of a crowded machine a load may tell nothing. What it does is proven then, however long it takes.
+        // Within two seconds of a crowded machine a load may report nothing. `works_by` then shows that it works, however long it takes.
         let unheard = said.contains("did not tell what it did while measured");
         assert!(output.status.success() && (said.contains("/s") || unheard), "{load}: {said}");
         works_by(bearer(load), load, &[count]);
@@ -214,11 +214,11 @@ fn loads_need_no_rights() {
     }
     let refused = bearer("rt-interference").arg("-d2s").output().unwrap();
     let said = stderr(&refused);
-    // A machine may grant the right to everybody.
+    // A machine may grant the right to every user.
     assert!(refused.status.success() || said.contains("was refused"), "{said}");
 }
 
-/// The page of loads names every load, every option of it, and every count that its help promises.
+/// The page of loads names every load, its options, and the counts that its help promises.
 #[test]
 fn the_page_of_loads_is_complete() {
     let path = format!("{}/../../docs/loads.md", env!("CARGO_MANIFEST_DIR"));

@@ -1,5 +1,4 @@
-//! `latido check` as a command: every point with a state and a remedy, a fake machine, a program at work, and that it
-//! changes nothing.
+//! `latido check` as a command: every point has a state and a remedy; a fake machine, a running program, and that `check` changes nothing.
 
 use crate::common::{self, Need};
 
@@ -11,7 +10,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// The document of `latido check --json`, whose status must be the one that it states.
+/// Returns the document of `latido check --json`, whose exit status must be the one that it states.
 fn check<'a>(world: &World, arguments: impl IntoIterator<Item = &'a str>) -> Value {
     let output = world.run(["check", "--json"].into_iter().chain(arguments));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
@@ -25,7 +24,7 @@ fn point<'a>(document: &'a Value, name: &str) -> &'a Value {
     })
 }
 
-/// Every point of this machine has a state and a reason; whatever is not in order says what to do or what is missing.
+/// Every point of this machine has a state and a reason. A point that is not in order has a remedy.
 #[test]
 fn this_machine_is_told_point_by_point() {
     let world = World::new();
@@ -68,12 +67,12 @@ fn this_machine_is_told_point_by_point() {
         let settled = ["ok", "unknown"].contains(&point["severity"].as_str().unwrap());
         assert!(settled || !point["remedies"].as_array().unwrap().is_empty(), "{point}");
     }
-    // Measured here, not only named.
+    // `check` measures the clock and does not only name it.
     let clock = point(&document, "clock source")["state"].as_str().unwrap();
     assert!(clock.contains("ns a reading, step"), "{clock}");
 }
 
-/// The CPUs that are meant can be named; the interrupts on all of them are then the ones that this machine serves.
+/// `--cpus` names the CPUs to be measured; `check` then looks for interrupts on those.
 #[test]
 fn the_cpus_to_be_measured_can_be_named() {
     let world = World::new();
@@ -85,7 +84,7 @@ fn the_cpus_to_be_measured_can_be_named() {
     assert_eq!(output.status.code(), Some(64), "{}", stderr(&output));
 }
 
-/// A tuned machine as a tree of files, made of what the checks read; every other file is absent, and so unknown.
+/// Makes a directory tree of the files that the checks read. Every other file is absent, and so its point is unknown.
 fn tree(dir: &Path, files: &[(&str, &str)]) {
     for (path, text) in files {
         let path = dir.join(path);
@@ -103,7 +102,7 @@ const FIT: &[(&str, &str)] = &[
     ("boot/config-6.1.0-rt", "CONFIG_HIGH_RES_TIMERS=y\nCONFIG_PREEMPT_RT=y\n"),
 ];
 
-/// The three statuses, from trees that differ in one file.
+/// The three verdicts, from trees that differ in one file.
 #[test]
 fn a_fake_machine_decides_the_status() {
     let world = World::new();
@@ -120,7 +119,7 @@ fn a_fake_machine_decides_the_status() {
     assert_eq!(output.status.code(), Some(64), "{}", stderr(&output));
 }
 
-/// Of a CPU that is not there nothing is fit.
+/// `check` refuses a CPU that does not exist.
 #[test]
 fn cpus_that_are_not_there_are_refused() {
     let world = World::new();
@@ -129,7 +128,7 @@ fn cpus_that_are_not_there_are_refused() {
     assert!(stderr(&output).contains("CPU 4000 is not there; online are 0"), "{}", stderr(&output));
 }
 
-/// A child that is ended with the test.
+/// A child process that ends with the test.
 struct Guarded(Child);
 
 impl Drop for Guarded {
@@ -151,7 +150,7 @@ fn a_program_without_policy_is_unfit() {
     assert_eq!(document["verdict"], "unfit");
     assert_eq!(document["process"]["name"], "sleep");
     let thread = &document["process"]["threads"][0];
-    // The suite itself may run nice.
+    // The suite itself may run with a nice value.
     assert!(thread["policy"].as_str().unwrap().starts_with("other"), "{thread}");
     assert_eq!(thread["realtime"], false);
     for key in ["cpus", "minor_faults", "major_faults", "voluntary_switches", "involuntary_switches", "cgroup"] {
@@ -161,7 +160,7 @@ fn a_program_without_policy_is_unfit() {
     assert!(remedy.starts_with("sudo chrt -f -p 80 "), "{remedy}");
 }
 
-/// The command that the check names makes the program fit: what it says is what the kernel does.
+/// The command that `check` names makes the program fit, and `check` reports what the kernel does.
 #[test]
 fn a_real_time_program_is_seen_as_it_is() {
     if !realtime("check --pid of a real-time program") || !installed("taskset", "check --pid of a pinned program") {
@@ -172,7 +171,7 @@ fn a_real_time_program_is_seen_as_it_is() {
     let program = world.path("latido-motor");
     fs::copy("/bin/sleep", &program).unwrap();
     let child = sleeper(Command::new("taskset").args(["-c", "0", "chrt", "-f", "42"]).arg(&program).arg("600"));
-    // taskset and chrt become the program in turn.
+    // taskset and chrt replace themselves with the program.
     let name = format!("/proc/{}/comm", child.0.id());
     while fs::read_to_string(&name).unwrap().trim() != "latido-motor" {
         std::thread::yield_now();
@@ -187,7 +186,7 @@ fn a_real_time_program_is_seen_as_it_is() {
     assert!(text.contains("fifo 42") && text.contains("mlockall"), "{text}");
 }
 
-/// A program of several threads, as it is measured with: with its memory locked and without.
+/// A program of several threads, as used for measuring, with its memory locked and without.
 #[test]
 fn a_threaded_program_is_told_thread_by_thread() {
     if !realtime("check --pid of cyclictest") || !installed("cyclictest", "check --pid of a threaded program") {
@@ -199,7 +198,7 @@ fn a_threaded_program_is_told_thread_by_thread() {
         command.args(["-t2", "-p80", "-q", "-D600"]).args(lock.then_some("-m"));
         let child = sleeper(&mut command);
         let pid = child.0.id().to_string();
-        // It is at work when the last thread has its policy.
+        // The program is ready when its last thread has its policy.
         let realtime = |document: &Value| {
             let threads = document["process"]["threads"].as_array().unwrap();
             threads.iter().filter(|thread| thread["policy"] == "fifo 80").count()
@@ -215,7 +214,7 @@ fn a_threaded_program_is_told_thread_by_thread() {
         assert_eq!(point(&document, "memory locking")["severity"] == "ok", lock, "{document}");
         let text = String::from_utf8(world.run(["check", "--pid", &pid]).stdout).unwrap();
         assert!(text.contains("control group: ") && text.lines().all(|line| line.chars().count() <= 100), "{text}");
-        // Without any right the same is read, but for what only the owner may.
+        // Another user without any right reads the same, except what only the owner may read.
         if world_of_nobody() {
             let document = as_nobody(&pid);
             assert_eq!(realtime(&document), 2);
@@ -232,9 +231,9 @@ fn world_of_nobody() -> bool {
     common::root("check --pid without rights") && installed("setpriv", "check --pid without rights")
 }
 
-/// `check --json --pid` by a user who has nothing to do with the process.
+/// Runs `check --json --pid` as a user to whom the process does not belong.
 fn as_nobody(pid: &str) -> Value {
-    // Where anybody may read: the build's directory may be root's alone.
+    // A place that every user may read: the build directory may be root's alone.
     let place = tempfile::Builder::new().prefix("latido-nobody-").tempdir_in("/var/tmp").unwrap();
     let program = place.path().join("latido");
     fs::copy(env!("CARGO_BIN_EXE_latido"), &program).unwrap();
@@ -248,7 +247,7 @@ fn as_nobody(pid: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)))
 }
 
-/// Several of one name are an error that lists them; a thread of the kernel is read like any other.
+/// Several processes of one name are an error that lists them. `check` reads a kernel thread like any other.
 #[test]
 fn names_and_kernel_threads() {
     let world = World::new();
@@ -265,7 +264,7 @@ fn names_and_kernel_threads() {
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1));
     assert!(said.contains("2 processes are named") && ids.iter().all(|id| said.contains(id)), "{said}");
-    // Process 2 is the kernel's where its threads are to be seen.
+    // Process 2 is a kernel thread if kernel threads are visible here.
     if fs::read_to_string("/proc/2/comm").is_ok_and(|name| name.trim() == "kthreadd") {
         let document = check(&world, ["--pid=2"]);
         assert_eq!((&document["process"]["kernel"], &document["process"]["command"]), (&true.into(), &Value::Null));
@@ -285,9 +284,9 @@ fn a_program_that_is_not_there_is_an_error_that_says_so() {
     }
 }
 
-/// System calls that could change the machine are not made: nothing is opened for writing or created, no attribute of
-/// scheduling, memory or any process is set. Its own threads it may put before a crowd of others, by their nice value, and
-/// one of them may ask for every CPU, to learn which the kernel grants.
+/// `check` makes no system call that could change the machine: it opens nothing for writing, creates nothing, and sets no attribute of
+/// scheduling, memory or another process. It may raise its own threads above a crowd by their nice value, and one of them may request every
+/// CPU, to learn which ones the kernel grants.
 #[test]
 fn it_changes_nothing() {
     for line in ["7 openat(AT_FDCWD, \"/sys/x\", O_WRONLY|O_CLOEXEC) = 3", "7 sched_setaffinity(9, 1024, [1]) = 0"] {
@@ -310,7 +309,7 @@ fn it_changes_nothing() {
     }
 }
 
-/// Whether a line of strace is a system call that changes something beyond the process itself.
+/// Whether a line of strace is a system call that changes something outside the process.
 fn changes(line: &str) -> bool {
     const NEVER: &[&str] = &[
         "mkdir",
@@ -354,9 +353,9 @@ fn changes(line: &str) -> bool {
     let call = line.split_once(' ').map_or(line, |(_, call)| call.trim_start());
     let written =
         call.starts_with("open") && ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TMPFILE"].iter().any(|f| call.contains(f));
-    // The runtime's own probe for a closed standard stream opens nothing where the three are open.
+    // The runtime's own check for closed standard streams opens nothing if all three are open.
     let harmless = call.contains("\"/dev/null\"") || call.contains("\"/dev/tty\"");
-    // The calling thread's own nice value or CPUs: gone with the thread.
+    // The nice value or CPUs of the calling thread itself: they end with the thread.
     let own = call.starts_with("sched_setattr(0, ") && call.contains("sched_policy=SCHED_OTHER, ")
         || call.starts_with("sched_setaffinity(0, ");
     (NEVER.iter().any(|name| call.starts_with(name)) && !own) || (written && !harmless)

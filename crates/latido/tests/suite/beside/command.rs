@@ -1,5 +1,5 @@
-//! Programs that measure and tell their samples: every line of the protocol ends up where it belongs, what is wrong with them is
-//! said, and nothing of them stays behind.
+//! Programs that measure and report their samples: latido records each line of the protocol, reports what is wrong with a program, and
+//! leaves nothing of it behind.
 
 use crate::common;
 
@@ -7,7 +7,7 @@ use common::{World, agent_of, installed, json, realtime, stderr};
 use serde_json::Value;
 use std::{fs, process::Output};
 
-/// A program that is ready, waits for `go`, and then does this.
+/// A program that declares itself ready, waits for `go`, and then does this.
 fn telling(declared: &str, then: &str) -> String {
     format!("printf 'latido-samples 1\\n{declared}\\nready\\n'; read go; {then}")
 }
@@ -36,11 +36,11 @@ fn verdict(output: &Output) -> String {
     document["judgement"]["cells"][0]["verdict"].as_str().unwrap().to_owned()
 }
 
-/// Each line of the protocol, with times on the machine's clock: samples, slots, and what lies outside of the measurement.
+/// Each line of the protocol, with times of the machine's clock: samples, slots, and samples outside the measurement.
 #[test]
 fn what_is_told_is_what_is_recorded() {
     let world = World::new();
-    // Times by the clock that the samples have: the uptime in ns, to 10 ms.
+    // Times by the clock of the samples: the uptime in ns, with a resolution of 10 ms.
     let script = telling(
         "series 0 quantity=latency unit=us clock=boottime period=1000000 label.node=camera\\n0 7 1",
         "read up rest </proc/uptime; t=$(echo $up | tr -d .)0000000; sleep 0.3
@@ -55,7 +55,7 @@ fn what_is_told_is_what_is_recorded() {
     assert_eq!(series["labels"]["node"], "camera");
     assert_eq!((&series["count"], &series["min"], &series["max"]), (&3.into(), &1500.into(), &1_000_001.into()));
     assert_eq!(series["slots"], serde_json::json!({"met": 2, "late": 1, "missed": 2}));
-    // A slot that passed waited at least until the next that did not.
+    // A missed slot waited at least until the next slot that was not missed.
     assert_eq!((&series["corrected"]["count"], &series["corrected"]["max"]), (&5.into(), &2_000_000.into()));
     let facts = &series["facts"];
     assert_eq!((&facts["received"], &facts["produced"], &facts["lost"]), (&6.into(), &6.into(), &0.into()));
@@ -67,7 +67,7 @@ fn what_is_told_is_what_is_recorded() {
     assert!(shown.contains("reported by source.sh, idle"), "{shown}");
 }
 
-/// A program that counts no slots has none, whatever its period: what period and times imply is a fact.
+/// A program that counts no slots has none, whatever its period. What its period and times imply is a fact in the record.
 #[test]
 fn slots_are_not_guessed() {
     let world = World::new();
@@ -87,7 +87,7 @@ fn bad_lines_are_counted_kept_and_judged() {
     assert_eq!(told["bad"], serde_json::json!({"number": 1, "not ASCII": 1, "undeclared series": 1}));
     assert_eq!(told["examples"], serde_json::json!(["0 12x4", "\\xff 9", "7 1"]));
     assert_eq!(verdict(&output), "contaminated");
-    // One in ten thousand is a remark.
+    // One bad line in ten thousand does not contaminate.
     let script = telling(SERIES, "yes '0 5' | head -n 20000; echo '0 x'; echo end 0 20000");
     let output = run(&world, &[], &script);
     let told = record(&output, 0)["quality"]["reported"].clone();
@@ -158,7 +158,7 @@ fn what_was_lost_is_a_doubt() {
     }
 }
 
-/// A pipe that was full while samples were still taken is a doubt; at the end, when all was measured before, it is none.
+/// A pipe that was full while the program measured contaminates; a pipe that was full at the end, after all was measured, does not.
 #[test]
 fn a_full_pipe_is_a_doubt_while_it_measures() {
     let world = World::new();
@@ -168,19 +168,19 @@ fn a_full_pipe_is_a_doubt_while_it_measures() {
         document["records"][0]["quality"]["reported"]["pipe"].clone()
     };
     let flood = |line: &str| {
-        // One write of more than a pipe holds waits in a full one.
+        // A single write of more than a pipe holds blocks at the full pipe.
         format!("yes '{line}' | head -c 4000000 >all; dd if=all bs=4M iflag=fullblock 2>/dev/null; echo; echo end 0 0")
     };
     let pipe = blocked(SERIES, &flood("0 5"));
     assert_eq!((&pipe["blocked"], pipe["fullest"].as_u64() > Some(60_000)), (&true.into(), true), "{pipe}");
-    // Its times say that all was measured before.
+    // The times of the samples show that all were measured before.
     let pipe = blocked(&format!("{SERIES} clock=monotonic"), &flood("0 5 1"));
     assert_eq!((&pipe["blocked"], pipe["fullest"].as_u64() > Some(60_000)), (&false.into(), true), "{pipe}");
     let pipe = blocked(SERIES, "echo 0 5; echo end 0 1");
     assert_eq!((&pipe["blocked"], pipe["fullest"].as_u64().unwrap() < 100), (&false.into(), true), "{pipe}");
 }
 
-/// The checksum of NMEA 0183; once a series has used it, a line without is bad.
+/// The checksum of NMEA 0183: once a series has used it, a line without it is bad.
 #[test]
 fn checksums_are_checked() {
     let world = World::new();
@@ -193,7 +193,8 @@ fn checksums_are_checked() {
     assert_eq!(record["quality"]["reported"]["bad"]["checksum"], 2);
 }
 
-/// On a pipe of its own, with what it needs to know in its environment; all else that it prints lies beside the record.
+/// The program reports on a separate pipe and finds the facts that it needs in its environment; latido stores its other output next to the
+/// record.
 #[test]
 fn a_channel_of_its_own_and_the_environment() {
     let world = World::new();
@@ -201,7 +202,7 @@ fn a_channel_of_its_own_and_the_environment() {
         d=\"label.cpus=$LATIDO_CPUS label.duration=$LATIDO_DURATION_NS label.warmup=$LATIDO_WARMUP_NS label.seed=$LATIDO_SEED\"
         printf 'latido-samples 1\\nseries 0 quantity=latency unit=ns %s\\nready\\n' \"$d\" >&9
         read go; echo 0 1 >&9; read stop; echo \"$go $stop\" >&2; echo end 0 1 >&9";
-    // A shell writes to no number above 9: bash does.
+    // A POSIX shell cannot write to a descriptor above 9, but bash can.
     if !installed("bash", "a channel of its own") {
         return;
     }
@@ -221,7 +222,7 @@ fn a_channel_of_its_own_and_the_environment() {
     assert_eq!(said, "chatter\ngo stop\n");
 }
 
-/// With a thread named the usual checks look at it; without, what nobody saw is unknown.
+/// If the program names its thread, the usual checks look at that thread; otherwise they are unknown.
 #[test]
 fn trust_is_of_the_thread_that_is_named() {
     let world = World::new();
@@ -256,14 +257,14 @@ fn trust_is_of_the_thread_that_is_named() {
         let asked = run(&world, &["--prio=30"], &named);
         assert_eq!(json(&asked, 0)["records"][0]["quality"]["threads"][0]["policy"], "fifo 30");
         assert_eq!(of(&checks(&asked), "policy"), Some(("ok".into(), "fifo 30 granted".into())));
-        // A thread that gives it back is not what was asked for.
+        // A thread that gives up the policy is not what the cell requested.
         let given_back = run(&world, &["--prio=30"], &named.replace("read go;", "read go; chrt -o -p 0 $$;"));
         assert_eq!(of(&checks(&given_back), "policy").unwrap().0, "invalid");
     }
 }
 
-/// A program that heeds neither `stop` nor SIGTERM, whose child leads a session of its own: all of it is ended, after the cell
-/// and after SIGKILL of the agent.
+/// A program that ignores `stop` and SIGTERM, and whose child is in its own session: latido ends all of it, after the cell and after
+/// SIGKILL of agent or host.
 #[test]
 fn nothing_of_it_stays_behind() {
     let script = telling(SERIES, "trap '' TERM; setsid sleep 77 & while :; do echo 0 1; sleep 0.05; done");
@@ -286,14 +287,14 @@ fn nothing_of_it_stays_behind() {
         .unwrap();
         host.wait().unwrap();
         if killed == "agent" {
-            // The next latido puts right what nobody was left to.
+            // After SIGKILL of the agent the next latido ends what is left.
             world.run(["run", "null", "samples=1", "--no-report"]);
         }
         world.nothing_left(&format!("after SIGKILL of the {killed}"));
     }
 }
 
-/// What other tools print is read as it comes, without a handshake.
+/// latido reads the lines of other tools as they arrive, without a handshake.
 #[test]
 fn lines_of_other_tools_are_read() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! The shipped examples of programs that tell their samples, each run for real: Python, Java, C, a shell behind a serial line.
+//! The shipped examples of programs that report their samples, each really run: Python, Java, C, a shell behind a serial line.
 
 use crate::common::{self, Need};
 
@@ -6,7 +6,7 @@ use common::{World, installed, json, root, skip};
 use serde_json::Value;
 use std::{fs, process::Command};
 
-/// An example of examples/command/; what it needs, else it is skipped by name.
+/// Runs an example of examples/command/ and returns its record.
 fn example(world: &World, options: &[&str], argv: &[&str]) -> Value {
     let dir = format!("{}/../../examples/command", env!("CARGO_MANIFEST_DIR"));
     let mut line = vec!["run", "command", "-d1s", "--warmup=200ms", "--json", "--no-report"];
@@ -89,7 +89,7 @@ fn the_device_example_measures_over_a_serial_line() {
     assert_eq!(series["slots"], Value::Null);
 }
 
-/// The example's plan is one: a program beside a probe of latido's own, idle and busy.
+/// The example's plan is valid: a program and one of latido's own probes, idle and under load.
 #[test]
 fn the_example_s_plan_is_read() {
     let world = World::new();

@@ -1,15 +1,15 @@
-//! The binary's manners: exit statuses, which stream says what, pipes that close.
+//! The behaviour of the binary: exit statuses, which stream has which output, pipes that close.
 
 use crate::common::{self, World};
 
 use assert_cmd::Command;
 use std::{fs, process::Stdio};
 
-/// With a state directory of its own: whoever is at work on the machine, or in the test beside, is not met.
+/// Runs latido with its own state directory, so that it does not meet other latidos on the machine or in other tests.
 fn latido(line: &[&str]) -> (i32, String, String) {
     let state = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_latido"));
-    // Neither the store nor the configuration of the person who runs the tests, and no report beside the source.
+    // It uses neither the store nor the configuration of the person who runs the tests, and writes no report next to the source.
     command.env("LATIDO_STORE", state.path().join("store")).env("XDG_CONFIG_HOME", state.path()).current_dir(&state);
     let output = command.args(line).env("LATIDO_STATE", state.path()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -107,14 +107,14 @@ fn a_reader_that_goes_away_is_no_error() {
     }
 }
 
-/// The writing end of a pipe that nobody reads.
+/// The writing end of a pipe without a reader.
 fn closed_pipe() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     writer.into()
 }
 
-/// What a person typed wrongly is answered with what to type instead, never with a guess that leads astray.
+/// latido answers a wrong command line with what to type instead, never with a misleading guess.
 #[test]
 fn complaints_name_the_remedy() {
     for (line, status, told) in [
@@ -228,7 +228,7 @@ fn a_run_named_twice_is_reported_once() {
     assert_eq!(err, "note: `last` names a run that is named before; it is taken once\n");
 }
 
-/// Somebody who types the name alone learns where to begin.
+/// A person who types only `latido` learns how to start.
 #[test]
 fn the_name_alone_says_where_to_begin() {
     let (status, out, err) = latido(&[]);
@@ -239,7 +239,7 @@ fn the_name_alone_says_where_to_begin() {
     assert!(out.lines().count() <= 9, "{out}");
 }
 
-/// latido measures two configurations in turn, and compares them by what differs.
+/// latido measures two configurations alternately, and compares them by what differs.
 #[test]
 fn configurations_in_turn_are_compared() {
     let world = World::new();
@@ -259,7 +259,7 @@ fn configurations_in_turn_are_compared() {
     assert!(output.status.code() == Some(64) && err.contains("--vary load=idle,stress-cpu"), "{err}");
 }
 
-/// A label finds a run and keeps it; the others go by their age.
+/// A label finds a run and protects it; `prune` removes the others by their age.
 #[test]
 fn labels_find_and_keep_runs() {
     let world = World::new();
@@ -283,7 +283,7 @@ fn labels_find_and_keep_runs() {
     assert!(common::stderr(&output).contains("0 of 1 runs removed"), "{}", common::stderr(&output));
 }
 
-/// What a person sets once stands in for flags that are silent, and a wrong line is named.
+/// The configuration file supplies what the flags do not state, and latido names a wrong line in it.
 #[test]
 fn the_configuration_stands_in_for_flags() {
     let world = World::new();

@@ -1,5 +1,5 @@
-//! SIGKILL of host, supervisor and measuring process at every step of a cell: nothing stays behind, finished cells stay
-//! as they are, and the run goes on where it was. latido syncs what it needs after a power cut.
+//! SIGKILL of host, supervisor and measuring process at every step of a cell: nothing stays behind, finished cells stay unchanged, and the
+//! run resumes where it was. latido syncs what it needs after a power cut.
 
 use crate::common;
 
@@ -15,8 +15,8 @@ use std::{
     path::Path,
 };
 
-/// Two cells, each with a load of latido and one of a program's several processes, quick to run: the probe needs no permission,
-/// and the loads take next to no processor time.
+/// Two cells, each with a load of latido and a load of several processes, quick to run: the probe needs no permission, and the loads take
+/// almost no processor time.
 const PLAN: &str = r#"
 schema = 1
 name = "crash"
@@ -33,7 +33,7 @@ duration = "150ms"
 warmup = "0ns"
 "#;
 
-/// Kills `role` at its points 1, 2, 3, ... until a run passes through all of them unharmed.
+/// Kills `role` at its points 1, 2, 3, ... until a run passes all of them unharmed.
 fn kill_at_every_point(role: &str) {
     let mut point = 0;
     loop {
@@ -58,7 +58,7 @@ fn kill_at_every_point(role: &str) {
         // A journal may stay behind only if the host itself was killed; the next run settles it.
         let runs = common::runs_of(&world);
         if runs.is_empty() {
-            // Before the first cell nothing is begun, and nothing is stored.
+            // Before the first cell nothing is started, and nothing is stored.
             assert_eq!(role, "agent", "{fault}");
             assert!(!world.state().join("journal.jsonl").exists(), "{fault}");
             continue;
@@ -91,7 +91,7 @@ fn measuring_process_killed_at_every_step() {
     kill_at_every_point("measure");
 }
 
-/// A finished run asked to resume stays as it is.
+/// A finished run stays unchanged when it is resumed.
 #[test]
 fn a_finished_run_keeps_its_verdict() {
     let world = World::new();
@@ -106,14 +106,14 @@ fn a_finished_run_keeps_its_verdict() {
     assert_eq!(fs::read(&meta).unwrap(), before, "run.json was rewritten");
 }
 
-/// What a trace says of the files below a directory.
+/// What a trace shows about the files below a directory.
 #[derive(Default)]
 struct Disk {
     /// Each file that was written, and whether all of it is on the disk.
     files: BTreeMap<String, bool>,
-    /// The directories that got a name that is not on the disk yet, and the thread that gave it.
+    /// The directories with a new name that is not on the disk yet, and the thread that gave it.
     owing: BTreeSet<(String, String)>,
-    /// The names that were given.
+    /// The new names, in order.
     named: Vec<String>,
     /// What was not on the disk when it had to be.
     faults: Vec<String>,
@@ -135,9 +135,9 @@ impl Disk {
             self.files.insert(file.into(), false);
         }
         if let Some(file) = synced(call).filter(|_| !begins) {
-            // Some file systems cannot sync a directory: there it is enough that latido asked.
+            // Some file systems cannot sync a directory; there latido's request is enough.
             self.owing.retain(|(_, directory)| directory != file);
-            // One thread writes a file and syncs it: no write lies between the beginning and the end of the sync.
+            // One thread writes a file and syncs it: no write occurs between the beginning and the end of the sync.
             self.files.entry(file.into()).and_modify(|on_disk| *on_disk |= call.ends_with(" = 0"));
         }
         let Some((from, to)) = renamed(call).filter(|(_, to)| begins && to.starts_with(top)) else { return };
@@ -145,7 +145,7 @@ impl Disk {
         let late = |(other, directory): &&(String, String)| other == thread && *directory != parent;
         self.faults.extend(self.owing.iter().find(late).map(|(_, late)| format!("{late} is not synced before {call}")));
         self.owing.insert((thread.into(), parent));
-        // A directory takes its files with it.
+        // A renamed directory takes its files with it.
         let within = |file: &str| file.strip_prefix(from).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let (moved, kept): (BTreeMap<_, _>, _) =
             mem::take(&mut self.files).into_iter().partition(|(file, _)| within(file));
@@ -158,7 +158,7 @@ impl Disk {
     }
 }
 
-/// The reading of a trace finds each call that comes before its sync, whatever other threads do meanwhile.
+/// The check finds each call that comes before its sync, whatever other threads do meanwhile.
 #[test]
 fn the_reading_of_a_trace_finds_what_is_not_on_the_disk() {
     let whole = [
@@ -218,7 +218,7 @@ fn each_line_of_the_journal_is_on_the_disk_before_the_setting_changes() {
     assert!(output.status.success(), "{}", stderr(&output));
     let journal = world.state().join("journal.jsonl").display().to_string();
     let settings = format!("{}/", root.path().display());
-    // A line that is written and not synced yet, how many lines there were, and what changed after how many.
+    // Whether a line is written and not synced yet, the number of lines so far, and that number at each change of a setting.
     let (mut unsynced, mut lines, mut changes) = (false, 0, BTreeMap::new());
     for (_, moment, call) in moments(&trace) {
         let begins = moment == Moment::Begins;

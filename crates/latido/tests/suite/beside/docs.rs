@@ -1,5 +1,4 @@
-//! What docs/ says of plans, stored data, trust checks and tunings is what the code does: keys, columns, checks, options,
-//! the example.
+//! The pages in docs/ about plans, stored data, trust checks and tunings agree with the code: keys, columns, checks, options, the example.
 
 use crate::common;
 
@@ -44,15 +43,15 @@ fn fenced(text: &str, language: &str) -> Vec<String> {
     text.split(&fence).skip(1).filter_map(|rest| rest.split("\n```").next()).map(|block| format!("{block}\n")).collect()
 }
 
-/// What of `keys` the document does not name in backticks.
+/// The keys that the document does not name in backticks.
 fn unnamed(document: &str, keys: impl IntoIterator<Item = String>) -> Vec<String> {
     keys.into_iter().filter(|key| !document.contains(&format!("`{key}`"))).collect()
 }
 
-/// Every key of a JSON value as a path, arrays left out; below a table of free names there is nothing to document.
+/// Collects every key of a JSON value as a path, without array indices. Tables of free names need no documentation below their own key.
 fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     const FREE: &[&str] = &["chosen", "counts", "options", "quantiles", "facts", "labels", "vulnerabilities"];
-    /// Tables of free names whose values are alike.
+    /// Tables of free names whose values all have the same keys.
     const ALIKE: &[&str] = &["rates", "taken"];
     match value {
         Value::Array(all) => all.iter().for_each(|one| paths(one, path, found)),
@@ -89,7 +88,7 @@ fn the_table_of_trust_checks_is_the_code_s() {
     assert_eq!(other, ["load", "reported"], "trust.md says which check does not make a cell inconclusive");
 }
 
-/// A plan that has all that a stored run keeps of one.
+/// A plan with every part that a stored run keeps of a plan.
 fn wordy() -> Plan {
     let than = Than { levels: Vec::new(), by: 0.0, times: 1.0, margin: Some(0.05) };
     let expect = |against| Expect {
@@ -163,9 +162,9 @@ fn every_key_of_a_stored_run_is_documented() {
     assert!(keys.contains("series.files.histogram") && keys.contains("quality.clock.cost_ns"));
     paths(&read(cell.join("host.json")), "", &mut keys);
     paths(&read(run.join("run.json")), "", &mut keys);
-    // A cell has the same keys wherever it stands.
+    // A cell has the same keys wherever it occurs.
     keys.retain(|key| !key.starts_with("cells.cell."));
-    // What the made-up measurement leaves empty.
+    // The parts that this made-up measurement leaves empty.
     let quantity = sample::measurand(&sample::cell()).quantities.remove(0).up_to(1);
     let planned = Planned { cell: sample::cell(), measurand: 0, written: 0, skipped: Some(String::new()) };
     paths(&serde_json::to_value(&planned.cell).unwrap(), "cell", &mut keys);
@@ -304,7 +303,7 @@ fn the_example_plan_has_the_cells_that_the_text_says() {
     let text = document("plans.md");
     let blocks = fenced(&text, "toml");
     let read = parse("ramp.toml", &blocks[0]).unwrap();
-    // What the text shows further is a part of a plan: the whole one takes it.
+    // The other blocks of the text are parts of a plan; the whole plan accepts them.
     assert_eq!(blocks.len(), 6);
     let study = parse("ramp.toml", &blocks.concat()).unwrap();
     assert!(study.source.is_some() && study.published.is_some() && study.expect.len() == read.expect.len() + 2);
@@ -329,7 +328,7 @@ fn the_page_of_imports_is_complete() {
     }
 }
 
-/// The page names every tuning and every option of it.
+/// The page names every tuning and each of its options.
 #[test]
 fn the_page_of_tunings_is_complete() {
     let page = document("tunings.md");

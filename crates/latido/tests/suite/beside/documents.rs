@@ -6,7 +6,7 @@ use clap::Parser;
 use latido::cli::Cli;
 use std::{fs, path::PathBuf};
 
-/// Files and words that stand for a reader's own.
+/// Files and words that stand for the reader's own files.
 const ONES_OWN: [&str; 4] = ["ramp.toml", "nightly.toml", "mine.toml", "path/to/vmlinuz"];
 
 /// The pages of docs and of its folders.
@@ -17,7 +17,7 @@ fn pages() -> impl Iterator<Item = PathBuf> {
     all.filter(|path| path.extension().is_some_and(|ending| ending == "md"))
 }
 
-/// The command lines of latido in the fenced blocks, without prompt, sudo and remarks.
+/// The command lines of latido in the fenced blocks, without prompt and sudo.
 fn commands(text: &str) -> Vec<String> {
     let blocks = text.split("\n```").skip(1).step_by(2);
     let lines = blocks.flat_map(str::lines).map(|line| line.trim_start_matches("$ ").trim_start_matches("sudo "));
@@ -47,7 +47,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// What of a line can be planned here: nothing of a file that a reader has.
+/// The words with which the command line can be planned here; `None` if it needs a file of the reader.
 fn planned(words: &[String]) -> Option<Vec<String>> {
     let own = |word: &String| ONES_OWN.iter().any(|own| word.contains(own));
     if words.get(1).map(String::as_str) != Some("run") || words.iter().any(own) || words.contains(&"--resume".into()) {
@@ -96,7 +96,7 @@ fn words_are_those_of_a_shell() {
     assert_eq!(of("latido import a --cpus 2,3"), "latido|import|a|--cpus|2,3");
 }
 
-/// The page of the structure.
+/// The page about the structure, ARCHITECTURE.md.
 fn architecture() -> String {
     fs::read_to_string(top().join("ARCHITECTURE.md")).unwrap()
 }
@@ -105,7 +105,7 @@ fn top() -> PathBuf {
     concat!(env!("CARGO_MANIFEST_DIR"), "/../..").into()
 }
 
-/// Where a path of that page lies: at the top, or below `crates`.
+/// The place of a path of that page: at the top, or below `crates`.
 fn place(path: &str) -> Option<PathBuf> {
     [top().join(path), top().join("crates").join(path)].into_iter().find(|place| place.exists())
 }
@@ -135,7 +135,7 @@ fn what_the_page_of_the_structure_names_is_there() {
     assert!(named > 50, "{named}");
 }
 
-/// The arrows between the crates are those that cargo has.
+/// The arrows between the crates agree with the dependencies in the manifests.
 #[test]
 fn the_layers_of_the_page_are_those_of_the_manifests() {
     let text = architecture();

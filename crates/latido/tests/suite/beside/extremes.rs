@@ -1,5 +1,5 @@
-//! The tail, the limit and what was seen of runs that latido made itself, end to end with samples whose distribution is known;
-//! and what a paper takes from such a run.
+//! The tail, the limit and the seen extremes of latido's own runs, end to end with samples of a known distribution; and what a paper takes
+//! from such a run.
 
 use crate::common::{self, Need};
 
@@ -7,7 +7,7 @@ use common::{World, json, skip, stderr};
 use serde_json::Value;
 use std::{fs, io::Write, process::Stdio};
 
-/// Two repeats of 4,000 samples, as many as a record holds whole.
+/// Measures two repeats of `samples` samples each, and returns the run's id. A record stores every sample of a repeat of 4,000.
 fn measured(world: &World, samples: u32) -> String {
     let plan = format!(
         "schema = 1\nname = \"known\"\n[[group]]\nprobe = [{{ name = \"null\", samples = {samples}, value = \"100us\", \
@@ -18,7 +18,7 @@ fn measured(world: &World, samples: u32) -> String {
     json(&output, output.status.code().unwrap())["run"]["id"].as_str().unwrap().to_owned()
 }
 
-/// `latido show RUN --tail`: of some samples above their limit the status is 2.
+/// Returns the document of `latido show RUN --tail`. If some samples are above their limit, the status is 2.
 fn shown(world: &World, id: &str) -> Value {
     let output = world.run(["show", id, "--tail", "--json"]);
     json(&output, output.status.code().unwrap())
@@ -39,7 +39,7 @@ fn samples(world: &World, id: &str, cell: usize) -> String {
     all.iter().map(|(_, value)| format!("{value}\n")).collect()
 }
 
-/// What `latido stats` says of the same samples as a list of numbers.
+/// Returns what `latido stats` prints for the same samples, given as a list of numbers.
 fn of_numbers(world: &World, samples: &str) -> Value {
     let line = ["stats", "-", "--unit", "ns", "--interval", "1ms", "--limit", "220us", "--json"];
     let mut child = world.latido(line).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -47,8 +47,8 @@ fn of_numbers(world: &World, samples: &str) -> Value {
     json(&child.wait_with_output().unwrap(), 0)
 }
 
-/// A run is told what its samples are told as a list of numbers: tail with gate, intervals and levels, limit with bounds and
-/// bursts, what was seen. Each repeat is told for itself.
+/// A run gives what its samples give as a list of numbers: the tail with its gate, intervals and levels, the limit with bounds and bursts,
+/// and the seen extremes. latido treats each repeat separately.
 #[test]
 fn a_run_is_told_what_its_numbers_are_told() {
     let world = World::new();
@@ -67,13 +67,13 @@ fn a_run_is_told_what_its_numbers_are_told() {
     assert_ne!(extremes[0]["tail"], extremes[1]["tail"], "repeats are not pooled");
 }
 
-/// A terminal and a page tell it too: the levels or each reason why there are none, and beside the maximum what it may have
-/// missed. Nothing is no number.
+/// The terminal and the page show it too: the levels, or each reason why there are none, and next to the maximum what it may have missed.
+/// No figure is NaN.
 #[test]
 fn people_are_told_too() {
     let world = World::new();
     let id = measured(&world, 15_000);
-    // Samples above the limit: the status is not 0.
+    // Some samples are above the limit, so the status is not 0.
     let said = |line: &[&str]| {
         let output = world.run(line.iter().copied());
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
@@ -101,8 +101,8 @@ fn people_are_told_too() {
     assert!(!html.contains("NaN") && !show.contains("NaN") && html.len() < 250_000);
 }
 
-/// A file that says when each sample came gives what its values in order give: limits of quantiles as wide as its bursts make them, and
-/// a tail with its gate.
+/// A file with the time of each sample gives what its values in order give: limits of quantiles that are as wide as its bursts make them,
+/// and a tail with its gate.
 #[test]
 fn an_import_with_times_is_judged_by_them() {
     let world = World::new();
@@ -125,7 +125,7 @@ fn an_import_with_times_is_judged_by_them() {
     assert!(tail.is_object() && !tail.to_string().contains("not stored"), "{tail}");
 }
 
-/// The width of a page of PDF in points.
+/// The width of a PDF page in points.
 fn media_box(pdf: &[u8]) -> f64 {
     let text = String::from_utf8_lossy(pdf);
     assert!(text.starts_with("%PDF-") && text.trim_end().ends_with("%%EOF"), "{text:.40}");
@@ -134,8 +134,8 @@ fn media_box(pdf: &[u8]) -> f64 {
     numbers[2] - numbers[0]
 }
 
-/// Each command of the page on papers runs: a figure is as wide as it was asked for in every format, a table has its caption, and
-/// the paragraph on methods says what was measured.
+/// Each command of the page's section on papers runs: a figure has the requested width in every format, a table has its caption, and the
+/// paragraph on methods says what was measured.
 #[test]
 fn a_paper_takes_figures_tables_and_methods() {
     let world = World::new();
@@ -195,7 +195,7 @@ fn a_paper_takes_figures_tables_and_methods() {
         of("latido-methods.tex").contains("\\cite{latido}") && of("latido.bib").starts_with("@misc{latido,"),
         "{files:?}"
     );
-    // The run varies one option: what `latido compare` prints of it is among the tables, and the paragraph names the test.
+    // The run varies one option: the output of `latido compare` on it is among the tables, and the paragraph names the test.
     assert!(
         of("table-compare.tex").contains("\\label{tab:compare}") && of("latido-methods.tex").contains("Mann-Whitney")
     );
@@ -215,7 +215,7 @@ fn name_of(entry: fs::DirEntry) -> String {
     entry.file_name().to_string_lossy().into_owned()
 }
 
-/// A series that is lost is named on stderr by each command whose output has no room for that.
+/// Each command whose output has no room for a lost series names that series on stderr.
 #[test]
 fn a_lost_series_is_named_by_tables_figures_and_files() {
     let world = World::new();

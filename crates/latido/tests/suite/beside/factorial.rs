@@ -1,4 +1,4 @@
-//! A plan whose cells differ in their settings: a setting that cannot be had costs its own cells alone.
+//! A plan whose cells differ in their settings: if a setting is not available, only its own cells are skipped.
 
 use crate::common::{World, json, stderr};
 

@@ -1,4 +1,4 @@
-//! What latido says of stored runs is what it said of them before, but for what is meant (tests/suite/goldens).
+//! latido prints for stored runs what it printed before, except for the intended changes (tests/suite/goldens).
 
 use crate::common::{self, Need};
 
@@ -15,7 +15,7 @@ use std::{
     process::{Command, Output},
 };
 
-/// What a run keeps of its plan, for the converter.
+/// The parts of its plan that a run stores, for the converter.
 fn manifest(path: &Path) -> serde_json::Value {
     let plan = plan::parse::parse("plan.toml", &plan::parse::load(path).unwrap(), CATALOGUE).unwrap();
     let written = plan::expand(&Plan { order: Order::AsWritten, ..plan.clone() });
@@ -27,7 +27,7 @@ fn manifest(path: &Path) -> serde_json::Value {
             measurands.push(CATALOGUE.measurand(&cell.probe).unwrap());
             items.push(cell.probe.clone());
         }
-        // Within one boot no two cells of a plan have one seed.
+        // Within one boot no two cells of a plan have the same seed.
         let same = |other: &Cell| (other.seed, other.boot) == (cell.seed, cell.boot);
         let written = written.iter().position(same).unwrap();
         cells.push(Planned { cell, measurand, written, skipped: None });
@@ -35,7 +35,7 @@ fn manifest(path: &Path) -> serde_json::Value {
     serde_json::json!({ "plan": plan, "measurands": measurands, "cells": cells })
 }
 
-/// What a program said; it must end well.
+/// Returns the output of a program, which must succeed.
 fn said(what: &str, output: Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{what}: {text}");
@@ -58,7 +58,7 @@ fn outputs_of_stored_runs_are_as_before() {
         }
     }
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/goldens");
-    // A comparison that lets everything pass would prove nothing.
+    // A comparison that lets everything pass would prove nothing: normal.py tests itself first.
     let mut trusted = Command::new("python3");
     said("normal.py", trusted.arg("-B").arg(here.join("normal.py")).output().unwrap());
     let scratch = tempfile::tempdir().unwrap();

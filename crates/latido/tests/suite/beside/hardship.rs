@@ -1,5 +1,5 @@
-//! Bad surroundings: no permission, no real-time budget, a full disk, junk plans, a symlinked store. Clear words, the
-//! right exit status, nothing lost.
+//! Bad surroundings: no permission, no real-time budget, a full disk, junk plans, a symlinked store. latido uses clear words and the right
+//! exit status, and loses nothing.
 
 use crate::common::{self, Need};
 
@@ -15,7 +15,7 @@ fn without_permission_it_measures_and_says_what_is_missing() {
         return;
     }
     let world = World::new();
-    // The binary may lie where nobody else can read: copy it.
+    // Other users may not be able to read the binary where it is: copy it.
     let binary = world.path("latido");
     fs::copy(env!("CARGO_BIN_EXE_latido"), &binary).unwrap();
     for path in [world.dir.path(), &binary] {
@@ -98,7 +98,7 @@ fn a_full_disk_prints_what_was_measured_and_breaks_nothing() {
     assert_eq!(listed.status.code(), Some(3), "an unfinished run is inconclusive: {}", stderr(&listed));
 }
 
-/// A limit on the size of files is met as a full disk is: an error that names the file, and nothing that later listings stumble over.
+/// latido treats a limit on the size of files like a full disk: the error names the file, and nothing is left that disturbs later listings.
 #[test]
 fn a_limit_on_the_size_of_files_is_named_and_leaves_nothing() {
     let world = World::new();
@@ -119,7 +119,7 @@ fn a_limit_on_the_size_of_files_is_named_and_leaves_nothing() {
     limited("1", &["run", "null", "samples=100", "--no-report"]);
     let listed = world.run(["list", "runs"]);
     assert!(listed.status.success() && !stderr(&listed).contains("warning"), "{}", stderr(&listed));
-    // Of a file that cannot be stored no run is left, wherever it fails.
+    // If a file cannot be stored, an import leaves no run behind, wherever it fails.
     let runs = world.runs().len();
     let rows: String = (0..9_000).map(|at| format!("{at}.5\n")).collect();
     let samples = world.file("samples.csv", &format!("value_us\n{rows}"));
@@ -136,7 +136,7 @@ fn a_junk_plan_of_100_megabytes_is_refused_unread() {
     let path = world.path("junk.toml");
     let file = fs::File::create(&path).unwrap();
     file.set_len(100 << 20).unwrap();
-    // A process that takes the file to heart needs more than 64 MiB (RLIMIT_DATA) and is ended for it.
+    // A process that reads the whole file needs more than 64 MiB (RLIMIT_DATA), so the limit ends it.
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -d 65536 && exec \"$0\" run \"$1\"", env!("CARGO_BIN_EXE_latido")]).arg(&path);
     command.env("LATIDO_STORE", world.store()).env("LATIDO_STATE", world.state()).current_dir(world.dir.path());

@@ -1,4 +1,4 @@
-//! An agent that does not answer: the host heeds Ctrl-C all the same, and the machine is put back by whoever can.
+//! An agent that does not answer: the host obeys Ctrl-C all the same, and the process that can restores the machine.
 
 use crate::common;
 
@@ -15,7 +15,7 @@ fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
 }
 
-/// Ends with the test, also one that fails.
+/// Lets a stopped process go on at the end of the test, also if the test fails.
 struct Stopped(u32);
 
 impl Drop for Stopped {
@@ -24,8 +24,8 @@ impl Drop for Stopped {
     }
 }
 
-/// Three times Ctrl-C, each heard before the next: signals of one number merge while they wait. The status, and what was
-/// said.
+/// Sends Ctrl-C three times and waits each time until the host has received it: pending signals of one number merge. Returns the exit
+/// status and the output.
 fn thrice(mut host: Child) -> (i32, String) {
     for _ in 0..2 {
         processes::ctrl_c(host.id());
@@ -33,14 +33,14 @@ fn thrice(mut host: Child) -> (i32, String) {
     }
     signal(host.id(), Signal::INT);
     let status = status(&mut host, "a host that was interrupted three times");
-    // The agent has the same stderr and does not close it: what the host said is there, and no end comes.
+    // The agent shares stderr and does not close it, so the test reads what the host wrote and does not wait for the end.
     let mut said = vec![0; 64 << 10];
     let got = host.stderr.take().unwrap().read(&mut said).unwrap();
     (status.code().unwrap(), String::from_utf8_lossy(&said[..got]).into_owned())
 }
 
-/// The first two ask the stopped agent; the third gives up at once and says who is left and what to do. The agent, when it
-/// goes on, finds its host gone, ends its load and empties its journal.
+/// The first two Ctrl-C ask the stopped agent. On the third the host gives up at once, and says which process is left and what to do. When
+/// the agent goes on, it finds its host dead, ends its load and empties its journal.
 #[test]
 fn the_third_ctrl_c_leaves_a_stopped_agent() {
     let world = World::new();
@@ -62,7 +62,7 @@ fn the_third_ctrl_c_leaves_a_stopped_agent() {
     assert!(!journal.exists());
 }
 
-/// The agent of a host. Not before it has become the agent: until then the host is held by its start.
+/// The agent of a host, once it has become the agent: until then the start of the process blocks the host.
 fn begun_agent(host: u32) -> Option<u32> {
     let list = fs::read_to_string(format!("/proc/{host}/task/{host}/children")).unwrap_or_default();
     let begun =
@@ -70,7 +70,7 @@ fn begun_agent(host: u32) -> Option<u32> {
     list.split_whitespace().find_map(|pid| pid.parse().ok().filter(begun))
 }
 
-/// Stops a process, and waits until the kernel has; whether it was there to be stopped.
+/// Stops a process and waits until the kernel has stopped it. Returns whether the process existed.
 fn stands_still(pid: u32) -> bool {
     let path = PathBuf::from(format!("/proc/{pid}"));
     let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::STOP);
@@ -81,12 +81,12 @@ fn stands_still(pid: u32) -> bool {
     })
 }
 
-/// `tune undo` comes to its end whatever is asked, but does not wait for ever for an agent that never does.
+/// `tune undo` finishes whatever the user requests, but does not wait for ever for an agent that never finishes.
 #[test]
 fn the_third_ctrl_c_ends_a_tune_that_waits() {
     let world = World::new();
     let tune = || world.latido(["tune", "undo"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    // With nothing to undo the agent lives for some ms: where it has ended before the test looked, another one is begun.
+    // With nothing to undo the agent lives for a few ms. If it ended before the test saw it, the test starts another one.
     let (host, agent) = until("an agent that stands still", || {
         let mut host = tune();
         while host.try_wait().unwrap().is_none() {

@@ -1,5 +1,5 @@
-//! A board that is anybody's: what it says and sends costs the host no more memory, disk and time than a sound answer may.
-//! Each of these boards comes to an end by itself, far behind the bound: a host without one takes all of it.
+//! A board that is not trustworthy: what it sends costs the host no more memory, disk and time than a sound answer may. Each of these
+//! boards ends by itself, far beyond the bound: a host without the bound takes all of it.
 
 use crate::common::{self, scripted};
 
@@ -22,7 +22,7 @@ use std::{
 const PLAN: &str = "schema = 1\nname = \"hostile\"\nseed = 7\norder = \"as-written\"\n[[group]]\ntarget = [\"fake:agent.script\"]\n\
                     probe = [{ name = \"null\", samples = 200 }]\nduration = \"100ms\"\n";
 
-/// A world with a plan of one cell, and what a sound agent says of it.
+/// A world with a plan of one cell, and the answers of a sound agent.
 struct Board {
     world: World,
     said: Recorded,
@@ -38,7 +38,7 @@ impl Board {
         Self { world, said }
     }
 
-    /// Runs the cell with an agent that says this before its sound answer, `more` being handed the writer of its lines.
+    /// Runs the cell with an agent that sends additional lines before its sound answer. `more` writes these lines.
     fn run(&self, more: impl FnOnce(&mut Writer<Vec<u8>>)) -> Output {
         let [prepared, measured] = &self.said.answers[..] else { panic!("one cell") };
         let mut writer = Writer::new(Vec::new());
@@ -52,7 +52,7 @@ impl Board {
         command.env("LATIDO_CELL_MS", "60000").output().unwrap()
     }
 
-    /// The cell has no record, for this reason; the store has none of what came.
+    /// Checks that the cell has no record, for this reason, and that the store has kept nothing of what arrived.
     fn refused(&self, output: &Output, words: &str) {
         let said = stderr(output);
         assert_eq!(output.status.code(), Some(1), "{said}");
@@ -64,13 +64,13 @@ impl Board {
     }
 }
 
-/// Where each line of the protocol begins: the bytes of a file end without a line's end.
+/// The start of each line of the protocol. The bytes of a file do not end with a newline.
 fn starts(bytes: &[u8]) -> Vec<usize> {
     const BEGIN: &[u8] = b"{\"seq\":";
     (0..bytes.len()).filter(|at| bytes[*at..].starts_with(BEGIN)).collect()
 }
 
-/// The lines with numbers from this one on.
+/// Renumbers the lines, from this number on.
 fn numbered(bytes: &[u8], first: usize) -> Vec<u8> {
     let all = starts(bytes);
     let mut text = Vec::new();
@@ -83,7 +83,7 @@ fn numbered(bytes: &[u8], first: usize) -> Vec<u8> {
     text
 }
 
-/// The counterpart: a board that says one thing more is measured.
+/// The counterpart: latido measures a board that sends one more note and one more file.
 #[test]
 fn a_note_and_a_file_more_are_borne() {
     let board = Board::new();
@@ -109,7 +109,7 @@ fn notes_without_end_end_the_cell() {
 #[test]
 fn a_file_that_nobody_would_read_ends_the_cell() {
     let board = Board::new();
-    // The agent refuses the words: none of it need come.
+    // The agent announces the size, and the host refuses it: the file need not arrive.
     let large = board.run(|say| {
         say.send(&Reply::Attachment { name: "large.csv".into(), len: 1 << 40 }).unwrap();
         say.send(&Reply::Chunk { len: 0 }).unwrap();
@@ -117,7 +117,7 @@ fn a_file_that_nobody_would_read_ends_the_cell() {
     board.refused(&large, "large.csv of 1099511627776 bytes");
 }
 
-/// Progress keeps silence from ending a cell, so a clock does; what it may take is shortened here.
+/// Progress messages keep a cell from ending by silence, so a clock ends it; the test shortens the time allowed.
 #[test]
 fn progress_without_end_ends_the_cell() {
     let board = Board::new();
@@ -133,7 +133,7 @@ fn progress_without_end_ends_the_cell() {
     board.refused(&run("0"), "did not come to its end within 0 s");
 }
 
-/// A program `ssh` that comes first in PATH: it connects, and answers the first question so.
+/// A program `ssh` that is first in PATH: it connects, and answers the first question like this.
 fn with_ssh(world: &World, survey: &str) -> Command {
     let bin: PathBuf = world.path("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -153,7 +153,7 @@ fn with_ssh(world: &World, survey: &str) -> Command {
     command
 }
 
-/// A shell that prints without end instead of an answer: the board is no board, and its words are not kept.
+/// A shell that prints without end instead of an answer: latido rejects the board and does not store its output.
 #[test]
 fn a_command_that_prints_without_end_is_no_answer() {
     for flood in ["", ">&2"] {
@@ -166,7 +166,7 @@ fn a_command_that_prints_without_end_is_no_answer() {
     }
 }
 
-/// A host that is killed leaves its connection's directory; the next one removes it, and its own.
+/// A host that is killed leaves the directory of its connection behind. The next host removes it, and its own.
 #[test]
 fn what_a_killed_host_leaves_of_a_connection_is_swept() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! The laboratory behind sudo: everything that it starts reads files of the person's, and so must be the person.
+//! The laboratory behind sudo: each program that it starts reads the person's files, and so must run as the person.
 
 use crate::common::{self, attacker, behind};
 
@@ -11,7 +11,7 @@ use std::{
     process::Command,
 };
 
-/// A person behind sudo with a cache of theirs, and programs of root's that come first in PATH: they note who they are.
+/// A person behind sudo with their own cache, and root's programs that are first in PATH: each notes as which user it ran.
 struct Lab {
     behind: Behind,
 }
@@ -29,7 +29,7 @@ impl Lab {
         self.behind.world.path("bin")
     }
 
-    /// A program that notes its name, its user and whether it may read root's file, and then does this.
+    /// A program that notes its name, its user and whether it may read a file of root's, and then does this.
     fn program(&self, name: &str, then: &str) {
         let who = self.behind.home().join("who");
         let text = format!(
@@ -41,7 +41,7 @@ impl Lab {
         mode(&path, 0o755);
     }
 
-    /// A command of the person's by sudo, which finds those programs.
+    /// A command that the person gives through sudo and that finds those programs.
     fn latido<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = self.behind.latido(words);
         let path = format!("{}:{}", self.bin().display(), std::env::var("PATH").unwrap());
@@ -49,7 +49,7 @@ impl Lab {
         command
     }
 
-    /// The programs that ran, with users; whether each of them was the person and could not read what is root's.
+    /// Checks that each program that ran was the person and could not read root's file, and that the expected programs ran.
     fn all_were_the_person(&self, expected: &[&str]) {
         let said = fs::read_to_string(self.behind.home().join("who")).unwrap();
         for line in said.lines() {
@@ -62,7 +62,7 @@ impl Lab {
     }
 }
 
-/// A kernel of the person's own, as far as latido looks at it.
+/// A kernel of the person, valid as far as latido looks at it.
 fn kernel(dir: &Path) -> PathBuf {
     let mut bytes = vec![b'k'; 4096];
     bytes[0x202..0x206].copy_from_slice(b"HdrS");
@@ -72,7 +72,7 @@ fn kernel(dir: &Path) -> PathBuf {
     path
 }
 
-/// A sudo'd build runs `make` on a Makefile in the person's cache: it runs as the person, and so does all beside it.
+/// A build behind sudo runs `make` on a Makefile in the person's cache: `make` runs as the person, and so do the other programs.
 #[test]
 fn a_build_is_the_persons() {
     let what = "a build of the laboratory behind sudo";
@@ -87,7 +87,7 @@ fn a_build_is_the_persons() {
     for name in ["gcc", "ld", "flex", "bison", "bc", "tar", "xz", "dpkg-deb", "apt-get"] {
         lab.program(name, "");
     }
-    // The trap lies where an earlier build would have left the source.
+    // The trap is where an earlier build would have left the source.
     lab.behind.script(
         "mkdir -p $HOME/lab/sources/linux-source-6.12_6.12-1; cd $HOME/lab/sources/linux-source-6.12_6.12-1
          printf '%s\\n' '%:' '\t@echo make $$(id -u)$$(head -c1 /etc/shadow 2>/dev/null | wc -c) >>'$HOME/who >Makefile",
@@ -97,7 +97,7 @@ fn a_build_is_the_persons() {
     lab.all_were_the_person(&["apt-cache", "gcc", "make"]);
 }
 
-/// Fetching unpacks what may have been put into the person's cache meanwhile.
+/// A fetch unpacks files that somebody may have put into the person's cache meanwhile.
 #[test]
 fn a_fetch_is_the_persons() {
     let Some(lab) = Lab::new("a fetch of the laboratory behind sudo") else { return };
@@ -112,8 +112,8 @@ fn a_fetch_is_the_persons() {
     lab.all_were_the_person(&["apt-cache", "apt-get", "dpkg-deb"]);
 }
 
-/// The emulator is the person; kernel and image are the bytes that were hashed, whatever becomes of every file that the person
-/// can reach while it starts.
+/// The emulator runs as the person. Kernel and image are the bytes that latido hashed, whatever happens meanwhile to the files that the
+/// person can reach.
 #[test]
 fn what_was_hashed_is_booted() {
     let Some(lab) = Lab::new("an emulator behind sudo") else { return };
@@ -145,7 +145,7 @@ fn what_was_hashed_is_booted() {
     assert!(fs::read(home.join("kernel")).unwrap() == fs::read(vmlinuz).unwrap(), "another kernel was booted");
 }
 
-/// A person's program that names an audit library: a process that asks its loader for its libraries runs that library.
+/// A person's program names an audit library: a process that asks the program's loader for its libraries would run that library.
 #[test]
 fn a_programs_libraries_are_found_without_its_loader() {
     let what = "the libraries of a program behind sudo";
@@ -171,7 +171,7 @@ fn a_programs_libraries_are_found_without_its_loader() {
     gcc(&["-o", "load", "load.c", &format!("-Wl,--audit={}", library.display())]);
     chown(&program, Some(attacker::UID), Some(attacker::UID)).unwrap();
     assert!(fs::metadata(&program).unwrap().permissions().mode() & 0o111 != 0);
-    // The trap is one: a process that starts it runs the library.
+    // The trap works: a process that starts the program runs the library.
     Command::new(&program).status().unwrap();
     assert!(ran.exists(), "the trap does not work");
     fs::remove_file(&ran).unwrap();
@@ -184,7 +184,7 @@ fn a_programs_libraries_are_found_without_its_loader() {
     assert!(!ran.exists(), "the person's library ran: {}", stderr(&told));
 }
 
-/// `$HOME` is root's behind sudo. Where nothing else says what is the person's, latido says what to type.
+/// `$HOME` may be root's behind sudo. If nothing else names the person's cache, latido says what to type.
 #[test]
 fn a_home_of_roots_is_no_place_for_the_cache() {
     let Some(lab) = Lab::new("the laboratory's cache behind sudo") else { return };
@@ -201,7 +201,7 @@ fn a_home_of_roots_is_no_place_for_the_cache() {
     }
 }
 
-/// Root by itself runs what lies in the cache as root: a cache that somebody else may change is refused.
+/// Root without sudo runs the files in the cache as root: latido refuses a cache that somebody else may change.
 #[test]
 fn roots_own_cache_is_out_of_reach_of_others() {
     if !root("root's own cache of the laboratory") {

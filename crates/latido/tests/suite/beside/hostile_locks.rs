@@ -1,4 +1,4 @@
-//! An unprivileged user who locks, for ever, every file of latido's that he can open: root goes on, and says who it was.
+//! An unprivileged user locks, for ever, every file of latido's that they can open: root goes on, and latido names the user.
 
 #[allow(dead_code, reason = "each test file uses its own part")]
 use crate::common::attacker;
@@ -7,8 +7,8 @@ use crate::common::{self, Need};
 use common::{World, skip, stderr};
 use std::{fs, process::Command};
 
-/// In a mount namespace with a /run of its own, so that nobody's live locks are touched. The attacker takes what is there
-/// after a first run of root's, and is not ended before the last command. Other latidos of this machine are waited for.
+/// In a mount namespace with its own /run, so that the test touches no live locks. The attacker locks what exists after root's first run,
+/// and lives until the last command. The commands wait for other latidos of this machine.
 #[test]
 fn a_user_who_holds_every_lock_keeps_root_from_nothing() {
     let what = "locks that an attacker holds";

@@ -1,4 +1,4 @@
-//! Rootless beside root: `root` of a user namespace is a user, and a /run/latido of somebody else is passed over.
+//! Rootless use next to root: `root` of a user namespace is a user, and latido skips a /run/latido that belongs to somebody else.
 
 #[allow(dead_code, reason = "each test file uses its own part")]
 use crate::common::attacker;
@@ -7,7 +7,7 @@ use crate::common::{self, Need};
 use common::{World, skip, stderr};
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
-/// As a user with a runtime directory, as one without, and by root itself; /run/latido belongs to another user.
+/// As a user with a runtime directory, as a user without one, and as root itself; /run/latido belongs to another user.
 #[test]
 fn root_of_a_namespace_works_beside_the_machines_root() {
     let what = "latido in a user namespace";
@@ -20,7 +20,7 @@ fn root_of_a_namespace_works_beside_the_machines_root() {
     }
     let world = World::new();
     fs::set_permissions(world.dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    // Where the user can run it.
+    // A place from which the user can run it.
     let binary = world.path("latido");
     fs::copy(env!("CARGO_BIN_EXE_latido"), &binary).unwrap();
     let id = attacker::UID;

@@ -1,4 +1,4 @@
-//! A program of an attacker's that PATH has first is not started as root; a sound one is, and the record says which it was.
+//! latido does not start an attacker's program that is first in PATH as root. It starts a sound one, and the record names it.
 
 use crate::common;
 #[allow(dead_code, reason = "others use the rest of it")]
@@ -14,13 +14,13 @@ use std::{
     process::Command,
 };
 
-/// The attacker's, for chown.
+/// The attacker's ids, for chown.
 const THEIRS: Option<u32> = Some(attacker::UID);
 
 /// Gives others a way to replace a program in a directory.
 type Spoil = fn(&Path, &Path);
 
-/// A stress-ng that plants a file and loads nothing.
+/// Makes a stress-ng that plants a file and puts no load on the machine.
 fn fake(dir: &Path, planted: &Path) -> PathBuf {
     let path = dir.join("stress-ng");
     let text = format!(
@@ -42,13 +42,13 @@ fn run(behind: &Behind, load: &str, dir: &Path) -> Command {
     command
 }
 
-/// Where root's programs may lie: below the file system's top, not below a directory for everybody's files.
+/// A directory for root's programs: near the top of the file system, not below a directory that every user may write to.
 fn roots_own() -> tempfile::TempDir {
     tempfile::tempdir_in("/run").unwrap()
 }
 
-/// Each way for others to have put it there: their own file, their own directory, a directory for everybody, and a link from
-/// there; and the error names the place.
+/// Each way in which others may have put the program there: their own file, their own directory, a directory for every user, and a link
+/// from there. The error names the place.
 #[test]
 fn a_program_of_others_is_refused_by_name() {
     let Some(behind) = Behind::new("programs of others") else { return };
@@ -87,8 +87,7 @@ fn a_program_of_others_is_refused_by_name() {
     }
 }
 
-/// A sound one is started, and the record holds its whole path and its hash; what it starts in turn does not come from a
-/// directory of others.
+/// latido starts a sound program, and the record contains its whole path and its hash.
 #[test]
 fn a_sound_program_is_started_and_recorded() {
     let Some(behind) = Behind::new("programs of root's") else { return };
@@ -106,7 +105,7 @@ fn a_sound_program_is_started_and_recorded() {
     assert_eq!(document["records"][0]["load"][0]["programs"], expected);
 }
 
-/// What a trusted program starts by a name alone is not found in a directory of others.
+/// A program that a trusted program starts by name alone is not taken from a directory of others.
 #[test]
 fn a_program_does_not_find_those_of_others() {
     let Some(behind) = Behind::new("programs of others") else { return };
@@ -120,7 +119,7 @@ fn a_program_does_not_find_those_of_others() {
     assert!(!planted.exists(), "it was started by a trusted shell");
 }
 
-/// A person's own program, named by its path, is that person's choice; one that others may change is not.
+/// A person may name their own program by its path; latido refuses one that others may change.
 #[test]
 fn a_program_named_by_its_path_is_the_persons() {
     let Some(behind) = Behind::new("a person's program") else { return };

@@ -1,5 +1,5 @@
-//! Where root works must be out of reach of others: below a directory of theirs they could move it, and have root believe a
-//! journal or write through a link of theirs.
+//! The directories in which root works must be out of reach of others. In a directory below one of theirs, others could exchange them, and
+//! make root believe a journal or write through their link.
 
 #[allow(dead_code, reason = "others use the rest of it")]
 use crate::common::attacker;
@@ -8,7 +8,7 @@ use crate::common::{self, Need};
 use common::{World, skip, stderr};
 use std::{fs, os::unix::fs::chown, path::PathBuf};
 
-/// A directory of root's below one of the attacker's.
+/// Makes a directory of root's below one of the attacker's.
 fn below_theirs(world: &World, name: &str) -> PathBuf {
     let theirs = world.path("theirs");
     fs::create_dir_all(theirs.join(name)).unwrap();
@@ -16,7 +16,7 @@ fn below_theirs(world: &World, name: &str) -> PathBuf {
     theirs.join(name)
 }
 
-/// A state directory that others could exchange for theirs is refused, by every command that would believe its journal.
+/// Every command that would believe the journal refuses a state directory that others could exchange for their own.
 #[test]
 fn a_state_directory_within_reach_of_others_is_refused() {
     if let Some(why) = attacker::missing() {
@@ -34,7 +34,7 @@ fn a_state_directory_within_reach_of_others_is_refused() {
     assert_eq!(fs::read_dir(&state).unwrap().count(), 0, "something was written there");
 }
 
-/// The same of the directory for temporary files: neither a load nor the measurement's spool is put there.
+/// The same holds for the directory for temporary files: latido puts neither a load nor the spool of a measurement there.
 #[test]
 fn a_temporary_directory_within_reach_of_others_is_refused() {
     if let Some(why) = attacker::missing() {
@@ -51,7 +51,7 @@ fn a_temporary_directory_within_reach_of_others_is_refused() {
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "something was written there");
 }
 
-/// An empty LATIDO_STATE names nothing.
+/// An empty LATIDO_STATE counts as not set.
 #[test]
 fn an_empty_word_names_no_state_directory() {
     let world = World::new();

@@ -12,17 +12,17 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// What reading any of these may take, in KiB.
+/// The most memory that reading any of these may take, in KiB.
 const MEMORY: u64 = 400 << 10;
 
-/// A small run of made-up samples: its directory.
+/// Makes a small run of made-up samples and returns its directory.
 fn made_up(world: &World) -> PathBuf {
     let output = world.run(["run", "null", "-d", "50ms", "--warmup=1ms", "--no-report", "--json"]);
     json(&output, 0);
     world.runs().remove(0)
 }
 
-/// What a command said, all of it. It must end, and keep within the memory as often as one looks.
+/// Returns the whole output of a command. The command must end, and must stay within the memory at each look.
 fn said(world: &World, words: &[&str]) -> String {
     let mut command = world.latido(words.iter().copied());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -49,7 +49,7 @@ fn said(world: &World, words: &[&str]) -> String {
     });
     assert!(peak <= MEMORY, "{words:?}: {} MiB", peak >> 10);
     println!("{words:?}: {} MiB", peak >> 10);
-    // Whatever the width of the lines.
+    // Independent of the width of the lines.
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -78,7 +78,7 @@ fn a_file_of_many_series_is_refused() {
     assert!(text.contains(&told) && text.contains("cells/001/record.json"), "{text}");
 }
 
-/// Distributions told apart by their labels, each with a file of its own, as many as there is room for in a record.
+/// Distributions that differ in their labels, each with its own file, as many as fit into a record.
 #[test]
 fn more_distributions_than_are_kept_are_refused() {
     let world = World::new();
@@ -99,7 +99,7 @@ fn more_distributions_than_are_kept_are_refused() {
     assert!(text.contains("more than the 256 distributions"), "{text}");
 }
 
-/// Values without number, too deep, and objects that take a hundred times their bytes, beside what is known.
+/// Too many values, too deep nesting, and objects that take a hundred times their bytes, in an unknown key.
 #[test]
 fn json_that_is_larger_in_memory_is_refused() {
     let world = World::new();
@@ -113,14 +113,14 @@ fn json_that_is_larger_in_memory_is_refused() {
         (list("[]", 30 << 20), "more than the 6000000 values"),
         ("[".repeat(1 << 20) + &"]".repeat(1 << 20), "recursion limit"),
         (format!("{{{}\"x\":0}}", (0..200_000).map(|n| format!("\"{n}\":0,")).collect::<String>()), "different keys"),
-        // As many objects as there may be: read, and left out.
+        // As many objects as the bound allows: latido reads them and leaves them out.
         (list("{\"a\":0}", 20 << 20), "novelty"),
     ] {
         fs::write(&path, beside(&bomb)).unwrap();
         let text = said(&world, &["show", "--full", run.to_str().unwrap()]);
         assert!(text.contains(told) && text.contains("cells/001/record.json"), "{told}: {text}");
     }
-    // What must be read value by value, since keys of a cell are to be left out of it, is bounded by its bytes.
+    // A cell with an unknown key, which latido must read value by value: the bytes bound it.
     let newer = sound.replacen("\"probe\"", "\"colour\":1,\"probe\"", 1);
     let bomb = list("{\"a\":0}", 20 << 20);
     fs::write(&path, newer.trim_start().replacen('{', &format!("{{\"novelty\":{bomb},"), 1)).unwrap();
@@ -128,7 +128,7 @@ fn json_that_is_larger_in_memory_is_refused() {
     assert!(text.contains("cells/001/record.json"), "{text}");
 }
 
-/// Files beside a record that unpack to more than any sound one has, or have more lines.
+/// Files next to a record that unpack to more than any sound one, or have more lines.
 #[test]
 fn files_that_unpack_to_much_are_refused() {
     let world = World::new();
@@ -167,7 +167,7 @@ fn files_that_unpack_to_much_are_refused() {
     }
 }
 
-/// A million cells in run.json; thousands of cells with one large record, linked; a description of 30 MB in a store of many.
+/// A million cells in run.json; a thousand cells that link to one large record; a description of 30 MB in a store of many runs.
 #[test]
 fn runs_of_too_many_cells_and_words_are_refused() {
     let world = World::new();
@@ -216,7 +216,7 @@ fn runs_of_too_many_cells_and_words_are_refused() {
     said(&world, &["show", "--full", dir]);
 }
 
-/// Numbers that contradict each other, or whose sum no integer holds, are read and shown; nothing panics.
+/// latido reads and shows numbers that contradict each other, or whose sum overflows; nothing panics.
 #[test]
 fn numbers_that_cannot_be_are_read() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! The person behind sudo sets root's own hands against it: links in the store, while root works there.
+//! The person behind sudo tries to turn root's writes against root: links in the store, while root works there.
 
 use crate::common::attacker;
 use crate::common::behind;
@@ -12,8 +12,8 @@ use std::{fs, os::unix::fs::symlink, process::Stdio};
 /// Two cells that take a moment each.
 const RUN: [&str; 8] = ["run", "null", "hold=400ms", "--repeat", "2", "--policy", "other", "--no-report"];
 
-/// Whatever of a run's directories becomes a link while root writes there: in root's directories nothing is made and
-/// nothing goes, and the run says which path it was refused.
+/// Any directory of a run may become a link while root writes there: latido makes and removes nothing in root's directories, and the run
+/// names the path that it was refused.
 #[test]
 fn links_in_the_store_lead_root_nowhere() {
     let Some(behind) = Behind::new("links in the store behind sudo") else { return };
@@ -45,7 +45,7 @@ fn links_in_the_store_lead_root_nowhere() {
     behind.world.nothing_left("refused runs");
 }
 
-/// Taken up again, a run clears what was not measured: not through a link, behind sudo as little as for root itself.
+/// A resumed run removes what was not measured, but never through a link, neither behind sudo nor as root itself.
 #[test]
 fn resume_deletes_nothing_through_links() {
     let Some(behind) = Behind::new("a resumed run behind sudo") else { return };
@@ -68,7 +68,7 @@ fn resume_deletes_nothing_through_links() {
     }
 }
 
-/// A link of the person's to a file that only root may read: root does not read it to them.
+/// A person's link to a file that only root may read: latido does not show the file to the person.
 #[test]
 fn what_only_root_may_read_is_not_shown() {
     let Some(behind) = Behind::new("links to root's files behind sudo") else { return };
@@ -91,7 +91,7 @@ fn what_only_root_may_read_is_not_shown() {
     }
 }
 
-/// Everything that a run behind sudo makes belongs to the person, user and group, and the agent is still all of root.
+/// Everything that a run behind sudo makes belongs to the person, user and group; the agent is still root.
 #[test]
 fn what_is_made_behind_sudo_belongs_to_the_person() {
     let Some(behind) = Behind::new("what belongs to the person behind sudo") else { return };
@@ -112,7 +112,7 @@ fn what_is_made_behind_sudo_belongs_to_the_person() {
     assert_eq!(owner(&behind.world.state()).0, 0, "the state directory is root's");
 }
 
-/// Whoever runs latido as themselves: a run whose cells are a link is not taken up, and nothing is moved or removed.
+/// Without sudo: latido does not resume a run whose cells are a link, and moves and removes nothing.
 #[test]
 fn a_linked_cell_is_not_taken_up() {
     let world = World::new();
@@ -129,7 +129,7 @@ fn a_linked_cell_is_not_taken_up() {
     assert_eq!(tree(&aside), before);
 }
 
-/// The clock was set back: what is begun now is the last run all the same, here and in the list.
+/// The clock was set back: the newest run is still the last one, for `last` and in the list.
 #[test]
 fn the_last_run_is_the_one_begun_last() {
     let world = World::new();
@@ -138,7 +138,7 @@ fn the_last_run_is_the_one_begun_last() {
     let first = world.runs()[0].clone();
     let name = first.file_name().unwrap().to_str().unwrap().to_owned();
     let future = format!("20990101{}", &name[8..]);
-    // As a latido before wrote it, under a clock that was ahead.
+    // A store as an older latido wrote it, under a clock that was ahead.
     let _ = fs::remove_file(world.store().join("order"));
     fs::rename(&first, first.with_file_name(&future)).unwrap();
     let last = || {
@@ -158,7 +158,7 @@ fn the_last_run_is_the_one_begun_last() {
     assert_eq!(last(), ids[0]);
     assert_eq!(ids[2], future);
     assert!(ids.contains(&new.as_str()) && ids.contains(&newer.as_str()), "{ids:?}");
-    // A run of another machine's wrong clock is copied in: it changes nothing.
+    // A run from another machine with a wrong clock is copied in: it changes nothing.
     let copied = future.replace("2099", "2098");
     let copy = std::process::Command::new("cp")
         .arg("-r")
@@ -171,7 +171,7 @@ fn the_last_run_is_the_one_begun_last() {
     assert_eq!(last(), ids[1], "what is gone is not the last");
 }
 
-/// Over ssh it is root who connects, behind sudo as without: with root's keys, over a socket that is root's.
+/// Over ssh root connects, behind sudo or not: with root's keys, over a socket of root's.
 #[test]
 fn behind_sudo_root_connects() {
     let what = "ssh behind sudo";
@@ -187,7 +187,7 @@ fn behind_sudo_root_connects() {
     let _ = std::process::Command::new("strip").arg(agents.join("latido")).status();
     let mut run = behind.latido(["run", "null", "--policy", "other", "--no-report", "--on", "ssh:board"]);
     run.env("LATIDO_SSH_CONFIG", board.config()).env("LATIDO_AGENTS", behind.world.path("agents"));
-    // A directory of the person's is no place for root's socket.
+    // A directory of the person is no place for root's socket.
     let told = run.env("XDG_RUNTIME_DIR", behind.home()).output().unwrap();
     assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
     for path in tree(&behind.home()) {

@@ -1,5 +1,5 @@
-//! What other tools wrote becomes a run like any other: stored, shown, reported, judged, compared; round trips and the tools
-//! themselves say the same.
+//! Outputs of other tools become runs like any other: stored, shown, reported, judged, compared; round trips and the tools themselves give
+//! the same figures.
 
 use crate::common::{self, Need};
 
@@ -60,7 +60,7 @@ fn an_import_is_a_run_with_its_file_beside() {
     world.nothing_left("imports");
 }
 
-/// A limit inside of a bin decides nothing; beside it, it does.
+/// A limit inside a bin decides nothing; a limit next to the bin does.
 #[test]
 fn limits_and_bins() {
     let world = World::new();
@@ -80,7 +80,7 @@ fn limits_and_bins() {
     }
 }
 
-/// What a file does not say is absent: a summary without a count is no summary of 0 samples, and what it does say stands.
+/// What a file does not state is absent: a summary without a count does not count as 0 samples, and its other figures stay.
 #[test]
 fn samples_that_nobody_counted_are_not_none() {
     let world = World::new();
@@ -98,7 +98,7 @@ fn samples_that_nobody_counted_are_not_none() {
         for line in [&["show", "--full", "last"][..], &["report", "last", "-o", "r.html"], &["export", "junit", "last"]]
         {
             let out = world.run(line.iter().copied());
-            // What is shown again is judged again.
+            // `show` judges the run again.
             let expected = if line[0] == "show" { status } else { 0 };
             assert_eq!(out.status.code(), Some(expected), "{file}, {line:?}: {}", stderr(&out));
         }
@@ -110,7 +110,7 @@ fn samples_that_nobody_counted_are_not_none() {
     assert_eq!(written, cfg!(feature = "parquet"));
 }
 
-/// A measurement that was cut is interrupted: nobody is at it any more, and the import is over.
+/// A measurement that was cut is interrupted, not running: the import has ended.
 #[test]
 fn a_cut_measurement_is_interrupted() {
     let world = World::new();
@@ -121,7 +121,7 @@ fn a_cut_measurement_is_interrupted() {
     assert!(said.contains("INTERRUPTED: ") && !said.contains("AT WORK"), "{said}{}", stderr(&out));
 }
 
-/// What cannot be read is named, and the others are imported all the same.
+/// latido names the files that it cannot read, and imports the others.
 #[test]
 fn one_bad_file_stops_no_other() {
     let world = World::new();
@@ -149,7 +149,7 @@ fn one_bad_file_stops_no_other() {
     assert_eq!(named.status.code(), Some(0), "{}", stderr(&named));
     let by_args = world.run(["import", &ambiguous, "--args", "/usr/bin/ptsematest -q -S"]);
     assert_eq!(by_args.status.code(), Some(0), "{}", stderr(&by_args));
-    // What else lies in a directory is passed over, and told.
+    // latido skips and counts the other files of a directory.
     fs::create_dir(world.path("nights")).unwrap();
     fs::copy(&good, world.path("nights/a.json")).unwrap();
     fs::write(world.path("nights/README"), "notes").unwrap();
@@ -159,7 +159,7 @@ fn one_bad_file_stops_no_other() {
     assert_eq!(world.run(["import", junk.to_str().unwrap()]).status.code(), Some(1));
 }
 
-/// Names and contents that a terminal, a page or a path must not see as they are.
+/// Names and contents that must not reach a terminal, a page or a path unchanged.
 #[test]
 fn hostile_names_stay_names() {
     let world = World::new();
@@ -184,7 +184,7 @@ fn hostile_names_stay_names() {
     assert_eq!(kept, ["a__img_src_x___31m__.._s.json"]);
 }
 
-/// Expectations and comparisons, among imports and beside a native run, at the coarser bins.
+/// Comparisons among imports and with a native run, at the coarser bins.
 #[test]
 fn imports_are_compared() {
     let world = World::new();
@@ -220,7 +220,7 @@ fn imports_are_compared() {
     assert!(matches!(history.status.code(), Some(0 | 3)), "{}", stderr(&history));
 }
 
-/// What latido exports as cyclictest's text comes back: each count, and extremes to a bin.
+/// latido's export in the text format of cyclictest can be imported again: each count is the same, and extremes agree to a bin.
 #[test]
 fn a_round_trip_through_cyclictests_text() {
     let world = World::new();
@@ -257,27 +257,27 @@ fn a_round_trip_through_cyclictests_text() {
     }
 }
 
-/// Runs a tool for a moment; its text.
+/// Runs a tool for a moment and returns its text.
 fn output(world: &World, line: &[&str]) -> String {
     let mut command = Command::new(line[0]);
     command.args(&line[1..]).current_dir(world.dir.path()).env("LC_ALL", "C");
-    // svsematest makes the key of its semaphores of the file that the shell names here, and prints nothing if there is none.
+    // svsematest makes the key of its semaphores from the file that the shell names in this variable, and prints nothing without one.
     let out = command.env("_", "/proc/self/exe").output().unwrap();
     assert!(out.status.success(), "{line:?}: {}", stderr(&out));
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// The words behind a name in a line.
+/// The words after a name on a line.
 fn behind<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
     let line = text.lines().rfind(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}: {text}"));
     line.split_once(name).unwrap().1.split_whitespace().collect()
 }
 
-/// Needs the whole machine.
+/// These tests need the whole machine.
 mod alone {
     use super::*;
 
-    /// Fresh output of the tools themselves: counts and maxima are what they printed.
+    /// Fresh output of the tools themselves: counts and maxima are as printed.
     #[test]
     fn the_tools_themselves() {
         let what = "imports of the tools' own output";

@@ -1,4 +1,4 @@
-//! A file of each format that is not of rt-tests becomes a run by `latido import`, with the figures that its tool printed.
+//! `latido import` makes a run of a file of each format outside rt-tests, with the figures that its tool printed.
 
 use crate::common;
 
@@ -9,8 +9,8 @@ struct Case {
     format: &'static str,
     file: &'static str,
     more: &'static [&'static str],
-    /// Of its first series: quantity, samples where the tool tells how many, and the largest as it is printed, in the unit of a
-    /// number of ns.
+    /// For the first series: the quantity, the number of samples if the tool states it, and the largest value as printed, in units of
+    /// `unit` ns.
     quantity: &'static str,
     count: Option<u64>,
     largest: f64,
@@ -30,7 +30,7 @@ const fn case(
 
 const US: f64 = 1000.0;
 
-/// Read in the files by eye.
+/// Read from the files by eye.
 const CASES: [Case; 22] = [
     case("rtla-timerlat-hist", "rtla/rtla-6.12-timerlat-hist.txt", "irq-latency", Some(3965), 2907.0, US),
     case("rtla-timerlat-top", "rtla/rtla-6.12-timerlat-top.txt", "irq-latency", Some(2751), 62_692.0, US),
@@ -59,7 +59,7 @@ const CASES: [Case; 22] = [
     case("ndjson", "other/samples.ndjson", "latency", Some(20), 89_204.0, 1.0),
 ];
 
-/// The exit status of an import: stress-ng says in its sample that it kept fewer samples than it took.
+/// The exit status of an import: the sample of stress-ng states that it kept fewer samples than it took.
 fn status(case: &Case) -> i32 {
     if case.format == "stress-ng-cyclic" { 3 } else { 0 }
 }
@@ -68,7 +68,7 @@ fn sample(name: &str) -> String {
     common::samples::folder().join(name).to_str().unwrap().to_owned()
 }
 
-/// A file that another system's editor wrote in UTF-16 says the same, and latido keeps it as it was.
+/// A file that an editor of another system saved in UTF-16 gives the same figures, and latido stores it unchanged.
 #[test]
 fn a_file_in_utf_16_is_read() {
     let world = World::new();
@@ -83,7 +83,8 @@ fn a_file_in_utf_16_is_read() {
     assert_eq!(fs::read(world.runs()[1].join("cells/001/source/wide.hist")).unwrap(), wide);
 }
 
-/// Recognised, kept, with the tool's own figures, unchecked in its headline; and the run is one for all that takes runs.
+/// latido recognises each file, keeps it, has the figures of its tool and says in the headline that nothing was checked. The run works with
+/// all commands that take runs.
 #[test]
 fn each_becomes_a_run_with_its_tools_figures() {
     let world = World::new();
@@ -100,7 +101,7 @@ fn each_becomes_a_run_with_its_tools_figures() {
                 assert!(series["bounds"]["uncounted"].is_number() || series["bounds"].is_object(), "{what}: {series}")
             }
         }
-        // Bins are whole ones: what was printed lies within the bounds, or is the value itself.
+        // Bins are complete: the printed value is within the bounds, or is the value itself.
         let printed = case.largest * case.unit;
         let max = series["max"].as_f64().unwrap();
         let bounds = &series["bounds"]["max"];
@@ -114,7 +115,7 @@ fn each_becomes_a_run_with_its_tools_figures() {
             assert_eq!(out.status.code(), Some(0), "{what}, {line:?}: {}", stderr(&out));
         }
     }
-    // In the order of their names, which have a time of whole seconds, they are not those of the cases.
+    // The names of the runs contain a time in whole seconds, so their order is not that of the cases.
     let mut kept: Vec<Vec<u8>> = Vec::new();
     for run in world.runs() {
         let all =
@@ -126,7 +127,7 @@ fn each_becomes_a_run_with_its_tools_figures() {
     }
 }
 
-/// A directory of an engineer's past years: what is known is imported, what is not is passed over, and told.
+/// A directory with an engineer's past years: latido imports the known files, and skips and counts the others.
 #[test]
 fn a_directory_is_taken_whole() {
     let world = World::new();
@@ -144,7 +145,8 @@ fn a_directory_is_taken_whole() {
     assert_eq!(cells, CASES.iter().filter(|case| case.more.is_empty()).count());
 }
 
-/// Files of a few bytes that tell hundreds of series apart do not fill the memory: the file that is too many is named, the others are a run.
+/// Files of a few bytes that distinguish hundreds of series do not fill the memory: latido names the files above the bound, and the others
+/// become a run.
 #[test]
 fn files_that_tell_too_many_series_apart_are_refused() {
     let world = World::new();
@@ -158,8 +160,8 @@ fn files_that_tell_too_many_series_apart_are_refused() {
     assert_eq!(fs::read_dir(world.runs()[0].join("cells")).unwrap().count(), 16);
 }
 
-/// Runs of different tools that tell lateness, or gaps, stand beside each other and beside one of our own; the interrupt's own latency is
-/// not what is compared, and a file without a distribution lends no quantile.
+/// Runs of different tools that have lateness, or gaps, can be compared with each other and with one of our own. latido does not compare
+/// the interrupt's own latency, and a file without a distribution gives no quantile.
 #[test]
 fn tools_are_compared_with_each_other() {
     let world = World::new();
@@ -187,8 +189,8 @@ fn tools_are_compared_with_each_other() {
     assert_eq!(without["rows"][0]["shift"].as_array().map_or(0, Vec::len), 0, "{without}");
 }
 
-/// No format is without a file here, but those of rt-tests, which `import` tries with the tools themselves, and those of which
-/// no real file is at hand.
+/// Every format has a file here, except those of rt-tests, which `import.rs` tests with the tools themselves, and those without a real
+/// file.
 #[test]
 fn every_format_is_tried() {
     let world = World::new();
@@ -204,11 +206,11 @@ fn every_format_is_tried() {
     left.for_each(|name| assert!(tried.contains(name), "{name}"));
 }
 
-/// Needs the whole machine.
+/// These tests need the whole machine.
 mod alone {
     use super::*;
 
-    /// Fresh output of the tools themselves: counts and maxima are what they printed.
+    /// Fresh output of the tools themselves: counts and maxima are as printed.
     #[test]
     fn the_tools_themselves() {
         const WHAT: &str = "imports of the tools' own output";
@@ -231,7 +233,7 @@ mod alone {
             let printed = &printed["cpu"]["0"];
             for file in ["results.json", "samples.raw"] {
                 let own = &series(file)[0];
-                // Its last sample may be missing in the file of samples.
+                // The file of samples may lack the last sample.
                 let missing = u64::from(file == "samples.raw");
                 let (count, told) = (own["count"].as_u64().unwrap(), printed["count"].as_u64().unwrap());
                 assert!((told - missing..=told).contains(&count), "{file}: {own}, {printed}");
@@ -256,8 +258,8 @@ mod alone {
     }
 }
 
-/// What an import is exported as says no more than its file: overflows stay beyond the rows, a thread's latency is not the
-/// interrupt's, the mean is the tool's, buckets are exact, and nobody vouches for what nobody checked.
+/// The export of an import states no more than the imported file: overflows stay beyond the rows, the latency of a thread is not that of
+/// the interrupt, the mean is the tool's, buckets are exact, and unchecked trust is skipped.
 #[test]
 fn exports_of_imports_say_no_more_than_their_files() {
     let world = World::new();
@@ -280,7 +282,7 @@ fn exports_of_imports_say_no_more_than_their_files() {
     assert_eq!(told(&timerlat, "Max Latencies"), ["06793", "05634"]);
     let ktap = export("cyclictest/cyclictest-2.4-h-2threads.hist", "ktap");
     assert!(ktap.contains("trust # SKIP"), "{ktap}");
-    // Its rows below 50 us have so many samples, of which none is 50 us or more.
+    // This many samples are in the rows below 50 us; each of them is below 50 us.
     let (rows, metrics) = (
         fs::read_to_string(sample("cyclictest/cyclictest-2.4-h-2threads.hist")).unwrap(),
         export("cyclictest/cyclictest-2.4-h-2threads.hist", "prometheus"),
@@ -293,7 +295,7 @@ fn exports_of_imports_say_no_more_than_their_files() {
     let bucket = metrics.lines().find(|line| line.contains("_bucket{") && line.contains("le=\"4.9999e-05\""));
     let bucket = bucket.unwrap_or_else(|| panic!("{metrics}"));
     assert!(bucket.ends_with(&format!(" {below}")), "{below}: {bucket}");
-    // An import that was cut has no extremes, for which cyclictest has no word.
+    // An import that was cut has no extremes, and cyclictest's format cannot express that.
     let cut = world.file("cut.hist", "# Histogram\n000001 000002\n000002 000001\n");
     assert_eq!(world.run(["import", cut.to_str().unwrap(), "--args", "cyclictest -h 400"]).status.code(), Some(3));
     let out = world.run(["export", "cyclictest", "last"]);

@@ -1,4 +1,4 @@
-//! Sessions over real links: attachments of gigabytes, a real sshd, a link that is lost in silence, turns.
+//! Sessions over real links: attachments of gigabytes, a real sshd, a link that is lost in silence.
 
 use crate::common::ssh;
 use crate::common::{self, Need};
@@ -25,14 +25,14 @@ use std::{
     time::Duration,
 };
 
-/// What a process had resident at most, in KiB (proc_pid_status(5), VmHWM).
+/// The peak resident memory of a process, in KiB (proc_pid_status(5), VmHWM).
 fn peak_kib(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().trim_end_matches("kB").trim().parse().ok()
 }
 
-/// What a host and its processes have resident at most, by kind, in KiB; larger than what was found before.
+/// Updates the peak resident memory of a host and its processes, by kind, in KiB.
 fn look(host: u32, found: &mut BTreeMap<&str, u64>) {
     let own = [(host, "host".to_string())];
     for (pid, line) in own.into_iter().chain(descendants(host)) {
@@ -47,7 +47,7 @@ fn look(host: u32, found: &mut BTreeMap<&str, u64>) {
     }
 }
 
-/// The same of a run without an attachment, which holds its samples while the test looks.
+/// The same for a run without an attachment, which stays alive while the test looks.
 fn without(world: &World) -> BTreeMap<&'static str, u64> {
     let words = ["run", "null", "samples=10", "hold=600s", "-d600s", "--warmup=0ns", "--no-report", "--quiet"];
     let child = world.latido(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -60,7 +60,7 @@ fn without(world: &World) -> BTreeMap<&'static str, u64> {
     found
 }
 
-/// The same of a run with one, looked at as long as it goes on.
+/// The same for a run with an attachment, sampled while it runs.
 fn with(world: &World, bytes: u64) -> BTreeMap<&'static str, u64> {
     let probe = format!("attach={bytes}");
     let words = ["run", "null", "samples=10", &probe, "--no-report", "--quiet"];
@@ -76,7 +76,7 @@ fn with(world: &World, bytes: u64) -> BTreeMap<&'static str, u64> {
     }
 }
 
-/// 2 GiB pass through three processes with less than 16 MiB more in any of them than without, and arrive whole.
+/// 2 GiB pass through three processes and arrive whole. Each process takes less than 16 MiB more than without them.
 #[test]
 fn two_gibibytes_pass_in_little_memory() {
     const BYTES: u64 = 2 << 30;
@@ -106,7 +106,7 @@ fn two_gibibytes_pass_in_little_memory() {
     world.nothing_left("after 2 GiB");
 }
 
-/// A directory of agents for $LATIDO_AGENTS with the binary under test.
+/// Makes a directory of agents for $LATIDO_AGENTS that contains the binary under test.
 fn agents(world: &World) -> PathBuf {
     let dir = world.path("agents");
     let of_arch = dir.join(std::env::consts::ARCH);
@@ -134,7 +134,7 @@ fn board(world: &World, what: &str) -> Option<Board> {
     Board::start(&[("LATIDO_STATE", state.as_path())]).map_err(|why| skip(what, Need::Ssh, &why)).ok()
 }
 
-/// `run`, `check` and `tune` reach a machine over a real sshd; the agent is copied there once, by its hash.
+/// `run`, `check` and `tune` reach a machine over a real sshd; latido copies the agent there once, by its hash.
 #[test]
 fn a_board_is_measured_inspected_and_tuned_over_ssh() {
     let world = World::new();
@@ -169,7 +169,7 @@ fn a_board_is_measured_inspected_and_tuned_over_ssh() {
     world.nothing_left("after a board");
 }
 
-/// A copy that was changed there is not run: its hash is another.
+/// latido does not run a copy that was changed on the board: its hash differs.
 #[test]
 fn an_agent_that_is_not_ours_is_replaced() {
     let world = World::new();
@@ -183,7 +183,7 @@ fn an_agent_that_is_not_ours_is_replaced() {
     assert!(fs::metadata(&copy).unwrap().len() > 1 << 20, "it was put there anew");
 }
 
-/// What is wrong is said: no such host, no agent for it.
+/// latido names what is wrong: no such host, no agent for it.
 #[test]
 fn what_ssh_refuses_is_told() {
     let world = World::new();
@@ -197,7 +197,7 @@ fn what_ssh_refuses_is_told() {
     assert!(common::runs_of(&world).is_empty());
 }
 
-/// Passes bytes on to a port until it is told to keep them: a link that is lost in silence. Both connections stay open.
+/// Passes bytes on to a port until `lost` is set: a link that is lost in silence. Both connections stay open.
 fn silent_link(to: u16) -> (u16, Arc<AtomicBool>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -215,7 +215,7 @@ fn silent_link(to: u16) -> (u16, Arc<AtomicBool>) {
                     let mut buffer = [0; 16 << 10];
                     while let Ok(count @ 1..) = from.read(&mut buffer) {
                         if lost.load(Ordering::Relaxed) {
-                            // Nothing more arrives, and nobody hears of it.
+                            // Nothing more arrives, and neither side notices.
                             thread::sleep(Duration::from_secs(120));
                             return;
                         }
@@ -231,11 +231,11 @@ fn silent_link(to: u16) -> (u16, Arc<AtomicBool>) {
     (port, lost)
 }
 
-/// How long the agent waits for a sign of its host, in ms; 15 s where a test does not shorten it.
+/// How long the agent waits for a sign of its host, in ms; 15 s unless a test shortens it.
 const PATIENCE_MS: &str = "5000";
 
-/// A connection that is half open never ends the agent's input. Without a ping it puts everything back by itself and ends;
-/// the host notices on its side, and says which cell it cost.
+/// A half-open connection never ends the agent's input. Without a ping the agent restores everything by itself and ends. The host notices
+/// the loss on its side, and reports the cell that it cost.
 #[test]
 fn a_link_lost_in_silence_leaves_nothing_on_the_board() {
     let world = World::new();
@@ -253,7 +253,7 @@ fn a_link_lost_in_silence_leaves_nothing_on_the_board() {
     let measuring = || world.alive().into_iter().find(|(_, line)| line.contains("--measure")).map(|(pid, _)| pid);
     meanwhile(&mut run, "a hundred wake-ups", || (processes::wakeups(measuring()?) > 100).then_some(()));
     lost.store(true, Ordering::Relaxed);
-    // The agent's patience, and then what it takes to end loads and loops. The host's own doing is another thing.
+    // The agent waits for its patience, and then ends loads and loops. The host acts independently.
     settled("the agent's end", || {
         let there = world.alive().into_iter().filter(|(_, line)| line.contains("agents/latido-")).collect::<Vec<_>>();
         there.is_empty().then_some(()).ok_or_else(|| format!("still there: {there:?}"))
@@ -263,8 +263,8 @@ fn a_link_lost_in_silence_leaves_nothing_on_the_board() {
     world.nothing_left("after a lost link");
 }
 
-/// An ssh that complains for ever as a hostile server makes it, over a machine whose home directory takes no file and that never answers
-/// when it is to remove what was put elsewhere. `-M` is the connection: it stands once its complaints were read.
+/// An ssh that complains for ever, like a hostile server, to a machine whose home directory takes no file, and that never answers the
+/// request to remove what was put elsewhere. `-M` is the connection: it is ready once its complaints have been read.
 const COMPLAINING: &str = r#"#!/bin/sh
 for word do
   case "$word" in
@@ -288,7 +288,7 @@ esac
 exec sh -c "$*"
 "#;
 
-/// A board that floods what ssh complains of, and does not answer at the end, keeps nothing waiting.
+/// A board that floods ssh's stderr, and does not answer at the end, does not block the host.
 #[test]
 fn a_board_that_complains_and_never_ends_holds_nobody_up() {
     if !root("an agent in /run") {
@@ -307,7 +307,7 @@ fn a_board_that_complains_and_never_ends_holds_nobody_up() {
     let run = run.spawn().unwrap();
     let own = format!("-{}-", run.id());
     let output = ended(run, "a run on a board that complains");
-    // What the board did not remove has the run's number in its name.
+    // What the board did not remove has the run's process number in its name.
     let places = ["/run", "/dev/shm", "/var/tmp", "/tmp"].into_iter().filter_map(|place| fs::read_dir(place).ok());
     let all: Vec<PathBuf> = places.flatten().flatten().map(|one| one.path()).collect();
     let left =

@@ -1,11 +1,11 @@
-//! A load in time: when it began and ended beside what was measured, and what it did step by step.
+//! The course of a load in time: when it started and ended relative to the measurement, and what it did step by step.
 
 use crate::common;
 
 use common::{World, stderr};
 use serde_json::Value;
 
-/// The document of a run of wake-ups beside a program of one's own.
+/// The document of a run of wake-ups next to your program as a load.
 fn beside(world: &World, script: &str, duration: &str) -> Value {
     let script = world.file("load.sh", script);
     let (load, duration) = (format!("--load=command:sh {}", script.display()), format!("-d{duration}"));
@@ -20,7 +20,7 @@ fn finding<'a>(document: &'a Value, check: &str) -> &'a Value {
     all.iter().find(|one| one["check"] == check).unwrap_or_else(|| panic!("{check}: {all:?}"))
 }
 
-/// Latido starts a load before the first sample and ends it after the last: neither is measured, and it says so.
+/// latido starts a load before the first sample and ends it after the last, so that it measures neither, and says so.
 #[test]
 fn start_and_end_of_a_load_are_no_part_of_what_is_measured() {
     let world = World::new();
@@ -34,13 +34,13 @@ fn start_and_end_of_a_load_are_no_part_of_what_is_measured() {
     assert!(steps.len() >= 2, "{load}");
     let sum = |key: &str| steps.iter().map(|step| step[key].as_i64().unwrap()).sum::<i64>();
     let counted: i64 = steps.iter().map(|step| step["counts"]["requests"].as_i64().unwrap()).sum();
-    // The steps are the whole of what the rate is of.
+    // The steps contain all the work from which the rate is computed.
     let mean = load["rates"]["requests"]["mean"].as_f64().unwrap();
     let over = load["rates"]["requests"]["over_ns"].as_f64().unwrap();
     assert!((counted as f64 - mean * over / 1e9).abs() < 1.0, "{counted} of {mean} a second: {load}");
     assert!(sum("length_ns") <= elapsed + 2_000_000_000, "{load}");
     let told = finding(&document, "load in time");
-    // On a crowded machine latido hears its first count late, and says so.
+    // On a crowded machine latido receives the first count late, and says so.
     let words = if at("worked_ns") < 0 { "before the first sample" } else { "at work only" };
     assert!(told["text"].as_str().unwrap().contains(words), "{told}");
     let show = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
@@ -50,7 +50,7 @@ fn start_and_end_of_a_load_are_no_part_of_what_is_measured() {
     assert!(figure.contains("mean requests") && figure.contains("time since the first sample"), "{figure}");
 }
 
-/// One that gets to work late has its start in the measurement: that is a note.
+/// If a load starts to work late, its start is part of the measurement: latido notes it.
 #[test]
 fn a_load_that_starts_late_is_noted() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! How loads end: with their data gone whoever is killed, and by heat.
+//! How loads end: their data are gone whichever process is killed, and heat ends them.
 
 use crate::common::loads;
 use crate::common::{self, Need};
@@ -11,7 +11,7 @@ use std::{
     process::{Child, Stdio},
 };
 
-/// A load started by itself, when it has put data into the directory.
+/// Starts a load by itself, and waits until it has put data into the directory.
 fn alone(world: &World, load: &str) -> Child {
     let mut child = latido(world, ["load", load]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     meanwhile(&mut child, "data of the load", || (!left(world).is_empty()).then_some(()));
@@ -22,7 +22,7 @@ fn signal(pid: i32, signal: rustix::process::Signal) {
     let _ = rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal);
 }
 
-/// An orderly end, of the command or of the bearing process alone, leaves nothing.
+/// A normal end, of the command or of the bearing process alone, leaves nothing behind.
 #[test]
 fn an_ended_load_removes_its_data() {
     if !installed("cc", "the data of an ended load") {
@@ -45,7 +45,7 @@ fn an_ended_load_removes_its_data() {
     world.nothing_left("by SIGTERM");
 }
 
-/// Whoever kills everything at once, the next load of any kind removes the data.
+/// After SIGKILL of all processes the next load of any kind removes the data.
 #[test]
 fn data_of_a_killed_load_go_with_the_next() {
     if !installed("cc", "the data of a killed load") {
@@ -62,7 +62,7 @@ fn data_of_a_killed_load_go_with_the_next() {
     assert_eq!(leftovers.len(), 1, "nobody was left to remove them");
     under(&world, "100ms", "messaging:1,pairs=1");
     assert!(!leftovers[0].exists());
-    // What is in use is no leftover.
+    // latido does not remove data that are in use.
     let mut child = alone(&world, "archive:size=1");
     let data = left(&world);
     let output = latido(&world, ["run", "null", "hold=100ms", "--load=messaging:1,pairs=1", "--no-report"]).output();
@@ -73,7 +73,7 @@ fn data_of_a_killed_load_go_with_the_next() {
     assert_eq!(left(&world), Vec::<PathBuf>::new());
 }
 
-/// The supervisor's death ends the load, and the host removes what the load could not.
+/// The death of the supervisor ends the load, and the host removes what the load could not.
 #[test]
 fn data_go_when_the_supervisor_is_killed() {
     if !installed("cc", "the data after the supervisor's death") {
@@ -99,14 +99,14 @@ fn zone(world: &World, degrees: u32) {
     ] {
         let path = world.path("thermal/sys/class/thermal/thermal_zone0");
         fs::create_dir_all(&path).unwrap();
-        // At once: a reader must not find an empty file.
+        // Atomically: a reader must not find an empty file.
         fs::write(path.join("next"), text).unwrap();
         fs::rename(path.join("next"), path.join(name)).unwrap();
     }
 }
 
-/// The limit of the cell, or 5 degrees below the critical point, ends load and measurement; the record says when and
-/// how hot, and the cell is contaminated. What was measured before is kept.
+/// Above the limit of the cell, or 5 degrees below the critical point, latido ends load and measurement. The record says when and how hot,
+/// the cell is contaminated, and latido keeps what it measured before.
 #[test]
 fn heat_ends_a_load_and_marks_the_cell() {
     if cfg!(not(debug_assertions)) {
@@ -121,7 +121,7 @@ fn heat_ends_a_load_and_marks_the_cell() {
         let mut command = latido(&world, words);
         command.env("LATIDO_THERMAL", world.path("thermal")).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // The heat comes when it measures: so many wake-ups are beyond its warm-up.
+        // The machine gets hot while the probe measures: this number of wake-ups is beyond its warm-up.
         let pid = common::measuring_process(&world);
         meanwhile(&mut child, "1500 wake-ups", || (processes::wakeups(pid) > 1500).then_some(()));
         zone(&world, 97);
@@ -133,7 +133,7 @@ fn heat_ends_a_load_and_marks_the_cell() {
         assert_eq!((&hot["temperature_mc"], &hot["limit_mc"]), (&97_000.into(), &limit.into()), "{hot}");
         let at = hot["at_ns"].as_i64().unwrap();
         let elapsed = record["elapsed_ns"].as_i64().unwrap();
-        // The end came from the heat, and not from the duration of 5 minutes.
+        // The heat ended the measurement, not the duration of 5 minutes.
         assert!(0 < at && at <= elapsed && elapsed < 300_000_000_000, "{at} {elapsed}");
         let load = &record["load"][0];
         assert_eq!(load["alive"], false);
@@ -143,7 +143,7 @@ fn heat_ends_a_load_and_marks_the_cell() {
     }
 }
 
-/// On a machine that is too hot already nothing begins.
+/// On a machine that is already too hot latido starts nothing.
 #[test]
 fn nothing_begins_on_a_hot_machine() {
     if cfg!(not(debug_assertions)) {
@@ -161,7 +161,7 @@ fn nothing_begins_on_a_hot_machine() {
     let said = format!("{}{}", stderr(&output), String::from_utf8_lossy(&output.stdout));
     assert!(said.contains("too hot") && said.contains("80 degrees, above the limit of 75"), "{said}");
     assert!(run(&["--max-temp=80"]).status.success());
-    // A load by itself ends too, with nothing left of it.
+    // A load by itself ends too, and leaves nothing behind.
     let output = latido(&world, ["load", "messaging:1,pairs=1", "-d60s", "--max-temp=75"])
         .env("LATIDO_THERMAL", world.path("thermal"))
         .output()

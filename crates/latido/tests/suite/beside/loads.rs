@@ -1,4 +1,4 @@
-//! Every load for real and small: what it says it did, and that it leaves nothing behind.
+//! Every load, really run but small: what it reports, and that it leaves nothing behind.
 
 use crate::common::loads;
 use crate::common::{self, Need};
@@ -19,10 +19,10 @@ fn a_disk_is_written_synced_and_read() {
     let dir = world.path("tmp");
     let load = format!("disk:size=4,block=256,sync=4,dir={}", dir.display());
     let both = works(&world, &load, &["read_bytes", "written_bytes", "syncs", "sync_ns"]);
-    // The load syncs behind four blocks; it may tell its counts between the two.
+    // The load syncs after four blocks; it may report its counts between the two.
     let blocks = both["written_bytes"] / (256 << 10);
     assert!((blocks / 4).abs_diff(both["syncs"]) <= 1, "{both:?}");
-    // A device is read and never written.
+    // The load reads a device and never writes it.
     let file = world.file("device", &"x".repeat(1 << 20));
     let read = works(&world, &format!("disk:size=1,block=64,device={}", file.display()), &["read_bytes"]);
     assert_eq!(read["written_bytes"], 0);
@@ -65,7 +65,7 @@ fn messages_are_sent_by_either_way_and_program() {
     for by in ["sockets", "pipes"] {
         works(&world, &format!("messaging:1,pairs=4,by={by}"), &["messages"]);
     }
-    // hackbench has no --version and runs at once; -h prints its help.
+    // hackbench has no --version and starts at once; -h prints its help.
     match Command::new("hackbench").arg("-h").output() {
         Ok(_) => drop(works(&world, "messaging:1,pairs=4,with=hackbench", &["messages", "rounds"])),
         Err(_) => skip("messaging with hackbench", Need::Program, "hackbench (rt-tests) is not installed"),
@@ -86,7 +86,7 @@ fn memory_is_thrashed() {
     assert!(!random.contains_key("copied_bytes"), "what was not done is absent: {random:?}");
 }
 
-/// A timer expires as often as asked and no more; a thread that wakes late reads several expiries at once.
+/// A timer expires as often as requested and no more. A thread that wakes late reads several expiries at once.
 #[test]
 fn timers_storm() {
     let world = world();
@@ -97,7 +97,8 @@ fn timers_storm() {
     works(&world, "interrupts:1000,timers=1,by=nanosleep", &["expiries"]);
 }
 
-/// Without the kernel's module there is no such load, and the command that loads the module is told. With it: `scripts/slow/interrupts-off`.
+/// Without the kernel's module the load does not work, and latido names the command that loads the module. With it:
+/// `scripts/slow/interrupts-off`.
 #[test]
 fn interrupts_are_off_by_the_kernels_module_alone() {
     if std::path::Path::new("/sys/kernel/preemptirq_delay_test").exists() {
@@ -131,7 +132,8 @@ fn a_missing_program_is_an_error_with_the_command_that_installs_it() {
     }
 }
 
-/// All at once, the study's preset is taken apart: four loads, each with its account. latido says which of them is missing.
+/// With `together` latido takes apart the preset of the study: four loads run at once, each with its own entry. latido names the missing
+/// ones.
 #[test]
 fn the_compound_is_its_parts() {
     let world = world();
@@ -144,7 +146,7 @@ fn the_compound_is_its_parts() {
     let loads = record["load"].as_array().unwrap();
     for name in ["disk", "tree", "archive", "compile"] {
         match loads.iter().find(|load| load["item"]["name"] == name) {
-            // How much a part does in two seconds is the machine's affair; each part's test waits until it has worked.
+            // How much a part does in two seconds depends on the machine; the test of each part waits until it has worked.
             Some(load) => assert!(load["alive"] == true && load["cpu_ns"].as_u64() > Some(0), "{load}"),
             None => assert!(record["skipped"].to_string().contains(name), "{record}"),
         }
@@ -152,7 +154,7 @@ fn the_compound_is_its_parts() {
     assert_eq!(left(&world), Vec::<PathBuf>::new());
 }
 
-/// One after the other it is one load, as the study had it: its programs are never those of two parts at once.
+/// One after the other the parts are one load, as in the study: programs of two parts never run at once.
 #[test]
 fn the_compound_s_parts_come_one_after_the_other() {
     for program in ["find", "tar", "cc"] {
@@ -162,12 +164,12 @@ fn the_compound_s_parts_come_one_after_the_other() {
     }
     let world = world();
     let mut load = latido(&world, ["load", "compound-2008", "-d", "1h"]).stderr(Stdio::null()).spawn().unwrap();
-    // What each part starts; its disk reads start nothing.
+    // The programs that each part starts; its disk reads start none.
     let parts = [&["find", "grep"][..], &["tar", "bzip2", "gzip"], &["cc", "gcc", "cc1", "as", "collect2", "ld"]];
     let mut seen = [false; 3];
     meanwhile(&mut load, "programs of each part", || {
         let before = at_work(&world, &parts);
-        // Looked at twice: of what ends and what begins one glance may see both.
+        // The test looks twice: a single look may see both a program that ends and one that starts.
         let again = at_work(&world, &parts);
         let both: Vec<bool> = before.iter().zip(&again).map(|(a, b)| *a && *b).collect();
         assert!(both.iter().filter(|at_work| **at_work).count() <= 1, "two parts at once: {both:?}");
@@ -179,7 +181,7 @@ fn the_compound_s_parts_come_one_after_the_other() {
     assert_eq!(left(&world), Vec::<PathBuf>::new());
 }
 
-/// Which of the parts have a program of theirs at work in this world.
+/// Which of the parts have a running program in this world.
 fn at_work(world: &World, parts: &[&[&str]; 3]) -> [bool; 3] {
     let alive = world.alive();
     let named = |names: &[&str]| {
@@ -191,7 +193,7 @@ fn at_work(world: &World, parts: &[&[&str]; 3]) -> [bool; 3] {
     parts.map(named)
 }
 
-/// An array in a plan is a ramp: one cell a level, each repeated, each with its own account.
+/// An array in a plan is a ramp: one cell per level, each repeated and each with its own report.
 #[test]
 fn a_ramp_is_an_axis_of_a_plan() {
     let world = world();

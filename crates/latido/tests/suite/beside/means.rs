@@ -1,12 +1,12 @@
-//! The probe `wakeup` with everything that a periodic thread can wait with, for real: FIFO and deadline threads on this
-//! machine. Nothing here asserts how fast the machine is.
+//! Real runs of the probe `wakeup` with every way in which a periodic thread can wait: FIFO and deadline threads on this machine. No test
+//! asserts how fast the machine is.
 
 use crate::common::{self, Need};
 
 use common::{World, faults, realtime, stderr};
 use serde_json::Value;
 
-/// Met, late and missed slots of a series, and its samples.
+/// The met, late and missed slots of a series, and its samples.
 fn slots(series: &Value) -> (u64, u64, u64, u64) {
     let n = |key: &str| series["slots"][key].as_u64().unwrap();
     (n("met"), n("late"), n("missed"), series["count"].as_u64().unwrap())
@@ -64,7 +64,7 @@ fn many_tasks_on_a_cpu_count_their_slots_each() {
     assert!(shown.contains("CPU 0, thread 4"), "each goes by its number: {shown}");
 }
 
-/// Waiting by yields: the kernel's own periods, none lost, under the policy that has them.
+/// A deadline thread waits by yielding: it follows the kernel's own periods, and loses none.
 #[test]
 fn a_deadline_thread_waits_by_giving_up_its_budget() {
     if !realtime("sched_yield as a deadline thread") {

@@ -1,4 +1,4 @@
-//! Tests that run beside whatever else runs.
+//! Tests that may run next to any other test.
 
 mod accounts;
 mod check;

@@ -1,4 +1,4 @@
-//! What a run is called by what its plan chose: tests that a CI system follows night after night, and the command that comes next.
+//! Names by the options that a plan chose: test names that a CI system follows night after night, and the suggested next command.
 
 use crate::common::{World, stderr};
 use std::collections::BTreeSet;
@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 fn names(world: &World) -> BTreeSet<String> {
     let output = world.run(["export", "junit", "last"]);
     let text = String::from_utf8(output.stdout.clone()).unwrap();
-    // Class and name come first, and then what differs each night.
+    // Class and name come first, followed by what differs each night.
     let cases = text.split("<testcase ").skip(1).filter_map(|case| case.split_once(" time="));
     let names: BTreeSet<String> = cases.map(|(names, _)| names.to_owned()).collect();
     assert!(!names.is_empty(), "{text}{}", stderr(&output));
     names
 }
 
-/// Runs a plan of these probes; the names of its tests.
+/// Runs a plan of these probes and returns the names of its tests.
 fn night(world: &World, probes: &str, seed: u32) -> BTreeSet<String> {
     let head = "schema = 1\nname = \"nightly\"\n[[group]]\nload = [\"none\"]\nduration = \"10ms\"\nwarmup = \"0ns\"\nlimit = \"1s\"\n";
     let path = world.file("nightly.toml", &format!("{head}repeat = 2\nprobe = [{probes}]\n"));
@@ -23,7 +23,7 @@ fn night(world: &World, probes: &str, seed: u32) -> BTreeSet<String> {
     names(world)
 }
 
-/// Twenty seeds shuffle the plan, and it grows: each test keeps its name, which has the options that the plan chose and no default.
+/// Twenty seeds shuffle the plan, and it grows: each test keeps its name, which contains the options that the plan chose and no default.
 #[test]
 fn tests_keep_their_names_whatever_the_order_and_when_the_plan_grows() {
     let world = World::new();
@@ -40,7 +40,7 @@ fn tests_keep_their_names_whatever_the_order_and_when_the_plan_grows() {
     assert!(first.is_subset(&grown), "{grown:?}");
 }
 
-/// The command that comes next names what was chosen, and no default.
+/// The suggested next command contains the chosen options and no default.
 #[test]
 fn the_next_command_has_no_defaults() {
     let world = World::new();

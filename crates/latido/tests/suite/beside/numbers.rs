@@ -1,12 +1,12 @@
-//! `stats`, `compare`, `history` and `effects` of numbers: what scipy says of the same ones, and what absurd ones are told.
+//! `stats`, `compare`, `history` and `effects` of numbers: they give what scipy gives for the same numbers, and refuse absurd ones.
 
 use assert_cmd::Command;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// Runs a command line with this on stdin: exit status, stdout, stderr.
+/// Runs a command line with this on stdin. Returns exit status, stdout, stderr.
 fn latido(line: &[&str], input: impl Into<Vec<u8>>) -> (i32, String, String) {
-    // Neither the store nor the configuration of the person who runs the tests.
+    // It uses neither the store nor the configuration of the person who runs the tests.
     let place = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_latido"));
     command.env("LATIDO_STORE", place.path()).env("XDG_CONFIG_HOME", place.path()).env("NO_COLOR", "1");
@@ -15,18 +15,18 @@ fn latido(line: &[&str], input: impl Into<Vec<u8>>) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// The document of a command line, and its exit status.
+/// Returns the exit status of a command line and its document.
 fn json(line: &[&str], input: impl Into<Vec<u8>>) -> (i32, Value) {
     let (status, out, err) = latido(&[line, &["--json"]].concat(), input);
     (status, serde_json::from_str(&out).unwrap_or_else(|error| panic!("{line:?}: {error}: {out}{err}")))
 }
 
-/// What numpy and scipy computed: see numbers/reference.py.
+/// The values that numpy and scipy computed: see numbers/reference.py.
 fn reference(part: &str) -> Value {
     serde_json::from_str::<Value>(include_str!("../numbers/reference.json")).unwrap()[part].clone()
 }
 
-/// Two numbers that agree to so many parts.
+/// Checks that two numbers agree within the relative difference `parts`.
 #[track_caller]
 fn near(ours: &Value, theirs: &Value, parts: f64) {
     let (a, b) = (ours.as_f64().unwrap_or_else(|| panic!("{ours}")), theirs.as_f64().unwrap());
@@ -40,7 +40,7 @@ fn all_near(ours: &Value, theirs: &Value, parts: f64) {
     ours.iter().zip(theirs).for_each(|(a, b)| near(a, b, parts));
 }
 
-/// Quantiles with ranks, exceedances and the fitted tail are scipy's; also of values that begin at 10^15 ns.
+/// Quantiles with ranks, exceedances and the fitted tail agree with scipy, also for values that start at 10^15 ns.
 #[test]
 fn one_run_is_what_scipy_says() {
     let wanted = reference("one");
@@ -83,7 +83,7 @@ fn one_run_is_what_scipy_says() {
     assert_eq!(shifted["max"].as_i64().unwrap() - far, wanted["max"].as_i64().unwrap());
 }
 
-/// U, the exact p, the ratio with its interval, delta, the permutations and Holm are scipy's.
+/// U, the exact p, the ratio with its interval, delta, the permutations and Holm agree with scipy.
 #[test]
 fn comparisons_are_what_scipy_says() {
     let wanted = reference("compare");
@@ -109,7 +109,7 @@ fn comparisons_are_what_scipy_says() {
     assert_eq!(verdicts, ["higher", "undecided"]);
 }
 
-/// Q, the place and the sides of a change are those of the definition, written down with numpy.
+/// Q, the place and the sides of a change agree with the definition, computed with numpy.
 #[test]
 fn a_change_is_where_the_definition_has_it() {
     let wanted = reference("history");
@@ -131,7 +131,7 @@ fn a_change_is_where_the_definition_has_it() {
     assert!(change["p"].as_f64().unwrap() < 0.05);
 }
 
-/// A slow wave has no change of level. What its values keep is an estimate with its error added, and latido says "up to".
+/// A slow wave has no change of level. latido estimates how much each value keeps of the one before, adds the error, and says "up to".
 #[test]
 fn what_values_keep_is_told_as_a_bound() {
     let mut text = String::new();
@@ -147,7 +147,7 @@ fn what_values_keep_is_told_as_a_bound() {
     assert!(words.contains("dependence: each value keeps up to "), "{out}");
 }
 
-/// Effects with a block and a missing value are those of numpy's least squares.
+/// Effects with a block and a missing value agree with numpy's least squares.
 #[test]
 fn effects_are_those_of_least_squares() {
     let wanted = reference("effects");
@@ -169,7 +169,7 @@ fn effects_are_those_of_least_squares() {
     }
 }
 
-/// The verdicts and their exit statuses: lower, higher, equivalent within a margin, undecided; shifted by times and by.
+/// The verdicts and their exit statuses: lower, higher, equivalent within a margin, undecided; with the options times and by.
 #[test]
 fn verdicts_have_exit_statuses() {
     let arms = |factor: f64, offset: f64| {
@@ -207,7 +207,7 @@ fn verdicts_have_exit_statuses() {
     }
 }
 
-/// What is no answer is refused with its line and what to do, on stderr alone.
+/// latido refuses an input without an answer, names the line and the remedy, and writes to stderr alone.
 #[test]
 fn absurd_values_are_refused_at_their_line() {
     const STATS: &[&str] = &["stats", "-", "--unit", "us"];
@@ -273,7 +273,7 @@ fn absurd_values_are_refused_at_their_line() {
     assert!(code == 1 && err.contains("stdin:3: this is no text in UTF-8"), "{err}");
 }
 
-/// Tiny, constant, tied and far-off inputs have whole answers, as text and as JSON without a number that is none.
+/// Tiny, constant, tied and far-off inputs have complete answers, as text and as JSON, without NaN or infinity.
 #[test]
 fn odd_values_have_whole_answers() {
     let ramp = |n: u32, offset: u64| {

@@ -1,4 +1,4 @@
-//! What a record keeps of where it was measured: weaknesses and mitigations, limits, the whole kernel configuration once.
+//! What a record keeps about the machine: weaknesses and mitigations, limits, and the whole kernel configuration, stored once.
 
 use crate::common::{self, Need};
 

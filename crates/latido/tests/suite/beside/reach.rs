@@ -1,4 +1,4 @@
-//! Which CPUs are measured: what the cpuset allows and what is online, and not the mask that a process inherits.
+//! Which CPUs latido measures: those that the cpuset allows and that are online, not those of the mask that a process inherits.
 
 use crate::common::{self, Need};
 
@@ -14,7 +14,7 @@ use std::{
 const RUN: &[&str] =
     &["run", "wakeup", "period=1ms", "--policy=other", "-d200ms", "--warmup=50ms", "--no-report", "--json"];
 
-/// The first and the last CPU that can be used here; `None` where there is one alone.
+/// The first and the last usable CPU; `None` if there is only one.
 fn ends(what: &str) -> Option<(u32, u32)> {
     let usable = Reach::ask().usable;
     let ends = usable.iter().next().zip(usable.iter().last()).filter(|(first, last)| first != last);
@@ -24,7 +24,7 @@ fn ends(what: &str) -> Option<(u32, u32)> {
     ends
 }
 
-/// Runs a command from a thread that may be on this CPU alone, as `taskset -c CPU` would.
+/// Runs a command from a thread that is bound to this CPU, as `taskset -c CPU` would.
 fn bound(mut command: Command, cpu: u32) -> Output {
     let bound = std::thread::spawn(move || {
         latido_sys::sched::set_affinity(0, [cpu]).unwrap();
@@ -51,9 +51,9 @@ fn an_inherited_mask_binds_neither_a_named_cpu_nor_the_default() {
     let document = json(&bound(world.latido(RUN.iter().copied()), first), 0);
     let all: Vec<u64> = Reach::ask().usable.iter().map(u64::from).collect();
     assert_eq!(cpus(&document), all);
-    // The load is its starter's: it inherits the mask.
+    // The machine's usable CPUs in the record do not depend on the inherited mask.
     assert_eq!(document["records"][0]["machine"]["cpu"]["usable"], Reach::ask().usable.to_string().as_str());
-    // On the CPU where it was started there is no room for its own work.
+    // On its start CPU, when that is measured, latido may not do its own work.
     let here = format!("-c{first}");
     let document = json(&bound(world.latido(RUN.iter().copied().chain([here.as_str()])), first), 0);
     let rest = document["records"][0]["quality"]["housekeeping"].as_str().unwrap().to_owned();
@@ -61,7 +61,7 @@ fn an_inherited_mask_binds_neither_a_named_cpu_nor_the_default() {
     world.nothing_left("after runs from one CPU");
 }
 
-/// A control group with one CPU, until it is dropped.
+/// A control group with one CPU, removed on drop.
 struct Group(PathBuf);
 
 impl Group {

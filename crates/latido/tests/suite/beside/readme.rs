@@ -1,6 +1,6 @@
-//! Every command of the README's fenced blocks, and of the section of docs/how-to.md that has all commands, runs: for real, cut short
-//! where it would take minutes. The list says why a command that needs a second machine, root's settings or the whole suite is only
-//! parsed and planned.
+//! Every command in the README's fenced blocks, and in the section of docs/how-to.md with all commands, really runs, shortened if it would
+//! take minutes. The list says why the test only parses and plans a command that needs a second machine, root's settings or the whole
+//! suite.
 
 use crate::common::{self, Need};
 
@@ -9,22 +9,22 @@ use common::{Background, World, installed, realtime, skip};
 use latido::cli::Cli;
 use std::{fs, os::unix::fs::symlink, path::PathBuf, process::Output};
 
-/// How a command is tried.
+/// How the test tries a command.
 #[derive(Clone, Copy)]
 enum How {
-    /// As it stands.
+    /// As written.
     Real,
-    /// With this piece of it replaced, and that added: cut short.
+    /// Shortened: with this piece replaced, and this added.
     Short(&'static str, &'static str, &'static str),
-    /// With `--print-plan`: parsed, checked against what there is, written out, not carried out.
+    /// With `--print-plan`: latido parses it, checks it and prints the plan, but measures nothing.
     Planned(&'static str),
-    /// Its words are read, and its tunings are planned.
+    /// latido parses its words, and plans its tunings.
     Parsed(&'static str),
-    /// Not a command of latido: the file that it begins with, or names, is there.
+    /// Not a command of latido: the test checks that this file exists.
     There(&'static str, &'static str),
 }
 
-/// The commands, each as it stands on the pages.
+/// The commands, each as written on the pages.
 const COMMANDS: &[(&str, How)] = &[
     (
         "cargo install --locked --path crates/latido",
@@ -40,7 +40,7 @@ const COMMANDS: &[(&str, How)] = &[
     ),
     ("latido run quick --deadline 100us", How::Short("", "", "-d 300ms")),
     ("scripts/test", How::There("scripts/test", "it is the suite that this test is a part of")),
-    // From here on those of docs/how-to.md.
+    // From here on the commands of docs/how-to.md.
     ("latido check", How::Real),
     ("latido check --period 1ms --deadline 100us", How::Real),
     ("latido run quick --deadline 100us", How::Short("", "", "-d 300ms")),
@@ -48,7 +48,7 @@ const COMMANDS: &[(&str, How)] = &[
         "latido run --vary load=idle,stress-cpu --repeat 10 -d 5s",
         How::Short("--repeat 10 -d 5s", "--repeat 4 -d 200ms", ""),
     ),
-    // Where another program kept a CPU busy, a cell ends late: cells of unlike length are compared on demand alone.
+    // If another program keeps a CPU busy, a cell ends late: latido compares cells of different length only on request.
     ("latido compare", How::Short("", "", "--despite length")),
     ("latido run", How::Short("", "", "-d 300ms")),
     (
@@ -72,7 +72,7 @@ const COMMANDS: &[(&str, How)] = &[
         "latido run wakeup --load stress-ng:sleep=4,8,12..44 --repeat 10",
         How::Planned("its last level has 44 workers of a thousand threads each; tests/loads.rs has a small ramp"),
     ),
-    // The second machine is this one.
+    // This machine acts as the second machine.
     ("latido load udp-flood --to HOST --size 64 --rate max", How::Short("HOST", "127.0.0.1", "-d 500ms")),
     ("latido station flood HOST --for 10m", How::Short("HOST --for 10m", "127.0.0.1 --for 500ms", "")),
     ("latido station trigger HOST --rate 20", How::Short("HOST", "127.0.0.1", "--for 500ms")),
@@ -117,7 +117,7 @@ const COMMANDS: &[(&str, How)] = &[
         How::Short("old.hist", "samples/cyclictest/cyclictest-2.4-h-2threads.hist --store=import", ""),
     ),
     ("latido export parquet last -o night", How::Real),
-    // Where another program kept a CPU busy, a cell ends late: cells of unlike length are compared on demand alone.
+    // If another program keeps a CPU busy, a cell ends late: latido compares cells of different length only on request.
     ("latido compare last --by load", How::Short("", "", "--despite length")),
     ("latido figure", How::Real),
     ("latido cite --into paper", How::Real),
@@ -146,7 +146,7 @@ fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// The commands of the fenced blocks, without what is said of them.
+/// The commands of the fenced blocks, without their comments.
 fn fenced(text: &str) -> Vec<String> {
     let mut commands = Vec::new();
     for block in text.split("\n```sh\n").skip(1) {
@@ -188,7 +188,7 @@ impl Shell {
         shell.env("PATH", path).output().unwrap()
     }
 
-    /// Runs a line; measured, and perhaps judged badly, is run.
+    /// Runs a line, which must succeed. A bad verdict of a measurement also counts as success.
     fn must(&self, line: &str) -> String {
         let output = self.run(line);
         let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -204,7 +204,7 @@ impl Shell {
     }
 }
 
-/// The README, and the section of docs/how-to.md that has all commands.
+/// The README, and the section of docs/how-to.md with all commands.
 fn pages() -> String {
     let read = |name: &str| fs::read_to_string(root().join(name)).unwrap();
     let (readme, tasks) = (read("README.md"), read("docs/how-to.md"));

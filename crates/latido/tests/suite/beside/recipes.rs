@@ -1,5 +1,5 @@
-//! The recipes in ci-recipes are carried out as far as a machine without a CI system can: the steps are taken out of the YAML and
-//! run, units are verified, and what they leave is read by the programs that would read it.
+//! The tests carry out the recipes in ci-recipes as far as a machine without a CI system allows: they take the steps from the YAML and run
+//! them, verify the units, and read the results with the programs that would read them.
 
 use crate::common::{self, Need};
 
@@ -19,7 +19,7 @@ fn recipes() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci-recipes").canonicalize().unwrap()
 }
 
-/// A checkout with the recipes in it, and `latido` a command: the real one, or one that does as a script says.
+/// A checkout that contains the recipes, and `latido` as a command: the real one, or a script.
 struct Checkout(World);
 
 impl Checkout {
@@ -34,7 +34,7 @@ impl Checkout {
         Self(world)
     }
 
-    /// Runs a script as a runner does, with more variables.
+    /// Runs a script as a CI runner does, with additional variables.
     fn shell(&self, script: &str, variables: &[(&str, &str)]) -> Output {
         let path = format!("{}:{}", self.0.path("bin").display(), std::env::var("PATH").unwrap());
         let latido = self.0.latido([]);
@@ -54,14 +54,14 @@ fn program(path: &Path, script: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Passed, or measured on a machine that cannot be trusted.
+/// Checks that a run passed, or was measured on a machine that cannot be trusted.
 fn measured(output: &Output) -> String {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}: {out}{err}", output.status);
     out.into_owned()
 }
 
-/// A file of YAML as a document.
+/// Reads a YAML file as a document.
 fn yaml(name: &str) -> Option<Value> {
     let python = reader("yaml", &format!("ci-recipes/{name}"))?;
     let program = "import json, sys, yaml; json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout, default=str)";
@@ -70,7 +70,7 @@ fn yaml(name: &str) -> Option<Value> {
     Some(serde_json::from_slice(&output.stdout).unwrap())
 }
 
-/// Whether the results are JUnit's to the reader that most take.
+/// Checks that the most common reader of JUnit accepts the results.
 fn junit(checkout: &Checkout) {
     let Some(python) = reader("junitparser", "the artefact of ci-recipes/gitlab.yml") else { return };
     let program =
@@ -94,7 +94,7 @@ fn github_s_step_measures() {
     junit(&checkout);
     let uploaded = steps.iter().find(|step| step["uses"].as_str().is_some_and(|uses| uses.contains("upload-artifact")));
     assert_eq!(uploaded.unwrap()["with"]["path"], "results");
-    // What cannot be said and what broke fail the step too, and are told apart.
+    // A result without an answer and an error also fail the step, and the annotations distinguish them.
     for (status, told) in [(0, ""), (1, "::error title=Broken"), (2, ""), (3, "::error title=Inconclusive")] {
         let checkout = Checkout::with(Some(&format!("mkdir -p results; : >results/summary.md; exit {status}")));
         let output = checkout.shell(script, &summary);
@@ -116,7 +116,7 @@ fn gitlab_s_job_measures() {
     assert!(checkout.0.path("results/report.html").exists());
 }
 
-/// lava-test-shell itself is on no machine but LAVA's devices: a stand-in says what it was told.
+/// lava-test-shell exists only on LAVA's devices: a stand-in prints its arguments.
 #[test]
 fn lava_s_steps_measure() {
     let Some(document) = yaml("lava.yaml") else { return };
@@ -149,7 +149,7 @@ fn the_selftest_speaks_ktap() {
         "{out}{err}"
     );
     kunit(&checkout.0.file("selftest.ktap", &out));
-    // Each status in kselftest's words: 0 passed, 1 failed, 4 skipped.
+    // Each status as kselftest's status: 0 passed, 1 failed, 4 skipped.
     for (status, theirs) in [(0, 0), (1, 1), (2, 1), (3, 1), (130, 1)] {
         let stub = Checkout::with(Some(&format!("exit {status}")));
         assert_eq!(stub.shell("ci-recipes/kselftest/latido.sh", &[]).status.code(), Some(theirs));
@@ -158,7 +158,7 @@ fn the_selftest_speaks_ktap() {
     assert_eq!((none.status.code(), String::from_utf8_lossy(&none.stdout).contains("1..0 # SKIP")), (Some(4), true));
 }
 
-/// The kernel's own reader finds tests, and none that crashed.
+/// Checks that the kernel's own reader finds tests, and none that crashed.
 fn kunit(file: &Path) {
     let kunit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/readers/linux/tools/testing/kunit/kunit.py");
     if !kunit.exists() {
@@ -188,7 +188,7 @@ fn the_units_are_sound_and_the_night_is_kept() {
     if !installed("systemd-analyze", "the units of ci-recipes/systemd") {
         return;
     }
-    // The program is where this checkout has it.
+    // The path of the program in this checkout.
     let unit = fs::read_to_string(recipes().join("systemd/latido-nightly.service")).unwrap();
     let here = recipes().join("systemd/nightly");
     let service = unit.replace("/usr/local/lib/latido/nightly", here.to_str().unwrap());
@@ -198,7 +198,7 @@ fn the_units_are_sound_and_the_night_is_kept() {
     fs::copy(recipes().join("systemd/latido-nightly.timer"), &timer).unwrap();
     let output = Command::new("systemd-analyze").args(["verify", "--man=no"]).args([service, timer]).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
-    // It tells of every unit of the machine that these depend on.
+    // systemd-analyze also reports on all units of the machine on which these depend.
     let own: Vec<&str> = told.lines().filter(|line| line.contains("latido")).collect();
     assert!(own.is_empty(), "{own:?}");
 }
@@ -220,7 +220,7 @@ fn promtool(text: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What gave no answer is asked once more; an answer never is, however unwelcome.
+/// The recipe tries once more after a result without an answer, and never after an answer, however unwelcome.
 #[test]
 fn only_what_is_no_answer_is_tried_again() {
     for (statuses, tried, last) in [

@@ -1,5 +1,5 @@
-//! A session with an agent that is not what it should be: scripted streams made from a real one. Whatever comes, the host
-//! says what was wrong, keeps what was measured before, and ends.
+//! Sessions with a faulty agent: scripted streams made from those of a real one. Whatever arrives, the host reports what was wrong, keeps
+//! what was measured before, and ends.
 
 use crate::common;
 use crate::common::scripted;
@@ -21,17 +21,17 @@ use std::{
 const PLAN: &str = "schema = 1\nname = \"scripted\"\nseed = 7\norder = \"as-written\"\n[[group]]\nprobe = [{ name = \
                     \"null\", samples = 200 }]\nduration = \"100ms\"\nrepeat = 2\n";
 
-/// The cells of the plan on a target, as the host will ask for them.
+/// The cells of the plan on a target, as the host will request them.
 fn cells(target: &str) -> Vec<Cell> {
     let text = PLAN.replace("[[group]]", &format!("[[group]]\ntarget = [\"{target}\"]"));
     let plan = plan::parse::parse("scripted.toml", &text, &latido_agent::catalogue::Installed).unwrap();
     plan::expand(&plan)
 }
 
-/// The line of a script after which the agent says nothing.
+/// The line of a script after which the agent sends nothing.
 const HANG: &[u8] = b"#hang\n";
 
-/// A world with the plan, the script's place and what a real agent says there.
+/// A world with the plan and the answers of a real agent.
 struct Stage {
     world: World,
     target: String,
@@ -41,7 +41,7 @@ struct Stage {
 impl Stage {
     fn new() -> Self {
         let world = World::new();
-        // The name of a target is short: the script lies where the run is started.
+        // The name of a target is short: the script is in the directory where the run starts.
         let target = "fake:agent.script".to_string();
         let said = recorded(&world, &cells(&target));
         world.file("scripted.toml", PLAN);
@@ -52,19 +52,19 @@ impl Stage {
         self.said.script()
     }
 
-    /// What becomes of the run with such an agent.
+    /// Runs the plan with such an agent.
     fn run(&self, script: &[u8]) -> Output {
         fs::write(self.world.path("agent.script"), script).unwrap();
         let _ = fs::remove_dir_all(self.world.store());
         let mut command = self.world.latido(["run", "./scripted.toml", "--no-report", "--json", "--on", &self.target]);
-        // Only an agent that hangs is silent: no other script may seem to be, however slow the machine.
+        // Only an agent that hangs is silent: no other script may count as silent, however slow the machine is.
         if script.ends_with(HANG) {
             command.env("LATIDO_SILENCE_MS", "700");
         }
         command.current_dir(self.world.dir.path()).output().unwrap()
     }
 
-    /// The run ends with status 1 and these words; a document is on stdout, or nothing was begun.
+    /// Runs the plan, which must end with status 1 and these words.
     fn fails(&self, script: &[u8], words: &str) -> Output {
         let output = self.run(script);
         let said = stderr(&output);
@@ -74,19 +74,19 @@ impl Stage {
     }
 }
 
-/// Replaces the only place where bytes occur.
+/// Replaces the first occurrence of some bytes.
 fn with(bytes: &[u8], old: &str, new: &str) -> Vec<u8> {
     let at = bytes.windows(old.len()).position(|found| found == old.as_bytes()).unwrap_or_else(|| panic!("no {old}"));
     [&bytes[..at], new.as_bytes(), &bytes[at + old.len()..]].concat()
 }
 
-/// The beginning of each line that is one of the protocol's.
+/// The start of each line of the protocol.
 fn lines(bytes: &[u8]) -> Vec<usize> {
     let starts = |at: &usize| bytes[*at..].starts_with(b"{\"seq\":") && (*at == 0 || bytes[at - 1] == b'\n');
     (0..bytes.len()).filter(starts).collect()
 }
 
-/// The counterpart of all that follows: unchanged, the script is an agent.
+/// The counterpart of the other tests: the unchanged script works as an agent.
 #[test]
 fn a_sound_script_is_measured() {
     let stage = Stage::new();
@@ -96,13 +96,13 @@ fn a_sound_script_is_measured() {
     assert_eq!(document["records"][0]["cell"]["target"], stage.target);
 }
 
-/// Cut off before and after each of its messages: never a pass, never a hang, and the record that was whole is kept.
+/// The stream is cut before each message: the run never passes, never hangs, and keeps the record that was complete.
 #[test]
 fn an_agent_that_dies_at_any_message_is_infra() {
     let stage = Stage::new();
     let script = stage.script();
     let starts = lines(&script);
-    // The first record is whole where the line behind it begins.
+    // The first record is complete at the start of the line after it.
     let is_record = |at: usize| {
         script[at..].starts_with(b"{\"seq\":") && script[at..at + 60].windows(8).any(|w| w == b"\"record\"")
     };
@@ -113,7 +113,7 @@ fn an_agent_that_dies_at_any_message_is_infra() {
         let output = stage.run(&script[..at]);
         let said = stderr(&output);
         if at == last {
-            // Both records are whole, and whatever was borrowed was back before they were sent.
+            // Both records are complete, and the agent restored everything before it sent them.
             assert_eq!(output.status.code(), Some(0), "{said}");
             assert!(said.contains("after its record was stored"), "{said}");
             continue;
@@ -124,7 +124,7 @@ fn an_agent_that_dies_at_any_message_is_infra() {
     }
 }
 
-/// The machine dies in its first cell and comes up again: the second cell is measured, and told to be of another boot.
+/// The machine dies in its first cell and boots again: latido measures the second cell and records that it is of another boot.
 #[test]
 fn a_machine_that_was_booted_meanwhile_is_told_apart() {
     let stage = Stage::new();
@@ -151,7 +151,7 @@ fn an_agent_that_hangs_is_given_up() {
     }
 }
 
-/// An answer to another request is no answer: a record before anything was prepared, settings instead of a cell.
+/// The host refuses an answer to another request: a record before anything was prepared, settings instead of a cell.
 #[test]
 fn answers_out_of_order_are_refused() {
     let stage = Stage::new();
@@ -166,7 +166,7 @@ fn answers_out_of_order_are_refused() {
     };
     let odd = renumbered(first);
     stage.fails(&[&stage.said.hello[..], b"#wait 1\n", &odd].concat(), "did not say what it can have");
-    // Behind a sound preparation the lines go on counting.
+    // After a sound preparation the line numbers continue.
     let count = lines(prepared).len();
     let odd = with(&odd, "{\"seq\":0,", &format!("{{\"seq\":{count},"));
     let odd = with(&odd, "{\"seq\":1,", &format!("{{\"seq\":{},", count + 1));
@@ -215,7 +215,7 @@ fn an_endless_line_ends_the_session_not_the_memory() {
     stage.fails(&endless, "no hello");
 }
 
-/// An agent of another version is refused with both versions, whatever else it says.
+/// The host refuses an agent of another version and names both versions, whatever else the agent sends.
 #[test]
 fn another_version_is_refused_with_both_named() {
     let stage = Stage::new();
@@ -226,7 +226,7 @@ fn another_version_is_refused_with_both_named() {
     assert!(common::runs_of(&stage.world).is_empty(), "nothing was begun");
 }
 
-/// What is stored must be what was asked for: a record of another seed, repeat or load is the agent's failure.
+/// The host stores only what it requested: a record of another seed, repeat or kernel is a failure of the agent.
 #[test]
 fn a_record_of_another_cell_is_refused() {
     let stage = Stage::new();
@@ -237,7 +237,7 @@ fn a_record_of_another_cell_is_refused() {
         ("\"repeat\":1", "\"repeat\":9"),
         ("\"kernel\":\"running\"", "\"kernel\":\"other\""),
     ] {
-        // In the answer to the first cell, not in what was prepared.
+        // In the answer to the first cell, not in the preparation.
         let at = script.windows(8).position(|found| found == b"#wait 2\n").unwrap();
         let changed = [&script[..at], &with(&script[at..], old, new)[..]].concat();
         stage.fails(&changed, "another cell");
@@ -245,7 +245,7 @@ fn a_record_of_another_cell_is_refused() {
     }
 }
 
-/// The agent's side of the same: what is no request is answered with an error, and the agent ends.
+/// The agent's side of the same: it answers an invalid request with an error, and ends.
 #[test]
 fn an_agent_refuses_what_is_no_request() {
     let world = World::new();

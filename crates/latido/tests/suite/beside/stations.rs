@@ -1,4 +1,4 @@
-//! Stations end to end: over the loopback, and in namespaces that leave nothing behind, whatever ends them.
+//! Stations end to end: over the loopback, and in namespaces that leave nothing behind, however they end.
 
 use crate::common::ssh;
 use crate::common::{self, Need};
@@ -19,18 +19,18 @@ fn free_port() -> u16 {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// A sink on the loopback that listens already.
+/// Starts a sink on the loopback and waits until it listens.
 fn sink(world: &World, port: u16, more: &[&str]) -> Child {
     let port_text = port.to_string();
     let mut words = vec!["station", "sink", "--address=127.0.0.1", "--port", &port_text, "--json"];
     words.extend(more);
     let mut child = world.latido(words).stdout(Stdio::piped()).spawn().unwrap();
-    // To bind the port for a look would keep the sink from it.
+    // A test that binds the port to check would keep the sink from it.
     common::meanwhile(&mut child, "a sink that listens", || is_bound(port).then_some(()));
     child
 }
 
-/// Whether a UDP socket has this port: the local address in the second column of /proc/net/udp (proc_net(5)).
+/// Whether a UDP socket has this port: the local address is in the second column of /proc/net/udp (proc_net(5)).
 fn is_bound(port: u16) -> bool {
     let port = format!(":{port:04X}");
     let sockets = fs::read_to_string("/proc/net/udp").unwrap();
@@ -56,7 +56,7 @@ fn a_trigger_is_counted_by_number() {
     assert_eq!((&took["numbered"]["lost"], &took["numbered"]["not_in_order"]), (&Value::from(0), &Value::from(0)));
 }
 
-/// Nobody listens: what was refused is said with the likely reason, and a few packets are no rate.
+/// No program listens: latido reports the refused packets with the likely reason, and states no rate for a few packets.
 #[test]
 fn a_station_that_nobody_hears_says_so() {
     let (world, port) = (World::new(), free_port());
@@ -71,7 +71,7 @@ fn a_station_that_nobody_hears_says_so() {
     assert!(!said.contains("a second"), "{said}");
 }
 
-/// A flood ends by its time, and what arrives is no more than what was sent.
+/// A flood ends by its time, and no more packets arrive than were sent.
 #[test]
 fn a_flood_is_told_at_both_ends() {
     let (world, port) = (World::new(), free_port());
@@ -85,7 +85,7 @@ fn a_flood_is_told_at_both_ends() {
     assert!(took > 0 && took <= sent, "{took} of {sent}");
 }
 
-/// Nothing is sent without an address, nor to one of many machines.
+/// A station sends nothing without an address, and nothing to a broadcast or multicast address.
 #[test]
 fn a_station_sends_nowhere_untold() {
     let world = World::new();
@@ -104,7 +104,7 @@ fn a_station_sends_nowhere_untold() {
     }
 }
 
-/// A station that would end before it began is refused, whichever it is, with what to write instead.
+/// latido refuses each station that would end before it starts, and says what to write instead.
 #[test]
 fn a_station_needs_time() {
     let world = World::new();
@@ -117,7 +117,7 @@ fn a_station_needs_time() {
     }
 }
 
-/// The network namespaces that processes are in.
+/// The network namespaces of all processes.
 fn namespaces() -> Vec<String> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let mut names: Vec<String> = all
@@ -128,7 +128,7 @@ fn namespaces() -> Vec<String> {
     names
 }
 
-/// The processes that bear a station of this world's load: its port is theirs alone.
+/// The command lines that contain this mark: the port belongs to the stations of this world's load.
 fn bearing(mark: &str) -> Vec<String> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let line = |entry: fs::DirEntry| fs::read(entry.path().join("cmdline")).ok();
@@ -136,8 +136,8 @@ fn bearing(mark: &str) -> Vec<String> {
     lines.filter(|line| line.contains(mark)).collect()
 }
 
-/// A flood from a namespace is counted at both ends; when its load is killed, station and namespace are gone, and the machine's own
-/// devices are what they were all along.
+/// Both ends count a flood from a namespace. When its load is killed, station and namespace are gone, and the machine's own devices never
+/// changed.
 #[test]
 fn a_namespace_goes_with_its_load() {
     if !rustix::process::geteuid().is_root() {
@@ -152,7 +152,7 @@ fn a_namespace_goes_with_its_load() {
     };
     let (before, mark) = (devices(), format!("port={port}"));
     let word = format!("udp-flood:station=netns,size=64,rate=8Mbit,port={port}");
-    // As an agent starts it: with the mark of a load, the counts on its output.
+    // As an agent starts it: with the mark of a load, and with the counts on its output.
     let mut load = world
         .latido(["load", word.as_str()])
         .env("LATIDO_LOAD", format!("{}-test", std::process::id()))
@@ -172,7 +172,7 @@ fn a_namespace_goes_with_its_load() {
     assert_eq!(devices(), before);
 }
 
-/// The counts of both ends that a load tells once both have packets.
+/// The counts of both ends, once a load reports packets at both.
 fn both_ends(load: &mut Child) -> Option<(u64, u64)> {
     let mut lines = BufReader::new(load.stdout.take().unwrap()).lines();
     lines.find_map(|line| {
@@ -182,7 +182,7 @@ fn both_ends(load: &mut Child) -> Option<(u64, u64)> {
     })
 }
 
-/// A station on another machine is started there over a real ssh, sends to the address that it is told, and is gone with its load.
+/// latido starts a station on another machine over a real ssh. The station sends to the given address, and ends with its load.
 #[test]
 fn a_station_over_ssh_goes_with_its_load() {
     let (world, port) = (World::new(), free_port());

@@ -1,4 +1,4 @@
-//! Studies end to end, with the probe that measures nothing: what cannot be had is skipped, conclusions have their words.
+//! Studies end to end, with the probe that measures nothing: latido skips unavailable cells, and reports conclusions in their words.
 
 use crate::common;
 
@@ -6,7 +6,7 @@ use common::{World, json, stderr};
 use serde_json::Value;
 use std::{fs, path::Path};
 
-/// Four kernels, of which one can be measured; the load is nothing.
+/// Four kernels, one of which latido can measure; the load does nothing.
 const STUDY: &str = r#"schema = 1
 name = "small-study"
 about = "For trying out"
@@ -46,13 +46,13 @@ than = { load = "none" }
 by = "1s"
 "#;
 
-/// What `run.json` says of the cells.
+/// The cells in `run.json`.
 fn planned(run: &Path) -> Vec<Value> {
     let text = fs::read(run.join("run.json")).unwrap();
     serde_json::from_slice::<Value>(&text).unwrap()["cells"].as_array().unwrap().clone()
 }
 
-/// How many cells have a record, were skipped, have a failure.
+/// The number of cells with a record, of skipped cells, and of cells with a failure.
 fn cell_states(world: &World) -> [usize; 3] {
     let run = world.runs().pop().unwrap();
     let count = |name: &str| {
@@ -82,7 +82,7 @@ fn skipped_cells_are_no_failure_and_no_pass() {
     assert_eq!(verdicts.iter().filter(|verdict| **verdict == "pass").count(), 4);
     assert_eq!(cell_states(&world), [4, 12, 0]);
 
-    // Each reason once, with the number of its cells, and the conclusions in the study's words.
+    // Each reason occurs once, with the number of its cells, and the conclusions are in the words of the study.
     let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     assert!(
         shown.contains("skipped: 4 cells: kernel `rt`: the target `local` has the running kernel alone"),
@@ -92,7 +92,7 @@ fn skipped_cells_are_no_failure_and_no_pass() {
     assert!(shown.contains("conclusions of the study"), "{shown}");
     assert!(shown.contains("holds  Some samples are made up"), "{shown}");
     assert!(shown.contains("of 1 conclusions of the study 1 holds"), "{shown}");
-    // The page is made as well.
+    // latido also makes the page.
     assert!(world.run(["report", "last"]).status.success());
 }
 
@@ -112,8 +112,7 @@ fn a_conclusion_that_needs_a_skipped_cell_is_not_measured() {
     assert!(shown.contains("not measured  Real time lowers the maximum"), "{shown}");
 }
 
-/// One run a side decides nothing, however far apart the two lie; five do, and what they decide the other way is a
-/// failure.
+/// One run per side decides nothing, however far apart the sides are. Five decide, and a conclusion that they contradict is a failure.
 #[test]
 fn a_conclusion_that_does_not_hold_is_a_failure() {
     let world = World::new();
@@ -130,8 +129,8 @@ fn a_conclusion_that_does_not_hold_is_a_failure() {
     assert!(shown.contains("does not hold  Rest takes no time"), "{shown}");
 }
 
-/// Ten repeats of made-up samples, drawn alike on both sides: which side is higher stays undecided, that neither is twice
-/// the other is decided both ways. The seed is the plan's, so that the answer is always the same.
+/// Ten repeats of made-up samples from the same distribution on both sides: which side is higher stays undecided; that neither is twice the
+/// other is decided both ways. The plan sets the seed, so that the answer is always the same.
 #[test]
 fn repeats_decide_what_they_can_and_no_more() {
     let world = World::new();
@@ -198,7 +197,7 @@ fn what_is_named_on_the_command_line_must_be_there() {
 fn a_scaled_run_measures_less_and_says_so() {
     let world = World::new();
     world.file("study.toml", STUDY);
-    // A count of a hundredth says nothing of the whole.
+    // A count at a hundredth of the size says nothing about the whole.
     let document = json(&world.run(["run", "./study.toml", "--scale", "0.01", "--json"]), 3);
     let conclusion = &document["judgement"]["expectations"][0];
     assert_eq!(conclusion["outcome"], "not measured");
@@ -245,7 +244,7 @@ fn printed_numbers_are_set_beside_when_asked_for() {
     assert!(beside.contains("rt+isolated, published 2019") && beside.contains("android, published 2019"));
     assert!(beside.contains("mean exceeds max"), "the impossible row is marked");
 
-    // A run of no study has no printed numbers: that is noted, and the report made.
+    // A run that is not of a study has no printed numbers: latido notes it, and makes the report.
     json(&world.run(["run", "null", "--policy", "other", "-d", "10ms", "--json"]), 0);
     fs::remove_file(world.path("report.html")).unwrap();
     let output = world.run(["report", "last", "--published"]);
@@ -274,8 +273,8 @@ scale = "log"
 captions = ["max"]
 "#;
 
-/// What a plan declares is in the page, the text, JSON and the files: ours, the study's number under it, what nobody
-/// measured said so.
+/// The page, the text, JSON and the files contain the declared tables and figures: our numbers, the study's number under each, and a note
+/// where nothing was measured.
 #[test]
 fn declared_tables_and_figures_are_in_every_form_of_the_report() {
     let world = World::new();
@@ -302,7 +301,7 @@ fn declared_tables_and_figures_are_in_every_form_of_the_report() {
     let cells = &document["declared"]["tables"][0]["rows"][0]["cells"];
     let max = |cell: usize| cells[cell]["figures"][1].clone();
     assert_eq!((max(0)["ours"].as_f64(), max(0)["published"].as_f64()), (None, Some(1_226_500.0)));
-    // The second column says another kernel: its printed number is the same, ours is measured.
+    // The second column selects another kernel: its printed number is the same, and ours is measured.
     let (ours, ratio) = (max(1)["ours"].as_f64().unwrap(), max(1)["ratio"].as_f64().unwrap());
     assert!((ours / 1_226_500.0 - ratio).abs() < 1e-9, "{ours} {ratio}");
     for name in ["table-6.csv", "table-6.tex", "table-6.md", "figure-8.svg", "figure-8.csv"] {
@@ -310,7 +309,7 @@ fn declared_tables_and_figures_are_in_every_form_of_the_report() {
     }
 }
 
-/// Two kernels by what they are: this one is one of them, whatever it is.
+/// Two kernels, described by their properties. The first description fits every kernel.
 const KERNELS: &str = r#"[[kernel]]
 name = "rcu"
 preemption = ["none", "voluntary", "lazy", "full", "rt"]
@@ -320,7 +319,7 @@ name = "rt"
 boot = ["latido-has-no-such-parameter"]
 "#;
 
-/// latido measures the cells of the kernel that runs, or of the one that the person takes it for; a report of both runs has the cells of
+/// latido measures the cells of the running kernel, or of the one that the person declares it to be. A report of both runs has the cells of
 /// both, and decides what compares them.
 #[test]
 fn runs_of_several_kernels_are_one_report() {

@@ -4,13 +4,14 @@ use crate::common::{self, World, stderr};
 use serde_json::Value;
 use std::fs;
 
-/// Stock and isolated cells are the same but for the isolation: CPU, threads, samples asked for, what the loads were told.
+/// Checks that stock and isolated cells differ only in the isolation: they have the same CPU, threads, requested samples and arguments of
+/// the loads.
 fn equal(name: &str, records: &[Value]) {
     let told = |record: &Value| {
         let series = record["series"].as_array().unwrap();
         let cpus: Vec<&Value> = series.iter().map(|one| &one["cpu"]).collect();
         let cell = &record["cell"];
-        // Rivals may not enter an isolated CPU.
+        // Competing tasks may not enter an isolated CPU.
         let rivals = cell["load"]["id"] == "rt-interference";
         let loads = record["load"].as_array().unwrap().iter().filter(|_| !rivals);
         let loads: Vec<String> = loads.map(words_without_seed).collect();
@@ -32,7 +33,7 @@ fn equal(name: &str, records: &[Value]) {
     }
 }
 
-/// What a load was told but for its seed, which is the cell's.
+/// The arguments of a load without its seed, which is that of the cell.
 fn words_without_seed(load: &Value) -> String {
     let argv: Vec<&str> = load["argv"].as_array().unwrap()[1..].iter().map(|word| word.as_str().unwrap()).collect();
     let mut after_seed = false;
@@ -46,7 +47,7 @@ fn words_without_seed(load: &Value) -> String {
     told.join(" ")
 }
 
-/// Needs the whole machine.
+/// These tests need the whole machine.
 mod alone {
     use super::*;
 
@@ -61,19 +62,19 @@ mod alone {
         run_by_name(&[("scheduling-latency", "Revuelta", "mutex")]);
     }
 
-    /// Each study runs by its name on this machine: everything that it can have here is measured, the rest is skipped, and
-    /// the report cites the study, says how far it was shortened and has the printed numbers beside.
+    /// Runs each study by its name on this machine. latido measures every cell that is available here and skips the rest. The report cites
+    /// the study, states how far the run was shortened, and shows the printed numbers next to ours.
     fn run_by_name(studies: &[(&str, &str, &str)]) {
         if !common::realtime("the studies by name") {
             return;
         }
-        // They isolate a CPU.
+        // The studies isolate a CPU.
         let _machine = common::machine();
         for &(name, author, table) in studies {
             let world = World::new();
             let output = world.run(["run", name, "--scale=0.0005", "--repeat=1", "--json"]);
             let said = stderr(&output);
-            // Conclusions that need another kernel are not measured, so that no study passes here.
+            // Conclusions that need another kernel are not measured, so no study passes here.
             assert!(matches!(output.status.code(), Some(2 | 3)), "{name}: {said}");
             let document: Value = serde_json::from_slice(&output.stdout).unwrap();
             let records = document["records"].as_array().unwrap();
@@ -83,7 +84,7 @@ mod alone {
             );
             let printed = world.run(["report", "last", "-o", "page.html", "--published"]);
             assert_eq!(printed.status.code(), Some(0), "{}", stderr(&printed));
-            // Its results are charts: there are no numbers to set beside, and latido says so.
+            // The results of this study are charts: it has no numbers to show, and latido says so.
             let charts = name == "execution-times";
             assert_eq!(stderr(&printed).contains("no printed numbers"), charts, "{}", stderr(&printed));
             let page = fs::read_to_string(world.path("page.html")).unwrap();

@@ -1,5 +1,5 @@
-//! Stored runs against each other and over time: verdicts by repeats, refusals of what is not alike, exit statuses. The
-//! samples are made up from seeds, so that every run of this suite compares the same numbers.
+//! Stored runs compared with each other and over time: verdicts by repeats, refusals of unequal runs, exit statuses. The samples are made
+//! up from seeds, so that every run of this suite compares the same numbers.
 
 use crate::common;
 
@@ -7,7 +7,7 @@ use common::{World, stderr};
 use serde_json::Value;
 use std::{fs, path::Path};
 
-/// A run of made-up samples; its name.
+/// Makes a run of made-up samples and returns its name.
 fn run(world: &World, options: &[&str]) -> String {
     let known = world.runs();
     let output = world.run(["run", "null", "--no-report", "-q"].iter().chain(options).copied());
@@ -16,7 +16,7 @@ fn run(world: &World, options: &[&str]) -> String {
     new.file_name().unwrap().to_str().unwrap().to_owned()
 }
 
-/// Exit status, what was printed without line breaks, and complaints.
+/// Returns the exit status, the output without line breaks, and the complaints.
 fn latido(world: &World, line: &[&str]) -> (i32, String, String) {
     let output = world.run(line.iter().copied());
     let flat = |bytes: &[u8]| String::from_utf8_lossy(bytes).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -39,7 +39,8 @@ fn edit(run: &Path, change: impl Fn(&mut Value)) {
     }
 }
 
-/// What is not alike is refused by name; asked for all the same, the planted factor is found, in both directions.
+/// latido refuses unequal runs and names the difference. On request it compares them all the same, and finds the planted factor in both
+/// directions.
 #[test]
 fn two_runs_of_ten_repeats_are_compared() {
     let world = World::new();
@@ -78,13 +79,13 @@ fn two_runs_of_ten_repeats_are_compared() {
     let product = turned["rows"][0]["estimate"]["value"].as_f64().unwrap() * row["estimate"]["value"].as_f64().unwrap();
     assert!((product - 1.0).abs() < 1e-9, "{product}");
 
-    // What differs by chance alone is undecided, or equal where a margin is stated.
+    // Runs that differ by chance alone are undecided, or equivalent within a stated margin.
     let (code, out, _) = latido(&world, &["compare", &fast, &again]);
     assert!(code == 3 && out.contains("differs: nothing of what is recorded") && out.contains("undecided"), "{out}");
     let (code, out, _) = latido(&world, &["compare", &fast, &again, "--margin", "20%"]);
     assert!(code == 0 && out.contains("equivalent"), "{out}");
 
-    // Two runs a side, with names; and what --metric names alone decides.
+    // Two runs per side, with names; only the quantity of --metric decides.
     let arms = ["--side", &format!("quick={fast},{again}"), "--side", &format!("slow={slow}"), "--despite", "probe"];
     let (code, found) = document(&world, &[&["compare"], arms.as_slice()].concat());
     assert_eq!((code, &found["rows"][0]["repeats"]), (2, &serde_json::json!([20, 10])));
@@ -96,7 +97,7 @@ fn two_runs_of_ten_repeats_are_compared() {
     assert!(code == 64 && err.contains("neither a statistic"), "{err}");
 }
 
-/// One run a side decides nothing, and says what is needed; neither does a run against itself.
+/// One run per side decides nothing, and latido says what is needed. It refuses to compare a run with itself.
 #[test]
 fn one_run_a_side_is_undecided() {
     let world = World::new();
@@ -124,7 +125,8 @@ duration = "100ms"
 repeat = 5
 "#;
 
-/// Levels within a run: any axis or option makes the arms, and all else tells places apart, which Holm takes as a family.
+/// Levels within a run: any axis or option makes the sides. Everything else distinguishes places, which Holm's correction takes as a
+/// family.
 #[test]
 fn factors_within_a_run_make_arms() {
     let world = World::new();
@@ -151,7 +153,8 @@ fn factors_within_a_run_make_arms() {
     }
 }
 
-/// A run whose axes form a factorial has effects with intervals, the order of repeats as block; what a study printed has none.
+/// A run whose axes form a factorial has effects with intervals, and the order of repeats is the block. Printed numbers have effects
+/// without intervals.
 #[test]
 fn a_factorial_run_has_effects() {
     let world = World::new();
@@ -169,7 +172,7 @@ fn a_factorial_run_has_effects() {
     let (spread, effects, pooled) = ("id=\"s0-repeats\"", "id=\"s0-effects\"", "id=\"s0-histogram\"");
     let at = |what: &str| report.find(what).unwrap_or_else(|| panic!("{what} is not in the report"));
     assert!(at(spread) < at(pooled) && at(effects) < at(pooled), "repeats first, what is pooled second");
-    // One load alone leaves one factor of two: no interaction, and without any difference no factor at all.
+    // A run with one load has no factor to compare, so it has no effects.
     let alone = run(&world, &["samples=50", "--repeat", "3"]);
     let (code, out, _) = latido(&world, &["effects", &alone]);
     assert!(code == 0 && out.contains("there is no factor"), "{out}");
@@ -177,7 +180,7 @@ fn a_factorial_run_has_effects() {
     assert!(code == 0 && out.contains("effects without intervals") && out.contains("rt=on is"), "{out}");
 }
 
-/// A repeat that contradicts itself is left out, and told.
+/// latido leaves out a repeat that contradicts itself, and reports it.
 #[test]
 fn doubtful_repeats_do_not_count() {
     let world = World::new();
@@ -191,13 +194,13 @@ fn doubtful_repeats_do_not_count() {
     assert_eq!(found["rows"][0]["repeats"], serde_json::json!([4, 3]));
     let left_out = found["rows"][0]["left_out"][0].as_str().unwrap();
     assert!(left_out.starts_with("b: repeat ") && left_out.contains("mean"), "{left_out}");
-    // What is wrong with all of them is said once.
+    // A fault that all repeats share is reported once.
     let (_, found) = document(&world, &["compare", &a, &b, "--metric", "p99.99"]);
     let left_out = found["rows"][0]["left_out"][0].as_str().unwrap();
     assert!(left_out.starts_with("a: repeats 1, 2, 3, 4 of ") && left_out.contains("too few"), "{left_out}");
 }
 
-/// Six nights, another kernel, six nights of twice as much: found, placed, and told what differs there.
+/// Six nights, another kernel, six nights with twice the value: latido finds and places the change, and reports what differs there.
 #[test]
 fn a_change_over_nights_is_placed() {
     let world = World::new();
@@ -227,11 +230,11 @@ fn a_change_over_nights_is_placed() {
         out.contains("from 10us to 20us") && out.contains("worse: the newest change is one for the worse"),
         "{out}"
     );
-    // Named the other way round it is a change for the better.
+    // In reverse order it is a change for the better.
     let turned: Vec<&str> = nights.iter().rev().map(String::as_str).collect();
     let (code, out, _) = latido(&world, &[&["history"], turned.as_slice(), &line[2..]].concat());
     assert!(code == 0 && out.contains("none for the worse"), "{out}");
-    // Five nights after the change are needed: four stand out, and are not called fine.
+    // latido needs five nights after the change. With four it reports that they cannot be judged yet, and does not call them good.
     let few: Vec<&str> = nights[..10].iter().map(String::as_str).collect();
     let (code, out, _) = latido(&world, &[&["history"], few.as_slice(), &line[2..]].concat());
     assert!(code == 3 && out.contains("the newest 4 runs cannot be judged yet"), "{code} {out}");
@@ -239,7 +242,7 @@ fn a_change_over_nights_is_placed() {
     assert!(code == 3 && out.contains("too few values"), "{out}");
 }
 
-/// The newest run against those before it and against a baseline, by the repeats of each.
+/// `history` tests the newest run against the runs before it and against a baseline, by the repeats of each.
 #[test]
 fn the_newest_night_is_tested_alone() {
     let world = World::new();
@@ -257,7 +260,7 @@ fn the_newest_night_is_tested_alone() {
     assert!(code == 0 && out.contains(&nights[0]), "{out}");
     let (_, out, _) = latido(&world, &["baseline", "list"]);
     assert_eq!(out, format!("good {}", nights[0]));
-    // Tonight everything takes three times as long.
+    // The newest night takes three times as long.
     let tonight = night(9, "value=30us");
     let (code, out, _) = against("last:10");
     assert!(code == 2 && out.contains("the 3 runs before") && out.contains(&tonight), "{code} {out}");

@@ -1,4 +1,4 @@
-//! Traces analysed: one that latido recorded here, held against trace-cmd, written in every form, and cut and spoilt.
+//! Analysed traces: one that latido recorded here, compared with trace-cmd, written in every form, cut and damaged.
 
 use crate::common::{self, Need};
 #[path = "../../../../trace/tests/common/mod.rs"]
@@ -16,7 +16,7 @@ use std::{fs, path::PathBuf, process::Command};
 
 include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/common/texts.rs"));
 
-/// A text of a tracer as a file of this world: its path.
+/// Writes a text of a tracer as a file of this world, and returns its path.
 fn tracer_text(world: &World, name: &str) -> String {
     let texts = texts_below(concat!(env!("CARGO_MANIFEST_DIR"), "/../trace"));
     let path = world.path(&format!("{}.txt", name.replace('/', "-")));
@@ -24,7 +24,7 @@ fn tracer_text(world: &World, name: &str) -> String {
     path.into_os_string().into_string().unwrap()
 }
 
-/// A trace of this machine, or none where root cannot record one; then the test is noted as skipped.
+/// A trace of this machine; `None` if root cannot record one, which the test then notes as skipped.
 fn recorded(world: &World, what: &str) -> Option<PathBuf> {
     if !root(what) {
         return None;
@@ -42,8 +42,8 @@ fn sum(pieces: &Value) -> u64 {
     pieces.as_array().unwrap().iter().map(|piece| piece["ns"].as_u64().unwrap()).sum()
 }
 
-/// The numbers fit each other: events by kind add up to all, each CPU's shares to one, what a wait was lost to to the wait;
-/// the other forms tell the same.
+/// The numbers add up: events by kind to all events, the shares of each CPU to one, the causes of a wait to the wait. The other forms have
+/// the same numbers.
 #[test]
 fn an_analysis_adds_up_in_every_form() {
     let world = World::new();
@@ -82,7 +82,7 @@ fn an_analysis_adds_up_in_every_form() {
     assert!(slices.iter().any(|event| event["args"]["name"] == "CPU 0"));
 }
 
-/// Where the pairing of trace-cmd is used, counts and means and maxima are those of `trace-cmd report -w`.
+/// With trace-cmd's pairing, counts, means and maxima agree with `trace-cmd report -w`.
 #[test]
 fn wake_up_latencies_are_those_of_trace_cmd() {
     let world = World::new();
@@ -118,8 +118,8 @@ fn wake_up_latencies_are_those_of_trace_cmd() {
     }
 }
 
-/// Cut anywhere and spoilt anywhere it is answered with what there is, or with an error that names the file; nothing ends
-/// by a signal.
+/// latido answers a trace that is cut or damaged anywhere with what is left, or with an error that names the file. It never ends by a
+/// signal.
 #[test]
 fn what_is_broken_is_said() {
     let world = World::new();
@@ -159,8 +159,8 @@ fn what_is_broken_is_said() {
     }
 }
 
-/// What could not be read is told with its place in every form: of a page in the middle, of CPUs that the file ends before, and
-/// where nothing is left at all.
+/// latido reports what it could not read, with its place, in every form: a page in the middle, CPUs after the end of the file, and a file
+/// with nothing left.
 #[test]
 fn what_was_lost_is_told_with_its_place() {
     let world = World::new();
@@ -181,14 +181,14 @@ fn what_was_lost_is_told_with_its_place() {
     let output = world.run(["trace", "analyze", "spoilt.dat", "--html", "spoilt.html"]);
     assert!(text(&output).contains(&format!("at byte {page}")), "{}", text(&output));
     assert!(fs::read_to_string(world.path("spoilt.html")).unwrap().contains(&place));
-    // What tells of the rings is the last part of this file.
+    // The description of the rings is the last part of this file.
     fs::write(world.path("cut.dat"), &built.bytes[..built.bytes.len() - 30]).unwrap();
     let output = world.run(["trace", "analyze", "cut.dat"]);
     let said = stderr(&output);
     assert!(output.status.code() == Some(1) && said.contains("holds no events") && said.contains("at byte "), "{said}");
 }
 
-/// A file of a latency tracer holds its text, which is told as text is.
+/// A file of a latency tracer contains its text, which latido reads like a text file.
 #[test]
 fn the_text_in_a_file_is_told() {
     let world = World::new();
@@ -202,7 +202,7 @@ fn the_text_in_a_file_is_told() {
     assert_eq!(text(&world.run(["trace", "analyze", "irqsoff.dat", "--csv"])), plain);
 }
 
-/// The texts of every tracer are told in every form; what each must tell was read from the texts by hand.
+/// latido analyses the texts of every tracer in every form. The expected rows were read from the texts by hand.
 #[test]
 fn texts_of_tracers_are_told_in_every_form() {
     let world = World::new();
@@ -246,8 +246,8 @@ fn texts_of_tracers_are_told_in_every_form() {
     assert!(said.contains("`perf script -i FILE >TEXT`"), "{said}");
 }
 
-/// latido believes the kernel's own counts in a file beside its pages: it reports the number of overwritten events, and where nothing
-/// says at which place events are missing, it reports no wait.
+/// latido uses the kernel's own counts in a file in addition to the pages: it reports the number of overwritten events. If nothing says
+/// where events are missing, it reports no wait.
 #[test]
 fn the_kernels_counts_in_a_file_are_told() {
     let world = World::new();
@@ -261,7 +261,7 @@ fn the_kernels_counts_in_a_file_are_told() {
     let mut pages = story.pages(machine, 4096);
     let whole =
         made::File { options: vec![counts(0, 0, 0), counts(1, 0, 0)], ..made::File::of(machine, pages.clone()) };
-    // The second page of CPU 1: events before it are missing, and nobody counted them (include/linux/ring_buffer.h).
+    // The second page of CPU 1: events before it are missing, and the kernel did not count them there (include/linux/ring_buffer.h).
     let commit = u64::from_le_bytes(pages[1].1[4096 + 8..4096 + 16].try_into().unwrap()) | 1 << 31;
     pages[1].1[4096 + 8..4096 + 16].copy_from_slice(&commit.to_le_bytes());
     let told = |options: Vec<(u16, Vec<u8>)>, version: u32, pages: &[(u32, Vec<u8>)]| {
@@ -289,7 +289,7 @@ fn the_kernels_counts_in_a_file_are_told() {
             said.contains("392 900 events in 1 gap") && said.contains("the kernel's counts: CPU 1 392 900"),
             "{said}"
         );
-        // Dropped, or overwritten where no page has a mark.
+        // Events were dropped, or were overwritten without a mark on any page.
         for options in [vec![counts(0, 0, 0), counts(1, 0, 5)], vec![counts(0, 0, 0), counts(1, 5, 0)]] {
             let (waits, lost, said) = told(options, version, &whole.rings[0].cpus);
             assert_eq!((waits, &lost["events"], &lost["unplaced"][0]), (0, &5.into(), &1.into()), "{lost}");
@@ -298,8 +298,7 @@ fn the_kernels_counts_in_a_file_are_told() {
     }
 }
 
-/// A tracer that found nothing has answered; a text without an entry, or of which nothing is understood, is an error that says
-/// which.
+/// A tracer that found nothing has answered. A text of which latido understands no line is an error that names the first one.
 #[test]
 fn a_text_without_entries_is_a_result_or_an_error() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Memory does not grow with a trace: the whole analysis of a file of some hundred MB fits into 64 MB beyond the mapping of it.
+//! Memory does not grow with a trace: the analysis of a file of several hundred MB fits into 64 MB in addition to the mapped file.
 
 use crate::common;
 
@@ -13,11 +13,11 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// A page of memory, and so of the ring.
+/// The size of a page of memory, and so of the ring.
 const PAGE: usize = 4096;
-/// How long one is in ns, by its events.
+/// The time from one page to the next in ns.
 const LENGTH: u64 = 100_000;
-/// Wake-ups on a page.
+/// The wake-ups on a page.
 const WOKEN: u64 = 4;
 
 const COMMON: &str = "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
@@ -66,7 +66,7 @@ fn contents() -> Contents<'static> {
     }
 }
 
-/// An event of words behind its header.
+/// Appends an event: its header and these words.
 fn event(page: &mut Vec<u8>, delta: u32, id: u16, words: &[u32]) {
     page.extend(((2 + words.len() as u32) | (delta << 5)).to_le_bytes());
     page.extend(u32::from(id).to_le_bytes());
@@ -74,10 +74,10 @@ fn event(page: &mut Vec<u8>, delta: u32, id: u16, words: &[u32]) {
     page.extend(words.iter().flat_map(|word| word.to_le_bytes()));
 }
 
-/// Pages one behind the other: a task is woken, comes and sleeps, some times a page.
+/// Generates pages one after another: a task is woken, runs and sleeps, `WOKEN` times per page.
 struct Pages {
     cpu: u64,
-    /// How many tasks the CPU has in turn.
+    /// The number of tasks that alternate on the CPU.
     tasks: u64,
     left: u64,
     number: u64,
@@ -90,7 +90,7 @@ impl Pages {
         let (name, idle) = ([u32::from_le_bytes(*b"task"), 0, 0, 0], [0u32; 4]);
         let mut data = Vec::new();
         for at in 0..WOKEN {
-            // Far apart, as on a machine that has been up for long.
+            // The numbers are far apart, as on a machine that has been up for a long time.
             let pid = 1_000 + 13 * ((self.number * WOKEN + at) % self.tasks * 2 + self.cpu) as u32;
             event(&mut data, 10_000, 318, &[&name[..], &[pid, 120]].concat());
             event(
@@ -121,7 +121,8 @@ impl Read for Pages {
     }
 }
 
-/// The most that an analysis of so many pages and tasks a CPU held, in KiB beside what is mapped, and its waits.
+/// Analyses a trace with this number of pages and tasks per CPU. Returns the peak memory in KiB without the mapped file, and the number of
+/// waits.
 fn analysed(world: &World, pages: u64, tasks: u64) -> (u64, u64) {
     let path = world.path("large.dat");
     let rings = [0u32, 1].map(|cpu| Ring {
@@ -130,13 +131,13 @@ fn analysed(world: &World, pages: u64, tasks: u64) -> (u64, u64) {
         pages: Pages { cpu: u64::from(cpu), tasks, left: pages, number: 0, page: Vec::new(), at: 0 },
     });
     contents().write(&mut File::create(&path).unwrap(), rings.into()).unwrap();
-    // What a process can write to at all may not be more than 64 MiB (RLIMIT_DATA): an allocation above it ends the process.
+    // The process may have at most 64 MiB of writable memory (RLIMIT_DATA): an allocation above the limit ends it.
     let limited = "ulimit -d 65536 && exec \"$0\" trace analyze large.dat --json";
     let mut command = Command::new("sh");
     command.args(["-c", limited, env!("CARGO_BIN_EXE_latido")]).current_dir(world.dir.path());
     let mut child = command.stdin(Stdio::null()).stdout(File::create(world.path("out.json")).unwrap()).spawn().unwrap();
     let mut most = 0;
-    // And what is resident and no file's, as often as it can be looked at.
+    // The test also samples the resident anonymous memory.
     let status = loop {
         let text = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
         let anonymous =
@@ -156,7 +157,7 @@ fn analysed(world: &World, pages: u64, tasks: u64) -> (u64, u64) {
     (most, row["count"].as_u64().unwrap())
 }
 
-/// A file of 80 MB and one of four times as much take the same, and both less than 64 MB.
+/// A file of 80 MB and one of four times this size take the same memory, and both take less than 64 MB.
 #[test]
 fn memory_is_flat_whatever_the_size_of_a_trace() {
     let world = World::new();
@@ -166,11 +167,11 @@ fn memory_is_flat_whatever_the_size_of_a_trace() {
     assert_eq!(waits, 40_000 * 2 * WOKEN);
     println!("{small} KiB of a file of 80 MB, {large} KiB of one of 320 MB");
     assert!(small > 0 && large <= 64 << 10, "{large} KiB");
-    // Room for the timeline, which is full in the larger one alone; four times as much would be ten times that.
+    // There is room for the timeline, which is full only for the larger file. Memory in proportion to the file would be far above this.
     assert!(large <= small + small / 4 + 2_048, "{small} KiB of 80 MB, {large} KiB of 320 MB");
 }
 
-/// A machine that starts a thousand tasks a second for minutes: each is another one, and all are followed.
+/// A machine that starts a thousand tasks per second for minutes: each task is a new one, and latido follows all of them.
 #[test]
 fn memory_is_bounded_however_many_tasks_there_are() {
     let world = World::new();

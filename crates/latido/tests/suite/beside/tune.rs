@@ -1,5 +1,5 @@
-//! `latido tune` on a recorded machine: applied, in force, undone byte for byte; killed at every step, after a reboot,
-//! without permission.
+//! `latido tune` on a recorded machine: it applies, checks and undoes settings byte for byte; after SIGKILL at every step, after a reboot,
+//! and without permission.
 
 use crate::common::{self, Need};
 
@@ -14,7 +14,7 @@ use std::{
 /// Added by hand to the recorded machine: no emulated processor divides its cache.
 const CACHE: (&str, &str) = ("sys/fs/resctrl/schemata", "    MB:0=100\n    L3:0=fffff\n");
 
-/// Tunings that change every kind of thing on it but control groups, whose hundred threads would make as many steps.
+/// Tunings that change every kind of thing there, except control groups, whose hundred threads would need a step each.
 const WORDS: &[&str] = &[
     "timers",
     "throttle:off,server=as-is",
@@ -27,10 +27,10 @@ const WORDS: &[&str] = &[
     "irq-priority:24,prio=80",
 ];
 
-/// How many changes these make.
+/// The number of changes that these tunings make.
 const CHANGES: usize = 18;
 
-/// A recorded machine of four CPUs: PREEMPT_RT, cgroup v2, callback threads, a network device.
+/// A recorded machine with four CPUs: PREEMPT_RT, cgroup v2, callback threads, a network device.
 struct Fake {
     world: World,
     root: tempfile::TempDir,
@@ -116,7 +116,7 @@ fn applied_shown_and_undone() {
     assert_eq!(applied.len(), CHANGES);
     assert!(applied.iter().all(|line| line["in_force"] == true), "{status:#}");
     assert_eq!((&status["unsettled"], &status["void"]), (&serde_json::json!([]), &serde_json::json!([])));
-    // One by name, then all others, the last one first.
+    // First one tuning by its name, then all others, the last one first.
     assert_eq!(
         text(&fake.tune(&["undo", "preempt"], None)),
         "preempt: /sys/kernel/debug/sched/preempt: back to lazy\n"
@@ -129,7 +129,7 @@ fn applied_shown_and_undone() {
     assert_eq!(text(&fake.tune(&["status"], None)), "nothing is applied by hand\n");
 }
 
-/// Applied on top of each other, all goes back to the first value.
+/// After a tuning that was applied twice, undo restores the first value.
 #[test]
 fn one_knob_applied_twice_goes_back_to_the_beginning() {
     let fake = Fake::new();
@@ -153,8 +153,8 @@ fn all_or_none_are_applied() {
     fake.is_as_before("after the refusal");
 }
 
-/// The host of an agent that was killed has a new one put back what it left, at once: all is applied by hand, or nothing
-/// is, byte for byte.
+/// When the agent is killed, its host starts another one that restores what it left, at once: either all changes are applied by hand, or
+/// none is, byte for byte.
 fn killed_at_every_point(prepare: impl Fn(&Fake), act: impl Fn(&Fake, Option<usize>) -> std::process::Output) {
     for point in 1.. {
         assert!(point < 200, "no end of points");
@@ -170,7 +170,7 @@ fn killed_at_every_point(prepare: impl Fn(&Fake), act: impl Fn(&Fake, Option<usi
         assert!(stderr(&output).contains("the agent ended without saying so"), "{when}: {}", stderr(&output));
         let status = fake.status();
         assert_eq!(status["unsettled"].as_array().unwrap().len(), 0, "{when}: {status:#}");
-        // Made over to the person or not yet: never half.
+        // The changes belong to the person or not yet, but never half of them.
         let by_hand = status["applied"].as_array().unwrap().len();
         assert!(by_hand == 0 || by_hand == CHANGES, "{when}: {status:#}");
         if by_hand > 0 {
@@ -206,7 +206,7 @@ fn what_others_changed_is_left_and_told() {
     fake.is_as_before("all else");
 }
 
-/// After a reboot the kernel has its own values: the journal's must not be written over them.
+/// After a reboot the kernel has its own values: latido must not overwrite them with those of the journal.
 #[test]
 fn a_journal_from_before_a_reboot_is_void() {
     let fake = Fake::new();
@@ -243,7 +243,7 @@ fn wrong_words_are_usage_errors() {
     fake.is_as_before("after wrong words");
 }
 
-/// Two at once would undo each other's values.
+/// Two latidos at once would undo each other's values.
 #[test]
 fn another_latido_at_work_is_named() {
     let fake = Fake::new();
@@ -263,7 +263,7 @@ fn another_latido_at_work_is_named() {
     fake.is_as_before("at last");
 }
 
-/// A user is told what is lacking, and nothing is half-applied.
+/// latido tells a user without rights what is missing, and leaves nothing half-applied.
 #[test]
 fn without_permission_nothing_changes() {
     let fake = Fake::new();
@@ -300,7 +300,7 @@ fn without_permission_nothing_changes() {
     fake.is_as_before("without permission");
 }
 
-/// What only a reboot changes is refused before anything starts, and printed.
+/// latido refuses boot parameters, which only a reboot changes, before it starts anything, and prints them.
 #[test]
 fn boot_parameters_are_required_and_never_applied() {
     let world = World::new();

@@ -1,5 +1,5 @@
-//! Ctrl-C in `tune` and before a run's first cell, a full disk, a lock held by a stranger, an agent that takes its time:
-//! the machine is as before, and it is told truthfully why.
+//! Ctrl-C in `tune` and before a run's first cell, a full disk, a lock that a stranger holds, an agent that takes its time: the machine
+//! ends as it began, and latido gives the true reason.
 
 use crate::common;
 
@@ -27,7 +27,7 @@ use std::{
 const INTERVAL: &str = "root/proc/sys/vm/stat_interval";
 const MIGRATION: &str = "root/proc/sys/kernel/timer_migration";
 
-/// A machine of two knobs, of which one may become a pipe: who reads it waits until the test has written.
+/// A machine with two knobs, one of which may become a pipe: a process that reads it waits until the test has written.
 struct Machine(World);
 
 impl Machine {
@@ -70,7 +70,7 @@ impl Machine {
         mknodat(CWD, &path, FileType::Fifo, Mode::from(0o600), 0).unwrap();
     }
 
-    /// Starts it, interrupts it while it reads the pipe, and lets it read this.
+    /// Starts the command, interrupts it while it reads the pipe, and then lets it read this text.
     fn interrupted(&self, command: Command, signal: Signal, path: &str, text: &str) -> std::process::Output {
         self.interrupted_reading(command, signal, path, text, false)
     }
@@ -85,11 +85,11 @@ impl Machine {
     ) -> std::process::Output {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut pipe = self.reader(&mut child, path);
-        // It shall have noticed before it goes on.
+        // The host must have noticed the signal before the agent goes on.
         common::processes::heard_by_agent(child.id(), signal);
         pipe.write_all(text.as_bytes()).unwrap();
         drop(pipe);
-        // Who only begins reads it more than once; who reads it once must not be told twice.
+        // An apply that starts reads the pipe more than once. A command that reads it once must not get a second answer.
         let file = self.0.path(path);
         let over = Arc::new(AtomicBool::new(false));
         let answers = again.then(|| {
@@ -110,17 +110,17 @@ impl Machine {
         output
     }
 
-    /// Waits until it reads the pipe.
+    /// Waits until the process reads the pipe.
     fn reader(&self, child: &mut Child, path: &str) -> File {
         common::meanwhile(child, &format!("a reader of {path}"), || {
             rustix::fs::open(self.0.path(path), OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty()).ok().map(File::from)
         })
     }
 
-    /// An apply that was killed with the first of its changes made.
+    /// Leaves an apply that was killed after the first of its changes.
     fn leave_half(&self) {
         let mut command = self.command(&["apply", "vm-stat:60s"]);
-        // Its host dies too, before it can have that put right.
+        // The host dies too, before it can have the change undone.
         assert!(command.env("LATIDO_FAULT", "agent:3,host:1").output().unwrap().status.code().is_none());
         assert_eq!(self.read(INTERVAL), "60\n");
     }
@@ -153,7 +153,7 @@ fn an_undo_is_brought_to_its_end_in_spite_of_a_signal() {
     assert!(!machine.journal().exists());
 }
 
-/// What a crash left is put back before the first cell: that is not cut off half way, and then nothing is started.
+/// latido restores the leftovers of a crash before the first cell. A signal does not interrupt this, and afterwards latido starts nothing.
 #[test]
 fn a_run_interrupted_before_its_first_cell_starts_nothing() {
     let machine = Machine::new();
@@ -166,7 +166,7 @@ fn a_run_interrupted_before_its_first_cell_starts_nothing() {
     assert!(!machine.journal().exists());
 }
 
-/// A file may grow to one block: the line that crosses the bound is written in part, as on a full disk.
+/// A file may grow to one block: the line that exceeds it is partly written, as on a full disk.
 #[test]
 fn a_full_disk_ends_an_apply_and_nothing_stays() {
     let machine = Machine::new();
@@ -185,7 +185,7 @@ fn a_full_disk_ends_an_apply_and_nothing_stays() {
     assert!(!machine.journal().exists());
 }
 
-/// Anybody who may read the file may lock it: that one is named, not who held the lock before.
+/// Every user who may read the lock file may lock it: latido names the present holder, not the former one.
 #[test]
 fn a_stranger_who_holds_the_lock_is_named_truthfully() {
     let machine = Machine::new();
@@ -205,7 +205,8 @@ fn a_stranger_who_holds_the_lock_is_named_truthfully() {
     assert_eq!(machine.tune(&["undo"]).status.code(), Some(0));
 }
 
-/// Its next agent would find the lock taken, and its leftovers are its own to put back.
+/// latido leaves alone what another run left between two of its cells: the other run would find the lock taken, and must itself restore its
+/// leftovers.
 #[test]
 fn between_two_cells_of_a_run_another_one_touches_nothing() {
     let machine = Machine::new();
@@ -220,7 +221,8 @@ fn between_two_cells_of_a_run_another_one_touches_nothing() {
     assert_eq!(machine.read(INTERVAL), "1\n");
 }
 
-/// Its original would be lost, and the next measurement would take the change for the machine's own setting.
+/// latido stops if the journal has a change that it cannot read: it would lose the original, and the next measurement would take the change
+/// for the machine's own setting.
 #[test]
 fn what_another_latido_wrote_into_the_journal_stops_all_but_status() {
     let machine = Machine::new();
@@ -241,7 +243,7 @@ fn what_another_latido_wrote_into_the_journal_stops_all_but_status() {
     assert!(machine.0.runs().is_empty());
 }
 
-/// The load takes a second to be at work: the host hears from the agent meanwhile.
+/// The load takes a second to start: the agent sends signs of life to its host meanwhile.
 #[test]
 fn an_agent_that_waits_for_its_loads_gives_signs_of_life() {
     let world = World::new();

@@ -1,11 +1,11 @@
-//! What is concluded of samples whose distribution is known, end to end, and what is said of it before: the short form of
+//! What latido concludes from samples of a known distribution, end to end, and what it announces before: the short form of
 //! scripts/slow/verdicts.
 
 use crate::common;
 
 use common::{World, json, stderr, text};
 
-/// Two systems whose repeats spread by `between` of the logarithms, the maxima of one `times` as large.
+/// A plan of two systems: the logarithms of their repeats spread by `between`, and the maxima of one are `times` as large.
 fn plan(times: f64, between: f64, repeat: u32) -> String {
     format!(
         "schema = 1\nname = \"known\"\n[[group]]\nprobe = [{{ name = \"null\", samples = 200, value = \"100us\", \
@@ -15,7 +15,7 @@ fn plan(times: f64, between: f64, repeat: u32) -> String {
     )
 }
 
-/// What becomes of it with each of some seeds.
+/// The outcome with each of these seeds.
 fn outcomes(times: f64, seeds: std::ops::RangeInclusive<u32>) -> Vec<String> {
     let world = World::new();
     world.file("known.toml", &plan(times, 0.4, 10));
@@ -27,7 +27,7 @@ fn outcomes(times: f64, seeds: std::ops::RangeInclusive<u32>) -> Vec<String> {
     seeds.map(run).collect()
 }
 
-/// Of systems that are alike at most one of six is said to differ; more would have a probability of 3 % at a true 5 %. The
+/// Of six pairs of equal systems latido reports a difference for at most one: at a true level of 5 % the probability of more is 3 %. The
 /// seeds are fixed, so that the answer is always the same.
 #[test]
 fn alike_systems_are_seldom_told_apart() {
@@ -35,7 +35,7 @@ fn alike_systems_are_seldom_told_apart() {
     assert!(all.iter().filter(|outcome| *outcome != "undecided").count() <= 1, "{all:?}");
 }
 
-/// A factor of 2 in the maximum is found with ten repeats that spread by .40 of their logarithms, in both directions.
+/// latido finds a factor of 2 in the maximum with ten repeats whose logarithms spread by .40, in both directions.
 #[test]
 fn a_planted_factor_is_found() {
     for (times, wanted, seeds, least) in [(2.0, "holds", 1..=4, 3), (0.5, "does not hold", 6..=7, 1)] {
@@ -46,7 +46,7 @@ fn a_planted_factor_is_found() {
     }
 }
 
-/// Before the first cell it is said what so few repeats cannot decide; with enough nothing is.
+/// Before the first cell latido reports what too few repeats cannot decide. With enough repeats it reports nothing.
 #[test]
 fn too_few_repeats_are_told_first() {
     let world = World::new();
@@ -59,7 +59,7 @@ fn too_few_repeats_are_told_first() {
     }
 }
 
-/// A pilot of three repeats ends well whatever it cannot decide, and asks for more repeats where they spread more.
+/// A pilot of three repeats succeeds whatever it cannot decide, and requests more repeats the more they spread.
 #[test]
 fn a_pilot_says_how_many_repeats_a_difference_takes() {
     let world = World::new();
@@ -76,7 +76,7 @@ fn a_pilot_says_how_many_repeats_a_difference_takes() {
     assert!(4 <= calm && calm < wild && wild < fine, "{calm} {wild} {fine}");
 }
 
-/// A budget takes away first what a plan's statements bear best, and says what that costs.
+/// A budget first reduces what matters least for the statements of a plan, and latido reports the price.
 #[test]
 fn a_budget_is_kept_and_its_price_told() {
     let world = World::new();
@@ -84,7 +84,7 @@ fn a_budget_is_kept_and_its_price_told() {
         let output = world.run(["run", name, "--budget", budget, "--print-plan"]);
         (text(&output), stderr(&output))
     };
-    // Maxima and counts need their size: repeats go first, but not below what can decide.
+    // Maxima and counts depend on the size: latido reduces repeats first, but not below the number that can decide.
     let (plan, said) = fitted("scheduling-latency", "2h");
     assert!(plan.contains("repeat = 7") && !plan.contains("scaled"), "{plan}");
     assert!(said.contains("7 repeats instead of 10") && said.contains("certainty: 7 repeats a side find"), "{said}");
@@ -92,7 +92,7 @@ fn a_budget_is_kept_and_its_price_told() {
     assert!(plan.contains("repeat = 6") && plan.contains("scaled = 0."), "{plan}");
     let lost = "not measured (scaled): Isolation lowers the maximum gap of the stock kernel (294 to 136 µs)";
     assert!(said.contains(lost) && !said.contains("not measured (scaled): Nice"), "{said}");
-    // Means do not.
+    // Means do not depend on the size.
     let (plan, said) = fitted("execution-times", "2m");
     assert!(plan.contains("repeat = 10") && plan.contains("scaled = 0."), "{plan}");
     assert!(!said.contains("not measured"), "{said}");
@@ -101,7 +101,7 @@ fn a_budget_is_kept_and_its_price_told() {
     let none = world.run(["run", "scheduling-latency", "--budget", "1s", "--print-plan"]);
     assert_eq!(none.status.code(), Some(64), "{}", stderr(&none));
 }
-/// What is measured at a size of its own has its name in the store and on the page, and its maxima are judged.
+/// A measurement at a named size has the size's name in the store and on the page, and latido judges its maxima.
 #[test]
 fn a_size_of_its_own_is_not_scaled() {
     let world = World::new();
@@ -117,7 +117,7 @@ fn a_size_of_its_own_is_not_scaled() {
     assert!(stored.contains("\nsized = \"laboratory\"\n") && !stored.contains("scaled"), "{stored}");
     let page = std::fs::read_to_string(world.path("page.html")).unwrap();
     assert!(page.contains("Measured at the size <b>laboratory</b>") && !page.contains("of the published size"));
-    // A part of it is scaled all the same.
+    // A part of the named size counts as scaled.
     let scaled = [&arguments[..4], &["--scale", "0.5", "--json"]].concat();
     let document = json(&world.run(scaled), 3);
     assert_eq!(document["judgement"]["expectations"][0]["outcome"], "not measured");

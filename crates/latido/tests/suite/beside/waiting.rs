@@ -1,4 +1,4 @@
-//! Two runs on one machine: the second is refused, or waits its turn with `--wait` and says for whom.
+//! Two runs on one machine: the second is refused, or waits with `--wait` and says for which one.
 
 use crate::common;
 
@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A run that measures nothing for a while, and has the machine meanwhile.
+/// A run that measures nothing for a while, and holds the machine meanwhile.
 struct First(Child);
 
 impl First {
@@ -33,14 +33,14 @@ impl Drop for First {
     }
 }
 
-/// A run beside it with these words more.
+/// Starts a run next to it, with these additional words.
 fn second(world: &World, more: &[&str]) -> Child {
     let words = ["run", "null", "samples=10", "--no-report", "--json"];
     let mut command = world.latido(words.into_iter().chain(more.iter().copied()));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Until it says that it waits: what it said so far, and the run, which goes on.
+/// Waits until the run reports that it waits. Returns the run, which goes on, and its output so far.
 fn waits(mut child: Child) -> (Child, String) {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let mut said = String::new();
@@ -49,12 +49,12 @@ fn waits(mut child: Child) -> (Child, String) {
         said += &line;
         said.push('\n');
     }
-    // Somebody must go on reading, or the run is stopped by a full pipe.
+    // The test must go on reading, or a full pipe blocks the run.
     std::thread::spawn(move || lines.for_each(drop));
     (child, said)
 }
 
-/// It ended with status 1, says who has the machine, and stored nothing.
+/// Checks that it ended with status 1, named the process that has the machine, and stored nothing.
 fn refused(world: &World, output: &Output) {
     let said = stderr(output);
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -70,13 +70,13 @@ fn who_waits_says_for_whom_and_then_measures() {
     let (child, said) = waits(second(&world, &["--wait"]));
     assert!(said.contains("waiting for another latido (pid ") && said.contains("running `null`"), "{said}");
     assert!(first.0.try_wait().unwrap().is_none(), "the first is not disturbed");
-    // Only now does the first end: orderly, with what it has measured.
+    // Only now does the first run end: in good order, with what it has measured.
     common::processes::ctrl_c(first.0.id());
     assert_eq!(common::status(&mut first.0, "the first run").code(), Some(130));
     let output = ended(child, "the run that waited");
     let document = json(&output, 0);
     assert_eq!(document["records"][0]["outcome"]["kind"], "complete");
-    // One after the other: what the first measured was stored before the second began its cell.
+    // One after the other: the first run stored its measurement before the second started its cell.
     let runs = world.runs();
     assert_eq!(runs.len(), 2);
     let mut facts: Vec<(String, String)> = runs
@@ -110,7 +110,7 @@ fn patience_ends_when_it_was_said() {
     let begun = Instant::now();
     let output = ended(second(&world, &["--wait=1s"]), "a run that waits for a second");
     let waited = begun.elapsed();
-    // The other run still has the machine: what ended was the patience.
+    // The other run still has the machine: the time limit ended the wait.
     assert!(first.0.try_wait().unwrap().is_none());
     refused(&world, &output);
     assert!(stderr(&output).contains("waiting for another latido (pid "), "{}", stderr(&output));

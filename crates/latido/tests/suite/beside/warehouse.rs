@@ -1,5 +1,5 @@
-//! docs/warehouse.md is carried out: exports of real runs are packed, and DuckDB answers each statement of the page over a small
-//! farm; both tables come back exactly by DuckDB and by pandas.
+//! The tests carry out docs/warehouse.md: they pack exports of real runs, and DuckDB answers each statement of the page over a small farm;
+//! DuckDB and pandas both read both tables exactly.
 
 use crate::common::{self, Need};
 #[path = "../../../../report/examples/warehouse/generator.rs"]
@@ -13,7 +13,7 @@ use std::{
     process::Command,
 };
 
-/// Runs a program of Python in a directory; what it printed.
+/// Runs a Python program in a directory and returns its output.
 fn python(python: &Path, dir: &Path, program: &str, words: &[&str]) -> String {
     let output = Command::new(python).arg("-c").arg(program).args(words).current_dir(dir).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -26,7 +26,7 @@ fn export(world: &World, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A Python that reads what this latido exports; none where it was built without Parquet.
+/// A Python that reads what this latido exports; `None` if latido was built without Parquet.
 fn warehouse(modules: &str, what: &str) -> Option<PathBuf> {
     if !cfg!(feature = "parquet") {
         skip(what, Need::Build, "it was built without `parquet`");
@@ -35,7 +35,7 @@ fn warehouse(modules: &str, what: &str) -> Option<PathBuf> {
     reader(modules, what)
 }
 
-/// Two runs of samples that are known.
+/// Makes two runs of known samples.
 fn measured(world: &World) {
     for seed in ["1", "2"] {
         let output = world.run(["run", "null", "-d", "200ms", "--limit", "100us", "-q", "--no-report", "--seed", seed]);
@@ -43,7 +43,7 @@ fn measured(world: &World) {
     }
 }
 
-/// The .hdr beside a record, bucket by bucket, and the record's figures: what DuckDB and pandas read is the same.
+/// Compares the .hdr files next to the records bucket by bucket, and the figures of the records, with what DuckDB and pandas read.
 const ROUND_TRIP: &str = r#"
 import duckdb, glob, json, pandas, pathlib, sys
 store, dir = sys.argv[1:]
@@ -86,7 +86,7 @@ assert low <= high and load == series.load[0]
 print(seen)
 "#;
 
-/// The tables hold what is stored, exactly, as two readers of others see it.
+/// The tables contain exactly what is stored, as two independent readers see it.
 #[test]
 fn tables_come_back_exactly() {
     let Some(with) = warehouse("duckdb, pandas, hdrh.histogram", "the export parquet") else { return };
@@ -99,7 +99,7 @@ fn tables_come_back_exactly() {
     assert!(seen.trim().parse::<u32>().unwrap() >= 2, "{seen}");
 }
 
-/// Bins that another tool has counted go through as they stand: those above the last are open, and the width is told.
+/// Bins that another tool counted are exported unchanged. Those above the last are open, and the table states the width.
 #[test]
 fn bins_of_an_import_come_back_exactly() {
     let Some(with) = warehouse("duckdb", "the export parquet of an import") else { return };
@@ -139,7 +139,7 @@ fn statements() -> String {
     blocks.map(|block| format!("{block}\n")).collect()
 }
 
-/// The page over a farm of twenty machines and ten days, and one day of this machine's own runs, packed as it says.
+/// The page's statements over a farm of twenty machines and ten days, and one day of this machine's own runs, packed as the page says.
 #[test]
 fn the_page_s_statements_answer() {
     let Some(with) = warehouse("duckdb", "docs/warehouse.md") else { return };
@@ -183,7 +183,7 @@ fn the_page_s_statements_answer() {
     assert!(sizes.starts_with("series|11|"), "{sizes}");
 }
 
-/// A directory is asked for before anything is measured, and what is not one is said.
+/// latido requires a directory before it measures anything, and reports a path that is not one.
 #[test]
 fn a_directory_is_asked_for() {
     let world = World::new();

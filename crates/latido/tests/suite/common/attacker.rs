@@ -1,11 +1,11 @@
-//! An unprivileged attacker: a shell script run by a user who owns nothing, by setpriv(1).
+//! An unprivileged attacker: a shell script that setpriv(1) runs as a user who owns nothing.
 
 use std::process::{Command, Stdio};
 
-/// The attacker's user and group id; also those of the person behind sudo, where the attacker has become that person.
+/// The attacker's user and group id. The person behind sudo has the same ids in tests where the attacker is that person.
 pub const UID: u32 = 61_234;
 
-/// Why no attacker can be had here.
+/// Why this machine allows no attacker; `None` if it does.
 pub fn missing() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("only root can act as another user".into());

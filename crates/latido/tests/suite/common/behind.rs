@@ -1,4 +1,4 @@
-//! A person behind sudo with a home of their own, in which root works: where the two could be played against each other.
+//! A person behind sudo with their own home, in which root works: a person could try to use root's rights there.
 
 use crate::common::{Need, World, attacker, skip};
 use std::{
@@ -14,7 +14,7 @@ pub struct Behind {
 }
 
 impl Behind {
-    /// None where nobody can act as another; that is noted.
+    /// Returns `None` if this machine allows no other user, which the test notes as skipped.
     pub fn new(what: &str) -> Option<Self> {
         if let Some(why) = attacker::missing() {
             skip(what, Need::AnotherUser, &why);
@@ -27,7 +27,7 @@ impl Behind {
         Some(behind)
     }
 
-    /// What the person owns.
+    /// The person's home.
     pub fn home(&self) -> PathBuf {
         self.world.path("home")
     }
@@ -37,7 +37,7 @@ impl Behind {
         self.home().join("store")
     }
 
-    /// What the person called through sudo, in the home, not yet started.
+    /// A latido command that the person calls through sudo, in their home, not yet started.
     pub fn latido<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = self.world.latido(arguments);
         command.current_dir(self.home()).env("LATIDO_STORE", self.store());
@@ -45,19 +45,19 @@ impl Behind {
         command
     }
 
-    /// Runs it to its end.
+    /// Runs latido through sudo to its end.
     pub fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Output {
         self.latido(arguments).output().unwrap()
     }
 
-    /// A shell script of the person without sudo, with `$HOME` and `$STORE`, to its end.
+    /// Runs a shell script as the person, without sudo and with `$HOME` and `$STORE`, to its end.
     pub fn script(&self, text: &str) {
         let mut command = attacker::script(text);
         let told = command.env("HOME", self.home()).env("STORE", self.store()).output().unwrap();
         assert!(told.status.success(), "{text}: {}", String::from_utf8_lossy(&told.stderr));
     }
 
-    /// A directory of root's outside of the home, with a file in `001`.
+    /// Makes a directory of root's outside the home, with a file in `001`.
     pub fn roots(&self, mode_bits: u32) -> PathBuf {
         let dir = self.world.path(&format!("roots-{mode_bits:o}"));
         fs::create_dir_all(dir.join("001")).unwrap();
@@ -67,12 +67,12 @@ impl Behind {
     }
 }
 
-/// Sets the rights of a file or a directory.
+/// Sets the mode of a file or a directory.
 pub fn mode(path: &Path, bits: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(bits)).unwrap();
 }
 
-/// Everything below a directory, as paths from it, no link followed.
+/// Everything below a directory, as relative paths; links are not followed.
 pub fn tree(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![dir.to_path_buf()];
@@ -88,7 +88,7 @@ pub fn tree(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// User and group of a file, of a link itself.
+/// The user and group of a file, or of a link itself.
 pub fn owner(path: &Path) -> (u32, u32) {
     let what = fs::symlink_metadata(path).unwrap();
     (what.uid(), what.gid())

@@ -1,9 +1,9 @@
-//! Tasks of somebody else's, whom a tuning moves and must put back.
+//! Tasks of other programs, which a tuning moves and must restore.
 
 use crate::common::{Background, Need, skip};
 use std::{fs, path::PathBuf};
 
-/// Tasks that have something to lose: bound to the CPU that is taken, with a policy, in a cpuset of their own, forking.
+/// Tasks that a tuning could damage: bound to the CPU that it isolates, with a policy, in a cpuset of their own, forking.
 pub struct Family {
     _tasks: Vec<Background>,
     pub forking: Background,
@@ -20,7 +20,7 @@ impl Family {
         if latido_sys::sched::set_policy(urgent.pid(), fifo, false).is_err() {
             skip("a real-time task under kills of tunings", Need::Realtime, "SCHED_FIFO is refused here");
         }
-        // cgroup v1 alone has sets that must shrink.
+        // Only cgroup v1 has cpusets that must shrink.
         let set = PathBuf::from("/sys/fs/cgroup/cpuset/kill-test");
         let fill = |file: &str, text: &str| fs::write(set.join(file), text);
         let above = |file: &str| fs::read_to_string(set.with_file_name(file)).unwrap_or_default();
@@ -37,7 +37,7 @@ impl Family {
                 "no cpuset of cgroup v1 can be made here",
             );
         }
-        // Some thirty children at a time, born at all moments.
+        // About thirty children at a time, born at all moments.
         let forking = Background::shell("while :; do sleep 3 & sleep 0.1; done");
         Self { _tasks: vec![pinned, urgent, apart], forking, set: made.then_some(set) }
     }

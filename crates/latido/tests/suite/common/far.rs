@@ -1,4 +1,4 @@
-//! A machine with a kernel of its own, and latido here that measures it over ssh.
+//! A machine with its own kernel, and a local latido that measures it over ssh.
 
 use crate::common::guest as emulation;
 
@@ -11,20 +11,20 @@ use std::{
     process::{Child, Command, Output, Stdio},
 };
 
-/// A guest, and latido that reaches it.
+/// A guest, and the latido that reaches it.
 pub struct Far {
     pub world: World,
     pub guest: Guest,
     agents: PathBuf,
 }
 
-/// What a run borrows of the machine there.
+/// What a run changes temporarily on the guest.
 pub struct Borrowed<'a> {
-    /// The command that prints how it stands.
+    /// The command that prints its state.
     pub shown_by: &'a str,
-    /// The run, longer than anybody waits for it.
+    /// The run, which lasts longer than any test waits.
     pub run: &'a [&'a str],
-    /// Whether what is printed shows that it is borrowed.
+    /// Whether the printed state shows the change.
     pub is_borrowed: fn(&str) -> bool,
 }
 
@@ -39,7 +39,7 @@ impl Far {
         Ok(Self { world, guest, agents })
     }
 
-    /// latido here, for the guest.
+    /// A local latido command that measures the guest.
     pub fn latido(&self, words: &[&str]) -> Command {
         let mut command = self.world.latido(words.iter().copied().chain(["--on", "ssh:guest"]));
         command.env("LATIDO_SSH_CONFIG", self.guest.config()).env("LATIDO_AGENTS", &self.agents);
@@ -50,7 +50,7 @@ impl Far {
         self.latido(words).output().unwrap()
     }
 
-    /// What a command in the guest prints.
+    /// The output of a command in the guest.
     pub fn there(&self, command: &str) -> String {
         let output = self.guest.ssh(command).stdin(Stdio::null()).output().unwrap();
         assert!(
@@ -72,7 +72,7 @@ impl Far {
     /// The first record of a run there.
     pub fn measured(&self, words: &[&str]) -> (serde_json::Value, String) {
         let output = self.ran(&[&["run"], words, &["--no-report", "--json"]].concat());
-        // Times of an emulated machine pass or not; that there are some is what counts.
+        // Whether the times of an emulated machine pass does not matter here, only that there are some.
         let said = || format!("{}\nthe end of its console:\n{}", stderr(&output), self.last_said());
         assert!(matches!(output.status.code(), Some(0 | 2 | 3)), "{words:?}: {}", said());
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -81,7 +81,8 @@ impl Far {
         (record, stderr(&output))
     }
 
-    /// Ctrl-C, SIGKILL of the host, SIGKILL of everybody in the guest: all stands as `before`, in the last case by `latido tune undo`.
+    /// After Ctrl-C, SIGKILL of the host and SIGKILL of all processes in the guest the state is as `before`, in the last case after `latido
+    /// tune undo`.
     pub fn gives_back_however_it_ends(&self, borrowed: &Borrowed<'_>, before: &str) {
         for signal in [Signal::INT, Signal::KILL] {
             let child = self.borrowing(borrowed, before);
@@ -99,7 +100,7 @@ impl Far {
         self.given_back(borrowed, before, "SIGKILL of everybody there");
     }
 
-    /// Starts the run, and waits until it has borrowed what it needs.
+    /// Starts the run, and waits until it has made its changes.
     fn borrowing(&self, borrowed: &Borrowed<'_>, before: &str) -> Child {
         let mut command = self.latido(borrowed.run);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -110,7 +111,7 @@ impl Far {
         child
     }
 
-    /// All stands as before, at once or as soon as those are gone who put it back.
+    /// Waits until the state is as before, at once or once the processes that restore it have ended.
     fn given_back(&self, borrowed: &Borrowed<'_>, before: &str, after: &str) {
         settled(&format!("all as before after {after}"), || match self.there(borrowed.shown_by) {
             same if same == before => Ok(()),

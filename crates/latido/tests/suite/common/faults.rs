@@ -1,13 +1,13 @@
-//! Page faults that the measuring threads met.
+//! Page faults of the measuring threads.
 //!
-//! latido makes its loops' code and memory resident before they begin. That no page is missing is proven where nothing else moves or
-//! maps pages: in guests of the laboratory ([`none`]), by the counted costs of each loop (`crates/rt/tests/quiet`), and on the static
-//! file by `scripts/check-faults`, which measures again what met one. On a machine that works for others, too, a thread now and then
-//! meets a minor fault that no repetition shows again; there a page that has to be read from a disk would be latido's own fault.
+//! latido makes its loops' code and memory resident before they start. The tests prove that no page is missing where nothing else moves or
+//! maps pages: in guests of the laboratory ([`none`]), by the counted costs of each loop (`crates/rt/tests/quiet`), and on the static file
+//! by `scripts/check-faults`, which repeats a measurement that met a fault. On a machine with other work a thread now and then meets a
+//! minor fault that no repetition shows again. A page that has to be read from a disk would be latido's own fault there too.
 
 use serde_json::Value;
 
-/// Minor and major page faults of all threads of a record.
+/// The minor and major page faults of all threads of a record.
 fn met(record: &Value) -> (u64, u64) {
     let threads = record["quality"]["threads"].as_array().unwrap();
     assert!(!threads.is_empty(), "{}", record["quality"]);
@@ -15,14 +15,14 @@ fn met(record: &Value) -> (u64, u64) {
     (sum("minor_faults"), sum("major_faults"))
 }
 
-/// No thread met a page fault: in a guest of the laboratory.
+/// Checks that no thread met a page fault, in a guest of the laboratory.
 pub fn none(record: &Value) {
     if record["quality"]["threads"].as_array().is_some_and(|threads| !threads.is_empty()) {
         assert_eq!(met(record), (0, 0), "{}", record["quality"]);
     }
 }
 
-/// No thread waited for a page from a disk: on any machine.
+/// Checks that no thread waited for a page from a disk, on any machine.
 pub fn none_from_a_disk(record: &Value) {
     assert_eq!(met(record).1, 0, "{}", record["quality"]);
 }

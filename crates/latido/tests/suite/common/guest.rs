@@ -1,4 +1,4 @@
-//! A board in emulation, made by scripts/guest: with a kernel of its own, and with a network that can be cut.
+//! An emulated board that scripts/guest makes: with its own kernel, and with a network that can be cut.
 //!
 //! ```ignore
 //! let Ok(guest) = Guest::start(&["--append", "isolcpus=1"]).map_err(|why| skip("a guest", Need::Qemu, &why)) else { return };
@@ -11,19 +11,19 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A guest, until it is dropped or the process of the tests ends.
+/// A guest, until it is dropped or the test process ends.
 pub struct Guest {
     dir: TempDir,
-    /// The connection that all commands share: in emulation a handshake takes longer than most commands.
+    /// The ssh connection that all commands share: in emulation a handshake takes longer than most commands.
     connection: Option<Child>,
 }
 
 impl Guest {
-    /// Boots it, with further options of `scripts/guest start`. The error says what is missing here for that; a guest that
-    /// does not boot is a failure.
+    /// Boots a guest, with further options of `scripts/guest start`. The error names what is missing here for that; a guest that does not
+    /// boot fails the test.
     pub fn start(options: &[&str]) -> Result<Self, String> {
         let mut guest = Self { connection: None, dir: tempfile::tempdir().map_err(|e| e.to_string())? };
-        // Even where this process is killed, no guest stays.
+        // No guest stays, even if this process is killed.
         let owner = std::process::id().to_string();
         let output = guest.script("start", &[&["--owner", owner.as_str()], options].concat());
         let said = String::from_utf8_lossy(&output.stderr);
@@ -37,12 +37,12 @@ impl Guest {
         }
     }
 
-    /// What `ssh -F` takes; it knows `guest` (root) and `guest-user`.
+    /// The configuration for `ssh -F`; it defines `guest` (root) and `guest-user`.
     pub fn config(&self) -> PathBuf {
         self.path().join("ssh_config")
     }
 
-    /// A command there by its root, not yet started.
+    /// A command in the guest as root, not yet started.
     pub fn ssh(&self, command: &str) -> Command {
         let mut ssh = self.client();
         ssh.args(["-T", "guest", command]);
@@ -63,12 +63,12 @@ impl Guest {
         super::meanwhile(connection, "a connection to the guest", || made.exists().then_some(()));
     }
 
-    /// Loses every packet in silence (off), or no longer.
+    /// Switches the link: while it is off, it loses every packet in silence.
     pub fn link(&self, on: bool) {
         self.must("link", &[if on { "on" } else { "off" }]);
     }
 
-    /// What its kernel and its programs wrote to the console so far.
+    /// What its kernel and its programs have written to the console so far.
     pub fn console(&self) -> String {
         String::from_utf8_lossy(&std::fs::read(self.path().join("console.log")).unwrap_or_default()).into_owned()
     }
@@ -97,7 +97,7 @@ impl Drop for Guest {
             let _ = connection.kill();
             let _ = connection.wait();
         }
-        // It is not there if it did not boot.
+        // It does not exist if the guest did not boot.
         if self.path().exists() {
             let _ = self.script("stop", &[]);
         }

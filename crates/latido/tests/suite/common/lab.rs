@@ -1,4 +1,4 @@
-//! What the tests of the virtual laboratory share: kernels that are there, a short measurement, what a guest delivered.
+//! What the tests of the virtual laboratory share: available kernels, a short measurement, the files that a guest delivered.
 
 use crate::common::{Need, World, installed, skip, stderr};
 use std::{
@@ -8,7 +8,7 @@ use std::{
     process::Output,
 };
 
-/// What boots here; nothing where it cannot be had, which is told.
+/// The kernel that boots here; `None` if it is not available, which the test notes.
 pub fn kernel(name: &str, what: &str) -> Option<PathBuf> {
     let emulator = match name.rsplit('-').next() {
         Some("arm64") => "qemu-system-aarch64",
@@ -19,7 +19,7 @@ pub fn kernel(name: &str, what: &str) -> Option<PathBuf> {
         return None;
     }
     let world = World::new();
-    // Where its package lies already nothing is asked of the network.
+    // If the package is already in the cache, latido does not use the network.
     let fetched = world.run(["lab", "fetch", name]);
     if fetched.status.code() != Some(0) {
         skip(what, Need::Qemu, stderr(&fetched).trim());
@@ -36,7 +36,7 @@ pub fn kernel(name: &str, what: &str) -> Option<PathBuf> {
     Some(files.find(|path| path.file_name().unwrap().to_string_lossy().starts_with("vmlinuz-")).unwrap())
 }
 
-/// A short measurement in the laboratory.
+/// The words of a short measurement in the laboratory.
 pub fn run<'a>(kernel: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["run", "wakeup", "-d", "100ms", "--on", "lab", "--kernel", kernel, "--seed", "3"], more].concat()
 }
@@ -47,12 +47,12 @@ pub fn refused(output: &Output, words: &[&str]) {
     words.iter().for_each(|word| assert!(said.contains(word), "no `{word}` in: {said}"));
 }
 
-/// The guests' files of a run, by cell and name: all but what the host wrote.
+/// The guests' files of a run, by cell and name: all except what the host wrote.
 pub fn measured(run: &Path) -> BTreeMap<String, BTreeMap<String, Vec<u8>>> {
     let mut all = BTreeMap::new();
     for cell in fs::read_dir(run.join("cells")).unwrap().flatten().map(|entry| entry.path()) {
         let files = fs::read_dir(&cell).unwrap().flatten().map(|entry| entry.path());
-        // A host that was killed may have left a directory in which it was storing.
+        // A host that was killed may have left a directory into which it was storing.
         let own = files.filter(|path| path.is_file() && !path.ends_with("host.json"));
         let own = own.map(|path| (name(&path), fs::read(&path).unwrap())).collect::<BTreeMap<_, _>>();
         if own.contains_key("record.json") {

@@ -1,4 +1,4 @@
-//! Loads for real: a world that keeps their data apart, and what they say they did.
+//! Real loads: a world that keeps their data apart, and what they report.
 
 use crate::common::{World, meanwhile, stderr};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use std::{
     thread,
 };
 
-/// A world whose loads put their data into a directory of its own.
+/// A world whose loads put their data into a directory of this test.
 pub fn world() -> World {
     let world = World::new();
     fs::create_dir(world.path("tmp")).unwrap();
@@ -26,16 +26,16 @@ pub fn latido<'a>(world: &World, arguments: impl IntoIterator<Item = &'a str>) -
     command
 }
 
-/// What lies in the directory for temporary files.
+/// What is left in the directory for temporary files.
 pub fn left(world: &World) -> Vec<PathBuf> {
     fs::read_dir(world.path("tmp")).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Runs the probe that asks for nothing under the load for some seconds; the record's entries of loads.
+/// Runs the probe `null` under the load. Returns the record's entries of loads.
 pub fn under(world: &World, hold: &str, load: &str) -> Vec<Value> {
     let (hold, load) = (format!("hold={hold}"), format!("--load={load}"));
     let output = latido(world, ["run", "null", &hold, &load, "--no-report", "--json"]).output().unwrap();
-    // A stolen machine may contaminate; the load is what is tested.
+    // Stolen time may contaminate the run; the test is about the load.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{load}: {}", stderr(&output));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let loads = document["records"][0]["load"].as_array().unwrap().clone();
@@ -48,17 +48,17 @@ pub fn achieved(load: &Value, name: &str) -> i64 {
     load["achieved"][name].as_i64().unwrap_or_else(|| panic!("no {name} in {load}"))
 }
 
-/// Bears a load as an agent starts it, until it has told work of each name: however slow the machine is, it is the work that
-/// counts. Then the load is ended, and leaves nothing.
+/// Starts a load as an agent does, until it has reported work of each name: the work counts, however slow the machine is. Then ends the
+/// load, which must leave nothing behind.
 pub fn works(world: &World, load: &str, names: &[&str]) -> BTreeMap<String, u64> {
     let account = works_by(latido(world, ["load", load]), load, names);
     assert_eq!(left(world), Vec::<PathBuf>::new(), "{load}");
     account
 }
 
-/// The same by another command that bears the load.
+/// The same with another command that bears the load.
 pub fn works_by(mut bearer: Command, load: &str, names: &[&str]) -> BTreeMap<String, u64> {
-    // latido bears a load for its parent alone.
+    // latido bears a load only for its parent.
     let mark = format!("{}-0", std::process::id());
     bearer.env("LATIDO_LOAD", mark).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     let mut bearer = bearer.spawn().unwrap();
@@ -75,7 +75,7 @@ pub fn works_by(mut bearer: Command, load: &str, names: &[&str]) -> BTreeMap<Str
     account
 }
 
-/// The accounts that a load prints, as they come; all of them are read.
+/// The counts that a load prints, as they arrive. The thread reads all of them.
 fn heard(printed: ChildStdout) -> Receiver<BTreeMap<String, u64>> {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
@@ -96,7 +96,7 @@ fn account(line: &str) -> BTreeMap<String, u64> {
     line.split_whitespace().map(count).collect()
 }
 
-/// The record's account of a load has all of these, each above nothing, and the time for their rates.
+/// Checks that the record's counts of a load include these names, each above zero, and the time for their rates.
 pub fn did(load: &Value, names: &[&str]) {
     for name in names.iter().chain(&["elapsed_ns"]) {
         assert!(achieved(load, name) > 0, "{name}: {load}");

@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: the binary in a world of its own, and the list of what could not be tested.
+//! What the end-to-end tests share: the binary in a world of its own, and the list of skipped tests.
 
 pub mod attacker;
 pub mod behind;
@@ -35,8 +35,8 @@ use tempfile::TempDir;
 pub use turn::{Alone, Turn};
 pub use waiting::{ended, meanwhile, settled, status, until};
 
-/// A store, a state directory and a working directory of a test's own. Every process started from here, and every
-/// descendant, carries the state directory in its environment: that is how leftovers are found.
+/// The store, state directory and working directory of one test. Every process started from here, and every descendant, has the state
+/// directory in its environment: this is how the test finds leftovers.
 pub struct World {
     pub dir: TempDir,
     _turn: Turn,
@@ -64,7 +64,7 @@ impl World {
         self.of(small::latido(), arguments)
     }
 
-    /// The same of the binary that knows the faults that tests plant.
+    /// The same with the binary that contains the faults that tests plant.
     pub fn faulty<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         self.of(&small::built(), arguments)
     }
@@ -79,7 +79,7 @@ impl World {
             .env("XDG_CONFIG_HOME", self.path("config"))
             .env("NO_COLOR", "1")
             .env_remove("LATIDO_FAULT")
-            // A suite behind sudo is root's own all the same.
+            // A suite behind sudo still acts as root itself.
             .env_remove("SUDO_UID")
             .stdin(Stdio::null());
         command
@@ -97,7 +97,7 @@ impl World {
         path
     }
 
-    /// Processes of this world that are still alive, with their command lines.
+    /// The processes of this world that are still alive, with their command lines.
     pub fn alive(&self) -> Vec<(i32, String)> {
         let wanted = format!("LATIDO_STATE={}", self.state().display());
         let pids = fs::read_dir("/proc").unwrap().flatten().filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
@@ -113,7 +113,7 @@ impl World {
             .collect()
     }
 
-    /// Waits until no process of this world is left; panics with their names if some stay.
+    /// Waits until no process of this world is left; panics with the command lines of those that stay.
     pub fn nothing_left(&self, after: &str) {
         settled(&format!("the end of all processes {after}"), || match self.alive() {
             alive if alive.is_empty() => Ok(()),
@@ -125,7 +125,7 @@ impl World {
     pub fn runs(&self) -> Vec<PathBuf> {
         let runs = fs::read_dir(self.store().join("runs")).into_iter().flatten().flatten();
         let mut runs: Vec<PathBuf> = runs.map(|e| e.path()).filter(|p| p.is_dir() && !p.is_symlink()).collect();
-        // Names of one second are in no order; a plan is written once, when its run begins.
+        // The names of runs of the same second have no order; latido writes a plan once, at the start of its run.
         runs.sort_by_cached_key(|run| {
             (run.join("plan.toml").metadata().and_then(|plan| plan.modified()).ok(), run.clone())
         });
@@ -155,7 +155,7 @@ impl Drop for Background {
     }
 }
 
-/// All of a run's `record.json` files, for comparison.
+/// All `record.json` files of a run, for comparison.
 pub fn records(run: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let cells = fs::read_dir(run.join("cells")).into_iter().flatten().flatten();
     let mut found: Vec<_> = cells
@@ -179,13 +179,13 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What it printed; it must have gone well.
+/// The output of a command that must succeed.
 pub fn text(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The Python that has these modules: that of `scripts/readers`, or the machine's; if none, the test is noted as skipped.
+/// A Python with these modules: that of `scripts/readers`, or the machine's; `None` if neither has them, which the test notes as skipped.
 pub fn reader(modules: &str, what: &str) -> Option<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/readers/python/bin/python3");
     let has = |python: &PathBuf| {
@@ -227,31 +227,31 @@ pub fn root(what: &str) -> bool {
     root
 }
 
-/// Keeps the other tests that measure away: real-time measurements on one CPU would measure each other.
+/// Waits until no other test measures: real-time measurements on one CPU would disturb each other.
 pub fn alone() -> Alone {
     Alone::of("measuring")
 }
 
-/// The measuring process of a world, as soon as there is one.
+/// The measuring process of a world, as soon as it exists.
 pub fn measuring_process(world: &World) -> i32 {
     until("a measuring process", || {
         world.alive().into_iter().find(|(_, line)| line.contains("--measure")).map(|(pid, _)| pid)
     })
 }
 
-/// Keeps everybody else away while this machine's settings are changed and compared: the tests of this file, of other
-/// working copies, and a `latido run` of a person. To be had before a [`World`].
+/// Keeps all others away while a test changes and compares this machine's settings: the tests of this file, those of other working copies,
+/// and a person's `latido run`. A test must take this before a [`World`].
 pub fn machine() -> Turn {
     Turn::alone()
 }
 
-/// The runs of a world; none where there is no store.
+/// The runs of a world; empty if it has no store.
 pub fn runs_of(world: &World) -> Vec<PathBuf> {
     let dirs = fs::read_dir(world.store().join("runs")).into_iter().flatten().flatten();
     dirs.map(|entry| entry.path()).collect()
 }
 
-/// How many cells of a world's runs have a record.
+/// The number of cells with a record in a world's runs.
 pub fn records_of(world: &World) -> usize {
     let cells =
         runs_of(world).into_iter().flat_map(|run| fs::read_dir(run.join("cells")).into_iter().flatten().flatten());

@@ -17,7 +17,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// The machine, if it has cpusets that root may change and two CPUs; if not, the test is noted as skipped.
+    /// Returns the machine if root may change its cpusets and it has two CPUs; if not, the test is noted as skipped.
     pub fn take(what: &str) -> Option<Self> {
         if !root(what) {
             return None;
@@ -32,7 +32,7 @@ impl Stage {
             return None;
         }
         let one = machine();
-        // Where the root is read-only, as in containers, nothing can be proved.
+        // If the control groups are read-only, as in containers, the test can prove nothing.
         let probe = dir.join("latido-test");
         if fs::create_dir(&probe).and_then(|()| fs::remove_dir(&probe)).is_err() {
             skip(what, Need::ControlGroups, "control groups cannot be made here");
@@ -41,12 +41,12 @@ impl Stage {
         Some(Self { cpu: *cpus.last()?, dir, threads, _one: one })
     }
 
-    /// Puts the machine back even when a test fails half-way.
+    /// Restores the machine on drop, even if a test fails half-way.
     pub fn restore<'a>(&'a self, world: &'a World) -> Restore<'a> {
         Restore { stage: self, world }
     }
 
-    /// Whether a group of latido's exists.
+    /// Whether a control group of latido exists.
     pub fn exists(&self) -> bool {
         !self.groups().is_empty()
     }
@@ -81,7 +81,7 @@ impl Drop for Restore<'_> {
     }
 }
 
-/// Where cpusets are, and the file of a group that lists threads.
+/// The directory of the cpusets, and the name of the file that lists a group's threads.
 fn hierarchy() -> Option<(PathBuf, &'static str)> {
     let mounts = fs::read_to_string("/proc/mounts").ok()?;
     mounts.lines().find_map(|line| {
@@ -96,7 +96,7 @@ fn hierarchy() -> Option<(PathBuf, &'static str)> {
     })
 }
 
-/// The CPUs that run, as the kernel lists them.
+/// The online CPUs, as the kernel lists them.
 pub fn online() -> String {
     fs::read_to_string("/sys/devices/system/cpu/online").unwrap().trim().to_string()
 }
@@ -105,14 +105,14 @@ fn list(text: &str) -> BTreeSet<u32> {
     text.parse::<latido_model::cpus::CpuSet>().map(|set| set.iter().collect()).unwrap_or_default()
 }
 
-/// A thread as it is placed.
+/// The placement of a thread.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Thread {
     pub comm: String,
-    /// The CPU it runs or last ran on: field 39 of its stat.
+    /// The CPU on which it runs or last ran: field 39 of its stat.
     pub cpu: u32,
     pub affinity: BTreeSet<u32>,
-    /// Its cpuset, or its group of the unified hierarchy.
+    /// Its cpuset, or its group in the unified hierarchy.
     pub group: String,
     start: u64,
 }
@@ -154,14 +154,14 @@ pub fn kill(pid: i32) {
     }
 }
 
-/// Has a process stand still.
+/// Stops a process.
 pub fn stop(pid: i32) {
     if let Some(pid) = rustix::process::Pid::from_raw(pid) {
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::STOP);
     }
 }
 
-/// How often each numbered interrupt came on a CPU.
+/// How often each numbered interrupt occurred on a CPU.
 pub fn interrupts(cpu: u32) -> BTreeMap<u32, u64> {
     let table = fs::read_to_string("/proc/interrupts").unwrap();
     let column = table.lines().next().unwrap().split_whitespace().position(|word| word == format!("CPU{cpu}")).unwrap();
@@ -209,7 +209,7 @@ impl Snapshot {
         Self { knobs, threads }
     }
 
-    /// Every knob byte for byte; every thread that lived all the time in its group with its affinity.
+    /// Checks that every knob is equal byte for byte, and that every surviving thread is in its group with its affinity.
     pub fn equals(&self, after: &Self, when: &str) {
         assert_eq!(self.knobs, after.knobs, "{when}");
         let mut survivors = 0;
@@ -217,7 +217,7 @@ impl Snapshot {
             let Some(now) = after.threads.get(id) else { continue };
             survivors += 1;
             assert_eq!(before.group, now.group, "{when}: {id:?} {before:?}");
-            // The thread of an interrupt follows it wherever it comes next, and another latido binds itself.
+            // The thread of an interrupt follows it to its next CPU, and another latido binds itself.
             if !before.comm.starts_with("irq/") && !before.comm.starts_with("latido") {
                 assert_eq!(before.affinity, now.affinity, "{when}: {id:?} {before:?}");
             }

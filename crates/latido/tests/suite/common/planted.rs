@@ -1,19 +1,19 @@
-//! A cause of late samples planted on CPU 0, by the program that the slow campaign uses too.
+//! A cause of late samples on CPU 0, planted by the program that the slow campaign also uses.
 
 use std::{
     io::{BufRead, BufReader},
     process::{Child, Command, Stdio},
 };
 
-/// It ends when this is dropped.
+/// A planted cause, which ends on drop.
 pub struct Planted(Child);
 
 impl Planted {
-    /// Plants it, and waits until the program says that it is there.
+    /// Plants a cause, and waits until the program reports that it is there.
     pub fn on_cpu_0(cause: &str) -> Self {
         let plant = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/plant");
         let mut command = Command::new("python3");
-        // Longer than any test: what ends it is this value.
+        // Longer than any test: dropping this value ends it.
         command.args([plant, cause, "0", "3600"]).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut planted = Self(command.spawn().unwrap());
         let mut said = String::new();

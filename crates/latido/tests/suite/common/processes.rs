@@ -1,4 +1,4 @@
-//! What the kernel says of a process: how often it slept, how long it ran, whether it heard a signal, and by which calls it
+//! What the kernel reports about a process: how often it slept, how long it ran, whether it received a signal, and by which calls it
 //! changed files.
 
 use crate::common::{Need, World, installed, skip, stderr, until};
@@ -11,7 +11,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-/// Sends a signal to a process that is there.
+/// Sends a signal to a process that exists.
 pub fn signal(pid: i32, signal: Signal) {
     kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
 }
@@ -39,60 +39,60 @@ pub fn threads(pid: i32) -> Vec<PathBuf> {
     fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// How often a thread gave up its CPU to sleep.
+/// The number of times that a thread gave up its CPU to sleep.
 pub fn slept_of(task: &Path) -> Option<u64> {
     status(task, "voluntary_ctxt_switches")?.parse().ok()
 }
 
-/// The same of a process's first thread.
+/// The same for the first thread of a process.
 pub fn slept(pid: i32) -> Option<u64> {
     slept_of(Path::new(&format!("/proc/{pid}")))
 }
 
-/// The threads of a measuring process that measure: they bear the name of latido with their CPU, or with their number.
+/// The threads of a measuring process that measure: their names start with latido and contain their CPU or number.
 pub fn measuring_threads(pid: i32) -> Vec<PathBuf> {
     let name = |task: &PathBuf| fs::read_to_string(task.join("comm")).unwrap_or_default();
     let measures = |task: &PathBuf| ["latido/", "latido-"].iter().any(|begin| name(task).starts_with(begin));
     threads(pid).into_iter().filter(measures).collect()
 }
 
-/// How much memory a process has locked, in KiB.
+/// The memory that a process has locked, in KiB.
 pub fn locked_kib(pid: i32) -> Option<u64> {
     status(Path::new(&format!("/proc/{pid}")), "VmLck")?.split_whitespace().next()?.parse().ok()
 }
 
-/// How often the threads that measure slept: each wake-up of theirs is a sleep that ended.
+/// The number of times that the measuring threads slept: each wake-up is a sleep that ended.
 pub fn wakeups(pid: i32) -> u64 {
     measuring_threads(pid).iter().filter_map(|task| slept_of(task)).sum()
 }
 
-/// Whether a thread sleeps for a time, and not for an event: by the function of the kernel that it waits in.
+/// Whether a thread sleeps for a time and not for an event, by the kernel function in which it waits.
 pub fn sleeps_for_a_time(task: &Path) -> bool {
     fs::read_to_string(task.join("wchan")).is_ok_and(|place| place.contains("nanosleep"))
 }
 
-/// How long a thread ran so far, in ns (the first number of its `schedstat`).
+/// The time that a thread has run so far, in ns (the first number of its `schedstat`).
 pub fn ran_ns_of(task: &Path) -> Option<u64> {
     fs::read_to_string(task.join("schedstat")).ok()?.split_whitespace().next()?.parse().ok()
 }
 
-/// How long all threads of a process ran so far, in ns.
+/// The time that all threads of a process have run so far, in ns.
 pub fn ran_ns(pid: i32) -> u64 {
     threads(pid).iter().filter_map(|task| ran_ns_of(task)).sum()
 }
 
-/// Whether a task sleeps, is stopped, ...: the letter of its state.
+/// The letter of a task's state: whether it sleeps, is stopped, ...
 pub fn state_of(task: &Path) -> Option<char> {
     status(task, "State")?.chars().next()
 }
 
-/// Ctrl-C, heard when this returns.
+/// Sends Ctrl-C, and returns once the host has received it.
 pub fn ctrl_c(host: u32) {
     heard(host, Signal::INT);
 }
 
-/// Sends a signal, and waits until the thread of latido that hears signals has taken it: signals of one number merge while
-/// they wait. A host that has ended meanwhile has taken it too.
+/// Sends a signal, and waits until latido's signal thread has taken it: pending signals of one number merge. A host that has ended
+/// meanwhile has taken it too.
 pub fn heard(host: u32, sent: Signal) {
     let own = |task: &PathBuf| fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.trim() == "latido-signals");
     let hears = until("the thread that hears signals", || threads(host.cast_signed()).into_iter().find(own));
@@ -102,15 +102,15 @@ pub fn heard(host: u32, sent: Signal) {
     until("a signal that is heard", || (!hears.exists() || asleep().is_some_and(|now| now > before)).then_some(()));
 }
 
-/// How many bytes a process has read so far (proc_pid_io(5)).
+/// The number of bytes that a process has read so far (proc_pid_io(5)).
 pub fn read_bytes(pid: u32) -> Option<u64> {
     let io = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
     io.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok())
 }
 
-/// Sends a signal to a host whose agent waits at a pipe, and returns when the agent has read what the host then asked of it.
+/// Sends a signal to a host whose agent waits at a pipe, and returns when the agent has read the request that the host then sent.
 ///
-/// A ping may come meanwhile: whatever is no multiple of its length is something else.
+/// A ping may arrive meanwhile: a number of bytes that is not a multiple of its length is something else.
 pub fn heard_by_agent(host: u32, sent: Signal) {
     let agent = crate::common::agent_of(host);
     let before = read_bytes(agent).unwrap();
@@ -123,9 +123,9 @@ pub fn heard_by_agent(host: u32, sent: Signal) {
     });
 }
 
-/// The calling thread runs before all time-sharing ones until this is dropped: what it does between two looks at another
-/// process is not put off by a crowd. A system call begins and ends it: a program that did so would itself run before the probe, and for too
-/// short a time for latido to see it.
+/// Lets the calling thread run before all time-sharing ones until this is dropped: a crowd does not delay what it does between two looks at
+/// another process. A system call starts and ends it: a helper program for this would itself run before the probe, and for too short a time
+/// for latido to see it.
 pub struct Urgent(());
 
 impl Urgent {
@@ -141,7 +141,7 @@ impl Drop for Urgent {
     }
 }
 
-/// The options by which strace writes the calls that write a file, rename one, or put one on the disk, with the files' names.
+/// The options with which strace prints the calls that write a file, rename one, or sync one to the disk, with the files' names.
 pub const FILES: &[&str] = &[
     "-y",
     "-s16",
@@ -174,15 +174,15 @@ pub fn traced(world: &World, latido: &Command, options: &[&str], what: &str) -> 
     Some((text, output))
 }
 
-/// A call of a thread.
+/// A moment of a system call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     Begins,
     Ends,
 }
 
-/// Where the calls of a trace begin and end, in order, with their threads: between the two lie calls of other threads.
-/// At its end a call has its result.
+/// The moments at which the calls of a trace begin and end, in order, with their threads: calls of other threads may lie between. An ended
+/// call has its result.
 pub fn moments(trace: &str) -> Vec<(&str, Moment, String)> {
     let (mut all, mut begun) = (Vec::new(), BTreeMap::new());
     for line in trace.lines() {
@@ -205,7 +205,7 @@ pub fn described(call: &str) -> Option<&str> {
     Some(call.split_once('<')?.1.split_once('>')?.0)
 }
 
-/// The file that a call changes: it opens it to write, or writes.
+/// The file that a call changes: the call opens it for writing, or writes to it.
 pub fn written(call: &str) -> Option<&str> {
     match call.split_once('(')?.0 {
         "openat" => call.split('"').nth(1).filter(|_| call.contains("O_WRONLY") || call.contains("O_RDWR")),
@@ -214,12 +214,12 @@ pub fn written(call: &str) -> Option<&str> {
     }
 }
 
-/// The file that a call puts on the disk.
+/// The file that a call syncs to the disk.
 pub fn synced(call: &str) -> Option<&str> {
     matches!(call.split_once('(')?.0, "fsync" | "fdatasync").then(|| described(call))?
 }
 
-/// The old name and the new one.
+/// The old and the new name of a rename.
 pub fn renamed(call: &str) -> Option<(&str, &str)> {
     let mut strings = call.split('"');
     call.starts_with("rename").then(|| Some((strings.nth(1)?, strings.nth(1)?)))?

@@ -1,4 +1,4 @@
-//! What tests of recorded traces share: whether this machine lets them, one at a time, and what a file holds.
+//! What the tests of recorded traces share: whether this machine allows them, one at a time, and what a file contains.
 
 use crate::common::{Alone, Need, root, skip, stderr};
 use latido_trace::{file::Trace, merge::Merge, page::Event};
@@ -7,16 +7,16 @@ use std::{cell::RefCell, collections::BTreeMap, fs, path::Path, process::Output}
 pub const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
 thread_local! {
-    /// Held until the thread of the test ends.
+    /// The lock, held until the thread of the test ends.
     static TURN: RefCell<Option<Alone>> = const { RefCell::new(None) };
 }
 
-/// Whether this machine lets root record; if not, the test is noted as skipped.
+/// Whether root can record traces on this machine; if not, the test is noted as skipped.
 pub fn tracefs(what: &str) -> bool {
     if !root(what) {
         return false;
     }
-    // One after the other: they count what latido does to a CPU, and another one's work there is latido's too.
+    // One after the other: these tests count what latido does to a CPU, and the work of another test's latido there would count too.
     TURN.with(|turn| *turn.borrow_mut() = Some(Alone::of("recording")));
     let probe = Path::new(INSTANCES).join(format!("latido-test-{}", std::process::id()));
     let made = fs::create_dir(&probe).and_then(|()| {
@@ -29,7 +29,7 @@ pub fn tracefs(what: &str) -> bool {
     made.is_ok()
 }
 
-/// Events of each CPU in a file, by our own decoder.
+/// The number of events of each CPU in a file, read with latido's own decoder.
 pub fn events(file: &Path) -> BTreeMap<u32, u64> {
     let bytes = fs::read(file).unwrap();
     let trace = Trace::open(&bytes).unwrap();

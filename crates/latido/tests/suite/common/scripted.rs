@@ -1,4 +1,4 @@
-//! What a real agent says, as a script for the target `fake`.
+//! The answers of a real agent, as a script for the target `fake`.
 
 use crate::common::World;
 use latido_model::{
@@ -10,7 +10,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// What a real agent says of these cells: its hello, and the bytes of its answer to each request.
+/// The answers of a real agent for these cells: its hello, and the bytes of its answer to each request.
 pub struct Recorded {
     pub hello: Vec<u8>,
     pub answers: Vec<Vec<u8>>,
@@ -57,7 +57,7 @@ pub fn recorded(world: &World, cells: &[Cell]) -> Recorded {
 }
 
 impl Recorded {
-    /// All of it, each answer when it was asked for.
+    /// The whole script, in which each answer waits for its request.
     pub fn script(&self) -> Vec<u8> {
         let mut script = self.hello.clone();
         for (number, answer) in (1..).zip(&self.answers) {

@@ -1,5 +1,5 @@
-//! The binary under test: the file that `LATIDO_UNDER_TEST` names, or a copy of the one that cargo built, without what only a debugger
-//! reads. Guests load it into memory, and tests send it to boards.
+//! The binary under test: the file that `LATIDO_UNDER_TEST` names, or a copy of the one that cargo built, without debug information. Guests
+//! load it into memory, and tests send it to boards.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-/// The binary that `LATIDO_UNDER_TEST` names, else the small copy of the one that cargo built, else that one itself where `strip` is not
+/// Returns the binary that `LATIDO_UNDER_TEST` names, else the small copy of the one that cargo built, else the built one if `strip` is not
 /// installed. The two machines over ssh took 380 s of processor time with the build for tests, and 194 s with the static file that people
 /// download.
 pub fn latido() -> &'static PathBuf {
@@ -18,12 +18,12 @@ pub fn latido() -> &'static PathBuf {
     MADE.get_or_init(|| named().unwrap_or_else(built))
 }
 
-/// The small copy of the binary that cargo built, which alone knows the faults that tests plant (`LATIDO_FAULT`).
+/// Returns the small copy of the binary that cargo built. Only this build contains the faults that tests plant (`LATIDO_FAULT`).
 pub fn built() -> PathBuf {
     made().unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_latido")))
 }
 
-/// All tests of one build share the copy, which has the time of the build in its name.
+/// Makes the copy. All tests of one build share it: its name contains the time of the build.
 fn made() -> Option<PathBuf> {
     let built = fs::metadata(env!("CARGO_BIN_EXE_latido")).unwrap();
     let nanos = built.modified().unwrap().duration_since(UNIX_EPOCH).unwrap().as_nanos();
@@ -40,13 +40,13 @@ fn made() -> Option<PathBuf> {
         return None;
     }
     fs::create_dir_all(place.parent().unwrap()).unwrap();
-    // A second copy never takes the place of the first, which may be running.
+    // A second copy never replaces the first, which may be running.
     fs::hard_link(&copy, &place).or_else(|error| if place.is_file() { Ok(()) } else { Err(error) }).unwrap();
     remove_older(&folder, &place);
     Some(place)
 }
 
-/// Copies of builds that are no more.
+/// Removes the copies of older builds.
 fn remove_older(folder: &Path, place: &Path) {
     let copies = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
     let named = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("small-"));

@@ -1,4 +1,4 @@
-//! This machine as a board over ssh: a real sshd on the loopback, with keys, accounts and homes of a test's own.
+//! This machine as a board over ssh: a real sshd on the loopback, with keys, accounts and homes of one test.
 //!
 //! ```ignore
 //! let Ok(board) = Board::start(&[("LATIDO_STATE", &world.state())]).map_err(|why| skip("over ssh", Need::Ssh, &why)) else { return };
@@ -17,21 +17,21 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// An account that exists for this sshd and its sessions alone.
+/// An account that exists only for this sshd and its sessions.
 const USER: &str = "latido-board";
 
 /// An sshd that listens on 127.0.0.1, until it is dropped or the test's thread ends.
 ///
-/// In the ssh configuration [`Board::config`] it is `board`: the account that runs the tests. Where that is root there is
-/// also `board-user`, without privileges. Both accounts come from a passwd and a shadow of this sshd's own, mounted over the
-/// machine's in a mount namespace, and have homes in a temporary directory: nothing is written to /etc or to a real home.
-/// Without root, or where mounting is not allowed (some containers), `board` is the account as it is, with its real home.
+/// In the ssh configuration [`Board::config`] it is `board`: the account that runs the tests. If that is root, there is also `board-user`,
+/// without privileges. Both accounts come from a passwd and a shadow of this sshd, mounted over the machine's in a mount namespace, and
+/// have homes in a temporary directory: the board writes nothing to /etc or to a real home. Without root, or where mounting is not allowed
+/// (some containers), `board` is the account as it is, with its real home.
 ///
-/// What stays: the empty directory /run/sshd, which an sshd of root demands, and which other boards may need at any time.
-/// And whatever a test started there that does not end with its input: as over any ssh, nobody sends it a signal. A
-/// variable like `LATIDO_STATE` in every session lets `World::nothing_left` find it.
+/// Two things stay: the empty directory /run/sshd, which an sshd of root demands, and which other boards may need at any time; and programs
+/// of the test on the board that do not end with their input: as over any ssh, they get no signal. A variable like `LATIDO_STATE` in every
+/// session lets `World::nothing_left` find them.
 pub struct Board {
-    // Before the directory: fields are dropped in order, and it must end before its files go.
+    // Before the directory: fields are dropped in order, and sshd must end before its files are removed.
     sshd: Sshd,
     port: u16,
     own_accounts: bool,
@@ -40,7 +40,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// Starts it and logs in once. Every session has these variables. The error says why this cannot be had here.
+    /// Starts sshd and logs in once. Every session has these variables. The error says why this machine allows no board.
     pub fn start(environment: &[(&str, &Path)]) -> Result<Self, String> {
         let program = program("sshd").ok_or("sshd is not installed")?;
         for needed in ["ssh", "ssh-keygen"] {
@@ -74,12 +74,12 @@ impl Board {
         Err("sshd found every port taken".into())
     }
 
-    /// What `ssh -F` takes; it knows `board` and, where there is one, `board-user`.
+    /// The configuration for `ssh -F`; it defines `board` and, if available, `board-user`.
     pub fn config(&self) -> PathBuf {
         self.dir.path().join("ssh_config")
     }
 
-    /// The home of `board` or `board-user`, if it is one of this board's own.
+    /// The home of `board` or `board-user`, if it is a temporary one of this board.
     pub fn home(&self, host: &str) -> Option<PathBuf> {
         self.own_accounts.then(|| self.dir.path().join(host))
     }
@@ -88,14 +88,14 @@ impl Board {
         self.port
     }
 
-    /// A command there, not yet started.
+    /// A command on the board, not yet started.
     pub fn ssh(&self, host: &str, command: &str) -> Command {
         let mut ssh = Command::new("ssh");
         ssh.arg("-F").arg(self.config()).args(["-T", host, command]);
         ssh
     }
 
-    /// What sshd has said so far.
+    /// What sshd has logged so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
     }
@@ -117,7 +117,7 @@ impl Board {
         })
     }
 
-    /// Whether an account lets in, which a locked one or a rule of the machine's may prevent.
+    /// Checks that an account can log in, which a lock or a rule of the machine may prevent.
     fn log_in(&self, host: &str) -> Result<(), String> {
         let output = self.ssh(host, "exit 0").stdin(Stdio::null()).output().map_err(|e| format!("ssh: {e}"))?;
         let said = String::from_utf8_lossy(&output.stderr);
@@ -125,12 +125,12 @@ impl Board {
     }
 }
 
-/// The process that listens; it and its sessions end with this value.
+/// The listening process; it and its sessions end on drop.
 struct Sshd(Child);
 
 impl Sshd {
     fn spawn(program: &Path, dir: &Path, accounts: bool) -> Result<Self, String> {
-        // Ends with the thread that starts it, so that a test which is killed leaves nothing.
+        // It ends with the thread that starts it, so that a killed test leaves nothing behind.
         let mut words = vec!["setpriv", "--pdeathsig", "TERM"];
         if accounts {
             let mount =
@@ -145,7 +145,7 @@ impl Sshd {
         command.spawn().map(Self).map_err(|e| format!("{}: {e}", words[0]))
     }
 
-    /// One process for each connection is a child of the one that listens.
+    /// The session processes: each connection has one, a child of the listener.
     fn sessions(&self) -> Vec<u32> {
         let listener = self.0.id();
         let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -161,7 +161,7 @@ impl Sshd {
 
 impl Drop for Sshd {
     fn drop(&mut self) {
-        // First no further connection, then those that are: as children of a listener that is gone they could not be found.
+        // First no new connections, then the existing ones: as orphans of a dead listener they could not be found.
         let sessions = self.sessions();
         terminate(self.0.id());
         let _ = self.0.wait();
@@ -175,7 +175,7 @@ fn terminate(pid: u32) {
     }
 }
 
-/// A program's whole path, which sshd insists on; it lies where not everybody's PATH leads.
+/// A program's whole path, which sshd requires; it is often in a directory outside a user's PATH.
 fn program(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let places = env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into(), "/sbin".into()]);
@@ -187,7 +187,7 @@ fn free_port() -> Result<u16, String> {
     listener.local_addr().map(|address| address.port()).map_err(|e| e.to_string())
 }
 
-/// Whether this process may mount in a namespace of its own.
+/// Whether this process may mount in a mount namespace.
 fn allowed_to_mount() -> Result<(), String> {
     let trial = ["--mount", "--propagation", "slave", "mount", "--bind", "/etc/passwd", "/etc/passwd"];
     let output = Command::new("unshare").args(trial).output().map_err(|e| format!("unshare: {e}"))?;
@@ -198,9 +198,9 @@ fn allowed_to_mount() -> Result<(), String> {
 /// Writes the passwd and shadow of this sshd, and makes the homes.
 fn accounts(dir: &Path, port: u16) -> Result<(), String> {
     let failed = |e: std::io::Error| e.to_string();
-    // The user must get through the directory to its home.
+    // The user must be able to enter the directory to reach its home.
     fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).map_err(failed)?;
-    // The port is also the number of the user: no other board has it, so that tests do not meet in files named by it.
+    // The port is also the number of the user: no other board has it, so that tests do not share files that are named by it.
     let machine = fs::read_to_string("/etc/passwd").map_err(failed)?;
     if machine.lines().any(|line| line.split(':').nth(2) == Some(&port.to_string())) {
         return Err(format!("{port} is the number of an account"));
@@ -215,7 +215,7 @@ fn accounts(dir: &Path, port: u16) -> Result<(), String> {
         }
     }
     passwd += &format!("{USER}:x:{port}:{port}::{place}/board-user:/bin/sh\n");
-    // A password beginning with ! is a locked account, which sshd refuses; with * none fits, and keys do.
+    // A password that starts with ! locks the account, which sshd refuses; with * no password fits, but keys work.
     let mut shadow = String::from("root:*:1::::::\n");
     let machine = fs::read_to_string("/etc/shadow").map_err(failed)?;
     shadow.extend(machine.lines().filter(|line| !line.starts_with("root:")).map(|line| format!("{line}\n")));
@@ -228,7 +228,7 @@ fn accounts(dir: &Path, port: u16) -> Result<(), String> {
     chown(dir.join("board-user"), Some(port.into()), Some(port.into())).map_err(failed)
 }
 
-/// Writes keys and configuration of both sides.
+/// Writes the keys and configuration of both sides.
 fn write_files(dir: &Path, port: u16, environment: &[(&str, &Path)]) -> Result<(), String> {
     let write = |name: &str, text: String| fs::write(dir.join(name), text).map_err(|e| format!("{name}: {e}"));
     for key in ["host_key", "key"] {
@@ -244,7 +244,7 @@ fn write_files(dir: &Path, port: u16, environment: &[(&str, &Path)]) -> Result<(
     for (name, value) in environment {
         variables += &format!(" \"{name}={}\"", value.display());
     }
-    // Only the first line with SetEnv counts. The directory is under one that everybody may write to, hence no StrictModes.
+    // Only the first line with SetEnv counts. The directory is below one that every user may write to, hence no StrictModes.
     let variables = if variables.is_empty() { String::new() } else { format!("SetEnv{variables}\n") };
     write(
         "sshd_config",

@@ -1,4 +1,4 @@
-//! What runs of the probe `interrupt` left: their record, the stamps of each event, and whether these add up.
+//! What runs of the probe `interrupt` leave: their record, the stamps of each event, and whether these add up.
 
 use crate::common::{World, json};
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub fn stages(run: &Path) -> Vec<[Option<i64>; 6]> {
     lines.map(row).collect()
 }
 
-/// Every stamp of an event adds up: interrupt and activation are the response, sample by sample, and the entry comes first.
+/// Checks the stamps of every event: the means of interrupt and activation add up to that of the response, and the stamps are in order.
 pub fn adds_up(run: &Path, count: u64) {
     let record = record(run);
     for quantity in ["interrupt", "activation", "response"] {
@@ -46,8 +46,8 @@ pub fn adds_up(run: &Path, count: u64) {
     assert_eq!((&stamps["lost"], &stamps["doubled"], &stamps["events"]), (&0.into(), &0.into(), &count.into()));
 }
 
-/// Of the last run, the four largest responses are explained, the largest first; the causes of each add up to it. `whole`: the kernel
-/// lost no event, and every part is known.
+/// Checks that the last run explains the four largest responses, the largest first, and that the causes of each add up to it. `whole`: the
+/// kernel lost no event, and every part is known.
 pub fn worst_are_explained(world: &World, run: &Path, whole: bool) {
     let told = json(&world.run(["trace", "explain", "last", "--json"]), 0);
     let spikes = told["cells"][0]["spikes"].as_array().unwrap_or_else(|| panic!("{told}"));
@@ -59,7 +59,7 @@ pub fn worst_are_explained(world: &World, run: &Path, whole: bool) {
         let sum =
             |name: &str| spike[name].as_array().unwrap().iter().map(|one| one["ns"].as_u64().unwrap()).sum::<u64>();
         assert_eq!(Some(sum("causes")), spike["ns"].as_u64(), "its causes add up to it: {spike}");
-        // Of a response in hundreds of pieces they are not told one after the other.
+        // latido does not list the pieces of a response that has hundreds of them.
         let pieces = spike["slices"].as_array().unwrap();
         assert!(pieces.is_empty() || Some(sum("slices")) == spike["ns"].as_u64(), "and so do its slices: {spike}");
         assert!(!whole || spike["covered"] == true, "{spike}");

@@ -1,35 +1,35 @@
-//! Whose turn it is on this machine: among the tests of one suite, of two side by side, and a `latido run` beside them.
+//! The lock of this machine: for the tests of one suite, for two suites at the same time, and for a `latido run` next to them.
 //!
-//! Each test has a state directory of its own, and the machine's lock (`latido_agent::journal::lock`) among others. What
-//! changes the machine's settings has it alone, lends it to what it starts, and says for whom it waits.
+//! Each test has its own state directory, but holds the machine's lock (`latido_agent::journal::lock`) together with others. A test that
+//! changes the machine's settings holds the lock alone, lends it to its children, and says for whom it waits.
 
 use latido_agent::journal::lock::{Claim, Holder, Patience, Use};
 use std::{cell::Cell, fs::File, io::Write, time::Duration};
 
 thread_local! {
-    /// How many turns this thread has, and whether one of them is alone.
+    /// The number of locks that this thread holds, and whether one of them is exclusive.
     static HAS: Cell<(usize, bool)> = const { Cell::new((0, false)) };
 }
 
-/// A turn that ends when it is dropped.
+/// A held lock, released on drop.
 pub struct Turn {
-    /// A second turn of a thread is part of its first.
+    /// A second lock of the same thread shares the claim of its first.
     _claim: Option<Claim>,
     alone: bool,
 }
 
 impl Turn {
-    /// Among others: everybody may measure, and nobody changes a setting.
+    /// Takes the lock together with others: all holders may measure, and none of them changes a setting.
     pub fn among_others() -> Self {
         let (turns, _) = HAS.get();
         Self::take(if turns > 0 { None } else { Some(Use::Measure) })
     }
 
-    /// Alone on the machine.
+    /// Takes the lock alone.
     pub fn alone() -> Self {
         let (turns, alone) = HAS.get();
         let name = std::thread::current().name().unwrap_or("main").to_string();
-        // Elsewhere it waits for all other tests, and they for it.
+        // In another module it would wait for all other tests, and they would wait for it.
         assert!(
             name.split("::").any(|part| part == "alone"),
             "a test that takes the machine belongs below a module `alone`: {name}"
@@ -61,18 +61,19 @@ impl Drop for Turn {
     }
 }
 
-/// Past the test harness, which keeps what a test prints until it has failed.
+/// Writes past the test harness, which keeps the output of a test until it has failed.
 fn tell(name: &str, wanted: Use, holder: &str) {
     let what = if wanted == Use::Change { "needs the whole machine and waits" } else { "waits" };
     let own = format!("pid {}", std::process::id());
-    // Another test of this file is soon over.
+    // Another test of this process ends soon.
     if !holder.strip_prefix(&own).is_some_and(|rest| rest.starts_with([',', ' '])) {
         #[expect(clippy::disallowed_methods, reason = "the name of a test is the suite's own")]
         let _ = writeln!(std::io::stderr(), "{name} {what} for {holder}");
     }
 }
 
-/// One at a time among all tests of a user, each a process of its own: held until it is dropped; the kernel lets go of it when the process ends.
+/// A lock that one test of a user holds at a time, each test in a process of its own. It ends on drop, and the kernel releases it when the
+/// process ends.
 pub struct Alone {
     _file: File,
 }
@@ -82,7 +83,7 @@ impl Alone {
     pub fn of(name: &str) -> Self {
         let user = rustix::process::geteuid().as_raw();
         let path = std::env::temp_dir().join(format!("latido-tests-{user}-{name}.lock"));
-        // A lock is of an open file: two tests of one process keep each other away, too.
+        // A lock belongs to an open file, so two tests of one process also exclude each other.
         let file = File::options().create(true).append(true).open(&path);
         let file = file.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();

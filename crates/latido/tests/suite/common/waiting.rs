@@ -1,4 +1,4 @@
-//! How tests wait: for a state, looked at until it is there, and never for a time.
+//! How tests wait: they look until a state is reached, and never wait for a fixed time.
 
 use std::{
     process::{Child, ExitStatus, Output},
@@ -7,22 +7,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What takes longer hangs. This bound finds a hang; it says nothing about how fast a machine is.
+/// A wait that takes longer hangs. This bound finds a hang; it says nothing about how fast a machine is.
 pub const HANGS: Duration = Duration::from_secs(300);
 
-/// How often a test looks.
+/// The time between two looks.
 const EVERY: Duration = Duration::from_millis(20);
 
 /// Looks until there is something, and returns it.
 ///
-/// The test fails with `what` where that never comes.
+/// The test fails with `what` if that never happens.
 pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     settled(what, || look().ok_or_else(|| "nothing of it is there".into()))
 }
 
-/// Looks until all is as it should be; until then each look says in words what is not.
+/// Looks until everything is as it should be. Before that each look returns in words what is wrong.
 ///
-/// The test fails with `what` and the last of these words where that never comes.
+/// The test fails with `what` and the last of these words if that never happens.
 pub fn settled<T>(what: &str, mut look: impl FnMut() -> Result<T, String>) -> T {
     let began = Instant::now();
     loop {
@@ -34,10 +34,10 @@ pub fn settled<T>(what: &str, mut look: impl FnMut() -> Result<T, String>) -> T 
     }
 }
 
-/// Looks until there is something, while a process lives; the test fails where the process ends before.
+/// Looks until there is something while a process lives. The test fails if the process ends before.
 pub fn meanwhile<T>(child: &mut Child, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     until(what, || {
-        // In this order: what a process did last, it did before it ended.
+        // In this order: whatever a process did, it did before it ended.
         let over = child.try_wait().unwrap();
         let found = look();
         assert!(found.is_some() || over.is_none(), "the process ended ({}) before {what}", over.unwrap());
@@ -45,7 +45,7 @@ pub fn meanwhile<T>(child: &mut Child, what: &str, mut look: impl FnMut() -> Opt
     })
 }
 
-/// What a process printed by its end. One that hangs is killed, and the test fails.
+/// Returns what a process has printed by its end. A process that hangs is killed, and the test fails.
 pub fn ended(child: Child, what: &str) -> Output {
     let pid = rustix::process::Pid::from_child(&child);
     let (end, output) = mpsc::channel();
@@ -56,7 +56,7 @@ pub fn ended(child: Child, what: &str) -> Output {
     })
 }
 
-/// How a process ended, where others may hold its outputs open for longer. One that hangs is killed, and the test fails.
+/// Returns how a process ended, even if others hold its outputs open for longer. A process that hangs is killed, and the test fails.
 pub fn status(child: &mut Child, what: &str) -> ExitStatus {
     let began = Instant::now();
     loop {

@@ -35,7 +35,7 @@ const KNOBS: &[&str] = &[
     "/sys/fs/resctrl/schemata",
 ];
 
-/// What these patterns name here.
+/// The files here that a pattern matches.
 fn expand(pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::from("/")];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
@@ -44,7 +44,7 @@ fn expand(pattern: &str) -> Vec<PathBuf> {
             false => found.into_iter().map(|dir| dir.join(part)).collect(),
         };
     }
-    // Not what only tells: a frequency of the moment, counters of the moment.
+    // Without files that only report: the frequency and counters of the moment.
     found.retain(|path| path.is_file() && !path.ends_with("scaling_cur_freq"));
     found
 }
@@ -88,7 +88,7 @@ fn groups() -> Vec<PathBuf> {
     found
 }
 
-/// A task as it is placed.
+/// The placement of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     comm: String,
@@ -117,11 +117,11 @@ fn task(tid: i32) -> Option<((i32, u64), Task)> {
     Some(((tid, fields[19].parse().ok()?), task))
 }
 
-/// The machine at a moment.
+/// The state of the machine at a moment.
 pub struct Whole {
     knobs: BTreeMap<PathBuf, String>,
     groups: BTreeSet<PathBuf>,
-    /// By number and start.
+    /// By number and start time.
     tasks: BTreeMap<(i32, u64), Task>,
 }
 
@@ -147,7 +147,7 @@ impl Whole {
         }
     }
 
-    /// How the machine differs from what it was, in words.
+    /// How the machine differs from this earlier state, in words.
     pub fn differences(&self, now: &Self) -> Vec<String> {
         let mut found = Vec::new();
         for (path, text) in &self.knobs {
@@ -155,12 +155,12 @@ impl Whole {
                 found.push(format!("{}: {text:?} -> {:?}", path.display(), now.knobs.get(path)));
             }
         }
-        // What lay there before is somebody else's: a latido of another state directory may have been killed.
+        // A group that existed before belongs to another latido: one with another state directory may have been killed.
         let made = now.groups.difference(&self.groups).filter(|group| group.display().to_string().contains("/latido"));
         found.extend(made.map(|group| format!("left behind: {}", group.display())));
         for (id, before) in &self.tasks {
             let Some(after) = now.tasks.get(id) else { continue };
-            // The thread of an interrupt follows it wherever it comes next, and another latido binds itself.
+            // The thread of an interrupt follows it to its next CPU, and another latido binds itself.
             let follows = before.comm.starts_with("irq/") || before.comm.starts_with("latido");
             let same = |a: &Task, b: &Task| (&a.groups, &a.policy) == (&b.groups, &b.policy);
             if !same(before, after) || before.affinity != after.affinity && !follows {
@@ -170,8 +170,8 @@ impl Whole {
         found
     }
 
-    /// Every knob byte for byte, every task that lived all the time as it was, and no group of latido's. What the kernel
-    /// does behind its answer may take a moment.
+    /// Checks that every knob is equal byte for byte, that every surviving task is placed as before, and that no group of latido is left.
+    /// Effects that the kernel applies after its answer may take a moment.
     pub fn holds(&self, when: &str) {
         let now = settled(&format!("a machine that is as before ({when})"), || {
             let now = Self::take();
@@ -185,7 +185,7 @@ impl Whole {
         assert!(self.knobs.len() > 10, "{when}: only {} settings were read", self.knobs.len());
     }
 
-    /// How many tasks a process has started that are placed as it is itself; those that are not, in words.
+    /// The number of children of a process that are placed as it is; the error names one that is not.
     pub fn like_their_parent(pid: i32) -> Result<usize, String> {
         let now = Self::take();
         let all = &now.tasks;
@@ -200,7 +200,7 @@ impl Whole {
     }
 }
 
-/// Puts the knobs back even when a test fails half-way, so that one failure does not make others.
+/// Restores the knobs even if a test fails half-way, so that one failure does not cause others.
 impl Drop for Whole {
     fn drop(&mut self) {
         if !std::thread::panicking() {

@@ -1,25 +1,25 @@
-//! A machine with another kernel, over ssh: measured, inspected and tuned; and what becomes of it when the link is cut.
+//! A machine with another kernel, over ssh: latido measures, inspects and tunes it; and what happens when the link is cut.
 
 use crate::common::{ended, far::Far, meanwhile, settled, stderr};
 use std::{fs, process::Stdio};
 
-/// A setting that every kernel for several CPUs has, and that disturbs nobody.
+/// A setting that every kernel for several CPUs has, and that disturbs no other program.
 const KNOB: &str = "/proc/sys/vm/stat_interval";
 
-/// Writes to the console what the agent's end looks like from within: the knob, and how many processes of latido are there. It
-/// goes on while no packet gets through.
+/// Writes to the console how the end of the agent looks from inside: the knob, and the number of latido's processes. It goes on while no
+/// packet gets through.
 const WATCH: &str = "while :; do \
                      echo watch $(cat /proc/sys/vm/stat_interval) $(ls -l /proc/[0-9]*/exe 2>/dev/null | grep -c /latido) >/dev/console; sleep 0.5; \
                      done 2>/dev/null </dev/null >/dev/null &";
 
-/// How many threads measure there.
+/// Counts the threads that measure there.
 const MEASURING: &str = "cat /proc/[0-9]*/task/*/comm 2>/dev/null | grep -c ^latido/ || true";
 
 fn knob(far: &Far) -> String {
     far.there(&format!("cat {KNOB}"))
 }
 
-/// How many processes of latido are there.
+/// The number of latido's processes there.
 fn agents_alive(far: &Far) -> String {
     far.there("ls -l /proc/[0-9]*/exe 2>/dev/null | grep -c /latido || true")
 }
@@ -30,7 +30,7 @@ fn status(far: &Far) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Measured, inspected, tuned, and left by its host without a word.
+/// latido measures, inspects and tunes it, and its host is cut off from it.
 pub fn is_measured_tuned_and_left_as_it_was(far: &Far) {
     let kernel = far.there("uname -r");
     let own = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
@@ -41,7 +41,7 @@ pub fn is_measured_tuned_and_left_as_it_was(far: &Far) {
     lost(far);
 }
 
-/// A record is of the guest's kernel, and so is what latido says beside it.
+/// A record names the guest's kernel, host name and target.
 fn measured(far: &Far, kernel: &str) {
     let (record, _) = far.measured(&["wakeup", "-d", "1s"]);
     assert_eq!(record["machine"]["kernel"], kernel);
@@ -58,7 +58,7 @@ fn inspected(far: &Far, kernel: &str) {
     assert!(document["points"].as_array().is_some_and(|points| points.len() > 5), "{document}");
 }
 
-/// What is applied by hand stays when the session is over, latido lists it, and it goes back; this machine is not touched.
+/// A tuning applied by hand stays after the session, latido lists it, and undo restores the value. This machine stays unchanged.
 fn tuned_by_hand(far: &Far) {
     let here = || fs::read_to_string(KNOB).unwrap();
     let (before, own) = (knob(far), here());
@@ -74,20 +74,20 @@ fn tuned_by_hand(far: &Far) {
     assert_eq!(status(far), "nothing is applied by hand\n");
 }
 
-/// The link is cut in the middle of a cell: without its host the agent puts everything back and ends, while nothing gets
-/// through to it; and the host says what it lost.
+/// The link is cut in the middle of a cell: without its host the agent restores everything and ends, while nothing reaches it. The host
+/// reports what it lost.
 fn lost(far: &Far) {
     let before = knob(far);
     let words = ["run", "wakeup", "-d", "1h", "--tune", "vm-stat:88s", "--load", "spin:cpu=1,memory=0", "--no-report"];
     let mut command = far.latido(&words);
-    // With the patience that latido has everywhere: a guest that the machine's other work slows down is silent for seconds.
+    // With latido's usual patience: a guest that is slowed down by the machine's other work is silent for seconds.
     command.arg("--quiet").stderr(Stdio::piped()).stdout(Stdio::null());
     let mut run = command.spawn().unwrap();
     far.there(WATCH);
     meanwhile(&mut run, "a tuning in force", || (knob(far) == "88").then_some(()));
     meanwhile(&mut run, "a measurement", || (far.there(MEASURING) != "0").then_some(()));
     far.guest.link(false);
-    // The console is another way: what the watch says of the time before is over first.
+    // The console does not use the link. The reports from before the cut come first.
     let looks = |console: &str| console.lines().filter(|line| line.starts_with("watch ")).count();
     let cut_at = looks(&far.guest.console());
     let seen = settled("the agent's end while nothing gets through to it", || {
@@ -98,9 +98,9 @@ fn lost(far: &Far) {
     });
     let while_cut = seen.get(cut_at..).unwrap();
     assert!(while_cut.iter().any(|line| line.starts_with("watch 88 ")), "it was over before: {while_cut:?}");
-    // The host gives up by itself too, before the link could bring it what the agent sent last.
+    // The host gives up by itself too, before the link could deliver the agent's last messages.
     let output = ended(run, "the host of a lost link");
-    // A new agent that puts right what is left comes only now.
+    // Only now can a new agent arrive that restores leftovers.
     far.guest.link(true);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains("the link was lost"), "{}", stderr(&output));

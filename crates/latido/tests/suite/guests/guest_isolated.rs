@@ -1,8 +1,8 @@
-//! A CPU that was isolated when the kernel booted.
+//! A CPU that the kernel isolated at boot.
 
 use crate::common::{far::Far, stderr};
 
-/// The commonest real-time set-up: the kernel gives no task to CPU 1, and keeps it out of every inherited mask.
+/// The most common real-time set-up: the kernel gives no task to CPU 1, and keeps it out of every inherited mask.
 pub fn is_measured(far: &Far) {
     assert_eq!(far.there("cat /sys/devices/system/cpu/isolated"), "1");
     assert_eq!(far.there("grep Cpus_allowed_list /proc/self/status").split_whitespace().last(), Some("0"));
@@ -23,7 +23,7 @@ pub fn is_measured(far: &Far) {
     assert_eq!(cpus(&record), [1]);
     let first = said.lines().find(|line| line.starts_with("run ")).unwrap_or_default();
     assert!(first.contains("without CPU 0 of ssh:guest (left for everything else by `gap`)"), "{said}");
-    // What `check` advises is what a run takes.
+    // The CPUs that `check` advises are those that a run takes.
     let output = far.ran(&["check", "--json"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let points = document["points"].as_array().unwrap();

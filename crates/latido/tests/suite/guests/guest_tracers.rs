@@ -1,4 +1,4 @@
-//! Probes of tracers that few kernels have, met for real: Debian's PREEMPT_RT kernel has all but those of interrupts off.
+//! Probes of tracers that few kernels have, on a real kernel: Debian's PREEMPT_RT kernel has all except those for interrupts off.
 
 use crate::common::{
     far::{Borrowed, Far},
@@ -7,7 +7,7 @@ use crate::common::{
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What tracers have once for the whole machine, and the instances that there are.
+/// The settings that tracers have once for the whole machine, and the existing instances.
 const SETTINGS: &str = "cd /sys/kernel/tracing && grep -s . osnoise/period_us osnoise/runtime_us osnoise/cpus \
     osnoise/timerlat_period_us osnoise/stop_tracing_us hwlat_detector/window hwlat_detector/width hwlat_detector/mode \
     tracing_thresh; ls instances";
@@ -18,19 +18,19 @@ fn count(record: &Value, quantity: &str, cpu: u64) -> u64 {
     all.iter().find(of).unwrap_or_else(|| panic!("no {quantity} of CPU {cpu}: {record}"))["count"].as_u64().unwrap()
 }
 
-/// Each has no more samples than its period allows in the time that it measured.
+/// Checks that the series has no more samples than its period allows in the measured time.
 fn within(record: &Value, quantity: &str, cpu: u64, period_ns: u64) {
     let most = record["elapsed_ns"].as_u64().unwrap() / period_ns + 1;
     let count = count(record, quantity, cpu);
     assert!((1..=most).contains(&count), "{count} of at most {most} {quantity}: {record}");
 }
 
-/// Each has samples, no more than its period allows, on the CPUs that were asked for, and leaves no setting changed and no
+/// Checks that each probe has samples on the requested CPUs, no more than its period allows, and leaves neither a changed setting nor an
 /// instance.
 pub fn give_samples_and_all_is_as_it_was(far: &Far) {
     let before = far.there(SETTINGS);
     let mut seen = BTreeMap::new();
-    // Emulated CPUs are slow, and two of them share this machine's: periods are long.
+    // Emulated CPUs are slow, and two of them share this machine's, so the periods are long.
     for words in [
         &["timerlat", "period=100ms", "-c", "1", "-d", "3s"][..],
         &["osnoise", "period=500ms", "runtime=200ms", "-d", "3s"],
@@ -55,7 +55,7 @@ pub fn give_samples_and_all_is_as_it_was(far: &Far) {
     let seconds = seen["wakeup-tracer"]["elapsed_ns"].as_u64().unwrap() / (1000 * MS) + 1;
     assert!((1..=seconds).contains(&longest["count"].as_u64().unwrap()), "one a second: {longest}");
     assert!(seen["wakeup-tracer"]["attachments"].to_string().contains("maxima.csv"));
-    // People read whom it befell at the end of the run.
+    // At the end of the run people read which task was affected.
     let told = far.ran(&["run", "wakeup-tracer", "of=all", "-d", "2s", "--no-report"]);
     let told = String::from_utf8(told.stdout).unwrap();
     assert!(told.contains("wakeup-tracer: the longest of each second") && told.contains("begun in"), "{told}");
@@ -67,7 +67,7 @@ pub fn give_samples_and_all_is_as_it_was(far: &Far) {
     };
     far.gives_back_however_it_ends(&borrowed, &before);
 
-    // What this kernel lacks is refused with what it needs.
+    // latido refuses a probe that this kernel lacks, and names what it needs.
     let refused = far.ran(&["run", "irqsoff", "-d", "1s"]);
     assert!(!refused.status.success() && stderr(&refused).contains("CONFIG_IRQSOFF_TRACER"), "{}", stderr(&refused));
 }

@@ -1,4 +1,4 @@
-//! The probe `interrupt` with three stamps in guests: each device's handler and thread.
+//! The probe `interrupt` with three stamps in guests: the handler and thread of each device.
 
 use crate::common;
 use crate::common::lab;
@@ -14,7 +14,7 @@ use serde_json::Value;
 /// A source of interrupts in a guest: its name, the guest's board, an option, and the handler and thread that serve it.
 type Device = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
-/// A device of a guest, of which a byte comes back.
+/// A device of a guest that sends a byte back.
 #[test]
 fn a_device_of_a_guest_is_raised_and_stamped() {
     stamped(&[("serial", "serial", "device=/dev/ttyS2", "serial8250_interrupt", "irq/5-ttyS2")]);
@@ -30,7 +30,7 @@ fn devices_that_a_thread_raises_are_stamped() {
     ]);
 }
 
-/// Every event is joined with the real handler's entry, and the record says who raised it.
+/// Checks that every event is joined with the entry of the real handler, and that the record says which thread raised it.
 fn stamped(sources: &[Device]) {
     if kernel("6.12-rt", "devices of a guest").is_none() {
         return;
@@ -65,8 +65,8 @@ fn stamped(sources: &[Device]) {
     }
 }
 
-/// In a guest with PREEMPT_RT the HPET's handler is a thread: t2 is its real entry, by a kprobe that was read back, after the hard
-/// entry and after the switch to the thread, whose priority is set and told. Twice the same bytes.
+/// In a guest with PREEMPT_RT the HPET's handler is a thread. t2 is its real entry, from a kprobe that latido read back, and comes after
+/// the hard entry and after the switch to the thread. latido sets and reports the thread's priority. Two runs give the same bytes.
 #[test]
 #[ignore = "two guests: scripts/slow/lab-guests"]
 fn the_hpets_handler_is_stamped_in_a_guest_twice_alike() {

@@ -1,5 +1,5 @@
-//! The virtual laboratory end to end: guests that fail, hosts that end, and the same bytes every time. Boots are dear, so
-//! each is looked at from several sides.
+//! The virtual laboratory end to end: guests that fail, hosts that end, and the same bytes every time. Boots are expensive, so each serves
+//! several checks.
 
 use crate::common::lab as laboratory;
 use crate::common::{self, Need};
@@ -13,7 +13,8 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// What apt cannot renew is told beside what it does not have, and what it has serves: a server may be in the midst of its own renewal.
+/// latido reports the lists that apt cannot renew together with the package that apt does not know, and still uses the lists that it has: a
+/// server may be renewing its own.
 #[test]
 fn lists_that_cannot_be_had_are_told() {
     if !installed("apt-get", "lists of packages that cannot be had") {
@@ -26,11 +27,11 @@ fn lists_that_cannot_be_had_are_told() {
     let mut command = world.latido(["lab", "fetch", "6.1-rt-armhf"]);
     let output = command.env("APT_CONFIG", settings).env("LATIDO_LAB", world.path("cache")).output().unwrap();
     refused(&output, &["apt knows no package linux-image-6.1.0*-rt-armmp", "not all lists could be had", "apt-get"]);
-    // Nothing says that they are there.
+    // No file claims that the lists are there.
     assert!(!world.path("cache").join("apt-armhf/known").exists());
 }
 
-/// What is refused before any guest is booted, each with the reason and what to do.
+/// What latido refuses before it boots any guest, each with the reason and the remedy.
 #[test]
 fn what_the_laboratory_cannot_have_is_told() {
     let world = World::new();
@@ -67,21 +68,21 @@ fn what_the_laboratory_cannot_have_is_told() {
     assert!(world.runs().is_empty(), "nothing was begun");
 }
 
-/// A kernel that ends early, has no room, or hangs gives the end of its own log, and leaves no emulator behind.
+/// If a kernel ends early, has no room, or hangs, latido prints the end of its log, and leaves no emulator behind.
 #[test]
 fn a_guest_that_fails_is_told_with_the_end_of_its_log() {
     let Some(own) = kernel("6.12-rt", "guests that fail") else { return };
     let world = World::new();
     let of = |parameters: &str| format!("{}:{parameters}", own.display());
-    // Its first program is not there, so that it panics; and with `panic=0` it stays as it is.
+    // The kernel's first program does not exist, so that it panics; with `panic=0` it stays that way.
     let (panics, hangs) = (of("rdinit=/nothing"), of("rdinit=/nothing panic=0"));
-    // Only a build for tests knows the faults.
+    // Only a build for tests contains the faults.
     let failing = |kernel: &str| world.faulty(run(kernel, &[]));
     refused(
         &failing(&panics).output().unwrap(),
         &["the guest gave no answer: nothing came out", "console", "Kernel panic"],
     );
-    // Its agent is killed, and the guest is switched off without an answer.
+    // The agent in the guest is killed, and the guest is switched off without an answer.
     let early = of("LATIDO_FAULT=agent:1");
     refused(
         &failing(&early).output().unwrap(),
@@ -92,8 +93,8 @@ fn a_guest_that_fails_is_told_with_the_end_of_its_log() {
     world.nothing_left("after guests that failed");
 }
 
-/// Debian's kernel does not know lazy preemption, boots with another one and says nothing: latido asks the guest. The tests of
-/// `lab/kernel.rs` hold what latido decides by its answer.
+/// Debian's kernel does not know lazy preemption, boots with another mode and reports nothing: latido asks the guest. The tests of
+/// `lab/kernel.rs` cover what latido decides from the answer.
 #[test]
 #[ignore = "a guest: scripts/slow/lab-guests"]
 fn a_mode_that_was_not_granted_names_both() {
@@ -106,8 +107,8 @@ fn a_mode_that_was_not_granted_names_both() {
     assert_eq!(common::records_of(&world), 0, "it stands for nothing");
 }
 
-/// One sweep, killed in its midst, gone on with while the host is crowded, and one member of it measured again alone: the
-/// same bytes each time, other members others, and nothing of the host in them.
+/// One sweep, killed in the middle and resumed while the host is crowded, and one replicate of it measured again alone: the same bytes each
+/// time, other replicates differ, and nothing of the host is in them.
 #[test]
 #[ignore = "six guests: scripts/slow/lab-guests"]
 fn a_member_is_the_same_bytes_however_it_comes_about() {
@@ -122,7 +123,7 @@ fn a_member_is_the_same_bytes_however_it_comes_about() {
         .spawn()
         .unwrap();
     meanwhile(&mut host, "a record", || (common::records_of(&world) >= 1).then_some(()));
-    // The others are being emulated.
+    // The other replicates are being emulated.
     host.kill().unwrap();
     host.wait().unwrap();
     world.nothing_left("after SIGKILL of the host");
@@ -135,14 +136,14 @@ fn a_member_is_the_same_bytes_however_it_comes_about() {
     drop(crowd);
     let told = stderr(&resumed);
     assert_eq!(resumed.status.code(), Some(0), "{told}");
-    // Where there is no terminal a line says of each cell that it is done.
+    // Without a terminal latido prints a line for each finished cell.
     let done = told.lines().filter(|line| line.starts_with("cell ") && line.ends_with(", measured"));
     assert_eq!(done.count(), 3 - begun.len(), "{told}");
     let all = measured(&run);
     assert_eq!(all.len(), 3);
     begun.iter().for_each(|(cell, files)| assert_eq!(all.get(cell), Some(files), "{cell} stayed as it was"));
 
-    // The first was measured beside another; now it is alone.
+    // The first replicate was measured at the same time as another; now it is measured alone.
     let (first, files) = all.iter().next().unwrap();
     fs::remove_dir_all(run.join("cells").join(first)).unwrap();
     let alone = world.run(["run", "--resume", "last", "--no-report", "-q"]);
@@ -155,7 +156,7 @@ fn a_member_is_the_same_bytes_however_it_comes_about() {
     assert!(blocks.iter().any(|one| *one != blocks[0]), "the members of a sweep are draws of their own");
     nothing_of_the_host(&world, &files["record.json"]);
 
-    // A person who stops it gets no half of a guest, and no emulator stays.
+    // After Ctrl-C no half of a guest's cell is stored, and no emulator stays.
     let mut host = world
         .latido(["run", "wakeup", "-d", "1s", "--on", "lab", "--kernel", "6.12-rt"])
         .stdout(Stdio::null())
@@ -171,7 +172,7 @@ fn a_member_is_the_same_bytes_however_it_comes_about() {
     assert!(measured(world.runs().last().unwrap()).len().is_multiple_of(3), "a guest that was stopped left a record");
 }
 
-/// Host name, host times, paths and users are no part of what a guest measured.
+/// Host name, host times, paths and users are not part of what a guest measures.
 fn nothing_of_the_host(world: &World, record: &[u8]) {
     let text = String::from_utf8(record.to_vec()).unwrap();
     let hostname = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
@@ -198,7 +199,7 @@ fn nothing_of_the_host(world: &World, record: &[u8]) {
     }
 }
 
-/// The largest wake-up latency of each kernel over the members of its sweep, ns.
+/// The largest wake-up latency of each kernel over the replicates of its sweep, in ns.
 fn worst(run: &Path) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     for files in measured(run).values() {
@@ -212,9 +213,9 @@ fn worst(run: &Path) -> BTreeMap<String, u64> {
     all
 }
 
-/// Under the same seeded load the kernels rank as they are made: PREEMPT_RT's worst wake-up over the members is shorter than
-/// that of the kernel that is never preempted. Each member is another draw; and of the list from best to worst the first is
-/// found in which an expectation does not hold, by the members of each.
+/// Under the same seeded load the kernels rank by their preemption model: PREEMPT_RT's worst wake-up over the replicates is shorter than
+/// that of the kernel without preemption. Each replicate is another draw. `lab bisect` finds, in the list from best to worst, the first
+/// kernel whose replicates contradict an expectation.
 #[test]
 #[ignore = "nine guests: scripts/slow/lab-guests"]
 fn kernels_rank_over_the_members_of_a_sweep() {
@@ -239,7 +240,7 @@ fn kernels_rank_over_the_members_of_a_sweep() {
     world.nothing_left("after a sweep");
 }
 
-/// Two CPUs have the host's time: what they measure is no latency, and the verdict says so.
+/// Two CPUs use the host's time: what they measure is not a latency, and the verdict says so.
 #[test]
 fn a_guest_of_several_cpus_is_for_function_alone() {
     if kernel("6.12-rt", "a guest of two CPUs").is_none() {
@@ -248,14 +249,15 @@ fn a_guest_of_several_cpus_is_for_function_alone() {
     let world = World::new();
     let output = world.run(run("6.12-rt", &["-c", "1", "--multi-cpu", "--no-report"]));
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    // Long lines are wrapped where the terminal ends.
+    // Long lines are wrapped at the width of the terminal.
     let told = String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("INCONCLUSIVE") && told.contains("no latency of such a guest is one"), "{told}");
     let verify = world.run(["lab", "verify", "wakeup", "-d", "50ms", "--kernel", "6.12-rt", "--multi-cpu"]);
     assert_eq!(verify.status.code(), Some(64), "{}", stderr(&verify));
 }
 
-/// The command that a person checks it with. Of PREEMPT_RT the sweep above shows the same, of all of them scripts/slow/lab-guests.
+/// The command with which a person checks the laboratory. The sweep above shows the same for PREEMPT_RT, scripts/slow/lab-guests for all
+/// kernels.
 #[test]
 fn verify_says_identical() {
     verified(&["6.12-none"]);

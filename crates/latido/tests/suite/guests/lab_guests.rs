@@ -1,5 +1,5 @@
-//! What guests of the virtual laboratory bear: every probe, programs of the host, devices, another architecture. A boot is dear: what
-//! needs many is ignored here, and scripts/slow/lab-guests runs it.
+//! What guests of the virtual laboratory support: every probe, programs of the host, devices, another architecture. A boot is expensive:
+//! tests that need many are ignored here, and scripts/slow/lab-guests runs them.
 
 use crate::common::lab as laboratory;
 use crate::common::{self, Need};
@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The probes of the studies, and those that look on.
+/// The probes of the studies, and those that watch passively.
 const PROBES: [&str; 11] = [
     r#"name = "sleep""#,
     r#"name = "scheduling""#,
@@ -26,7 +26,7 @@ const PROBES: [&str; 11] = [
     r#"name = "interrupt", task = "init""#,
 ];
 
-/// Cells of a guest and of the machine that runs can be one plan's.
+/// One plan may have cells of a guest and of the running machine.
 #[test]
 fn guests_measure_beside_the_machine_that_runs() {
     mixed(&PROBES[..1]);
@@ -38,8 +38,8 @@ fn every_probe_measures_in_a_guest() {
     mixed(&PROBES);
 }
 
-/// The probes all measure in a guest, and the report makes configurations of their own of its cells and of those of the machine that
-/// runs, and compares neither with the other.
+/// Checks that the probes all measure in a guest, that the report keeps the guest's cells and the running machine's apart as
+/// configurations, and that it does not compare them with each other.
 fn mixed(probes: &[&str]) {
     if kernel("6.12-rt", "probes in a guest").is_none() {
         return;
@@ -68,13 +68,13 @@ fn mixed(probes: &[&str]) {
         seen.insert(probe);
     }
     assert_eq!(seen.len(), probes.len() + 1, "{seen:?}, {}", stderr(&output));
-    // One real and one emulated kernel are no two sides of a comparison.
+    // latido does not compare a real kernel with an emulated one.
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let told = String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("an emulated time is not compared with a real one"), "{told}");
 }
 
-/// A person's own program goes into the guest and is watched there: its threads are timed by the kernel's events.
+/// A person's own program goes into the guest, and latido watches it there: the kernel's events time its threads.
 #[test]
 #[ignore = "two guests: scripts/slow/lab-guests"]
 fn a_program_is_watched_in_a_guest() {
@@ -109,8 +109,8 @@ fn a_program_is_watched_in_a_guest() {
     assert!(thread.is_some(), "{}", record["series"]);
 }
 
-/// A load's own program goes into the guest with its libraries, and is started there; beside it two network devices of the guest, on a
-/// hub, carry what the studies' load sends: all of it arrives, and both raise interrupts.
+/// A load's own program goes into the guest with its libraries, and starts there. At the same time two network devices of the guest, on a
+/// hub, carry the packets of the studies' load: all of them arrive, and both devices raise interrupts.
 #[test]
 fn a_guest_bears_a_program_of_its_host_and_a_network_of_its_own() {
     const WHAT: &str = "a program of the host and a network in a guest";
@@ -118,7 +118,7 @@ fn a_guest_bears_a_program_of_its_host_and_a_network_of_its_own() {
         return;
     }
     let world = World::new();
-    // Long enough for latido to look around on a CPU that has much to do.
+    // Long enough for latido to look around on a busy CPU.
     let words =
         ["run", "wakeup", "-d", "300ms", "--on", "lab", "--kernel", "6.12-rt+net", "--seed", "3", "--no-report"];
     let loads = ["--load", "stress-ng:cpu=1", "--load", "udp-flood:between=eth0,eth1,rate=4Mbit"];
@@ -129,7 +129,7 @@ fn a_guest_bears_a_program_of_its_host_and_a_network_of_its_own() {
     let loads = record["load"].as_array().unwrap();
     let achieved = loads.iter().map(|load| &load["achieved"]).find(|one| one["sent_packets"].is_u64()).unwrap();
     let [sent, received] = ["sent_packets", "received_packets"].map(|key| achieved[key].as_u64().unwrap());
-    // Some are on their way when the measurement begins, and others when it ends.
+    // Some packets are on their way when the measurement starts, and others when it ends.
     assert!(sent > 100 && received.abs_diff(sent) < sent / 20, "{achieved}");
     for device in ["eth0", "eth1"] {
         let lines = record["quality"]["interrupts"].as_array().unwrap();
@@ -145,7 +145,7 @@ fn a_guest_of_another_architecture_measures() {
     another(&[("6.12-rt-arm64", "aarch64")], &["run"]);
 }
 
-/// And gives the same bytes twice.
+/// Guests of other architectures also give the same bytes twice.
 #[test]
 #[ignore = "three kernels, each twice: scripts/slow/lab-guests"]
 fn guests_of_every_other_architecture_give_the_same_bytes() {

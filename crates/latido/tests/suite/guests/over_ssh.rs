@@ -1,5 +1,5 @@
-//! Machines with kernels of their own, reached over ssh: one boot for each kernel serves all that needs it, since a boot takes as
-//! long as the rest.
+//! Machines with their own kernels, reached over ssh. One boot per kernel serves all tests that need it, since a boot takes as long as the
+//! rest.
 
 use super::{guest, guest_isolated, guest_tracers};
 use crate::common::{
@@ -8,7 +8,7 @@ use crate::common::{
     skip,
 };
 
-/// A machine with these options of `scripts/guest`, or nothing, which is noted.
+/// A machine with these options of `scripts/guest`; `None` if it is not available, which the test notes.
 fn machine(what: &str, options: &[&str]) -> Option<Far> {
     Far::start(&[options, &["--mem", "512", "--timeout", "300"]].concat())
         .map_err(|why| skip(what, Need::Qemu, &why))
@@ -18,7 +18,7 @@ fn machine(what: &str, options: &[&str]) -> Option<Far> {
 /// Debian's 6.12, with a CPU that was isolated at boot.
 #[test]
 fn a_machine_is_measured_tuned_and_left_as_it_was() {
-    // A busy host starves the emulated timer that the kernel would try out.
+    // On a busy host the emulated timer would fail the kernel's check.
     let options = ["--kernel", "6.12", "--append", "no_timer_check isolcpus=1"];
     let Some(far) = machine("a guest over ssh", &options) else { return };
     guest::is_measured_tuned_and_left_as_it_was(&far);
@@ -26,7 +26,7 @@ fn a_machine_is_measured_tuned_and_left_as_it_was() {
     far.world.nothing_left("after a guest");
 }
 
-/// Debian's 6.12 with PREEMPT_RT, whose HPET can be had by user space.
+/// Debian's 6.12 with PREEMPT_RT, whose HPET is available to user space.
 #[test]
 fn a_preempt_rt_machine_is_measured_and_left_as_it_was() {
     let append = "no_timer_check clocksource=tsc tsc=reliable";
@@ -38,7 +38,7 @@ fn a_preempt_rt_machine_is_measured_and_left_as_it_was() {
     far.world.nothing_left("after a PREEMPT_RT guest");
 }
 
-/// The record and `latido check` say that the kernel is PREEMPT_RT.
+/// Checks that the record and `latido check` identify the kernel as PREEMPT_RT.
 fn is_known_as_preempt_rt(far: &Far) {
     assert_eq!(far.there("cat /sys/kernel/realtime"), "1");
     let (record, _) = far.measured(&["wakeup", "-d", "1s"]);
@@ -51,12 +51,12 @@ fn is_known_as_preempt_rt(far: &Far) {
     assert_eq!((severity("preemption model"), severity("memory compaction")), ("ok".into(), "ok".into()));
 }
 
-/// What is borrowed of a machine for stamps: events at functions, traces, and the priority of threads of an interrupt.
+/// What a run changes for stamps: events at functions, traces, and the priority of interrupt threads. This command shows the first two.
 const BORROWED: &str =
     "cat /sys/kernel/tracing/kprobe_events /sys/kernel/tracing/dynamic_events; ls /sys/kernel/tracing/instances";
 
-/// The event at the handler is the whole machine's: it is gone after success, Ctrl-C, SIGKILL of the host, and after SIGKILL of
-/// everybody there with the next latido. Somebody else's event stays.
+/// The event at the handler exists for the whole machine. It is gone after success, Ctrl-C and SIGKILL of the host, and after SIGKILL of
+/// all processes once the next latido ran. An event of another program stays.
 fn stamps_are_removed_however_it_ends(far: &Far) {
     far.there("echo 'p:mine/other hpet_interrupt' >> /sys/kernel/tracing/kprobe_events");
     let before = far.there(BORROWED);

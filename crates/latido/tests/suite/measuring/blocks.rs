@@ -1,4 +1,4 @@
-//! Blocks of one boot of a kernel on a target: each measured as a whole, and every record says of which it is.
+//! Blocks: the cells of one boot of a kernel on a target, measured without interruption. Every record names its block.
 
 use crate::common;
 use crate::common::scripted;
@@ -9,7 +9,7 @@ use scripted::recorded;
 use serde_json::Value;
 use std::fs;
 
-/// Two cells of two repeats, in an order drawn from the seed.
+/// Two cells with two repeats each, in an order drawn from the seed.
 const PLAN: &str = "schema = 1\nname = \"blocks\"\nseed = 7\norder = \"interleaved\"\nboots = 2\n[[group]]\n\
                     target = [\"local\"]\nprobe = [{ name = \"null\", samples = [200, 300] }]\nduration = \"100ms\"\n\
                     repeat = 2\n";
@@ -18,14 +18,14 @@ fn cells(text: &str) -> Vec<Cell> {
     plan::expand(&plan::parse::parse("blocks.toml", text, &latido_agent::catalogue::Installed).unwrap())
 }
 
-/// What `run.json` says of the cells, in the order in which they run.
+/// The cells in `run.json`, in the order in which they run.
 fn planned(world: &World) -> Vec<Value> {
     let run = world.runs().pop().unwrap();
     let text = fs::read(run.join("run.json")).unwrap();
     serde_json::from_slice::<Value>(&text).unwrap()["cells"].as_array().unwrap().clone()
 }
 
-/// Target and boot of each cell, neighbours that agree taken together: the blocks as they follow each other.
+/// The target and boot of each block, in order: adjacent cells that agree are one block.
 fn blocks(cells: &[Value]) -> Vec<(String, u64)> {
     let block = |cell: &Value| (cell["target"].as_str().unwrap().to_owned(), cell["boot"].as_u64().unwrap());
     let mut blocks: Vec<(String, u64)> = cells.iter().map(block).collect();
@@ -47,7 +47,7 @@ fn a_printed_plan_keeps_targets_and_boots() {
     // Two targets, two boots, two repeats, two probes.
     assert!(printed.contains("16 cells"), "{printed}");
     assert_eq!(cells(&printed), cells(&targets), "the same cells in the same order");
-    // What the command line names stands in for the plan's.
+    // A target on the command line replaces that of the plan.
     let output = world.run(["run", "./blocks.toml", "--print-plan", "--on", "ssh:other"]);
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.contains("target = [\"ssh:other\"]\n") && printed.contains("boots = 2\n"), "{printed}");
@@ -76,7 +76,7 @@ fn a_machine_that_is_not_booted_has_its_first_boot_alone() {
     assert!(shown.contains(&format!("skipped: 4 cells: {reason}")), "{shown}");
 }
 
-/// Two targets in one plan: the cells of one are all measured before those of the other, each in a session of its own.
+/// Two targets in one plan: latido measures all cells of one before those of the other, each target in its own session.
 #[test]
 fn targets_are_measured_one_after_the_other() {
     let world = World::new();
@@ -94,7 +94,7 @@ fn targets_are_measured_one_after_the_other() {
     assert_eq!(records.len(), 8);
     let of_records: Vec<Value> = records.iter().map(|record| record["cell"].clone()).collect();
     assert_eq!(blocks(&of_records).len(), 2, "{:?}", blocks(&of_records));
-    // Stored with every option after defaults; all else is as the plan has it.
+    // latido stores the options with all defaults; everything else is as in the plan.
     let named = |mut cell: Value| {
         assert!(cell["probe"]["options"].take().as_object().unwrap().contains_key("samples"));
         cell
@@ -105,7 +105,7 @@ fn targets_are_measured_one_after_the_other() {
     assert_eq!(blocks(&planned).len(), 2, "{:?}", blocks(&planned));
 }
 
-/// Repeats within one boot are not independent of it: a record of another boot is none of the cell's.
+/// Repeats within one boot depend on it: latido refuses a record of another boot.
 #[test]
 fn a_record_of_another_boot_is_refused() {
     let world = World::new();
@@ -114,7 +114,7 @@ fn a_record_of_another_boot_is_refused() {
     let all = cells(&text);
     let first: Vec<Cell> = all.iter().filter(|cell| cell.boot == 1).cloned().collect();
     assert_eq!((first.len(), all.len()), (4, 8));
-    // The script says the same in each boot.
+    // The script gives the same answers in each boot.
     fs::write(world.path("agent.script"), recorded(&world, &first).script()).unwrap();
     let output = world.run(["run", "./blocks.toml", "--no-report", "--json"]);
     let document = json(&output, 1);

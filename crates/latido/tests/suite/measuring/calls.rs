@@ -1,4 +1,4 @@
-//! Real measurements of calls, small: mutexes, an inversion, priorities, sleeps. Nothing asserts how fast the machine is.
+//! Small real measurements of calls: mutexes, an inversion, priorities, sleeps. No test asserts how fast the machine is.
 
 use crate::common;
 
@@ -11,7 +11,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The only record of a run, whatever its verdict: a virtual machine may be robbed at any moment.
+/// The only record of a run, whatever its verdict: a virtual machine may lose time to others at any moment.
 fn record(world: &World, arguments: &[&str]) -> Value {
     let common = ["--warmup=20ms", "--no-report", "--json"];
     let output = world.run(["run"].into_iter().chain(arguments.iter().copied()).chain(common));
@@ -84,7 +84,7 @@ fn a_batch_is_a_mean_in_picoseconds() {
     faults::none_from_a_disk(&record);
 }
 
-/// A ceiling above the thread's priority makes two system calls of each pair, which no noise hides.
+/// A ceiling above the thread's priority makes each pair two system calls, a cost that no noise hides.
 #[test]
 fn a_ceiling_above_the_thread_costs_more_than_its_own() {
     let _turn = common::alone();
@@ -126,7 +126,7 @@ fn a_thread_changes_its_priority_and_has_it_again() {
     assert_eq!(each["quality"]["threads"][0]["policy"], "rr 20");
     faults::none_from_a_disk(&each);
 
-    // An odd number of calls ends on the other level.
+    // An odd number of calls ends on the other priority.
     let batch = record(&World::new(), &["priority", "timing=batch", "calls=21", "batch=33", "-c0"]);
     for quantity in ["setschedparam_batch", "setschedprio_batch"] {
         let series = series(&batch, quantity, "", "");
@@ -156,7 +156,7 @@ fn sleeps_are_as_long_as_asked_or_longer() {
     faults::none_from_a_disk(&record);
 }
 
-/// What no machine's speed changes: rounds add up, there are inversions without inheritance, and none with it.
+/// What holds at any speed of the machine: rounds add up, inversions occur without inheritance, and none occurs with it.
 #[test]
 fn an_inversion_is_there_without_inheritance_and_not_with_it() {
     let _turn = common::alone();
@@ -190,7 +190,7 @@ fn without_permission_no_round_is_a_measurement_and_nothing_hangs() {
         return;
     }
     let world = World::new();
-    // The binary may lie where nobody else can read: copy it.
+    // Other users may not be able to read the binary where it is: copy it.
     let binary = world.path("latido");
     fs::copy(env!("CARGO_BIN_EXE_latido"), &binary).unwrap();
     for path in [world.dir.path(), &binary] {
@@ -208,7 +208,7 @@ fn without_permission_no_round_is_a_measurement_and_nothing_hangs() {
     }
 }
 
-/// Whoever waits is woken: for a mutex's round, for an hour's sleep.
+/// Ctrl-C wakes every waiting thread: one in a round of a mutex, one that sleeps for an hour.
 #[test]
 fn an_interrupted_cell_ends_and_says_so() {
     let _turn = common::alone();
@@ -226,7 +226,7 @@ fn an_interrupted_cell_ends_and_says_so() {
         assert!(lines.by_ref().map_while(Result::ok).any(|line| line.contains("measuring")), "it never measured");
         std::thread::spawn(move || lines.for_each(drop));
         let pid = common::measuring_process(&world);
-        // It has begun: it sleeps its hour, or has used more than its start takes.
+        // The measurement has started: it sleeps its hour, or has used more processor time than a start takes.
         let sleeps = || processes::measuring_threads(pid).iter().any(|task| processes::sleeps_for_a_time(task));
         let begun = || if arguments[0] == "sleep" { sleeps() } else { processes::ran_ns(pid) > 300_000_000 };
         until("a measurement that has begun", || begun().then_some(()));

@@ -1,4 +1,4 @@
-//! A power cut in a long cell costs what was measured since the last checkpoint, no more.
+//! A power cut in a long cell costs what was measured since the last checkpoint, and no more.
 
 use crate::common;
 
@@ -11,8 +11,7 @@ use std::{
     process::Stdio,
 };
 
-/// Starts a run, waits for a checkpoint of its first cell, and cuts the power: every process at once, none gets to say
-/// goodbye.
+/// Starts a run, waits for a checkpoint of its first cell, and cuts the power: it kills every process at once, so that none can react.
 fn cut_after_a_checkpoint<'a>(world: &World, arguments: impl IntoIterator<Item = &'a str>) -> PathBuf {
     let mut command = world.latido(arguments);
     let mut child =
@@ -47,7 +46,7 @@ fn what_was_checkpointed_survives_a_cut_of_everything() {
     assert_eq!(record["outcome"]["kind"], "checkpoint");
     assert_eq!(record["series"][0]["count"], 777);
     assert_eq!(record["probe"], "null");
-    // What only the end of the loops can tell is not claimed.
+    // The record claims nothing that is known only at the end of the loops.
     let findings = document["judgement"]["cells"][0]["findings"].as_array().unwrap();
     let level = |check: &str| findings.iter().find(|f| f["check"] == check).unwrap()["level"].clone();
     assert_eq!((level("page faults"), level("pinning")), ("unknown".into(), "unknown".into()));
@@ -59,7 +58,7 @@ fn record(path: PathBuf) -> Value {
     serde_json::from_slice(&fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))).unwrap()
 }
 
-/// The part that was measured counts as what it is, the rest is measured as a further one, and nothing is glued.
+/// With --keep-checkpoints latido keeps the measured part as it is and measures the rest as a further part. It does not join their samples.
 #[test]
 fn a_cut_cell_is_measured_on_where_that_is_wanted() {
     let world = World::new();
@@ -100,7 +99,7 @@ fn a_cut_cell_is_measured_on_where_that_is_wanted() {
     {
         assert!(shown.contains(text), "{text}: {shown}");
     }
-    // Asked again, nothing is left to do and nothing changes.
+    // On another resume nothing is left to do and nothing changes.
     let files = || {
         let list = |dir: &PathBuf| fs::read_dir(dir).unwrap().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
         let mut all: Vec<PathBuf> = [list(&cell), list(&cell.join("part-1"))].concat();
@@ -126,7 +125,7 @@ fn files_below(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     paths.into_iter().flat_map(below).collect()
 }
 
-/// Before anything is measured: parts of two kernels or of other CPUs would be no one cell. Nothing is touched.
+/// latido refuses, before it measures, to join parts of two kernels or of different CPUs to one cell. It changes nothing.
 #[test]
 fn a_cut_cell_is_not_measured_on_elsewhere() {
     let world = World::new();
@@ -170,7 +169,7 @@ fn a_cut_cell_is_measured_from_zero_otherwise() {
     assert_eq!(document["records"][0]["cell"]["conditions"]["duration"], "6s");
 }
 
-/// The keeping of parts is a wish about a run that is there.
+/// `--keep-checkpoints` works only with a run that exists.
 #[test]
 fn parts_are_kept_on_resuming_alone() {
     let world = World::new();
@@ -178,7 +177,7 @@ fn parts_are_kept_on_resuming_alone() {
     assert_eq!(output.status.code(), Some(64), "{}", stderr(&output));
 }
 
-/// A cell that ends by its number of samples has as many in the end as were asked for, to the last one.
+/// A cell that ends by its number of samples has in the end exactly the requested number.
 #[test]
 fn a_cut_cell_of_so_many_samples_has_them_all_in_the_end() {
     let world = World::new();

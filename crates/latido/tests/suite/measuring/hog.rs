@@ -1,4 +1,4 @@
-//! A hog above the probe's priority: named in the record, blamed where it decides, and its slots are not lost.
+//! A competing task above the probe's priority: the record names it, the verdict blames it if it decides, and its slots are not lost.
 
 use crate::common;
 
@@ -11,8 +11,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// A hog of FIFO 70 on CPU 0 that stands still until it is let go and when it has run long enough: what it ran between is known
-/// to the nanosecond, on any machine.
+/// A competing task of FIFO 70 on CPU 0. It stays stopped until the test lets it go, and is stopped again when it has run long enough, so
+/// the test knows how long it ran, to the nanosecond, on any machine.
 struct Hog(Child);
 
 impl Hog {
@@ -44,7 +44,7 @@ impl Drop for Hog {
     }
 }
 
-/// A hog above the probe: the record has what it ran, and each slot of that time.
+/// A competing task above the probe: the record has the time that it ran, and each slot of that time.
 #[test]
 fn a_hog_above_the_own_priority_is_seen_and_blamed() {
     if !realtime("a hog above the probe") || !installed("taskset", "a hog above the probe") {
@@ -72,7 +72,7 @@ fn a_hog_above_the_own_priority_is_seen_and_blamed() {
     // Beyond the 50 of the warm-up.
     meanwhile(&mut child, "200 wake-ups", || (processes::wakeups(measuring) > 200).then_some(()));
     signal(hog.0.id().cast_signed(), Signal::CONT);
-    // Less than what the kernel grants before it makes real-time tasks wait.
+    // Less than the time that the kernel grants before it throttles real-time tasks.
     until("a hog that has run for 300 ms", || (hog.ran_ns() >= before + 300_000_000).then_some(()));
     signal(hog.0.id().cast_signed(), Signal::STOP);
     hog.stands_still("a hog that has run enough");
@@ -81,7 +81,8 @@ fn a_hog_above_the_own_priority_is_seen_and_blamed() {
     let ran_ns = hog.ran_ns() - before;
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let quality = &document["records"][0]["quality"];
-    // A sample that the machine made late besides the hog decides for itself. The hog's, the worst, is foreign in either case.
+    // If another sample was late because of the machine, that sample decides. The worst one comes from the competing task and is attributed
+    // to it in either case.
     let headline = document["judgement"]["headline"].as_str().unwrap();
     let verdict = (output.status.code(), document["verdict"].as_str().unwrap());
     let after = |words: &str| headline.split_once(words).map(|(_, rest)| rest.split(" ms").next().unwrap());
@@ -99,11 +100,12 @@ fn a_hog_above_the_own_priority_is_seen_and_blamed() {
     let slots = &record["series"][0]["slots"];
     let n = |key: &str| slots[key].as_u64().unwrap();
     assert_eq!(n("met") + n("late") + n("missed"), 4000);
-    // It ran in one stretch: its first slot is late, and one at its end.
+    // It ran without a break: its first slot is late, and one at its end.
     assert!(n("missed") + 2 >= ran_ns / 1_000_000, "{ran_ns} ns of a hog: {slots}");
 }
 
-/// A rival that takes half of the CPU in short pieces never keeps the probe away for long: it is found by what it ran.
+/// A competing task that takes half of the CPU in short pieces never keeps the probe off the CPU for long: latido finds it by the time that
+/// it ran.
 #[test]
 fn a_hog_in_short_pieces_is_found_by_what_it_ran() {
     if !realtime("a hog in short pieces") {
@@ -111,7 +113,7 @@ fn a_hog_in_short_pieces_is_found_by_what_it_ran() {
     }
     let _turn = common::alone();
     let world = World::new();
-    // Another latido's load is not this cell's: FIFO 90, 2 ms of each 4 ms, before and after the measurement, too.
+    // The load of another latido does not belong to this cell: FIFO 90, 2 ms of each 4 ms, also before and after the measurement.
     let load = ["load", "rt-interference:busy=2ms,idle=2ms,low=1,middle=2,high=90,cpus=0"];
     let mut load = world.latido(load).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let rival = until("a rival of FIFO 90", || rival_of(&world));
@@ -120,7 +122,7 @@ fn a_hog_in_short_pieces_is_found_by_what_it_ran() {
     let mut child = world.latido(measure).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let measuring = common::measuring_process(&world);
     let urgent = processes::Urgent::new();
-    // Both are read while it measures: the first when it has begun, the other before it was still seen to go on.
+    // Both times are read during the measurement: the first after it started, the other before the test last saw it running.
     meanwhile(&mut child, "200 wake-ups", || (processes::wakeups(measuring) > 200).then_some(()));
     let begun = ran_ns_of(&rival).unwrap();
     let later = meanwhile(&mut child, "1000 wake-ups", || {
@@ -146,7 +148,7 @@ fn a_hog_in_short_pieces_is_found_by_what_it_ran() {
 fn rival_of(world: &World) -> Option<PathBuf> {
     let bears = |line: &str| line.contains(" load rt-interference");
     let loads = world.alive().into_iter().filter(|(_, line)| bears(line));
-    // The real-time priority is field 40 of `stat`, 38 behind the name.
+    // The real-time priority is field 40 of `stat`, field 38 after the name.
     let priority = |task: &PathBuf| {
         let stat = std::fs::read_to_string(task.join("stat")).ok()?;
         stat.rsplit_once(')')?.1.split_whitespace().nth(37)?.parse::<u32>().ok()
@@ -154,7 +156,8 @@ fn rival_of(world: &World) -> Option<PathBuf> {
     loads.flat_map(|(pid, _)| threads(pid)).find(|task| priority(task) == Some(90))
 }
 
-/// The cell's own rivals are what it was measured under: they excuse nothing, and are no throttle however regular.
+/// The competing tasks of the cell's own load belong to its conditions: they excuse nothing, and are not taken for a throttle, however
+/// regular they are.
 #[test]
 fn the_load_s_rivals_are_no_excuse_and_no_throttle() {
     if !realtime("rivals of a busy loop") {
@@ -175,7 +178,7 @@ fn the_load_s_rivals_are_no_excuse_and_no_throttle() {
         "--json",
     ]);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    // Stolen time may excuse samples too, and the verdict with them; the load's rivals excuse none.
+    // Stolen time may also excuse samples, and thus decide the verdict; the load's competing tasks excuse none.
     let findings = document["judgement"]["cells"][0]["findings"].as_array().unwrap();
     let excuses = findings.iter().find(|one| one["check"] == "foreign tasks").unwrap();
     assert!(!excuses["text"].as_str().unwrap().contains("rt-interference"), "{excuses}");
@@ -185,7 +188,7 @@ fn the_load_s_rivals_are_no_excuse_and_no_throttle() {
     assert!(output.status.code() == Some(2) || undecided, "{}", document["judgement"]);
     let facts = &record["series"][0]["facts"];
     assert!(facts["preempted"].as_u64().unwrap() > 0, "{facts}");
-    // The loop is made to wait once a second, where the kernel limits it; never oftener.
+    // If the kernel throttles the loop, it does so at most once a second.
     let seconds = record["elapsed_ns"].as_u64().unwrap() / 1_000_000_000 + 1;
     assert!(facts["throttled"].as_u64().unwrap_or(0) <= seconds, "{facts}");
     let foreign = record["quality"]["foreign"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! Loads that misbehave: one that talks without end, one that hides from the agent, and names that somebody else chose.
+//! Loads that misbehave: one that writes without end, one that hides from the agent, and marks that another program chose.
 
 use crate::common::{self, Need};
 
@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-/// Ends whatever is left of a world, for a test that fails to leave nothing behind either.
+/// Ends all processes of a world, so that a failing test leaves nothing behind either.
 fn end_all(world: &World) {
     for (pid, _) in world.alive() {
         kill(pid, Signal::KILL);
@@ -22,19 +22,19 @@ fn kill(pid: i32, signal: Signal) {
     let _ = kill_process(Pid::from_raw(pid).unwrap(), signal);
 }
 
-/// What a process has written so far, in bytes (proc_pid_io(5)).
+/// The number of bytes that a process has written so far (proc_pid_io(5)).
 fn written(pid: i32) -> Option<u64> {
     let io = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
     io.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok())
 }
 
-/// latido reads at most 64 KiB of an output in each 100 ms (`loading/listening.rs`, whose tests show that its readers have no
-/// priority over anybody): a load that writes to both of its outputs without end is throttled by its full pipes, and the run
-/// ends. Without that bound a load wrote gigabytes, and the readers took the machine for as long as it wrote.
+/// latido reads at most 64 KiB of an output in each 100 ms (`loading/listening.rs`, whose tests show that its readers have no raised
+/// priority). A load that writes to both of its outputs without end is throttled by its full pipes, and the run ends. Without that bound a
+/// load wrote gigabytes, and the readers used the whole machine for as long as it wrote.
 #[test]
 fn a_talkative_load_is_throttled_by_its_pipes() {
     const WINDOW_BYTES: u64 = 64 << 10;
-    // Two full pipes of 64 KiB hold what nobody has read.
+    // Two full pipes of 64 KiB contain what latido has not read.
     const PIPE: u64 = 64 << 10;
     let _alone = common::alone();
     let world = World::new();
@@ -47,7 +47,7 @@ fn a_talkative_load_is_throttled_by_its_pipes() {
     until("the end of the run", || {
         for (pid, _) in world.alive().into_iter().filter(|(_, line)| line.starts_with("dd ")) {
             let bytes = written(pid).unwrap_or(0);
-            // Later than the reading: on a slow machine the bound is only the wider.
+            // Taken after the reading: on a slow machine the bound only becomes wider.
             let windows = began.elapsed().as_millis() as u64 / 100 + 2;
             assert!(bytes <= windows * WINDOW_BYTES + PIPE, "{bytes} bytes in {windows} windows");
             most = bytes.max(most);
@@ -60,7 +60,7 @@ fn a_talkative_load_is_throttled_by_its_pipes() {
     world.nothing_left("after a talkative load");
 }
 
-/// A load that hides: a session and an environment of its own, twice forked, deaf to SIGTERM. It notes its number.
+/// A load that hides: with its own session and environment, forked twice, and ignoring SIGTERM. It writes its pid to a file.
 fn hidden(world: &World) -> (String, PathBuf) {
     let noted = world.path("daemon.pid");
     let daemon =
@@ -73,7 +73,7 @@ fn hidden(world: &World) -> (String, PathBuf) {
     (format!("command:sh {}", world.file("hide.sh", &text).display()), noted)
 }
 
-/// The process that a file names, once it does.
+/// The process that a file names, once the file does.
 fn named_by(file: &Path) -> i32 {
     until("the daemon of the load", || Some(fs::read_to_string(file).ok()?.trim().parse().unwrap()))
 }
@@ -83,14 +83,14 @@ fn lives(pid: i32) -> bool {
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
 }
 
-/// Directories of loads in any control group.
+/// The directories of loads in any control group.
 fn groups() -> Vec<PathBuf> {
     let output =
         Command::new("find").args(["/sys/fs/cgroup", "-type", "d", "-name", "latido-load-*"]).output().unwrap();
     String::from_utf8_lossy(&output.stdout).lines().map(PathBuf::from).collect()
 }
 
-/// Groups that name the agent that made them.
+/// The groups with the agent that made them in their name.
 fn groups_of(agent: u32) -> Vec<PathBuf> {
     let prefix = format!("latido-load-{agent}-");
     groups().into_iter().filter(|dir| dir.file_name().unwrap().to_string_lossy().starts_with(&prefix)).collect()
@@ -108,8 +108,8 @@ fn can_be_had() -> bool {
         || distributed.is_some_and(|file| fs::read_to_string(file).is_ok_and(|text| text.trim().is_empty()))
 }
 
-/// The agent alone is killed in the middle of a run: what a load hid from it ends all the same, by the control group, and
-/// the group is gone. The measured threads were never in it.
+/// The agent alone is killed in the middle of a run: the control group also ends what a load hid from the agent, and the group is gone. The
+/// measured threads were never in it.
 #[test]
 fn a_hidden_daemon_does_not_outlive_the_agent() {
     let what = "loads in a control group";
@@ -123,7 +123,7 @@ fn a_hidden_daemon_does_not_outlive_the_agent() {
     let mut host = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let daemon = named_by(&noted);
     let agent = agent_of(host.id());
-    // Until it measures, so that there are measured threads to look for.
+    // Waits until the run measures, so that there are measured threads to look for.
     let children = format!("/proc/{agent}/task/{agent}/children");
     let two = || (fs::read_to_string(&children).unwrap_or_default().split_whitespace().count() >= 2).then_some(());
     meanwhile(&mut host, "the load and the measuring process", two);
@@ -155,7 +155,7 @@ fn a_hidden_daemon_does_not_outlive_the_agent() {
     world.nothing_left("after the agent was killed");
 }
 
-/// The same load in a run that nobody disturbs: it ends with the run, and no group stays.
+/// The same load in an undisturbed run: it ends with the run, and no group stays.
 #[test]
 fn a_hidden_daemon_ends_with_its_run() {
     if !common::root("loads in a control group") {
@@ -175,7 +175,7 @@ fn a_hidden_daemon_ends_with_its_run() {
     assert_eq!(groups_of(agent), Vec::<PathBuf>::new());
 }
 
-/// A name in the caller's environment makes nobody a load: `latido load` heeds its duration and tells what was done.
+/// A mark in the caller's environment makes no process a load: `latido load` keeps its duration and reports what it did.
 #[test]
 fn a_mark_of_the_callers_confuses_no_load() {
     let world = World::new();
@@ -186,8 +186,7 @@ fn a_mark_of_the_callers_confuses_no_load() {
     world.nothing_left("after a load with a mark of its caller's");
 }
 
-/// A run from within what a crashed one left, a shell that bears its mark: the recovery ends neither the host that asks for
-/// it nor itself.
+/// A run started by a leftover of a crashed run, a shell with its mark: the recovery ends neither the host that requests it nor itself.
 #[test]
 fn a_recovery_does_not_end_its_own_caller() {
     let world = World::new();

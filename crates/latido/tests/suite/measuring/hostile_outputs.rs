@@ -1,4 +1,4 @@
-//! Something else lies where a report or a figure is to go: it stays as it is, at once and in words.
+//! Something else is in the place of a report or a figure: latido leaves it as it is, stops at once and says so.
 
 use crate::common::attacker;
 use crate::common::behind;
@@ -21,14 +21,14 @@ fn ended(mut command: Command) -> Output {
     common::ended(child, &format!("{command:?}"))
 }
 
-/// A world with a run, and nothing in the working directory but its store.
+/// A world with a run, and nothing in the working directory except its store.
 fn measured() -> World {
     let world = World::new();
     assert_eq!(world.run(RUN.into_iter().chain(["--no-report"])).status.code(), Some(0));
     world
 }
 
-/// A link, a FIFO or a directory named as the report: refused before anything is written, whoever asks.
+/// The report's name belongs to a link, a FIFO or a directory: every command refuses it before it writes anything.
 #[test]
 fn only_a_file_is_replaced() {
     let world = measured();
@@ -46,11 +46,11 @@ fn only_a_file_is_replaced() {
             assert_eq!(told.status.code(), Some(1), "{name}: {}", stderr(&told));
             assert!(stderr(&told).contains(name) && stderr(&told).contains(what), "{name}: {}", stderr(&told));
         }
-        // Asked for by name it is refused before anything is measured.
+        // If the user named it, latido refuses it before it measures.
         let told = ended(world.latido(RUN.into_iter().chain(["-o", name])));
         assert_eq!(told.status.code(), Some(1), "{name}: {}", stderr(&told));
         assert_eq!(world.runs().len(), 1, "{name}: {}", stderr(&told));
-        // Nobody asked for it: the run counts.
+        // If the user did not name it, the run still counts.
         fs::rename(world.path(name), world.path("report.html")).unwrap();
         let told = ended(world.latido(RUN));
         assert_eq!(told.status.code(), Some(0), "{name}: {}", stderr(&told));
@@ -64,7 +64,7 @@ fn only_a_file_is_replaced() {
     assert_eq!(left(tree(world.dir.path())), left(before));
 }
 
-/// A figure that would go through a link is refused, and what the link leads to stays.
+/// latido refuses to write a figure through a link, and leaves the target of the link alone.
 #[test]
 fn figures_follow_no_link() {
     let world = measured();
@@ -77,7 +77,7 @@ fn figures_follow_no_link() {
     assert_eq!(fs::read_to_string(&precious).unwrap(), "root's");
 }
 
-/// Behind sudo a link to a file of root's is refused, and a report in a directory of root's is not to be had.
+/// Behind sudo latido refuses a link to a file of root's, and cannot write a report into a directory of root's.
 #[test]
 fn behind_sudo_a_report_is_the_persons() {
     let Some(behind) = Behind::new("reports behind sudo") else { return };
@@ -103,7 +103,7 @@ fn behind_sudo_a_report_is_the_persons() {
     assert_eq!(owner(&behind.home().join("report.html")), (attacker::UID, attacker::UID));
 }
 
-/// What nobody named with -o is replaced only where it is a report of latido's.
+/// If -o does not name the file, latido replaces only its own reports.
 #[test]
 fn a_run_replaces_reports_alone() {
     let world = World::new();
@@ -125,7 +125,7 @@ fn a_run_replaces_reports_alone() {
     assert_ne!(fs::read_to_string(&report).unwrap(), "my thesis");
 }
 
-/// No room for the new report: the old one is whole, and nothing is left beside it.
+/// Without room for the new report the old one stays complete, and latido leaves nothing next to it.
 #[test]
 fn a_full_disk_leaves_the_old_report() {
     let what = "a report on a full disk";
@@ -160,7 +160,7 @@ fn a_full_disk_leaves_the_old_report() {
     assert_eq!(fs::read_to_string(world.path("left")).unwrap(), "report.html\nrest\nsummary.csv\n");
 }
 
-/// Labels of a record as long as a stranger likes: every figure has a name that a file system takes, and one of its own.
+/// A stranger's record may have labels of any length: every figure has a valid file name, and a different one.
 #[test]
 fn long_labels_have_files() {
     let world = World::new();

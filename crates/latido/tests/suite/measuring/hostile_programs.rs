@@ -1,4 +1,4 @@
-//! Programs that a probe starts and that do not want to end, and another user who sends events of his own.
+//! Programs of a probe that do not want to end, and another user who sends forged events.
 
 use crate::common::{self, Need, attacker, recording};
 
@@ -12,12 +12,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// So long the programs stay if nobody ends them, and so long a run is waited for that cannot end them: neither says how fast
-/// something is to be.
+/// How long the programs stay if nothing ends them, in s. Below: how long the test waits for a run that cannot end them. Neither says how
+/// fast something must be.
 const STAYS: u64 = 900;
 const GIVEN_UP: Duration = Duration::from_secs(240);
 
-/// What a run comes to; nothing where it does not end. Then it is ended with all that is of its world.
+/// Returns the output of a run; `None` if it does not end. Then it is killed with all processes of its world.
 fn ended(world: &World, mut run: Child) -> Option<Output> {
     let until = Instant::now() + GIVEN_UP;
     while run.try_wait().unwrap().is_none() {
@@ -34,8 +34,8 @@ fn ended(world: &World, mut run: Child) -> Option<Output> {
     Some(run.wait_with_output().unwrap())
 }
 
-/// A program that leaves its process group for its parent's, starts another one that hides in a session, hears no SIGTERM, and
-/// speaks the protocol of `command` as far as `ready`.
+/// A program that moves to the process group of its parent, starts another one that hides in a session, ignores SIGTERM, and speaks the
+/// protocol of `command` up to `ready`.
 fn leaving(world: &World) -> PathBuf {
     let text = format!(
         "import os, signal, sys, time\n\
@@ -50,7 +50,7 @@ fn leaving(world: &World) -> PathBuf {
     world.file("leaving.py", &text)
 }
 
-/// Runs such a program, and where asked for presses Ctrl-C once when it has begun.
+/// Runs such a program and, if `interrupted`, presses Ctrl-C once it has started.
 fn left(probe: &[&str], duration: &str, interrupted: bool) -> Option<Output> {
     let world = World::new();
     let script = leaving(&world);
@@ -85,9 +85,7 @@ fn a_program_that_left_its_group_ends_with_the_cell() {
     }
 }
 
-/// Another user looks up which port is listened to, and sends packets there that say they were sent in an hour: none
-/// of them is older than the measurement.
-/// A program stops the process that measures it. The first Ctrl-C still ends the run, by that process's own words.
+/// A program stops the process that measures it. The first Ctrl-C still ends the run, with that process's own message.
 #[test]
 fn a_program_that_stops_its_parent_does_not_outlive_ctrl_c() {
     let what = "a program that stops its parent";
@@ -123,7 +121,8 @@ fn another_users_packets_are_no_events() {
         return;
     }
     let world = World::new();
-    // Ports that were there before are nobody's of ours.
+    // Another user looks up the ports in use, and sends packets there that claim to be sent in an hour. Ports that existed before do not
+    // belong to this run.
     let text = "import socket, struct, time\n\
         def ports():\n    lines = open('/proc/net/udp').read().splitlines()[1:]\n    \
         return {int(line.split()[1].split(':')[1], 16) for line in lines if line.split()[1].startswith('0100007F')}\n\

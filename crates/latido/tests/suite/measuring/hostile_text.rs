@@ -1,4 +1,4 @@
-//! Whatever a task, a run, a plan or a word of the command line is called: no terminal and no page obeys it.
+//! Hostile names of tasks, runs, plans and words of the command line: they control no terminal and no page.
 
 use crate::common::{self, Need};
 
@@ -13,10 +13,10 @@ use std::{
     process::{Child, Command, Output, Stdio},
 };
 
-/// Sets a title, erases, colours, rings, turns text around, hides, and ends a line.
+/// Text that sets a title, erases, colours, rings, reverses text, hides, and ends a line.
 const HOSTILE: &str = "\x1b]0;owned\x07\x1b[2J\x1b[31m\u{9b}5m\u{202e}\u{2066}\u{61c}\u{200b}\u{2028}\r\x7fx";
 
-/// Bytes that came from the hostile text raw; line ends alone are no harm.
+/// The lines that contain hostile control characters; line ends alone do no harm.
 fn hidden(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8(bytes.to_vec()).expect("UTF-8");
     let lines = text.lines().filter(|line| line.chars().any(|c| clean::is_hidden(c) && c != '\t'));
@@ -28,16 +28,16 @@ fn harmless(what: &str, output: &Output) {
     assert_eq!(hidden(&output.stderr), Vec::<String>::new(), "{what}: stderr");
 }
 
-/// A small run of made-up samples: its directory.
+/// Makes a small run of made-up samples and returns its directory.
 fn made_up(world: &World) -> std::path::PathBuf {
     let output = world.run(["run", "null", "-d", "50ms", "--warmup=1ms", "--no-report", "--json"]);
     json(&output, 0);
     world.runs().remove(0)
 }
 
-/// Appends the hostile text to every text that nothing but people read.
+/// Appends the hostile text to every text that only people read.
 fn poison(value: &mut Value, key: &str) {
-    // Read by programs: a run that names none of these as they are is no run.
+    // Programs read these: without their correct values a run is not valid.
     const READ: &[&str] = &[
         "schema",
         "outcome",
@@ -74,8 +74,8 @@ fn poisoned(path: &Path, change: impl Fn(&mut Value)) {
     fs::write(path, serde_json::to_vec(&value).unwrap()).unwrap();
 }
 
-/// A record and a run of a stranger, through everything that reads them. Texts of the machine, the loads, what was skipped
-/// and seen, labels, units, the plan and the run itself are hostile; so is a file that is no JSON.
+/// A record and a run of a stranger, given to all commands that read them. The texts of the machine, the loads, the skipped and found
+/// things, labels, units, the plan and the run itself are hostile; so is a file that is not JSON.
 #[test]
 fn a_run_of_a_stranger_is_shown_without_its_controls() {
     let world = World::new();
@@ -83,7 +83,7 @@ fn a_run_of_a_stranger_is_shown_without_its_controls() {
     poisoned(&run.join("run.json"), |value| poison(&mut value["meta"], ""));
     poisoned(&run.join("cells/001/record.json"), |value| {
         for key in ["machine", "quality", "load", "tunings", "skipped"] {
-            // A machine keeps its enumerations: what does not parse is shown by another test.
+            // If an enumeration of a part does not parse any more, the part stays sound: another test covers that.
             let sound = value[key].clone();
             poison(&mut value[key], key);
             if serde_json::from_value::<latido_model::record::Record>(value.clone()).is_err() {
@@ -144,7 +144,7 @@ fn a_run_of_a_stranger_is_shown_without_its_controls() {
     harmless("no run.json", &world.run(["show", "--full", dir]));
 }
 
-/// What is typed, what a plan says and what a target is called come back in errors.
+/// Errors repeat typed words, texts of a plan and names of targets without their control characters.
 #[test]
 fn errors_repeat_no_control() {
     let world = World::new();
@@ -172,11 +172,11 @@ fn errors_repeat_no_control() {
     }
 }
 
-/// A FIFO task that ends with the test, of this name.
+/// A FIFO task with this name, which ends with the test.
 struct Task(Child);
 
 impl Task {
-    /// A shell under a name of its own that sleeps and wakes, in a process group of its own.
+    /// Starts a shell under this name that sleeps and wakes, in a process group of its own.
     fn start(world: &World, name: &[u8]) -> Self {
         let path = world.dir.path().join(OsString::from_vec(name.to_vec()));
         symlink("/bin/sh", &path).unwrap();
@@ -194,7 +194,8 @@ impl Drop for Task {
     }
 }
 
-/// Seen while it runs: in the run's own output, the record, the page, and by `check`. A name that is no UTF-8 hides nobody.
+/// A task with a hostile name, seen while it runs: in the run's output, the record, the page, and by `check`. latido also finds a task
+/// whose name is not UTF-8.
 #[test]
 fn a_task_of_a_hostile_name_is_named_without_its_controls() {
     if !common::realtime("a foreign task with control characters in its name") {
@@ -221,7 +222,7 @@ fn a_task_of_a_hostile_name_is_named_without_its_controls() {
     harmless("check --pid --json", &world.run(["check", "--pid", &pid, "--json"]));
 }
 
-/// On a terminal our own colours pass, and those of data do not.
+/// A terminal shows latido's own colours, but none from data.
 #[test]
 fn a_terminal_has_our_colours_and_no_others() {
     if Command::new("script").arg("--version").output().is_err() {

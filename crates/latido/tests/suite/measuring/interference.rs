@@ -1,4 +1,4 @@
-//! The rivals of real-time priority, the presets, and every way of being scheduled, for real and small.
+//! Competing real-time tasks, the presets, and every scheduling policy, really run but small.
 
 use crate::common;
 
@@ -6,10 +6,10 @@ use common::{World, installed, loads, realtime};
 use serde_json::Value;
 use std::{process::Output, time::Instant};
 
-/// What a rival runs before it sleeps again, in ns.
+/// The time that a competing task runs before it sleeps again, in ns.
 const BURST_NS: i64 = 10_000_000;
 
-/// The document, whatever the verdict: a stolen machine may contaminate one.
+/// The document, whatever the verdict: stolen time may contaminate the run.
 fn said(output: &Output) -> Value {
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
@@ -19,8 +19,8 @@ fn record(document: &Value) -> &Value {
     &document["records"][0]
 }
 
-/// A rival above the probe on its own CPU costs it at least the rival's burst; the load tells what it did. How much it did
-/// exactly is shown in a guest (`guests/lab_planted.rs`).
+/// A competing task above the probe on its own CPU costs it at least its burst, and the load reports what it did. A test in a guest shows
+/// the exact cost (`guests/lab_planted.rs`).
 #[test]
 fn rivals_above_the_probe_are_felt_and_keep_account() {
     let _turn = common::alone();
@@ -44,18 +44,18 @@ fn rivals_above_the_probe_are_felt_and_keep_account() {
     assert_eq!(load["alive"], true, "{load}");
     assert!(load["note"].as_str().unwrap().contains("throttle"), "{load}");
     let achieved = |name: &str| load["achieved"][name].as_i64().unwrap();
-    // A burst lasts until its thread has run for so long; of each thread one may be told before its time is.
+    // A burst lasts until its thread has run for this long; the report may catch each thread before that.
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as i64);
     let (bursts, busy_ns) = (achieved("bursts"), achieved("busy_ns"));
     assert!(bursts > 0 && busy_ns >= (bursts - 3 * cpus) * BURST_NS, "{load}");
     assert!(busy_ns <= cpus * (achieved("elapsed_ns") + 3 * BURST_NS), "more than the CPUs have: {load}");
-    // The rival of priority 90 keeps the probe of priority 60 away for its whole burst, of which the first slot comes up to
-    // a period of 1 ms after its begin.
+    // The competing task of priority 90 keeps the probe of priority 60 off the CPU for its whole burst. The first slot in it comes up to a
+    // period of 1 ms after its start.
     let max = record(&document)["series"][0]["corrected"]["max"].as_i64().unwrap();
     assert!(max + 1_000_000 >= BURST_NS, "{max}");
 }
 
-/// A preset is taken apart: each part has its own entry, and what is missing is said.
+/// latido takes a preset apart: each part has its own entry, and latido names what is missing.
 #[test]
 fn a_preset_records_every_part() {
     let _turn = common::alone();
@@ -82,7 +82,7 @@ fn a_film_is_decoded_and_counted() {
     assert!(frames > 100, "{frames} frames of a small film as fast as it goes");
 }
 
-/// The kernel's own answer names the policy asked for, and round robin its slice.
+/// The kernel's own answer names the requested policy, and the slice of round robin.
 #[test]
 fn every_policy_is_granted_as_asked() {
     let _turn = common::alone();
@@ -115,7 +115,7 @@ fn every_policy_is_granted_as_asked() {
     }
 }
 
-/// Nothing starts when the kernel would refuse: the error names the policy, the reason and what to do.
+/// latido starts nothing if the kernel would refuse: the error names the policy, the reason and the remedy.
 #[test]
 fn what_the_machine_refuses_is_an_error_before_the_run() {
     let _turn = common::alone();
@@ -123,7 +123,7 @@ fn what_the_machine_refuses_is_an_error_before_the_run() {
         return;
     }
     let world = World::new();
-    // Less than the kernel's shortest period, whoever asks.
+    // Less than the kernel's shortest period, for every user.
     let mut command =
         world.latido(["run", "wakeup", "period=50us", "--policy=deadline:runtime=10us,period=50us", "--no-report"]);
     let output = command.output().unwrap();
@@ -132,7 +132,7 @@ fn what_the_machine_refuses_is_an_error_before_the_run() {
     assert!(said.contains("nothing was started") && said.contains("a period of 100us to 4s"), "{said}");
 }
 
-/// The pendulum stands when actuated on time, and its record has angles with their sign in order.
+/// The pendulum stays up if it is actuated on time. Its record has signed angles in order.
 #[test]
 fn a_pendulum_is_balanced() {
     let _turn = common::alone();
@@ -150,17 +150,17 @@ fn a_pendulum_is_balanced() {
     assert_eq!(slots("met") + slots("late") + slots("missed"), 2000);
     assert!(lateness["files"]["samples"].is_string() && angle["files"]["samples"].is_string());
     let fell = angle["facts"]["fell"].as_i64().unwrap();
-    // One angle an actuation as long as it stands; nobody guarantees that on a stolen machine.
+    // One angle per actuation while the pendulum stands; on a machine with stolen time it may fall.
     assert!(fell == 1 || angle["count"] == lateness["count"], "{angle}");
 }
 
-/// No packet is sent before its time, and what arrives is counted.
+/// The load sends no packet before its time, and counts what arrives.
 #[test]
 fn a_flood_keeps_its_rate() {
     let world = loads::world();
     let began = Instant::now();
     let sent = loads::works(&world, "udp-flood:8Mbit,size=1000", &["sent_packets", "received_packets"]);
-    // 1,000 packets a second.
+    // 1,000 packets per second.
     let most = 1 + u64::try_from(began.elapsed().as_millis()).unwrap();
     assert!(sent["sent_packets"] <= most && sent["received_packets"] <= most, "{most} at most: {sent:?}");
     assert_eq!(sent["sent_bytes"] % 1000, 0, "{sent:?}");

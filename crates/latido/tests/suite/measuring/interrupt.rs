@@ -1,4 +1,4 @@
-//! Ctrl-C once: an orderly end, stored as partial. Twice: an end at once. Both leave nothing behind; --resume goes on.
+//! Ctrl-C once: latido ends in good order and stores a partial record. Twice: it ends at once. Both leave nothing behind.
 
 use crate::common;
 
@@ -29,11 +29,11 @@ fn measuring(world: &World) -> Child {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let started = lines.by_ref().map_while(Result::ok).any(|line| line.contains("measuring") || line.contains("null"));
     assert!(started, "it never measured");
-    // The probe holds its samples for a minute once its loop is over, and its load runs beside it.
+    // The probe stays alive for a minute after its loop, and its load runs meanwhile.
     let pid = common::measuring_process(world);
     until("a measuring thread that sleeps", || (processes::wakeups(pid) > 20).then_some(()));
     until("the load", || world.alive().iter().any(|(_, line)| line.contains(" load spin")).then_some(()));
-    // Somebody must go on reading, or the child is stopped by a full pipe.
+    // The test must go on reading, or a full pipe blocks the child.
     std::thread::spawn(move || lines.for_each(drop));
     child
 }
@@ -56,7 +56,7 @@ fn once_stores_what_there_is_as_partial() {
 fn twice_stops_at_once_and_leaves_nothing() {
     let world = World::new();
     let mut child = measuring(&world);
-    // Stopped, the agent has heard of neither before both were asked.
+    // While the agent is stopped it receives neither request, so both arrive together.
     let agent = agent_of(child.id()).cast_signed();
     processes::signal(agent, Signal::STOP);
     processes::ctrl_c(child.id());

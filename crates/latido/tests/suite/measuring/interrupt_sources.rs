@@ -1,4 +1,4 @@
-//! The probe `interrupt` on this machine: a timer and packets with three stamps, and sources that are not here.
+//! The probe `interrupt` on this machine: a timer and packets with three stamps, and unavailable sources.
 
 use crate::common::{self, Need};
 
@@ -17,7 +17,7 @@ use std::{
     process::Stdio,
 };
 
-/// Tracefs as root, or the test is noted as skipped.
+/// The directory of tracefs as root; `None` if there is none, which the test notes as skipped.
 fn tracefs(what: &str) -> Option<PathBuf> {
     if !root(what) {
         return None;
@@ -31,7 +31,7 @@ fn tracefs(what: &str) -> Option<PathBuf> {
     }
 }
 
-/// What is left of latido's traces and events of the whole machine.
+/// The trace instances and function events on the whole machine.
 fn left(tracefs: &Path) -> Vec<String> {
     let instances = fs::read_dir(tracefs.join("instances")).unwrap().flatten();
     let mut all: Vec<String> = instances.map(|one| one.file_name().to_string_lossy().into_owned()).collect();
@@ -70,7 +70,7 @@ fn a_timers_events_have_three_stamps() {
     });
 }
 
-/// A trace that another program switches off while latido records it has ended early: latido says so.
+/// If another program switches off the trace that latido records, the trace ends early, and latido says so.
 #[test]
 fn latido_says_that_another_program_ended_its_trace() {
     let Some(tracefs) = tracefs("a trace that is switched off") else { return };
@@ -94,8 +94,8 @@ fn latido_says_that_another_program_ended_its_trace() {
     assert!(cut.as_str().is_some_and(|why| why.contains("another program switched the trace off")), "{cut}");
 }
 
-/// The worst responses are explained by the trace that the stamps come from. On a crowded machine events may be
-/// missing in it: latido counts the interrupts that have no stamp for that. In a guest none is missing (`guests/interrupt_stamps.rs`).
+/// latido explains the worst responses with the trace from which the stamps come. On a crowded machine the trace may lack events: latido
+/// counts the interrupts that have no stamp for this reason. In a guest none is missing (`guests/interrupt_stamps.rs`).
 #[test]
 fn the_worst_responses_are_explained() {
     if tracefs("explaining responses to interrupts").is_none() {
@@ -115,7 +115,7 @@ fn the_worst_responses_are_explained() {
     worst_are_explained(&world, run, lost == 0);
 }
 
-/// The same without the kernel's events: the response alone, with the reason in the record and no quantity that is 0.
+/// The same without the kernel's events: the record has the response alone, with the reason, and no quantity that is 0.
 #[test]
 fn without_events_the_response_stands_alone_and_says_why() {
     let world = World::new();
@@ -132,7 +132,7 @@ fn without_events_the_response_stands_alone_and_says_why() {
     assert!(stages(run).iter().all(|row| row[2..5].iter().all(Option::is_none) && row[5].is_some()));
 }
 
-/// What this machine lacks is skipped by name, with what to do.
+/// latido skips a source that this machine lacks, and names it with the remedy.
 #[test]
 fn a_source_that_is_not_here_is_named_with_the_remedy() {
     if Path::new("/dev/hpet").exists() {
@@ -145,7 +145,7 @@ fn a_source_that_is_not_here_is_named_with_the_remedy() {
     assert!(said.contains("there is no /dev/hpet") && said.contains("CONFIG_HPET"), "{said}");
 }
 
-/// Each source that is not here is named, with what to load, wire or name.
+/// latido names each unavailable source, with what to load, wire or name.
 #[test]
 fn sources_that_are_not_here_are_named_with_the_remedy() {
     let asked: [(&str, &[&str], &[&str]); 5] = [
@@ -164,14 +164,14 @@ fn sources_that_are_not_here_are_named_with_the_remedy() {
         assert_ne!(output.status.code(), Some(0), "{said}");
         assert!(told.iter().all(|told| said.contains(told)), "{source}: {said}");
     }
-    // The laboratory's way to a station would take a card away from this machine.
+    // The laboratory's way to a station would take a network card away from this machine.
     let output =
         world.run(["run", "interrupt", "source=network", "station=guest", "events=5", "--no-report", "--wait"]);
     assert!(stderr(&output).contains("laboratory"), "{}", stderr(&output));
 }
 
-/// Packets of a station of this machine, over the loopback and between namespaces: each has the kernel's stamp, and the record
-/// says that no device raised an interrupt. No namespace of it can be seen, and no process is left.
+/// Packets of a station on this machine, over the loopback and between namespaces: each has the kernel's stamp, and the record says that no
+/// device raised an interrupt.
 #[test]
 fn a_stations_packets_have_three_stamps() {
     let Some(_) = tracefs("three stamps of a packet") else { return };
@@ -191,7 +191,7 @@ fn a_stations_packets_have_three_stamps() {
     }
 }
 
-/// The processes whose command line says so, by their id.
+/// The pids of the processes that have this word on their command line.
 fn bearing(mark: &str) -> Vec<i32> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let line = |entry: &fs::DirEntry| fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -199,13 +199,13 @@ fn bearing(mark: &str) -> Vec<i32> {
     all.filter(own).filter_map(|entry| entry.file_name().to_string_lossy().parse().ok()).collect()
 }
 
-/// Whoever of a run is killed, its station goes with it, and no device of it was ever the machine's.
+/// Whichever process of a run is killed, its station ends with it, and none of its devices ever appears on the machine.
 #[test]
 fn a_killed_run_leaves_no_station() {
     let Some(_) = tracefs("a station that is left") else { return };
     let devices = || fs::read_dir("/sys/class/net").unwrap().count();
     let before = devices();
-    // No other test has this rate: the station is known by it.
+    // No other test has these rates, so a rate identifies the station.
     for (victim, rate) in [("host", 173), ("measuring process", 179)] {
         let (world, own) = (World::new(), format!("--rate={rate}"));
         let rate = format!("rate={rate}");

@@ -1,5 +1,5 @@
-//! Probes that look on, with the tracefs of this machine: what they count is what others find in the same trace, programs are
-//! started, followed and ended, and whoever names what is not there is told.
+//! Probes that watch passively, with the tracefs of this machine: they count what other tools find in the same trace, they start, follow
+//! and end programs, and they report what does not exist.
 
 use crate::common::attacker;
 use crate::common::behind;
@@ -11,7 +11,7 @@ use latido_agent::machine::{Root, tracefs::Tracefs};
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
-/// Whether this machine lets root record; if not, the test is noted as skipped.
+/// Whether root can record traces on this machine; if not, the test is noted as skipped.
 pub(super) fn traced(what: &str) -> bool {
     if !root(what) {
         return false;
@@ -25,7 +25,7 @@ pub(super) fn traced(what: &str) -> bool {
     }
 }
 
-/// Runs a cell; its record.
+/// Runs a cell and returns its record.
 fn record<'a>(world: &World, line: impl IntoIterator<Item = &'a str>) -> Value {
     let output = world.run(line);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
@@ -45,20 +45,20 @@ fn series<'a>(record: &'a Value, quantity: &str, label: &str, value: &str) -> &'
     found.unwrap_or_else(|| panic!("no {quantity} of {value}: {}", record["series"]))
 }
 
-/// The sum of a series, whole.
+/// The sum of a series, rounded to a whole number.
 fn sum(series: &Value) -> u64 {
     (series["mean"].as_f64().unwrap_or(0.0) * series["count"].as_u64().unwrap() as f64).round() as u64
 }
 
 /// A line of `trace-cmd report`.
 enum Line {
-    /// Of a waking or a wake-up: whether it is the first, and whom.
+    /// A waking or a wake-up: whether it is the first, and the pid of the task.
     Woken(bool, i32),
-    /// Who leaves in which state, and who comes with which priority.
+    /// A switch: the pid that leaves, whether it would go on, the pid that comes, and its priority.
     Switch(i32, bool, i32, i32),
 }
 
-/// What trace-cmd reads in a trace of the scheduler, with its times in ns.
+/// The scheduler's events that trace-cmd reads from a trace, with their times in ns.
 fn by_trace_cmd(file: &Path) -> Vec<(u64, Line)> {
     let output = Command::new("trace-cmd").args(["report", "-t", "-i"]).arg(file).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -71,7 +71,7 @@ fn line(text: &str) -> Option<(u64, Line)> {
     let (seconds, ns) = time.split_once('.')?;
     let time = seconds.parse::<u64>().ok()? * 1_000_000_000 + ns.parse::<u64>().ok()?;
     let (event, rest) = rest.split_once(':')?;
-    // `name with spaces:12 [120]`, perhaps with a state behind it.
+    // `name with spaces:12 [120]`, perhaps followed by a state.
     let side = |side: &str| -> Option<(i32, i32)> {
         let (name, priority) = side.rsplit_once(" [")?;
         Some((name.rsplit_once(':')?.1.parse().ok()?, priority.split(']').next()?.parse().ok()?))
@@ -96,7 +96,7 @@ fn line(text: &str) -> Option<(u64, Line)> {
     ))
 }
 
-/// What a task is at, as the text tells.
+/// The state of a task, according to the text.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum At {
     #[default]
@@ -107,7 +107,7 @@ enum At {
     RunsWoken,
 }
 
-/// Waits after wake-ups in that time: begin, end, whose, with which priority.
+/// The waits after wake-ups in a span of time: start, end, pid, priority.
 fn wakeups(lines: &[(u64, Line)], from: u64, until: u64) -> Vec<(u64, u64, i32, i32)> {
     let (mut at, mut found) = (BTreeMap::<i32, At>::new(), Vec::new());
     for (time, line) in lines {
@@ -143,13 +143,13 @@ fn wakeups(lines: &[(u64, Line)], from: u64, until: u64) -> Vec<(u64, u64, i32, 
     found
 }
 
-/// When a record's samples were counted, on the trace's clock.
+/// The span in which a record's samples were counted, on the trace's clock.
 fn counted(record: &Value) -> (u64, u64) {
     let from = record["anchors"]["monotonic_ns"].as_u64().unwrap();
     (from, from + record["elapsed_ns"].as_u64().unwrap())
 }
 
-/// Beside a load, counts, sums and maxima of wake-ups by class are those that trace-cmd's reading of the same trace gives.
+/// Under a load, the counts, sums and maxima of wake-ups per class agree with trace-cmd's reading of the same trace.
 #[test]
 fn waits_are_those_that_trace_cmd_s_text_tells() {
     let what = "scheduling against trace-cmd";
@@ -157,8 +157,8 @@ fn waits_are_those_that_trace_cmd_s_text_tells() {
         return;
     }
     let world = World::new();
-    // Eight threads at most: in this time they make fewer events than a ring holds (16 MiB a CPU), so that none is lost however
-    // late the rings are read.
+    // Eight threads at most: in this time they make fewer events than a ring can contain (16 MiB per CPU), so that none is lost, however
+    // late latido reads the rings.
     let load = "--load=stress-ng:sleep=2,sleep-max=4";
     let line = ["run", "scheduling", "-d500ms", "--trace=sched_switch", load, "--json"];
     let record = record(&world, line);
@@ -174,7 +174,7 @@ fn waits_are_those_that_trace_cmd_s_text_tells() {
         if waits.is_empty() {
             continue;
         }
-        // Of the class alone, not of a task.
+        // The series of the class, not of a single task.
         let of_class = |one: &&Value| {
             one["quantity"] == "wakeup" && one["labels"]["class"] == class && one["labels"].get("task").is_none()
         };
@@ -183,14 +183,14 @@ fn waits_are_those_that_trace_cmd_s_text_tells() {
         assert_eq!((count, max), (waits.len() as u64, *waits.iter().max().unwrap()), "{class}");
         assert_eq!(sum(own), waits.iter().sum::<u64>(), "{class}");
     }
-    // Nothing measured: nothing is said of measuring threads.
+    // This probe has no measuring threads, so `show` reports nothing about them.
     let shown = world.run(["show", "--full", "last"]);
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(!shown.contains("page faults"), "{shown}");
 }
 
-/// Each activation of a program has its wake-up as trace-cmd's text has it, no wake-up is longer than what the program itself
-/// measured, slots add up, and what it printed is kept.
+/// Each activation of a program has its wake-up as in trace-cmd's text, no wake-up is longer than the largest that the program itself
+/// measured, slots add up, and latido keeps what the program printed.
 #[test]
 fn a_program_is_watched_from_its_start_to_its_end() {
     let what = "cyclictest watched";
@@ -206,7 +206,7 @@ fn a_program_is_watched_from_its_start_to_its_end() {
     let most: u64 = most.parse().unwrap_or_else(|_| panic!("{said}"));
     let (from, until) = counted(&record);
     assert!(until - from < 300_000_000_000, "the cell ends with the program, and not with its 5 minutes");
-    // The thread that measures is the real-time one.
+    // The real-time thread is the measuring one.
     let all = record["series"].as_array().unwrap();
     let completion = all.iter().find(|one| one["quantity"] == "completion").unwrap();
     let name = completion["labels"]["task"].as_str().unwrap();
@@ -218,7 +218,7 @@ fn a_program_is_watched_from_its_start_to_its_end() {
     assert_eq!(slot("met") + slot("late") + slot("missed"), facts["expected"].as_u64().unwrap());
     assert_eq!(slot("met") + slot("late"), facts["seen"].as_u64().unwrap());
     assert_eq!(facts["exit_status"], 0);
-    // A second of one thread's wake-ups and of its neighbours' fits into a ring many times over.
+    // The wake-ups of one thread and its neighbours in a second fill only a small part of a ring.
     assert_eq!((&facts["lost"], &facts["voided"]), (&0.into(), &0.into()), "{facts}");
     if facts["unseen"] != 0 {
         biased_parts_are_not_told(
@@ -233,7 +233,7 @@ fn a_program_is_watched_from_its_start_to_its_end() {
     assert!(wakeup["max"].as_u64().unwrap() / 1000 <= most + 1, "{said}: {wakeup}");
     let parts = ["wakeup", "running", "preempted"].map(|quantity| sum(of(quantity))).iter().sum::<u64>();
     assert!(parts.abs_diff(sum(response)) <= 3, "{parts} {response}");
-    // Of all tasks one has these wake-ups; the last one may end with the thread, and has no response.
+    // Exactly one task has these wake-ups. The last one may end with the thread, and has no response.
     let mut by_task = BTreeMap::<i32, Vec<u64>>::new();
     for (begin, end, pid, _) in wakeups(&by_trace_cmd(&cell.join("trace.dat")), from, until) {
         by_task.entry(pid).or_default().push(end - begin);
@@ -246,8 +246,8 @@ fn a_program_is_watched_from_its_start_to_its_end() {
     assert_eq!(same.count(), 1, "{count} {unfinished}");
 }
 
-/// Where the kernel left out the switch to the thread in more than one activation of a hundred, the few that have one would be another
-/// measurement: latido tells the responses alone, and says why.
+/// If the kernel left out the switch to the thread in more than one activation in a hundred, the few with a switch would give a biased
+/// measurement: latido reports only the responses, and says why.
 fn biased_parts_are_not_told(record: &Value, name: &str, unseen: u64, count: u64) {
     let parts = record["series"].as_array().unwrap().iter().filter(|one| {
         one["labels"]["task"] == name && ["wakeup", "running", "preempted"].iter().any(|part| one["quantity"] == *part)
@@ -258,7 +258,7 @@ fn biased_parts_are_not_told(record: &Value, name: &str, unseen: u64, count: u64
     assert_eq!((parts.count(), is_said), if biased { (0, true) } else { (3, false) }, "{unseen} of {count}: {record}");
 }
 
-/// A program that goes on is ended with the run and with what it started; also when latido is killed.
+/// latido ends a program that goes on at the end of its run, with everything that the program started; also if latido is killed.
 #[test]
 fn no_program_outlives_its_run() {
     if !traced("programs are ended") {
@@ -290,7 +290,7 @@ fn behind_sudo_the_program_is_the_person_s() {
         return;
     }
     let Some(behind) = Behind::new("a program behind sudo") else { return };
-    // The run ends with the program, whenever that comes to its end.
+    // The run ends when the program ends.
     let script = "id -u; id -g; cat /etc/shadow; for nap in $(seq 100); do sleep 0.02; done";
     let output = behind.run(["run", "task", "-d9m", "--warmup=0ns", "--no-report", "--", "sh", "-c", script]);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -299,7 +299,7 @@ fn behind_sudo_the_program_is_the_person_s() {
     assert!(said.starts_with(&format!("{0}\n{0}\n", attacker::UID)) && !said.contains("root:"), "{said}");
 }
 
-/// Whoever is not there is said to be so, with who may be meant.
+/// latido names what does not exist, and suggests what the user may mean.
 #[test]
 fn what_is_not_there_is_said_to_be_so() {
     if !traced("complaints of probes that look on") {
@@ -332,7 +332,7 @@ fn what_is_not_there_is_said_to_be_so() {
     assert!(run(&["interrupt", "task=no-such-task"]).contains("no timer woke a thread named `no-such-task`"));
 }
 
-/// System calls are found by name and by thread, and what they last is running, asleep, and without a CPU.
+/// latido finds system calls by name and by thread, and divides their time into running, asleep, and without a CPU.
 #[test]
 fn system_calls_are_taken_apart() {
     if !traced("system calls") {
@@ -340,7 +340,7 @@ fn system_calls_are_taken_apart() {
     }
     let world = World::new();
     let copying = "--load=command:dd if=/dev/zero of=/dev/null bs=1M";
-    // Its calls alone: the probe tells apart the threads with the most time, and others may sleep longer than it copies.
+    // Only the calls of `dd`: the probe distinguishes the threads with the most time, and others may sleep longer than it copies.
     let whose = "task=dd";
     let record = record(&world, ["run", "syscall", "name=read,clock_nanosleep", whose, "-d400ms", copying, "--json"]);
     let all = record["series"].as_array().unwrap();
@@ -352,7 +352,7 @@ fn system_calls_are_taken_apart() {
     };
     assert!(own("call")["count"].as_u64().unwrap() > 10);
     let parts = ["running", "blocked", "waiting"].map(|quantity| sum(own(quantity))).iter().sum::<u64>();
-    // Where a machine recorded no switch back to the thread, that call has no parts: each is at most the longest.
+    // A call without a recorded switch back to the thread has no parts. Each such call takes at most the longest time.
     let [whole, known] = ["call", "running"].map(|quantity| own(quantity)["count"].as_u64().unwrap());
     let without = (whole - known) * own("call")["max"].as_u64().unwrap();
     assert!(known * 10 > whole * 9, "{known} of {whole} calls have parts");
@@ -360,7 +360,7 @@ fn system_calls_are_taken_apart() {
     assert!(all.iter().all(|one| ["read", "clock_nanosleep"].contains(&one["labels"]["name"].as_str().unwrap())));
 }
 
-/// The way from a timer to its task is cut into stages that add up, and interrupts are told by kind and name.
+/// latido divides the way from a timer to its task into stages that add up, and names interrupts by kind and name.
 #[test]
 fn the_way_from_a_timer_to_its_task_adds_up() {
     if !traced("interrupts") {
@@ -377,7 +377,7 @@ fn the_way_from_a_timer_to_its_task_adds_up() {
     };
     let whole = total("latency");
     let stages = ["expiry", "handler", "waking", "switch"].map(total);
-    // Each nap is a process of its own: on a busy machine few of them begin and end meanwhile.
+    // Each nap is a process of its own: on a busy machine few of them start and end during the measurement.
     assert!(whole.0 > 0, "{whole:?} of {} series", all.len());
     assert!(stages.iter().all(|(count, _)| *count == whole.0), "{stages:?} {whole:?}");
     let slack = 5 * all.len() as u64;

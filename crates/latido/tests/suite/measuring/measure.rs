@@ -1,4 +1,4 @@
-//! Real measurements, small: FIFO threads on this machine. Nothing here asserts how fast the machine is.
+//! Small real measurements: FIFO threads on this machine. No test asserts how fast the machine is.
 
 use crate::common::{self, Need};
 
@@ -15,7 +15,7 @@ fn series(document: &Value) -> Vec<&Value> {
     document["records"].as_array().unwrap().iter().flat_map(|r| r["series"].as_array().unwrap()).collect()
 }
 
-/// met + late + missed are the slots elapsed, and the corrected distribution holds each of them once.
+/// Checks that met + late + missed are the elapsed slots, and that the corrected distribution has each of them once.
 fn slots_add_up(series: &Value, slots: u64) {
     let n = |key: &str| series["slots"][key].as_u64().unwrap();
     assert_eq!(n("met") + n("late") + n("missed"), slots, "{}", series["slots"]);
@@ -40,7 +40,7 @@ fn wakeup_counts_every_slot_and_waits_for_no_disk() {
     faults::none_from_a_disk(&document["records"][0]);
 }
 
-/// A process that is stopped misses its slots: however long the stop lasted, every slot of that time is in the record.
+/// A stopped process misses its slots: however long the stop lasted, every slot of that time is in the record.
 #[test]
 fn a_stall_of_the_measuring_process_is_not_lost() {
     if !realtime("a stalled wakeup") {
@@ -51,7 +51,7 @@ fn a_stall_of_the_measuring_process_is_not_lost() {
         world.latido(["run", "wakeup", "period=1ms", "cycles=3000", "-c0", "--warmup=0ns", "--no-report", "--json"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = common::measuring_process(&world);
-    // From here on nobody else keeps this thread from stopping the other in the midst of its 3000 cycles.
+    // From here on no time-sharing task keeps this thread from stopping the process within its 3000 cycles.
     let urgent = processes::Urgent::new();
     meanwhile(&mut child, "100 wake-ups", || (processes::wakeups(pid) > 100).then_some(()));
     processes::signal(pid, Signal::STOP);
@@ -60,7 +60,7 @@ fn a_stall_of_the_measuring_process_is_not_lost() {
     });
     let stopped = Instant::now();
     std::thread::sleep(Duration::from_millis(60));
-    // Stopped for at least so long: what the test did before and after comes on top.
+    // It was stopped for at least this long, plus the time of the test's own actions.
     let stall_ns = stopped.elapsed().as_nanos() as u64;
     processes::signal(pid, Signal::CONT);
     drop(urgent);
@@ -69,10 +69,10 @@ fn a_stall_of_the_measuring_process_is_not_lost() {
     let all = series(&document);
     slots_add_up(all[0], 3000);
     const PERIOD_NS: u64 = 1_000_000;
-    // All slots of the stall but the first, which is late, and one at its end.
+    // All slots of the stall except the first, which is late, and one at its end.
     let missed = all[0]["slots"]["missed"].as_u64().unwrap();
     assert!(missed + 2 >= stall_ns / PERIOD_NS, "{stall_ns} ns, {}", all[0]["slots"]);
-    // The first slot of the stall came up to a period after it began.
+    // The first slot of the stall came up to a period after its start.
     let max = all[0]["max"].as_u64().unwrap();
     assert!(max + PERIOD_NS >= stall_ns, "the late slot itself shows the stall: {max} of {stall_ns} ns");
     // 60 of 3000 slots are 2 %: 30 of them, each a period shorter than the one before, are above the corrected p99. A
@@ -108,7 +108,7 @@ fn a_failed_limit_is_exit_2_and_a_kept_one_0() {
     let world = World::new();
     let base = ["run", "wakeup", "period=1ms", "-d200ms", "--warmup=50ms", "-c0", "--no-report", "--json"];
     let fails = world.run(base.into_iter().chain(["--limit=1ns"]));
-    // A virtual machine that is robbed in that very second may call it contaminated (3), never a pass.
+    // A virtual machine that loses time in that very second may make the run contaminated (3), but it never passes.
     assert!(matches!(fails.status.code(), Some(2 | 3)), "{}", common::stderr(&fails));
     let holds = world.run(base.into_iter().chain(["--limit=10s"]));
     assert_eq!(holds.status.code(), Some(0), "{}", common::stderr(&holds));
@@ -143,7 +143,7 @@ fn a_load_that_dies_contaminates_the_cell() {
     let mut command = world.latido(words.into_iter().chain(["--load", &load]));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let pid = common::measuring_process(&world);
-    // The samples are there; the probe holds them, and the load waits for somebody who writes.
+    // The samples are taken, the probe stays alive, and the load waits for a writer.
     common::until("a measuring thread that sleeps", || (processes::wakeups(pid) > 20).then_some(()));
     drop(std::fs::File::options().write(true).open(&gate).unwrap());
     let loads = || world.alive().iter().any(|(_, line)| line.starts_with("cat "));
@@ -178,7 +178,7 @@ fn a_load_is_gone_with_all_its_descendants() {
     ]);
     json(&output, 0);
     world.nothing_left("of the load");
-    // One of them has no environment left to be known by.
+    // One of the processes has an empty environment, so the mark does not identify it.
     let lines = fs::read_dir("/proc").unwrap().flatten().filter_map(|e| fs::read(e.path().join("cmdline")).ok());
     assert_eq!(lines.filter(|line| line.ends_with(b"1004.25\0")).count(), 0, "the orphan without the mark stayed");
 }
@@ -216,7 +216,7 @@ fn gap_of_a_billion_readings_fits_two_megabytes() {
         return;
     }
     let world = World::new();
-    // With the throttle in force a FIFO loop is robbed of 5 %; the duty cycle stays below it.
+    // With the throttle a FIFO loop loses 5 %; the duty cycle stays below its limit.
     let arguments =
         ["run", "gap", "iterations=1000000000", "duty=900ms/1s", "-c1", "--warmup=0ns", "--no-report", "--json"];
     if std::thread::available_parallelism().map_or(1, |n| n.get()) < 2 {
@@ -243,7 +243,7 @@ fn equal_cells_give_equal_records() {
         let output = world.run(["run", "null", "samples=500", "--seed=42", "-d1s", "--no-report", "--json"]);
         let mut document = json(&output, 0);
         let record = document["records"][0].take();
-        // What the machine and its clocks say differs from second to second; what was measured does not.
+        // The state of the machine and its clocks differs from second to second; what was measured does not.
         (record["series"].clone(), record["cell"].clone(), record["outcome"].clone())
     };
     assert_eq!(record(), record());
@@ -269,7 +269,7 @@ fn a_deadline_thread_counts_its_slots_too() {
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let record = &document["records"][0];
     if let Some(why) = record["quality"]["policy_refused"].as_str() {
-        // Only a kernel that refuses it to everybody is a reason.
+        // latido may only be refused if the kernel refuses the policy to every program.
         let chrt = ["-d", "-T", "500000", "-D", "2000000", "-P", "2000000", "0", "true"];
         let granted = std::process::Command::new("chrt").args(chrt).status().is_ok_and(|status| status.success());
         assert!(!granted, "chrt may, latido may not: {why}");
@@ -307,7 +307,7 @@ fn without_stress_ng_the_built_in_load_stands_in_and_says_so() {
     world.nothing_left("of the built-in load");
 }
 
-/// The live screen shows spikes of the measurement alone, each by its time since the first slot: those of a warm-up have no such time.
+/// The live screen shows spikes of the measurement alone, each with its time since the first slot. Spikes of a warm-up have no such time.
 #[test]
 fn the_live_screen_times_spikes_from_the_first_slot() {
     if std::process::Command::new("script").arg("--version").output().is_err() {

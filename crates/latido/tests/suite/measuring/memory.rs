@@ -1,30 +1,30 @@
-//! While samples are taken the measuring process asks the kernel for no memory and gives none back: each such call could
-//! interrupt every CPU that the process is measured on (a TLB shootdown). Its memory is locked, as the record says.
+//! During sampling the measuring process requests no memory from the kernel and returns none: each such call could interrupt every CPU on
+//! which the process measures (a TLB shootdown). Its memory is locked if the record says so.
 
 use crate::common::{self, Need};
 
 use common::{World, ended, json, meanwhile, processes, skip};
 use std::{collections::BTreeSet, process::Stdio};
 
-/// The calls that change what a process has mapped.
+/// The calls that change the mappings of a process.
 const MEMORY: [&str; 6] = ["brk", "mmap", "munmap", "mremap", "madvise", "mprotect"];
 
 /// What strace saw of the measuring process.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Lines of strace between the gate and the end of the loops that are calls of [`MEMORY`].
+    /// The lines of strace between the gate and the end of the loops with calls of [`MEMORY`].
     memory: Vec<String>,
-    /// Memory calls before the gate: proof that they are seen at all.
+    /// The number of memory calls before the gate: it proves that strace sees them.
     before: usize,
-    /// Lines of progress and checkpoints between the two.
+    /// The number of progress lines between the two; below, that of checkpoints.
     told: usize,
     checkpoints: usize,
-    /// The end was seen.
+    /// Whether the end was seen.
     ended: bool,
 }
 
-/// Reads what strace wrote: the measuring process is the one that became `agent --measure`, its gate the first policy
-/// that one of its threads asks for, its end the first word that the loops are over.
+/// Reads what strace wrote. The measuring process is the one that became `agent --measure`. Its gate is the first policy that one of its
+/// threads requests; its end is the first message that the loops are over.
 fn read(trace: &str) -> Seen {
     let mut tasks: BTreeSet<&str> = BTreeSet::new();
     let (mut gate, mut seen) = (false, Seen::default());
@@ -83,8 +83,8 @@ fn the_reading_of_a_trace_tells_before_from_meanwhile_and_whose_it_is() {
     assert_eq!((seen.before, seen.told, seen.checkpoints, seen.ended), (1, 1, 1, true), "{seen:?}");
 }
 
-/// Progress, drained blocks and checkpoints included, of loops that sleep, that spin, and that keep every sample in
-/// order; with threads that end long before others.
+/// This includes progress, drained blocks and checkpoints, for loops that sleep, that spin, and that keep every sample in order, with
+/// threads that end long before others.
 #[test]
 fn the_measuring_process_makes_no_memory_call_while_samples_are_taken() {
     let what = "that measuring makes no memory call";
@@ -98,7 +98,7 @@ fn the_measuring_process_makes_no_memory_call_while_samples_are_taken() {
     ] {
         let world = World::new();
         let mut run = world.faulty(["run"]);
-        // Often, so that what a checkpoint takes would show.
+        // Checkpoints are frequent, so that a memory call in one would show.
         run.args(words).args(["--warmup=100ms", "--no-report", "-q"]).env("LATIDO_CHECKPOINT_MS", "300");
         let Some((text, _)) = processes::traced(&world, &run, &["-s120", "-e", &calls], what) else { return };
         let seen = read(&text);
@@ -106,11 +106,11 @@ fn the_measuring_process_makes_no_memory_call_while_samples_are_taken() {
         checkpoints += seen.checkpoints;
         assert!(seen.memory.is_empty(), "{words:?}: {:#?}", seen.memory);
     }
-    // A loop that leaves no pause to copy what it counted has none.
+    // A loop without pauses to copy its counts makes no checkpoint.
     assert!(checkpoints > 0, "no checkpoint was made");
 }
 
-/// A record says that memory is locked only where the kernel locks memory of the measuring process while samples are taken.
+/// A record says that memory is locked only if the kernel locks memory of the measuring process during sampling.
 #[test]
 fn the_record_says_of_locked_memory_what_the_kernel_says() {
     let world = World::new();

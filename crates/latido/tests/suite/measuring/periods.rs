@@ -1,12 +1,12 @@
-//! The slots of a watched program whose period is known: one that overruns and catches up, and one whose period is another.
+//! The slots of a watched program with a known period: one that overruns and catches up, and one with a period other than stated.
 
 use super::looking_on::traced;
 use crate::common::{self, World, alone, installed, json, realtime, stderr};
 use serde_json::Value;
 
-/// A program overruns and catches up by clock_nanosleep with times that have passed. Each slot has its job: latido tells no slot
-/// as missed, but where it tells another job as surplus (a wake-up that came almost a period late). The program ends right after
-/// jobs that it catches up with: no slot passes unserved at the end, however late the machine is.
+/// A program overruns and catches up by clock_nanosleep with times in the past. Each slot has its job: latido reports no slot as missed,
+/// except where it counts another job as surplus (a wake-up that came almost a period late). The program ends right after jobs with which
+/// it catches up, so no slot passes without a job at the end, however late the machine is.
 #[test]
 fn jobs_that_catch_up_are_not_missed() {
     if !traced("a program that catches up") || !installed("python3", "a program that catches up") {
@@ -34,9 +34,9 @@ fn jobs_that_catch_up_are_not_missed() {
     let slots = series.iter().find(|one| one["quantity"] == "completion").unwrap_or_else(|| panic!("{document}"));
     let of = |name: &str| slots["facts"][name].as_i64().unwrap();
     let missed = slots["slots"]["missed"].as_i64().unwrap();
-    // Where the interval begins while the program catches up, the first jobs are of slots before it, and surplus.
+    // If the interval starts while the program catches up, its first jobs belong to slots before the interval, and are surplus.
     assert!(missed <= of("extra") + of("unclear"), "{slots}");
-    // Were the calls not heeded, a third of the slots would have no job.
+    // If latido ignored these calls, a third of the slots would have no job.
     assert!((of("seen") + of("extra")) * 10 >= of("expected") * 9, "{slots}");
     assert!(
         slots["slots"]["late"].as_i64().unwrap() + of("extra") > 0,
@@ -44,7 +44,8 @@ fn jobs_that_catch_up_are_not_missed() {
     );
 }
 
-/// A program of 20 ms is asked for slots of 25 ms: its counts are right for those, and latido says that its period is another.
+/// The user states a period of 25 ms for a program of 20 ms: latido's counts are right for slots of 25 ms, and it reports that the program
+/// has another period.
 #[test]
 fn a_period_that_is_not_the_program_s_is_named() {
     if !traced("a program of another period") || !installed("python3", "a program of another period") {
@@ -53,7 +54,7 @@ fn a_period_that_is_not_the_program_s_is_named() {
     let world = World::new();
     let script = world.file("periodic.py", PERIODIC);
     let measure = ["run", "task", "period=25ms", "-d2s", "--no-report", "--json"];
-    // At a real-time priority the program's wakings come when its timer is due, whatever else runs.
+    // At a real-time priority the program wakes when its timer is due, whatever else runs.
     let program = ["--", "chrt", "-f", "60", "python3", script.to_str().unwrap(), "1000", "0"];
     let document: Value = serde_json::from_slice(&world.run(measure.into_iter().chain(program)).stdout).unwrap();
     let slots = document["records"][0]["series"].as_array().unwrap().iter().find(|one| one["quantity"] == "completion");
@@ -62,13 +63,13 @@ fn a_period_that_is_not_the_program_s_is_named() {
     let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     let told = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("and its slots are those of 25.0 ms: where"), "{told}");
-    // latido asked the kernel for the policy that the program has, and says it.
+    // latido reads the program's policy from the kernel, and reports it.
     assert!(told.contains("policy the program's own: python3 fifo 60"), "{told}");
 }
 
-/// What makes the jobs of a program late is named: its own work, its page faults, a sleep of its own, who wakes it, who holds its lock, who
-/// keeps that one from the CPU, who preempts it.
-/// Others may make some late, too: what counts is those of the plant.
+/// latido names what makes the jobs of a program late: its own work, its page faults, a sleep of its own, the task that wakes it, the task
+/// that holds its lock, the task that keeps that one off the CPU, the task that preempts it. Other tasks may also make some jobs late: only
+/// the planted ones count.
 #[test]
 fn what_makes_jobs_late_is_named() {
     let what = "late jobs explained";
@@ -108,8 +109,9 @@ fn what_makes_jobs_late_is_named() {
     }
 }
 
-/// The program of docs/my-program.md, with fewer turns, is late by what the page says: each pause of its garbage collector is its own
-/// execution beyond the median, as long as the program itself counted it. Other programs may make that job later still, and others late.
+/// The program of docs/my-program.md, with fewer loops, is late for the reason that the page gives: each pause of its garbage collector is
+/// its own execution beyond the median, as long as the program itself counted it. Other programs may make that job even later, and other
+/// jobs late.
 #[test]
 fn the_program_of_the_page_is_late_by_itself() {
     let what = "the program of docs/my-program.md";
@@ -146,12 +148,12 @@ fn the_program_of_the_page_is_late_by_itself() {
             None => other.push(ns),
         }
     }
-    // A hypervisor may stop the machine in one: the program counts that, latido does not.
+    // A hypervisor may stop the machine in a pause: the program counts that time, and latido does not.
     assert!(alike >= 2 && other.len() <= 1, "{other:?} of {counted}: {found:?}: {:#}", told["cells"][0]["jobs"]);
 }
 
-/// Counts the thread's time on a CPU in each pause of the garbage collector, ns. The first turns are not measured: latido looks for the
-/// period in them.
+/// Counts the thread's CPU time in each pause of the garbage collector, in ns. It leaves out the first loops, in which latido looks for the
+/// period.
 const PAUSES: &str = "\
 import gc, time
 pauses, began = [], 0
@@ -164,7 +166,7 @@ def count(phase, _):
 gc.callbacks.append(count)
 ";
 
-/// Asks for absolute times 20 ms apart. Its words: after how many jobs it ends, and for how many ms it works in each seventh.
+/// Sleeps until absolute times 20 ms apart. Its arguments: after how many jobs it ends, and for how many ms it works in each seventh job.
 const PERIODIC: &str = "\
 import ctypes, sys, time
 class Time(ctypes.Structure):
@@ -178,7 +180,7 @@ while job != last:
     while time.monotonic_ns() < end: pass
 ";
 
-/// Each 20th job waits 15 ms for a lock, beyond the next slot's time, and the program then catches up.
+/// Each 20th job waits 15 ms for a lock, beyond the time of the next slot, and the program then catches up.
 const WAITS: &str = "\
 import threading, time
 lock, ask, held = threading.Lock(), threading.Event(), threading.Event()
@@ -202,8 +204,8 @@ for turn in range(300):
     due += .01
 ";
 
-/// A job that waits beyond the next slot's time is late, by the whole wait: the waking that ends it begins no job of the next slot. The
-/// thread that holds the lock has no slots, although it is of real-time priority too.
+/// A job that waits beyond the next slot's time is late, by the whole wait: the waking that ends the wait starts no job of the next slot.
+/// The thread that holds the lock has no slots, although it has real-time priority too.
 #[test]
 fn a_job_that_waits_beyond_its_slot_is_late() {
     let what = "jobs that wait beyond their slots";

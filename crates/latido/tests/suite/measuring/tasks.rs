@@ -1,5 +1,5 @@
-//! Real runs of `switch` and `compute`, small: every way to hand over, and what happens when one side dies. Nothing
-//! here asserts how fast the machine is.
+//! Small real runs of `switch` and `compute`: every way to hand over, and what happens when one side dies. No test asserts how fast the
+//! machine is.
 
 use crate::common::{self, Need};
 
@@ -21,7 +21,7 @@ fn record<'a>(world: &World, arguments: impl IntoIterator<Item = &'a str>) -> Va
     document["records"][0].take()
 }
 
-/// Rounds are samples, not slept and interrupted; the posting task is a helper of a lower priority.
+/// Checks that rounds are samples, not slept and interrupted, and that the posting task is a helper with a lower priority.
 fn switches_add_up(record: &Value, rounds: i64, policies: [&str; 2]) {
     let series = record["series"].as_array().unwrap();
     assert_eq!((series.len(), series[0]["quantity"].as_str()), (1, Some("switch")));
@@ -34,10 +34,10 @@ fn switches_add_up(record: &Value, rounds: i64, policies: [&str; 2]) {
     let policy = |thread: &Value| thread["policy"].as_str().unwrap().to_string();
     assert_eq!(threads.iter().map(policy).collect::<Vec<_>>(), policies);
     assert!(threads[0]["helper"].is_null() && threads[1]["helper"] == true, "{threads:?}");
-    // Whoever hands over so often sleeps about as often: it is the posting task's own evidence, not a stand-in's.
+    // A task that hands over this often sleeps about as often: the evidence is that of the posting task itself, not of a stand-in.
     assert!(threads.iter().all(|thread| thread["voluntary_switches"].as_i64() >= Some(rounds / 2)), "{threads:?}");
     faults::none_from_a_disk(record);
-    // Another latido beside us is foreign, our own two tasks are not.
+    // Tasks of another latido may be in this list, but not this run's own two tasks.
     let foreign = record["quality"]["foreign"].as_array().unwrap();
     let own: Vec<u64> = threads.iter().map(|thread| thread["tid"].as_u64().unwrap()).collect();
     assert!(!foreign.iter().any(|task| own.contains(&task["tid"].as_u64().unwrap())), "{foreign:?}");
@@ -124,7 +124,7 @@ fn what_no_pair_can_be_is_refused_before_it_starts() {
     assert!(world.runs().is_empty());
 }
 
-/// Starts a pair of processes that goes on for a minute, and waits until both are there; the pid of one of them.
+/// Starts a pair of processes that goes on for a minute, and waits until both hand over. Returns the run and the pid of one process.
 fn pair(world: &World, wanted: &str) -> (Child, Pid) {
     let arguments = ["run", "switch", "between=processes", "--policy=other", "-d60s", "--warmup=0ns", "--no-report"];
     let mut command = world.latido(arguments.into_iter().chain(["--json"]));
@@ -132,7 +132,7 @@ fn pair(world: &World, wanted: &str) -> (Child, Pid) {
     let pid = until("both processes of the pair, which hand over", || {
         let alive = world.alive();
         let pid = |what: &str| alive.iter().find(|(_, line)| line.contains(what)).map(|(pid, _)| *pid);
-        // Each handing over is a sleep: so many are none of the start.
+        // Each handover is a sleep; the start of a process sleeps far less often.
         let hands_over = processes::slept(pid("--partner")?)? > 1000;
         pid(wanted).filter(|_| hands_over)
     });
@@ -200,7 +200,7 @@ fn compute_keeps_every_instance_of_every_size_in_order() {
         if one["quantity"] == "elapsed" {
             assert!(points[0].at_ns >= before, "one size after another");
             before = points[199].at_ns;
-            // A wrong or a missing proof would be beyond this, or absent.
+            // A wrong proof would be beyond this limit; a missing one would be absent.
             assert!((0..1_000_000).contains(&one["facts"]["residual_e18"].as_i64().unwrap()), "{}", one["facts"]);
             assert_eq!(one["facts"]["differing"], 0);
         }
@@ -208,8 +208,8 @@ fn compute_keeps_every_instance_of_every_size_in_order() {
     faults::none_from_a_disk(&record);
 }
 
-/// As the study measured: the record names the clock, so that a step of it is no time of the machine, and each value is written outside
-/// of what counts.
+/// As in the study: the record names the clock, so that a clock step does not count as time of the machine, and latido writes each value
+/// outside the timed part.
 #[test]
 fn compute_measures_by_the_studys_clock_and_reports_each_value() {
     let _turn = common::alone();
@@ -250,7 +250,7 @@ fn compute_ends_between_two_instances_when_it_is_told_to() {
 
     let mut command = world.latido(["run", "compute", "size=64", "instances=1000000", "--policy=other", "--json"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Before it computes it has used no more than its start takes.
+    // Before it computes it has used no more processor time than its start takes.
     let pid = common::measuring_process(&world);
     until("computing", || (processes::ran_ns(pid) > 300_000_000).then_some(()));
     kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), Signal::INT).unwrap();

@@ -1,4 +1,4 @@
-//! Recordings that are ended in every way, by Ctrl-C and by SIGKILL of one and of all: no instance of tracefs is left.
+//! Recordings that end in every way, by Ctrl-C and by SIGKILL of one process and of all: no instance of tracefs is left.
 
 use crate::common;
 use crate::common::recording;
@@ -8,7 +8,7 @@ use recording::{INSTANCES, events, status, tracefs};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{fs, process::Stdio, thread, time::Duration};
 
-/// The instances of the process with this number.
+/// The trace instances of this process.
 fn instances_of(pid: u32) -> Vec<String> {
     let entries = fs::read_dir(INSTANCES).unwrap().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -26,7 +26,7 @@ fn recorded(pid: u32) -> bool {
     })
 }
 
-/// Ctrl-C keeps the file; the program hears it too, and nothing is left.
+/// Ctrl-C keeps the file; the program receives it too, and nothing is left.
 #[test]
 fn an_interrupt_keeps_the_file() {
     if !tracefs("a trace that is interrupted") {
@@ -47,8 +47,7 @@ fn an_interrupt_keeps_the_file() {
     }
 }
 
-/// Killed at every step and at moments between them: what guards it removes the instance, nobody else is needed, and no file
-/// was written.
+/// After SIGKILL at every step and at moments between them the guard removes the instance without another latido, and no file was written.
 #[test]
 fn a_kill_leaves_no_instance_behind() {
     if !tracefs("a trace that is killed") {
@@ -84,7 +83,7 @@ fn a_kill_leaves_no_instance_behind() {
     }
 }
 
-/// Killed with its guard, the next latido removes the instance.
+/// If the guard is killed too, the next latido removes the instance.
 #[test]
 fn a_kill_of_both_leaves_it_to_the_next_latido() {
     if !tracefs("a trace that is killed with its guard") {
@@ -112,7 +111,7 @@ fn a_kill_of_both_leaves_it_to_the_next_latido() {
     assert_eq!(instances_of(pid), Vec::<String>::new());
 }
 
-/// An agent that is killed while a cell is traced leaves no instance: its host has it removed.
+/// An agent that is killed while it traces a cell leaves no instance: its host has it removed.
 #[test]
 fn a_killed_agent_leaves_no_instance_behind() {
     if !tracefs("an agent that traces and is killed") {

@@ -1,5 +1,5 @@
-//! Causes planted on purpose are named: a busy task above the measured one, storms of timers and of soft interrupts, a
-//! measuring process that is stopped, the throttle of real-time tasks; in the terminal, the report and JSON.
+//! latido names planted causes: a busy task above the measured one, storms of timers and of soft interrupts, a stopped measuring process,
+//! the throttle of real-time tasks; in the terminal, the report and JSON.
 
 use crate::common::{self, Need};
 
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::{fs, process::Stdio, thread, time::Duration};
 
-/// Whether this machine lets root measure with a trace.
+/// Whether root can measure with a trace on this machine.
 fn possible(world: &World, what: &str) -> bool {
     if !root(what) || !realtime(what) {
         return false;
@@ -38,7 +38,7 @@ fn measured(world: &World, probe: &str, time: &str) {
 /// The explained samples of the last run between two bounds, in ns.
 fn spikes(world: &World, low: u64, high: u64) -> Vec<Value> {
     let all = json(&world.run(["trace", "explain", "last", "--json"]), 0);
-    // What a person reads names the same samples.
+    // The text names the same samples.
     let text = world.run(["trace", "explain", "last"]);
     let said = String::from_utf8_lossy(&text.stdout);
     assert!(text.status.success() && said.contains("What the late samples were lost to"), "{said}{}", stderr(&text));
@@ -51,21 +51,21 @@ fn spikes(world: &World, low: u64, high: u64) -> Vec<Value> {
     spikes.iter().filter(|spike| (low..high).contains(&spike["ns"].as_u64().unwrap())).cloned().collect()
 }
 
-/// How often a process is stopped.
+/// The number of times that the process is stopped.
 const STOPS: usize = 5;
 
-/// In how many the first cause begins so.
+/// The number of samples whose first cause contains this text.
 fn named(spikes: &[Value], cause: &str) -> usize {
     spikes.iter().filter(|spike| spike["causes"][0]["cause"].as_str().unwrap().contains(cause)).count()
 }
 
-/// What a failed test prints of explained samples: how late each was, and its causes.
+/// What a failed test prints for explained samples: how late each was, and its causes.
 fn told(spikes: &[Value]) -> Vec<String> {
     spikes.iter().map(|spike| format!("{} ns: {}", spike["ns"], spike["causes"])).collect()
 }
 
-/// Causes that make many samples late are the first cause of samples that are as late as each makes them. Of how many in a
-/// hundred is the campaign's to tell (`scripts/slow/causes`): in some seconds others disturb too.
+/// A cause that makes many samples late is the first cause of samples that are as late as it makes them. The campaign
+/// (`scripts/slow/causes`) measures the percentage: in some seconds other programs disturb too.
 #[test]
 fn what_is_planted_is_named() {
     let what = "planted causes explained";
@@ -82,13 +82,13 @@ fn what_is_planted_is_named() {
         measured(&world, "wakeup", "3s");
         drop(planted);
         let late = spikes(&world, low, high);
-        // Others make samples as late, too, and on a busy machine more of them than the plant: what counts is those of the plant.
+        // Other programs also make samples this late, and on a busy machine more of them than the plant: only those of the plant count.
         let found = named(&late, name);
         assert!(found >= 5, "{cause}: {found} of {}: {:#?}", late.len(), told(&late));
     }
 }
 
-/// A run that is ended by Ctrl-C explains what was measured until then; of its trace it kept no more than that needs.
+/// A run that ends by Ctrl-C explains what it measured until then. It kept no more of its trace than that needs.
 #[test]
 fn what_was_measured_before_an_end_is_explained() {
     let what = "an interrupted run explained";
@@ -112,7 +112,7 @@ fn what_was_measured_before_an_end_is_explained() {
     assert!(trace["kept"]["dropped"].as_u64() > Some(0), "{trace}");
 }
 
-/// What no trace explains is refused before anything is measured.
+/// latido refuses to explain a probe that no trace explains, before it measures.
 #[test]
 fn only_times_of_a_thread_are_explained() {
     let world = World::new();
@@ -125,7 +125,7 @@ fn only_times_of_a_thread_are_explained() {
     );
 }
 
-/// latido reports what a stopped process did not do as stopped: it finds each stop, with its length.
+/// latido attributes the time of a stopped process to the stop: it finds each stop, with its length.
 #[test]
 fn a_stopped_process_is_named() {
     let what = "a stopped measurement explained";
@@ -153,17 +153,17 @@ fn a_stopped_process_is_named() {
     }
     processes::ctrl_c(host.id());
     assert_eq!(ended(host, "a run that was stopped").status.code(), Some(130));
-    // The first slot of a stop of 20 ms comes up to a period of 1 ms after its begin. Others may be as late for other reasons.
+    // The first slot of a stop of 20 ms comes up to a period of 1 ms after its start. Other samples may be as late for other reasons.
     let late = spikes(&world, 19_000_000, u64::MAX);
     let stopped = |piece: &Value| {
-        // "The hypervisor stopped the machine" is another cause, and may come meanwhile.
+        // "The hypervisor stopped the machine" is another cause, and may occur meanwhile.
         piece["cause"] == "stopped" && piece["ns"].as_u64() >= Some(19_000_000)
     };
     let found = late.iter().filter(|spike| spike["causes"].as_array().unwrap().iter().any(stopped)).count();
     assert_eq!(found, STOPS, "{:#?}", told(&late));
 }
 
-/// A busy loop that the kernel throttles for 50 ms of each second finds that out.
+/// The report of a busy loop that the kernel throttles for 50 ms of each second names the throttle.
 #[test]
 fn the_throttle_is_named() {
     let what = "the throttle of real-time tasks explained";
@@ -179,11 +179,11 @@ fn the_throttle_is_named() {
             &format!("sched_rt_runtime_us is {}: nothing is throttled as usual", runtime.trim()),
         );
     }
-    // The throttle acts for those that could use the time: somebody must wait.
+    // The throttle acts only if another task could use the time, so one must wait.
     let waiting = Planted::on_cpu_0("waiter");
     measured(&world, "gap", "4s");
     drop(waiting);
     let late = spikes(&world, 20_000_000, 60_000_000);
-    // A gap of that length may have another cause on a busy machine; the throttle acts in each second.
+    // On a busy machine a gap of that length may have another cause; the throttle acts in each second.
     assert!(named(&late, "throttled") > 0, "{:#?}", told(&late));
 }

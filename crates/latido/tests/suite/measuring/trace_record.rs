@@ -1,4 +1,4 @@
-//! Traces recorded with the tracefs of this machine: alone, beside a measurement, and behind sudo.
+//! Traces recorded with the tracefs of this machine: alone, with a measurement, and behind sudo.
 
 use crate::common::attacker;
 use crate::common::behind;
@@ -12,7 +12,7 @@ use latido_trace::file::Trace;
 use recording::{events, status, tracefs};
 use std::{collections::BTreeMap, fs, path::Path, process::Command, thread};
 
-/// The same by trace-cmd.
+/// The same counts by trace-cmd.
 fn by_trace_cmd(file: &Path) -> BTreeMap<u32, u64> {
     let output = Command::new("trace-cmd").args(["report", "-i"]).arg(file).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
@@ -32,8 +32,8 @@ fn by_trace_cmd(file: &Path) -> BTreeMap<u32, u64> {
     counts
 }
 
-/// What a program did is in the file, with as many events for trace-cmd as for our decoder and as are told; the program's
-/// exit status is ours, and no instance is left.
+/// The file contains what a program did; trace-cmd, latido's decoder and latido's output agree on the number of events. latido exits with
+/// the program's status and leaves no journal.
 #[test]
 fn a_program_is_recorded_and_others_read_the_same() {
     if !tracefs("latido trace record") {
@@ -54,7 +54,7 @@ fn a_program_is_recorded_and_others_read_the_same() {
     let bytes = fs::read(&file).unwrap();
     let trace = Trace::open(&bytes).unwrap();
     assert!(trace.format("sched_switch").is_some() && trace.comms.iter().any(|(_, name)| name == "latido"));
-    // `read events` of the kernel's own count.
+    // The kernel's own count of `read events`.
     let kernel: u64 = trace
         .options
         .statistics
@@ -70,7 +70,7 @@ fn a_program_is_recorded_and_others_read_the_same() {
     assert!(!world.state().join("journal.jsonl").exists());
 }
 
-/// Only what was asked for, for as long as was asked for; of latido's own nothing on a CPU that it stays off.
+/// The trace has only the requested events, for the requested time, and none of latido itself on a CPU that it avoids.
 #[test]
 fn events_and_cpus_are_those_that_were_named() {
     if !tracefs("events and CPUs of a trace") {
@@ -78,7 +78,7 @@ fn events_and_cpus_are_those_that_were_named() {
     }
     let world = World::new();
     let cpus = thread::available_parallelism().map_or(1, usize::from);
-    // It begins on another CPU, and has no way to go from the one that is recorded.
+    // latido starts on another CPU, so nothing of it needs to leave the recorded one.
     sched::set_affinity(0, [u32::from(cpus > 1)]).unwrap();
     let output =
         world.run(["trace", "record", "-e", "sched_switch,irq:softirq_entry", "--for=2s", "--cpus=0", "-o", "b.dat"]);
@@ -99,7 +99,7 @@ fn events_and_cpus_are_those_that_were_named() {
     let wrong = world.run(["trace", "record", "-e", "sched_swtich", "-o", "c.dat"]);
     assert!(status(&wrong) == 64 && stderr(&wrong).contains("`sched_switch`"), "{}", stderr(&wrong));
     assert!(!world.path("c.dat").exists());
-    // Somebody's file is not replaced, named or not.
+    // latido does not replace a file of the user, named or not.
     for name in ["trace.dat", "program.c"] {
         fs::write(world.path(name), "mine").unwrap();
         let foreign = world.run(["trace", "record", "--for=1ms", "-o", name]);
@@ -115,7 +115,7 @@ fn events_and_cpus_are_those_that_were_named() {
     }
 }
 
-/// Where a ring cannot hold what came, what was lost is counted and told.
+/// If a ring is too small for the events, latido counts and reports the lost ones.
 #[test]
 fn what_a_small_ring_loses_is_told() {
     if !tracefs("events lost") {
@@ -123,7 +123,7 @@ fn what_a_small_ring_loses_is_told() {
     }
     let world = World::new();
     let cpus = fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
-    // Every CPU is to be left alone, so that nothing is read before the end.
+    // latido must stay off every CPU, so it reads nothing before the end.
     let busy = "i=0; while [ $i -lt 600 ]; do true | true; i=$((i+1)); done";
     let all = format!("--cpus={}", cpus.trim());
     let output = world.run(["trace", "record", "--size=16K", &all, "-o", "d.dat", "--", "sh", "-c", busy]);
@@ -133,7 +133,7 @@ fn what_a_small_ring_loses_is_told() {
     assert!(!events(&world.path("d.dat")).is_empty());
 }
 
-/// Where tracefs is mounted nowhere, and no debugfs that mounts it by itself, latido reaches it without a mount that anybody sees.
+/// If tracefs is not mounted, and no debugfs that would mount it, latido reaches it without a mount that other processes see.
 #[test]
 fn tracefs_need_not_be_mounted() {
     if !tracefs("a trace without a mounted tracefs") {
@@ -163,7 +163,7 @@ fn tracefs_need_not_be_mounted() {
     assert!(!events(&world.path("g.dat")).is_empty());
 }
 
-/// Behind sudo root traces, the program and the file are the person's.
+/// Behind sudo root traces, and the program and the file belong to the person.
 #[test]
 fn behind_sudo_the_program_and_the_file_are_the_persons() {
     if !tracefs("a trace behind sudo") {
@@ -190,7 +190,7 @@ fn behind_sudo_the_program_and_the_file_are_the_persons() {
     assert!(!events(&file).is_empty());
 }
 
-/// A measured cell carries its trace: a file beside the record, whose counts the record and `latido show` tell.
+/// A measured cell contains its trace: a file next to the record. The record and `latido show` state its counts.
 #[test]
 fn a_cell_carries_its_trace() {
     if !tracefs("a cell with a trace") {

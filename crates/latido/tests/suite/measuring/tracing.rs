@@ -1,4 +1,4 @@
-//! The kernel's own tracing: frozen where `--stop-on` ends a cell, and told where it was at work unasked.
+//! The kernel's own tracing: frozen when `--stop-on` ends a cell, and reported if it was running unrequested.
 
 use crate::common::{self, Need};
 
@@ -10,10 +10,10 @@ use std::{
     process::{Command, Output},
 };
 
-/// Where tracefs is, below the tree that latido is told to look at.
+/// The place of tracefs, below the tree that latido is given.
 const TRACEFS: &str = "sys/kernel/tracing";
 
-/// Plain files that look like a trace which is written.
+/// Makes plain files that look like a trace with tracing switched on or off.
 fn plant(tree: &Path, place: &str, on: &str) -> PathBuf {
     let dir = tree.join(TRACEFS).join(place);
     fs::create_dir_all(dir.join("events")).unwrap();
@@ -34,7 +34,7 @@ fn document(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", common::stderr(output)))
 }
 
-/// Level and text of a finding.
+/// The level and text of a finding.
 fn finding(document: &Value, check: &str) -> Option<(String, String)> {
     let all = document["judgement"]["cells"][0]["findings"].as_array().unwrap();
     let one = all.iter().find(|one| one["check"] == check)?;
@@ -62,7 +62,7 @@ fn a_sample_above_stop_on_marks_the_trace_and_switches_it_off() {
     assert_eq!(fs::read_to_string(idle.join("trace_marker")).unwrap(), "", "what was off stays as it was");
     let (level, text) = finding(&document, "frozen trace").unwrap();
     assert!(level == "note" && text.contains("`echo 1 > /sys/kernel/tracing/tracing_on`"), "{text}");
-    // The marker was written before the record was made, at the sample.
+    // latido wrote the marker at the sample, before it made the record.
     let anchors = record["anchors"]["monotonic_ns"].as_u64().unwrap();
     let (marked, elapsed) = (freeze["monotonic_ns"].as_u64().unwrap(), record["elapsed_ns"].as_u64().unwrap());
     assert!(marked >= anchors + record["outcome"]["at_ns"].as_u64().unwrap(), "{marked}");
@@ -98,7 +98,7 @@ fn what_cannot_be_frozen_is_a_note() {
     assert_eq!(document["records"][0]["outcome"]["kind"], "stopped", "the cell ends all the same");
 }
 
-/// A mounted tracefs with an instance of the test's own; put back when this is dropped.
+/// A mounted tracefs with an instance of the test, restored on drop.
 struct Mounted {
     tree: PathBuf,
     tracefs: PathBuf,
@@ -133,11 +133,11 @@ impl Drop for Mounted {
     }
 }
 
-/// Needs the whole machine.
+/// This test needs the whole machine.
 mod alone {
     use super::*;
 
-    /// The real thing: the ring still holds what ran before the sample, and the marker behind it.
+    /// On a real tracefs the ring still contains what ran before the sample, followed by the marker.
     #[test]
     fn the_kernels_ring_still_holds_the_cause() {
         const WHAT: &str = "the kernel's trace frozen";
@@ -165,7 +165,7 @@ mod alone {
         let before =
             lines[..marker].iter().filter(|line| line.contains("sched_switch") && line.contains("next_comm=latido/0"));
         assert!(before.count() > 0, "the switch to the measuring thread is in the ring: {trace}");
-        // Off with the next system call: what comes behind the marker is what other CPUs did in between.
+        // The next system call switches the trace off: only events of other CPUs in between follow the marker.
         assert!(lines.len() - marker < 200, "{} lines behind the marker", lines.len() - marker);
     }
 }
