@@ -43,12 +43,19 @@ fn a_tuned_run_that_loses_its_journal_puts_back_and_says_so() {
     ];
     for (said, lose) in losses {
         let world = World::new();
-        let words = ["run", "null", "hold=1s", "--tune", "vm-stat:77s", "--json", "--no-report"];
-        let mut run = world.latido(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // The program ends the measurement when the journal is gone.
+        let script = "printf 'value_us\\n1\\n'; while [ ! -e gone ]; do sleep 0.05; done";
+        let words = ["run", "command", "format=csv", "-d5m", "--tune", "vm-stat:77s", "--json", "--no-report", "--"];
+        let mut run = world
+            .latido(words.into_iter().chain(["sh", "-c", script]))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let in_force = || (fs::read_to_string(KNOB).unwrap() == "77\n").then_some(());
         meanwhile(&mut run, "a tuning in force", in_force);
-        // After its samples the measurement goes on for a second (`hold=1s`). In this second the test takes away the journal.
         lose(&world);
+        world.file("gone", "");
         let output = ended(run, "a run without its journal");
         assert_eq!(fs::read_to_string(KNOB).unwrap(), before.0, "{said}");
         json(&output, 0);

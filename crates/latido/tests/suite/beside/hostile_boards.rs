@@ -126,9 +126,10 @@ fn progress_without_end_ends_the_cell() {
         let mut command = world.latido(["run", "./hostile.toml", "--no-report", "--json"]);
         command.env("LATIDO_CELL_MS", ms).output().unwrap()
     };
-    let _ = board.run(|say| {
+    let borne = board.run(|say| {
         (0..2000).for_each(|_| say.send(&Reply::Progress(Progress::default())).unwrap());
     });
+    assert_eq!(borne.status.code(), Some(0), "the messages alone end nothing: {}", stderr(&borne));
     fs::remove_dir_all(world.store()).unwrap();
     board.refused(&run("0"), "did not come to its end within 0 s");
 }
