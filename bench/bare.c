@@ -1,4 +1,4 @@
-/* The least that a loop of each kind can do, beside latido's: bare gap|mutex|sleep|switch|wakeup ARGUMENTS... */
+/* The least that a loop of each kind can do, to compare latido's loops with: bare gap|mutex|sleep|switch|wakeup ARGUMENTS... */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -22,7 +22,7 @@ static int64_t now_ns(void)
     return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
-/* Pins the calling thread and makes it FIFO (0 leaves the policy); ends the program where that is refused. */
+/* Pins the calling thread and makes it FIFO (0 leaves the policy); ends the program if the kernel refuses that. */
 static void become(const char *cpu, const char *prio)
 {
     cpu_set_t set;
@@ -97,7 +97,7 @@ static int mutex(int argc, char **argv)
         pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
     pthread_mutex_t mutex;
     pthread_mutex_init(&mutex, &attributes);
-    /* Two threads in the process, as in any program that has a mutex: the C library takes shortcuts for one. */
+    /* Two threads in the process, as in any program that has a mutex: with one thread the C library takes shortcuts. */
     pthread_t other;
     pthread_create(&other, NULL, pauses, NULL);
     int64_t *took = calloc(n, sizeof *took);
@@ -161,7 +161,7 @@ static int switches(int argc, char **argv)
     n = atol(argv[1]);
     struct timespec interval = {.tv_nsec = atol(argv[2]) * 1000};
     struct sched_param high = {.sched_priority = atoi(argv[4])}, low = {.sched_priority = atoi(argv[4]) - 1};
-    /* Before the waiter starts, which inherits the place. */
+    /* Before the waiter starts, because it inherits the CPU. */
     become(argv[3], "0");
     took = calloc(n, sizeof *took);
     sem_init(&gate, 0, 0);

@@ -1,4 +1,4 @@
-/* The least a first program can do: to say that user space is there is to switch the machine off. */
+/* The least a first program can do: it switches the machine off, which shows that user space has started. */
 #include <linux/reboot.h>
 #include <sys/syscall.h>
 #include <unistd.h>

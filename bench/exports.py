@@ -1,4 +1,4 @@
-"""What `scripts/bench --only export` compares with: the same rows written by pyarrow, in a process of its own."""
+"""For `scripts/bench --only export`: pyarrow writes the same rows in a separate process."""
 import json
 import subprocess
 from pathlib import Path
@@ -20,6 +20,6 @@ print(json.dumps([time.perf_counter() - began, len(rows["series"]), len(rows["bu
 
 
 def pyarrow(folder):
-    """Seconds, series and buckets of writing the rows of a directory again, from Python's own values."""
+    """Writes the rows of a directory again from Python's own values. Returns the seconds, and the numbers of series and buckets."""
     command = [PYTHON if PYTHON.exists() else "python3", "-c", WRITER, folder]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -1,4 +1,4 @@
-"""Files of cyclictest, made here, and Python's readers of them: what `latido import` is measured beside."""
+"""Makes files of cyclictest and reads them with Python, to compare `latido import` with."""
 import random
 import sys
 import time
@@ -7,7 +7,7 @@ THREADS, ROWS = 64, 10_000
 
 
 def histogram(path, dense=False):
-    """A histogram as 2.4 prints it, of 64 threads and 10,000 rows: a bulk, a tail, and mostly zeros; or no zero at all."""
+    """Writes a histogram of 64 threads and 10,000 rows as cyclictest 2.4 prints it: a bulk, a tail, and mostly zeros; or no zero at all."""
     draw = random.Random(7)
     columns = []
     for thread in range(THREADS):
@@ -32,7 +32,7 @@ def histogram(path, dense=False):
 
 
 def verbose(path, lines, threads=4):
-    """What -v prints of so many cycles."""
+    """Writes what cyclictest -v prints in about this many lines. Returns the exact number of lines."""
     draw = random.Random(7)
     values = [min(int(draw.lognormvariate(3.2, 0.5)), 9999) for _ in range(100_003)]
     each = lines // threads
@@ -45,7 +45,7 @@ def verbose(path, lines, threads=4):
 
 
 def read_histogram(path):
-    """A reader as rteval has one: line by line, a dictionary for each thread, then its figures."""
+    """Reads a histogram as rteval does: line by line, a dictionary for each thread, then its figures."""
     threads = []
     with open(path) as lines:
         for line in lines:
@@ -67,7 +67,7 @@ def read_histogram(path):
 
 
 def read_verbose(path):
-    """A reader of -v: three numbers a line, counted by thread and value."""
+    """Reads the output of -v: three numbers per line, counted by thread and value."""
     counts = {}
     with open(path) as lines:
         for line in lines:

@@ -1,4 +1,6 @@
-"""Guests of the laboratory beside bare QEMU: a shim in the place of QEMU keeps what latido gives it, to be booted again."""
+"""Compares guests of the laboratory with bare QEMU. A shim replaces QEMU and keeps what latido passes to it, so that QEMU can boot it
+again.
+"""
 import os
 import re
 import shutil
@@ -18,7 +20,7 @@ exec '{qemu}' "$@"
 
 
 class Guest:
-    """What latido started QEMU with for one cell: the image, the kernel, the arguments, and when."""
+    """How latido started QEMU for one cell: the image, the kernel, the arguments, and the time."""
 
     def __init__(self, latido, folder, words):
         self.folder = Path(folder) / "guest"
@@ -32,11 +34,11 @@ class Guest:
         (shims / QEMU).chmod(0o755)
         self.environment = os.environ | {"PATH": f"{shims}:{os.environ['PATH']}", "LATIDO_STORE": f"{folder}/guests"}
         self.command = [str(latido), "run", *words, "-q", "--no-report"]
-        # What the kernel can have is asked of a guest of its own, once.
+        # Before its first cell latido boots another guest, once, to ask what the kernel offers.
         self.run()
 
     def run(self):
-        """Seconds from latido's start to that of its guest."""
+        """Runs latido. Returns the seconds from latido's start to the start of its guest."""
         begun = time.time()
         done = subprocess.run(self.command, env=self.environment, capture_output=True, text=True)
         if done.returncode not in (0, 2, 3):
@@ -44,7 +46,7 @@ class Guest:
         return float((self.folder / "started").read_text()) - begun
 
     def boot(self, image, *told, without=()):
-        """Boots an image as latido would, told more; processor time in s, and the console's text."""
+        """Boots an image as latido would, with more kernel parameters. Returns the processor time in s and the console's text."""
         words = (self.folder / "arguments").read_text().splitlines()
         words[words.index("-initrd") + 1] = str(image)
         at = words.index("-append") + 1
@@ -57,7 +59,9 @@ class Guest:
         return usage.ru_utime + usage.ru_stime, (self.folder / "console.log").read_text(errors="replace")
 
     def seconds(self):
-        """Guest seconds until user space and until the end, by the kernel's own log; and those that the agent took to start."""
+        """Returns guest seconds: until user space, for the start of the agent, and until the end. The first and the last are from the
+        kernel's own log.
+        """
         _, text = self.boot("image", "loglevel=7", "printk.time=1", without=("quiet",))
         marks = [re.search(rf"\[ *([\d.]+)\] {words}", text) for words in ("Run /init as init", "reboot: Power")]
         if None in marks:
@@ -68,7 +72,7 @@ class Guest:
 
 
 def archive(path, to, name="bare"):
-    """An archive with one program, which the kernel unpacks after whatever is before it (newc)."""
+    """Writes an archive (newc) with one program. The kernel unpacks it after the archives before it."""
     data = Path(path).read_bytes()
     out = bytearray()
     for entry, mode, content in ((name, 0o100755, data), ("TRAILER!!!", 0, b"")):

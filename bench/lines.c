@@ -1,5 +1,5 @@
-/* A source of as many samples a second as it is told, for `latido run command`; without a number, as many as the pipe takes.
- * usage: lines [MILLIONS_PER_SECOND]; told to go it writes for three seconds. */
+/* A source of samples for `latido run command`: this many million per second; without a number, as many as the pipe takes.
+ * usage: lines [MILLIONS_PER_SECOND]; when latido has sent the start line, it writes for three seconds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-"""What running processes cost, read from /proc while they run: CPU time thread by thread, memory, interrupts of a CPU."""
+"""What running processes cost, read from /proc while they run: CPU time per thread, memory, interrupts of a CPU."""
 import os
 import re
 import subprocess
@@ -19,7 +19,9 @@ def family(pid):
 
 
 def threads(pids):
-    """Of each thread its process's role and its name, its time on a CPU in ns and how often it got one (schedstat)."""
+    """Maps each thread, as (pid, tid), to: the role of its process, its name, whether it is FIFO, its time on a CPU in ns, and how often it
+    got a CPU (schedstat).
+    """
     found = {}
     for pid in pids:
         try:
@@ -37,7 +39,7 @@ def threads(pids):
 
 
 def pss(pids):
-    """Proportional set size of all together, and of it what no other process shares, in MB of 10^6 bytes."""
+    """Returns the proportional set size of all processes together, and how much of it no other process shares, in MB of 10^6 bytes."""
     whole = private = 0
     for pid in pids:
         try:
@@ -51,7 +53,7 @@ def pss(pids):
 
 
 def interrupts(cpu):
-    """The counts of one CPU, line by line of /proc/interrupts."""
+    """Returns the counts of one CPU, per line of /proc/interrupts."""
     lines = Path("/proc/interrupts").read_text().splitlines()
     column = lines[0].split().index(f"CPU{cpu}")
     rows = (line.split(":", 1) for line in lines[1:])
@@ -60,13 +62,15 @@ def interrupts(cpu):
 
 
 class Span:
-    """What a command did between two looks: `settle` seconds after its start, and `seconds` later; then it is ended."""
+    """What a command did between two readings: the first `settle` seconds after its start, the second `seconds` later. `Span` then ends the
+    command.
+    """
 
     def __init__(self, command, settle, seconds, cpu=None):
         own = os.sched_getaffinity(0)
         child = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
-            # Not where it is measured: a timer of ours would be an interrupt of that CPU.
+            # This process waits on another CPU: its timer would interrupt the measured one.
             os.sched_setaffinity(0, own - {cpu} or own)
             time.sleep(settle)
             pids = family(child.pid)
@@ -92,15 +96,15 @@ class Span:
         return [thread for thread in self.threads if thread[2] and thread[4] > 0]
 
     def per_wakeup_us(self):
-        """Time on a CPU of the measuring threads by the times that they were woken, in us."""
+        """The measuring threads' time on a CPU per wake-up, in us."""
         return sum(thread[3] for thread in self.measuring()) / sum(thread[4] for thread in self.measuring()) / 1e3
 
     def rest(self):
-        """Everything else: percent of one CPU."""
+        """The time of everything else, in percent of one CPU."""
         return sum(thread[3] for thread in self.threads if not thread[2]) / self.seconds / 1e7
 
     def shares(self):
-        """Everything else, thread by thread: percent of one CPU, the largest first."""
+        """The time of everything else per thread, in percent of one CPU, the largest first."""
         by = {}
         for role, name, rt, ran, _ in self.threads:
             if not rt:

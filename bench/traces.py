@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def record(latido, path, events):
-    """Records beside stress-ng, longer each time until there are enough events; how many there are."""
+    """Records a trace while stress-ng runs, longer each time until there are enough events. Returns how many there are."""
     seconds = 4
     while True:
         load = subprocess.Popen(["stress-ng", "--switch", "2", "--pipe", "1", "--timer", "1", "-q"], stderr=subprocess.DEVNULL)
@@ -25,7 +25,7 @@ def record(latido, path, events):
         count = int(re.sub(r"\D", "", found[1]))
         if count >= events:
             return count
-        # What came so far tells how long it takes; a file of more than a minute, or of gigabytes, is never made.
+        # The events so far show how long it takes. The recording never gets longer than a minute, and stops at a file of 2 GB.
         longer = min(60, seconds * events * 1.3 / max(count, 1))
         if longer <= seconds * 1.05 or path.stat().st_size > 2e9:
             raise RuntimeError(f"{count} events in {seconds} s, and {events} are needed")
@@ -33,13 +33,13 @@ def record(latido, path, events):
 
 
 def packed(path, into):
-    """The same trace packed with zstd by trace-cmd; None where it cannot."""
+    """Packs the trace with zstd by trace-cmd. Returns None if trace-cmd cannot do that."""
     done = subprocess.run(["trace-cmd", "convert", "-i", path, "-o", into, "--compression", "zstd"], capture_output=True)
     return into if done.returncode == 0 and into.exists() and b"zstd" in into.read_bytes()[:40] else None
 
 
 def cpu_s(command):
-    """Processor time of a command in s, and the most that it had in memory of its own (not mapped), in MB."""
+    """Returns the processor time of a command in s, and the most memory that it had without mapped files, in MB."""
     child = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     most = 0
     while True:
@@ -52,7 +52,7 @@ def cpu_s(command):
         pid, status, usage = os.wait4(child.pid, os.WNOHANG)
         if pid:
             break
-        # Seldom enough to cost it nothing.
+        # Seldom enough not to slow the command.
         time.sleep(0.005)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:

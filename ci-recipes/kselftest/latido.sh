@@ -9,6 +9,6 @@ fi
 $latido run ${WHAT:-wakeup -d 60s --load stress-cpu --limit 100us} --no-report -q --export ktap=-
 case $? in
   0) exit 0 ;;
-  # No answer is no pass; kselftest has no word for it.
+  # A run without a result is no pass, and kselftest has no status for it.
   *) exit 1 ;;
 esac

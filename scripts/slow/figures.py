@@ -1,10 +1,11 @@
-"""The figures of a run's report in text form, for the short log of a script of this folder.
+"""Extracts the figures from a run's report in text form, for the short log of a script of this folder.
 
 usage: latido report last --format text | python3 scripts/slow/figures.py
        python3 scripts/slow/figures.py --self-test
 
-Of the report stay, in this order: how many members count once; the study's tables (their rows alone, without what is published), or
-where there are none the maxima of the repeats and the summaries; whether what is expected holds, a line each; the verdict.
+It prints, in this order: what the report says of the emulation; the number of warnings of replicates that are identical to others; the
+study's tables (only the measured rows), or without a study the maxima of the repeats and the summaries; one line per expectation,
+whether it holds; the verdict.
 """
 
 import re
@@ -12,28 +13,28 @@ import sys
 
 
 def blocks(text):
-    """What stands between blank lines, as lists of lines."""
+    """Returns the blocks between blank lines, as lists of lines."""
     return [part.split("\n") for part in re.split(r"\n\s*\n", text.strip("\n"))]
 
 
 def rows(block):
-    """A table's rows with its heading, without the remarks below it."""
+    """Returns a table's rows with its heading, without the remarks below it."""
     return [line for line in block[1:] if line and not line.startswith(" ")]
 
 
 def study(block):
-    """A table of the study as `title, its columns:` and the rows that were measured; nothing where none was."""
+    """Returns a table of the study as `title, its columns:` and the measured rows; an empty list if none was measured."""
     heads = [line.split() for line in block[1:] if line.startswith(" ")]
     measured = [line for line in rows(block) if not line.startswith("–") and "not measured" not in line]
     title = re.sub(r"[:;] (median )?over .*", "", block[0])
     title = re.sub(r"(: [^:]+)\1$", r"\1", title)
-    # The same word above many columns stands once.
+    # A word that is above several columns is printed once.
     words = [" ".join(dict.fromkeys(word for word in head if word != "unit")) for head in heads]
     return [f"{title}, {'; '.join(words)}:", *(f"  {re.sub(' {2,}', '  ', line)}" for line in measured)] if measured else []
 
 
 def outcomes(block):
-    """A line for each thing that is expected: the lines that follow it are set in further."""
+    """Returns a line for each expectation. In the report its further lines are indented more."""
     lines = []
     for line in block[1:]:
         if re.match(r"  \S", line):
@@ -44,8 +45,8 @@ def outcomes(block):
 
 
 def figures(text):
-    """The lines for the log."""
-    # Warnings stand right above the first table.
+    """Returns the lines for the log."""
+    # Warnings are right above the first table.
     found = [block for block in blocks(re.sub(r"^warning: .*\n(  .*\n)*", "", text, flags=re.M)) if block]
     studied = [line for block in found if len(block) > 1 and block[1].split()[:1] == ["unit"] for line in study(block)]
     emulated = re.search(r"^ emulated: (.+(\n .+)?)", text, re.M)
@@ -105,7 +106,7 @@ WANTED = [
 
 
 def self_test():
-    """Whether the figures of two planted reports are those that stand in them."""
+    """Checks the figures of two planted reports."""
     found = figures(PLANTED), figures(STUDIED)[1:]
     assert found == (WANTED, ["Time by workers, full; avg max:", "  4  ns  8 500  9 000"]), found
     print("the figures of planted reports are found")

@@ -1,18 +1,19 @@
-"""The log of a script of this folder: what it needs, what it prints, how it ends.
+"""Runs a script of this folder and writes its logs: the machine, what the script prints, how it ends.
 
-A script starts itself again through this file, so that a run by hand and one by scripts/slow/all leave the same files:
+Each script restarts itself through this file. So a run by hand and a run by scripts/slow/all leave the same files:
 
-  target/slow/NAME.long  all that it printed
+  target/slow/NAME.long  all that the script printed
   target/slow/NAME.log   the short log, at most 40 lines: date, commit, machine; the figures; how it ended
 
-What a script prints on stdout are its figures, and they are the short log; details go to stderr. NAME is the script's name and, of a
-script with parts, the part: `kill --lab` is kill-lab. `scripts/slow/all --keep NAME` puts a short log beside the script, where git has it.
+A script prints its figures on stdout, and they make up the short log. It prints details on stderr. NAME is the name of the script, followed
+by the part if the script has parts: `kill --lab` is kill-lab. `scripts/slow/all --keep NAME` copies a short log into this folder, where git
+tracks it.
 
-A line `# needs: ...` of the script names what it cannot do without, `# needs --lab: ...` what one part needs, `# parts: --runs ...` the
-parts. A script that lacks something is skipped with exit status 77.
+In a script, the line `# needs: ...` names what the script requires, `# needs --lab: ...` names what one part requires, and `# parts: --runs
+...` names the parts. If this machine lacks something, lib.py skips the script with exit status 77.
 
 usage: python3 scripts/slow/lib.py SCRIPT [ARGUMENT...]
-       python3 scripts/slow/lib.py --guest FLAVOUR [release]   prints kernel, busybox and a static latido: fetched, built
+       python3 scripts/slow/lib.py --guest FLAVOUR [release]   fetches kernel and busybox, builds a static latido, prints the three paths
 """
 
 import os
@@ -32,13 +33,13 @@ SKIPPED = 77
 
 
 def declared(script, word):
-    """What a script declares in its comments: the words behind `# needs:` and the like."""
+    """Returns the words that a script declares in a comment, such as those after `# needs:`."""
     found = re.search(rf"^# {re.escape(word)}: (.+)$", pathlib.Path(script).read_text(), re.M)
     return found[1].split() if found else []
 
 
 def part_of(script, arguments):
-    """The part that the arguments ask for; None where there is none."""
+    """Returns the part that the arguments name; None if they name no part."""
     return next((part for part in declared(script, "parts") if part in arguments), None)
 
 
@@ -47,7 +48,7 @@ def name_of(script, part):
 
 
 def there(word):
-    """Whether this machine has what a script needs."""
+    """Whether this machine has what a word of `# needs:` names."""
     if word == "root":
         return os.geteuid() == 0
     if word == "two-CPUs":
@@ -78,7 +79,7 @@ HINTS = {
 
 
 def lacks(script, part=None):
-    """What this machine lacks of what the script or this part needs."""
+    """Lists what the script or this part requires and this machine lacks."""
     words = declared(script, "needs") + (declared(script, f"needs {part}") if part else [])
     return [HINTS.get(word, f"the program {word}") for word in words if not there(word)]
 
@@ -91,7 +92,7 @@ def said(*command):
 
 
 def head(script, arguments, part):
-    """Date, commit, machine, and what was started."""
+    """Returns the first line of a log: date, commit, machine and command."""
     model = re.search(r"^model name\s*: (.+)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
     words = [time.strftime("%F", time.gmtime()), f"commit {said('git', 'describe', '--always', '--dirty', '--exclude=*') or 'unknown'}"]
     words.append(f"{os.cpu_count()} CPUs ({model[1] if model else os.uname().machine})")
@@ -104,7 +105,7 @@ def head(script, arguments, part):
 
 
 def short(first, figures, last):
-    """The short log: blank lines go, and so do lines beyond the most that it may have."""
+    """Returns the short log, without blank lines and without the lines beyond MOST_LINES."""
     figures = [line.rstrip() for line in figures if line.strip()]
     most = MOST_LINES - 2
     if len(figures) > most:
@@ -113,7 +114,7 @@ def short(first, figures, last):
 
 
 def run(script, arguments):
-    """Runs the script and writes its two logs; its exit status."""
+    """Runs the script, writes its two logs and returns its exit status."""
     part = part_of(script, arguments)
     name = name_of(script, part)
     if lacking := lacks(script, part):
@@ -139,7 +140,7 @@ def run(script, arguments):
         environment = os.environ | {"LATIDO_SLOW": name, "PYTHONUNBUFFERED": "1"}
         pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
         child = subprocess.Popen([pathlib.Path(script).resolve(), *arguments], env=environment, **pipes)
-        # Ctrl-C reaches the script too, which clears away and ends; other signals are passed on.
+        # Ctrl-C reaches the script too, which cleans up and ends. This process passes SIGTERM on to the script.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda *_: child.terminate())
         ways = (child.stdout, sys.stdout, figures), (child.stderr, sys.stderr, None)
@@ -147,10 +148,10 @@ def run(script, arguments):
         for one in threads:
             one.start()
         status = child.wait()
-        # A process that outlives the script may hold its output open: that is not waited for.
+        # A process that outlives the script may keep its output open. Each thread waits at most 10 s for that.
         for one in threads:
             one.join(10)
-        # Of a signal the status that a shell gives.
+        # If a signal ended the script, this is the status that a shell reports.
         status = status if status >= 0 else 128 - status
         ended = "passed" if status == 0 else "skipped" if status == SKIPPED else f"FAILED with exit status {status}"
         left = "; a process that it started still runs" if any(one.is_alive() for one in threads) else ""
@@ -162,7 +163,7 @@ def run(script, arguments):
 
 
 def guest(flavour, profile="dev"):
-    """Kernel and busybox for a guest, fetched, and a static latido, built."""
+    """Fetches kernel and busybox for a guest, builds a static latido, and prints the three paths."""
     fetched = subprocess.run([ROOT / "scripts/guest", "fetch", "--flavour", flavour], stdout=subprocess.PIPE, text=True, check=True).stdout
     environment = os.environ | {"RUSTFLAGS": "-Ctarget-feature=+crt-static"}
     host = re.search(r"^host: (.+)$", said("rustc", "-vV"), re.M)[1]

@@ -156,7 +156,12 @@ mod tests {
         let sh = find("sh").unwrap().unwrap();
         assert_eq!(sh.record().path, Path::new("/bin/sh").canonicalize().unwrap().to_string_lossy());
         assert_eq!(sh.record().sha256, hash_of(Path::new("/bin/sh")).unwrap());
+        assert!(FOUND.lock().unwrap().contains_key("sh"));
         assert_eq!(find("sh").unwrap(), Some(sh));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "abc").unwrap();
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hash_of(file.path()).unwrap(), abc, "FIPS 180-4's example");
         assert!(is_missing("sh-that-is-nowhere") && is_missing("/sh-that-is-nowhere"));
     }
 }

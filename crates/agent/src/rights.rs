@@ -138,6 +138,7 @@ fn others(group: u32, person: Option<u32>, groups: &str, accounts: &str) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use latido_model::needs::{Need, skip};
 
     #[test]
     fn a_group_with_nobody_in_it_is_roots() {
@@ -158,8 +159,7 @@ mod tests {
     #[test]
     fn a_place_of_roots_is_out_of_reach() {
         if !is_root() {
-            eprintln!("skipped: only root may give directories away");
-            return;
+            return skip("a place of root's", Need::Root, "only root may give directories away");
         }
         let top = tempfile::tempdir().unwrap();
         let place = top.path().join("theirs/roots");

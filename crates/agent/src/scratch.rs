@@ -212,6 +212,7 @@ mod tests {
         std::os::unix::fs::symlink(precious.path(), base.path().join(format!("{PREFIX}9-9-9"))).unwrap();
         sweep_in(base.path());
         assert_eq!(names(precious.path()), ["file"]);
+        assert_eq!(names(base.path()), [format!("{PREFIX}9-9-9")], "it was taken for a leftover");
     }
 
     #[test]

@@ -135,7 +135,11 @@ fn events(text: &str, cell: usize) -> Result<Vec<Chain>> {
             let parsed = Some(word(at)).filter(|word| !word.is_empty()).map(str::parse::<i64>).transpose();
             let ns = parsed.with_context(|| format!("line {line}: `{}` is no number of ns", word(at)))?;
             // A response of more than a day is invalid.
-            ensure!(ns.is_none_or(|ns| ns.abs() < 86_400_000_000_000), "line {line}: {} ns are no latency", word(at));
+            ensure!(
+                ns.is_none_or(|ns| ns.unsigned_abs() < 86_400_000_000_000),
+                "line {line}: {} ns are no latency",
+                word(at)
+            );
             Ok(ns)
         };
         let reached = [stage(2)?, stage(3)?, stage(4)?, stage(5)?];
@@ -183,8 +187,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_file_holds_there_is_an_answer(text in "(event,at_ns,entry_ns,thread_ns,handler_ns,task_ns\n)?[0-9,\n\"x-]{0,200}") {
-            let _ = events(&text, 1).map(shown);
+        fn whatever_the_file_holds_there_is_an_answer(
+            is_headed in any::<bool>(),
+            rows in "([0-9]{1,3},[0-9]{1,12}(,(-?[0-9]{1,13})?){3},[0-9]{1,13}\n){0,6}|[0-9,\n\"x-]{0,200}",
+        ) {
+            let head = if is_headed { "event,at_ns,entry_ns,thread_ns,handler_ns,task_ns\n" } else { "" };
+            if let Ok(Some(shown)) = events(&format!("{head}{rows}"), 1).map(shown) {
+                prop_assert!(shown.median.response() <= shown.worst.response());
+                let mut took = [shown.median, shown.worst].into_iter().flat_map(|chain| chain.took()).flatten();
+                prop_assert!(took.all(|ns| ns >= 0));
+            }
         }
 
         /// Whatever the order of the stamps, the stages add up to the response if no stamp is later than the task's.

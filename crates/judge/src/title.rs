@@ -101,11 +101,11 @@ mod tests {
         let shared = sample::under("busy");
         let isolated = Cell { tuning: Level { id: "isolated".into(), items: Vec::new() }, ..shared.clone() };
         let all = [shared.clone(), isolated.clone()];
-        assert_eq!(Titles::among(all.iter()).of(&isolated), format!("{}, isolated", title(&isolated)));
+        assert_eq!(Titles::among(all.iter()).of(&isolated), "wakeup, busy, isolated");
         let fast = Item { name: "wakeup".into(), options: toml::toml! { period = "250us" } };
         let other = Cell { probe: fast, scheduling: Scheduling::OTHER, ..shared.clone() };
         let all = [shared.clone(), other.clone()];
         assert_eq!(Titles::among(all.iter()).of(&other), "wakeup period=250us, busy, other");
-        assert_eq!(Titles::among(std::iter::once(&shared)).of(&shared), title(&shared));
+        assert_eq!(Titles::among(std::iter::once(&shared)).of(&shared), "wakeup, busy");
     }
 }

@@ -262,6 +262,7 @@ mod tests {
         assert_eq!(fitted(list, 40), "  name   what latido prints of it in\n    more words\n  short  one");
         let quoted = "error: cannot open `foo' because nobody may read it there";
         assert_eq!(fitted(quoted, 40), "error: cannot open `foo' because nobody\n       may read it there");
+        assert!(is_sentence(long) && is_sentence(quoted));
         for whole in ["next: $ latido run", "idle   8000  3.97", "  indented", "/a path"] {
             assert!(!is_sentence(whole), "{whole}");
         }

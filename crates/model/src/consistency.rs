@@ -220,7 +220,7 @@ mod tests {
             }),
             ("bands", |s| s.bands[3].count += 1),
             ("without extremes", |s| s.max = None),
-            ("slots", |s| s.slots = Some(Slots { met: 9_999, late: 0, missed: 0 })),
+            ("slots met or late", |s| s.slots = Some(Slots { met: 9_999, late: 0, missed: 0 })),
             ("corrected samples", |s| s.slots = Some(Slots { met: 10_000, late: 0, missed: 0 })),
         ];
         for (word, change) in changes {

@@ -345,20 +345,20 @@ mod tests {
     use crate::sample::{self, SampleRun, calls};
     use latido_judge::configuration::Configuration;
 
-    fn each(all: &[Configuration], millimetres: f64, see: impl Fn(&str, &str)) -> usize {
+    fn each(all: &[Configuration], millimetres: f64, see: impl Fn(&str, &str)) -> Vec<String> {
         let judged = SampleRun::of(all);
         let figures = Figures::of(&judged.input(all), millimetres);
         for (name, picture) in figures.each() {
             see(&name, &picture.svg(false, "DejaVu Sans"));
         }
-        figures.list().len()
+        figures.list().into_iter().map(|(name, _)| name).collect()
     }
 
     /// A legend names the curves of a narrow figure, and each has a dash, a marker or a pattern that no other has.
     #[test]
     fn curves_are_told_apart_without_colour() {
         let all = sample::configurations(3);
-        each(&all, 84.0, |name, svg| {
+        let drawn = each(&all, 84.0, |name, svg| {
             if name.ends_with("percentiles") {
                 assert_eq!(svg.matches("class=\"name\"").count(), 3, "{name}");
             }
@@ -368,6 +368,7 @@ mod tests {
             }
             assert!(!svg.contains(".s0 .bar") && !svg.contains("var("), "{name}");
         });
+        assert!(drawn.len() > 5 && drawn.iter().any(|name| name.ends_with("percentiles")), "{drawn:?}");
     }
 
     #[test]

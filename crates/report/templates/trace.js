@@ -5,7 +5,7 @@
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const digit = new Uint8Array(128);
   for (let i = 0; i < 64; i++) digit[letters.charCodeAt(i)] = i;
-  // Numbers of five bits a letter, the sixth says that more follow: gap, length, owner.
+  // Each letter has five bits of a number, and a sixth bit that says whether more follow. The numbers are gap, length, owner.
   const lanes = data.lanes.map(([cpu, text]) => {
     const begin = [], end = [], owner = [];
     let at = 0, place = 0;
@@ -59,7 +59,7 @@
     lanes.forEach((lane, row) => {
       const y = TOP + row * ROW;
       pen.fillStyle = ink; pen.textAlign = "left"; pen.fillText("CPU " + lane.cpu, 4, y + ROW / 2);
-      // What is narrower than a dot is drawn as its share of the dot, so that nothing hides what lies beside it.
+      // A piece that is narrower than a dot is drawn as its share of the dot, so that it does not hide its neighbours.
       const dots = new Map();
       for (let i = first(lane.end, from); i < lane.begin.length && lane.begin[i] < to; i++) {
         const a = Math.max(LEFT, x(lane.begin[i])), b = Math.min(wide, x(lane.end[i])), kind = data.kinds[lane.owner[i]];

@@ -75,6 +75,9 @@ mod tests {
         assert!((fine / shortest - 1.0).abs() < 1e-9);
         assert_eq!(Trials::of([second - 1, second - 1], second).interval(0), None, "no whole stretch");
         assert_eq!(coarse.interval(0).unwrap().longest_ns, None);
+        // All four stretches are spared with probability 0.975 where the mean interval is this long.
+        let longest = coarse.interval(1).unwrap().longest_ns.unwrap();
+        assert!((longest / 1e9 + 4.0 / 0.975f64.ln()).abs() < 1e-6, "{longest}");
         assert_eq!(coarse.interval(4).unwrap().shortest_ns, 0.0, "in every stretch");
     }
 

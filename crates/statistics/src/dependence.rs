@@ -124,8 +124,10 @@ mod tests {
                     let all = series(kind);
                     let mut sorted = all.clone();
                     sorted.sort_unstable();
+                    // Only crowds leave so few independent samples that there is no upper limit.
                     let holds = |found: crate::quantile::Quantile| {
-                        found.lower.is_none_or(|low| low <= truth) && found.upper.is_none_or(|high| truth <= high)
+                        found.lower.is_some_and(|low| low <= truth)
+                            && found.upper.map_or(name == "bursty", |high| truth <= high)
                     };
                     held += u32::from(holds(quantile_of_series(&all, &sorted, p, 0.95).unwrap()));
                     naive += u32::from(holds(quantile(&sorted, p, 0.95).unwrap()));

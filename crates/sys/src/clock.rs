@@ -167,10 +167,11 @@ mod tests {
     #[test]
     fn grain_counts_backward_readings() {
         let n = std::cell::Cell::new(0u64);
-        let zigzag = grain(1.0, || {
+        let zigzag = grain(2.0, || {
             n.set(n.get() + 1);
             if n.get().is_multiple_of(100) { n.get() - 50 } else { n.get() }
         });
-        assert!(zigzag.backwards > 0);
+        // 31 batches of 501 readings: every hundredth reading goes back, and none of those begins or ends a batch.
+        assert_eq!(zigzag, Grain { cost_ns: 2.0, step_ns: 2.0, backwards: 155 });
     }
 }

@@ -76,6 +76,7 @@ mod tests {
             let own = Own::thread();
             if let Err(refused) = own.set_param(Realtime::Rr, 4) {
                 assert_eq!(refused, Errno::EPERM);
+                eprintln!("skipped: no permission for a real-time policy");
                 return;
             }
             assert_eq!(sched::policy(0), Ok(Policy::Rr { prio: 4 }));

@@ -94,6 +94,10 @@ mod tests {
                 back.wait().unwrap();
             }
         });
+        for semaphore in [&there, &back] {
+            // SAFETY: initialised, and not moved since.
+            assert_eq!(unsafe { libc::sem_trywait(semaphore.raw.get()) }, -1, "a wait ended without a post");
+        }
     }
 
     #[test]

@@ -206,7 +206,7 @@ mod tests {
         let names =
             |text: String| text.lines().map(|line| line.rsplit(' ').next().unwrap().to_owned()).collect::<Vec<_>>();
         assert_eq!(names(needed(&[0xffff_ffff_8100_0110])), ["alias", "second", "third"]);
-        assert_eq!(names(needed(&[0xffff_8880_0000_0000, 1])), [""; 0], "no kernel symbol is near");
+        assert_eq!(names(needed(&[0xffff_8880_0000_0000, 1, 0xffff_ffff_8300_0000])), [""; 0], "no symbol is near");
         assert_eq!(names(needed(&[0xffff_ffff_8200_0001])), ["data"], "nothing is behind the last");
     }
 

@@ -214,6 +214,9 @@ mod tests {
         keeping.sift(&[sample(20), sample(50)], 90 * SECOND);
         let young: Vec<u64> = (84..100).collect();
         assert_eq!(numbers(&keeping), [&[19, 20, 49, 50][..], &young].concat());
+        let bytes = std::fs::read(&path).unwrap();
+        let held = bytes.chunks(PAGE).zip(0..).filter(|(page, _)| page[100] == 7).map(|(_, number)| number);
+        assert_eq!(held.collect::<Vec<u64>>(), numbers(&keeping), "the room of the others is not free");
         recorded(dir.path(), 100..120);
         // The first sample is no longer among the largest.
         keeping.sift(&[sample(110), sample(50)], u64::MAX);

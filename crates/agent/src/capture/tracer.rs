@@ -181,6 +181,7 @@ mod tests {
                     seen.push(now);
                 }
                 assert!(seen.iter().all(|(whole, part)| part <= whole), "{seen:?}");
+                assert_eq!(now, (whole.1, part.1), "a change was lost");
             }
         }
     }

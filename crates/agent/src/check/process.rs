@@ -200,7 +200,7 @@ pub(super) mod tests {
         std::fs::remove_dir_all(tree.root.path("proc/77/task/77")).unwrap();
         assert_eq!(read(&tree.root, 77).unwrap_err().to_string(), "process 77 ended");
         std::fs::remove_file(tree.root.path("proc/77/status")).unwrap();
-        assert!(read(&tree.root, 77).is_err());
+        assert_eq!(read(&tree.root, 77).unwrap_err().to_string(), "process 77 cannot be read");
     }
 
     #[test]

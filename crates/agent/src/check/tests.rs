@@ -187,6 +187,10 @@ fn this_machine_answers_every_question() {
     let root = Root::default();
     let points = points(&root, &machine::read(&root), None);
     assert!(points.iter().map(|point| point.check.as_str()).eq(QUESTIONS.iter().map(|question| question.name)));
+    let silent: Vec<&Point> = points.iter().filter(|point| point.state.is_empty()).collect();
+    assert!(silent.is_empty(), "{silent:?}");
+    let timers = points.iter().find(|point| point.check == "high-resolution timers").unwrap();
+    assert_ne!(timers.severity, Severity::Unknown, "the clock itself tells: {timers:?}");
 }
 
 /// Each tuning that a remedy names exists, and accepts the options, on every machine of the fixtures.

@@ -187,6 +187,7 @@ impl Compile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use latido_model::needs::{Need, skip};
 
     #[test]
     fn nonsense_is_refused_before_anything_starts() {
@@ -198,8 +199,11 @@ mod tests {
     /// Installed compilers build the tree, and a build leaves only the source behind.
     #[test]
     fn a_build_ends_as_it_began() {
-        let there = |name: &&str| work::versions(&[*name]).is_ok();
-        for with in ["cc", "gcc", "clang"].iter().filter(|name| there(name)) {
+        for with in ["cc", "gcc", "clang"] {
+            if let Err(why) = work::versions(&[with]) {
+                skip("a build", Need::Program, &format!("{why:#}"));
+                continue;
+            }
             let compile =
                 checked(format!("with = \"{with}\"\nunits = 3\njobs = 2\nlevel = 0").parse().unwrap()).unwrap();
             let dir = tempfile::tempdir().unwrap();
@@ -215,8 +219,8 @@ mod tests {
 
     #[test]
     fn a_compiler_that_fails_says_why() {
-        if work::versions(&["cc"]).is_err() {
-            return;
+        if let Err(why) = work::versions(&["cc"]) {
+            return skip("a build that fails", Need::Program, &format!("{why:#}"));
         }
         let dir = tempfile::tempdir().unwrap();
         source::write(dir.path(), 1, 1, 1).unwrap();

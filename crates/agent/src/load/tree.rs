@@ -154,6 +154,7 @@ impl TreeLoad {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use latido_model::needs::{Need, skip};
 
     #[test]
     fn nonsense_is_refused_before_anything_starts() {
@@ -165,8 +166,8 @@ mod tests {
     /// A pass searches each file once and counts the matches, in a directory that it only reads.
     #[test]
     fn a_pass_counts_files_and_lines() {
-        if work::versions(&["find", "grep"]).is_err() {
-            return;
+        if let Err(why) = work::versions(&["find", "grep"]) {
+            return skip("a search", Need::Program, &format!("{why:#}"));
         }
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("a:b.c"), "needle\nneedle\nhay\n").unwrap();

@@ -144,11 +144,13 @@ impl Account {
     }
 }
 
-/// Calls `each` with the counts of every line that has some, until the end.
+/// Calls `each` with the counts of every whole line that has some, until the end. Of a line that was cut, a count may have lost digits.
 fn follow(output: impl Read, mut each: impl FnMut(WorkCounts)) {
     // An output that cannot be read is treated as ended.
     let _ = Paced::new(output).lines(|line| -> io::Result<()> {
-        parse(&String::from_utf8_lossy(line)).into_iter().for_each(&mut each);
+        if line.ends_with(b"\n") {
+            parse(&String::from_utf8_lossy(line)).into_iter().for_each(&mut each);
+        }
         Ok(())
     });
 }

@@ -187,7 +187,7 @@ mod tests {
             seconds.tell(&counts(work, Some(ms)), ms * MS);
         }
         let rate = seconds.course(1900 * MS).rates["work"];
-        assert_eq!((rate.slowest, rate.fastest), (Some(rate.mean), Some(rate.mean)));
+        assert_eq!((rate.mean, rate.slowest, rate.fastest), (552.631579, Some(rate.mean), Some(rate.mean)));
     }
 
     #[test]

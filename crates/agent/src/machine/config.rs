@@ -159,8 +159,10 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn junk_never_panics(bytes in proptest::collection::vec(0u8.., 0..300)) {
-            let _ = select(&bytes[..]);
+        fn junk_never_panics(lines in proptest::collection::vec(proptest::collection::vec(0u8.., 0..40), 0..8)) {
+            let text = lines.iter().flat_map(|line| [&b"CONFIG_"[..], &line[..], &b"\n"[..]].concat());
+            let text: Vec<u8> = text.collect();
+            let _ = select(&text);
         }
     }
 }

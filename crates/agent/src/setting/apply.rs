@@ -120,11 +120,13 @@ impl Application<'_> {
         if made.is_ok() && !(self.crowd && matches!(step, Step::Task { .. })) {
             self.record.changes.push(step.change());
         }
-        if matches!(step, Step::Coalesce { .. }) && self.record.programs.is_empty() {
-            self.record.programs.extend(self.root.kernel()?.coalescing_program()?.iter().map(Program::record));
-        }
+        let coalesces = matches!(step, Step::Coalesce { .. });
+        // First of all the step is among those that are undone, whatever fails next.
         self.done.push(step);
         self.halfway = made.is_err();
+        if coalesces && self.record.programs.is_empty() {
+            self.record.programs.extend(self.root.kernel()?.coalescing_program()?.iter().map(Program::record));
+        }
         crate::fault::point("agent");
         made
     }

@@ -197,7 +197,7 @@ mod tests {
             assert_eq!(undone(&step, Some("1")), back);
             assert_eq!(undone(&step, Some("2")), back);
             assert_eq!(undone(&step, Some("3")), (others("3"), Some("3".into())));
-            assert_eq!(undone(&step, None), (gone("knob", "1"), None));
+            assert_eq!(undone(&step, None), (Undone::Left("knob is gone: it was `1`".into()), None));
         }
         assert_eq!(undone(&kept(None), Some("3")), back, "whatever the kernel made of it");
     }

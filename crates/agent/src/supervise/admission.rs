@@ -68,19 +68,39 @@ fn try_out(scheduling: Scheduling, threads: usize, usable: &CpuSet) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use latido_model::{sample, units::Ns};
+    use latido_model::{
+        needs::{Need, skip},
+        sample,
+        units::Ns,
+    };
+    use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
     fn cell(scheduling: Scheduling) -> Cell {
         Cell { scheduling, ..sample::cell() }
     }
 
-    /// No kernel grants a deadline period under 100 µs (EINVAL), or more budget than there is (EBUSY).
+    /// No kernel grants a deadline period under 100 µs (EINVAL).
     #[test]
     fn impossible_deadlines_are_refused_with_their_reason() {
         let deadline = |runtime, period| Scheduling::Deadline { runtime, deadline: period, period };
         let short = refusals(&[&cell(deadline(Ns(10_000), Ns(20_000)))]);
-        assert!(short.len() == 1 && short[0].contains("deadline"), "{short:?}");
-        assert!(refusals(&[&cell(DEFAULT)]).is_empty(), "the default goes on under a banner");
+        assert!(short.len() == 1 && short[0].contains("a period of 100us to 4s"), "{short:?}");
+    }
+
+    /// A thread without the right is refused what a cell names, but the default goes on under a banner.
+    #[test]
+    fn the_default_is_not_tried() {
+        let asked = thread::spawn(|| {
+            let own = capabilities(None).unwrap();
+            let effective = own.effective - CapabilitySet::SYS_NICE;
+            set_capabilities(None, CapabilitySets { effective, ..own }).unwrap();
+            [Scheduling::Rr { prio: 80 }, DEFAULT].map(|scheduling| refusals(&[&cell(scheduling)]))
+        });
+        let [named, default] = asked.join().unwrap();
+        if named.is_empty() {
+            return skip("a default that is refused", Need::AnotherUser, "a limit grants real-time priorities here");
+        }
+        assert_eq!(default, Vec::<String>::new());
     }
 
     /// Every user may use time-sharing policies.

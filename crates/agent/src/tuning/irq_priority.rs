@@ -144,6 +144,7 @@ mod tests {
         let before = tree.root.read("proc/4990/stat");
         let (_dir, mut journal) = Journal::scratch();
         let record = applied("irq-priority", "irq = 'all'\nprio = 80", &tree.root, &mut journal).unwrap();
+        assert!(!record.changes.is_empty(), "{record:?}");
         assert!(record.changes.iter().all(|change| !change.knob.contains("irq/9-x")), "{record:?}");
         assert_eq!(tree.root.read("proc/4990/stat"), before);
     }

@@ -167,6 +167,10 @@ mod tests {
             without: &[],
         };
         proof.holds();
+        let (_dir, mut journal) = Journal::scratch();
+        let record = applied(proof.name, proof.options, &by_hand(&files).root, &mut journal).unwrap();
+        let order: Vec<&str> = record.changes.iter().map(|change| change.knob.as_str()).collect();
+        assert_eq!(order, ["eth0 adaptive-rx", "eth0 rx-usecs", "/sys/class/net/eth0/threaded"]);
     }
 
     /// A virtual device does not coalesce interrupts.

@@ -200,7 +200,11 @@ mod tests {
         tree.write("sys/devices/system/cpu/cpu7/online", "0\n");
         let tuning = super::Smt { off: Some("all".into()) };
         let (done, _) = trees::apply(&tuning, &tree.root).unwrap();
-        assert_eq!(done.len(), 3, "cpu1 has no switch: {done:?}");
+        let knobs: Vec<String> = done.iter().map(|step| step.change().knob).collect();
+        let expected = [1, 3, 5].map(|cpu| format!("/sys/devices/system/cpu/cpu{cpu}/online"));
+        assert_eq!(knobs, expected, "CPU 7 is off already");
+        trees::undo(&done, &tree.root);
+        assert_eq!(tree.root.read("sys/devices/system/cpu/cpu7/online").as_deref(), Some("0"));
     }
 
     /// The kernel takes a CPU that goes offline from a set, and does not return it when it comes back.

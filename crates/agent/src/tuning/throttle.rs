@@ -172,5 +172,6 @@ mod tests {
         let record = applied("throttle", "server = 'as-is'", &tree.root, &mut journal).unwrap();
         let note = record.note.unwrap();
         assert!(note.contains("cpu,cpuacct/jobs") && note.contains("budget of 0 µs"), "{note}");
+        assert!(note.contains("not enforced while the throttle is off"), "{note}");
     }
 }

@@ -113,7 +113,7 @@ fn bad_targets_and_boots_are_refused_at_their_line() {
         (group("target = [\"local\", \"local\"]"), "plan.toml:5: the target `local` is named twice"),
         (format!("boots = 0\n{}", group("")), "plan.toml:1: boots must be from 1 to 1000, not "),
         (format!("boots = 1001\n{}", group("")), "plan.toml:1: boots must be from 1 to 1000, not "),
-        (format!("boots = 200\n{}", group("repeat = 1000")), "plan.toml"),
+        (format!("boots = 200\n{}", group("repeat = 1000")), "plan.toml: the plan has more than 10000 cells"),
     ] {
         let refused = refusal(&text);
         assert!(refused.starts_with(answer), "{text}\n{refused}");

@@ -86,7 +86,7 @@ fn bad_plans_are_refused_at_their_line() {
         group("tuning = [\"isolat\"]"),
         group("tuning = [{ id = \"a\", use = [{ name = \"irqs\", cpus = inf }] }]"),
         group("tuning = [\"qqq\"]"),
-        group("repeat = 60000\n[[group]]\nprobe = [\"null\"]\nrepeat = 60000"),
+        group("repeat = 6000\n[[group]]\nprobe = [\"null\"]\nrepeat = 6000"),
         expect("metrics = 1"),
         expect("metric = \"null.latency.max\"\nop = \"=\"\nvalue = \"1us\""),
         expect("metric = \"null.latency.max\"\nop = \"<\"\nvalue = 100"),

@@ -8,8 +8,12 @@ use crate::{
     text::{self, lines, shown},
 };
 use anyhow::{Context, Result, bail, ensure};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
 use serde_json::value::RawValue;
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeSet, fmt};
 
 /// The list entry.
 pub const FORMAT: Format =
@@ -19,11 +23,38 @@ pub const FORMAT: Format =
 const MOST_KEYS: usize = 8192;
 
 /// An object whose values stay as written: a conversion to double would round them.
-pub(crate) type Object<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
+pub(crate) struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+    /// Keeps a repeated key, so that [`pairs`] can refuse it.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys;
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Object<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
+                let mut all = Vec::new();
+                while let Some((Key(key), value)) = map.next_entry()? {
+                    all.push((key, value));
+                }
+                Ok(Object(all))
+            }
+        }
+        deserializer.deserialize_map(Keys)
+    }
+}
+
+/// A key, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 fn recognise(bytes: &[u8]) -> bool {
     let Some((_, line)) = lines(bytes).find(|(_, line)| !line.is_empty()) else { return false };
-    let value = |object: Object<'_>| object.keys().any(|key| key == "value" || key.starts_with("value_"));
+    let value = |object: Object<'_>| object.0.iter().any(|(key, _)| key == "value" || key.starts_with("value_"));
     serde_json::from_slice(line).is_ok_and(value)
 }
 
@@ -40,12 +71,15 @@ fn field<'a>(value: &'a RawValue, key: &str) -> Result<Option<Cow<'a, str>>> {
 /// Returns the keys of an object with their values as written. Keys with the value null are left out.
 ///
 /// # Errors
-/// Too many keys, or a value that is neither a number nor a text.
+/// Too many keys, one of them twice, or a value that is neither a number nor a text.
 pub(crate) fn pairs<'a>(object: &'a Object<'a>) -> Result<Vec<(&'a str, Cow<'a, str>)>> {
-    ensure!(object.len() <= MOST_KEYS, "more than {MOST_KEYS} keys");
-    let pair =
-        |(key, value): (&'a Cow<'a, str>, &&'a RawValue)| Ok(field(value, key)?.map(|text| (key.as_ref(), text)));
-    object.iter().map(pair).filter_map(Result::transpose).collect()
+    ensure!(object.0.len() <= MOST_KEYS, "more than {MOST_KEYS} keys");
+    let mut seen = BTreeSet::new();
+    for (key, _) in &object.0 {
+        ensure!(seen.insert(key.as_ref()), "the key `{}` is there twice", shown(key.as_bytes()));
+    }
+    let pair = |(key, value): &'a (Cow<'a, str>, &'a RawValue)| Ok(field(value, key)?.map(|text| (key.as_ref(), text)));
+    object.0.iter().map(pair).filter_map(Result::transpose).collect()
 }
 
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {

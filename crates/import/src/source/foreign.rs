@@ -113,7 +113,7 @@ impl Foreign {
     /// Reads `value` or `value_UNIT`, and optionally `unit`, `at_ns`, `cpu` and `quantity`; all other fields, including `thread`, are
     /// labels.
     fn keyed<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, &'a str)>, sink: &mut impl Sink) -> Result<(), Bad> {
-        let (mut value, mut unit, mut at) = (None, None, None);
+        let (mut value, mut unit, mut at, mut quantity) = (None, None, None, None);
         let mut declared = Declared::of("latency", USUAL);
         for (key, text) in pairs.filter(|(_, text)| !text.is_empty()) {
             let number = || whole(text.as_bytes()).ok_or(Bad::Number);
@@ -122,10 +122,7 @@ impl Foreign {
                 "unit" => unit.replace(Unit::named(text).ok_or(Bad::Words)?).is_some(),
                 "at_ns" => at.replace(number()?).is_some(),
                 "cpu" => declared.cpu.replace(u32::try_from(number()?).map_err(|_| Bad::Number)?).is_some(),
-                "quantity" => {
-                    declared.quantity = name(text).ok_or(Bad::Words)?;
-                    false
-                }
+                "quantity" => quantity.replace(name(text).ok_or(Bad::Words)?).is_some(),
                 _ => match key.strip_prefix("value_") {
                     Some(of) => {
                         unit.replace(Unit::named(of).ok_or(Bad::Words)?).is_some() || value.replace(text).is_some()
@@ -138,6 +135,7 @@ impl Foreign {
                 return Err(Bad::Words);
             }
         }
+        declared.quantity = quantity.unwrap_or(declared.quantity);
         let unit = unit.or(self.unit);
         // The lines do not say on which clock their times are.
         declared.clock = if at.is_some() { TimeOf::Device } else { TimeOf::None };

@@ -108,6 +108,7 @@ fn a_unit_that_nobody_said_is_told() {
 fn json_without_distribution_and_without_cycles() {
     for file in ["cyclictest-2.4-N.json", "cyclictest-2.10-N.json"] {
         let imported = import(&format!("cyclictest/{file}"), "");
+        assert!(!imported.series.is_empty(), "{file}");
         assert!(imported.series.iter().all(|series| series.bins.is_empty() && !series.cut), "{file}");
     }
     let none = import("cyclictest/cyclictest-2.4-zero-cycles.json", "");

@@ -284,6 +284,7 @@ fn samples_of_any_program() {
 /// ends within a line.
 #[test]
 fn torn_files_tell_no_wrong_number() {
+    let mut taken = 0;
     for (name, args) in [
         ("jitterdebugger/samples.raw", ""),
         ("jitterdebugger/samples.csv", ""),
@@ -306,7 +307,10 @@ fn torn_files_tell_no_wrong_number() {
         let step = if name.ends_with("hlog") { 13 } else { 1 };
         for end in (0..bytes.len()).step_by(step) {
             let Ok(torn) = of(&bytes[..end], unit, Some(args)) else { continue };
+            taken += 1;
             for series in &torn.series {
+                let least = whole.series.iter().filter_map(|one| Some(one.min?.low)).min().unwrap_or(i64::MIN);
+                assert!(series.min.is_none_or(|min| min.low >= least), "{name} {end}");
                 let most = whole.series.iter().filter_map(|one| one.max?.high).max();
                 assert!(series.max.is_none_or(|max| max.high <= most), "{name} {end}");
                 let count = whole.series.iter().filter_map(|one| one.count).max();
@@ -318,4 +322,5 @@ fn torn_files_tell_no_wrong_number() {
             assert!(!line || done || torn.ending != Ending::Complete, "{name} {end}");
         }
     }
+    assert!(taken > 1_000, "{taken}");
 }

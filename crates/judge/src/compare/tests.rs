@@ -100,6 +100,7 @@ fn kernels_that_no_two_arms_share_tell_no_places_apart() {
     // A kernel that both sides have is a place: latido compares only its repeats.
     let found = of(&arms(&nights, &fixture(&[(on("6.1.2"), &HIGH)])), &asked()).unwrap();
     assert_eq!(found.unmatched.len(), 1, "{:?}", found.unmatched);
+    assert_eq!((found.rows.len(), found.rows[0].a.as_ref().map(|base| base.count)), (1, Some(3)));
 }
 
 /// latido refuses another clock, another rate of a load, other CPUs and another length, each by its name; with the matching permission it
@@ -239,6 +240,15 @@ fn counts_are_rates_and_zeros_have_differences() {
 fn less_of_a_share_is_worse() {
     let metric: Metric = "share100us".parse().unwrap();
     assert!(!metric.higher_is_worse());
+    let wanted = Wanted { statistic: Statistic::Share(100_000), samples: false };
+    let of_maxima = |maxima: &[i64]| {
+        let one = fixture(&[(cell(), maxima)]);
+        of_run(&one.run, wanted, &one, &mut Vec::new()).unwrap()
+    };
+    let names = ["a", "b"].map(String::from).to_vec();
+    let arms = Arms { names, observed: vec![of_maxima(&[50; 6]), of_maxima(&[150; 6])], factor: None };
+    let found = of(&arms, &Asked { metric, ..asked() }).unwrap();
+    assert_eq!((&found.rows[0].verdict, found.outcome), (&Verdict::Lower, Outcome::Worse));
     for (text, only) in
         [("p99.9", None), ("wakeup.latency.p99.9", Some("latency")), ("mutex.lock.above100us", Some("lock"))]
     {

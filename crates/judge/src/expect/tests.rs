@@ -91,6 +91,9 @@ fn every_statistic_has_its_figure() {
     for (statistic, low, high) in [
         (Statistic::Count, 9_999.0, 10_001.0),
         (Statistic::Min, 1_999.0, 2_001.0),
+        (Statistic::Max, 24_848.0, 24_850.0),
+        (Statistic::Above(10_000), 6.0, 8.0),
+        (Statistic::Share(100_000), 0.9, 1.1),
         (Statistic::Mean, 2_500.0, 2_700.0),
         (Statistic::Sd, 300.0, 800.0),
         (Statistic::Quantile(0.5), 2_600.0, 2_640.0),

@@ -157,7 +157,10 @@ mod tests {
     fn bursts_count_once() {
         let bursts: Vec<u64> = (0..50).map(|i| i / 5 * 10_000 + i % 5).collect();
         let found = Limit::of(100, &Above { count: 50, peaks: Some(at(&bursts)) }, 100_000, Some(100.0)).unwrap();
-        assert_eq!((found.samples.above, found.clusters.unwrap().above), (50, 10));
+        let bursts = found.clusters.unwrap();
+        assert_eq!((found.samples.above, bursts.above), (50, 10));
+        let spread = |one: &Exceedance| one.per_hour.map(|hour| hour.upper / hour.lower).unwrap();
+        assert!(spread(&bursts) > 1.5 * spread(&found.samples), "{found:?}");
         let even: Vec<u64> = (0..50).map(|i| i * i * 40).collect();
         let found = Limit::of(100, &Above { count: 50, peaks: Some(at(&even)) }, 100_000, Some(100.0)).unwrap();
         assert!(found.clusters.is_none() || found.clusters.unwrap().above > 40, "{found:?}");

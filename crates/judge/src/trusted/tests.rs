@@ -2,6 +2,7 @@ use super::*;
 use crate::{judgement::Judgement, judging::of_run};
 use latido_model::{
     machine::Preemption,
+    quantity::Measurand,
     run::{SeriesData, codec},
     sample::{Fixture, cell, probing, quiet, under, with_spike},
 };
@@ -46,16 +47,23 @@ fn what_was_kept_is_told_with_what_the_slots_support() {
 /// What a probe declares decides, not the names of its options and quantities.
 #[test]
 fn without_declarations_neither_period_nor_standstill_is_told() {
-    let cells = vec![(cell(), vec![quiet(0)]), (probing("gap"), vec![quiet(0)])];
-    let judgement = judged(cells, |fixture| {
-        for cell in &mut fixture.run.cells {
-            cell.cell.probe.options.insert("period".into(), "1ms".into());
-            cell.measurand.period = None;
-            cell.measurand.quantities.iter_mut().for_each(|quantity| quantity.continuous = false);
-        }
-    });
-    let said = judgement.headline.sentence();
-    assert!(!said.contains("periodic work") && !said.contains("never sleeps"), "{said}");
+    let said = |change: fn(&mut Measurand)| {
+        let cells = vec![(cell(), vec![quiet(0)]), (probing("gap"), vec![quiet(0)])];
+        let judgement = judged(cells, |fixture| {
+            for cell in &mut fixture.run.cells {
+                cell.cell.probe.options.insert("period".into(), "1ms".into());
+                change(&mut cell.measurand);
+            }
+        });
+        let said = judgement.headline.sentence();
+        (said.contains("periods of 1 ms"), said.contains("longest interruption of a busy CPU"))
+    };
+    assert_eq!(said(|_| {}), (true, true));
+    assert_eq!(said(|measurand| measurand.period = None), (false, false));
+    let discontinuous = |measurand: &mut Measurand| {
+        measurand.quantities.iter_mut().for_each(|quantity| quantity.continuous = false);
+    };
+    assert_eq!(said(discontinuous), (true, false));
 }
 
 #[test]

@@ -115,7 +115,7 @@ mod tests {
         ] {
             let (args, options) = line(words).unwrap();
             assert_eq!((args.load.as_str(), &options), ("udp-flood", &expected), "{words}");
-            assert_eq!(args.duration.is_some(), words.contains("-d"), "{words}");
+            assert_eq!(args.duration.as_deref(), words.contains("-d").then_some("5s"), "{words}");
             assert_eq!(args.seed, if words.contains("seed") { 9 } else { 0 }, "{words}");
         }
         let (args, options) = line("stress-ng --aggressive --cpu 2 --max-temp 90").unwrap();

@@ -151,7 +151,8 @@ Options:
     fn lines_go_on_below_their_words() {
         let told = page(TEXT, 60);
         assert!(told.lines().all(|line| line.chars().count() <= 60), "{told}");
-        assert!(told.contains("is due at the begin and\nk periods") || told.contains("at the begin and k"), "{told}");
+        let paragraph = "\nfixed schedule: slot k is due at the begin and k periods. A\nsample is a time.\n";
+        assert!(told.contains(paragraph), "{told}");
         assert!(told.contains("\n  by         what the thread waits with"), "{told}");
         assert!(told.contains("\n             "), "{told}");
         assert!(told.contains("\n  latido run wakeup\n  latido run gap\n"), "examples stay: {told}");

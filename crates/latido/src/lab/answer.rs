@@ -106,11 +106,17 @@ mod tests {
         assert_ne!(key(1, "7.2"), key(1, "10.0"));
     }
 
+    /// Of three answers too many, the four oldest go, so that there is room for the next one.
     #[test]
     fn the_oldest_go_where_there_are_too_many() {
         let dir = tempfile::tempdir().unwrap();
-        (0..MOST + 3).for_each(|number| fs::write(dir.path().join(number.to_string()), "").unwrap());
+        let path = |number: usize| dir.path().join(number.to_string());
+        for number in 0..MOST + 3 {
+            let written = std::time::UNIX_EPOCH + std::time::Duration::from_secs(number as u64);
+            fs::File::create(path(number)).unwrap().set_modified(written).unwrap();
+        }
         thin(dir.path());
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), MOST - 1);
+        let left: Vec<usize> = (0..MOST + 3).filter(|number| path(*number).exists()).collect();
+        assert_eq!(left, (4..MOST + 3).collect::<Vec<_>>());
     }
 }

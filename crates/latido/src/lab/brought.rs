@@ -89,6 +89,7 @@ pub(super) fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use latido_model::needs::{Need, skip};
     use std::os::unix::fs::PermissionsExt;
 
     /// A guest has a program at the path to which its word leads: in PATH, at an absolute path, or from the root directory.
@@ -106,7 +107,9 @@ mod tests {
     #[test]
     fn libraries_are_those_that_the_loader_takes() {
         let said = std::process::Command::new("ldd").arg("/bin/sh").output();
-        let Ok(said) = said else { return };
+        let Ok(said) = said else {
+            return skip("the libraries of a program", Need::Program, "ldd is not installed");
+        };
         let text = String::from_utf8(said.stdout).unwrap();
         let line = |line: &str| {
             let path = line.trim().split_once(" => ").map_or(line.trim(), |(_, path)| path);

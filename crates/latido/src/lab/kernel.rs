@@ -237,6 +237,7 @@ impl Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     /// latido can read every shipped kernel and board, and no two kernels share a name.
     #[test]
@@ -270,7 +271,8 @@ mod tests {
         assert!(named("6.12-rt+hpet+hpet").unwrap_err().to_string().contains("a machine each"));
     }
 
-    /// Each recipe is complete and has its own key, and no recipe requests an option that another part of it takes back.
+    /// Each recipe is complete and has its own key. No part of a recipe takes back an option that another part of it requests, except the
+    /// fragment `delay`, which turns on two options that the others turn off.
     #[test]
     fn recipes_are_whole_and_told_apart() {
         let all = shipped().unwrap();
@@ -279,6 +281,15 @@ mod tests {
         keys.sort();
         keys.dedup();
         assert_eq!((recipes.len(), keys.len()), (11, 11));
+        for (arch, recipe) in recipes {
+            let asked = recipe.asked(arch).unwrap();
+            let lines = asked.lines().filter(|line| line.starts_with("CONFIG_"));
+            let mut values = BTreeMap::new();
+            let options = lines.filter_map(|line| line.split_once('='));
+            let again = options.filter(|(name, value)| values.insert(*name, *value).is_some_and(|old| old != *value));
+            let expected = if recipe.fragments.iter().any(|one| one == "delay") { 2 } else { 0 };
+            assert_eq!(again.count(), expected, "{}", recipe.told());
+        }
     }
 
     #[test]

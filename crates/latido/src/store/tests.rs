@@ -8,6 +8,7 @@ mod parts;
 use super::*;
 use latido_model::{
     cell::Cell,
+    needs::{Need, skip},
     plan::{Order, Plan},
     record::{HostFacts, Outcome, Record},
     run::{CellState, Planned, Run, StoredCell, cell_dir, codec},
@@ -252,8 +253,7 @@ impl Drop for Tmpfs {
 #[test]
 fn a_full_disk_leaves_finished_cells_whole() {
     let Some(disk) = Tmpfs::mount("256k") else {
-        eprintln!("skipped: no permission to mount a small file system");
-        return;
+        return skip("a full disk under a store", Need::Namespaces, "no permission to mount a small file system");
     };
     let draft = Draft::create(disk.0.path(), new()).unwrap();
     measure(&draft, 1, cell());

@@ -270,8 +270,8 @@ pub struct Second {
     /// Running time of the cell's own loads at or above the probe's priority, in ns. It does not count as time of other programs.
     #[serde(default, skip_serializing_if = "none")]
     pub load_ns: u64,
-    /// How long programs ran without a break: the running time of each divided by the number of times that it got the CPU, summed over all
-    /// of them, in ns. Absent if none ran, and in older records.
+    /// How long programs ran without a break: the running time of each divided by the number of times that it began to keep the probe from
+    /// the CPU, summed over all of them, in ns. Absent if none ran, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign_burst_ns: Option<u64>,
     /// For an entry that several seconds were merged into: the most stolen time in one of them, in ns. Absent if the entry is a single

@@ -136,7 +136,7 @@ impl Record {
     }
 }
 
-#[cfg(all(test, feature = "sample"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::sample;

@@ -187,6 +187,7 @@ mod tests {
         assert_eq!(told, [(60, false), (30, true), (20, true)]);
         // Without a period, the responses are chosen.
         record.series.truncate(2);
-        assert!(late(&record, 1, values).unwrap().samples.iter().all(|one| one.series == 1 && !one.missed));
+        let chosen = late(&record, 1, values).unwrap().samples;
+        assert_eq!(chosen.iter().map(|one| (one.series, one.ns, one.missed)).collect::<Vec<_>>(), [(1, 60, false)]);
     }
 }

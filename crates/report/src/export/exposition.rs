@@ -268,5 +268,6 @@ mod tests {
     fn numbers_are_printed_as_go_does() {
         let numbers = [1e-6, 5e-5, 1e-4, 0.02, 1.0, 1.5e9, 2.5e-7, 0.0, -3e-5].map(number);
         assert_eq!(numbers, ["1e-06", "5e-05", "0.0001", "0.02", "1", "1500000000", "2.5e-07", "0", "-3e-05"]);
+        assert_eq!([1e20, 1e21, -2.5e21].map(number), ["100000000000000000000", "1e+21", "-2.5e+21"]);
     }
 }

@@ -181,11 +181,14 @@ mod tests {
         assert_eq!(Pass.and(Fail), Fail);
         assert_eq!(Fail.and(Contaminated), Contaminated);
         assert_eq!(Contaminated.and(Infra), Infra);
+        assert_eq!(Fail.and(Pass), Fail);
+        assert_eq!(Fail.and(Inconclusive), Inconclusive);
+        assert_eq!(Contaminated.and(Inconclusive), Contaminated);
+        assert_eq!(Infra.and(Contaminated), Infra);
         assert_eq!(Skipped.and(Pass), Pass);
         assert_eq!(Skipped.and(Skipped), Skipped);
         assert_eq!(Measured.and(Pass), Pass);
-        let mut words: Vec<&str> = STATES.iter().map(|row| row.word).collect();
-        words.dedup();
-        assert_eq!(words.len(), 9, "every state is there once");
+        let words: std::collections::BTreeSet<&str> = STATES.iter().map(|row| row.state.words().word).collect();
+        assert_eq!((STATES.len(), words.len()), (9, 9), "every state is there once");
     }
 }

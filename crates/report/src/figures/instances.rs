@@ -129,7 +129,10 @@ mod tests {
         }
         let sections = sections(&all);
         let chapters = chapters(&sections);
-        for drawing in draw(&chapters[0]) {
+        let drawings = draw(&chapters[0]);
+        assert_eq!(drawings.len(), 2);
+        for drawing in drawings {
+            assert!(drawing.body.contains("class=\"band\""), "{}", drawing.body);
             assert!(drawing.inline().len() < 40_000, "{} bytes", drawing.inline().len());
         }
     }
@@ -142,6 +145,7 @@ mod tests {
         let svg = draw(&chapters[0])[0].inline();
         assert!(svg.contains("class=\"fine\"") && !svg.contains("class=\"band\""), "{svg}");
         let rows = table(&chapters[0]).rows;
+        assert_eq!((&rows[0][2], &rows[rows.len() - 1][3]), (&Datum::Count(1), &Datum::Count(30)));
         assert!(rows.iter().all(|row| matches!((&row[2], &row[3]), (Datum::Count(a), Datum::Count(b)) if a <= b)));
     }
 }

@@ -248,10 +248,13 @@ mod tests {
         assert!((FIGURE.fits)(&sections[0]));
         let line = lines(&all[0], grid(60.0, 1.0, 600)).remove(0);
         assert_eq!((line.mean, line.name.as_str(), line.rates.columns.len()), (1_000.0, "work", 60));
+        let rate = |second: usize| line.rates.columns[second].unwrap().mean;
+        assert_eq!((rate(19), rate(20), rate(29), rate(30)), (1_200.0, 0.0, 0.0, 1_200.0));
         let svg = draw(&sections[0]).inline();
         // The line has three levels: 120 %, zero, and 120 % again. The second configuration has no load.
         let path = svg.split("class=\"rate rate0\" d=\"").nth(1).unwrap().split('"').next().unwrap();
         assert_eq!(path.matches('m').count(), 1, "one line without a break: {path}");
+        assert_eq!(path.matches('v').count(), 2, "down and up again: {path}");
         assert!(svg.contains("mean work 1 k/s") && svg.contains(">no load<"), "{svg}");
         let ticks = |svg: &str| {
             svg.split("class=\"tick\"")
@@ -260,11 +263,10 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let above = (super::super::over_time::FIGURE.draw)(&sections[0])[0].inline();
-        let place = |tick: &String| tick.split('"').nth(1).unwrap_or("").to_owned();
-        assert_eq!(
-            ticks(&svg).iter().map(place).collect::<Vec<_>>(),
-            ticks(&above).iter().map(place).collect::<Vec<_>>()
-        );
+        let place = |tick: &String| tick.split('"').nth(1).unwrap().parse::<f64>().unwrap();
+        let places = ticks(&svg).iter().map(place).collect::<Vec<_>>();
+        assert_eq!(places.len(), 6, "10 s to 60 s: {places:?}");
+        assert_eq!(places, ticks(&above).iter().map(place).collect::<Vec<_>>());
         let sheet = table(&sections[0]);
         assert_eq!(sheet.headings(), ["from".to_owned(), format!("{}: work a second", sections[0].series[0].name)]);
         assert_eq!(sheet.rows.len(), 48);

@@ -227,15 +227,22 @@ mod tests {
         assert_eq!(table(&chapters[0]).rows.len(), 13);
     }
 
+    /// On a page, one strip has room for all thirteen groups. A narrow figure has room for six, so the groups are spread over three strips.
     #[test]
     fn many_bars_are_spread_over_strips_and_stay_wide_enough() {
         let loads: Vec<String> = (0..8).map(|i| format!("system {i}")).collect();
         let loads: Vec<&str> = loads.iter().map(String::as_str).collect();
         let all = calls::mutex(&loads);
-        let sections = sections(&all);
-        let drawing = draw(&chapters(&sections)[0]);
-        assert_eq!(drawing.body.matches("class=\"bar\"").count(), 13 * 8);
-        assert_eq!(drawing.body.matches("largest sample<").count(), 1);
+        for (width, strips) in [(None, 1), (Some(520.0), 3)] {
+            let mut sections = sections(&all);
+            sections.iter_mut().for_each(|one| one.width = width.unwrap_or(one.width));
+            let chapters = chapters(&sections);
+            let drawing = draw(&chapters[0]);
+            assert_eq!(drawing.body.matches("class=\"bar\"").count(), 13 * 8);
+            assert_eq!(drawing.body.matches("largest sample<").count(), strips);
+            let bar = Layout::of(&chapters[0], 13).bar;
+            assert!(bar >= NARROWEST, "{bar}");
+        }
     }
 
     #[test]

@@ -68,11 +68,15 @@ mod tests {
         }
     }
 
-    /// Each repeat has its mark, in little more than a thousand bytes however many repeats there are. One run per side has no spread.
+    /// Each repeat has its mark, up to [`MOST`] on a side, and a strip is small however many repeats there are. One run per side has no
+    /// spread.
     #[test]
     fn each_repeat_has_a_mark_and_the_strip_is_small() {
         let ten: Vec<f64> = (1..=10).map(|k| 1e5 * f64::from(k)).collect();
         let strip = of(&pair(ten.clone(), vec![0.0; 200]));
+        // Each mark is a vertical line of eight pixels.
+        let marks = |strip: &str| strip.matches("v8").count();
+        assert_eq!((marks(&of(&pair(ten.clone(), ten.clone()))), marks(&strip)), (20, 10 + MOST));
         assert!(strip.contains("isolated") && strip.contains(">stock<") && !strip.contains("NaN"), "{strip}");
         assert!(of(&pair(ten.clone(), ten.clone())).len() < 1_200, "{}", of(&pair(ten.clone(), ten.clone())));
         assert!(strip.len() < 2_000, "{}", strip.len());

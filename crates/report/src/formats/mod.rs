@@ -208,7 +208,7 @@ mod tests {
         assert!(text.starts_with("#+CAPTION: ") && text.contains("\n|-\n| "), "{text}");
     }
 
-    /// Whatever was measured, every format has some output, and every name and ending is unique.
+    /// Whatever was measured, every format has some output. Every name and ending is unique.
     #[test]
     fn every_format_renders_every_report() {
         for all in [sample::configurations(2), calls::mutex(&["idle", "busy"]), vec![sample::empty("idle")], Vec::new()]
@@ -218,6 +218,7 @@ mod tests {
                 let text = render(format.name, &judged.input(&all)).unwrap();
                 let begins = text.as_bytes().get(..TITLE_WITHIN as usize).unwrap_or(text.as_bytes());
                 assert_eq!(is_page(begins), format.name == "html", "{}", format.name);
+                assert!(all.is_empty() || !text.trim().is_empty(), "{}", format.name);
                 assert!(text.ends_with('\n') || format.name == "json" || all.is_empty(), "{}", format.name);
                 assert!(!format.about.is_empty() && !text.contains("NaN"));
             }

@@ -97,18 +97,21 @@ mod tests {
     use super::*;
     use crate::{sample, tree::sections};
 
-    /// One sample of three above the limit has both bounds. The share of a series without such samples has no bounds. No row is narrower
-    /// than its head.
+    /// One sample of three above the limit has both bounds. The share of a series without such samples has no bounds, and its rate per hour
+    /// has an upper bound alone. No row is narrower than its head.
     #[test]
     fn none_above_has_an_upper_bound_alone() {
-        let all = [
+        let mut all = [
             sample::of("late", &[1_000, 2_000, 200_000], Some(100_000)),
             sample::of("well", &[1_000; 3], Some(100_000)),
         ];
+        all.iter_mut().for_each(|one| one.repeats[0].elapsed_ns = 3_000_000_000);
         let sheet = sheet(&sections(&all)[0]).unwrap();
         assert!(sheet.rows.iter().all(|row| row.len() == sheet.head.len()), "{sheet:?}");
         let share = |row: usize| sheet.rows[row][5].text(None);
         assert!(share(0).starts_with("33.3 % (") && share(1) == "0 %", "{sheet:?}");
+        let hour = |row: usize| sheet.rows[row][6].text(None);
+        assert!(hour(0).contains(" to ") && hour(1).starts_with("0 (at most "), "{sheet:?}");
         assert!(super::sheet(&sections(&[sample::of("free", &[1_000], None)])[0]).is_none());
     }
 }

@@ -280,8 +280,11 @@ mod tests {
     #[test]
     fn every_row_is_as_wide_as_its_head() {
         for data in [sample::configurations(3), vec![sample::empty("idle")]] {
-            for section in sections(&data) {
-                let sheet = sheet(&section);
+            let sections = sections(&data);
+            assert_eq!(sections.len(), 1);
+            for section in &sections {
+                let sheet = sheet(section);
+                assert_eq!(sheet.rows.len(), data.len(), "{sheet:?}");
                 assert!(sheet.rows.iter().all(|row| row.len() == sheet.head.len()), "{sheet:?}");
             }
         }

@@ -177,14 +177,16 @@ fn a_reader_beside_the_loop_finds_it_at_rest() {
     let mut channels = [channel];
     let mut kinds = [Calls { mutex: Mutex::new(Protocol::Normal, false).unwrap(), time: Monotonic }];
     let stop = AtomicBool::new(false);
-    let (mut found, mut whole) = (0, true);
+    let (mut found, mut before, mut whole) = (0, 0, true);
     std::thread::scope(|scope| {
         let task = Course { rounds: u64::MAX, duration_ns: u64::MAX, warmup_ns: 0 };
         let (kinds, channels, stop) = (&mut kinds, &mut channels, &stop);
         scope.spawn(move || run_each(kinds, &task, stop, channels));
         while found < 20 {
-            if let Some(snapshot) = readers[0].snapshot() {
+            // Each copy has new samples, so that the loop runs meanwhile.
+            if let Some(snapshot) = readers[0].snapshot().filter(|snapshot| snapshot.plain.count > before) {
                 found += 1;
+                before = snapshot.plain.count;
                 let counted = snapshot.plain.counts.iter().sum::<u64>() + snapshot.plain.overflow;
                 whole &= counted == snapshot.plain.count;
             }

@@ -18,6 +18,8 @@ struct State {
     reading: u64,
     /// How much longer the second reading takes.
     stall: u64,
+    /// How long a call takes to reach the kernel.
+    call: u64,
     readings: Cell<u32>,
     /// How late each sleep ends; `None` for one that a signal interrupts.
     script: Vec<Option<u64>>,
@@ -63,10 +65,12 @@ impl Time for Fake {
 
 impl Sleeper for Fake {
     fn sleep_for(&self, ns: u64) -> Result<(), Errno> {
+        self.0.now.set(self.0.now.get() + self.0.call);
         self.end(self.0.now.get() + ns)
     }
 
     fn sleep_until(&self, at_ns: u64) -> Result<(), Errno> {
+        self.0.now.set(self.0.now.get() + self.0.call);
         self.end(at_ns)
     }
 }
@@ -75,7 +79,7 @@ fn fake(reading: u64, script: &[Option<u64>], stop_after: Option<usize>) -> Fake
     let stop = AtomicBool::new(false);
     let (now, sleeps) = (Cell::new(1_000), Cell::new(0));
     let (readings, script) = (Cell::new(0), script.to_vec());
-    Fake(Rc::new(State { now, reading, stall: 0, readings, script, sleeps, stop_after, stop, refused: false }))
+    Fake(Rc::new(State { now, reading, stall: 0, call: 0, readings, script, sleeps, stop_after, stop, refused: false }))
 }
 
 fn channel() -> (Channel<2>, Vec<Reader>) {
@@ -126,15 +130,14 @@ proptest! {
 
 /// A relative sleep begins when the call reaches the kernel, an absolute one counts from the previous reading.
 #[test]
-fn the_two_modes_differ_by_one_reading() {
-    let clock = fake(40, &[Some(700)], None);
-    let mut samples = [SleepMode::Relative, SleepMode::Absolute].map(|mode| {
+fn the_two_modes_differ_by_the_way_of_the_call() {
+    let mut clock = fake(40, &[Some(700)], None);
+    Rc::get_mut(&mut clock.0).unwrap().call = 300;
+    let samples = [SleepMode::Relative, SleepMode::Absolute].map(|mode| {
         let mut sleeps = Sleeps { sleeper: clock.clone(), mode, length_ns: LENGTH };
         sleeps.round().unwrap().unwrap().values
     });
-    samples.reverse();
-    // The fake's clock does not advance between the reading and the call.
-    assert_eq!(samples, [[100_740, 740]; 2]);
+    assert_eq!(samples, [[101_040, 1_040], [100_740, 740]]);
 }
 
 /// The time between the computation of the target and the first reading shortens the measured length. This is the only way to measure less

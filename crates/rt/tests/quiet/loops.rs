@@ -6,7 +6,7 @@ use latido_rt::{
     Reader, Recorder,
     end::End,
     gap, inversion, mutex, pendulum, priority, recorder,
-    rounds::{Channel, Course, MANY, Monotonic},
+    rounds::{Channel, Course, MANY, Monotonic, Rounds},
     sleep,
     wakeup::{self, Means, Phase},
 };
@@ -228,14 +228,15 @@ fn the_three_parts_of_an_inversion_are_quiet() {
     }
 }
 
-/// The costs of each of the three parts.
+/// The costs of each of the three parts, which must run all rounds.
 fn play(times: inversion::InversionTimes) -> [(u64, u64); 3] {
     let mutexes = [Protocol::Normal, Protocol::Inherit].map(|protocol| Mutex::new(protocol, false).unwrap());
     let scene = Arc::new(inversion::Scene::new(Box::new(mutexes)).unwrap());
     let recorders = || recorder::new(&config(None)).unwrap().0;
     let cpu = *sched::affinity(0).unwrap().last().unwrap();
     let (stop, ready) = (Arc::new(AtomicBool::new(false)), Arc::new(Barrier::new(3)));
-    let part = |prio: u8, part: fn(&inversion::Scene, &AtomicBool, &inversion::InversionTimes, &mut [Recorder])| {
+    type Part = fn(&inversion::Scene, &AtomicBool, &inversion::InversionTimes, &mut [Recorder]) -> Rounds;
+    let part = |prio: u8, part: Part| {
         let (scene, stop, ready) = (Arc::clone(&scene), Arc::clone(&stop), Arc::clone(&ready));
         let mut recorders = if prio == 6 { vec![recorders(), recorders()] } else { Vec::new() };
         thread::spawn(move || {
@@ -245,13 +246,16 @@ fn play(times: inversion::InversionTimes) -> [(u64, u64); 3] {
             ready.wait();
             // The kernel refuses this without permission; the rounds then go in another order, but just as quietly.
             let _refused = sched::set_policy(0, sched::Policy::Fifo { prio }, false);
-            cost(|| part(&scene, &stop, &times, &mut recorders))
+            let mut outcome = None;
+            let cost = cost(|| outcome = Some(part(&scene, &stop, &times, &mut recorders)));
+            assert_eq!(outcome.unwrap().end, End::Complete);
+            cost
         })
     };
     let parts = [
-        part(6, |scene, stop, _, recorders| _ = inversion::high(scene, stop, recorders)),
-        part(5, |scene, stop, times, _| _ = inversion::middle(scene, stop, times)),
-        part(4, |scene, stop, times, _| _ = inversion::low(scene, stop, times)),
+        part(6, |scene, stop, _, recorders| inversion::high(scene, stop, recorders)),
+        part(5, |scene, stop, times, _| inversion::middle(scene, stop, times)),
+        part(4, |scene, stop, times, _| inversion::low(scene, stop, times)),
     ];
     parts.map(|part| part.join().unwrap())
 }

@@ -34,6 +34,7 @@ fn sound_runs_are_accepted() {
     let kinds: Vec<Kind> = sound().into_iter().filter(|kind| kind.n <= 50_000).collect();
     let all: Vec<Verdict> = kinds.iter().flat_map(|kind| verdicts(kind, 5)).collect();
     let accepted = all.iter().filter(|verdict| **verdict == Verdict::Accepted).count();
+    assert_eq!(all.len(), 35);
     assert!(accepted * 10 >= all.len() * 9, "{accepted} of {}", all.len());
 }
 
@@ -56,7 +57,9 @@ fn unsound_runs_are_refused() {
 /// Quantised values are fitted as bins or not at all.
 #[test]
 fn quantised_runs_are_never_fitted_as_exact() {
-    for kind in quantised().iter().filter(|kind| kind.n == 100_000) {
+    let kinds: Vec<Kind> = quantised().into_iter().filter(|kind| kind.n == 100_000).collect();
+    assert_eq!(kinds.len(), 4, "steps");
+    for kind in &kinds {
         assert!(!verdicts(kind, 3).contains(&Verdict::Accepted), "{}", kind.name);
     }
 }

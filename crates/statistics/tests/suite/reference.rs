@@ -147,6 +147,7 @@ fn factorial_effects() {
     close(effects.coefficients[2].log, beta[4], 1e-8);
     close(effects.coefficients[4].log, -beta[4] - beta[5], 1e-8);
     close(effects.spread.unwrap(), expected["spread"].as_f64().unwrap(), 1e-8);
+    assert_eq!(effects.terms.len(), 3);
     for (term, name) in effects.terms.iter().zip(["f_a", "f_b", "f_ab"]) {
         let [f, p] = floats(&expected[name])[..] else { panic!() };
         close(term.f.unwrap(), f, 1e-7);

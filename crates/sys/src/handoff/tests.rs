@@ -44,12 +44,14 @@ fn every_post_ends_one_wait_between_both_views_of_it() {
                 while theirs.words().announced.0.load(Relaxed) < round {
                     thread::yield_now();
                 }
+                theirs.words().posted_ns.0.store(round, Relaxed);
                 post(&theirs).unwrap();
             }
         });
         for round in 1..=500 {
             mine.words().announced.0.store(round, Relaxed);
             wait(&mine).unwrap();
+            assert_eq!(mine.words().posted_ns.0.load(Relaxed), round, "{way:?} let a wait end without its post");
         }
         poster.join().unwrap();
     }

@@ -118,7 +118,8 @@ proptest! {
         let trace = Trace::open(&file).unwrap();
         prop_assert!(trace.lost.is_empty(), "{:?}", trace.lost);
         prop_assert_eq!(trace.options.uname.as_deref(), Some(&*contents.uname));
-        prop_assert_eq!(trace.options.statistics.len(), statistics.len());
+        prop_assert_eq!(trace.options.recorder.as_deref(), Some(&*contents.recorder));
+        prop_assert_eq!(&trace.options.statistics, &contents.statistics);
         let buffer = &trace.buffers[0];
         // A CPU that wrote nothing has no pages.
         let found: Vec<(u32, &[u8])> = buffer.cpus.iter().map(|data| (data.cpu, data.bytes)).collect();

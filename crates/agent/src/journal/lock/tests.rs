@@ -232,6 +232,7 @@ fn courtesy_ends_however_many_locks_there_are() {
     };
     let mut patience = Patience::of(Duration::ZERO, &stop, None);
     patience.undoing();
+    let begun = Instant::now();
     for lock in 0..7 {
         let path = dir.path().join(format!("lock{lock}"));
         fs::write(&path, format!("pid {}, measuring", std::process::id())).unwrap();
@@ -241,6 +242,7 @@ fn courtesy_ends_however_many_locks_there_are() {
     }
     // It sleeps 50 ms between tries. A second for each of seven locks would be 140 tries.
     assert!(tries.get() <= 4 * 20 + 7, "{}", tries.get());
+    assert!(begun.elapsed() >= Duration::from_secs(4), "it waits for four of them");
     assert_eq!(patience.passed().len(), 7);
 }
 
@@ -271,12 +273,25 @@ fn a_holder_is_of_its_real_user() {
 /// A child of the process that holds the machine exclusively may use it too. A shared holder lends nothing.
 #[test]
 fn who_holds_the_machine_alone_lends_it_to_its_children() {
+    const PLACE: &str = "LATIDO_TEST_LENT";
+    const NAME: &str = "journal::lock::tests::who_holds_the_machine_alone_lends_it_to_its_children";
+    if let Some(path) = std::env::var_os(PLACE) {
+        // This is the child.
+        claim(Path::new(&path)).hold(Use::Change, "a test", &mut Patience::none()).unwrap();
+        return;
+    }
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("machine");
-    drop(claim(&path));
-    // The parent of this process stands for the holder: no test can make it take the lock, so the test asks for the rule.
-    let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get().cast_unsigned();
-    assert!(holder::is_ancestor(parent) || parent == 1);
+    let mut own = claim(&path);
+    for (wanted, lent) in [(Use::Change, true), (Use::Measure, false)] {
+        own.hold(wanted, "a test", &mut Patience::none()).unwrap();
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = child.args(["--exact", NAME]).env(PLACE, &path).output().unwrap();
+        let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(said.contains("running 1 test"), "{said}");
+        assert_eq!(output.status.success(), lent, "{wanted:?}: {said}");
+        assert!(lent || said.contains("is at work on this machine"), "{said}");
+    }
     assert!(!holder::is_ancestor(std::process::id()), "not to itself");
     let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     assert!(!holder::is_ancestor(child.id()));

@@ -72,6 +72,11 @@ proptest! {
     #[test]
     fn the_clock_alone_decides_when(tape in beats(), loads in 0usize..3, shift in 0u64..1 << 40) {
         let machine = attempted(tape.clone(), loads, 0);
+        // The second answer tells how long the loads need. The waits while the measuring process runs are empty.
+        let settle = ms(tape.get(1).map_or(0, |beat| beat.ms));
+        let waited: Duration =
+            machine.log.windows(2).filter(|two| two[0].1 == "Pause").map(|two| two[1].0 - two[0].0).sum();
+        prop_assert!(waited <= settle, "{:?} of {:?}: {:?}", waited, settle, machine.log);
         let apart = |what: &str, least: Duration| times(&machine, what).windows(2).all(|two| two[1] - two[0] >= least);
         prop_assert!(apart("Reap", ROUND), "{:?}", times(&machine, "Reap"));
         prop_assert!(apart("Glance", CLOSE_LOOK), "{:?}", times(&machine, "Glance"));

@@ -105,8 +105,10 @@ pub(super) fn priority(scheduling: Scheduling) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::setting::Applied;
     use latido_model::{
-        record::{Second, Skip},
+        cell::Item,
+        record::{Change, Second, Skip, ThreadEvidence, TuningRecord, Wait},
         sample,
         units::Ns,
     };
@@ -126,7 +128,13 @@ mod tests {
             let mut record = record();
             record.anchors.monotonic_ns = first;
             let second = |start_ns| Second { start_ns, ..Second::default() };
-            let seen = Evidence { timeline: vec![second(0), second(700)], ..Evidence::default() };
+            record.quality.threads = vec![ThreadEvidence { tid: Some(7), ..ThreadEvidence::default() }];
+            let wait = Wait { start_ns: 300, length_ns: 9, waited_ns: 9, runs: 1 };
+            let seen = Evidence {
+                timeline: vec![second(0), second(700)],
+                threads: vec![ThreadEvidence { tid: Some(7), longest_wait: Some(wait), ..ThreadEvidence::default() }],
+                ..Evidence::default()
+            };
             let borrowed = InForce {
                 skipped: vec![Skip { what: "tuning cstates".into(), why: "no such file".into() }],
                 ..InForce::default()
@@ -134,11 +142,12 @@ mod tests {
             let before = record.skipped.len();
             complete(&mut record, &Machine::default(), &borrowed, seen, watched_from);
             assert_eq!(record.skipped.len(), before + 1);
-            assert!(record.load.is_empty() && record.tunings.is_empty(), "nothing was borrowed");
-            record.quality.timeline.iter().map(|second| second.start_ns).collect::<Vec<_>>()
+            let waits = record.quality.threads.iter().filter_map(|thread| thread.longest_wait);
+            let seconds = record.quality.timeline.iter().map(|second| second.start_ns);
+            seconds.chain(waits.map(|wait| wait.start_ns)).collect::<Vec<_>>()
         };
-        assert_eq!(starts(first + 50), [50, 750]);
-        assert_eq!(starts(first - 200), [0, 500], "nothing is before the first slot");
+        assert_eq!(starts(first + 50), [50, 750, 350]);
+        assert_eq!(starts(first - 200), [0, 500, 100], "nothing is before the first slot");
         let hot = TooHot { temperature: 97_000, limit: 95_000 };
         let told = |when| overheated((when, hot), first);
         assert_eq!((told(first + 9).at_ns, told(first - 9).at_ns), (9, -9), "negative in the warm-up");
@@ -150,13 +159,21 @@ mod tests {
     fn a_record_says_what_the_machine_was() {
         let (mut record, mut machine) = (record(), Machine::default());
         machine.realtime.runtime_us = Some(950_000);
-        machine.clock.current = Some("tsc".into());
-        let seen = Evidence { steal_ns: Some(7), ..Evidence::default() };
-        complete(&mut record, &machine, &InForce::default(), seen, 0);
-        let quality = &record.quality;
-        assert_eq!((quality.steal_ns, quality.throttle.rt_runtime_us), (Some(7), Some(950_000)));
-        assert_eq!((quality.clock.source.as_deref(), quality.dma_latency_held), (Some("tsc"), false));
-        assert_eq!(record.machine, machine);
+        machine.clock.current = Some("hpet".into());
+        for in_force in [false, true] {
+            let knob = "/dev/cpu_dma_latency".into();
+            let change = Change { knob, original: "2 µs".into(), new: "0 µs".into() };
+            let tuning =
+                TuningRecord { item: Item::default(), changes: vec![change], in_force, note: None, programs: vec![] };
+            let tunings = vec![Applied { record: tuning.clone(), guard: Box::new(()) }];
+            let seen = Evidence { steal_ns: Some(7), ..Evidence::default() };
+            complete(&mut record, &machine, &InForce { tunings, ..InForce::default() }, seen, 0);
+            let quality = &record.quality;
+            assert_eq!((quality.steal_ns, quality.throttle.rt_runtime_us), (Some(7), Some(950_000)));
+            assert_eq!((quality.clock.source.as_deref(), quality.dma_latency_held), (Some("hpet"), in_force));
+            assert_eq!(record.machine, machine);
+            assert_eq!(record.tunings, [tuning]);
+        }
     }
 
     /// A record counts even if there was also an error. Without a record, the process's own reason counts, else how it ended.

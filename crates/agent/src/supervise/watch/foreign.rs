@@ -70,8 +70,8 @@ pub struct Stretch {
     pub to: u64,
     /// How long the task ran.
     pub ran_ns: u64,
-    /// How often the kernel gave it a CPU for that, at least once.
-    pub times: u64,
+    /// How often it began to keep the probe from the CPU for that, at least once.
+    pub starts: u64,
     /// The owner of the task.
     pub owner: TaskOwner,
 }
@@ -84,7 +84,7 @@ impl Stretch {
             TaskOwner::Load => Second { load_ns: ran_ns, ..Second::default() },
             TaskOwner::Kernel => Second { foreign_ns: ran_ns, kernel_ns: ran_ns, ..Second::default() },
             TaskOwner::Program | TaskOwner::Latido => {
-                let foreign_burst_ns = Some(ran_ns.div_ceil(self.times.max(1)));
+                let foreign_burst_ns = Some(ran_ns.div_ceil(self.starts.max(1)));
                 Second { foreign_ns: ran_ns, foreign_burst_ns, ..Second::default() }
             }
         }
@@ -99,7 +99,7 @@ struct Task {
     /// The CPU on which it was at the last look.
     cpu_last: u32,
     ran_last: u64,
-    times_last: u64,
+    starts_last: u64,
     told: Told,
 }
 
@@ -160,13 +160,14 @@ impl Watched {
             let ran_ns = task.told.lately(ran.saturating_sub(task.ran_last), reading);
             let from = read_at.min(now.saturating_sub(ran_ns));
             task.ran_last = ran;
-            let times = times.saturating_sub(std::mem::replace(&mut task.times_last, times)).max(1);
+            let starts = stat.starts(times, stat::preempted(&task.dir), priority);
+            let starts = starts.saturating_sub(std::mem::replace(&mut task.starts_last, starts)).max(1);
             // If the task changed its CPU, latido does not know where it ran in between: all of its time may have been on either CPU.
             let places = [stat.cpu, std::mem::replace(&mut task.cpu_last, stat.cpu)];
             let places = if places[0] == places[1] { &places[..1] } else { &places[..] };
             let owner = task.foreign.owner.unwrap_or(TaskOwner::Program);
             let measured = places.iter().filter(|cpu| cpus.contains(**cpu));
-            let stretch = |cpu: &u32| Stretch { cpu: *cpu, from, to: now, ran_ns, times, owner };
+            let stretch = |cpu: &u32| Stretch { cpu: *cpu, from, to: now, ran_ns, starts, owner };
             let stretches: Vec<Stretch> = measured.map(stretch).collect();
             if let Some(first) = stretches.first() {
                 task.foreign.cpu = first.cpu;
@@ -225,18 +226,19 @@ impl Watched {
                     continue;
                 }
                 self.others.remove(&tid);
+                let starts = stat.starts(all, stat::preempted(&dir), self.own.priority);
                 let Stat { start_tick, cpu, .. } = stat;
                 let policy = stat.policy_name();
                 let foreign = Foreign { policy, comm: stat.comm, tid, cpu, ran_ns: 0, owner };
                 // What a task ran before the last task sampling does not count. A task that started since then began at zero.
                 let born = if start_tick > self.since_tick { 0 } else { ran };
                 let ran_last = known.unwrap_or(born).min(ran);
-                // How often it was given a CPU by then is unknown for a new task. latido assumes the same rate as over its whole life.
+                // How often it started by then is unknown for a new task. latido assumes the same rate as over its whole life.
                 let part = ran_last as f64 / ran.max(1) as f64;
-                let times_last = (all as f64 * part) as u64;
+                let starts_last = (starts as f64 * part) as u64;
                 self.tasks.insert(
                     tid,
-                    Task { dir, foreign, start_tick, cpu_last: cpu, ran_last, times_last, told: Told::at(last_at) },
+                    Task { dir, foreign, start_tick, cpu_last: cpu, ran_last, starts_last, told: Told::at(last_at) },
                 );
             }
         }

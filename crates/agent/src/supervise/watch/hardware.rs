@@ -134,7 +134,8 @@ mod tests {
         set(&tree, 0, 3, 900_000);
         let both: CpuSet = "0-1".parse().unwrap();
         let mut hardware = Hardware::before(tree.root.clone(), tree.root.clone(), &both, Some(&"0".parse().unwrap()));
-        assert_eq!(hardware.meanwhile(), 0);
+        set(&tree, 0, 9, 900_000);
+        assert_eq!(hardware.meanwhile(), 0, "CPU 0 alone proves nothing");
         let mut evidence = Evidence::default();
         hardware.after(&mut evidence);
         assert_eq!((evidence.smi, evidence.temperature_mc), (None, None));

@@ -59,6 +59,13 @@ impl Stat {
         }
     }
 
+    /// Returns how often it began to keep the probe from its CPU, if the kernel gave it a CPU `times` times. A more urgent task that preempts
+    /// it keeps the probe from the CPU too: the stretch goes on. The kernel also throttles deadline tasks, and then less urgent ones run.
+    pub fn starts(&self, times: u64, preempted: u64, priority: Option<u8>) -> u64 {
+        let is_above = matches!(self.policy, 1 | 2) && self.priority > u32::from(priority.unwrap_or(0));
+        if is_above { times.saturating_sub(preempted) } else { times }
+    }
+
     /// Returns its policy as in records: `fifo 90`.
     pub fn policy_name(&self) -> String {
         match self.policy {
@@ -85,6 +92,13 @@ pub fn on_cpu(dir: &Path) -> Option<(u64, u64)> {
     let text = fs::read_to_string(dir.join("schedstat")).ok()?;
     let mut numbers = text.split_whitespace();
     Some((numbers.next()?.parse().ok()?, numbers.nth(1)?.parse().ok()?))
+}
+
+/// Returns how often a task left its CPU although it could run (proc_pid_status(5), `nonvoluntary_ctxt_switches`); 0 if it is gone.
+pub fn preempted(dir: &Path) -> u64 {
+    let status = fs::read_to_string(dir.join("status")).unwrap_or_default();
+    let count = status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
+    count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }
 
 /// Tells whether a task may run on one of these CPUs.
@@ -135,6 +149,12 @@ mod tests {
             priority,
             policy,
         };
+        // Five times on a CPU, three times preempted: of one above the probe two stretches, of an equal one perhaps five.
+        for (policy, urgency, starts) in [(1, 81, 2), (2, 81, 2), (1, 80, 5), (2, 80, 5), (6, 0, 5)] {
+            assert_eq!(stat(policy, urgency).starts(5, 3, Some(80)), starts, "{policy} {urgency}");
+        }
+        assert_eq!(stat(1, 1).starts(5, 3, None), 2, "above a time-sharing probe");
+        assert_eq!(stat(1, 81).starts(3, 5, Some(80)), 0);
         assert!(stat(1, 80).outranks(Some(80)));
         assert!(!stat(1, 79).outranks(Some(80)));
         assert!(stat(6, 0).outranks(Some(99)));

@@ -180,16 +180,21 @@ mod tests {
             seconds.iter().map(|second| second.length_ns).max().unwrap()
         };
         assert_eq!((longest(1), longest(8), longest(16)), (S, S, 2 * S));
-        let full = Second { start_ns: u64::MAX / 8, length_ns: u64::MAX / 8, cpu: Some(1023), ..Second::default() };
+        // Every field has a value, as in an entry at the end of a year.
         let amount = u64::MAX / 1_000_000;
         let full = Second {
+            start_ns: 366 * 86_400 * S,
+            length_ns: 86_400 * S,
+            cpu: Some(1023),
             steal_ns: amount,
+            smi: 9_999,
             foreign_ns: amount,
             kernel_ns: amount,
+            load_ns: amount,
+            foreign_burst_ns: Some(10 * S),
             steal_most_ns: Some(10 * S),
             foreign_most_ns: Some(10 * S),
             kernel_most_ns: Some(10 * S),
-            ..full
         };
         assert!(serde_json::to_string(&full).unwrap().len() * MOST < 11_000_000);
     }

@@ -175,11 +175,15 @@ mod tests {
     /// Of several looks the worst must be kept, with the number of the thread's runs in it.
     #[test]
     fn the_longest_wait_is_kept() {
-        let (dir, mut thread) = thread("2000 45000500 103\n", "S");
+        let (dir, mut thread) = thread("1500 1000500 6\n", "S");
+        thread.fare();
+        // The second look comes a second after the first, and is the worst of three.
+        thread.at -= 1_000_000_000;
         let started = thread.at - 5;
-        thread.fare();
-        fs::write(dir.path().join("schedstat"), "3000 46000500 203\n").unwrap();
-        thread.fare();
+        for schedstat in ["2000 46000500 106\n", "3000 47000500 206\n"] {
+            fs::write(dir.path().join("schedstat"), schedstat).unwrap();
+            thread.fare();
+        }
         let wait = thread.longest.unwrap();
         assert_eq!((wait.waited_ns, wait.runs, wait.start_ns), (45_000_000, 100, started + 5));
         assert!(wait.length_ns >= 1_000_000_000);

@@ -101,6 +101,7 @@ fn a_partition_takes_the_cpus_of_cgroup_v2() {
         }
         assert!(told.unwrap().contains(&format!("bound to CPU {}", cpus.parse::<CpuSet>().unwrap())));
         let entry = &entries(&tree.root)[0];
+        assert_eq!(entry.cpus, cpus.parse().unwrap());
         assert_eq!(entry.process.as_deref(), Some("/sys/fs/cgroup/cgroup.procs"));
         trees::undo(&done, &tree.root);
         assert_eq!(tree.contents(), before);

@@ -97,7 +97,10 @@ fn broken_data_beside_a_record_names_its_file() {
         assert!(error.contains(name), "{error}");
         fs::write(&path, sound).unwrap();
     }
+    // This file is sound, so only its place is wrong.
+    fs::copy(cell_dir(&draft.dir, 1).join("largest-0.csv"), draft.dir.join("largest-0.csv")).unwrap();
     let mut series = record(cell()).series[0].clone();
-    series.files.largest = Some("../../../plan.toml".into());
-    assert!(series_data(&store.read().cells[0], &series).is_err());
+    series.files.largest = Some("../../largest-0.csv".into());
+    let error = format!("{:#}", series_data(&store.read().cells[0], &series).unwrap_err());
+    assert!(error.contains("a file named \"../../largest-0.csv\""), "{error}");
 }

@@ -63,7 +63,8 @@ fn the_measured_task_is_alone_on_its_cpu_and_everything_returns() {
             }
         }
         let seen: Vec<_> = inside.iter().filter_map(|tid| placement::thread(*tid)).collect();
-        assert!(seen.iter().all(|thread| thread.cpu == cpu && thread.comm.starts_with("latido/")), "{seen:?}");
+        let measures = |thread: &placement::Thread| thread.cpu == cpu && thread.comm.starts_with("latido/");
+        assert!(!seen.is_empty() && seen.iter().all(measures), "{seen:?}");
         last = interrupts(cpu);
         sleep(Duration::from_millis(50));
     }
@@ -215,8 +216,11 @@ fn isolated_or_not_under_each_load() {
     let before = Snapshot::take(&stage);
     // The plan isolates CPU 1, which exists on every machine with two CPUs.
     let output = world.run(["run", "isolation", "--scale", "0.005", "--repeat", "1", "--json", "-o", "report.html"]);
-    let document = json(&output, output.status.code().unwrap());
     before.equals(&Snapshot::take(&stage), "after the plan");
+    // One short repeat cannot decide the plan's expectation.
+    let status = output.status.code().unwrap();
+    assert!([2, 3].contains(&status), "{}", stderr(&output));
+    let document = json(&output, status);
 
     let records = document["records"].as_array().unwrap();
     assert_eq!(records.len(), 20, "{}", stderr(&output));

@@ -312,7 +312,9 @@ fn the_example_plan_has_the_cells_that_the_text_says() {
     let printed = plan::print::plan(&read);
     let first = printed.lines().next().unwrap();
     assert!(text.contains(&format!("`{first}`")), "{first}");
-    for line in fenced(&text, "text").concat().lines() {
+    let stated = fenced(&text, "text").concat();
+    assert!(!stated.is_empty(), "the page states no line of the printed plan");
+    for line in stated.lines() {
         assert!(printed.lines().any(|other| other == line), "not printed any more: {line}");
     }
     assert_eq!(parse("printed", &printed).unwrap().groups, read.groups);

@@ -60,6 +60,7 @@ fn a_run_is_told_what_its_numbers_are_told() {
         assert_eq!((&own["cell"], &own["repeat"], &own["count"]), (&cell.into(), &cell.into(), &4_000.into()));
         let numbers = of_numbers(&world, &samples(&world, &id, cell));
         for part in ["tail", "limit", "seen"] {
+            assert!(numbers[part].is_object(), "{part}: {numbers}");
             assert_eq!(own[part], numbers[part], "{part} of repeat {cell}");
         }
         assert_eq!(found["seen"][cell - 1]["missed_once_a_day"], numbers["seen"]["missed_once_a_day"]);
@@ -92,7 +93,7 @@ fn people_are_told_too() {
         assert!(show.replace('\u{a0}', " ").contains(wanted), "{wanted}: {show}");
     }
     let brief = said(&["show", "--full", &id]);
-    assert!(!brief.contains("shape "), "only where it is asked for: {brief}");
+    assert!(brief.contains("latency") && !brief.contains("shape "), "only where it is asked for: {brief}");
     let page = said(&["report", &id, "-o", "page.html"]);
     let html = fs::read_to_string(world.path("page.html")).unwrap();
     for wanted in ["<summary>Tail</summary>", "once a day", "under the causes observed", "once-a-day event shows in"] {
@@ -115,7 +116,9 @@ fn an_import_with_times_is_judged_by_them() {
     let of_values = json(&world.run(["stats", values.to_str().unwrap(), "--unit", "ns", "--json"]), 0);
     let p99 = of_values["quantiles"].as_array().unwrap().iter().find(|one| one["p"] == 0.99).unwrap();
     let wide = |one: &Value| one["upper"].as_f64().map(|upper| upper / one["lower"].as_f64().unwrap());
-    assert!(wide(p99).is_none_or(|ratio| ratio > 1.3), "{p99}");
+    // Half of the ten bursts are above p99, so 20,000 samples say as much as some 450 independent ones. For independent samples the limits
+    // would be two neighbouring bursts, 70 and 75 us.
+    assert!(wide(p99).is_some_and(|ratio| ratio > 1.3), "{p99}");
     let output = world.run(["show", "--full", "last"]);
     let said = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("Limits by binomial ranks of as many samples as come independently"), "{said}");
@@ -149,14 +152,16 @@ fn a_paper_takes_figures_tables_and_methods() {
     let page = text.split("\n## Papers\n").nth(1).unwrap().split("\n```").nth(1).unwrap();
     let commands: Vec<&str> = page.lines().skip(1).map(|line| line.split('#').next().unwrap().trim()).collect();
     assert!(commands.len() > 7, "{commands:?}");
-    let mut said = String::new();
+    let (mut said, mut drawn) = (String::new(), true);
     for command in commands {
         let words = command.replace("wakeup.latency-", "null.latency-").replace("--by load", "--by value");
         let output = world.run(words.split(' ').skip(1));
         let told = stderr(&output);
         if !cfg!(feature = "pictures") && told.contains("without the feature `pictures`") {
+            drawn = false;
             skip(command, Need::Build, "it was built without `pictures`");
         } else if told.contains("this machine has no fonts") {
+            drawn = false;
             skip(command, Need::Program, "no font is installed");
         } else {
             let known = output.status.success() || (command.contains("compare") && output.status.code() == Some(2));
@@ -176,7 +181,8 @@ fn a_paper_takes_figures_tables_and_methods() {
     let svg = fs::read_to_string(world.path("percentiles.svg")).unwrap();
     assert!(svg.contains(" width=\"178.00mm\"") && svg.contains("Null latency"), "{svg:.300}");
     assert!(fs::read_to_string(world.path("tables.tex")).unwrap().contains("\\begin{tabular}"));
-    if let Ok(pdf) = fs::read(world.path("histogram.pdf")) {
+    if drawn {
+        let pdf = fs::read(world.path("histogram.pdf")).unwrap();
         assert!((media_box(&pdf) / 72.0 * 25.4 - 84.0).abs() < 0.1, "{}", media_box(&pdf));
         let png = fs::read(world.path("over-time.png")).unwrap();
         let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
@@ -185,10 +191,9 @@ fn a_paper_takes_figures_tables_and_methods() {
     }
     let files: Vec<String> = fs::read_dir(world.path("paper")).unwrap().map(|one| name_of(one.unwrap())).collect();
     let is_there = |begin: &str, end: &str| files.iter().any(|name| name.starts_with(begin) && name.ends_with(end));
-    let as_pdf = world.path("histogram.pdf").exists();
     assert!(
         is_there("table-null.latency-summary", ".tex")
-            && is_there("figure-null.latency", if as_pdf { ".pdf" } else { ".svg" })
+            && is_there("figure-null.latency", if drawn { ".pdf" } else { ".svg" })
     );
     let of = |name: &str| fs::read_to_string(world.path("paper").join(name)).unwrap();
     assert!(

@@ -95,7 +95,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         (&["by=timerfd", "clock=tai"], "use by=nanosleep or by=posix-timer"),
         (&["by=deadline", "phase=random", "--policy=deadline:runtime=1ms,period=1ms"], "leave out `clock`, `phase`"),
         (&["tasks=0"], "`tasks` is 1 to 256"),
-        (&["by=poll"], "by"),
+        (&["by=poll"], "its values are nanosleep, timerfd, posix-timer, deadline"),
     ] {
         let output = world.run(["run", "wakeup"].iter().chain(words).chain(&["--no-report"]).copied());
         assert!([1, 64].contains(&output.status.code().unwrap()), "{words:?}: {}", stderr(&output));

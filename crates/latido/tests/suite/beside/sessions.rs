@@ -184,7 +184,7 @@ fn garbage_is_named_and_shown() {
     stage.fails(b"Segmentation fault\n", "Segmentation fault");
     let [prepared, ..] = &stage.said.answers[..] else { panic!() };
     let script = [&stage.said.hello[..], b"#wait 1\n", prepared, b"#wait 2\n", b"\x00\xff{]what\n"].concat();
-    stage.fails(&script, "what");
+    stage.fails(&script, "{]what");
     let motd = [b"Welcome!\nLast login: never\n", &stage.script()[..]].concat();
     common::json(&stage.run(&motd), 0);
 }
@@ -216,7 +216,7 @@ fn another_version_is_refused_with_both_named() {
     let hello = Hello::read(std::str::from_utf8(&stage.said.hello).unwrap()).unwrap();
     let later = with(&stage.script(), &format!("\"v\":{}", hello.v), "\"v\":99");
     let output = stage.fails(&later, "version 99");
-    assert!(stderr(&output).contains(&format!("version {}", hello.v)));
+    assert!(stderr(&output).contains(&format!("this latido version {} (", hello.v)), "{}", stderr(&output));
     assert!(common::runs_of(&stage.world).is_empty(), "nothing was begun");
 }
 

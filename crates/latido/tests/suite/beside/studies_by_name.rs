@@ -24,6 +24,8 @@ fn equal(name: &str, records: &[Value]) {
         all
     };
     assert_eq!(of("stock"), of("isolated"), "{name}");
+    // Only this study isolates a CPU.
+    assert_eq!(!of("isolated").is_empty(), name == "scheduling-latency", "{name}");
     for record in records.iter().filter(|record| record["cell"]["tuning"]["id"] == "isolated") {
         let tunings: Vec<&Value> =
             record["tunings"].as_array().unwrap().iter().map(|one| &one["item"]["name"]).collect();

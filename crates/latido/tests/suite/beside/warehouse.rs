@@ -175,7 +175,9 @@ fn the_page_s_statements_answer() {
     let quantiles: Vec<&str> = quantiles.split('|').collect();
     let [load, samples, low, high] = quantiles[..] else { panic!("{out}") };
     assert_eq!((load, samples), ("idle", "40000"));
-    assert!(low.parse::<i64>().unwrap() <= high.parse::<i64>().unwrap(), "{out}");
+    let [low, high] = [low, high].map(|end| end.parse::<i64>().unwrap());
+    // The largest 40 of the 40,000 samples are those of machine 7 from its p98 on: 4.2 us * exp(0.6 * 2.05) is about 14 us.
+    assert!(12_000 < low && low <= high && high < 18_000, "{out}");
     assert!(worst.starts_with("bench-0007|14|"), "{worst}");
     assert_eq!(untrusted, "bench-0013|contaminated|10", "one of two runs a day under load");
     let ratio: f64 = updated.rsplit('|').next().unwrap().parse().unwrap();

@@ -39,7 +39,7 @@ pub fn under(world: &World, hold: &str, load: &str) -> Vec<Value> {
     assert!(matches!(output.status.code(), Some(0 | 3)), "{load}: {}", stderr(&output));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let loads = document["records"][0]["load"].as_array().unwrap().clone();
-    assert!(loads.iter().all(|load| load["alive"] == true), "{loads:?}");
+    assert!(!loads.is_empty() && loads.iter().all(|load| load["alive"] == true), "{loads:?}");
     assert_eq!(left(world), Vec::<PathBuf>::new(), "{load}");
     loads
 }

@@ -126,18 +126,26 @@ pub fn heard_by_agent(host: u32, sent: Signal) {
 /// Lets the calling thread run before all time-sharing ones until this is dropped: a crowd does not delay what it does between two looks at
 /// another process. A system call starts and ends it: a helper program for this would itself run before the probe, and for too short a time
 /// for latido to see it.
-pub struct Urgent(());
+pub struct Urgent(Vec<u32>);
 
 impl Urgent {
     pub fn new() -> Self {
         sched::set_policy(0, Policy::Fifo { prio: 75 }, true).unwrap();
-        Self(())
+        Self(sched::affinity(0).unwrap())
+    }
+
+    /// The same on this CPU alone: the thread preempts whatever runs there, at each of its looks.
+    pub fn on(cpu: u32) -> Self {
+        let this = Self::new();
+        sched::set_affinity(0, [cpu]).unwrap();
+        this
     }
 }
 
 impl Drop for Urgent {
     fn drop(&mut self) {
         sched::set_policy(0, Policy::Other { nice: 0 }, false).unwrap();
+        sched::set_affinity(0, std::mem::take(&mut self.0)).unwrap();
     }
 }
 

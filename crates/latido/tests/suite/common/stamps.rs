@@ -54,6 +54,7 @@ pub fn worst_are_explained(world: &World, run: &Path, whole: bool) {
     assert_eq!(spikes.len(), 4);
     let mut responses: Vec<i64> = stages(run).iter().filter_map(|row| row[5]).collect();
     responses.sort_unstable();
+    assert!(responses.len() >= spikes.len(), "{} responses", responses.len());
     for (spike, response) in spikes.iter().zip(responses.iter().rev()) {
         assert_eq!(spike["ns"], *response, "the largest responses, the largest first");
         let sum =

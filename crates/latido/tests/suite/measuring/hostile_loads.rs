@@ -141,6 +141,7 @@ fn a_hidden_daemon_does_not_outlive_the_agent() {
     }
     let members: String = found.iter().map(|dir| fs::read_to_string(dir.join("cgroup.procs")).unwrap()).collect();
     let members: Vec<i32> = members.lines().map(|line| line.parse().unwrap()).collect();
+    assert!(members.contains(&daemon), "the hidden daemon {daemon} is not in the group of the load: {members:?}");
     for (pid, line) in world.alive() {
         assert!(!line.contains("agent") || !members.contains(&pid), "{line} is in the group of the load");
     }

@@ -103,7 +103,9 @@ fn every_policy_is_granted_as_asked() {
         let policy = format!("--policy={asked}");
         let output = world.run(["run", "wakeup", "cycles=50", "--warmup=10ms", &policy, "--no-report", "--json"]);
         let document = said(&output);
-        for thread in record(&document)["quality"]["threads"].as_array().unwrap() {
+        let threads = record(&document)["quality"]["threads"].as_array().unwrap();
+        assert!(!threads.is_empty(), "{asked}");
+        for thread in threads {
             assert_eq!(thread["policy"], granted, "{asked}");
             assert_eq!(
                 thread["rr_slice_ns"].as_u64().is_some_and(|slice| slice > 0),

@@ -186,7 +186,7 @@ fn waits_are_those_that_trace_cmd_s_text_tells() {
     // This probe has no measuring threads, so `show` reports nothing about them.
     let shown = world.run(["show", "--full", "last"]);
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-    assert!(!shown.contains("page faults"), "{shown}");
+    assert!(shown.contains("scheduling") && !shown.contains("page faults"), "{shown}");
 }
 
 /// Each activation of a program has its wake-up as in trace-cmd's text, no wake-up is longer than the largest that the program itself

@@ -243,6 +243,7 @@ fn equal_cells_give_equal_records() {
         let output = world.run(["run", "null", "samples=500", "--seed=42", "-d1s", "--no-report", "--json"]);
         let mut document = json(&output, 0);
         let record = document["records"][0].take();
+        assert_eq!(record["series"][0]["count"], 500);
         // The state of the machine and its clocks differs from second to second; what was measured does not.
         (record["series"].clone(), record["cell"].clone(), record["outcome"].clone())
     };

@@ -223,6 +223,16 @@ fn compute_measures_by_the_studys_clock_and_reports_each_value() {
             record["series"].as_array().unwrap().iter().map(|one| one["count"].as_u64().unwrap()).collect();
         assert_eq!(counts, [50, 50], "{options:?}");
     }
+    // The values go to a file in memory, whose writes strace shows.
+    for (report, written) in [("report=each", true), ("report=none", false)] {
+        let words = ["run", "compute", "size=8", "instances=50", "--policy=other", report, "--no-report", "-q"];
+        let what = "the values that compute reports";
+        let traced = processes::traced(&world, &world.latido(words), processes::FILES, what);
+        let Some((trace, _)) = traced else { return };
+        let is_value = |line: &&str| line.contains("write(") && line.contains("memfd:latido-values");
+        let values = trace.lines().filter(is_value).count();
+        assert!(if written { values >= 50 } else { values == 0 }, "{report}: {values} values written");
+    }
 }
 
 #[test]

@@ -28,6 +28,7 @@ fn no_name_breaks_a_file() {
         for (format, text) in texts(&name) {
             let control = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t'));
             assert_eq!(control, None, "{format}");
+            assert!(!text.trim().is_empty(), "{format}");
             check(format, &text);
         }
     }
@@ -65,8 +66,9 @@ fn check(format: &str, text: &str) {
             let mut reader = ReaderBuilder::new().from_reader(text.as_bytes());
             let columns = reader.headers().unwrap().len();
             assert!(columns > 10);
-            for row in reader.records() {
-                let row = row.unwrap();
+            let rows: Vec<_> = reader.records().map(|row| row.unwrap()).collect();
+            assert_eq!(rows.len(), 1, "a row for each run: {text}");
+            for row in rows {
                 assert!(!row[1].starts_with(['=', '+', '-', '@']), "{row:?}");
                 assert!(row.iter().skip(2).all(|field| field.parse::<f64>().is_ok()), "{row:?}");
             }

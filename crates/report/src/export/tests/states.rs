@@ -103,14 +103,33 @@ fn a_damaged_run_has_a_case_that_did_not_pass() {
     }
 }
 
-/// No format reports that a cell without a limit kept one.
+/// No format reports that a cell without a limit kept one: only its trust passes, in the formats that list cases.
 #[test]
 fn without_a_limit_nothing_passes_but_trust() {
-    let fixture = Fixture::new(vec![(probing("gap"), vec![vec![25, 31, 1_250]])]);
-    let judged = latido_judge::judging::of_run(&fixture.run, &fixture);
-    assert_eq!(state::State::of_cell(&judged.cells[0], false), state::State::Measured);
-    let (_, text) = texts("quick").into_iter().find(|(name, _)| *name == "prometheus").unwrap();
-    assert!(text.contains("probe=\"gap\",verdict=\"measured\"} 1"), "{text}");
+    let mut fixture = Fixture::new(vec![(of_a_second(probing("gap")), vec![vec![25, 31, 1_250]])]);
+    let run = std::mem::replace(&mut fixture.run, Fixture::new(Vec::new()).run);
+    let runs = [judged(&fixture, run)];
+    assert_eq!(state::State::of_cell(&runs[0].judgement.cells[0], false), state::State::Measured);
+    let exported = Exported { runs: &runs, source: &fixture, options: Options { cell: None, ..options() } };
+    for (format, text) in texts_of(&exported) {
+        let count = |words: &str| text.matches(words).count();
+        let told = match format {
+            "ktap" => (count("  1..1\n  ok 1 trust\n"), count("limit")) == (1, 0),
+            "junit" => (count("<testcase "), count("gap, idle, cpus 0,1: trust\"")) == (1, 1),
+            "lava" => (count("RESULT=pass"), count("=gap-idle-cpus-0-1-trust RESULT=pass")) == (1, 1),
+            "lava-results" => (count(" pass\n"), count("gap-idle-cpus-0-1-trust pass\n")) == (1, 1),
+            "kcidb" => (count("\"PASS\""), count("\"latido.gap.trust\""), count("\"latido.gap.limit\"")) == (1, 1, 0),
+            "prometheus" | "openmetrics" => count("probe=\"gap\",verdict=\"measured\"} 1") == 1,
+            "cyclictest" | "hgrm" | "perfetto" => count("gap, idle, cpus 0,1, measured") == 1,
+            "rt-tests" => count("\"verdict\": \"measured\"") == 1,
+            "markdown-summary" => count("| gap, idle, cpus 0,1 | measured |") == 1,
+            "bencher" | "github-action-benchmark" | "otava" | "phoronix" => count("gap") > 0 && count("not_pass") == 0,
+            // hlog contains only samples.
+            "hlog" => count("Tag=gap-idle-cpus-0-1") == 1,
+            other => panic!("how does {other} tell what was only measured?"),
+        };
+        assert!(told, "{format}: {text}");
+    }
 }
 
 /// A maximum that was cut off has another name in each format.

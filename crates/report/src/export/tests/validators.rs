@@ -245,7 +245,9 @@ fn complaints<'a>(readers: impl Iterator<Item = &'a Reader>, texts: impl Fn(&str
                 continue;
             }
         };
-        for text in texts(format) {
+        let texts = texts(format);
+        assert!(!texts.is_empty(), "there is no text of {format}");
+        for text in texts {
             let mut reader = command(&reader);
             reader.args(words);
             failed.extend(read(reader, program, &text).map_err(|error| format!("{format}: {error}\n{text}")).err());

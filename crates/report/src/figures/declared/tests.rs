@@ -50,7 +50,10 @@ fn every_kind_says_what_it_has_and_what_it_lacks() {
 #[test]
 fn bands_have_a_last_one_above_the_last_edge() {
     let figure = Figure { curves: vec![declared::system("std")], ..declared::figure(Kind::Bands(vec![1_000, 10_000])) };
-    let text = drawn(&declared::measured(), figure).drawing.inline().replace('\u{a0}', " ");
+    let mut all = declared::measured();
+    let again = declared::measured().remove(0).repeats;
+    all[0].repeats.extend(again);
+    let text = drawn(&all, figure).drawing.inline().replace('\u{a0}', " ");
     for wanted in ["&gt; 10 µs: 1<", "1–10 µs: 2<", "≤ 1 µs: 0<"] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }

@@ -19,6 +19,8 @@ fn refused_tails_have_reasons_and_no_levels() {
         assert!(sheet.rows.iter().all(|row| row.len() == sheet.head.len()), "{sheet:?}");
         assert_eq!((section.extremes().len(), section.threads()), (10, 20));
         assert!(sheet.caption().contains("10 of 20 series"), "{}", sheet.caption());
+        assert_eq!(sheet.rows.len(), 10);
+        assert!(section.extremes().iter().any(|one| !one.extremes.tail.reasons().is_empty()), "none is refused");
         let levels = sheet.head.iter().position(|head| head.name == "gate").unwrap() + 1;
         for (one, row) in section.extremes().iter().zip(&sheet.rows) {
             let refused = !one.extremes.tail.reasons().is_empty();

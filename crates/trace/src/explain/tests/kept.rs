@@ -186,16 +186,19 @@ fn what_a_job_waits_for_is_named() {
     let found = told(&explained(JOB, &by_interrupt));
     assert_eq!(found[0], (300, Cause::Awaits("interrupt local_timer".into())), "{found:?}");
     assert_eq!(found.last(), Some(&(680, Cause::Own)));
+    let me = |time: u64, from, state, to| (time, 0, switch(from, state, to), record(0, from));
     let in_a_job = [
-        (100, 0, switch(0, State::Runnable, ME)),
-        off_cpu(1_200),
-        (1_600, 0, Happened::Waking(woken(ME))),
-        (1_610, 0, switch(0, State::Runnable, ME)),
-        off_cpu(2_000),
+        me(100, ME, State::Sleeping, 0),
+        (1_000, 0, Happened::Waking(woken(ME)), record(0x08, 0)),
+        me(1_010, 0, State::Runnable, ME),
+        me(1_200, ME, State::Sleeping, 0),
+        (1_500, 1, switch(0, State::Runnable, FAIR), record(0, 0)),
+        (1_600, 1, Happened::Waking(woken(ME)), record(0, FAIR)),
+        me(1_610, 0, State::Runnable, ME),
+        me(2_000, ME, State::Sleeping, 0),
     ];
-    let found = told(&explained(JOB, &in_a_job));
-    assert_eq!(found.first(), Some(&(200, Cause::Own)));
-    assert_eq!(found.get(1).map(|one| one.0), Some(400), "{found:?}");
+    let found = told(&explained_records(&with_context(), JOB, &in_a_job));
+    assert_eq!(found[1..3], [(190, Cause::Own), (400, Cause::Awaits("busy-300".into()))], "{found:?}");
 }
 
 /// A thread that could run is moved: until then it waited on the CPU that it left.
