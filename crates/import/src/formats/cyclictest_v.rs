@@ -100,8 +100,11 @@ impl Thread {
                 self.jumps += 1;
                 self.skipped = self.skipped.saturating_add(line.cycle - last - 1);
             }
-            // A log that starts late is no jump: it says nothing of the lines that follow.
-            None => self.skipped = line.cycle,
+            // A first line of -o has a cycle above 0, too. With few lines latido claims the extremes alone: they are right in either case.
+            None => {
+                self.skipped = line.cycle;
+                self.jumps = u64::from(line.cycle > 0);
+            }
             Some(_) => {}
         }
         self.last = Some(line.cycle);

@@ -275,7 +275,7 @@ fn a_clock_that_goes_back_is_counted() {
     let (told, lost) = told(&File::of(LITTLE, vec![(0, data)]).build().bytes);
     let met = &told[0].met;
     assert_eq!((met.events, met.backwards, met.first, met.last, lost.len()), (4, 2, 7_000, 9_000, 0));
-    assert_eq!(told[0].waits, [500]);
+    assert!(told[0].waits.is_empty(), "no wait is certain next to such an event: {:?}", told[0].waits);
 }
 
 /// The reader skips pages with garbage, names them with their place and CPU, and reads the pages next to them.

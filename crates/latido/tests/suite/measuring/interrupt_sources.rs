@@ -11,19 +11,15 @@ use common::{
 };
 use latido_agent::machine::{Root, tracefs::Tracefs};
 use rustix::process::{Pid, Signal, kill_process};
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Stdio,
-};
+use std::{fs, path::Path, process::Stdio};
 
 /// The directory of tracefs as root; `None` if there is none, which the test notes as skipped.
-fn tracefs(what: &str) -> Option<PathBuf> {
+fn tracefs(what: &str) -> Option<Tracefs> {
     if !root(what) {
         return None;
     }
     match Tracefs::find(&Root::default()) {
-        Ok(found) => Some(found.dir().to_owned()),
+        Ok(found) => Some(found),
         Err(error) => {
             skip(what, Need::Tracefs, &format!("{error:#}"));
             None
@@ -47,7 +43,7 @@ fn left(tracefs: &Path) -> Vec<String> {
 fn a_timers_events_have_three_stamps() {
     let Some(tracefs) = tracefs("three stamps of a timer") else { return };
     let world = World::new();
-    let before = left(&tracefs);
+    let before = left(tracefs.dir());
     let words = ["run", "interrupt", "source=timer", "events=300", "rate=499", "--policy", "other", "--warmup", "20ms"];
     let output = world.run(words.into_iter().chain(["--no-report", "--wait"]));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -64,7 +60,7 @@ fn a_timers_events_have_three_stamps() {
     let of_run = |name: &String| {
         name.starts_with("latido-") && own.contains(&name.as_str()) && !before.contains(name) && ended(name)
     };
-    settled("the end of its trace", || match left(&tracefs).iter().find(|name| of_run(name)) {
+    settled("the end of its trace", || match left(tracefs.dir()).iter().find(|name| of_run(name)) {
         Some(name) => Err(format!("{name} is there")),
         None => Ok(()),
     });
@@ -81,8 +77,8 @@ fn latido_says_that_another_program_ended_its_trace() {
     let run = child.id();
     let switch = meanwhile(&mut child, "the trace", || {
         let own: Vec<String> = descendants(run).iter().map(|(pid, _)| format!("latido-{pid}-")).collect();
-        let mine = left(&tracefs).into_iter().find(|name| own.iter().any(|own| name.starts_with(own)))?;
-        let switch = tracefs.join("instances").join(mine).join("tracing_on");
+        let mine = left(tracefs.dir()).into_iter().find(|name| own.iter().any(|own| name.starts_with(own)))?;
+        let switch = tracefs.dir().join("instances").join(mine).join("tracing_on");
         (fs::read_to_string(&switch).ok()?.trim() == "1").then_some(switch)
     });
     let measuring = common::measuring_process(&world);
