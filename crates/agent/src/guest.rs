@@ -104,7 +104,7 @@ fn threaded() -> Result<()> {
     let names = names.filter_map(|entry| fs::read_to_string(entry.path().join("comm")).ok());
     ensure!(
         names.into_iter().any(|name| name.starts_with("irq/")),
-        "the kernel was asked for threadirqs, and no interrupt has a thread"
+        "the kernel was booted with threadirqs, but no interrupt has a thread"
     );
     Ok(())
 }
@@ -123,7 +123,7 @@ fn load_modules() -> Result<()> {
 /// Makes the settings of the image.
 fn make_settings() -> Result<()> {
     for line in fs::read_to_string(Path::new("/").join(SETTINGS)).unwrap_or_default().lines() {
-        let (path, value) = line.split_once('=').with_context(|| format!("the setting `{line}` is no PATH=VALUE"))?;
+        let (path, value) = line.split_once('=').with_context(|| format!("the setting `{line}` is not PATH=VALUE"))?;
         fs::write(path, value).with_context(|| format!("the setting {path}"))?;
     }
     Ok(())
@@ -139,8 +139,8 @@ struct Answers {
 
 /// Lets the agent answer every request.
 fn answers() -> Result<Answers> {
-    let text = fs::read(Path::new("/").join(REQUESTS)).context("what is asked for")?;
-    let requests: Vec<Request> = serde_json::from_slice(&text).context("what is asked for")?;
+    let text = fs::read(Path::new("/").join(REQUESTS)).context("cannot read the requests")?;
+    let requests: Vec<Request> = serde_json::from_slice(&text).context("cannot parse the requests")?;
     let offset = fs::read_to_string(Path::new("/").join(OFFSET)).unwrap_or_default();
     thread::sleep(Duration::from_nanos(offset.trim().parse().unwrap_or(0)));
     // The agent runs as latido does: a guest has no user but root.

@@ -46,7 +46,7 @@ pub fn run() -> Result<u8> {
             thread::park();
         }
     });
-    hearing.context("cannot start a thread that hears the supervisor")?;
+    hearing.context("cannot start a thread that listens to the supervisor")?;
     begun.wait();
     crate::fault::point("measure");
     let assignment: Assignment = serde_json::from_str(&line).context("the assignment of the supervisor")?;

@@ -95,10 +95,9 @@ pub fn find(word: &str) -> Result<Option<Program>> {
         // A person who writes a path decides for that program. Any user may have set PATH.
         let trust = if named { Trust::Named(person()) } else { Trust::Searched };
         let dir = found.parent().unwrap_or(Path::new("/")).canonicalize()?;
-        trust
-            .whole(&path)
-            .and_then(|()| if named { Ok(()) } else { trust.whole(&dir) })
-            .with_context(|| format!("as root latido does not start {}, which others may replace", found.display()))?;
+        trust.whole(&path).and_then(|()| if named { Ok(()) } else { trust.whole(&dir) }).with_context(|| {
+            format!("as root, latido does not start {}, which other users may replace", found.display())
+        })?;
     }
     let sha256 = hash_of(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let program = Program { name: word.into(), path, sha256 };

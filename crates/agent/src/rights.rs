@@ -88,20 +88,20 @@ impl Trust {
             Self::Ours => (None, sticky),
         };
         let remedy = match self {
-            Self::Searched => "take that out of PATH, or make it root's (chown root, chmod go-w)",
-            Self::Named(_) => "make it yours alone (chown, chmod go-w)",
-            Self::Ours => "name a directory of root's",
+            Self::Searched => "take it out of PATH, or let only root own and write it (chown root, chmod go-w)",
+            Self::Named(_) => "let only yourself own and write it (chown, chmod go-w)",
+            Self::Ours => "name a directory that belongs to root",
         };
         let path = path.display();
         if owner != 0 && person != Some(owner) {
             bail!("{path} belongs to user {owner}: {remedy}");
         }
         if mode & 0o002 != 0 && !shared {
-            bail!("{path} may be written by everybody: {remedy}");
+            bail!("every user may write to {path}: {remedy}");
         }
         // Others cannot replace root's entries in a sticky directory: the stores of Nix and Guix are kept that way.
         if mode & 0o020 != 0 && !sticky && has_others(found.gid(), person) {
-            bail!("{path} may be written by group {}: {remedy}", found.gid());
+            bail!("group {} may write to {path}: {remedy}", found.gid());
         }
         Ok(())
     }

@@ -46,7 +46,8 @@ impl Scratch {
     fn within(base: &Path, bytes: u64) -> Result<Self> {
         rights::ours(base).with_context(|| {
             format!(
-                "root puts nothing into {}, where others could move it: name another directory with TMPDIR",
+                "as root, latido writes nothing into {}, where other users could move it: name another directory with \
+                 TMPDIR",
                 base.display()
             )
         })?;
@@ -155,8 +156,8 @@ pub fn room(dir: &Path, bytes: u64) -> Result<()> {
     let free = system.f_bavail.saturating_mul(system.f_frsize);
     ensure!(
         free / 2 >= bytes,
-        "{} has {} MiB free, and the load wants {} MiB, of which it takes half at most: make it smaller, or name another \
-         directory with TMPDIR",
+        "{} has {} MiB free, but the load needs {} MiB and uses at most half of the free space: make it smaller, or \
+         name another directory with TMPDIR",
         dir.display(),
         free >> 20,
         bytes.div_ceil(1 << 20)

@@ -34,7 +34,7 @@ pub fn enough(found: usize, bytes: usize) -> Result<()> {
     let most = buckets(bytes);
     ensure!(
         found <= most,
-        "a file of {bytes} bytes with more than {most} buckets: no tool writes so many into so few (cut it into several files)"
+        "a file of {bytes} bytes has more than {most} buckets, more than any tool writes (cut it into several files)"
     );
     Ok(())
 }

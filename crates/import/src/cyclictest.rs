@@ -47,10 +47,10 @@ pub fn unit_taken(asked: &Asked, bytes: &[u8]) -> Option<Finding> {
     let unsaid = asked.unit.is_none() && asked.args.is_none();
     let text = match status::unit(bytes).filter(|_| unsaid) {
         Some(Unit::Ns) => {
-            "ns, as with `cyclictest -N`: the widths of its columns tell them from us; --unit us says otherwise"
+            "latido assumes ns, as `cyclictest -N` prints, because of the column widths; --unit us overrides this"
         }
         Some(_) => return None,
-        None if unsaid => "taken for us: the text does not tell them from the ns of `cyclictest -N`; --unit ns says so",
+        None if unsaid => "latido assumes us: the ns of `cyclictest -N` look the same; --unit ns overrides this",
         None => return None,
     };
     Some(Finding { severity: Severity::Note, name: "unit".into(), text: text.into() })
@@ -85,7 +85,7 @@ pub fn commanded(imported: &mut Imported, line: &str) {
         imported.findings.push(Finding {
             severity: Severity::Note,
             name: "memory".into(),
-            text: "memory was locked, by its command line".into(),
+            text: "memory was locked, according to the command line".into(),
         });
     }
 }
@@ -100,7 +100,9 @@ pub fn policy_of(imported: &mut Imported, all: &[Status]) {
     if imported.command.is_none() {
         imported.policy = status::priority(all).map(|priority| format!("fifo {priority}"));
         if imported.policy.is_some() {
-            imported.notes.push("FIFO by its priority: the lines do not tell it from round robin".into());
+            imported
+                .notes
+                .push("latido infers FIFO from the priority: the lines do not distinguish it from round robin".into());
         }
     }
 }

@@ -65,13 +65,13 @@ fn lost(imported: &mut Imported) -> Result<()> {
     }
     if gone.len() == imported.series.len() {
         let why = imported.series.iter().flat_map(|one| &one.doubts).next().map(|doubt| doubt.why.clone());
-        bail!("none of its figures can be believed: {}", why.unwrap_or_default());
+        bail!("none of its figures is credible: {}", why.unwrap_or_default());
     }
     imported.series.retain(|one| !empty(one));
     imported.findings.push(Finding {
         severity: Severity::Contaminated,
         name: "lost thread".into(),
-        text: format!("no figure of {} can be believed", gone.join(", ")),
+        text: format!("no figure of {} is credible", gone.join(", ")),
     });
     Ok(())
 }
@@ -85,7 +85,7 @@ fn extremes(series: &mut Series) {
     let below = series.min.map(|min| min.low).filter(|least| high < *least as f64 - slack);
     if let Some(end) = above.or(below) {
         let side = if above.is_some() { "above its largest value" } else { "below its smallest value" };
-        let why = format!("from {low:.0} to {high:.0} {}, it lies {side}, {end}", series.unit);
+        let why = format!("it is from {low:.0} to {high:.0} {}, {side}, {end}", series.unit);
         series.mean = None;
         series.doubts.push(Doubt::of(Figure::Mean, why));
     }
@@ -99,6 +99,6 @@ fn beyond(imported: &Imported) -> Option<Finding> {
     (!within).then(|| Finding {
         severity: Severity::Note,
         name: "the last sample".into(),
-        text: format!("a sample of {} ns ended the run, and the largest that was counted is smaller", value.low),
+        text: format!("a sample of {} ns ended the run, but the largest counted sample is smaller", value.low),
     })
 }

@@ -142,9 +142,9 @@ impl Figures {
         }
         let over = self.over.unwrap_or(0);
         let why = match (self.total, counted, self.count) {
-            (Some(total), ..) if total != within => format!("its rows have {within} samples, its total {total}"),
+            (Some(total), ..) if total != within => format!("its rows have {within} samples, but its total is {total}"),
             (_, Some(counted), Some(count)) if counted != count => {
-                format!("its rows have {within} samples and {over} lie beyond, but it counts {count}")
+                format!("its rows have {within} samples and {over} are beyond them, but it counts {count}")
             }
             _ => return,
         };

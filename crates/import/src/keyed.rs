@@ -16,8 +16,8 @@ fn unit(name: &str) -> Result<Unit> {
         "us" => Unit::Us,
         "ms" => Unit::Ms,
         "s" => Unit::S,
-        _ if name.contains(';') => anyhow::bail!("`;` divides no fields: divide them by commas"),
-        _ => anyhow::bail!("`{}` is no unit: ns, us, ms or s", shown(name.as_bytes())),
+        _ if name.contains(';') => anyhow::bail!("`;` does not separate fields: use commas"),
+        _ => anyhow::bail!("`{}` is not a unit: ns, us, ms or s", shown(name.as_bytes())),
     })
 }
 
@@ -47,15 +47,16 @@ pub fn add<'a>(
 ) -> Result<()> {
     let (mut value, mut named, mut at, mut key, mut held) = (None, None, None, Key::default(), 0);
     for (name, text) in fields.filter(|(_, text)| !text.trim().is_empty()) {
-        let whole =
-            || text.trim().parse::<u32>().with_context(|| format!("{name}: `{}` is no number", shown(text.as_bytes())));
+        let whole = || {
+            text.trim().parse::<u32>().with_context(|| format!("{name}: `{}` is not a number", shown(text.as_bytes())))
+        };
         match name {
             "value" => ensure!(value.replace(text).is_none(), "a second value"),
             "unit" => ensure!(named.replace(unit(text.trim())?).is_none(), "a second unit"),
             "at_ns" => {
                 at = Some(
                     decimal(&text, 1)
-                        .with_context(|| format!("at_ns: `{}` is no time in ns", shown(text.as_bytes())))?,
+                        .with_context(|| format!("at_ns: `{}` is not a time in ns", shown(text.as_bytes())))?,
                 )
             }
             "cpu" => key.cpu = Some(whole()?),
@@ -74,10 +75,10 @@ pub fn add<'a>(
         }
     }
     let value = value.context("no value")?;
-    let unit = named.or(asked.unit).context("no unit: call the field value_us (or _ns, _ms, _s), or say --unit")?;
+    let unit = named.or(asked.unit).context("no unit: call the field value_us (or _ns, _ms, _s), or use --unit")?;
     let ns = decimal(&value, unit.ns());
     let ns = ns.with_context(|| {
-        format!("`{}` is no decimal number of whole ns (with a point, not a comma)", shown(value.as_bytes()))
+        format!("`{}` is not a decimal number of whole ns (with a point, not a comma)", shown(value.as_bytes()))
     })?;
     samples.add(&key, ns, at)
 }

@@ -30,7 +30,7 @@ pub fn agreed(printed: [f64; 2], rows: Option<[f64; 2]>) -> Result<[f64; 2], Dou
     // Tools add up in floating point.
     let rounding = from.abs().max(to.abs()) * 1e-9;
     if low > to + rounding || from > high + rounding {
-        let why = format!("it lies from {low:.2} to {high:.2}, but its rows allow {from:.2} to {to:.2}");
+        let why = format!("it is from {low:.2} to {high:.2}, but its rows allow {from:.2} to {to:.2}");
         return Err(Doubt::of(Figure::Mean, why));
     }
     let [both, end] = [low.max(from), high.min(to)];

@@ -38,7 +38,7 @@ impl Label {
     /// # Errors
     /// The text is no label.
     pub fn of(text: &str) -> Result<Self> {
-        let ns = decimal_ns(text, 1_000).with_context(|| format!("`{text}` is no bucket"))?;
+        let ns = decimal_ns(text, 1_000).with_context(|| format!("`{text}` is not a bucket"))?;
         ensure!(ns > 0, "the bucket `{text}`");
         Ok(Self { ns, decimals: text.contains('.') })
     }
@@ -141,7 +141,7 @@ pub fn decimal_ns(text: &str, unit: i64) -> Option<i64> {
 impl Generation {
     /// Returns the interval that an extreme stands for.
     fn extreme(self, text: &str) -> Result<Interval> {
-        let ns = decimal_ns(text, 1_000).with_context(|| format!("`{text}` is no time in us"))?;
+        let ns = decimal_ns(text, 1_000).with_context(|| format!("`{text}` is not a time in us"))?;
         if text.contains('.') {
             return Ok(Interval::exactly(ns));
         }
@@ -181,12 +181,12 @@ impl Thread {
         let extreme = |text: &Option<String>| text.as_deref().map(|text| generation.extreme(text)).transpose();
         let (mut min, mut max) = (extreme(&self.min)?, extreme(&self.max)?);
         if generation == Generation::Unknown && index == 0 {
-            notes.push("2.1 or 2.10: shortest and longest gap may be 1 us less than what is printed".into());
+            notes.push("2.1 or 2.10: shortest and longest gap may be 1 us less than printed".into());
         }
         let bias = self.bias.or_else(|| args.filter(|args| args.has('B', "bias")).map(|_| Bias(None)));
         let biased = bias.is_some();
         if biased && index == 0 {
-            notes.push("-B: shortest and longest gap are without the bias, buckets are with it".into());
+            notes.push("-B: shortest and longest gap exclude the bias, buckets include it".into());
         }
         let mut bins = self.bins(generation, width, bias, max);
         let whole = self.last_includes || args.is_some() || max.is_some();

@@ -68,7 +68,7 @@ pub fn read(bytes: &[u8], asked: &Asked, tool: &str, by: &str) -> Result<Importe
     imported.findings.extend((timeouts > 0).then(|| Finding {
         severity: Severity::Note,
         name: "timeouts".into(),
-        text: format!("{timeouts} receptions timed out (-f forces them): what came later than that is in no figure"),
+        text: format!("{timeouts} receptions timed out (-f forces them): the figures do not contain these messages"),
     }));
     imported.policy = prio.map(|priority| format!("fifo {priority}"));
     for (thread, (_, pair)) in (0u32..).zip(pairs) {
@@ -119,7 +119,7 @@ fn text(bytes: &[u8]) -> Result<BTreeMap<u64, Pair>> {
         if !line.starts_with(b"#") {
             continue;
         }
-        let text = std::str::from_utf8(line).with_context(|| format!("line {at}: no text"))?;
+        let text = std::str::from_utf8(line).with_context(|| format!("line {at}: not text (UTF-8)"))?;
         let told = if is_head(line) {
             head(text, &mut pairs)
         } else if text.contains("->") {
@@ -150,7 +150,7 @@ fn head(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
         let found = words
             .filter_map(|word| word.strip_prefix(name))
             .find(|rest| rest.trim_start().bytes().next().is_some_and(|byte| byte.is_ascii_digit() || byte == b'-'));
-        found.map(|rest| number(rest.as_bytes()).with_context(|| format!("{name}: no number"))).transpose()
+        found.map(|rest| number(rest.as_bytes()).with_context(|| format!("{name}: not a number"))).transpose()
     };
     let cpu = |part: &str| -> Result<Option<u32>> { Ok(of(part, "CPU")?.and_then(|cpu| u32::try_from(cpu).ok())) };
     let cycles = of(receiver, "Cycles")?.context("no `Cycles`")?;
@@ -162,7 +162,7 @@ fn head(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
     let tasks = if cycles > 0 { [task(receiver)?, task(sender)?] } else { [None; 2] };
     ensure!(
         receiver.rsplit(',').next().is_some_and(|last| last.contains("Cycles")),
-        "what follows `Cycles` is no number"
+        "the text after `Cycles` is not a number"
     );
     let known = pairs.remove(&index).unwrap_or_default();
     for (before, task) in known.tasks.into_iter().zip(tasks) {
@@ -201,7 +201,7 @@ fn figures(text: &str, pairs: &mut BTreeMap<u64, Pair>) -> Result<()> {
     ensure!(own_index(sender)? == index, "not a pair");
     // `Max 5,600` does not mean 5.
     let known = |word: &str| ["Min", "Cur", "Avg", "Max"].iter().any(|name| word.trim().starts_with(name));
-    ensure!(rest.split(',').all(known), "what stands between commas is no figure");
+    ensure!(rest.split(',').all(known), "the text between commas is not a figure");
     let of = |name: &str| -> Result<i64> {
         let found = rest.split(',').map(str::trim).find_map(|word| word.strip_prefix(name));
         found.and_then(|value| number(value.as_bytes())).with_context(|| format!("no `{name}`"))
@@ -230,7 +230,7 @@ fn own_index(text: &str) -> Result<u64> {
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
     match digits.parse() {
         Ok(index) if index < 2 * MOST => Ok(index),
-        _ => bail!("no number behind `#`"),
+        _ => bail!("no number after `#`"),
     }
 }
 

@@ -38,7 +38,7 @@ impl Progress {
             ("the largest value falls", against(self.max, later.max, |one, other| one <= other)),
         ];
         let why = broken.into_iter().find(|(_, holds)| !holds).map(|(why, _)| why);
-        ensure!(why.is_none(), "a second run: keep one run a file ({})", why.unwrap_or_default());
+        ensure!(why.is_none(), "a second run: keep one run per file ({})", why.unwrap_or_default());
         Ok(())
     }
 }
@@ -56,7 +56,7 @@ pub fn blocks(before: &[Series], later: &[Series]) -> Result<()> {
         anyhow::Context::with_context(Progress::of(one).then(&Progress::of(other)), of)?;
         let fallen = one.facts.iter().find(|(name, value)| other.facts.get(*name).is_some_and(|later| later < value));
         let name = fallen.map(|(name, _)| name.as_str()).unwrap_or_default();
-        ensure!(fallen.is_none(), "{}: a second run: keep one run a file ({name} falls)", of());
+        ensure!(fallen.is_none(), "{}: a second run: keep one run per file ({name} falls)", of());
     }
     Ok(())
 }

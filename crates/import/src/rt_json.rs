@@ -65,7 +65,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
                 let mut all: Vec<(u64, T)> = Vec::new();
                 while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
                     let number = key.parse().map_err(|_| {
-                        serde::de::Error::custom(format!("the key `{}` is no whole number", shown(key.as_bytes())))
+                        serde::de::Error::custom(format!("the key `{}` is not a whole number", shown(key.as_bytes())))
                     })?;
                     all.push((number, map.next_value()?));
                 }
@@ -76,7 +76,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
                     _ => None,
                 });
                 match twice {
-                    Some(key) => Err(serde::de::Error::custom(format!("the key `{key}` is there twice"))),
+                    Some(key) => Err(serde::de::Error::custom(format!("the key `{key}` appears twice"))),
                     None => Ok(Pairs(all)),
                 }
             }
@@ -170,7 +170,7 @@ fn object(bytes: &[u8]) -> Result<Object<'_>> {
 /// Refuses a second document behind the first one.
 fn alone_in_file(rest: &[u8], line: usize) -> Result<()> {
     let second = lines(rest).find(|(_, text)| text.first() == Some(&b'{')).map(|(at, _)| line + at - 1);
-    ensure!(second.is_none(), "line {}: a second document: keep one run a file", second.unwrap_or_default());
+    ensure!(second.is_none(), "line {}: a second document: keep one run per file", second.unwrap_or_default());
     Ok(())
 }
 
@@ -190,12 +190,12 @@ pub fn read<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<(Document<T>, 
     let document = reader.next().context("no object")?.context("its JSON")?;
     let (own, rest) = mended.split_at_checked(reader.byte_offset()).context("no object")?;
     alone_in_file(rest.as_bytes(), first + own.matches('\n').count())?;
-    ensure!(rest.trim().is_empty(), "its JSON: more behind its end: `{}`", shown(rest.as_bytes()));
+    ensure!(rest.trim().is_empty(), "its JSON: more text after its end: `{}`", shown(rest.as_bytes()));
     alone_in_file(after, first + text.iter().filter(|byte| **byte == b'\n').count())?;
-    ensure!(document.file_version == 1, "file_version {}, of which 1 is read", document.file_version);
+    ensure!(document.file_version == 1, "file_version {}, but latido reads only 1", document.file_version);
     if let Some(number) = document.num_threads {
         let there = document.thread.0.len() as u64;
-        ensure!(number == there, "num_threads is {number}, but {there} are there");
+        ensure!(number == there, "num_threads is {number}, but the file has {there}");
     }
     Ok((document, notes))
 }
@@ -205,12 +205,12 @@ fn mend(line: &str, notes: &mut Vec<String>) -> String {
     let bare = line.trim_end();
     let value = bare.strip_suffix(',').unwrap_or(bare).rsplit_once(": ").map(|(_, value)| value.trim());
     if let Some(word @ ("nan" | "-nan" | "inf" | "-inf")) = value {
-        notes.push(format!("mended: `{word}`, which is no JSON, was taken as not measured"));
+        notes.push(format!("repaired: latido read `{word}`, which is not JSON, as not measured"));
         return line.replacen(&format!(": {word}"), ": null", 1);
     }
     let broken = is_command(line.as_bytes()) && serde_json::from_str::<serde_json::Value>(&alone(bare)).is_err();
     if let Some(value) = value_of(line.as_bytes()).filter(|_| broken) {
-        notes.push("mended: the command line is not escaped".into());
+        notes.push("repaired: the command line is not escaped".into());
         let comma = if bare.ends_with(',') { "," } else { "" };
         return format!("\"cmdline:\": {}{comma}\n", serde_json::Value::String(value));
     }

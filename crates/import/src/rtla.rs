@@ -94,7 +94,7 @@ pub fn histogram(bytes: &[u8], title: &str) -> Result<Histogram> {
         }
         let name = line.split_once(':').map(|(name, _)| name);
         if line == title {
-            ensure!(!titles, "line {at}: a second histogram: keep one run a file");
+            ensure!(!titles, "line {at}: a second histogram: keep one run per file");
             titles = true;
         } else if !titles {
             // These lines are a shell's prompt or warnings.
@@ -137,7 +137,8 @@ fn columns(line: &str) -> Result<Vec<Column>> {
     let mut columns = Vec::new();
     for word in line.split_ascii_whitespace().skip(1) {
         ensure!(columns.len() < MOST.0, "more than {} columns", MOST.0);
-        let (kind, cpu) = word.split_once('-').with_context(|| format!("`{}` is no column", shown(word.as_bytes())))?;
+        let (kind, cpu) =
+            word.split_once('-').with_context(|| format!("`{}` is not a column", shown(word.as_bytes())))?;
         let cpu = cpu.parse().with_context(|| format!("`{}` has no CPU", shown(word.as_bytes())))?;
         let again = columns.iter().any(|known: &Column| known.kind == kind && known.cpu == cpu);
         ensure!(!again, "a second column `{}`", shown(word.as_bytes()));
@@ -148,7 +149,7 @@ fn columns(line: &str) -> Result<Vec<Column>> {
 
 /// Parses a count; a negative one has wrapped.
 fn count(word: &str) -> Result<u64> {
-    let value = number(word.as_bytes()).with_context(|| format!("`{}` is no count", shown(word.as_bytes())))?;
+    let value = number(word.as_bytes()).with_context(|| format!("`{}` is not a count", shown(word.as_bytes())))?;
     u64::try_from(value).with_context(|| format!("the count {value} has wrapped: rtla keeps 31 bits"))
 }
 
@@ -195,10 +196,7 @@ impl Histogram {
         let value = words.next().and_then(|word| number(word.as_bytes())).filter(|value| *value >= 0);
         let value = value.context("no row of a histogram")?;
         let last = self.last.unwrap_or_default();
-        ensure!(
-            self.last.is_none_or(|last| last < value),
-            "row {value} does not follow row {last}: the rows go upwards"
-        );
+        ensure!(self.last.is_none_or(|last| last < value), "row {value} does not follow row {last}: rows must ascend");
         let mut had = 0;
         for word in words {
             let column = self.columns.get_mut(had).context("more columns than its header has")?;
@@ -236,7 +234,7 @@ impl Histogram {
                 continue;
             }
             let value =
-                || number(word.as_bytes()).with_context(|| format!("`{}` is no number", shown(word.as_bytes())));
+                || number(word.as_bytes()).with_context(|| format!("`{}` is not a number", shown(word.as_bytes())));
             match name {
                 "over" => column.over = Some(count(word)?),
                 "count" => column.count = Some(count(word)?),
@@ -244,7 +242,7 @@ impl Histogram {
                 "max" => column.max = Some(value()?),
                 _ => {
                     column.avg =
-                        Some(hundredths(word).with_context(|| format!("`{}` is no mean", shown(word.as_bytes())))?)
+                        Some(hundredths(word).with_context(|| format!("`{}` is not a mean", shown(word.as_bytes())))?)
                 }
             }
         }
@@ -273,7 +271,7 @@ pub fn rest(imported: &mut Imported, rest: &[String], whole: bool) {
             thread: thread.map(|one| one.thread),
         };
     } else if !whole {
-        imported.ending = Ending::Interrupted("the file ends before its footer does".into());
+        imported.ending = Ending::Interrupted("the file ends before the end of its footer".into());
     }
 }
 

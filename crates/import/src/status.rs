@@ -69,7 +69,7 @@ impl Status {
         let mean = self.avg.is_none_or(|[_, to]| to >= 0.0);
         ensure!(
             mean && (self.cycles == 0 || self.max >= 0 && self.min <= self.max),
-            "thread {}: min {}, avg {}, max {} are no figures of samples (a known fault of 2.4 with -x)",
+            "thread {}: min {}, avg {}, max {} are not figures of samples (a known fault of 2.4 with -x)",
             self.thread,
             self.min,
             self.avg.map_or_else(|| "?".into(), |[from, _]| from.to_string()),
@@ -119,7 +119,11 @@ pub fn read(bytes: &[u8], smallest: Smallest) -> Result<Vec<Status>> {
         }
         ensure!(torn != Some(at), "line {at} {TORN}");
         let status = one(line).with_context(|| format!("line {at}: `{}`", shown(line)))?;
-        ensure!((status.thread as usize) < MOST, "line {at}: thread {}, of which {MOST} are read", status.thread);
+        ensure!(
+            (status.thread as usize) < MOST,
+            "line {at}: thread {}, but latido reads at most {MOST} threads",
+            status.thread
+        );
         match all.iter_mut().find(|known| known.thread == status.thread) {
             Some(known) => {
                 let follows = known.progress(smallest).then(&status.progress(smallest));
@@ -186,7 +190,7 @@ fn column(line: &[u8], name: &[u8]) -> Option<Column> {
 }
 
 /// The note about a live screen.
-pub const LIVE: &str = "a live screen: the last line of each thread was taken";
+pub const LIVE: &str = "a live screen: latido read the last line of each thread";
 
 /// Finds a thread that has had less than half of the cycles that fit its interval, measured by the other threads. Such a thread hardly ran,
 /// and its samples cover only the moments when it did.
@@ -198,7 +202,7 @@ pub fn starved(all: &[Status]) -> Option<Finding> {
     Some(Finding {
         severity: Severity::Contaminated,
         name: "starved thread".into(),
-        text: format!("thread {} has had {} of some {room} cycles: it hardly ran", one.thread, one.cycles),
+        text: format!("thread {} had {} of about {room} cycles: it hardly ran", one.thread, one.cycles),
     })
 }
 
@@ -224,7 +228,7 @@ fn one(line: &[u8]) -> Result<Status> {
             b"Avg" => true,
             _ => more.first().is_none_or(u8::is_ascii_whitespace),
         };
-        ensure!(ends, "what follows `{}:` is no whole number", shown(name));
+        ensure!(ends, "the text after `{}:` is not a whole number", shown(name));
         let value = || number(digits).with_context(|| format!("`{}` has no number", shown(name)));
         let mut take = |at: usize| seen.get_mut(at).map(|seen| *seen = true);
         match name {
@@ -255,20 +259,20 @@ fn one(line: &[u8]) -> Result<Status> {
         }
         rest = more;
     }
-    ensure!(seen.iter().all(|seen| *seen), "T:, C:, Min: and Max: are not all there");
+    ensure!(seen.iter().all(|seen| *seen), "T:, C:, Min: or Max: is missing");
     Ok(status)
 }
 
 /// Parses a mean and returns its range: the tool truncated a whole number, and rounded one with decimals.
 fn mean(whole: &[u8], more: &[u8]) -> Result<[f64; 2]> {
-    let part = number(whole).with_context(|| format!("`Avg` has no number but `{}`", shown(whole)))? as f64;
+    let part = number(whole).with_context(|| format!("`Avg` has `{}` instead of a number", shown(whole)))? as f64;
     let decimals = more.split(u8::is_ascii_whitespace).next().unwrap_or_default();
     if decimals.is_empty() {
         return Ok([part, part + 1.0]);
     }
     let decimals = decimals.strip_prefix(b".").filter(|digits| digits.iter().all(u8::is_ascii_digit));
     let decimals =
-        decimals.filter(|digits| (1..=9).contains(&digits.len())).context("what follows `Avg:` is no number")?;
+        decimals.filter(|digits| (1..=9).contains(&digits.len())).context("the text after `Avg:` is not a number")?;
     let unit = 0.1f64.powi(decimals.len() as i32);
     let middle = part + number(decimals).context("the mean")? as f64 * unit;
     Ok([middle - unit / 2.0, middle + unit / 2.0])
@@ -310,7 +314,7 @@ mod tests {
         for bad in ["7,983", "7.983", "7x983", "7e6", "7_983", "7983us", "7\0983", "0x1F2F"] {
             let text = format!("T: 0 (8) P:9 C: 1 Min: 1 Avg: 2 Max: {bad}\n");
             let error = format!("{:#}", read(text.as_bytes(), Smallest::OfAll).unwrap_err());
-            assert!(error.contains("no whole number"), "{bad}: {error}");
+            assert!(error.contains("not a whole number"), "{bad}: {error}");
         }
     }
 

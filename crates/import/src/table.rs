@@ -14,7 +14,7 @@ const MOST_ROWS: usize = 10_000_000;
 const SUMS: usize = 8;
 
 /// The remark about values beyond the rows in the earliest versions.
-const BEYOND: &str = "this version counts no value beyond its rows, and looks for the largest within them";
+const BEYOND: &str = "this version counts no value beyond its rows, and takes the largest value from the rows";
 
 /// A histogram as read from the file.
 #[derive(Debug, Default)]
@@ -110,10 +110,10 @@ pub fn read(bytes: &[u8], sum: Option<bool>) -> Result<Table> {
         let row = line.first().is_some_and(u8::is_ascii_digit);
         if !headed && !begun && is_row(line) {
             begun = true;
-            table.remarks.push("its line `# Histogram` is missing: the rows come to their total".into());
+            table.remarks.push("its line `# Histogram` is missing, but the rows add up to their total".into());
         }
         if line == HEADING {
-            ensure!(!begun, "line {at}: a second histogram: keep one run a file");
+            ensure!(!begun, "line {at}: a second histogram: keep one run per file");
             begun = true;
         } else if !begun {
             if let Some(remark) = line.strip_prefix(b"#") {
@@ -132,7 +132,7 @@ pub fn read(bytes: &[u8], sum: Option<bool>) -> Result<Table> {
         }
     }
     let passed =
-        behind.map(|(at, text)| format!("what stands behind the footer was passed over, from line {at} on: `{text}`"));
+        behind.map(|(at, text)| format!("latido skipped the text after the footer, from line {at} on: `{text}`"));
     table.remarks.extend(passed);
     ensure!(begun, "no line `# Histogram`");
     ensure!(headed || footer.total.is_some(), "neither a line `# Histogram` nor one `# Total:`");
@@ -152,10 +152,7 @@ impl Rows {
         let mut words = Words(line);
         let value = words.next().and_then(number).context("no row of a histogram")?;
         let last = self.last.unwrap_or_default();
-        ensure!(
-            self.last.is_none_or(|last| last < value),
-            "row {value} does not follow row {last}: the rows go upwards"
-        );
+        ensure!(self.last.is_none_or(|last| last < value), "row {value} does not follow row {last}: rows must ascend");
         let first = self.last.is_none();
         let (mut column, mut sum, mut latest) = (0, 0u64, 0u64);
         for word in words {
@@ -164,7 +161,7 @@ impl Rows {
                 (latest, column) = (0, column + 1);
                 continue;
             }
-            latest = count(word).with_context(|| format!("`{}` is no count", shown(word)))?;
+            latest = count(word).with_context(|| format!("`{}` is not a count", shown(word)))?;
             if first {
                 ensure!(column < MOST_COLUMNS, "more than {MOST_COLUMNS} columns");
                 self.columns.push(Vec::new());
@@ -203,7 +200,7 @@ impl Rows {
             Some(true) => Ok(columns.saturating_sub(1).max(1)),
             None if !adds_up => Ok(columns),
             None if self.counted >= SUMS => Ok(columns - 1),
-            None => bail!("the file ends before the footer that tells whether its last column is the sum: add --args"),
+            None => bail!("the file ends before the footer that shows whether its last column is the sum: add --args"),
         }
     }
 }
@@ -225,7 +222,7 @@ impl Footer {
             }
             b"Max Latency" => {
                 self.ends = true;
-                table.remarks.push(format!("of all threads, `Max Latency:{}`: {BEYOND}", shown(rest)));
+                table.remarks.push(format!("`Max Latency:{}` of all threads: {BEYOND}", shown(rest)));
                 return Ok(true);
             }
             b"Histogram Overflows" => &mut self.over,
@@ -288,7 +285,7 @@ impl Footer {
         let lone = summed && rows_off > 0 && self.total.is_none();
         if summed && rows_off > 0 {
             let what = if lone {
-                "nothing tells which, so no row is believed"
+                "the file does not show which is right, so latido uses no row"
             } else {
                 "the totals of the threads fit their rows"
             };
@@ -305,7 +302,7 @@ impl Footer {
                 at(&said.total, thread).map(|total| u64::try_from(total).context("a total below 0")).transpose()?;
             // Without a heading only the total shows that these are all rows.
             let all = headed || total.is_none_or(|total| total == within);
-            ensure!(all, "thread {thread}: its rows have {within}, its total {}", total.unwrap_or(0));
+            ensure!(all, "thread {thread}: its rows have {within} samples, but its total is {}", total.unwrap_or(0));
             let over = at(&said.over, thread)
                 .map(|over| u64::try_from(over).context("samples beyond the rows below 0"))
                 .transpose()?;

@@ -33,7 +33,7 @@ pub fn torn(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The text of an error about a line that [`torn`] names.
-pub const TORN: &str = "has no end: the file may be cut in it (add a line feed if it is whole)";
+pub const TORN: &str = "has no end: the file may be cut there (add a line feed if the line is complete)";
 
 /// Returns a line as a note or an error shows it: at most 200 characters.
 pub fn shown(line: &[u8]) -> String {
@@ -56,7 +56,7 @@ pub fn contains(text: &[u8], what: &[u8]) -> bool {
 /// A word is no number; the error names the first such word.
 pub fn numbers(text: &[u8]) -> anyhow::Result<Vec<i64>> {
     let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    words.map(|word| number(word).with_context(|| format!("`{}` is no whole number", shown(word)))).collect()
+    words.map(|word| number(word).with_context(|| format!("`{}` is not a whole number", shown(word)))).collect()
 }
 
 /// Parses a decimal number. Blanks around it and leading zeros are allowed and change nothing; `None` for any other text and above 2^63.

@@ -201,7 +201,7 @@ mod tests {
         let named = told(Shown { foreign: true, program: Some(("planted-8".into(), 1)), ..Shown::default() });
         assert!(
             named.ends_with(
-                "; the trace shows that planted-8 had most of 1 late sample, which explains the samples that fail"
+                "; the trace shows that planted-8 had the CPU for most of 1 late sample, which explains the samples that fail"
             ),
             "{named}"
         );
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(judged(Shown::default()), (Verdict::Fail, "none seen".into()));
         let program = Some(("short-8".to_owned(), 1));
         let (verdict, text) = judged(Shown { foreign: true, program: program.clone(), ..Shown::default() });
-        let had = "none seen in /proc; the trace shows that short-8 had most of 1 late sample";
+        let had = "none seen in /proc; the trace shows that short-8 had the CPU for most of 1 late sample";
         assert_eq!((verdict, text), (Verdict::Contaminated, format!("{had}, which explains the samples that fail")));
         // A program caused one of several late samples: the failure stands, and the finding still names the program.
         let (verdict, text) = judged(Shown { own_failure: true, program, ..Shown::default() });
@@ -240,7 +240,7 @@ mod tests {
         let judged = of_cell(&fixture.run.cells[0], &Traced(&fixture, shown));
         let told =
             judged.reasons.iter().map(crate::reason::Reason::sentence).collect::<String>().replace('\u{a0}', " ");
-        assert!(told.contains("other programs made 1 of 2 of the late samples that the trace explains"), "{told}");
+        assert!(told.contains("other programs caused 1 of the 2 late samples that the trace explains"), "{told}");
     }
 
     #[test]

@@ -129,15 +129,15 @@ fn events(text: &str, cell: usize) -> Result<Vec<Chain>> {
         let row = row.with_context(|| format!("line {line}"))?;
         let word = |at: usize| row.get(at).unwrap_or_default();
         let number = |at: usize| -> Result<u64> {
-            word(at).parse().with_context(|| format!("line {line}: `{}` is no number of ns", word(at)))
+            word(at).parse().with_context(|| format!("line {line}: `{}` is not a number of ns", word(at)))
         };
         let stage = |at: usize| -> Result<Option<i64>> {
             let parsed = Some(word(at)).filter(|word| !word.is_empty()).map(str::parse::<i64>).transpose();
-            let ns = parsed.with_context(|| format!("line {line}: `{}` is no number of ns", word(at)))?;
+            let ns = parsed.with_context(|| format!("line {line}: `{}` is not a number of ns", word(at)))?;
             // A response of more than a day is invalid.
             ensure!(
                 ns.is_none_or(|ns| ns.unsigned_abs() < 86_400_000_000_000),
-                "line {line}: {} ns are no latency",
+                "line {line}: {} ns is not a latency of less than a day",
                 word(at)
             );
             Ok(ns)
@@ -179,7 +179,7 @@ mod tests {
         assert!(why(&CSV.replace("21600", "late")).contains("line 3: `late`"));
         assert!(why(&CSV.replace("21600", "")).contains("line 3: the task has no stamp"));
         assert!(why(&CSV.replace("21600", "-5")).contains("line 3"));
-        assert!(why(&CSV.replace("21600", "9223372036854775807")).contains("no latency"));
+        assert!(why(&CSV.replace("21600", "9223372036854775807")).contains("not a latency"));
         assert!(why("event,at\n1,2\n").contains("columns"));
         assert!(why("").contains("columns"));
         assert!(why(&format!("{CSV}4,5\n")).contains("line 6"));

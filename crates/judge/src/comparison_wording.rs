@@ -15,17 +15,17 @@ fn three(value: f64) -> Span {
     Span::Quantity { value, unit: String::new(), decimals: Some(decimals(value)) }
 }
 
-/// `4 repeats a side`, `4 against 2 repeats`.
+/// `4 repeats per side`, `4 against 2 repeats`.
 pub(crate) fn sides(n: u64, m: u64) -> String {
     match (n, m) {
-        (1, 1) => "one run a side".to_owned(),
-        (n, m) if n == m => format!("{n} repeats a side"),
+        (1, 1) => "one run per side".to_owned(),
+        (n, m) if n == m => format!("{n} repeats per side"),
         (n, m) => format!("{n} against {m} repeats"),
     }
 }
 
 impl Pair {
-    /// Returns `isolated 95.0 µs against stock 300 µs, ratio 0.317 (0.25 to 0.4), p 0.0011 of 24, 10 repeats a side`, and the reason if the
+    /// Returns `isolated 95.0 µs against stock 300 µs, ratio 0.317 (0.25 to 0.4), p 0.0011 of 24, 10 repeats per side`, and the reason if the
     /// comparison is undecided.
     pub fn spans(&self) -> Vec<Span> {
         let Self { own, other, apart, p, ruling, left_out, each: _ } = self;
@@ -56,7 +56,7 @@ impl Pair {
             Ruling::Decided => Vec::new(),
             Ruling::Equivalent(margin) => spans!["; equal within ", three(margin * 100.0), " %"],
             Ruling::Chance => spans!["; undecided: this may be chance"],
-            Ruling::NoneLeft(side) => spans!["; undecided: ", side.as_str(), " has no repeat that counts"],
+            Ruling::NoneLeft(side) => spans!["; undecided: ", side.as_str(), " has no usable repeat"],
             Ruling::TooFew(needed) => {
                 let family = self.p.map_or(1, |(_, family)| family);
                 let of = if family > 1 { format!(" for one of {family} comparisons") } else { String::new() };
@@ -109,7 +109,9 @@ impl LeftOut {
         };
         let why = match &self.why {
             Unfit::Doubt(reason) => reason.as_ref().map_or_else(|| spans!["in doubt"], |reason| reason.spans()),
-            Unfit::ForeignAbove(ns) => spans!["all above ", Span::Time(*ns), " may be foreign time"],
+            Unfit::ForeignAbove(ns) => {
+                spans!["all above ", Span::Time(*ns), " may be time of other programs or the host"]
+            }
             Unfit::Copy => spans!["identical to another, and identical members count once"],
             Unfit::Missing(missing) => missing.spans(),
         };

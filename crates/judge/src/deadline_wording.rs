@@ -17,8 +17,8 @@ pub(super) fn deadlines(all: &[Deadlines]) -> impl Iterator<Item = Vec<Span>> + 
     let more: usize = all.iter().skip(KERNELS).map(|of| of.kernels.len()).sum();
     let more = match more {
         0 => None,
-        1 => Some(spans!["1 other kernel keeps no less"]),
-        more => Some(spans![format!("{more} other kernels keep no less")]),
+        1 => Some(spans!["1 other kernel is no worse"]),
+        more => Some(spans![format!("{more} other kernels are no worse")]),
     };
     all.iter().take(KERNELS).map(one).chain(more)
 }
@@ -48,8 +48,9 @@ pub fn whose(Missed { count, unclear, most, .. }: &Missed) -> Option<Vec<Span>> 
         false => spans![Span::Count(*most), " of them in ", Span::Where(cell.clone())],
     });
     let certain = Span::Count(count.saturating_sub(*unclear));
-    let unclear = (*unclear > 0)
-        .then(|| spans![certain, " of them for certain: an earlier job may have served the rest, and no event tells"]);
+    let unclear = (*unclear > 0).then(|| {
+        spans![certain, " of them for certain; an earlier job may have served the rest, but the events do not show it"]
+    });
     let parts: Vec<_> = [most, unclear].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| joined(parts, ", "))
 }

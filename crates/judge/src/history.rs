@@ -145,7 +145,7 @@ impl Unusual {
         }
         for group in places {
             for (run, why) in alike::unusual_rates(group, names, asked.load_margin) {
-                taken.left_out.push(format!("{why}; --despite load takes it all the same"));
+                taken.left_out.push(format!("{why}; --despite load includes it anyway"));
                 taken.newest |= run + 1 == names.len();
                 group.arms.get_mut(run).into_iter().for_each(Vec::clear);
             }

@@ -234,7 +234,7 @@ mod tests {
         let judgement = judged(&fixture);
         assert_eq!(judgement.verdict, Verdict::Inconclusive);
         let said = judgement.headline.sentence();
-        assert!(said.contains("2 jobs may have ended in the next slot, which no event tells"), "{said}");
+        assert!(said.contains("2 jobs may have ended in the next slot, which the events do not show"), "{said}");
         fixture.record(1).series[0].facts.insert("open".into(), 0);
         assert_eq!(judged(&fixture).verdict, Verdict::Pass);
     }

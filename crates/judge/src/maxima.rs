@@ -55,7 +55,7 @@ fn lines(text: &str) -> Result<Vec<Longest>> {
         };
         let number = |at: usize| -> Result<f64> {
             let word = word(at)?;
-            word.parse().with_context(|| format!("line {}: `{word}` is no number", lines.len() + 2))
+            word.parse().with_context(|| format!("line {}: `{word}` is not a number", lines.len() + 2))
         };
         let task = match (word(5)?, word(6)?) {
             (task, pid) if task.is_empty() || pid.is_empty() => task,

@@ -80,7 +80,7 @@ impl Check {
         let (grade, state) = if self.of_threads && reported::is_unseen(record) {
             (Grade::Unknown, spans!["the program named no thread (tid)"])
         } else if self.by_watching && record.quality.unwatched {
-            (Grade::Unknown, spans!["not measured: latido had no time to look before the measurement was over"])
+            (Grade::Unknown, spans!["not measured: the measurement ended before latido could check"])
         } else {
             (self.judge)(record, deciding)
         };
@@ -142,13 +142,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         invalid: Verdict::Contaminated,
-        ..check(
-            "load",
-            "the load's processes, looked at while measuring",
-            "ended before the last sample",
-            Invalid,
-            load,
-        )
+        ..check("load", "the load's processes, checked while measuring", "ended before the last sample", Invalid, load)
     },
     Check {
         invalid: Verdict::Contaminated,
@@ -166,7 +160,7 @@ pub const CHECKS: &[Check] = &[
         ..check(
             "stamps",
             "the probe's and the kernel's stamps of each event",
-            "one that is missing, packets of strangers",
+            "a missing stamp, packets from unknown senders",
             Note,
             stamps,
         )
@@ -187,8 +181,8 @@ pub const CHECKS: &[Check] = &[
     ),
     check(
         "foreign tasks",
-        "/proc/*/task/*/schedstat, of what is neither load nor kernel",
-        "in a second that decides a failure, as long as its excess",
+        "/proc/*/task/*/schedstat, of tasks of neither load nor kernel",
+        "as much as the excess, in a second that decides a failure",
         Contaminated,
         run_delay::foreign,
     )
@@ -197,7 +191,7 @@ pub const CHECKS: &[Check] = &[
     check(
         "steal",
         "/proc/stat",
-        "in a second that decides a failure, as long as its excess",
+        "as much as the excess, in a second that decides a failure",
         Contaminated,
         took::steal,
     )
@@ -205,7 +199,7 @@ pub const CHECKS: &[Check] = &[
     check(
         "kernel threads",
         "/proc/*/task/*/schedstat",
-        "in a second that decides a failure, as long as its excess; or 1 % of the time",
+        "as much as the excess, in a second that decides a failure; or 1 % of the time",
         Note,
         took::kernel_threads,
     )
@@ -216,7 +210,7 @@ pub const CHECKS: &[Check] = &[
     check(
         "run delay",
         "/proc/thread-self/schedstat",
-        "waiting of a real-time thread that nobody seen explains: 1 % of the time, or 1 ms at once",
+        "waiting of a real-time thread that no seen task explains: 1 % of the time, or 1 ms at once",
         Note,
         run_delay,
     )
@@ -236,8 +230,8 @@ pub const CHECKS: &[Check] = &[
         applies: |record| period::other(record).is_some(),
         ..check(
             "period",
-            "the wakings of a watched program",
-            "regular, and not at the period that was given (by more than 1 %)",
+            "the wake-ups of a watched program",
+            "regular, but more than 1 % off the given period",
             Note,
             period::period,
         )
@@ -290,7 +284,7 @@ pub const CHECKS: &[Check] = &[
         ..check(
             "tracing",
             "tracefs, before, once a second, and after",
-            "a trace is written that nobody asked for (stop_on, trace)",
+            "a trace is active that the user did not request (stop_on, trace)",
             Note,
             tracing,
         )

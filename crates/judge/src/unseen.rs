@@ -121,10 +121,10 @@ impl Rarity {
         }
     }
 
-    /// The sentence without its full stop: `a cause that strikes more often than once in 1.34 s would have been seen with 95 %`.
+    /// The sentence without its full stop: `a cause that strikes more often than once in 1.34 s would have been seen with 95 % probability`.
     pub fn spans(&self) -> Vec<Span> {
         match *self {
-            Self::Untimed => spans!["how long was watched is not known, and so not how rare a cause may be"],
+            Self::Untimed => spans!["the duration is unknown, so latido cannot say how rare a cause may be"],
             Self::TooShort(stretch_ns) => {
                 spans!["it took less than ", Span::time(stretch_ns), ": too short to say how rare a cause may be"]
             }
@@ -134,11 +134,16 @@ impl Rarity {
             Self::Time { bursts: 0, shortest_ns, conditions, .. } => {
                 let each = if conditions > 1 { format!(" in any of {conditions} conditions") } else { String::new() };
                 let often = Span::time(shortest_ns);
-                spans!["a cause that strikes more often than once in ", often, each, " would have been seen with 95 %"]
+                spans![
+                    "a cause that strikes more often than once in ",
+                    often,
+                    each,
+                    " would have been seen with 95 % probability"
+                ]
             }
             Self::Time { bursts, shortest_ns, longest_ns, .. } => {
                 let many = if bursts == 1 { "in 1 burst".to_owned() } else { format!("in {bursts} bursts") };
-                let head = spans![many, ", and so with 95 % confidence a cause that strikes "];
+                let head = spans![many, "; with 95 % confidence, the cause strikes "];
                 let rest = match (shortest_ns, longest_ns.map(Span::time)) {
                     (0, Some(longest)) => spans!["at least once in ", longest],
                     (shortest, Some(longest)) => spans!["once in ", Span::time(shortest), " to ", longest],
@@ -148,7 +153,7 @@ impl Rarity {
             }
             Self::Members { all: 1, .. } => {
                 spans![
-                    "one guest shows one course of events, and no chance can be named; `--repeat 20` measures others"
+                    "one guest shows only one course of events, so there is no probability; `--repeat 20` measures others"
                 ]
             }
             Self::Members { seen, all } => {

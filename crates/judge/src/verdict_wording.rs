@@ -31,7 +31,7 @@ impl Reason {
             Self::Interrupted { after_ns } => spans!["interrupted after ", Span::time(*after_ns)],
             Self::NoSamples => spans!["no samples"],
             Self::Sampled { count, limited } => {
-                let limit = if *limited { " samples, none of which the limit is about" } else { " samples" };
+                let limit = if *limited { " samples; the limit applies to none of them" } else { " samples" };
                 spans![Span::Count(*count), limit]
             }
             Self::Unlimited { worst, count } => largest(worst, *count),
@@ -40,19 +40,21 @@ impl Reason {
                 [largest(worst, *count), spans![", ", room, " inside the limit of ", Span::Time(*limit_ns)]].concat()
             }
             Self::Coarse { worst, limit_ns, open } => coarse(worst, *limit_ns, *open),
-            Self::NoMaximum { count } => spans![Span::Count(*count), " samples, of which no largest is known"],
+            Self::NoMaximum { count } => spans![Span::Count(*count), " samples, but the largest is unknown"],
             Self::OtherPeriod { every_ns, count, worst, limit_ns } => {
-                let woken = spans![
-                    "the kernel woke the program every ",
-                    Span::time(*every_ns),
-                    ", more often than its slots come"
+                let woken =
+                    spans!["the kernel woke the program every ", Span::time(*every_ns), ", more than once per slot"];
+                let within = spans![
+                    "; that each slot was done within ",
+                    Span::Time(*limit_ns),
+                    " says nothing about a single job: "
                 ];
-                let within = spans![": that each was done within ", Span::Time(*limit_ns), " says nothing of a job: "];
                 [woken, within, largest(worst, Some(*count))].concat()
             }
             Self::MayBeLate { slots, count, worst, limit_ns } => {
                 let jobs = if *slots == 1 { " job may have ended" } else { " jobs may have ended" };
-                let how = " in the next slot, which no event tells (a waking came late there); all others within ";
+                let how =
+                    " in the next slot, which the events do not show (a wake-up came late there); all others within ";
                 let within = spans![Span::Count(*slots), jobs, how, Span::Time(*limit_ns), ": "];
                 [within, largest(worst, Some(*count))].concat()
             }
@@ -70,7 +72,7 @@ impl Reason {
                 [what, also, jobs, foreign, causes].concat()
             }
             Self::InParts(parts) => spans![parts.join("; "), ": the figures are pooled from the parts"],
-            Self::Unread(why) => spans!["the largest samples could not be read: ", why.as_str()],
+            Self::Unread(why) => spans!["latido could not read the largest samples: ", why.as_str()],
         }
     }
 
@@ -85,7 +87,7 @@ impl Reason {
 fn coarse(worst: &Worst, limit_ns: i64, open: bool) -> Vec<Span> {
     let from = exact(worst.from_ns.unwrap_or(worst.value_ns));
     let reach = match open {
-        true => spans!["how long the largest sample was is not known: ", format!("{from} or more (")],
+        true => spans!["the length of the largest sample is unknown: ", format!("{from} or more (")],
         false => spans!["bins too coarse: ", format!("{from} to {} (", exact(worst.value_ns))],
     };
     [reach, whose(worst), spans![")", format!(", and the limit is {}", exact(limit_ns))]].concat()
@@ -101,28 +103,34 @@ fn exceeding(above: Option<u64>, count: Option<u64>, limit_ns: i64, worst: &Wors
     [many, limit, length(worst), spans![" ("], whose(worst), spans![")"]].concat()
 }
 
-/// Words the foreign samples next to a failure that stands: `; 3 of them may be foreign, the worst of the others 674 µs`. Where missed
-/// slots are among the samples above the limit: `; of the 34 late samples that latido kept 3 may be foreign, the worst of the others 674
-/// µs`. They only "may be" foreign: in their seconds, causes from outside took as long as the excess, but latido did not see that these
-/// made the samples late. A trace shows it, and the sentence then says "made".
+/// Words the foreign samples next to a failure that stands: `; 3 of them may come from other programs or the host, the worst of the
+/// others 674 µs`. Where missed slots are among the samples above the limit: `; of the 34 late samples that latido kept, 3 may come from
+/// other programs or the host, the worst of the others 674 µs`. It is only "may": in their seconds, causes from outside took as long as
+/// the excess, but latido did not see that these made the samples late. A trace shows it, and the sentence then says "caused".
 fn beside_failure(beside: ForeignBeside, above: Option<u64>) -> Vec<Span> {
     let ForeignBeside { foreign, of, own_ns, traced } = beside;
     let many = match above == Some(of) {
         _ if traced => {
-            let by = " of the late samples that the trace explains, the worst of the others ";
+            let by = " late samples that the trace explains, the worst of the others ";
             return spans![
-                "; other programs made ",
+                "; other programs caused ",
                 Span::Count(foreign),
-                " of ",
+                " of the ",
                 Span::Count(of),
                 by,
                 Span::Time(own_ns)
             ];
         }
-        true => spans!["; ", Span::Count(foreign), " of them may be foreign"],
+        true => spans!["; ", Span::Count(foreign), " of them may come from other programs or the host"],
         false => {
-            let kept = " late samples that latido kept ";
-            spans!["; of the ", Span::Count(of), kept, Span::Count(foreign), " may be foreign"]
+            let kept = " late samples that latido kept, ";
+            spans![
+                "; of the ",
+                Span::Count(of),
+                kept,
+                Span::Count(foreign),
+                " may come from other programs or the host"
+            ]
         }
     };
     [many, spans![", the worst of the others ", Span::Time(own_ns)]].concat()
@@ -140,12 +148,12 @@ fn no_job(slots: WithoutJob) -> Vec<Span> {
     [many, certain].concat()
 }
 
-/// `; throttle made 5 of them`.
+/// `; throttle caused 5 of them`.
 fn by(cause: Cause, samples: u64) -> Vec<Span> {
     let what = match cause {
         // No counter measures how long one interrupt takes.
         Cause::Smi => "; a management interrupt came in the second of ".to_owned(),
-        _ => format!("; {} made ", cause.name()),
+        _ => format!("; {} caused ", cause.name()),
     };
     spans![what, Span::Count(samples), " of them"]
 }
@@ -207,9 +215,9 @@ impl But {
                 let why = reason.as_ref().map(|reason| reason.spans()).unwrap_or_default();
                 [spans![", but "], why].concat()
             }
-            Self::ForeignSeconds => spans![", in seconds with foreign time"],
+            Self::ForeignSeconds => spans![", in seconds with time of other programs or the host"],
             Self::Coarse(from, Some(to)) => spans![", but bins too coarse: ", from.span(), " to ", to.span()],
-            Self::Coarse(from, None) => spans![", but it is not known: ", from.span(), " or more"],
+            Self::Coarse(from, None) => spans![", but the exact value is unknown: ", from.span(), " or more"],
         }
     }
 }
@@ -228,7 +236,7 @@ impl Measured {
             Self::Pair(pair) => pair.spans(),
             Self::Scaled(part) => {
                 let percent = Span::exact((part * 1e8).round() / 1e6, "%");
-                spans!["not measured (scaled): ", percent, " of the size says nothing of a maximum or a count"]
+                spans!["not measured (scaled): ", percent, " of the size says nothing about a maximum or a count"]
             }
             Self::Sideless { name, why } => [spans![name.as_str(), ": "], why.spans()].concat(),
         }
@@ -266,7 +274,7 @@ impl Headline {
         let is_told = rest.as_ref().is_some_and(|rest| plain(rest).contains("emulated"));
         let emulated = self.emulated.as_deref().filter(|_| !is_told).map(|worth| spans![worth]);
         let conclusions = self.conclusions.as_ref().map(|of| counted(of, "conclusions of the study"));
-        let ours = self.ours.as_ref().map(|of| counted(of, "expectations of the plan's own"));
+        let ours = self.ours.as_ref().map(|of| counted(of, "expectations of the plan"));
         let parts = [imported, emulated, conclusions, ours, rest];
         joined(parts.into_iter().flatten(), "; ")
     }
@@ -287,7 +295,7 @@ fn counted(of: &Counted, what: &str) -> Vec<Span> {
         number(of.not_judged, "not judged", "not judged"),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();
-    spans![format!("of {} {what} {}", of.all, told.join(", "))]
+    spans![format!("of {} {what}, {}", of.all, told.join(", "))]
 }
 
 fn ground(what: &Ground) -> Vec<Span> {
@@ -383,15 +391,18 @@ mod tests {
     fn foreign_samples_are_counted_among_those_that_were_kept() {
         let beside = ForeignBeside { foreign: 32, of: 34, own_ns: 674_000, traced: false };
         let told = |above| plain(&beside_failure(beside, above));
-        assert_eq!(told(Some(34)), "; 32 of them may be foreign, the worst of the others 674 µs");
+        assert_eq!(
+            told(Some(34)),
+            "; 32 of them may come from other programs or the host, the worst of the others 674 µs"
+        );
         assert_eq!(
             told(Some(100)),
-            "; of the 34 late samples that latido kept 32 may be foreign, the worst of the others 674 µs"
+            "; of the 34 late samples that latido kept, 32 may come from other programs or the host, the worst of the others 674 µs"
         );
         let traced = plain(&beside_failure(ForeignBeside { traced: true, ..beside }, Some(34)));
         assert_eq!(
             traced,
-            "; other programs made 32 of 34 of the late samples that the trace explains, the worst of the others 674 µs"
+            "; other programs caused 32 of the 34 late samples that the trace explains, the worst of the others 674 µs"
         );
     }
 }

@@ -66,7 +66,11 @@ fn read_from(path: &Path, home: Option<&Path>) -> Result<Config> {
     };
     // Opening something that is not a regular file may block for ever.
     ensure!(what.is_file(), "{}: not a file; remove it", path.display());
-    ensure!(what.len() <= BYTES_MAX, "{}: more than {BYTES_MAX} bytes, which no configuration has", path.display());
+    ensure!(
+        what.len() <= BYTES_MAX,
+        "{}: larger than {BYTES_MAX} bytes, the most that a configuration may have",
+        path.display()
+    );
     let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
     let text = String::from_utf8(bytes).with_context(|| format!("{}: this is not text (UTF-8)", path.display()))?;
     let mut config: Config = toml::from_str(&text).map_err(|error| {

@@ -104,7 +104,7 @@ pub(crate) fn replaceable(path: &Path) -> io::Result<()> {
         what if what.is_fifo() => (ErrorKind::InvalidInput, "a pipe"),
         _ => (ErrorKind::InvalidInput, "a device or a socket"),
     };
-    Err(io::Error::new(kind, format!("there is {words}, which is not replaced: name another file")))
+    Err(io::Error::new(kind, format!("the path is {words}, which latido does not replace: name another file")))
 }
 
 const TEMPORARY: &str = ".latido-";
@@ -184,7 +184,7 @@ pub(crate) fn unless_foreign(path: &Path, what: What<'_>) -> Result<()> {
     let What { name, within, ours, instead } = what;
     match beginning(path, within) {
         Ok(begins) if !begins.is_empty() && !ours(&begins) => {
-            bail!("{} is no {name} and is left as it is: {instead}", path.display())
+            bail!("{} is not a {name}, so latido leaves it as it is: {instead}", path.display())
         }
         _ => Ok(()),
     }
@@ -294,7 +294,7 @@ pub(crate) fn kind(error: &anyhow::Error) -> Option<ErrorKind> {
 }
 
 /// The remedy where a size limit refuses a file.
-const SIZES: &str = "; a limit on the size of files stands in the way: raise it (ulimit -f)";
+const SIZES: &str = "; a limit on the size of files prevents it: raise the limit (ulimit -f)";
 
 /// What failed, where, why, and the remedy.
 #[derive(Debug)]

@@ -13,6 +13,9 @@ pub fn take_on() -> Result<()> {
     let Some(person) = Person::behind_sudo() else { return Ok(()) };
     identity::take_on(person.identity()).with_context(|| {
         let uid = person.uid;
-        format!("cannot work with the files of user {uid}, who called sudo; as root alone: env -u SUDO_UID latido ...")
+        format!(
+            "cannot work with the files of user {uid}, who called sudo; to run as root only: env -u SUDO_UID latido \
+             ..."
+        )
     })
 }

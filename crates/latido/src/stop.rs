@@ -109,10 +109,11 @@ fn left(process: u32, what: &str) -> String {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let stopped = stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']));
     let state =
-        if stopped { format!(", which is stopped: `kill -CONT {process}` lets it go on") } else { String::new() };
+        if stopped { format!(", which is stopped: `kill -CONT {process}` continues it") } else { String::new() };
     format!(
-        "gave up on {what} (process {process}{state}). Its loads may be at work and settings changed. It puts all back by \
-         itself when it goes on; should it be ended before, `latido tune undo` or the next latido does"
+        "latido no longer waits for {what} (process {process}{state}). Its loads may still run, and settings may \
+         still be changed. It puts all back itself when it continues; if it is ended before, `latido tune undo` or \
+         the next latido does"
     )
 }
 

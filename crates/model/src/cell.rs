@@ -29,11 +29,10 @@ pub const RUNNING: &str = "running";
 pub fn lacks_kernel(target: &str, kernel: &str) -> Option<String> {
     match (target == LAB, kernel == RUNNING) {
         (true, true) => Some(
-            "the laboratory boots kernels, and this one runs already: name others (kernel = [...], --kernel NAME)"
-                .into(),
+            "the laboratory cannot use the running kernel; name kernels to boot (kernel = [...], --kernel NAME)".into(),
         ),
         (false, false) => Some(format!(
-            "kernel `{kernel}`: the target `{target}` has the running kernel alone; the laboratory boots others (--on lab)"
+            "kernel `{kernel}`: the target `{target}` has only its running kernel; the laboratory boots others (--on lab)"
         )),
         _ => None,
     }

@@ -39,7 +39,7 @@ impl Exit {
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Done => "measured, and within every limit and expectation",
-            Self::Error => "error: a file, a plan's content, the store or the machine kept it from measuring",
+            Self::Error => "error: a file, a plan's content, the store or the machine prevented the measurement",
             Self::Failed => "a limit or an expectation failed",
             Self::Undecided => {
                 "inconclusive or degraded: no real-time permission, contaminated, undecided, an expectation that matches nothing"

@@ -106,7 +106,7 @@ impl Record {
         if let Some(axis) = axis {
             let (asked, own) = (asked.level(axis), own.level(axis));
             return Some(format!(
-                "the record is of another cell: {} `{asked}` was asked for, not `{own}`",
+                "the record is of another cell: latido requested {} `{asked}`, not `{own}`",
                 axis.name()
             ));
         }

@@ -58,7 +58,7 @@ impl fmt::Display for Objection {
                 let has = if known.is_empty() { "no options".into() } else { known.join(", ") };
                 write!(f, "has no option `{key}`{hint}; it has {has}")
             }
-            Self::Missing(key) => write!(f, "the option `{key}` is required and missing"),
+            Self::Missing(key) => write!(f, "the required option `{key}` is missing"),
             Self::Value(sentence) => f.write_str(sentence),
         }
     }
@@ -245,6 +245,6 @@ mod tests {
             assert!(error.is::<Objection>());
         }
         let error = options::<Needs>(toml::Table::new()).unwrap_err();
-        assert_eq!(error.to_string(), "the option `argv` is required and missing");
+        assert_eq!(error.to_string(), "the required option `argv` is missing");
     }
 }

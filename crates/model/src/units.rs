@@ -58,7 +58,7 @@ impl FromStr for Ns {
     fn from_str(text: &str) -> Result<Self, NotASpan> {
         let text = text.trim();
         if text.starts_with('-') {
-            return Err(NotASpan(format!("`{text}`: a span of time is not negative")));
+            return Err(NotASpan(format!("`{text}`: a span of time cannot be negative")));
         }
         let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = text.split_at(split);
@@ -73,7 +73,7 @@ impl FromStr for Ns {
             other => other,
         };
         let Some(&(_, scale)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-            return Err(NotASpan(format!("`{text}`: unit `{unit}` is none of ns, us, ms, s, m, h, d")));
+            return Err(NotASpan(format!("`{text}`: unit `{unit}` is not one of ns, us, ms, s, m, h, d")));
         };
         let bad = || NotASpan(format!("`{text}` is not a number with a unit, for example 500us"));
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_negative_span_is_called_so() {
-        assert_eq!("-1s".parse::<Ns>().unwrap_err().to_string(), "`-1s`: a span of time is not negative");
+        assert_eq!("-1s".parse::<Ns>().unwrap_err().to_string(), "`-1s`: a span of time cannot be negative");
     }
 
     #[test]

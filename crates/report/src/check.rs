@@ -94,7 +94,8 @@ fn together(points: &[Point]) -> String {
 }
 
 /// The note on a tuning that periodic tasks do not need.
-const BUSY: &str = "only for a task that never sleeps, and then for everybody: one that hangs takes its CPU with it";
+const BUSY: &str =
+    "only for a task that never sleeps; this affects all real-time tasks, and one that hangs blocks its CPU";
 
 /// Lists the points, those to change first.
 pub fn list(points: &[Point], style: Style) -> String {
@@ -176,7 +177,7 @@ fn grades(points: &[Point], colour: bool) -> String {
             Purpose::Compare => ("fit to measure, and to compare its configurations", "real-time measurement"),
             Purpose::SoftDeadlines => ("fit for soft deadlines, which may be missed now and then", "soft deadlines"),
             Purpose::HardDeadlines => (
-                "nothing seen that rules out hard deadlines: show it by a long run under your own load, with --limit",
+                "found nothing that rules out hard deadlines: test them in a long run under your own load, with --limit",
                 "hard deadlines, which may never be missed",
             ),
         };

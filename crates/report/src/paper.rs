@@ -171,7 +171,7 @@ fn methods(one: &JudgedRun, found: &Configurations, test: Option<&str>) -> Strin
     let all = &found.all;
     let cells = || all.iter().map(|configuration| &configuration.cell);
     let mut said =
-        vec![format!("We measured with latido {} (run {}, begun {}).", meta.latido, meta.id, second(&meta.started))];
+        vec![format!("We measured with latido {} (run {}, started {}).", meta.latido, meta.id, second(&meta.started))];
     said.extend(apart(all.iter().map(|one| machine(&one.machine))));
     let commands: Vec<String> = one.commands.iter().map(|words| command(words)).collect();
     said.push(format!("The command was: {}.", commands.join("; ")));
@@ -255,8 +255,10 @@ fn machine(machine: &Machine) -> String {
     let kernel = if machine.kernel.is_empty() { "an unknown release" } else { &machine.kernel };
     let preemption = machine.preemption.as_ref().map_or("unknown".into(), |preemption| preemption.model.to_string());
     let below = machine.hypervisor.as_ref().map(|layer| format!(", under the hypervisor {layer}"));
-    let emulated =
-        machine.emulated.as_ref().map(|_| "; a processor in emulation ran it, whose times are no times of a machine");
+    let emulated = machine
+        .emulated
+        .as_ref()
+        .map(|_| "; an emulated processor ran it, and its times are not those of a real machine");
     format!(
         "The machine was {name} ({hardware}{}), with Linux {kernel} and the preemption model {preemption}{}.",
         below.unwrap_or_default(),
@@ -313,7 +315,7 @@ fn trust(judgement: &Judgement) -> String {
     let parts = [
         (Grade::Note, "noted"),
         (Grade::Contaminated, "found the deciding samples contaminated"),
-        (Grade::Invalid, "found that the measurement is not what was asked for"),
+        (Grade::Invalid, "found that the measurement is not what was requested"),
     ];
     for (grade, what) in parts {
         let number = of(grade).len();

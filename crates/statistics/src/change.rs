@@ -65,7 +65,7 @@ pub struct Changes {
 pub fn changes(values: &[f64]) -> Result<Changes, Refusal> {
     check(values, "values in order of time", 2 * SEGMENT as u64)?;
     if values.len() as u64 > MOST {
-        return Err(Refusal::OutOfRange { what: "more than 3,000 values: ask for a part of them" });
+        return Err(Refusal::OutOfRange { what: "more than 3,000 values: select a part of them" });
     }
     let (changes, kept) = steps(values);
     let plain = badness(values, &changes, kept);

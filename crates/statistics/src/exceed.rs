@@ -43,7 +43,7 @@ pub struct Exceedance {
 /// known. Returns `Err` without samples, or if `above` is larger than `count`.
 pub fn exceedance(counted: Counted, above: u64, count: u64, length_s: Option<f64>) -> Result<Exceedance, Refusal> {
     if above > count {
-        return Err(Refusal::OutOfRange { what: "more samples lie above the limit than there are" });
+        return Err(Refusal::OutOfRange { what: "more samples are above the limit than there are in all" });
     }
     let (lower, upper) = bounds(above, count).ok_or(Refusal::TooSmall { of: "samples", needed: 1, given: 0 })?;
     let share = Bounded { value: above as f64 / count as f64, lower, upper };

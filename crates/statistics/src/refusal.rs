@@ -39,8 +39,8 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooSmall { of, needed, given } => write!(f, "too few {of}: {given}, and it takes {needed}"),
-            Self::NotFinite => f.write_str("a value is no finite number"),
+            Self::TooSmall { of, needed, given } => write!(f, "too few {of}: {given}; the minimum is {needed}"),
+            Self::NotFinite => f.write_str("a value is not a finite number"),
             Self::NotPositive => f.write_str("a ratio needs values above zero"),
             Self::Constant => f.write_str("all values are equal"),
             Self::OutOfRange { what } => f.write_str(what),

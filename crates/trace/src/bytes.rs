@@ -174,10 +174,7 @@ impl<'a> Cursor<'a> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let taken = usize::try_from(count).ok().and_then(|count| rest.get(..count));
         let taken = taken.ok_or_else(|| {
-            Bad::new(
-                self.at,
-                format!("{what} is to have {count} bytes, and the file ends {} bytes further on", rest.len()),
-            )
+            Bad::new(self.at, format!("{what} should have {count} bytes, but the file ends after {} bytes", rest.len()))
         })?;
         self.at += taken.len();
         Ok(taken)
@@ -190,7 +187,9 @@ impl<'a> Cursor<'a> {
     pub fn number(&mut self, bytes: u64, what: &str) -> Result<u64, Bad> {
         let at = self.at;
         let taken = self.take(bytes, what)?;
-        self.endian.number(taken).ok_or_else(|| Bad::new(at, format!("{what} has {bytes} bytes and is no number")))
+        self.endian
+            .number(taken)
+            .ok_or_else(|| Bad::new(at, format!("{what} has {bytes} bytes, too many for a number")))
     }
 
     /// Reads text up to a NUL and skips the NUL. It replaces bytes that are not UTF-8.

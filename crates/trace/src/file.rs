@@ -136,7 +136,9 @@ impl<'a> Trace<'a> {
         let mut trace = match head.version {
             6 => v6::open(bytes, head),
             7 => v7::open(bytes, head),
-            other => Err(Bad::new(MAGIC.len(), format!("version {other} of trace files; 6 and 7 are known"))),
+            other => {
+                Err(Bad::new(MAGIC.len(), format!("version {other} of trace files, but latido reads only 6 and 7")))
+            }
         }?;
         trace.bound(bytes.len());
         Ok(trace)
@@ -151,7 +153,8 @@ impl<'a> Trace<'a> {
                 match left.checked_sub(data.bytes.len()) {
                     Some(rest) => left = rest,
                     None => {
-                        let what = format!("{} bytes of CPU {} lie over what others wrote", data.bytes.len(), data.cpu);
+                        let what =
+                            format!("{} bytes of CPU {} overlap the data of other CPUs", data.bytes.len(), data.cpu);
                         self.lost.push(Bad { at: data.at, what });
                         (data.bytes, data.cut) = (&[], true);
                     }
@@ -159,7 +162,7 @@ impl<'a> Trace<'a> {
             }
         }
         if let Some(first) = self.buffers.get(MOST_RINGS) {
-            let what = format!("more than {MOST_RINGS} rings; from `{}` on they are not read", first.name);
+            let what = format!("more than {MOST_RINGS} rings; latido does not read those from `{}` on", first.name);
             self.lost.push(Bad { at: 0, what });
             self.buffers.truncate(MOST_RINGS);
         }
@@ -190,15 +193,15 @@ impl<'a> Head<'a> {
     fn read(bytes: &'a [u8]) -> Result<Self, Bad> {
         let mut cursor = Cursor::new(bytes, 0, Endian::Little);
         if cursor.take(MAGIC.len() as u64, "the magic number of a trace").ok() != Some(MAGIC) {
-            return Err(Bad::new(0, "no trace file: it does not begin as trace-cmd's files do"));
+            return Err(Bad::new(0, "not a trace file: it does not begin as trace-cmd's files do"));
         }
         let version = cursor.text("the version")?;
-        let version = version.parse().map_err(|_| Bad::new(MAGIC.len(), format!("`{version}` is no version")))?;
+        let version = version.parse().map_err(|_| Bad::new(MAGIC.len(), format!("`{version}` is not a version")))?;
         let at = cursor.at();
-        let endian = match cursor.number(1, "the order of bytes")? {
+        let endian = match cursor.number(1, "the byte order")? {
             0 => Endian::Little,
             1 => Endian::Big,
-            other => return Err(Bad::new(at, format!("{other} is no order of bytes"))),
+            other => return Err(Bad::new(at, format!("{other} is not a byte order"))),
         };
         let mut cursor = Cursor::new(bytes, cursor.at(), endian);
         // The size of a long of programs, not of the kernel: latido does not use it.

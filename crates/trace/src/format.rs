@@ -65,7 +65,9 @@ impl Format {
                 name = Some(rest.trim().to_owned());
             } else if let Some(rest) = line.strip_prefix("ID:") {
                 let number = rest.trim().parse();
-                id = Some(number.map_err(|_| Bad::new(begin, format!("`{}` is no number of an event", rest.trim())))?);
+                id = Some(
+                    number.map_err(|_| Bad::new(begin, format!("`{}` is not the number of an event", rest.trim())))?,
+                );
             } else if line.starts_with("print fmt:") {
                 break;
             } else if let Some(rest) = line.strip_prefix("field:") {
@@ -73,8 +75,7 @@ impl Format {
                     return Err(Bad::new(begin, format!("more than {MOST_FIELDS} fields")));
                 }
                 let field = Field::parse(rest);
-                fields
-                    .push(field.ok_or_else(|| Bad::new(begin, format!("`{line}` is no field that lies in a record")))?);
+                fields.push(field.ok_or_else(|| Bad::new(begin, format!("`{line}` is not a field inside a record")))?);
             }
         }
         match (name, id) {
@@ -291,9 +292,9 @@ mod tests {
     fn what_is_no_format_is_refused_at_its_place() {
         for (text, what) in [
             ("", "without a name"),
-            ("name: x\nID: 70000\n", "`70000` is no number"),
-            ("name: x\nID: 7\nfield:int a;\toffset:1;\n", "is no field"),
-            ("name: x\nID: 7\nfield:int a;\toffset:99999999999;\tsize:4;\n", "is no field"),
+            ("name: x\nID: 70000\n", "`70000` is not the number"),
+            ("name: x\nID: 7\nfield:int a;\toffset:1;\n", "is not a field"),
+            ("name: x\nID: 7\nfield:int a;\toffset:99999999999;\tsize:4;\n", "is not a field"),
         ] {
             let bad = Format::parse(text).unwrap_err();
             assert!(bad.what.contains(what), "{bad}");

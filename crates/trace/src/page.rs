@@ -38,14 +38,14 @@ impl Layout {
         };
         let (Some((Some(commit_at), Some(commit_bytes))), Some((Some(data_at), _))) = (field("commit"), field("data"))
         else {
-            return Err(Bad::new(0, "the header of pages does not tell where the length and the data are"));
+            return Err(Bad::new(0, "the page header does not state where the length and the data are"));
         };
         let fits = matches!(commit_bytes, 4 | 8)
             && commit_at >= 8
             && commit_at.checked_add(commit_bytes).is_some_and(|end| end <= data_at)
             && data_at <= 4096;
         let layout = Self { endian, commit_at, commit_bytes, data_at };
-        if fits { Ok(layout) } else { Err(Bad::new(0, format!("an impossible header of pages: {layout:?}"))) }
+        if fits { Ok(layout) } else { Err(Bad::new(0, format!("an impossible page header: {layout:?}"))) }
     }
 }
 
@@ -111,7 +111,7 @@ impl<'a> Page<'a> {
         let rest = bytes.get(layout.data_at..).unwrap_or_default();
         let length = commit & LENGTH;
         let data = usize::try_from(length).ok().and_then(|length| rest.get(..length)).ok_or_else(|| {
-            Bad::new(layout.commit_at, format!("a page says that it holds {length} bytes, and has {}", rest.len()))
+            Bad::new(layout.commit_at, format!("a page states that it holds {length} bytes, but has {}", rest.len()))
         })?;
         let missed = match (commit & MISSED != 0, commit & COUNTED != 0) {
             (false, _) => Missed::Nothing,

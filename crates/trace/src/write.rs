@@ -117,7 +117,7 @@ impl Contents<'_> {
         for ring in rings {
             let copied = out.take(ring.pages.take(ring.length))?;
             if copied < ring.length {
-                let what = format!("CPU {} gave {copied} of {} bytes", ring.cpu, ring.length);
+                let what = format!("CPU {}: latido copied {copied} of {} bytes", ring.cpu, ring.length);
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
             }
             out.take(io::repeat(0).take(self.aligned(copied) - copied))?;

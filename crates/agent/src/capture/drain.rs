@@ -174,7 +174,7 @@ impl Drains {
             match thread.join() {
                 Ok(Ok(part)) => readings.extend(part),
                 Ok(Err(error)) => failed = Some(error),
-                Err(_) => failed = Some(io::Error::other("a thread that reads it ended")),
+                Err(_) => failed = Some(io::Error::other("a thread that reads it ended unexpectedly")),
             }
         }
         for reading in &mut readings {
@@ -219,7 +219,7 @@ impl Shared {
                 match reading.whole_pages(ring) {
                     Ok(bytes) => most = most.max(bytes),
                     Err(error) => {
-                        self.cut(keeper, &format!("what is recorded cannot be written: {error}"));
+                        self.cut(keeper, &format!("cannot write the trace: {error}"));
                         return Ok(readings);
                     }
                 }
@@ -233,7 +233,9 @@ impl Shared {
                     let place = keeper.into.parent().unwrap_or(&keeper.into).display();
                     self.cut(
                         keeper,
-                        &format!("half of what was free in {place} is used; name another place with TMPDIR"),
+                        &format!(
+                            "the trace has used half of the free space in {place}; name another directory with TMPDIR"
+                        ),
                     );
                     return Ok(readings);
                 }
@@ -259,7 +261,7 @@ impl Reading {
         let raw = rustix::fs::open(&ring, flags, Mode::empty()).with_context(|| format!("{}", ring.display()))?;
         let path = into.join(format!("cpu{cpu}"));
         let file = File::create(&path).with_context(|| format!("{}", path.display()))?;
-        let pipe = pipe_with(PipeFlags::CLOEXEC).context("a pipe between ring and file")?;
+        let pipe = pipe_with(PipeFlags::CLOEXEC).context("cannot make a pipe between ring and file")?;
         // A smaller pipe needs more rounds.
         let _ = fcntl_setpipe_size(&pipe.1, PIPE);
         Ok(Self { cpu, raw: raw.into(), pipe: Some(pipe), file, path, page })

@@ -35,7 +35,7 @@ const NEEDS: [(&str, &str); 14] = [
     ("irq", "CONFIG_EVENT_TRACING"),
     ("timer", "CONFIG_EVENT_TRACING"),
     ("irq_vectors", "a kernel for x86 with CONFIG_X86_LOCAL_APIC"),
-    ("ipi", "a kernel for another processor than x86, or 6.3 and later"),
+    ("ipi", "a kernel for a processor other than x86, or Linux 6.3 and later"),
     ("preemptirq", "CONFIG_PREEMPTIRQ_TRACEPOINTS (by CONFIG_IRQSOFF_TRACER or CONFIG_PREEMPT_TRACER)"),
     ("syscalls", "CONFIG_FTRACE_SYSCALLS"),
     ("osnoise", "CONFIG_OSNOISE_TRACER"),
@@ -61,7 +61,9 @@ impl Available {
         let text = fs::read_to_string(&path).with_context(|| format!("{}", path.display()))?;
         let all = Self(text.lines().filter(|line| line.contains(':')).map(str::to_owned).collect());
         if all.0.is_empty() {
-            bail!("this kernel has no events: it was built without CONFIG_EVENT_TRACING, take one that has it");
+            bail!(
+                "this kernel has no events because it was built without CONFIG_EVENT_TRACING: use a kernel that has it"
+            );
         }
         Ok(all)
     }
@@ -117,7 +119,7 @@ impl Available {
         let systems = || self.0.iter().filter_map(|one| one.split(':').next());
         let near = match &near[..] {
             [] if has > 0 && !system.is_empty() => {
-                format!(" (`{system}` has {has} others; `{system}:*` is all of them)")
+                format!(" (`{system}` has {has} others; `{system}:*` selects all of them)")
             }
             [] if !system.is_empty() && !self.knows(system) => match closest(system, systems()) {
                 Some(other) => format!(" (did you mean one of `{other}`?)"),

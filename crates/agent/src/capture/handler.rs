@@ -93,7 +93,7 @@ impl Prepared {
                 let alone = says.lines().all(|line| line.split_whitespace().next() == Some(symbol));
                 anyhow::ensure!(
                     alone && !says.is_empty(),
-                    "the function tracer was told {symbol} and says `{}`",
+                    "set_ftrace_filter was set to {symbol} but contains `{}`",
                     says.trim()
                 );
                 put(&dir.join("current_tracer"), "function")
@@ -114,7 +114,7 @@ fn by_tracer(tracefs: &Tracefs, symbol: &str) -> Result<()> {
     let there = read("available_tracers").split_whitespace().any(|name| name == "function");
     anyhow::ensure!(there, "the function tracer needs CONFIG_FUNCTION_TRACER");
     let known = read("available_filter_functions").lines().any(|line| line.split_whitespace().next() == Some(symbol));
-    anyhow::ensure!(known, "the function tracer does not know {symbol}");
+    anyhow::ensure!(known, "the function tracer cannot trace {symbol}");
     let on = Root::default().flag("/proc/sys/kernel/ftrace_enabled");
     anyhow::ensure!(on == Some(true), "the function tracer is off (kernel.ftrace_enabled)");
     Ok(())

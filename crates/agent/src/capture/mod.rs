@@ -108,14 +108,15 @@ const SWITCHED_OFF: &str = "another program switched the trace off while latido 
 /// Configures an instance: events, clock, CPUs and ring size. It does not record yet.
 fn instruct(dir: &Path, spec: &Spec, chosen: &Chosen, cpus: &CpuSet, ring: u64) -> Result<()> {
     put(&dir.join("tracing_on"), "0")?;
-    put(&dir.join("trace_clock"), CLOCK).context("the clock `mono` (Linux 3.17 and later)")?;
+    put(&dir.join("trace_clock"), CLOCK).context("cannot select the clock `mono` (Linux 3.17 and later)")?;
     if *cpus != machine::online_cpus() {
         put(&dir.join("tracing_cpumask"), &ring::mask(cpus))?;
     }
     for cpu in cpus.iter() {
         let path = dir.join(format!("per_cpu/cpu{cpu}/buffer_size_kb"));
-        put(&path, &ring.div_ceil(1024).to_string())
-            .with_context(|| format!("a ring of {} KiB; ask for a smaller one (--size)", ring.div_ceil(1024)))?;
+        put(&path, &ring.div_ceil(1024).to_string()).with_context(|| {
+            format!("cannot make a ring of {} KiB; request a smaller one (--size)", ring.div_ceil(1024))
+        })?;
     }
     for event in &chosen.events {
         let path = dir.join(format!("events/{}/enable", event.replace(':', "/")));
@@ -146,14 +147,17 @@ impl Capture {
         let online = machine::online_cpus();
         let cpus = spec.cpus.clone().unwrap_or_else(|| online.clone());
         let absent = cpus.without(&online);
-        ensure!(absent.is_empty() && !cpus.is_empty(), "CPU {absent} is not there to be traced; online are {online}");
+        ensure!(
+            absent.is_empty() && !cpus.is_empty(),
+            "CPU {absent} is not online and cannot be traced; the online CPUs are {online}"
+        );
         let tracer = spec.wanted.tracer.as_ref();
         let (readers, ring) = ring::rings(spec, &cpus);
         if let Some(tracer) = tracer {
             tracer::possible(tracer, &tracefs)?;
             tracer::prepare(tracer, &tracefs, journal)?;
         }
-        let scratch = Scratch::new(0).context("there is no place for what is recorded")?;
+        let scratch = Scratch::new(0).context("cannot make a directory for the trace")?;
         let instance = Instance::planned();
         // The handler comes first: recovery undoes the last entry first, and no event can go while a trace records it.
         let handler = spec.wanted.handler.as_ref();
@@ -356,8 +360,8 @@ fn filter(dir: &Path, event: &str, enough: &Enough) {
 fn put(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).map_err(|error| {
         let remedy = match error.kind() {
-            io::ErrorKind::PermissionDenied => "; a sandbox or a security module refuses it: run outside of it",
-            io::ErrorKind::OutOfMemory => "; there is not so much memory",
+            io::ErrorKind::PermissionDenied => "; a sandbox or a security module forbids it: run latido outside of it",
+            io::ErrorKind::OutOfMemory => "; the machine has too little free memory",
             _ => "",
         };
         anyhow::anyhow!("cannot write {text} to {}: {error}{remedy}", path.display())

@@ -34,8 +34,8 @@ fn lacks(name: &str, available: &str) -> Option<String> {
     let needs = NEEDS.iter().find(|(of, ..)| *of == name);
     let (option, package) = needs.map_or(("it", None), |(_, option, package)| (*option, *package));
     let remedy = match package {
-        Some(package) => format!("Debian's {package} has it (apt install {package}, and boot that)"),
-        None => "no kernel of Debian's has it: build one with it".into(),
+        Some(package) => format!("Debian's {package} has it (apt install {package}, then boot it)"),
+        None => "no Debian kernel has it: build a kernel with it".into(),
     };
     Some(format!("not available on this kernel: the tracer `{name}` needs {option}; {remedy}"))
 }
@@ -54,7 +54,7 @@ pub fn possible(tracer: &Tracer, tracefs: &Tracefs) -> Result<()> {
         let has = available.split_whitespace().any(|one| one == "function");
         ensure!(has, "function=on: this kernel traces no functions (CONFIG_FUNCTION_TRACER)");
         let on = Root::default().read("proc/sys/kernel/ftrace_enabled").is_none_or(|text| text.trim() != "0");
-        ensure!(on, "function=on: the machine has them switched off: sysctl kernel.ftrace_enabled=1");
+        ensure!(on, "function=on: function tracing is switched off on this machine: sysctl kernel.ftrace_enabled=1");
     }
     match steps(tracer, tracefs)?
         .iter()
@@ -74,7 +74,7 @@ pub fn steps(tracer: &Tracer, tracefs: &Tracefs) -> Result<Vec<Step>> {
     let mut steps = Vec::new();
     for (file, value) in &tracer.settings {
         let path = tracefs.dir().join(file);
-        let path = path.to_str().context("tracefs lies at a path that is no text")?;
+        let path = path.to_str().context("the path of tracefs is not valid UTF-8")?;
         let form = match *file {
             "osnoise/cpus" => Form::Cpus,
             "hwlat_detector/mode" => Form::Choice,
@@ -86,8 +86,8 @@ pub fn steps(tracer: &Tracer, tracefs: &Tracefs) -> Result<Vec<Step>> {
     let seen = PLACES.iter().any(|place| Root::default().path(place) == tracefs.dir());
     ensure!(
         seen || steps.is_empty(),
-        "the tracer `{}` needs settings of the machine changed and put back, and tracefs is not mounted for that: mount -t \
-         tracefs tracefs /sys/kernel/tracing",
+        "to change and restore the settings of the tracer `{}`, latido needs a mounted tracefs: mount -t tracefs \
+         tracefs /sys/kernel/tracing",
         tracer.name
     );
     Ok(in_order(steps))
@@ -137,7 +137,8 @@ pub fn begin(tracer: &Tracer, dir: &Path) -> Result<()> {
     }
     put(&dir.join("current_tracer"), tracer.name).with_context(|| {
         format!(
-            "the tracer `{}`, which runs in one trace at a time (cat /sys/kernel/tracing/instances/*/current_tracer)",
+            "cannot start the tracer `{}`, which runs in only one trace at a time (cat \
+             /sys/kernel/tracing/instances/*/current_tracer)",
             tracer.name
         )
     })
@@ -152,7 +153,7 @@ mod tests {
         let available = "timerlat osnoise hwlat blk function_graph wakeup_dl wakeup_rt wakeup function nop\n";
         assert_eq!(lacks("wakeup_rt", available), None);
         let irqsoff = lacks("irqsoff", available).unwrap();
-        assert!(irqsoff.contains("CONFIG_IRQSOFF_TRACER") && irqsoff.contains("no kernel of Debian's"), "{irqsoff}");
+        assert!(irqsoff.contains("CONFIG_IRQSOFF_TRACER") && irqsoff.contains("no Debian kernel"), "{irqsoff}");
         let timerlat = lacks("timerlat", "function nop").unwrap();
         assert!(timerlat.contains("CONFIG_TIMERLAT_TRACER") && timerlat.contains("linux-image-rt-amd64"), "{timerlat}");
     }

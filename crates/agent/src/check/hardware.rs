@@ -6,7 +6,7 @@ use std::{io::ErrorKind, os::unix::fs::FileExt};
 
 pub const SMI: Question = Question {
     name: "management interrupts",
-    why: "The firmware takes the CPU for 10 µs to ms, and the kernel neither sees nor prevents it.",
+    why: "The firmware takes the CPU for 10 µs up to milliseconds; the kernel cannot see or prevent it.",
     decides: false,
     rules_out: Some(Purpose::HardDeadlines),
     look: smi,
@@ -22,10 +22,10 @@ fn smi(view: &MachineView) -> Answer {
     match view.machine.architecture.as_deref() {
         None => return Answer::unknown("the architecture is not known"),
         Some("x86_64" | "i686") => {}
-        Some(_) => return Answer::ok("none counted on this architecture"),
+        Some(_) => return Answer::ok("this architecture has no counter for them"),
     }
     if power::is_guest(view) {
-        return Answer::ok("the host's, of this virtual machine");
+        return Answer::ok("left to the host of this virtual machine");
     }
     let mut bytes = [0; 8];
     let read = view.root.open("dev/cpu/0/msr").and_then(|file| file.read_exact_at(&mut bytes, COUNT));
@@ -43,17 +43,17 @@ fn smi(view: &MachineView) -> Answer {
     match hours.filter(|hours| *hours > 0.0).map(|hours| count as f64 / hours) {
         _ if count == 0 => Answer::ok("none since the start"),
         Some(rate) if rate > OFTEN_PER_HOUR => {
-            Answer::new(Severity::Warning, format!("{count} since the start, {rate:.0} an hour"))
-                .advise("look in the firmware's set-up for USB legacy support, power capping and error reporting")
+            Answer::new(Severity::Warning, format!("{count} since the start, {rate:.0} per hour"))
+                .advise("check USB legacy support, power capping and error reporting in the firmware's setup")
         }
-        Some(rate) => Answer::ok(format!("{count} since the start, {rate:.1} an hour")),
-        None => Answer::unknown(format!("{count} since the start; for how long is not readable")),
+        Some(rate) => Answer::ok(format!("{count} since the start, {rate:.1} per hour")),
+        None => Answer::unknown(format!("{count} since the start; /proc/uptime is not readable")),
     }
 }
 
 pub const HEAT: Question = Question {
     name: "temperature",
-    why: "A hot processor is slowed down or stopped, when the load is highest.",
+    why: "The hardware slows a hot processor down or stops it, usually under the highest load.",
     decides: false,
     rules_out: Some(Purpose::HardDeadlines),
     look: heat,
@@ -69,7 +69,7 @@ fn heat(view: &MachineView) -> Answer {
         return match throttled {
             Some(0) => Answer::ok("no thermometer; never throttled since the start"),
             Some(times) => slowed(format!("no thermometer; throttled {times} times since the start")),
-            None if power::is_guest(view) => Answer::ok("the host's, of this virtual machine"),
+            None if power::is_guest(view) => Answer::ok("left to the host of this virtual machine"),
             None => Answer::unknown("there is no thermal zone to read"),
         };
     };
@@ -80,14 +80,15 @@ fn heat(view: &MachineView) -> Answer {
     match throttled {
         _ if critical.is_some_and(|critical| now > critical - NEAR) => Answer::new(Severity::Warning, state)
             .run("grep . /sys/class/thermal/thermal_zone*/temp")
-            .advise("let it cool down; a run's loads end 5 degrees below the critical point (--max-temp)"),
+            .advise("let it cool down; latido ends loads 5 degrees below the critical point (--max-temp)"),
         Some(times @ 1..) => slowed(format!("{state}; throttled {times} times since the start")),
         _ => Answer::ok(state),
     }
 }
 
 fn slowed(state: String) -> Answer {
-    Answer::new(Severity::Advice, state).advise("better cooling, or a lower frequency that it can hold")
+    Answer::new(Severity::Advice, state)
+        .advise("improve the cooling, or set a lower frequency that the processor can hold")
 }
 
 /// Counts how often heat throttled CPUs since the start: the kernel's counters on x86 (admin-guide: thermal_throttle), or the firmware's
@@ -123,7 +124,7 @@ mod tests {
             ask(&tree, smi)
         };
         assert_eq!(count(0, "3600.0 0.0").severity, Severity::Ok);
-        assert_eq!(count(30, "3600.0 0.0").state, "30 since the start, 30.0 an hour");
+        assert_eq!(count(30, "3600.0 0.0").state, "30 since the start, 30.0 per hour");
         assert_eq!(count(90, "3600.0 0.0").severity, Severity::Warning);
         assert_eq!(count(90, "junk").severity, Severity::Unknown);
         std::fs::remove_file(tree.root.path("dev/cpu/0/msr")).unwrap();

@@ -6,7 +6,7 @@ use latido_model::{check::Severity, cpus::CpuSet, machine::Model};
 
 pub const THREADING: Question = Question {
     name: "interrupt threads",
-    why: "A handler that is a thread has a priority: one outside threads comes before every task.",
+    why: "A handler in a thread has a priority; a handler outside a thread preempts every task.",
     decides: false,
     rules_out: None,
     look: threading,
@@ -14,23 +14,25 @@ pub const THREADING: Question = Question {
 
 fn threading(view: &MachineView) -> Answer {
     if view.machine.preemption.as_ref().is_some_and(|found| found.model == Model::Rt) {
-        return Answer::ok("all, by PREEMPT_RT");
+        return Answer::ok("all handlers, by PREEMPT_RT");
     }
     let Some(line) = &view.machine.command_line else { return Answer::unknown("/proc/cmdline is not readable") };
     // `threadirqs` takes no value. The words after `--` are for init.
     let asked = line.split_whitespace().take_while(|word| *word != "--").any(|word| word == "threadirqs");
     let built = view.machine.config.as_ref().and_then(|config| config.is_on("IRQ_FORCED_THREADING"));
     match (asked, built) {
-        (true, Some(false)) => Answer::new(Severity::Advice, "asked for by threadirqs, but not in this kernel")
-            .advise("use a kernel built with CONFIG_IRQ_FORCED_THREADING=y"),
-        (true, _) => Answer::ok("all, by threadirqs"),
-        (false, _) => Answer::new(Severity::Advice, "only those of drivers that ask for it").boot("threadirqs"),
+        (true, Some(false)) => {
+            Answer::new(Severity::Advice, "requested by threadirqs, but this kernel does not support it")
+                .advise("use a kernel built with CONFIG_IRQ_FORCED_THREADING=y")
+        }
+        (true, _) => Answer::ok("all handlers, by threadirqs"),
+        (false, _) => Answer::new(Severity::Advice, "only handlers whose drivers request it").boot("threadirqs"),
     }
 }
 
 pub const PLACEMENT: Question = Question {
     name: "interrupt placement",
-    why: "Each interrupt that a measured CPU serves delays whatever runs there.",
+    why: "Each interrupt that a measured CPU serves delays the task on it.",
     decides: false,
     rules_out: None,
     look: placement,
@@ -73,34 +75,37 @@ fn placement(view: &MachineView) -> Answer {
         None if isolated.is_empty() => {
             let online = view.machine.cpu.online.clone().unwrap_or_default();
             if online.len() == 1 {
-                return Answer::ok(format!("all {} on the only CPU", lines.len()));
+                return Answer::ok(format!("all {} interrupts on the only CPU", lines.len()));
             }
             let last = online.iter().last().map_or_else(|| "N".into(), |cpu| cpu.to_string());
-            return Answer::new(Severity::Advice, format!("{} on all CPUs: none is kept free", lines.len()))
-                .advise(format!("name the CPUs to be measured and ask again: latido check --cpus {last}"));
+            return Answer::new(
+                Severity::Advice,
+                format!("{} interrupts on all CPUs; no CPU is kept free", lines.len()),
+            )
+            .advise(format!("name the CPUs to be measured: latido check --cpus {last}"));
         }
         None => isolated,
     };
     let there: Vec<&IrqLine> = lines.iter().filter(|line| line.cpus.iter().any(|cpu| measured.contains(cpu))).collect();
     if there.is_empty() {
-        return Answer::ok(format!("none of {} on CPUs {measured}", lines.len()));
+        return Answer::ok(format!("CPUs {measured} serve none of {} interrupts", lines.len()));
     }
     let mut named: Vec<String> =
         there.iter().take(NAMED).map(|line| format!("{} ({})", line.number, line.name)).collect();
     if there.len() > NAMED {
         named.push(format!("{} more", there.len() - NAMED));
     }
-    let state = format!("CPUs {measured} serve {} of {}: {}", there.len(), lines.len(), named.join(", "));
+    let state = format!("CPUs {measured} serve {} of {} interrupts: {}", there.len(), lines.len(), named.join(", "));
     let others = view.machine.cpu.online.clone().unwrap_or_default().without(&measured);
     let answer = Answer::new(Severity::Warning, state);
     if others.is_empty() {
-        return answer.advise("leave a CPU for them: measure fewer CPUs");
+        return answer.advise("measure fewer CPUs, so that another CPU can serve them");
     }
     let answer = answer.tune(format!("irqs:{measured}")).boot(format!("irqaffinity={others}"));
     match balancer(view.root) {
         true => answer
             .run("sudo systemctl stop irqbalance")
-            .advise("irqbalance runs: until it is stopped, or told to keep off, the tuning is refused"),
+            .advise("latido refuses the tuning while irqbalance runs, unless irqbalance leaves these CPUs alone"),
         false => answer,
     }
 }
@@ -133,7 +138,7 @@ mod tests {
         let count = lines(&tree.root).unwrap().len();
         let found = placed(&tree, Some("2-3"));
         assert_eq!(found.severity, Severity::Warning);
-        assert_eq!(found.state, format!("CPUs 2,3 serve 1 of {count}: 24 (nvme0q1)"));
+        assert_eq!(found.state, format!("CPUs 2,3 serve 1 of {count} interrupts: 24 (nvme0q1)"));
         assert_eq!(found.remedies[0], latido_model::check::Remedy::Tune("irqs:2,3".into()));
         assert_eq!(placed(&tree, Some("2")).severity, Severity::Ok);
         assert_eq!(placed(&tree, None).severity, Severity::Advice);

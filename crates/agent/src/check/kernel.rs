@@ -43,7 +43,7 @@ fn preemption(view: &MachineView) -> Answer {
     match view.machine.architecture.as_deref() {
         Some("x86_64") if debian => answer.run("sudo apt-get install linux-image-rt-amd64"),
         Some("aarch64") if debian => answer.run("sudo apt-get install linux-image-rt-arm64"),
-        _ => answer.advise("use a kernel built with CONFIG_PREEMPT_RT: it has the lowest bounds"),
+        _ => answer.advise("use a kernel built with CONFIG_PREEMPT_RT, which has the lowest bounds"),
     }
 }
 
@@ -80,7 +80,7 @@ fn timers(view: &MachineView) -> Answer {
 
 pub const CLOCK: Question = Question {
     name: "clock source",
-    why: "Every sample is two readings of it: a slow or coarse one shows in all of them.",
+    why: "Every sample takes two readings of this clock; a slow or coarse clock affects all samples.",
     decides: true,
     rules_out: None,
     look: clock,
@@ -105,21 +105,23 @@ fn clock(view: &MachineView) -> Answer {
         if has_tsc {
             answer.run("echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource")
         } else {
-            answer.run("sudo dmesg | grep -iE 'tsc|clocksource'").advise("read there why the kernel gave the TSC up")
+            answer
+                .run("sudo dmesg | grep -iE 'tsc|clocksource'")
+                .advise("read in this log why the kernel rejected the TSC")
         }
     };
     match current {
         "jiffies" | "refined-jiffies" => {
-            switch(Answer::new(Severity::Unfit, format!("{current}: as coarse as a tick")))
+            switch(Answer::new(Severity::Unfit, format!("{current}, as coarse as a tick")))
         }
-        "hpet" | "acpi_pm" => switch(Answer::new(Severity::Warning, format!("{current}: a microsecond a reading"))),
+        "hpet" | "acpi_pm" => switch(Answer::new(Severity::Warning, format!("{current}, a microsecond per reading"))),
         "kvm-clock" | "xen" if has_tsc => {
-            switch(Answer::new(Severity::Advice, format!("{current}, and tsc is at hand")))
+            switch(Answer::new(Severity::Advice, format!("{current}, although tsc is available")))
         }
         _ => match measured(view) {
             None => Answer::ok(current),
             Some(grain) => {
-                let state = format!("{current}, {:.0} ns a reading, step {:.0} ns", grain.cost_ns, grain.step_ns);
+                let state = format!("{current}, {:.0} ns per reading, step {:.0} ns", grain.cost_ns, grain.step_ns);
                 if grain.step_ns > COARSE_NS {
                     switch(Answer::new(Severity::Unfit, format!("{state}: too coarse")))
                 } else if grain.cost_ns > SLOW_NS {

@@ -15,7 +15,7 @@ const CAP_SYS_NICE: u32 = 23;
 
 /// Grants both permissions for good; `$USER` is expanded by the user's shell, before sudo.
 const GRANT: &str = r#"printf '%s - rtprio 99\n%s - memlock unlimited\n' "$USER" "$USER" | sudo tee /etc/security/limits.d/90-latido.conf"#;
-const LOG_IN_AGAIN: &str = "log out and in again after granting it; or run latido with sudo";
+const LOG_IN_AGAIN: &str = "log out and in again after this command; or run latido with sudo";
 const CONTAINER: &str =
     "start the container with --cap-add=SYS_NICE --cap-add=IPC_LOCK --ulimit rtprio=99 --ulimit memlock=-1";
 
@@ -86,7 +86,7 @@ fn grant(view: &MachineView, process: &Privileges, capability: u32, answer: Answ
 
 pub const REALTIME: Question = Question {
     name: "real-time permission",
-    why: "Without SCHED_FIFO the measurement competes with everything else and says little.",
+    why: "Without SCHED_FIFO the measurement competes with all other tasks, and its result says little.",
     decides: true,
     rules_out: None,
     look: realtime,
@@ -99,14 +99,14 @@ fn realtime(view: &MachineView) -> Answer {
     let process = Privileges::read(view.root);
     let capability = process.has(CAP_SYS_NICE);
     let limit = process.limit("Max realtime priority");
-    let seccomp = if process.seccomp { ", unless the seccomp filter in force refuses it" } else { "" };
+    let seccomp = if process.seccomp { ", unless the active seccomp filter refuses it" } else { "" };
     match (capability, limit) {
         (Some(true), _) => Answer::ok(format!("granted by CAP_SYS_NICE{seccomp}")),
         (_, Some(limit)) if limit >= PRIORITY => {
             Answer::ok(format!("granted up to priority {limit} by ulimit -r{seccomp}"))
         }
         (_, Some(limit @ 1..)) => {
-            let state = format!("only up to priority {limit} (ulimit -r); a run asks for {PRIORITY}{seccomp}");
+            let state = format!("only up to priority {limit} (ulimit -r); a run requests {PRIORITY}{seccomp}");
             grant(view, &process, CAP_SYS_NICE, Answer::new(Severity::Warning, state))
                 .advise(format!("measure with --prio {limit}"))
         }
@@ -131,13 +131,13 @@ fn group_refuses(view: &MachineView) -> Option<Answer> {
         ),
         (true, false) => refused(format!("refused by the control group: {group} is 0"))
             .run(format!("echo 950000 | sudo tee {group}"))
-            .advise("where that is refused, give the parent groups their budget first"),
+            .advise("if the kernel refuses this, set the budget of the parent groups first"),
         (false, true) => {
-            refused(format!("refused by the container's control group: {group} can have no real-time budget"))
+            refused(format!("refused by the container's control group: {group} cannot have a real-time budget"))
                 .boot("rt_group_sched=0")
-                .advise("that is the host's to set (Linux 6.16 or newer); older kernels need CONFIG_RT_GROUP_SCHED=n")
+                .advise("set it on the host (Linux 6.16 or newer); older kernels need CONFIG_RT_GROUP_SCHED=n")
         }
-        (false, false) => refused(format!("refused by the control group: {group} can have no real-time budget"))
+        (false, false) => refused(format!("refused by the control group: {group} cannot have a real-time budget"))
             .run("echo $$ | sudo tee /sys/fs/cgroup/cgroup.procs")
             .boot("rt_group_sched=0")
             .advise(
@@ -148,7 +148,7 @@ fn group_refuses(view: &MachineView) -> Option<Answer> {
 
 pub const MEMORY: Question = Question {
     name: "memory locking",
-    why: "A page that must be fetched in the loop costs microseconds to milliseconds.",
+    why: "A page fault in the loop costs microseconds to milliseconds.",
     decides: false,
     rules_out: Some(Purpose::HardDeadlines),
     look: memory,

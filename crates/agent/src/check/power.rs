@@ -17,7 +17,7 @@ fn left_to_others(view: &MachineView) -> Answer {
 
 pub const FREQUENCY: Question = Question {
     name: "frequency scaling",
-    why: "A CPU that was slowed down while idle runs its first instructions slowly.",
+    why: "A CPU that reduced its frequency while idle runs its first instructions slowly.",
     decides: false,
     rules_out: None,
     look: frequency,
@@ -50,7 +50,7 @@ fn fixed(policies: &[FrequencyPolicy]) -> bool {
 
 pub const TURBO: Question = Question {
     name: "turbo",
-    why: "Frequencies above the nominal one come and go with temperature and with other cores.",
+    why: "Frequencies above the nominal one depend on the temperature and on the load of other cores.",
     decides: false,
     rules_out: None,
     look: turbo,
@@ -66,7 +66,7 @@ fn turbo(view: &MachineView) -> Answer {
         }
         (Some(true), _) => Answer::new(Severity::Advice, "on").tune("frequency:as-is,turbo=off"),
         (None, Some(policies)) if policies.is_empty() => left_to_others(view),
-        (None, Some(_)) => Answer::ok("no switch for it"),
+        (None, Some(_)) => Answer::ok("this machine has no switch for it"),
         (None, None) => Answer::unknown("/sys/devices/system/cpu is not readable"),
     }
 }
@@ -97,12 +97,12 @@ fn idle(view: &MachineView) -> Answer {
         return Answer::ok(deepest);
     }
     match view.root.writable("dev/cpu_dma_latency") {
-        Some(true) => Answer::ok(format!("{deepest}; a run holds it off unless told --tune cstates:as-is")),
+        Some(true) => Answer::ok(format!("{deepest}; a run avoids it unless you pass --tune cstates:as-is")),
         Some(false) => Answer::new(Severity::Warning, format!("{deepest}; /dev/cpu_dma_latency is not writable"))
             .run("sudo setfacl -m u:$USER:rw /dev/cpu_dma_latency")
             .advise("run latido with sudo"),
         None => Answer::new(Severity::Warning, format!("{deepest}; there is no /dev/cpu_dma_latency"))
-            .advise("in a container, start it with --device=/dev/cpu_dma_latency")
+            .advise("start a container with --device=/dev/cpu_dma_latency")
             .tune("cstates:disable"),
     }
 }

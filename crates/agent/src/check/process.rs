@@ -32,7 +32,7 @@ pub fn find(root: &Root, word: &str) -> Result<u32> {
         [one] => Ok(*one),
         many => {
             let list: Vec<String> = many.iter().take(20).map(ToString::to_string).collect();
-            bail!("{} processes are named `{word}`: name one by its number: {}", many.len(), list.join(" "))
+            bail!("{} processes are named `{word}`: select one with its number: {}", many.len(), list.join(" "))
         }
     }
 }

@@ -32,37 +32,37 @@ impl ProgramView<'_> {
 const QUESTIONS: &[ProgramQuestion] = &[
     ProgramQuestion {
         name: "policy",
-        why: "Without a real-time policy a thread waits its turn among all others.",
+        why: "A thread without a real-time policy shares the CPU with all other threads.",
         decides: true,
         look: policy,
     },
     ProgramQuestion {
         name: "priority",
-        why: "At 99 a thread competes with the kernel's own that keep the machine going.",
+        why: "At 99 a thread competes with essential threads of the kernel.",
         decides: false,
         look: priority,
     },
     ProgramQuestion {
         name: "memory locking",
-        why: "A page that must be fetched costs microseconds to milliseconds.",
+        why: "A page fault costs microseconds to milliseconds.",
         decides: false,
         look: memory,
     },
     ProgramQuestion {
         name: "page faults",
-        why: "Each one is a delay in the midst of the work; at work there must be none.",
+        why: "Each page fault delays the thread; after the start there must be none.",
         decides: false,
         look: faults,
     },
     ProgramQuestion {
         name: "swap",
-        why: "What lies on the swap device is milliseconds away.",
+        why: "Reading a page back from the swap device takes milliseconds.",
         decides: false,
         look: swap,
     },
     ProgramQuestion {
         name: "affinity",
-        why: "A thread that moves leaves its caches behind; one on a CPU of its own meets nobody.",
+        why: "A thread that migrates loses its caches; a thread alone on a CPU competes with no other.",
         decides: false,
         look: affinity,
     },
@@ -80,7 +80,7 @@ const QUESTIONS: &[ProgramQuestion] = &[
     },
     ProgramQuestion {
         name: "group limits",
-        why: "A control group out of its quota stops its time-sharing threads.",
+        why: "The kernel stops the time-sharing threads of a control group that has used up its quota.",
         decides: false,
         look: limits,
     },
@@ -124,7 +124,7 @@ fn policy(asked: &ProgramView) -> Answer {
     }
     Answer::new(Severity::Unfit, "no thread has a real-time policy")
         .run(format!("sudo chrt -f -p 80 {}", asked.process.pid))
-        .advise("the command takes the number of a thread: name those that have deadlines, not all")
+        .advise("the command takes the number of a thread; use it only for threads that have deadlines")
 }
 
 fn priority(asked: &ProgramView) -> Answer {
@@ -138,10 +138,10 @@ fn priority(asked: &ProgramView) -> Answer {
 }
 
 fn memory(asked: &ProgramView) -> Answer {
-    let remedy = "call mlockall(MCL_CURRENT | MCL_FUTURE) at the start of the program; nobody else can do it";
+    let remedy = "call mlockall(MCL_CURRENT | MCL_FUTURE) at the start of the program";
     match (asked.process.locked_kib, asked.process.resident_kib) {
-        (None, _) if asked.process.kernel => Answer::ok("the kernel's memory never goes away"),
-        (None, _) => Answer::unknown("it has no memory of its own, or that is not readable"),
+        (None, _) if asked.process.kernel => Answer::ok("the kernel's memory always stays present"),
+        (None, _) => Answer::unknown("its memory is not readable, or it has none"),
         (Some(0), _) => Answer::new(Severity::Warning, "nothing is locked").advise(remedy),
         // Some pages, such as those of devices, are never counted as locked.
         (Some(locked), Some(resident)) if locked < resident / 2 => {
@@ -155,22 +155,22 @@ fn faults(asked: &ProgramView) -> Answer {
     let sum = |count: fn(&Thread) -> Option<u64>| asked.realtime().filter_map(count).fold(0, u64::saturating_add);
     let (minor, major) = (sum(|thread| thread.minor_faults), sum(|thread| thread.major_faults));
     if asked.realtime().next().is_none() {
-        return Answer::ok("no real-time thread that could suffer from them");
+        return Answer::ok("no real-time thread");
     }
-    let state = format!("{minor} minor, {major} major so far in the real-time threads");
+    let state = format!("{minor} minor and {major} major so far in the real-time threads");
     match major {
-        0 => Answer::ok(format!("{state}; ask again: they must not grow")),
-        _ => Answer::new(Severity::Advice, format!("{state}; ask again: they must not grow"))
-            .advise("lock the memory before the work begins, and touch the stack once to its depth"),
+        0 => Answer::ok(format!("{state}; check again later, they must not grow")),
+        _ => Answer::new(Severity::Advice, format!("{state}; check again later, they must not grow"))
+            .advise("lock the memory at the start of the program, and touch the whole stack once"),
     }
 }
 
 fn swap(asked: &ProgramView) -> Answer {
     match asked.process.swapped_kib {
-        None if asked.process.kernel => Answer::ok("the kernel's memory never goes away"),
-        None => Answer::unknown("it has no memory of its own, or that is not readable"),
-        Some(0) => Answer::ok("nothing of it"),
-        Some(kib) => Answer::new(Severity::Warning, format!("{kib} KiB of it")).run("sudo swapoff -a"),
+        None if asked.process.kernel => Answer::ok("the kernel's memory always stays present"),
+        None => Answer::unknown("its memory is not readable, or it has none"),
+        Some(0) => Answer::ok("nothing is swapped out"),
+        Some(kib) => Answer::new(Severity::Warning, format!("{kib} KiB are swapped out")).run("sudo swapoff -a"),
     }
 }
 
@@ -188,8 +188,8 @@ fn affinity(asked: &ProgramView) -> Answer {
         None if asked.realtime().next().is_none() => Answer::ok("no real-time thread to pin"),
         None => match crowd(asked) {
             Some((cpu, threads)) if online > 1 => {
-                Answer::new(Severity::Advice, format!("bound to CPU {cpu} together: {}", named(threads)))
-                    .advise("of those that share a CPU only the most urgent runs: give each a CPU of its own")
+                Answer::new(Severity::Advice, format!("all bound to CPU {cpu}: {}", named(threads)))
+                    .advise("only the most urgent thread on a CPU runs; bind each thread to a different CPU")
             }
             _ => Answer::ok("each real-time thread is bound to one CPU"),
         },
@@ -199,7 +199,7 @@ fn affinity(asked: &ProgramView) -> Answer {
             let free = free.map_or_else(|| "N".into(), |cpu| cpu.to_string());
             let whose = named(loose.iter().copied());
             let state = match isolated.is_empty() {
-                true => format!("free to move: {whose}"),
+                true => format!("not bound to one CPU: {whose}"),
                 false => format!("not bound to one of the isolated CPUs {isolated}: {whose}"),
             };
             // A deadline thread must keep all CPUs of its root domain (sched(7)).
@@ -228,10 +228,10 @@ fn preemptions(asked: &ProgramView) -> Answer {
         asked.realtime().filter(|thread| thread.involuntary_switches.is_some_and(|count| count > 0)).collect();
     let most = preempted.iter().filter_map(|thread| thread.involuntary_switches).max();
     match most {
-        None => Answer::ok("none of a real-time thread so far"),
-        Some(most) => Answer::new(Severity::Advice, format!("up to {most} so far of {}", named(preempted)))
+        None => Answer::ok("no real-time thread was preempted so far"),
+        Some(most) => Answer::new(Severity::Advice, format!("up to {most} per thread so far: {}", named(preempted)))
             .run("ps -eLo rtprio,policy,psr,tid,comm --sort=-rtprio | head")
-            .advise("ask again while it works: each new one is a delay by what is more urgent"),
+            .advise("check again while the program runs; each new preemption is a delay by more urgent work"),
     }
 }
 
@@ -259,7 +259,7 @@ fn limits(asked: &ProgramView) -> Answer {
     let found = group_limits(asked.root, groups);
     let text: Vec<String> = found.quotas.iter().map(ToString::to_string).collect();
     match found.quotas.as_slice() {
-        [] => Answer::ok("none on processor time"),
+        [] => Answer::ok("no limit on processor time"),
         quotas => quotas.iter().fold(Answer::new(Severity::Advice, text.join("; ")), |answer, quota| {
             answer.run(format!("echo {} | sudo tee {}", quota.off(), quota.file))
         }),
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(severity(&ask(&tree), "affinity"), Severity::Ok);
         write(&tree, 78, "second", 1, 70, "3");
         let shared = ask(&tree).into_iter().find(|point| point.check == "affinity").unwrap();
-        assert_eq!(shared.state, "bound to CPU 3 together: 77 (motor), 78 (second)");
+        assert_eq!(shared.state, "all bound to CPU 3: 77 (motor), 78 (second)");
         write(&tree, 77, "motor", 1, 80, "1");
         assert_eq!(severity(&ask(&tree), "affinity"), Severity::Advice);
     }

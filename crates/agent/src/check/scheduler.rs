@@ -10,7 +10,7 @@ use latido_model::{
 
 pub const THROTTLE: Question = Question {
     name: "real-time throttle",
-    why: "It stops real-time tasks that use more than its share: a gap of tens of ms each second.",
+    why: "It stops real-time tasks that exceed this share, for tens of milliseconds each second.",
     decides: false,
     rules_out: None,
     look: throttle,
@@ -28,16 +28,15 @@ fn throttle(view: &MachineView) -> Answer {
     match limits.throttles(&view.machine.kernel) {
         Some(false) if runtime < 0 || runtime >= period => Answer::ok("off"),
         Some(false) => Answer::ok(format!("{share}, which this kernel (6.12 or newer) no longer enforces")),
-        Some(true) => {
-            Answer::new(Severity::Advice, format!("{share}; touches busy loops, not periodic tasks")).tune_for_busy(off)
-        }
+        Some(true) => Answer::new(Severity::Advice, format!("{share}; it affects busy loops, not periodic tasks"))
+            .tune_for_busy(off),
         None => Answer::unknown(format!("{share}; whether this kernel enforces it is not readable")).tune_for_busy(off),
     }
 }
 
 pub const FAIR_SERVER: Question = Question {
     name: "fair server",
-    why: "Since Linux 6.12 it takes its budget from busy real-time tasks when others starve.",
+    why: "Since Linux 6.12 it takes time from busy real-time tasks when other tasks starve.",
     decides: false,
     rules_out: None,
     look: fair_server,
@@ -54,7 +53,7 @@ fn fair_server(view: &MachineView) -> Answer {
             }
         }
         known if known.is_active() == Some(true) => {
-            Answer::new(Severity::Advice, format!("{known}; touches busy loops, not periodic tasks"))
+            Answer::new(Severity::Advice, format!("{known}; it affects busy loops, not periodic tasks"))
                 .tune_for_busy("throttle:off")
         }
         known => Answer::ok(known.to_string()),
@@ -63,7 +62,7 @@ fn fair_server(view: &MachineView) -> Answer {
 
 pub const ISOLATION: Question = Question {
     name: "isolated CPUs",
-    why: "On a CPU of its own a real-time task meets no other task and few interrupts.",
+    why: "On an isolated CPU a real-time task meets no other tasks and few interrupts.",
     decides: false,
     rules_out: None,
     look: isolation,
@@ -89,8 +88,8 @@ fn isolation(view: &MachineView) -> Answer {
         if shut.is_empty() {
             return Answer::ok(format!("{isolated}{measure}"));
         }
-        return Answer::new(Severity::Advice, format!("{isolated}, of which {shut} in no cpuset of latido's{measure}"))
-            .advise(format!("to measure CPU {shut}, start latido in the control group that has it"));
+        return Answer::new(Severity::Advice, format!("{isolated}; latido's cpuset does not allow {shut}{measure}"))
+            .advise(format!("to measure CPU {shut}, start latido in the control group that owns it"));
     }
     let online = view.machine.cpu.online.clone().unwrap_or_default();
     match online.iter().last() {
@@ -102,13 +101,13 @@ fn isolation(view: &MachineView) -> Answer {
                 .tune(format!("isolate:{last}"))
                 .boot(format!("isolcpus=domain,managed_irq,{last}{tickless}"))
         }
-        _ => Answer::ok("none; one CPU cannot be isolated from itself"),
+        _ => Answer::ok("none; this machine has only one CPU"),
     }
 }
 
 pub const LOAD: Question = Question {
     name: "load now",
-    why: "What runs besides the measurement is measured with it.",
+    why: "Other running tasks change the result of the measurement.",
     decides: false,
     rules_out: Some(Purpose::SoftDeadlines),
     look: load,
@@ -132,12 +131,12 @@ fn load(view: &MachineView) -> Answer {
         ..0.75 => Severity::Advice,
         _ => Severity::Warning,
     };
-    Answer::new(severity, state).run("ps -eo pcpu,pid,comm --sort=-pcpu | head").advise("stop what need not run")
+    Answer::new(severity, state).run("ps -eo pcpu,pid,comm --sort=-pcpu | head").advise("stop tasks that need not run")
 }
 
 pub const GROUPS: Question = Question {
     name: "RT group scheduling",
-    why: "Each control group needs a real-time budget of its own, and most are given none.",
+    why: "Each control group needs its own real-time budget, and most groups have none.",
     decides: false,
     rules_out: None,
     look: groups,
@@ -146,29 +145,30 @@ pub const GROUPS: Question = Question {
 fn groups(view: &MachineView) -> Answer {
     let limits = &view.machine.realtime;
     match (limits.group_scheduling, &limits.group_budget) {
-        (None, _) => Answer::unknown("neither the control groups nor the kernel's configuration tell"),
+        (None, _) => Answer::unknown("neither the control groups nor the kernel's configuration is readable"),
         (Some(false), _) => Answer::ok("off"),
         (Some(true), Some(budget)) => {
             // If a group has less than all tasks together, its budget stops it before the throttle stops any task. Without a throttle no
             // group is stopped.
             let less = budget.runtime_us == 0 || limits.runtime_us.is_some_and(|all| budget.runtime_us < all);
             let severity = if less { Severity::Warning } else { Severity::Advice };
-            let state = format!("on; {} µs of each period here ({})", budget.runtime_us, budget.group);
-            let answer = Answer::new(severity, state).boot("rt_group_sched=0").advise("that needs Linux 6.16 or newer");
+            let state = format!("on; this group has {} µs of each period ({})", budget.runtime_us, budget.group);
+            let answer =
+                Answer::new(severity, state).boot("rt_group_sched=0").advise("the parameter needs Linux 6.16 or newer");
             match less {
-                true => answer.advise("or move the shell to a group with the budget of all: the root group has it"),
+                true => answer.advise("or move the shell to the root group, which has the full budget"),
                 false => answer,
             }
         }
         (Some(true), None) => {
-            Answer::new(Severity::Advice, "on; this group has the budget of all").boot("rt_group_sched=0")
+            Answer::new(Severity::Advice, "on; this group has the full budget").boot("rt_group_sched=0")
         }
     }
 }
 
 pub const SLACK: Question = Question {
     name: "timer slack",
-    why: "Timers of time-sharing threads may be late by it; real-time threads have none.",
+    why: "Timers of time-sharing threads may be late by this time; real-time threads have no slack.",
     decides: false,
     rules_out: None,
     look: slack,
@@ -184,13 +184,13 @@ fn slack(view: &MachineView) -> Answer {
             let state = format!("{} µs, more than the usual 50", ns / 1000);
             Answer::new(Severity::Advice, state).run("echo 50000 | sudo tee /proc/$$/timerslack_ns")
         }
-        Some(ns) => Answer::ok(format!("{} µs, for time-sharing threads alone", ns as f64 / 1e3)),
+        Some(ns) => Answer::ok(format!("{} µs, for time-sharing threads only", ns as f64 / 1e3)),
     }
 }
 
 pub const INHERITANCE: Question = Question {
     name: "priority inheritance",
-    why: "Without it a low task that holds a lock delays a high one without bound.",
+    why: "Without it a low-priority task that holds a lock delays a high-priority task without bound.",
     decides: false,
     rules_out: Some(Purpose::HardDeadlines),
     look: inheritance,
@@ -202,7 +202,7 @@ fn inheritance(view: &MachineView) -> Answer {
     };
     // FUTEX_PI is a separate option since Linux 4.14. Before, RT_MUTEXES alone implies it.
     match config.is_on("FUTEX_PI") == Some(true) || config.is_on("RT_MUTEXES") == Some(true) {
-        true => Answer::ok("mutexes of programs can have it (PTHREAD_PRIO_INHERIT)"),
+        true => Answer::ok("available to programs (PTHREAD_PRIO_INHERIT)"),
         false => {
             Answer::new(Severity::Warning, "not in this kernel").advise("use a kernel built with CONFIG_FUTEX_PI=y")
         }

@@ -17,7 +17,7 @@ pub const HYPERVISOR: Question = Question {
 
 fn hypervisor(view: &MachineView) -> Answer {
     match &view.machine.hypervisor {
-        None => Answer::unknown("/proc/cpuinfo and the board's name do not tell"),
+        None => Answer::unknown("neither /proc/cpuinfo nor the board's name shows it"),
         Some(Layer::Absent) => Answer::ok("none"),
         Some(Layer::Present(name)) => Answer::new(Severity::Warning, format!("a virtual machine ({name})"))
             .advise("compare configurations here; take absolute figures from bare hardware"),
@@ -26,7 +26,7 @@ fn hypervisor(view: &MachineView) -> Answer {
 
 pub const CONTAINER: Question = Question {
     name: "container",
-    why: "Its limits come before those of the system, and the kernel's settings are the host's.",
+    why: "It adds limits to those of the system, and only the host can change the kernel's settings.",
     decides: false,
     rules_out: None,
     look: container,
@@ -37,7 +37,7 @@ fn container(view: &MachineView) -> Answer {
         None => Answer::unknown("/proc/self/cgroup is not readable"),
         Some(Layer::Absent) => Answer::ok("none"),
         Some(Layer::Present(name)) => Answer::new(Severity::Advice, format!("inside {name}"))
-            .advise("set the kernel's parameters on the host; run latido there where it can be"),
+            .advise("set the kernel's parameters on the host; if possible, run latido there"),
     }
 }
 
@@ -59,7 +59,7 @@ fn smt(view: &MachineView) -> Answer {
 
 pub const SWAP: Question = Question {
     name: "swap",
-    why: "Locked memory stays, but a machine that swaps delays whoever waits for its disk.",
+    why: "Locked memory stays present, but a machine that swaps delays all tasks that wait for its disk.",
     decides: false,
     rules_out: None,
     look: swap,
@@ -75,7 +75,7 @@ fn swap(view: &MachineView) -> Answer {
 
 pub const HUGE_PAGES: Question = Question {
     name: "transparent huge pages",
-    why: "The kernel moves memory around to make them, and stops its users meanwhile.",
+    why: "The kernel moves memory to make them, and stops the tasks that use this memory meanwhile.",
     decides: false,
     rules_out: None,
     look: huge_pages,
@@ -94,7 +94,7 @@ fn huge_pages(view: &MachineView) -> Answer {
 
 pub const COMPACTION: Question = Question {
     name: "memory compaction",
-    why: "A locked page that the kernel moves is a page fault at the next access, mlockall or not.",
+    why: "If the kernel moves a locked page, the next access is a page fault, even after mlockall.",
     decides: false,
     rules_out: None,
     look: compaction,
@@ -111,7 +111,7 @@ fn compaction(view: &MachineView) -> Answer {
 
 pub const STEAL: Question = Question {
     name: "stolen time",
-    why: "While the host runs others, this machine stands still; it shows as latency.",
+    why: "This machine stands still while the host runs others, which appears as latency.",
     decides: false,
     rules_out: Some(Purpose::SoftDeadlines),
     look: steal,
@@ -135,12 +135,12 @@ fn steal(view: &MachineView) -> Answer {
         ..MUCH => Severity::Advice,
         _ => Severity::Warning,
     };
-    Answer::new(severity, state).advise("on the host, give each virtual CPU a physical one of its own")
+    Answer::new(severity, state).advise("on the host, pin each virtual CPU to its own physical CPU")
 }
 
 pub const LIMITS: Question = Question {
     name: "group limits",
-    why: "A control group out of its quota stops, and its cpuset decides where a thread may run.",
+    why: "The kernel stops a group that has used up its quota; its cpuset restricts the CPUs.",
     decides: false,
     rules_out: None,
     look: limits,
@@ -162,8 +162,8 @@ fn limits(view: &MachineView) -> Answer {
     if let Some(cpus) = found.cpus.filter(|cpus| !cpus.is_empty() && !online.without(cpus).is_empty()) {
         state.push(format!("only CPUs {cpus} of {online}"));
         answer.severity = answer.severity.max(Severity::Advice);
-        answer = answer.advise("a wider cpuset lets a run choose its CPUs (a container's: --cpuset-cpus)");
+        answer = answer.advise("a wider cpuset lets a run use more CPUs (container: --cpuset-cpus)");
     }
-    answer.state = if state.is_empty() { "none on processor time or CPUs".into() } else { state.join("; ") };
+    answer.state = if state.is_empty() { "no limit on processor time or CPUs".into() } else { state.join("; ") };
     answer
 }

@@ -132,8 +132,8 @@ fn isolated_cpus_are_advised_where_a_run_can_measure_them() {
     }
     let found = asked(Some("0-2"));
     assert_eq!(found.severity, Severity::Advice);
-    assert_eq!(found.state, "2,3, of which 3 in no cpuset of latido's; measure them with --cpus 2");
-    assert_eq!(found.remedies, [Remedy::Do("to measure CPU 3, start latido in the control group that has it".into())]);
+    assert_eq!(found.state, "2,3; latido's cpuset does not allow 3; measure them with --cpus 2");
+    assert_eq!(found.remedies, [Remedy::Do("to measure CPU 3, start latido in the control group that owns it".into())]);
 }
 
 /// latido proposes to change the preemption model at run time only where it can read the file: some hosts of virtual machines refuse it

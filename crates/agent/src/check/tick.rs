@@ -24,7 +24,7 @@ fn is_on(view: &MachineView, option: &str) -> Option<bool> {
 
 pub const TICKLESS: Question = Question {
     name: "full tickless",
-    why: "Elsewhere the tick interrupts a busy task 100 to 1000 times a second.",
+    why: "On other CPUs the tick interrupts a busy task 100 to 1000 times per second.",
     decides: false,
     rules_out: None,
     look: tickless,
@@ -35,10 +35,10 @@ fn tickless(view: &MachineView) -> Answer {
     match (&isolation.nohz_full, is_on(view, "NO_HZ_FULL")) {
         (Some(cpus), _) if !cpus.is_empty() => Answer::ok(format!("CPUs {cpus}, while one task runs there")),
         (None, None) => Answer::unknown("neither /proc/cmdline nor the kernel's configuration is readable"),
-        _ if alone(view) => Answer::ok("none; the only CPU keeps its tick"),
-        (_, Some(false)) => Answer::new(Severity::Advice, "not in this kernel; periodic tasks hardly notice")
+        _ if alone(view) => Answer::ok("no CPU; the only CPU keeps its tick"),
+        (_, Some(false)) => Answer::new(Severity::Advice, "not in this kernel; it hardly affects periodic tasks")
             .advise("for busy loops use a kernel built with CONFIG_NO_HZ_FULL=y"),
-        _ => Answer::new(Severity::Advice, "no CPU; periodic tasks hardly notice")
+        _ => Answer::new(Severity::Advice, "no CPU; it hardly affects periodic tasks")
             .boot(format!("nohz_full={}", wanted(view))),
     }
 }
@@ -61,7 +61,7 @@ fn callbacks(view: &MachineView) -> Answer {
         }
         ("", _) if alone(view) => Answer::ok("on the only CPU"),
         ("", _) if is_on(view, "RCU_NOCB_CPU") == Some(false) => {
-            Answer::new(Severity::Advice, "on every CPU; offloading is not in this kernel")
+            Answer::new(Severity::Advice, "on every CPU; this kernel cannot offload them")
                 .advise("use a kernel built with CONFIG_RCU_NOCB_CPU=y")
         }
         ("", _) => Answer::new(Severity::Advice, "on every CPU").boot(format!("rcu_nocbs={}", wanted(view))),
@@ -71,7 +71,7 @@ fn callbacks(view: &MachineView) -> Answer {
 
 pub const PREEMPTIBLE: Question = Question {
     name: "preemptible RCU",
-    why: "Without it no task is preempted while it reads what RCU protects.",
+    why: "Without it the kernel cannot preempt a task in a section that RCU protects.",
     decides: false,
     rules_out: None,
     look: preemptible,
@@ -82,7 +82,7 @@ fn preemptible(view: &MachineView) -> Answer {
         None => Answer::unknown("the kernel's configuration is not readable"),
         Some(true) => Answer::ok("yes"),
         Some(false) => {
-            Answer::new(Severity::Advice, "no").advise("use a preemptible kernel: it has CONFIG_PREEMPT_RCU=y")
+            Answer::new(Severity::Advice, "no").advise("use a preemptible kernel, which has CONFIG_PREEMPT_RCU=y")
         }
     }
 }

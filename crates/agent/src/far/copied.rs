@@ -95,7 +95,7 @@ pub fn there(way: &Way, left: &mut Vec<String>, stopped: Stopped<'_>) -> Result<
             return Ok(Copied { path, uid, _passing: Some(passing) });
         }
     }
-    bail!("the agent cannot be put anywhere on {}: {why}", way.host())
+    bail!("cannot copy the agent to {}: {why}", way.host())
 }
 
 /// Returns a part of a name that no other session uses: another session may copy the same agent at the same time.
@@ -112,7 +112,7 @@ fn survey(board: &Board<'_>) -> Result<(String, u32)> {
     let (uid, arch) = (lines.next().and_then(|line| line.trim().parse().ok()), lines.next().map(str::trim));
     match (arch, uid) {
         (Some(arch), Some(uid)) if said.status.success() && is_architecture(arch) => Ok((arch.to_owned(), uid)),
-        _ => bail!("{} does not say what it is: {}", board.way.host(), complaint(&said)),
+        _ => bail!("{} did not report its architecture and user: {}", board.way.host(), complaint(&said)),
     }
 }
 
@@ -140,7 +140,7 @@ fn copied(board: &Board<'_>, own: &Path, dir: &str, path: &str, hash: &str, why:
         return Ok(false);
     }
     if !verified(board, &new, hash)? {
-        *why = format!("it cannot be run from {dir}, or did not arrive whole");
+        *why = format!("the agent cannot run from {dir}, or its copy is incomplete");
         board.ask(&["rm", "-f", &new])?;
         return Ok(false);
     }
@@ -151,7 +151,7 @@ fn copied(board: &Board<'_>, own: &Path, dir: &str, path: &str, hash: &str, why:
 
 fn complaint(said: &Output) -> String {
     let text = String::from_utf8_lossy(&said.stderr).trim().replace('\n', "; ");
-    if text.is_empty() { format!("it ended with {}", said.status) } else { text }
+    if text.is_empty() { format!("the command ended with {}", said.status) } else { text }
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub fn file(arch: &str, host: &str) -> Result<PathBuf> {
         false => "this latido is for another architecture",
     };
     bail!(
-        "{host} is {arch}, and {why}. Build one file for it, and name its directory in LATIDO_AGENTS:\n  \
+        "{host} is {arch}, and {why}. Build a static latido for it, and name its directory in LATIDO_AGENTS:\n  \
          scripts/cross {arch}\n  LATIDO_AGENTS=$PWD/target/agents latido ..."
     )
 }

@@ -72,7 +72,7 @@ impl Way {
         let started = command.stderr(Stdio::piped()).spawn();
         let mut master = started.context("cannot start ssh: install it (apt-get install openssh-client)")?;
         let complaints = master.stderr.take().map(|output| Tail::of(output, SAID)).transpose();
-        let complaints = complaints.context("cannot listen to ssh")?.unwrap_or_default();
+        let complaints = complaints.context("cannot read the output of ssh")?.unwrap_or_default();
         let mut way = Self { host: host.into(), dir, scratch: Some(scratch), master, complaints };
         way.wait(stopped)?;
         Ok(way)
@@ -143,7 +143,7 @@ impl Way {
                     let _ = rustix::process::kill_process(ssh, rustix::process::Signal::TERM);
                     ensure!(too_much_or_late.is_err(), "{host} answers `{what}` with more than {} KiB", SAID >> 10);
                     ensure!(!stopped(), "{host}: stopped during `{what}`");
-                    bail!("{host} has not ended `{what}` within {} s", within.as_secs())
+                    bail!("{host} did not finish `{what}` within {} s", within.as_secs())
                 }
             }
         }
@@ -251,5 +251,5 @@ fn ssh(dir: &std::path::Path) -> Command {
 /// Makes a directory for the socket. The next latido removes it if this one is killed.
 fn place() -> Result<Scratch> {
     let _own = identity::own()?;
-    Scratch::at(&scratch::sockets()).context("there is no place for the connection's socket")
+    Scratch::at(&scratch::sockets()).context("cannot make a directory for the connection's socket")
 }

@@ -60,7 +60,7 @@ pub(super) fn read(path: &Path) -> Result<(Vec<Line>, Vec<String>)> {
             Ok(entry) => lines.push(Line::Entry(entry)),
             Err(_) if bytes.ends_with(b"\n") => lines.push(Line::Unreadable(bytes.trim_ascii_end().to_vec())),
             // Only the last line can be incomplete. latido did not act on it: it applies something only after the line is whole.
-            Err(_) => told.push(format!("a cut line in the journal {} was dropped", path.display())),
+            Err(_) => told.push(format!("latido dropped an incomplete line of the journal {}", path.display())),
         }
     }
     Ok((lines, told))

@@ -80,7 +80,7 @@ impl Group {
         }
         ensure!(self.is_of(mark), "{} is not the control group of the load {mark}", self.dir.display());
         let own = getpid().as_raw_nonzero().get();
-        ensure!(!self.members().contains(&own), "this latido is itself of the load in {}", self.dir.display());
+        ensure!(!self.members().contains(&own), "this latido itself belongs to the load in {}", self.dir.display());
         let mut ended = 0;
         for _ in 0..ROUNDS {
             let members = self.members();
@@ -93,7 +93,7 @@ impl Group {
             }
             thread::sleep(Duration::from_millis(5));
         }
-        bail!("{} processes of a load would not end; look into {}", self.members().len(), self.dir.display())
+        bail!("{} processes of a load did not end; look into {}", self.members().len(), self.dir.display())
     }
 
     fn kill(&self) {

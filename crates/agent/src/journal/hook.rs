@@ -102,10 +102,11 @@ impl Hook {
         let (group, name) = self.event();
         append(&path, &format!("{letter}:{group}/{name} {symbol}"))
             .map_err(|error| anyhow!("a {} at {symbol} was refused: {error}", self.by.name()))?;
-        let found = self.line(&path)?.with_context(|| format!("{file} took {group}/{name} and does not have it"))?;
+        let found =
+            self.line(&path)?.with_context(|| format!("{file} accepted {group}/{name} but does not list it"))?;
         let at = found.split_whitespace().nth(1).unwrap_or_default();
         let at = at.split(['+', '%']).next().unwrap_or_default();
-        ensure!(at == symbol, "{group}/{name} was defined at {symbol} and is at `{at}`");
+        ensure!(at == symbol, "{group}/{name} was defined at {symbol} but is at `{at}`");
         Ok(())
     }
 
@@ -116,7 +117,7 @@ impl Hook {
     pub fn remove(&self) -> Result<()> {
         let own = self.group.strip_prefix(PREFIX);
         let named = own.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'_'));
-        ensure!(named, "`{self}` is no event of latido's");
+        ensure!(named, "`{self}` is not an event of latido");
         let tracefs = Tracefs::find(&Root::default())?;
         let path = tracefs.dir().join(self.by.file().0);
         for round in 1.. {
@@ -127,7 +128,7 @@ impl Hook {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => break,
                 Err(error) if round >= ROUNDS => {
-                    bail!("cannot remove {self} from {}: {error}: end whoever records it", path.display())
+                    bail!("cannot remove {self} from {}: {error}: end the program that records it", path.display())
                 }
                 Err(_) => thread::sleep(Duration::from_millis(10)),
             }
@@ -170,7 +171,7 @@ mod tests {
         for group in ["", "latido_", "mine", "latido_1/../mine", "latido_mine", "kprobes"] {
             let hook = Hook { group: group.into(), by: By::Kprobe };
             let error = hook.remove().unwrap_err().to_string();
-            assert!(error.contains("no event of latido's"), "{group}: {error}");
+            assert!(error.contains("not an event of latido"), "{group}: {error}");
         }
         let own = Hook::planned(&Instance::planned(), By::Fprobe);
         let text = serde_json::to_string(&own).unwrap();

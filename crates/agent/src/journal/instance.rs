@@ -52,10 +52,10 @@ impl Instance {
         fs::create_dir(&dir).map_err(|error| {
             let remedy = match error.kind() {
                 io::ErrorKind::OutOfMemory => "free some memory",
-                io::ErrorKind::NotFound => "a kernel from 3.10 on with CONFIG_TRACING has instances",
+                io::ErrorKind::NotFound => "trace instances need Linux 3.10 or later with CONFIG_TRACING",
                 _ => "run as root (sudo latido ...)",
             };
-            anyhow::anyhow!("cannot make a trace of our own, {}: {error}; {remedy}", dir.display())
+            anyhow::anyhow!("cannot make a trace instance, {}: {error}; {remedy}", dir.display())
         })?;
         Ok(dir)
     }
@@ -67,7 +67,7 @@ impl Instance {
     pub fn remove(&self) -> Result<()> {
         let own = self.name.strip_prefix(PREFIX);
         let named = own.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'-'));
-        ensure!(named, "`{}` is no trace of latido's", self.name);
+        ensure!(named, "`{}` is not a trace of latido", self.name);
         let tracefs = Tracefs::find(&Root::default())?;
         remove(&self.place(tracefs.dir()))
     }
@@ -96,7 +96,7 @@ fn remove(dir: &Path) -> Result<()> {
             }
             removed => {
                 return removed.with_context(|| {
-                    format!("cannot remove {}: end whoever has its files open (fuser -v)", dir.display())
+                    format!("cannot remove {}: end the program that has its files open (fuser -v)", dir.display())
                 });
             }
         }
@@ -113,7 +113,7 @@ mod tests {
     fn what_is_no_instance_of_ours_is_left_alone() {
         for name in ["", "latido-", "mine", "latido-1/../mine", "latido-mine", ".."] {
             let error = Instance { name: name.into() }.remove().unwrap_err().to_string();
-            assert!(error.contains("no trace of latido's"), "{name}: {error}");
+            assert!(error.contains("not a trace of latido"), "{name}: {error}");
         }
         let own = Instance::planned();
         let text = serde_json::to_string(&own).unwrap();

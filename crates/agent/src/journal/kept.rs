@@ -83,7 +83,7 @@ impl Files {
         let Some(second) = whole.lost else { return Ok(None) };
         rewrite(&self.journal, &whole.lines)?;
         Ok(Some(format!(
-            "the journal {} was lost: what was applied by hand stands in it again, from {}",
+            "the journal {} was lost: latido restored its entries for what was applied by hand from {}",
             self.journal.display(),
             second.display()
         )))

@@ -160,12 +160,12 @@ pub(super) fn trusted(dir: &Path) -> Result<()> {
     let own = rustix::process::geteuid().as_raw();
     ensure!(
         found.uid() == own && found.mode() & 0o022 == 0,
-        "{} belongs to user {} with mode {:o}, so what lies in it cannot be trusted: remove it, or set XDG_RUNTIME_DIR",
+        "{} belongs to user {} with mode {:o}, so its content cannot be trusted: remove it, or set XDG_RUNTIME_DIR",
         dir.display(),
         found.uid(),
         found.mode() & 0o7777
     );
-    rights::ours(dir).with_context(|| format!("what lies in {} cannot be trusted", dir.display()))
+    rights::ours(dir).with_context(|| format!("the content of {} cannot be trusted", dir.display()))
 }
 
 /// Opens a lock file, and makes it if necessary: for this user only, or for all.

@@ -76,7 +76,7 @@ pub fn end_marked(mark: &str) -> Result<usize> {
         ended = ended.max(found.len());
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    bail!("{} processes of a load would not end; look for {MARK}={mark} in /proc/*/environ", marked(mark).len())
+    bail!("{} processes of a load did not end; look for {MARK}={mark} in /proc/*/environ", marked(mark).len())
 }
 
 /// Lists the living processes with the mark, except this one and its ancestors: a recovery that was started by a leftover of a load must

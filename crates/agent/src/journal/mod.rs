@@ -188,7 +188,7 @@ impl Journal {
 
     /// Appends the whole line or nothing: the next line would be joined to half a line, and both would be lost.
     fn append(&mut self, line: &[u8]) -> Result<()> {
-        ensure!(!self.broken, "it ends in half a line");
+        ensure!(!self.broken, "its last line is incomplete");
         if let Err(error) = self.file.write_all(line).and_then(|()| self.file.sync_data()) {
             self.broken = self.file.set_len(self.length).is_err();
             return Err(error.into());
@@ -199,12 +199,12 @@ impl Journal {
 
     /// Returns what has happened to the file, if it is not as latido left it.
     fn lost(&self) -> Option<&'static str> {
-        let Ok(own) = self.file.metadata() else { return Some("cannot be looked at") };
+        let Ok(own) = self.file.metadata() else { return Some("cannot be examined") };
         match fs::metadata(&self.files.journal) {
             Err(_) => Some("was deleted"),
             Ok(there) if (there.dev(), there.ino()) != (own.dev(), own.ino()) => Some("was replaced by another file"),
             Ok(there) if there.len() < self.length => Some("was cut"),
-            Ok(there) if there.len() > self.length => Some("was written by somebody else"),
+            Ok(there) if there.len() > self.length => Some("was written by another program"),
             Ok(_) => None,
         }
     }
@@ -215,13 +215,13 @@ impl Journal {
         if !self.lines.is_empty() {
             let journal = self.files.journal.display();
             self.news.push(format!(
-                "the journal {journal} {what} while it was needed: latido goes on with what it has in memory, and puts \
-                 all back from there; find out who did that"
+                "the journal {journal} {what} while latido needed it: latido continues with its copy in memory, and \
+                 restores everything from there; find out which program did that"
             ));
         }
         if let Some(dir) = self.files.journal.parent() {
             lock::make(dir)?;
-            self.again.extend(lock::again(dir, "going on without its journal"));
+            self.again.extend(lock::again(dir, "continuing without its journal"));
         }
         self.foreign = read(&self.files.journal)?.0;
         self.foreign.retain(|line| !self.lines.contains(line));
@@ -279,7 +279,7 @@ impl Journal {
         if !new.is_empty()
             && let Err(error) = self.files.keep(&self.boot, new.into_iter())
         {
-            let only = format!("only the journal {} keeps what was applied: {error:#}", self.files.journal.display());
+            let only = format!("only the journal {} lists what was applied: {error:#}", self.files.journal.display());
             self.news.push(only);
         }
         crate::fault::point("agent");

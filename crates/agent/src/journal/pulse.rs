@@ -73,7 +73,7 @@ pub struct Stopped;
 
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("stopped before everything was in force")
+        f.write_str("stopped before all settings were in force")
     }
 }
 

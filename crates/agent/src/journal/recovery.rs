@@ -93,7 +93,7 @@ fn changing(
         Line::Unreadable(_) => false,
     };
     let any = lines.iter().enumerate().any(here);
-    any.then(|| lock::machine(lock::Use::Change, "putting settings back", patience.undoing())).transpose()
+    any.then(|| lock::machine(lock::Use::Change, "restoring settings", patience.undoing())).transpose()
 }
 
 /// Whether a latido that works on the machine `place` must undo an entry. It never undoes what a user applied. For a fake machine it undoes
@@ -144,10 +144,10 @@ pub(super) fn put_back(
             }
             Line::Unreadable(bytes) => {
                 let text = String::from_utf8_lossy(&bytes).escape_debug().to_string();
-                recovery.told.push(format!("`{text}` is from before the last boot and void: the machine forgot it"));
+                recovery.told.push(format!("`{text}` is from before the last boot and void: the reboot undid it"));
             }
             Line::Entry(entry) if !of_this_boot => {
-                let void = format!("{} is from before the last boot and void: the machine forgot it", entry.what);
+                let void = format!("{} is from before the last boot and void: the reboot undid it", entry.what);
                 recovery.told.push(void);
             }
             Line::Entry(entry) if !wanted(index, &entry) => kept.push(Line::Entry(entry)),
@@ -157,7 +157,7 @@ pub(super) fn put_back(
     kept.reverse();
     // This comes before they leave the journal: an entry that is only in the second record would look lost.
     if let Err(error) = files.strike(boot, &[&recovery.back[..], &recovery.left[..]].concat()) {
-        recovery.told.push(format!("{error:#}: `latido tune undo` would put it back once more"));
+        recovery.told.push(format!("{error:#}: `latido tune undo` would restore it once more"));
     }
     if !unreadable.is_empty() {
         unreadable.reverse();

@@ -27,7 +27,7 @@ pub struct Standing {
 pub fn standing() -> Result<Standing> {
     let (boot, dir) = (boot_id(), lock::state_dir());
     if dir.exists() {
-        rights::ours(&dir).with_context(|| format!("what lies in {} cannot be trusted", dir.display()))?;
+        rights::ours(&dir).with_context(|| format!("the content of {} cannot be trusted", dir.display()))?;
     }
     let whole = Files::usual().whole(&boot)?;
     let mut standing = Standing { lost: whole.lost, ..Standing::default() };

@@ -91,7 +91,7 @@ fn half_a_line_at_the_end_is_dropped_and_a_whole_one_without_its_end_is_not() {
     let whole = scene.line(Custody::Run, "a");
     fs::write(scene.journal(), whole.clone() + &whole[..40]).unwrap();
     let (_, told) = scene.open(None).unwrap();
-    assert!(told.len() == 1 && told[0].contains("a cut line"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("an incomplete line"), "{told:?}");
     assert_eq!((scene.says("a").as_str(), scene.text().as_str()), ("1", ""));
     fs::write(scene.journal(), scene.line(Custody::Run, "b").trim_end()).unwrap();
     assert_eq!(scene.open(None).unwrap().1, Vec::<String>::new());
@@ -203,7 +203,7 @@ fn after_half_a_line_nothing_more_is_written() {
     let mut refused = || format!("{:#}", journal.write(scene.setting("a")).unwrap_err());
     let first = refused();
     assert!(first.contains("nothing was changed") && first.contains("No space left"), "{first}");
-    assert!(refused().contains("half a line"));
+    assert!(refused().contains("last line is incomplete"));
 }
 
 /// Whatever happens to the file while latido needs it, latido undoes all changes and reports the loss.

@@ -22,8 +22,8 @@ made first (C source, seeded) in the directory for temporary files ($TMPDIR, els
 
 Options:
   with    the compressor: gzip (default), bzip2, xz or zstd
-  level   its level, 1 to 9; default its own
-  size    of the tree, about, in MiB, 1 to 1024; default 16
+  level   of compression, 1 to 9; default the compressor's
+  size    approximate size of the tree, in MiB, 1 to 1024; default 16
   jobs    how many archives at once, 1 to 256; default 1
   seed    of the tree; default the cell's
 

@@ -16,13 +16,13 @@ the last sample marks the cell as contaminated. It and all its descendants are e
 Options:
   argv   list of strings, required: the program and its arguments; no shell reads them
 
-It may keep account on its standard output, in lines of counts since its start, at least one a second:
+It may report its work on its standard output, as lines of counts since its start, at least one line per second:
   latido-load requests=1200 errors=0 elapsed_ns=3000000000
-Each count is a whole number, its name is of letters, digits and `_`. `elapsed_ns`, the program's own clock, may be left
-out: then it is the time at which the line arrives that counts. All else that it prints is its own business. What it does
-not tell is not measured.
+Each count is a whole number. Its name consists of letters, digits and `_`. The program may leave out `elapsed_ns`, its
+own clock: latido then uses the time at which the line arrives. latido ignores everything else that the program prints.
+Work that it does not report is not measured.
 
-On the command line everything behind the colon is the argv, split at spaces:
+On the command line everything after the colon is the argv, split at spaces:
   --load 'command:dd if=/dev/zero of=/dev/null'
 In a plan:
   { name = \"command\", argv = [\"dd\", \"if=/dev/zero\", \"of=/dev/null\"] }",

@@ -22,10 +22,10 @@ pub const DEF: Def<dyn Load> = Def {
     name: "compile",
     about: "a C compiler building a source tree, again and again",
     help: "\
-Compiles every file of a source tree, several at once, links the program, removes what was built, and begins again: the
-processor, short processes, many files. The tree is made first (C source that needs no header of the system, seeded) in
-the directory for temporary files ($TMPDIR, else /tmp), where the compiler's own files go too, and removed afterwards.
-The program is never run.
+Compiles every file of a source tree, several at once, links the program, removes what was built, and starts again: work
+for the processor, with short processes and many files. The tree is made first (C source without system headers, seeded)
+in the directory for temporary files ($TMPDIR, else /tmp), where the compiler's own files go too, and removed
+afterwards. The program is never run.
 
 Options:
   with    the compiler: cc (default), gcc or clang
@@ -145,7 +145,8 @@ impl Compile {
         };
         thread::scope(|scope| {
             let jobs: Vec<_> = (0..self.jobs.unwrap_or(1)).map(|_| scope.spawn(job)).collect();
-            jobs.into_iter().try_for_each(|job| job.join().unwrap_or_else(|_| bail!("compile: a job ended")))
+            jobs.into_iter()
+                .try_for_each(|job| job.join().unwrap_or_else(|_| bail!("compile: a job ended unexpectedly")))
         })?;
         if work.is_over() {
             return Ok(());

@@ -26,9 +26,9 @@ made of what is installed:
   disk      1000 blocks of 1 MiB read past the page cache: of the device that you name, else of a file of 64 MiB, again
             and again (the study: of the raw disk)
   tree      find and grep over C files
-  archive   tar and bzip2; without bzip2 gzip, which the record says
+  archive   tar and bzip2; without bzip2 gzip, and the record says so
   compile   clean and build of a source tree (the study: of a kernel), one compiler
-The study's other load, small packets as fast as they go, is `udp-flood:max,size=64`.
+The study's other load, small packets as fast as possible, is `udp-flood:max,size=64`.
 
 Options:
   order    sequential (default): one part after the other, as in the study; together: all parts at once, each a load with
@@ -36,8 +36,8 @@ Options:
   device   a block device (or a file) to read instead, for example /dev/sda; needs the right to read it
   seed     of the trees; default the cell's
 
-One after the other the record's `achieved` holds rounds (of the whole loop), read_bytes, passes, files, lines, archives,
-compressed_bytes, units, builds and elapsed_ns.",
+With order=sequential the record's `achieved` holds rounds (of the whole loop), read_bytes, passes, files, lines,
+archives, compressed_bytes, units, builds and elapsed_ns.",
     main_option: Some("order"),
     new: |table| Ok(Box::new(checked(table)?)),
 };
@@ -70,7 +70,7 @@ struct Part {
 
 fn checked(table: toml::Table) -> Result<Compound2008> {
     let compound: Compound2008 = registry::options(table)?;
-    ensure!(compound.device.as_ref().is_none_or(|path| path.is_absolute()), "`device` is a whole path, from /");
+    ensure!(compound.device.as_ref().is_none_or(|path| path.is_absolute()), "`device` is an absolute path, from /");
     Ok(compound)
 }
 

@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 /// The list entry.
 pub const DEF: Def<dyn Load> = Def {
     name: "cpu-memory-video",
-    about: "a benchmark beside a film: matrices on every CPU, memory traffic, 1080p decoded in software",
+    about: "a benchmark together with a film: matrices on every CPU, memory traffic, 1080p decoded in software",
     help: "\
 A preset: several loads at once, each with its own entry in the record, its version and exact command. It stands in for
 Geekbench together with a 1080p film (scheduling-latency study, 2019), and is made of what is installed:
   stress-ng   --matrix, one worker per CPU (those to be isolated count too), and --vm 1 --vm-bytes 256M; without stress-ng the built-in `spin`
-  video       1080p at its own speed, by ffmpeg; without ffmpeg left out, which the record says
+  video       1080p at its own speed, by ffmpeg; left out without ffmpeg, and the record says so
 
 Options: none.",
     main_option: None,

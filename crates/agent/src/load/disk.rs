@@ -42,7 +42,7 @@ Options:
   size     of the file, or of the part of the device that is read, in MiB; default 64
   block    of one read or write, in KiB; default 1024
   sync     blocks written between two fsyncs; default 16, 0 for none
-  direct   past the page cache; default true; where that is refused it is through the cache, which the record says
+  direct   bypass the page cache; default true; where this is refused the load uses the cache, and the record says so
   dir      where the file is; default /var/tmp
   device   a block device (or a file) to read instead, for example /dev/sda; needs the right to read it
   seed     of the data and the order; default the cell's
@@ -96,14 +96,20 @@ fn checked(table: toml::Table) -> Result<Disk> {
     let mut disk: Disk = registry::options(table)?;
     ensure!((1..=65_536).contains(&disk.size), "`size` is 1 to 65536 MiB");
     // Direct reads and writes are of whole pages (open(2)).
-    ensure!((4..=16_384).contains(&disk.block) && disk.block.is_multiple_of(4), "`block` is 4 to 16384 KiB, by fours");
-    ensure!(disk.block <= disk.size << 10, "`block` is not larger than `size`");
+    ensure!(
+        (4..=16_384).contains(&disk.block) && disk.block.is_multiple_of(4),
+        "`block` is 4 to 16384 KiB, in steps of 4"
+    );
+    ensure!(disk.block <= disk.size << 10, "`block` must not be larger than `size`");
     if disk.device.is_some() {
-        ensure!(disk.mode != Access::Write && disk.dir.is_none(), "a `device` is only ever read, and has no `dir`");
+        ensure!(
+            disk.mode != Access::Write && disk.dir.is_none(),
+            "a `device` is only read: leave out `dir` and mode=write"
+        );
         disk.mode = Access::Read;
     }
     for path in disk.dir.iter().chain(&disk.device) {
-        ensure!(path.is_absolute(), "`dir` and `device` are whole paths, from /");
+        ensure!(path.is_absolute(), "`dir` and `device` are absolute paths, from /");
     }
     Ok(disk)
 }
@@ -118,10 +124,13 @@ impl Load for Disk {
         let place = self.device.clone().unwrap_or_else(|| self.dir());
         let mut notes = Vec::new();
         if self.direct && !target.direct {
-            notes.push(format!("disk: {} refuses O_DIRECT: through the page cache", place.display()));
+            notes.push(format!("disk: {} refuses O_DIRECT: the load uses the page cache", place.display()));
         }
         if let (None, Some(kind @ ("tmpfs" | "ramfs"))) = (&self.device, filesystem(&place).as_deref()) {
-            notes.push(format!("disk: {} is memory ({kind}): no disk is at work; name a dir", place.display()));
+            notes.push(format!(
+                "disk: {} is in memory ({kind}): the load uses no disk; name another directory with dir=",
+                place.display()
+            ));
         }
         let asked = Self { seed: Some(self.seed.unwrap_or(around.seed)), dir: self.place(), ..self.clone() };
         let launch = work::own(DEF.name, &asked)?;
@@ -279,7 +288,7 @@ impl Disk {
             work.add("read_bytes", read as u64);
             // The end of a device smaller than `size`.
             if read == 0 {
-                ensure!(at > 0, "disk: there is nothing to read");
+                ensure!(at > 0, "disk: the file or device is empty");
                 return Ok(());
             }
         }

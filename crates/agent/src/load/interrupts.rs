@@ -19,12 +19,13 @@ pub const DEF: Def<dyn Load> = Def {
     name: "interrupts",
     about: "a storm of timer interrupts: many timers on every CPU",
     help: "\
-On each CPU several threads, each woken by a timer of its own again and again: every expiry that finds no other near it
-is an interrupt of that CPU, and a wake-up. CPUs that are kept free (isolcpus, isolated partitions) are not entered.
+Runs several threads on each CPU, and wakes each of them by a separate timer again and again. Every expiry that is not
+close to another one is an interrupt of that CPU, and a wake-up. The load does not enter CPUs that are kept free
+(isolcpus, isolated partitions).
 
 Options:
-  rate     expiries a second of each timer, 1 to 100000; default 2000
-  timers   on each CPU, 1 to 256; default 8
+  rate     expiries per second of each timer, 1 to 100000; default 2000
+  timers   per CPU, 1 to 256; default 8
   by       timerfd (default): periodic timers, which fall behind rather than slow down; nanosleep: a sleep after each
   cpus     the CPUs; default every allowed one that is not isolated
 
@@ -59,7 +60,7 @@ impl Default for InterruptLoad {
 
 fn checked(table: toml::Table) -> Result<InterruptLoad> {
     let load: InterruptLoad = registry::options(table)?;
-    ensure!((1..=100_000).contains(&load.rate), "`rate` is 1 to 100000 a second");
+    ensure!((1..=100_000).contains(&load.rate), "`rate` is 1 to 100000 per second");
     ensure!((1..=256).contains(&load.timers), "`timers` is 1 to 256");
     Ok(load)
 }

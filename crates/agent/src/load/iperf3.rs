@@ -25,14 +25,14 @@ pub const DEF: Def<dyn Load> = Def {
     name: "iperf3",
     about: "UDP packets at a rate by iperf3: over the loopback, or to a server that you name",
     help: "\
-Runs iperf3 as a client of UDP without an end. Without `to` its server is started too and all goes over the loopback, so
-that nothing leaves this machine. With `to` it goes to that host, where `iperf3 -s` must run. The load `udp-flood` does
-the same without a program.
+Runs iperf3 as a UDP client without a time limit. Without `to` latido also starts its server, and all packets go over
+the loopback, so that nothing leaves this machine. With `to` they go to that host, where `iperf3 -s` must run. The load
+`udp-flood` does the same without another program.
 
 Options:
   to     the host; default this machine's loopback
-  rate   bits a second of payload: 100Mbit (default), 64kbit, 2Gbit, or max
-  size   bytes of payload of a packet, 16 to 65507; default 1460
+  rate   bits per second of payload: 100Mbit (default), 64kbit, 2Gbit, or max
+  size   bytes of payload per packet, 16 to 65507; default 1460
   port   of the server; default 5201, and a free one on the loopback
 
 The record's `achieved` holds sent_packets, sent_bytes and elapsed_ns. Needs iperf3.",
@@ -63,7 +63,7 @@ fn checked(table: toml::Table) -> Result<Iperf3> {
     ensure!((16..=65_507).contains(&load.size), "`size` is 16 to 65507 bytes, what iperf3 sends as a UDP packet");
     let plain = |to: &str| !to.is_empty() && !to.starts_with('-') && !to.contains(char::is_whitespace);
     ensure!(load.to.as_deref().is_none_or(plain), "`to` is a host's name or address");
-    ensure!(load.to.is_some() || load.port.is_none(), "`port` goes with `to`: the loopback takes a free one");
+    ensure!(load.to.is_some() || load.port.is_none(), "`port` needs `to`: on the loopback latido uses a free port");
     Ok(load)
 }
 

@@ -25,23 +25,23 @@ pub const DEF: Def<dyn Load> = Def {
     name: "irqs-off",
     about: "interrupts or preemption off for a while, again and again: a planted cause of known length",
     help: "\
-The kernel's module preemptirq_delay_test (CONFIG_PREEMPTIRQ_DELAY_TEST, as Linux 6.12 has it) has a task of its own,
-irq_test or preempt_test, spin for so long with interrupts or with preemption off. This asks for it again and again: a
-disturbance whose length and cause are known, to see whether a probe finds them.
+The kernel's module preemptirq_delay_test (CONFIG_PREEMPTIRQ_DELAY_TEST, as Linux 6.12 has it) makes a kernel task,
+irq_test or preempt_test, spin for a given time with interrupts or with preemption off. The load triggers this again and
+again: a disturbance of known length and cause, to see whether a probe finds it.
 
 Options:
-  length   of each time, in whole microseconds, 1us to 100ms; default 500us
-  every    from the beginning of one to that of the next, at least twice the length, 1ms to 60s; default 50ms
+  length   of each disturbance, in whole microseconds, 1us to 100ms; default 500us
+  every    from the start of one to the start of the next, at least twice the length, 1ms to 60s; default 50ms
   mode     irq (default): interrupts are off; preempt: preemption alone
 
-The module takes length and mode when it is loaded and at no other time, so they must be those that it was loaded with:
+The module accepts length and mode only when it is loaded, so they must be those with which it was loaded:
   modprobe preemptirq_delay_test delay=500 test_mode=irq
-Another length or mode is refused with the command. Debian's kernels do not have the module; in the laboratory the
-kernel built-full-trace-delay has, with one of the boards irqs-off and preempt-off (docs/lab.md), for 500us each.
-On which CPU it spins is up to the kernel, or to the module's cpu_affinity=N.
+latido refuses another length or mode, and prints the command. Debian's kernels do not have the module; in the
+laboratory the kernel built-full-trace-delay has, with one of the boards irqs-off and preempt-off (docs/lab.md), for
+500us each. The kernel chooses the CPU on which it spins, or the module's cpu_affinity=N does.
 
-The record's `achieved` holds disabled (how many times), disabled_ns (as many times the length: the module spins until its
-clock has passed it, so it is no less) and elapsed_ns. Needs root.",
+The record's `achieved` holds disabled (how many times), disabled_ns (this number times the length: the module spins
+until its clock has passed the length, so the real time is not less) and elapsed_ns. Needs root.",
     main_option: Some("length"),
     new: |table| Ok(Box::new(checked(table)?)),
 };
@@ -90,7 +90,7 @@ fn checked(table: toml::Table) -> Result<IrqsOff> {
         "`length` is 1us to 100ms, in whole microseconds"
     );
     ensure!((Ns::from_millis(1)..=Ns::from_secs(60)).contains(&load.every), "`every` is 1ms to 60s");
-    ensure!(load.every.0 >= 2 * load.length.0, "`every` is at least twice the `length`: others need the CPU too");
+    ensure!(load.every.0 >= 2 * load.length.0, "`every` is at least twice the `length`: other tasks need the CPU too");
     Ok(load)
 }
 
@@ -127,7 +127,7 @@ impl IrqsOff {
         if !root.exists(TRIGGER) {
             bail!(
                 "irqs-off: the kernel's module preemptirq_delay_test is not loaded: {modprobe}. A kernel without it \
-                 (CONFIG_PREEMPTIRQ_DELAY_TEST=m) cannot bear this load; in the laboratory \
+                 (CONFIG_PREEMPTIRQ_DELAY_TEST=m) cannot run this load; in the laboratory \
                  built-full-trace-delay+irqs-off can, or +preempt-off for mode=preempt"
             );
         }
@@ -136,8 +136,8 @@ impl IrqsOff {
             let found = root.try_read(&path).with_context(|| format!("irqs-off: {path}"))?;
             ensure!(
                 found == wanted,
-                "irqs-off: the module preemptirq_delay_test was loaded with {name}={found} and not {wanted}, which cannot \
-                 be changed while it is: modprobe -r preemptirq_delay_test; {modprobe}"
+                "irqs-off: the module preemptirq_delay_test was loaded with {name}={found}, not {wanted}, and cannot \
+                 change it while it is loaded: modprobe -r preemptirq_delay_test; {modprobe}"
             );
         }
         Ok(())

@@ -15,8 +15,8 @@ pub const DEF: Def<dyn Load> = Def {
     name: "memory",
     about: "thrashes caches and memory: copies for the bandwidth, jumps for the latency",
     help: "\
-Threads that copy one half of their memory to the other and back (bandwidth), or follow random places of it, each found
-out from the last (latency: one cache or TLB miss after another), or both in turn.
+Its threads copy one half of their memory to the other half and back (bandwidth), or follow a chain of random places in
+it (latency: one cache or TLB miss after another), or do both in turn.
 
 Options:
   pattern   both (default), copy or random
@@ -72,8 +72,8 @@ impl Load for MemoryLoad {
         if let Some(available) = available_mib() {
             ensure!(
                 wanted <= available / 2,
-                "memory: {threads} threads of {} MiB want {wanted} MiB of {available} MiB available, and the load takes \
-                 half at most: make `size` smaller",
+                "memory: {threads} threads of {} MiB need {wanted} MiB, but the load uses at most half of the \
+                 {available} MiB available: make `size` smaller",
                 self.size
             );
         }
@@ -179,7 +179,7 @@ mod tests {
         }
         let around = Surroundings { allowed: "0-1".parse().unwrap(), counted: "0-1".parse().unwrap(), seed: 7 };
         let error = checked("threads = 4096\nsize = 65536".parse().unwrap()).unwrap().launch(&around).unwrap_err();
-        assert!(error.to_string().contains("half at most"), "{error}");
+        assert!(error.to_string().contains("at most half"), "{error}");
     }
 
     #[test]

@@ -27,7 +27,7 @@ Options:
   pairs    senders of a group, and as many receivers, 1 to 256; default 20
   size     of a message in bytes, 1 to 65536; default 100
   by       sockets (default; UNIX stream sockets) or pipes
-  with     latido (default): threads of its own; hackbench: the program of rt-tests, started again whenever it ends
+  with     latido (default): latido's own threads; hackbench: the program of rt-tests, started again whenever it ends
 
 The record's `achieved` holds messages, elapsed_ns, and with hackbench its rounds.",
     main_option: Some("groups"),
@@ -76,7 +76,7 @@ fn checked(table: toml::Table) -> Result<Messaging> {
         ensure!((1..=256).contains(&number), "`{name}` is 1 to 256");
     }
     let threads = load.groups * load.pairs * 2;
-    ensure!(threads <= THREADS, "{threads} threads are more than the {THREADS} allowed: fewer `groups` or `pairs`");
+    ensure!(threads <= THREADS, "{threads} threads are more than the {THREADS} allowed: use fewer `groups` or `pairs`");
     ensure!((1..=65_536).contains(&load.size), "`size` is 1 to 65536 bytes");
     Ok(load)
 }

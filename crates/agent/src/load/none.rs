@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub const DEF: Def<dyn Load> = Def {
     name: "none",
     about: "no load: the machine as it is",
-    help: "Starts nothing. The level to compare with.\n\nOptions: none.",
+    help: "Starts nothing. It is the baseline for comparisons.\n\nOptions: none.",
     main_option: None,
     new: |table| Ok(Box::new(registry::options::<NoLoad>(table)?)),
 };

@@ -30,23 +30,23 @@ use std::{
 /// The list entry.
 pub const DEF: Def<dyn Load> = Def {
     name: "rt-interference",
-    about: "three real-time rivals on each CPU, low, middle and high: busy for 17 ms, asleep for 100 ms",
+    about: "three competing real-time threads on each CPU, low, middle and high: busy for 17 ms, asleep for 100 ms",
     help: "\
-On every CPU that it may enter three SCHED_FIFO threads, each busy for a while of its own processor time and then
-asleep, so that a measured task of priority 50 always has one rival above it and none of its own priority, except on a
-CPU that is kept free for it: isolated CPUs (isolcpus, isolated cpuset partitions) are never entered.
+Runs three SCHED_FIFO threads on every CPU that it may enter. Each of them computes for a given processor time and then
+sleeps. A measured task of priority 50 thus always has one competing thread above it, and none of its own priority. The
+load never enters isolated CPUs (isolcpus, isolated cpuset partitions), which are kept free for the measured task.
 
 Options:
   busy     processor time of each burst; default 17ms
   idle     sleep between two bursts; default 100ms
   low, middle, high   the priorities; default 10, 40, 90
   cpus     the CPUs; default every allowed one that is not isolated
-  seed     of the moments at which the threads begin; default the cell's
+  seed     of the moments at which the threads start; default the cell's
 
 The record's `achieved` holds busy_ns (processor time of all bursts), bursts, elapsed_ns, and stalled_ns: how much
-longer the bursts of the highest priority took than they ran, which is throttling, interrupts or stolen time. The
-real-time throttle as it is set stands in the load's note. Needs the right to real-time priority.
-From the scheduling-latency study (2019), measurement 6.",
+longer the bursts of the highest priority took than they ran, which is throttling, interrupts or stolen time. The load's
+note has the setting of the real-time throttle. Needs permission for real-time priority. From the scheduling-latency
+study (2019), measurement 6.",
     main_option: Some("busy"),
     new: |table| Ok(Box::new(checked(table)?)),
 };
@@ -91,7 +91,7 @@ fn checked(table: toml::Table) -> Result<Interference> {
     // Three bursts in a row must leave the machine to other tasks in between.
     ensure!(
         load.idle.0 >= load.busy.0,
-        "`idle` must be at least `busy`: three threads a CPU would take the machine from everybody else"
+        "`idle` must be at least `busy`: three threads per CPU would leave no time for other tasks"
     );
     Ok(load)
 }
@@ -117,7 +117,7 @@ impl Load for Interference {
         );
         let argv = vec![own.to_string_lossy().into_owned(), "load".into(), word];
         let share = 300.0 * self.busy.0 as f64 / (self.busy.0 + self.idle.0) as f64;
-        let note = format!("rivals ask for {share:.0} % of each of the CPUs {cpus}; {}", throttle());
+        let note = format!("the threads request {share:.0} % of each of the CPUs {cpus}; {}", throttle());
         Ok(Some(Launch { version: Some(env!("CARGO_PKG_VERSION").into()), note: Some(note), ..Launch::of(argv) }))
     }
 

@@ -16,15 +16,15 @@ pub const DEF: Def<dyn Load> = Def {
     name: "sleepers",
     about: "built in: threads that sleep for 1 ns to 10 ms, as stress-ng's --sleep",
     help: "\
-Each worker has threads, and each thread sleeps twelve times a round: 1, 10 and 100 ns, 1, 10, 100, 1000 and 10000 us by
-nanosleep, then 10, 100, 1000 and 10000 us by ppoll. stress-ng's `--sleep workers --sleep-max threads` sleeps for the same times,
-and its workers are processes; here they are threads of one process, so that the kernel switches no address space
-between them.
+Each worker has threads, and each thread sleeps twelve times per round: 1, 10 and 100 ns, 1, 10, 100, 1000 and 10000 us
+by nanosleep, then 10, 100, 1000 and 10000 us by ppoll. stress-ng's `--sleep workers --sleep-max threads` sleeps for the
+same times, and its workers are processes; here they are threads of one process, so that the kernel switches no address
+space between them.
 
 Options:
   workers  1 to 8192; default one per CPU
   threads  of each worker; default 1024, as stress-ng; all workers together have at most 8192
-  seed     of the moments at which the threads begin their first round: within 22 ms; default the cell's
+  seed     of the moments at which the threads start their first round: within 22 ms; default the cell's
 
 The record's `achieved` holds rounds (stress-ng's operations) and elapsed_ns.",
     main_option: Some("workers"),
@@ -64,7 +64,7 @@ impl Default for Sleepers {
 pub fn checked(table: toml::Table) -> Result<Sleepers> {
     let load: Sleepers = registry::options(table)?;
     let workers = load.workers.unwrap_or(1);
-    ensure!(workers >= 1 && load.threads >= 1, "`workers` and `threads` are 1 and more");
+    ensure!(workers >= 1 && load.threads >= 1, "`workers` and `threads` are at least 1");
     allowed(workers, load.threads)?;
     Ok(load)
 }
@@ -73,7 +73,8 @@ fn allowed(workers: u32, threads: u32) -> Result<()> {
     let all = u64::from(workers) * u64::from(threads);
     ensure!(
         all <= THREADS,
-        "{workers} workers of {threads} threads are {all}, and {THREADS} are allowed: fewer `threads`"
+        "{workers} workers with {threads} threads each are {all} threads, but {THREADS} are allowed: use fewer \
+         `threads`"
     );
     Ok(())
 }

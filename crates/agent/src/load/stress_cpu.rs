@@ -12,7 +12,7 @@ pub const DEF: Def<dyn Load> = Def {
     about: "processor, memory and forks: by stress-ng where installed, else the built-in `spin`",
     help: "\
 A general load for a first look: one computing worker per CPU, one worker that writes and reads 64 MiB, one
-that creates processes. By stress-ng where it is installed; otherwise by the built-in `spin`, and the record says so.
+that creates processes. It is stress-ng where that is installed, otherwise the built-in `spin`; the record names it.
 The two are not the same load: do not compare results across them.
 
 Options:

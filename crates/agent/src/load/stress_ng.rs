@@ -13,8 +13,7 @@ use latido_model::registry::Def;
 pub const DEF: Def<dyn Load> = Def {
     name: "stress-ng",
     about: "any stressors of stress-ng: stress-ng:sleep=16,cpu=2",
-    help:
-        "\
+    help: "\
 Runs stress-ng with the stressors named, for as long as the measurement lasts (see stress-ng(1)).
 
 Options:
@@ -22,13 +21,13 @@ Options:
            `vm-bytes = \"64M\"` becomes `--vm-bytes 64M`, `aggressive = true` becomes `--aggressive`
   seed     seed of its random numbers (`--seed`); default the cell's
 
-Exact command and version are in the record. So are the rates that stress-ng tells at its end (`--metrics`), in bogo
-operations a second: `cpu_bogo_ops` of the stressor `cpu`. They are of its whole life, warm-up included, and nothing is
-known of single seconds; an operation of one stressor is not that of another, nor of another version.
-Without stress-ng, `sleep` (with `sleep-max`) alone and `tee` alone are borne by latido's own `sleepers` and `tee`, and the record
-says so: they make the same calls, and are not the same load (docs/loads.md has both beside each other).
-`timeout` and options that write files or change the machine's settings
-(`log-file`, `yaml`, `job`, `oom-avoid-bytes`, ...) are stress-ng's own business; `timeout` is refused, latido ends it.",
+Exact command and version are in the record. So are the rates that stress-ng reports at its end (`--metrics`), in bogo
+operations per second, such as `cpu_bogo_ops` of the stressor `cpu`. They cover its whole run, warm-up included: the
+rates of single seconds are not known. Do not compare operations of different stressors or of different versions.
+Without stress-ng, `sleep` (with `sleep-max`) alone and `tee` alone are replaced by latido's own `sleepers` and `tee`,
+and the record says so. They make the same calls, but are not the same load (docs/loads.md compares them). latido does
+not control options that write files or change the machine's settings (`log-file`, `yaml`, `job`, `oom-avoid-bytes`,
+...). It refuses `timeout`, because latido itself ends stress-ng.",
     main_option: None,
     new: |table| Ok(Box::new(StressNg::new(table)?)),
 };
@@ -46,7 +45,7 @@ impl StressNg {
             let name = key.trim_start_matches('-');
             ensure!(name == key, "write options of stress-ng without dashes: {name}=VALUE");
             ensure!(key.chars().all(plain), "`{key}` cannot be an option of stress-ng");
-            ensure!(key != "timeout", "`timeout` is not for you: latido ends stress-ng when the measurement is over");
+            ensure!(key != "timeout", "`timeout` is not allowed: latido ends stress-ng when the measurement is over");
             ensure!(
                 matches!(value, toml::Value::String(_) | toml::Value::Integer(_) | toml::Value::Boolean(_)),
                 "`{key}` must be a number, a text or true"
@@ -101,9 +100,7 @@ fn spins(version: &str) -> Option<String> {
     let mut parts = number.split('.').map_while(|part| part.parse::<u32>().ok());
     let all = (parts.next()?, parts.next()?, parts.next()?);
     ((0, 15, 4)..=(0, 15, 8)).contains(&all).then(|| {
-        format!(
-            "the threads of `--sleep` of stress-ng {number} never sleep, they spin: latido's load `sleepers` sleeps"
-        )
+        format!("the threads of `--sleep` of stress-ng {number} never sleep, they spin: use latido's load `sleepers`")
     })
 }
 

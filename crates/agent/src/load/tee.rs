@@ -20,9 +20,9 @@ pub const DEF: Def<dyn Load> = Def {
     name: "tee",
     about: "built in: system calls and switches between pipes, as stress-ng's --tee",
     help: "\
-Each worker has three threads: one writes zeros into a pipe, 64 KiB a call; one duplicates what is there into a second pipe by tee
-and moves it to /dev/null by splice; one reads the second pipe, 64 KiB a call. stress-ng's `--tee workers` does the same with
-three processes.
+Each worker has three threads: one writes zeros into a pipe, 64 KiB per call; one duplicates its content into a second
+pipe by tee and moves it to /dev/null by splice; one reads the second pipe, 64 KiB per call. stress-ng's `--tee workers`
+does the same with three processes.
 
 Options:
   workers  1 to 1024; default one per CPU

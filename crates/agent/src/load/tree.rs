@@ -23,13 +23,13 @@ pub const DEF: Def<dyn Load> = Def {
     help: "\
 Runs `find DIR -name PATTERN -exec grep -c WORD {} +` again and again: many small files opened, read and searched, many
 short processes. The tree is made first (C source, seeded) in the directory for temporary files ($TMPDIR, else /tmp) and
-removed afterwards; or it is one of yours, which is only read, on its own file system alone.
+removed afterwards. With `path` it is a directory of yours, which the load only reads, and only on its own file system.
 
 Options:
   files     of the tree, 1 to 20000, of about 4 KiB each; default 1000
   path      a directory of yours to search instead, for example /usr/src
   pattern   which files are searched (as -name of find); default *.c, and * in a directory of yours
-  word      what grep looks for; default a word that is in about one made file of four
+  word      what grep looks for; default a word that is in about one of four made files
   seed      of the tree; default the cell's
 
 The record's `achieved` holds passes, files (searched), lines (found) and elapsed_ns. Needs find and grep. One of the
@@ -63,8 +63,8 @@ const FUNCTIONS: u32 = 10;
 fn checked(table: toml::Table) -> Result<TreeLoad> {
     let tree: TreeLoad = registry::options(table)?;
     ensure!((1..=20_000).contains(&tree.files), "`files` is 1 to 20000");
-    ensure!(!tree.word.is_empty() && !tree.word.contains('\n'), "`word` is something to look for, in one line");
-    ensure!(tree.path.as_deref().is_none_or(Path::is_absolute), "`path` is a whole path, from /");
+    ensure!(!tree.word.is_empty() && !tree.word.contains('\n'), "`word` is a text to look for, in one line");
+    ensure!(tree.path.as_deref().is_none_or(Path::is_absolute), "`path` is an absolute path, from /");
     Ok(tree)
 }
 

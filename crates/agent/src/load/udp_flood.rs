@@ -37,57 +37,61 @@ pub const DEF: Def<dyn Load> = Def {
     help: "\
 Sends UDP packets of one size at a steady rate. Without `to` they go over the loopback to a sink in the same process, so
 that this machine's network stack does all the work and nothing leaves it. With `to` they go to that host, where
-`latido load udp-sink` counts them; nothing else is ever sent to.
+`latido load udp-sink` counts them. The load sends to no other host.
 
 Options:
   to       HOST or HOST:PORT; default this machine's loopback. With `station` = ssh:HOST the address of this machine
-  station  where the packets come from, to be taken and counted here: netns (a network namespace of this machine, over
+  station  the place that sends; this machine receives and counts: netns (a network namespace of this machine, over
            veth), guest (behind the second network card of a guest of the laboratory), ssh:[USER@]HOST; default local
   between  ONE,OTHER instead: two network devices on one hub, in a guest of the laboratory (kernel = \"...+net\")
-  size     bytes of payload of a packet, 1 to 65507 (of a station 8 at least); default 1472, the most in an Ethernet frame
-  rate     bits a second of payload: 100Mbit (default), 64kbit, 2Gbit, or max
+  size     bytes of payload per packet, 1 to 65507 (a station: at least 8); default 1472, the most in an Ethernet frame
+  rate     bits per second of payload: 100Mbit (default), 64kbit, 2Gbit, or max
   port     the port where `to` names none; default 5201
 
-`between` sends from the first device to the other one, which is put into a network namespace of its own, so that packets
-really leave and arrive and both devices raise interrupts, as those on the loopback never do. It stands in for a network:
-both ends are one machine's work. veth raises no interrupts either: what comes from netns is softirq work of the sender's
-CPU. A station elsewhere is `latido station flood` (docs/targets.md), and both ends' counts are kept.
+`between` sends from the first device to the second, which latido puts into a separate network namespace. So packets
+really leave and arrive, and both devices raise interrupts, which packets on the loopback never do. It stands in for a
+network, but one machine does the work of both ends. veth raises no interrupts either: packets from netns are softirq
+work of the sender's CPU. A station elsewhere is `latido station flood` (docs/targets.md), and latido keeps the counts
+of both ends.
 
-Of a station elsewhere only packets with a word that nobody can guess are counted; what others send to that port is counted as
-stranger_packets.
+From a station elsewhere latido counts only packets that contain an unguessable word. It counts packets from other
+senders as stranger_packets.
 
-The record's `achieved` holds sent_packets, sent_bytes, received_packets (unless `to` a host), refused (sends that the kernel
-had no room for) and elapsed_ns. The load of the embedded-properties study (2014) was 100 Mbit/s of UDP by iperf.",
+The record's `achieved` holds sent_packets, sent_bytes, received_packets (unless `to` names another host), refused
+(sends for which the kernel had no room) and elapsed_ns. The load of the embedded-properties study (2014) was 100 Mbit/s
+of UDP by iperf.",
     main_option: Some("rate"),
     new: |table| {
         if let Some(toml::Value::Integer(bare)) = table.get("rate") {
             let text = match bare {
-                1.. => format!("`rate` is bits a second with a unit: {bare}kbit, {bare}Mbit, {bare}Gbit or max"),
+                1.. => format!("`rate` is bits per second with a unit: {bare}kbit, {bare}Mbit, {bare}Gbit or max"),
                 _ => no_rate(&bare.to_string()),
             };
             return Err(Objection::Value(text).into());
         }
         let flood: UdpFlood = registry::options(table)?;
         if let (Some(_), Some(_)) = (&flood.to, &flood.between) {
-            bail!("`to` and `between` are two places: name one");
+            bail!("`to` and `between` exclude each other: name one");
         }
         ensure!(
             flood.station.is_none() || flood.between.is_none(),
-            "`station` and `between` are two ways: name one"
+            "`station` and `between` exclude each other: name one"
         );
         if let Some(place) = flood.elsewhere() {
             let over = matches!(place, Place::Ssh(_));
             let own = |to: &String| to.parse::<std::net::IpAddr>().is_ok();
             ensure!(
                 flood.to.as_ref().is_some_and(own) == over && flood.to.is_some() == over,
-                "`to` goes with `station` = \"ssh:HOST\", and is an address of this machine (10.9.1.1)"
+                "`station` = \"ssh:HOST\" needs `to`, an address of this machine (10.9.1.1); netns and guest take no \
+                 `to`"
             );
         }
         cable::ends(flood.between.as_deref())?;
         ensure!((1..=65_507).contains(&flood.size), "`size` is 1 to 65507 bytes, what a UDP packet can carry");
         ensure!(
             flood.elsewhere().is_none() || flood.size >= Mark::BYTES,
-            "`size` is {} bytes at least where a `station` sends: so long is the word by which its packets are known",
+            "`size` is at least {} bytes where a `station` sends: this is the length of the word that marks its \
+             packets",
             Mark::BYTES
         );
         bits(&flood.rate)?;
@@ -134,7 +138,7 @@ pub fn bits(rate: &str) -> Result<Option<u64>> {
 }
 
 fn no_rate(rate: &str) -> String {
-    format!("`rate` is a whole number above 0 with its unit, as 64kbit, 100Mbit or 2Gbit, or max; got `{rate}`")
+    format!("`rate` is a whole number above 0 with its unit, such as 64kbit, 100Mbit or 2Gbit, or max; got `{rate}`")
 }
 
 impl UdpFlood {
@@ -235,7 +239,7 @@ impl UdpFlood {
             .as_ref()
             .map(|to| to.parse())
             .transpose()
-            .context("udp-flood: `to` is an address of this machine")?;
+            .context("udp-flood: `to` must be an address of this machine")?;
         let reached = Reached::lay(place, here, self.port).context("udp-flood")?;
         let done = Arc::new(Counts::default());
         let mark = Mark::new();

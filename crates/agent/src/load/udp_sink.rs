@@ -24,10 +24,10 @@ use std::{
 /// The list entry.
 pub const DEF: Def<dyn Load> = Def {
     name: "udp-sink",
-    about: "takes the packets of `udp-flood` from another machine and counts them",
+    about: "receives and counts the packets that `udp-flood` sends from another machine",
     help: "\
-Listens on a UDP port and counts what arrives from one address; nothing is answered. What comes from other addresses is counted
-apart, as stranger_packets: any user of this machine, and any machine that reaches the port, may send to it.
+Listens on a UDP port and counts the packets from one address. It answers none. It counts packets from other addresses
+separately, as stranger_packets: any user of this machine, and any machine that reaches the port, may send to it.
 
 Options:
   port      the port; default 5201
@@ -76,7 +76,7 @@ impl UdpSink {
     /// Runs the load in this process until another process ends it.
     fn listen(&self) -> Result<()> {
         let socket = UdpSocket::bind((self.address, self.port))
-            .with_context(|| format!("udp-sink: port {} of {} cannot be had", self.port, self.address))?;
+            .with_context(|| format!("udp-sink: cannot open port {} of {}", self.port, self.address))?;
         let (started, counts) = (Monotonic.now(), Arc::new(Counts::default()));
         let counted = Arc::clone(&counts);
         let whose = self.from.map_or(Whose::Firsts, Whose::Of);

@@ -20,18 +20,18 @@ use std::{
 /// The list entry.
 pub const DEF: Def<dyn Load> = Def {
     name: "video",
-    about: "plays a film to nobody: software decoding by ffmpeg",
+    about: "decodes a film without showing it: software decoding by ffmpeg",
     help: "\
 Makes a short test film in memory (two seconds, MPEG-4; nothing is written to a disk) and decodes it again and again in
 software with ffmpeg, without a picture.
 
 Options:
   size    picture size; default 1920x1080
-  rate    pictures a second of the film; default 30
+  rate    pictures per second of the film; default 30
   speed   film (default): at the film's own speed; max: as fast as the machine can
 
-The record's `achieved` holds frames and elapsed_ns. The film is made first: that is over after the settling time on a
-PC and may reach into the warm-up on a small board. Needs ffmpeg.",
+The record's `achieved` holds frames and elapsed_ns. The load makes the film first. On a PC this ends within the
+settling time; on a small board it may last into the warm-up. Needs ffmpeg.",
     main_option: Some("size"),
     new: |table| {
         let video: Video = registry::options(table)?;
@@ -42,7 +42,7 @@ PC and may reach into the warm-up on a small board. Needs ffmpeg.",
                 "`size` is written as 1920x1080, with even sides from 16 to 7680"
             );
         }
-        ensure!((1..=240).contains(&video.rate), "`rate` is 1 to 240 pictures a second");
+        ensure!((1..=240).contains(&video.rate), "`rate` is 1 to 240 pictures per second");
         Ok(Box::new(video))
     },
 };

@@ -240,9 +240,9 @@ impl Running {
             return None;
         }
         Some(match self.launch.manner {
-            Manner::StressNg if self.process.is_some() => "stress-ng tells what it did at its end".into(),
-            Manner::StressNg => "stress-ng told nothing at its end".into(),
-            Manner::Lines => "the program did not tell what it did while measured".into(),
+            Manner::StressNg if self.process.is_some() => "stress-ng reports its work only when it ends".into(),
+            Manner::StressNg => "stress-ng reported nothing when it ended".into(),
+            Manner::Lines => "the program did not report its work during the measurement".into(),
         })
     }
 

@@ -266,7 +266,10 @@ pub fn running(programs: &[&str], command: String, name: &str, options: &impl se
 pub fn memory_note(load: &str) -> Option<String> {
     let dir = std::env::temp_dir();
     let kind = filesystem(&dir).filter(|kind| kind == "tmpfs" || kind == "ramfs")?;
-    Some(format!("{load}: {} is memory ({kind}): no disk is at work; TMPDIR names another", dir.display()))
+    Some(format!(
+        "{load}: {} is in memory ({kind}): the load uses no disk; name another directory with TMPDIR",
+        dir.display()
+    ))
 }
 
 #[cfg(test)]

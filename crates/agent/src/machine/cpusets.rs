@@ -32,7 +32,10 @@ pub fn find(root: &Root) -> Result<Hierarchy> {
         let dir = dir.to_owned();
         if kind == "cgroup" && options.split(',').any(|option| option == "cpuset") {
             if !root.exists(&format!("{dir}/cpuset.cpus")) {
-                bail!("{dir} is mounted with `noprefix`, whose file names latido does not know: mount it without");
+                bail!(
+                    "{dir} is mounted with `noprefix`, whose file names latido does not know: mount it without that \
+                     option"
+                );
             }
             return Ok(Hierarchy::V1 { dir });
         }

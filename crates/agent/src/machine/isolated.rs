@@ -60,7 +60,7 @@ impl Entry {
 fn put(file: &str, id: i32) -> Result<()> {
     let path = Root::default().path(file);
     let mut open = OpenOptions::new().write(true).open(&path).with_context(|| format!("cannot open {file}"))?;
-    open.write_all(id.to_string().as_bytes()).with_context(|| format!("{file} does not take {id}"))
+    open.write_all(id.to_string().as_bytes()).with_context(|| format!("{file} does not accept {id}"))
 }
 
 /// Returns the entry for a thread that will run on `cpu`, or anywhere (`None`). A helper that may run anywhere stays outside.

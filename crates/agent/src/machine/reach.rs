@@ -64,7 +64,7 @@ impl Reach {
     /// Returns why online CPUs are not available.
     fn outside(&self, root: &Root) -> String {
         if let Some(error) = self.refused {
-            return format!("the kernel lets latido choose no CPU: sched_setaffinity {error}");
+            return format!("not available to latido, because sched_setaffinity failed: {error}");
         }
         match root.read("proc/self/cpuset").filter(|group| group != "/") {
             Some(group) => format!("outside of latido's cpuset {group}"),
@@ -95,7 +95,7 @@ impl Reach {
         if !unknown.is_empty() {
             reasons.push(format!("CPU {unknown} is not on this machine"));
         }
-        anyhow::bail!("{}; to be measured are CPUs {usable}", reasons.join(", "))
+        anyhow::bail!("{}; latido can measure CPUs {usable}", reasons.join(", "))
     }
 }
 
@@ -167,12 +167,17 @@ mod tests {
         let error = reach("0-1").admit(&tree.root, &set("1,3,5,9"), &set("4")).unwrap_err().to_string();
         assert_eq!(
             error,
-            "CPU 5 is offline, CPU 3 is outside of latido's cpuset /work, CPU 9 is not on this machine; to be measured \
-             are CPUs 0,1,4"
+            "CPU 5 is offline, CPU 3 is outside of latido's cpuset /work, CPU 9 is not on this machine; latido can \
+             measure \
+             CPUs 0,1,4"
         );
         assert!(reach("0-1").admit(&tree.root, &set("1,4"), &set("4")).is_ok());
         let refused = Reach { refused: Some(Errno::EPERM), ..reach("0") };
-        assert!(said(&refused)[2].contains("sched_setaffinity Operation not permitted"), "{:?}", said(&refused));
+        assert!(
+            said(&refused)[2].contains("sched_setaffinity failed: Operation not permitted"),
+            "{:?}",
+            said(&refused)
+        );
     }
 
     #[test]

@@ -42,10 +42,15 @@ impl Tracefs {
         }
         detached().map_err(|error| match error {
             Errno::NODEV => {
-                anyhow!("this kernel has no tracefs: it was built without CONFIG_EVENT_TRACING, take one that has it")
+                anyhow!(
+                    "this kernel has no tracefs because it was built without CONFIG_EVENT_TRACING: use a kernel that \
+                     has it"
+                )
             }
             Errno::NOSYS => anyhow!("tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing"),
-            error => anyhow!("tracefs is not mounted, and cannot be: {error}; {}", remedy(root, &error.into())),
+            error => {
+                anyhow!("tracefs is not mounted, and latido cannot mount it: {error}; {}", remedy(root, &error.into()))
+            }
         })
     }
 
@@ -66,19 +71,20 @@ fn detached() -> Result<Tracefs, Errno> {
 /// Returns what to do about a refusal.
 fn remedy(root: &Root, error: &io::Error) -> String {
     if root.lockdown().as_deref() == Some("confidentiality") {
-        return "the kernel is locked down (confidentiality) and lets nobody trace: boot it without lockdown=confidentiality, \
-                or without secure boot"
+        return "the kernel is locked down (confidentiality) and forbids tracing: boot it without \
+                lockdown=confidentiality, or without secure boot"
             .into();
     }
     match error.kind() {
         io::ErrorKind::PermissionDenied if rustix::process::geteuid().is_root() => {
-            "root may not here: a container needs --privileged, or tracefs and CAP_SYS_ADMIN of the machine".into()
+            "root has no permission here: a container needs --privileged, or tracefs and CAP_SYS_ADMIN of the \
+             machine".into()
         }
         io::ErrorKind::PermissionDenied => {
             "run as root (sudo latido ...), or let a group trace: mount -o remount,gid=GROUP,mode=0770 /sys/kernel/tracing"
                 .into()
         }
-        _ => "look at `mount -t tracefs`".into(),
+        _ => "see `mount -t tracefs`".into(),
     }
 }
 

@@ -107,7 +107,7 @@ impl Gathered {
         cpu: Option<u32>,
         labels: &[(&str, &str)],
     ) -> Result<Place> {
-        ensure!(self.series.len() < MOST, "there are more than {MOST} series to tell apart; name fewer");
+        ensure!(self.series.len() < MOST, "there are more than {MOST} series; name fewer");
         let (mut recorder, open) = ends;
         recorder.reset();
         let open = labels.iter().fold(open.on(thread, cpu), |open, (key, value)| open.label(key, value));

@@ -10,7 +10,7 @@ pub fn explain(scheduling: Scheduling, error: Errno) -> String {
     let asked = format!("{scheduling} was refused: {error}");
     if error != Errno::EPERM && error != Errno::EACCES {
         return match error {
-            Errno::EBUSY => format!("{asked}; the deadline budgets of this machine do not fit: ask for less runtime"),
+            Errno::EBUSY => format!("{asked}; the deadline budgets do not fit on this machine: request less runtime"),
             Errno::EINVAL => {
                 format!("{asked}; a deadline needs 1us <= runtime <= deadline <= period, and a period of 100us to 4s")
             }

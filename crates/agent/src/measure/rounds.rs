@@ -94,11 +94,11 @@ pub fn realtime(scheduling: Scheduling) -> Option<(Realtime, u8)> {
 pub fn check(probe: &str, timing: Timing, cell: &Cell) -> Result<()> {
     ensure!(
         !matches!(cell.scheduling, Scheduling::Deadline { .. }),
-        "a loop that never sleeps has no budget to keep: use fifo, rr or other for the probe `{probe}`"
+        "the probe `{probe}` never sleeps, so it cannot keep a deadline budget: use fifo, rr or other"
     );
     ensure!(
         timing == Timing::Each || cell.conditions.stop_on.is_none(),
-        "timing=batch has means only, which no single call above a limit stops: use timing=each with --stop-on"
+        "timing=batch records only means, so --stop-on cannot see a single call: use timing=each"
     );
     Ok(())
 }

@@ -27,33 +27,33 @@ pub const DEF: Def<dyn Probe> = Def {
     about: "execution time of a fixed computation: the same matrix inverted again and again, elapsed and CPU time",
     help: "\
 One thread inverts a square matrix by Gauss-Jordan elimination with partial pivoting, in 64-bit floating point. Each
-instance copies and inverts the same matrix, so that it executes the same instructions, and whatever differs from
-instance to instance is the system's doing. A sample of `elapsed` is the time between two looks at CLOCK_MONOTONIC right
-before and after the inversion; a sample of `cpu` is the thread's own processor time (CLOCK_THREAD_CPUTIME_ID) between
-two looks just outside those, and so includes the two looks at the other clock: of small matrices it is the larger.
-Checking lies outside, and so does the copy unless it is asked for. All samples are kept in order, up to a million of
-each series.
+instance copies and inverts the same matrix, so that it executes the same instructions, and the system causes all
+differences between instances. A sample of `elapsed` is the time between two readings of CLOCK_MONOTONIC right
+before and after the inversion; a sample of `cpu` is the thread's processor time (CLOCK_THREAD_CPUTIME_ID) between
+two readings just outside those, so that it includes the two readings of the other clock and is larger for small matrices.
+The samples do not include the check, nor the copy without copy=timed. latido keeps all samples in order, up to a million
+per series.
 
-The matrix of a size is made from a seed: random, well-conditioned, its rows exchanged so that every pivot must be
-fetched. Each inverse is compared bit for bit with the first one, and the matrix times its inverse with the identity
+latido makes the matrix of a size from a seed: random, well-conditioned, its rows exchanged so that every pivot needs a row
+exchange. It compares each inverse bit for bit with the first one, and the matrix times its inverse with the identity
 for the first and the last instance. A wrong result ends the cell with an error.
 
 Options:
   size        rows of the matrix, 2 to 1024, or a list of them, one after another; default 2,4,8,16,32,64,128
-  copy        untimed (default): the copy of the matrix is made before the first look; timed: after it, as in a program
+  copy        untimed (default): latido copies the matrix before the first reading; timed: after it, as in a program
               whose inversion keeps its input
-  clock       monotonic (default) or realtime: the clock of `elapsed`. A step of the time changes CLOCK_REALTIME, and a sample with it
+  clock       monotonic (default) or realtime: the clock of `elapsed`. A clock step changes CLOCK_REALTIME and so a sample
   report      none (default): the loop keeps its values; each: before the next instance the thread writes the value as a line to
               /dev/null and to a file in memory, outside of what is timed
-  instances   how many of each size; default 1000. The cell ends when all are through, whatever its duration
+  instances   number of inversions per size; default 1000. The cell ends after all of them, regardless of its duration
   seed        seed of the matrices; default 1, the same in every cell, so that cells differ by the machine alone
 
-The warm-up of the cell goes to the first size; then each size begins with 10 instances that do not count.
+The warm-up of the cell goes to the first size; then each size begins with 10 instances that are not in the samples.
 
 By default the last allowed CPU is measured. Any policy but deadline. With fifo or rr the thread never sleeps: the
 real-time throttle and the fair server may take their share, which shows as elapsed time without processor time.
 Quantities: elapsed, cpu (ns), labelled by `size`. Facts with elapsed: residual_e18 (largest deviation of the matrix
-times its inverse from the identity, in 10^-18), differing (inverses that were not the first one's).
+times its inverse from the identity, in 10^-18), differing (inverses that differ from the first one).
 The measurement of the execution-times study (2017) had clock=realtime and report=each, printing to a terminal; its inversion kept its
 input: probably with copy=timed.",
     main_option: Some("size"),
@@ -103,7 +103,7 @@ enum ReportIs {
 fn reports() -> Result<(Reports, [File; 2])> {
     let screen = File::options().write(true).open("/dev/null").context("/dev/null")?;
     let file = rustix::fs::memfd_create("latido-values", rustix::fs::MemfdFlags::CLOEXEC);
-    let file = File::from(file.context("the file of each value")?);
+    let file = File::from(file.context("cannot create the file for the values")?);
     Ok((Reports { screen: screen.as_raw_fd(), file: file.as_raw_fd() }, [screen, file]))
 }
 
@@ -131,7 +131,7 @@ impl Probe for ComputeProbe {
     fn check(&self, cell: &Cell) -> Result<()> {
         ensure!(
             !matches!(cell.scheduling, Scheduling::Deadline { .. }),
-            "a computation that never sleeps has no budget to keep: use fifo, rr or other for the probe `compute`"
+            "the deadline policy needs a task that sleeps: use fifo, rr or other for the probe `compute`"
         );
         Ok(())
     }
@@ -216,9 +216,9 @@ fn facts(snapshot: &Snapshot) -> Vec<Fact> {
 }
 
 fn sentence(wrong: Wrong) -> String {
-    let memory = "the processor or the memory of this machine cannot be trusted";
+    let memory = "do not trust the processor or the memory of this machine";
     match wrong {
-        Wrong::Singular { n } => format!("the matrix of {n} rows was found to have no inverse: {memory}"),
+        Wrong::Singular { n } => format!("the computation found no inverse of the matrix of {n} rows: {memory}"),
         Wrong::Inverse { n, instance } => {
             format!("instance {instance} of {n} rows gave a wrong inverse: {memory}")
         }

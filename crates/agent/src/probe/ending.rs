@@ -36,7 +36,7 @@ pub fn kill(child: &mut Child, name: &str) -> Result<ExitStatus> {
         }
         if Instant::now() >= until {
             bail!(
-                "`{name}` (process {}) does not end: it has rights that latido has not, or hangs in the kernel; end it by hand",
+                "`{name}` (process {}) does not end: it has more rights than latido, or hangs in the kernel; end it manually",
                 child.id()
             );
         }

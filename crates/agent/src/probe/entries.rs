@@ -64,7 +64,7 @@ pub fn each<const N: usize>(
     let fields = fields.map(|field| format.number(field, trace.endian));
     ensure!(
         fields.first().is_some_and(Option::is_some),
-        "this kernel's entries of its tracer `{name}` are of a form that this version does not know"
+        "this version of latido does not know the format of this kernel's tracer `{name}`"
     );
     Ok(paired(trace, &mut Entries { id: format.id, endian: trace.endian, fields, take }))
 }

@@ -29,25 +29,25 @@ pub const DEF: Def<dyn Probe> = Def {
     about: "a loop that reads the clock: interrupts, preemptions and stolen time show as gaps (as oslat)",
     help: "\
 One thread per measured CPU reads a clock without ever sleeping. A sample of `gap` is the difference between two
-successive readings, the loop's own few nanoseconds included; every reading counts. Now and then the loop does work of
-its own: what that takes is no gap, and what lasts longer than twice that and 0.5 µs is one.
+successive readings, the loop's own few nanoseconds included; every reading counts. From time to time the loop does its
+own bookkeeping. Its time is not a gap, unless it exceeds twice its shortest time plus 0.5 µs.
 
 After a gap above 100 µs the thread asks the kernel whether it was waiting for its CPU meanwhile: `preempted`; if not,
 `in-place`: an interrupt, a system management interrupt or the hypervisor. A wait is `throttled` if it has the length
 that the real-time throttle (sched_rt_runtime_us) or the deadline fair server imposes here, after so much use of the CPU
-that its budget is used up; no kernel counter names them. That is a cause, and no excuse: the limit is the machine's own.
+that its budget is used up; no kernel counter shows them. `throttled` states a cause only: the gap still counts.
 
-It never takes every CPU unless told to with -c: with the default one is left for everything else.
+By default it leaves one CPU to all other tasks; -c can name every CPU.
 
 Options:
   clock        auto (default): the time-stamp counter where it is invariant, else CLOCK_MONOTONIC; tsc; monotonic
-  iterations   end after this many readings a thread instead of after the cell's duration; default 0, by duration
-  duty         busy time of a period, as `900ms/1s`: sleeps for the rest, which is not a gap; stays below the real-time
-               throttle and the fair server. Default: none, always busy
+  iterations   end after this many readings per thread instead of after the cell's duration; default 0, by duration
+  duty         busy time per period, as `900ms/1s`: the thread sleeps for the rest, which is not a gap, and stays below the
+               real-time throttle and the fair server. Default: always busy
 
 Quantity: gap (ns). Facts per thread: elapsed_ns (time covered by the readings), own_ns (time the loop spent on its
 own bookkeeping, which is in no gap), slept_ns (duty), preempted, in_place, throttled (gaps above 100 µs by cause),
-throttled_ns (their sum); the last two only where the machine tells its limits.
+throttled_ns (their sum); the last two only where the machine shows its limits.
 The measurement of the scheduling-latency study (2019); comparable with oslat(8).",
     main_option: None,
     new: |table| {
@@ -108,7 +108,7 @@ impl Probe for GapProbe {
     fn check(&self, cell: &Cell) -> Result<()> {
         ensure!(
             !matches!(cell.scheduling, Scheduling::Deadline { .. }),
-            "a loop that never sleeps has no budget to keep: use fifo, rr or other for the probe `gap`"
+            "the deadline policy needs a task that sleeps: use fifo, rr or other for the probe `gap`"
         );
         Ok(())
     }

@@ -10,23 +10,23 @@ use std::collections::BTreeMap;
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
     name: "hwlat",
-    about: "how long the hardware itself keeps a CPU from its work (SMI, hypervisor), by the kernel's tracer",
+    about: "how long the hardware itself stops a CPU (SMI, hypervisor), by the kernel's tracer",
     help: "\
-The kernel's tracer looks at the clock with interrupts off, for `width` of each `window`: what it misses no software of this
-machine did. It tells windows alone in which it missed more than 10 us: no sample means no such window. Interrupts are off
-for `width` at a time: never beside work that matters.
+The kernel's tracer reads the clock with interrupts off, for `width` of each `window`: no software of this machine can cause
+the gaps that it sees. It reports only windows with a gap above 10 us: no sample means no such window. Interrupts are off
+for `width` at a time: do not run it on a machine that does important work.
 
 Options:
   window   default 1s, the kernel's own
-  width    how long of it interrupts are off; default 500ms, the kernel's own
-  mode     round-robin (default, the kernel's own): one CPU after the other; per-cpu: all at once; none: one, which the
-           scheduler chooses
+  width    how long interrupts are off in each window; default 500ms, the kernel's own
+  mode     round-robin (default, the kernel's own): one CPU after another; per-cpu: all CPUs at once; none: one CPU, which
+           the scheduler selects
 
-Quantities (ns, whole microseconds), per CPU, one sample a window with a gap: inner (longest between two readings of one loop),
-outer (longest from a loop to the next). Facts: nmi and nmi_ns (non-maskable interrupts meanwhile and their time), gaps, lost.
+Quantities (ns, whole microseconds), per CPU, one sample per window with a gap: inner (longest between two readings of one loop),
+outer (longest between two loops). Facts: nmi and nmi_ns (number and time of non-maskable interrupts), gaps, lost.
 
-Needs tracefs (root) and CONFIG_HWLAT_TRACER, which Debian's linux-image-rt-amd64 has. hwlat_detector/window, width and mode
-are set meanwhile and put back. The trace is kept with --trace. Kernel document: Documentation/trace/hwlat_detector.rst.
+Needs tracefs (root) and CONFIG_HWLAT_TRACER, which Debian's linux-image-rt-amd64 has. latido sets hwlat_detector/window, width
+and mode, and restores them. --trace keeps the trace. Kernel document: Documentation/trace/hwlat_detector.rst.
 Paper: none.",
     main_option: Some("window"),
     new: |table| {

@@ -19,29 +19,30 @@ pub const DEF: Def<dyn Probe> = Def {
     name: "irqsoff",
     about: "how long interrupts or preemption were off, by the kernel's tracer or by events",
     help: "\
-Looks on while the machine does what it does. The tracer keeps its longest value alone: latido reads and resets it once a
-second, one sample each, and keeps the functions between which it was, its CPU and its task in maxima.csv beside the record.
+Observes the machine and adds no load. The tracer keeps only its longest value: latido reads and resets it once per second,
+one sample each, and writes its first and last function, its CPU and its task to maxima.csv next to the record.
 A second in which nothing was off for a microsecond has no sample (fact `empty_seconds`). By events every time is a sample.
-All CPUs are looked at.
+The probe observes all CPUs.
 
 Options:
   of   interrupts (default), preemption, or both: the time in which either is off
   by   tracer (default): irqsoff, preemptoff or preemptirqsoff; the kernel needs CONFIG_IRQSOFF_TRACER, CONFIG_PREEMPT_TRACER,
-       or both. No kernel of Debian's has them
-       events: irq_disable and irq_enable or their like (CONFIG_PREEMPTIRQ_TRACEPOINTS); not for both
-  function   by tracer; off (default): it traces no functions, which would cost more than most of what it measures; on: it does, as it
-       does by itself (CONFIG_FUNCTION_TRACER)
+       or both. Debian's kernels do not have them
+       events: irq_disable and irq_enable, or preempt_disable and preempt_enable
+       (CONFIG_PREEMPTIRQ_TRACEPOINTS); not for both
+  function   by tracer; off (default): it traces no functions, because that takes longer than most of what it measures; on: it
+       traces functions, the tracer's own default (CONFIG_FUNCTION_TRACER)
 
 Quantities (ns): longest (of a second, in whole microseconds), or off (each time, per CPU) by events. Facts: empty_seconds;
 by events lost and voided (events lost, and what they may have broken).
 
-Needs tracefs (root). tracing_thresh is set to 0 meanwhile and put back. Paper: ftrace-latencies.",
+Needs tracefs (root). latido sets tracing_thresh to 0 and restores it. Paper: ftrace-latencies.",
     main_option: Some("of"),
     new: |table| {
         let probe = with_defaults(table, IrqsOff { of: Of::Interrupts, by: By::Tracer, function: None })?;
-        let told = "the events tell interrupts and preemption apart: `of` must be interrupts or preemption, or `by` tracer";
+        let told = "by=events cannot combine interrupts and preemption: use of=interrupts, of=preemption, or by=tracer";
         ensure!(probe.by == By::Tracer || probe.of != Of::Both, "{told}");
-        ensure!(probe.by == By::Tracer || probe.function.is_none(), "`function` is the tracer's: leave it away with by=events");
+        ensure!(probe.by == By::Tracer || probe.function.is_none(), "`function` applies to by=tracer only: omit it with by=events");
         Ok(Box::new(probe))
     },
 };

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub fn check(probe: &str, cell: &Cell) -> Result<()> {
     ensure!(
         cell.conditions.stop_on.is_none(),
-        "the probe `{probe}` takes its samples from a trace when all is over: no sample can stop it; leave --stop-on away, or \
+        "the probe `{probe}` takes its samples from a trace after the measurement, so --stop-on cannot stop it; omit --stop-on, or \
          use `wakeup`"
     );
     Ok(())

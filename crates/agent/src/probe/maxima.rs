@@ -64,8 +64,8 @@ pub fn check(probe: &str, cell: &Cell) -> Result<()> {
     looking_on::check(probe, cell)?;
     ensure!(
         cell.conditions.trace.is_none(),
-        "the tracer of `{probe}` empties its trace for each longest value: leave --trace away, or record beside it (latido \
-         trace record)"
+        "the tracer of `{probe}` clears its trace at each new maximum: omit --trace, or record at the same time with latido \
+         trace record"
     );
     Ok(())
 }

@@ -16,50 +16,50 @@ use serde::{Deserialize, Serialize};
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
     name: "mutex",
-    about: "what mutex calls cost, call by call or as a mean; how long a priority inversion lasts",
+    about: "how long mutex calls take, per call or as a mean; how long a priority inversion lasts",
     help: "\
-form=calls (default). One thread calls the C library's mutex functions; nobody else wants the mutex. A round is lock,
-unlock, trylock, unlock, each one sample but the last, and the kinds take turns round by round. It never sleeps, and
-measures on one CPU, the last allowed, unless -c names others. Two ways of timing:
+form=calls (default). One thread calls the C library's mutex functions; no other thread uses the mutex. A round is lock,
+unlock, trylock, unlock; each call but the last is one sample, and the kinds alternate round by round. The thread never
+sleeps, and measures on one CPU, the last allowed, unless -c names others. Two ways of timing:
   each    (default) every call between two readings of CLOCK_MONOTONIC: for the tails. A sample holds one reading's cost
           (it and the clock's step are in the record; an uncontended lock costs less than either); `empty`, two readings
-          with nothing between, stands beside. Nothing is subtracted from anything
+          with nothing between, is a separate quantity. latido subtracts nothing
   batch   `batch` mutexes in a row: all locked, all unlocked, all tried, all unlocked; then one locked and unlocked as
-          often. A sample is what passed between two readings, less the cost of one reading (never below 0), by the
-          number of calls: a mean. It is exact to parts of a nanosecond and knows nothing of the worst case: one slow
-          call among many is spread over all of them
+          often. A sample is the time between two readings, less the cost of one reading (never below 0), divided by the
+          number of calls: a mean. It is exact to parts of a nanosecond but hides the worst case: the mean spreads one
+          slow call over all of them
 Kinds: normal; inherit (priority inheritance); ceiling (priority protection); shared (normal, process-shared). A ceiling
 at the thread's own priority, the default, costs bookkeeping only; above it every lock and every unlock is a system call
 that changes the priority. In a row of ceilings held together only the first lock and the last unlock do; `pair_batch`
-has the whole price. A time-sharing thread cannot lock a ceiling: glibc asks the kernel for a priority that the
+has the whole cost. A time-sharing thread cannot lock a ceiling: glibc asks the kernel for a priority that the
 policy does not have, the first lock fails with EINVAL, and further ones succeed without protecting anything. There
-kind=all leaves the kind out and says so.
+kind=all skips this kind and reports that.
 
 form=inversion. Three threads on one CPU, policy fifo or rr: high with the cell's priority, middle one below, low two
-below. Each round low locks the mutex and wakes high, which preempts it, asks for the mutex and blocks. Low, running
+below. Each round low locks the mutex and wakes high, which preempts it, requests the mutex and blocks. Low, running
 again, wakes middle, which is busy for `busy`; low stays in its critical section for `hold` more and unlocks. A sample
-of `inversion` is the time from high's request until it has the mutex. Without inheritance it holds what middle took;
-with inheritance low goes before middle until it unlocks. Stamps must say that low had locked before the request, had
-seen the request before it woke middle, and unlocked before the acquisition; a round of which they do not is in no sample and
-counted as `unconfirmed`; so is every round where real-time priorities are refused. No round is left out for its result.
+of `inversion` is the time from high's request until it has the mutex. Without inheritance it includes the time that middle
+took; with inheritance low runs before middle until it unlocks. Stamps must show that low had locked before the request, had
+seen the request before it woke middle, and unlocked before the acquisition; latido counts any other round as `unconfirmed`
+without a sample, and so every round where the kernel refuses real-time priorities. The result never excludes a round.
 
 Options of form=calls:
   timing    each or batch
   kind      all (default), normal, inherit, ceiling, shared
   calls     end after this many rounds of each kind instead of after the cell's duration; default 0, by duration
-  batch     calls of one sample of timing=batch; default 1000
+  batch     calls per sample of timing=batch; default 1000
   ceiling   the ceiling, 1 to 99 and not below the thread's priority; default the thread's priority
 Options of form=inversion:
-  kind      all (default: both by turns), normal, inherit
+  kind      all (default: both alternately), normal, inherit
   rounds    end after this many rounds of each kind instead of after the cell's duration; default 0, by duration
   busy      how long middle is busy; default 200us
   hold      how long low stays in its critical section after waking middle; default 50us
-  interval  from one round to the next, meanwhile low sleeps; default 1ms
+  interval  time from one round to the next, in which low sleeps; default 1ms
 
 Quantities, with the labels kind=normal|inherit|ceiling and shared=no|yes: lock, unlock, trylock, empty (ns); of
 timing=batch: lock_batch, unlock_batch, trylock_batch, pair_batch (ps, pair: lock and unlock of one mutex); of
-form=inversion: inversion (ns). Facts of `inversion`: unconfirmed; rounds, which are the samples and the unconfirmed;
-inverted, the confirmed rounds in which middle ran from begin to end between request and acquisition.
+form=inversion: inversion (ns). Facts of `inversion`: unconfirmed; rounds, the samples plus the unconfirmed rounds;
+inverted, the confirmed rounds in which middle ran from its beginning to its end between request and acquisition.
 The mutex calls of the scheduling-latency study (2019), which timed them call by call. Comparable with ptsematest(8)
 (mutexes between threads) and pi_stress(8) (inversions, pass or fail) of rt-tests; see pthread_mutex_lock(3p),
 pthread_mutexattr_setprotocol(3p).",
@@ -167,9 +167,12 @@ impl MutexProbe {
     fn refuse(&self) -> Result<()> {
         ensure!((1..=1_000_000).contains(&self.batch), "`batch` must be 1 to 1000000 calls");
         ensure!(self.ceiling.is_none_or(|prio| (1..=99).contains(&prio)), "`ceiling` must be a priority, 1 to 99");
-        ensure!(self.interval >= Ns::from_micros(10), "an `interval` under 10us leaves nothing to sleep");
+        ensure!(
+            self.interval >= Ns::from_micros(10),
+            "`interval` must be 10us or more: a shorter one leaves no time to sleep"
+        );
         let second = Ns::from_secs(1);
-        ensure!(self.busy <= second && self.hold <= second, "`busy` and `hold` over 1s are refused");
+        ensure!(self.busy <= second && self.hold <= second, "`busy` and `hold` must be at most 1s");
         match self.form {
             MutexForm::Calls => ensure!(self.rounds == 0, "`rounds` belongs to form=inversion; form=calls has `calls`"),
             MutexForm::Inversion => {
@@ -177,7 +180,7 @@ impl MutexProbe {
                 ensure!(self.timing == Timing::Each, "form=inversion times each round: timing=batch is for form=calls");
                 ensure!(
                     matches!(self.kind, MutexKind::All | MutexKind::Normal | MutexKind::Inherit),
-                    "form=inversion has the kinds normal and inherit, or all for both"
+                    "form=inversion has the kinds normal, inherit, and all for both"
                 );
             }
         }

@@ -16,29 +16,29 @@ use std::{
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
     name: "null",
-    about: "made-up samples from the seed: exercises everything but the machine",
+    about: "made-up samples from the seed: tests everything but the machine",
     help: "\
-One thread records made-up samples around `value`, a pure function of the cell's seed: no clock is read, no policy is
-asked for. For trying out plans, stores and reports, and for tests of what is concluded from samples whose distribution is
+One thread records made-up samples around `value`, a pure function of the cell's seed: it reads no clock and requests no
+policy. Use it to try out plans, stores and reports, and to test conclusions from samples whose distribution is
 known.
 
 Options:
-  samples   how many; default 1000
-  value     around which value; default 10us
+  samples   number of samples; default 1000
+  value     typical value; default 10us
   dist      `mixed`: half to one and a half of the value, and one sample in a hundred ten times that; or `lognormal` with the
             value as its median; default mixed
   sigma     lognormal: standard deviation of the logarithms within a repeat; default 0.2
-  between   standard deviation of the logarithm by which each repeat as a whole is off; default 0
-  times     by how much the values are larger where the load is called `under`; default 1
+  between   standard deviation of the logarithm of a factor on each whole repeat; default 0
+  times     factor on the values where the load is named `under`; default 1
   under     a level of the load axis; default none
-  hold      how long the measurement then goes on doing nothing; default 0ns
-  attach    length in bytes of a file that comes with the record, for trying a link; default 0
+  hold      how long the measurement then waits; default 0ns
+  attach    length in bytes of a file that the record includes, to test a link; default 0
 
-Quantity: latency (ns). Nothing is measured.",
+Quantity: latency (ns). It measures nothing.",
     main_option: Some("samples"),
     new: |table| {
         let probe = with_defaults(table, DEFAULTS.clone())?;
-        ensure!(probe.samples <= 100_000_000, "more than 100000000 made-up samples are refused");
+        ensure!(probe.samples <= 100_000_000, "`samples` must be at most 100000000");
         for (name, spread) in [("sigma", probe.sigma), ("between", probe.between)] {
             ensure!((0.0..=3.0).contains(&spread), "`{name}` must be 0 to 3");
         }

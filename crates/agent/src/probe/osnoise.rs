@@ -10,22 +10,22 @@ use std::collections::BTreeMap;
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
     name: "osnoise",
-    about: "how much of a CPU others take from a thread that only looks at the clock, by the kernel's tracer",
+    about: "how much CPU time other work takes from a thread that only reads the clock, by the kernel's tracer",
     help: "\
-The kernel's tracer runs a thread of its own on each measured CPU, which looks at the clock for `runtime` of each `period` with
-everything allowed to interrupt it. What it misses is noise; the kernel tells whose it was. The CPUs are busy meanwhile.
+The kernel's tracer runs a thread on each measured CPU, which reads the clock for `runtime` of each `period`; everything
+may interrupt it. The gaps are noise, and the kernel reports their sources. The CPUs are busy during the run.
 
 Options:
   period    default 1s, the kernel's own
-  runtime   how long of it; default as long as the period
+  runtime   how long the thread reads the clock per period; default the whole period
 
-Quantities (ns, whole microseconds), per CPU, one sample a period: noise (all of it), single (the longest single noise).
-Facts: interference by nmi, irq, softirq, thread, and hardware (no software to be seen: SMI, hypervisor), added up over
-all sampled periods; lost.
+Quantities (ns, whole microseconds), per CPU, one sample per period: noise (the sum), single (the longest single noise).
+Facts: interference by nmi, irq, softirq, thread, and hardware (SMI, hypervisor: the kernel sees no software), added up
+over all sampled periods; lost.
 
-Needs tracefs (root) and CONFIG_OSNOISE_TRACER, which Debian's linux-image-rt-amd64 has. osnoise/period_us,
-osnoise/runtime_us, osnoise/cpus (-c) and the limits osnoise/stop_tracing_us, osnoise/stop_tracing_total_us are set meanwhile
-and put back. The trace is kept with --trace. Kernel document: Documentation/trace/osnoise-tracer.rst. Paper: none.",
+Needs tracefs (root) and CONFIG_OSNOISE_TRACER, which Debian's linux-image-rt-amd64 has. latido sets osnoise/period_us,
+osnoise/runtime_us, osnoise/cpus (-c) and the limits osnoise/stop_tracing_us, osnoise/stop_tracing_total_us, and
+restores them. --trace keeps the trace. Kernel document: Documentation/trace/osnoise-tracer.rst. Paper: none.",
     main_option: Some("period"),
     new: |table| {
         let mut probe = with_defaults(table, Osnoise { period: Ns::from_secs(1), runtime: None })?;

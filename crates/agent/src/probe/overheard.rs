@@ -49,14 +49,15 @@ impl Overheard {
     pub fn from(pipe: PipeReader) -> Result<Self> {
         let own = Self::unheard(pipe)?;
         let heard = own.clone();
-        listening::thread(move || heard.listen()).context("no thread to hear the program")?;
+        listening::thread(move || heard.listen())
+            .context("cannot create the thread that reads the program's output")?;
         Ok(own)
     }
 
     /// Prepares the pipe, before a thread listens.
     fn unheard(pipe: PipeReader) -> Result<Self> {
         let flags = fcntl_getfl(&pipe).and_then(|flags| fcntl_setfl(&pipe, flags | OFlags::NONBLOCK));
-        flags.context("cannot read the program's pipe without waiting")?;
+        flags.context("cannot make the program's pipe non-blocking")?;
         Ok(Self(Arc::new(Heard { pipe, printed: Mutex::default() })))
     }
 

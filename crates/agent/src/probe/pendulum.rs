@@ -21,28 +21,28 @@ pub const DEF: Def<dyn Probe> = Def {
     name: "pendulum",
     about: "the demonstrator: a periodic task balances a simulated inverted pendulum, drawn live",
     help: "\
-One thread per measured CPU actuates the motor of an inverted pendulum of 1 cm at each slot of a fixed schedule, as
-`wakeup` sleeps to them. The pendulum is simulated in the time that really passed since the last actuation: a torque
-that is held too long overshoots. Every 10 ms it is pushed, by a seed, so that runs of one seed see the same pushes. At
-60 degrees it has fallen and stays down. Slots are met, late or missed as in `wakeup`, and limits look at lateness.
+One thread per measured CPU actuates the motor of an inverted pendulum of 1 cm at each slot of a fixed schedule, as in
+`wakeup`. The thread simulates the pendulum over the time that really passed since the last actuation: a torque
+that acts too long overshoots. A push acts on it every 10 ms, by a seed, so that runs with the same seed see the same pushes. At
+60 degrees it has fallen and stays down. Slots are met, late or missed as in `wakeup`, and limits apply to lateness.
 
-On a terminal the pendulum is drawn beside the latency; the report shows angle and lateness over time.
+On a terminal latido draws the pendulum next to the latency; the report shows angle and lateness over time.
 
 Options:
   period   time between actuations; default 1ms
-  cycles   end after this many slots a thread instead of after the cell's duration; default 0, by duration
+  cycles   end after this many slots per thread instead of after the cell's duration; default 0, by duration
   seed     seed of the pushes; default 1, the same in every cell, so that cells differ by the machine alone
 
-Quantities: lateness (ns), from the slot to the moment the thread runs; angle (millionths of a radian, `urad`), found at
+Quantities: lateness (ns), from the slot to the moment the thread runs; angle (millionths of a radian, `urad`), read at
 each actuation until the fall: magnitudes in the distribution, the first million samples in order with their sign.
 Facts: fell (0 or 1) and fell_at_ns (since the first slot), with the angle.
-The demonstration of the embedded-properties study (2014); asked for by the scheduling-latency study (2019).",
+The demonstration of the embedded-properties study (2014); requested by the scheduling-latency study (2019).",
     main_option: Some("period"),
     new: |table| {
         let probe = with_defaults(table, PendulumProbe { period: Ns::from_millis(1), cycles: 0, seed: 1 })?;
         ensure!(
             (Ns::from_micros(50)..=Ns::from_millis(10)).contains(&probe.period),
-            "`period` is 50us to 10ms: slower, nobody balances this pendulum"
+            "`period` must be 50us to 10ms: a longer period cannot balance this pendulum"
         );
         Ok(Box::new(probe))
     },
@@ -66,7 +66,7 @@ impl Probe for PendulumProbe {
     fn check(&self, cell: &Cell) -> Result<()> {
         ensure!(
             !matches!(cell.scheduling, Scheduling::Deadline { .. }),
-            "the probe `pendulum` is pinned, which the deadline policy forbids: use fifo, rr or other"
+            "the probe `pendulum` pins its threads, which the deadline policy forbids: use fifo, rr or other"
         );
         Ok(())
     }

@@ -20,28 +20,27 @@ use serde::{Deserialize, Serialize};
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
     name: "priority",
-    about: "what pthread_setschedparam and pthread_setschedprio cost",
+    about: "how long pthread_setschedparam and pthread_setschedprio take",
     help: "\
-One thread changes its own priority between two levels, its own one and `other`, and back. Every call changes the level
-and is a system call; the two functions take turns in going first, so that each lowers as often as it raises. At the
-end the thread has its own priority again. It never sleeps, and measures on one CPU, the last allowed, unless -c names
-others.
+One thread changes its priority from its own level to `other` and back. Every call changes the level and is a system
+call; the two functions alternate in going first, so that each lowers as often as it raises. At the end the thread
+has its own priority again. It never sleeps, and measures on one CPU, the last allowed, unless -c names others.
 
 Options:
   timing   each (default): every call between two readings of CLOCK_MONOTONIC. A sample holds one reading's cost (it and
-           the clock's step are in the record); `empty`, two readings with nothing between, stands beside; nothing is
-           subtracted from anything
-           batch: `batch` calls of one function between two readings. A sample is what passed, less the cost of one
-           reading, by the number of calls: a mean. It is exact to parts of a nanosecond and knows nothing of the worst
-           case: one slow call among many is spread over all of them
+           the clock's step are in the record); `empty`, two readings with nothing between, is a separate quantity;
+           latido subtracts nothing
+           batch: `batch` calls of one function between two readings. A sample is the time between them, less the cost
+           of one reading, divided by the number of calls: a mean. It is exact to parts of a nanosecond but hides the
+           worst case: the mean spreads one slow call over all of them
   other    the other level, 1 to 99; default one below the thread's own
   calls    end after this many rounds (one sample of each quantity) instead of after the cell's duration; default 0, by
            duration
-  batch    calls of one sample of timing=batch; default 1000
+  batch    calls per sample of timing=batch; default 1000
 
 Quantities of timing=each: setschedparam, setschedprio, empty (ns); of timing=batch: setschedparam_batch,
 setschedprio_batch (ps). Policy fifo or rr only: a time-sharing thread has no priority to change.
-While it is at the lower level another real-time thread between the two may take the CPU.
+While the thread is at the lower level, a real-time thread between the two levels may take the CPU.
 The priority calls of the scheduling-latency study (2019), which timed them call by call; see pthread_setschedparam(3),
 pthread_setschedprio(3).",
     main_option: None,
@@ -75,7 +74,7 @@ impl PriorityProbe {
         let other = self.other.unwrap_or(own.saturating_sub(1));
         ensure!(
             other >= 1 && other != own,
-            "the other level must differ from the thread's own priority {own}, and there is none below 1: set `other`"
+            "the other level must differ from the thread's own priority {own}, and no level is below 1: set `other`"
         );
         Ok((policy, own, other))
     }

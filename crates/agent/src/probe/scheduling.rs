@@ -15,24 +15,25 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
     name: "scheduling",
-    about: "how long the tasks of this machine wait for a CPU: after their wake-up, after preemption; from events",
+    about: "how long the tasks of this machine wait for a CPU, after wake-up and after preemption; from events",
     help: "\
-Looks on while the machine does what it does, and takes from the kernel's events how long each task waited for a CPU: from
-its wake-up (sched_waking, in the waker's context; sched_wakeup where a kernel lacks it) to the switch to it, and from being
-preempted to the switch back, which is no wake-up. Adds no task of its own; the load is what is measured. latido's own processes
-are among the tasks: on an idle machine they may be all there is.
+Observes the machine, and takes from the kernel's events how long each task waited for a CPU: from its wake-up
+(sched_waking, in the waker's context; sched_wakeup where a kernel lacks it) to the switch to it, and from its preemption to
+the switch back, which is not a wake-up. The probe adds no measuring task: it measures the load. The tasks include latido's own
+processes: on an idle machine there may be no others.
 
 Options:
-  tasks   so many tasks, those that waited longest, have series of their own besides those of their class; default 8
-  task    the tasks with this name alone, also in the series of classes; * stands for anything, ? for one character
+  tasks   number of tasks, those that waited longest, with their own series in addition to those of their class; default 8
+  task    only the tasks with this name, also in the series of classes; * stands for anything, ? for one character
 
 Quantities (ns):
   wakeup     from its wake-up to the switch to it
-  preempted  from being preempted to the switch back
+  preempted  from its preemption to the switch back
   report_w   the wake-ups of all tasks together, paired as `trace-cmd report -w` pairs them: from the last sched_wakeup or
-             sched_wakeup_new of a number to the next switch to it. Limits do not look at it
-Labels: class (deadline, real-time, fair: the effective priority when the task came; all, of report_w), task
-(its name; of the same ones the second, third, ... by their numbers). Waits that lost events may have broken are void and counted (`voided`); the trace is kept with --trace.
+             sched_wakeup_new of a number to the next switch to it. Limits do not apply to it
+Labels: class (deadline, real-time, fair: by the effective priority when the task ran; all, of report_w), task (its name; in
+the order of their numbers, further tasks of the same name are NAME (2), NAME (3), ...). Lost events may break waits: latido
+voids and counts these (`voided`). --trace keeps the trace.
 
 Needs tracefs (root) and the events sched_switch and sched_waking. Paper: none; the definition is that of docs/trace.md.",
     main_option: None,
@@ -120,7 +121,7 @@ impl SchedulingProbe {
         {
             let names: BTreeSet<String> = all.iter().map(|(_, (.., comm))| comm.text().into_owned()).collect();
             let near = nearest(task, names.iter().map(String::as_str));
-            bail!("no task named `{task}` waited for a CPU meanwhile{near}; {} others did", names.len());
+            bail!("no task named `{task}` waited for a CPU during the run{near}; {} others did", names.len());
         }
         all.retain(|(_, (.., comm))| self.means(comm));
         all.sort_by_key(|(pid, (ns, ..))| (std::cmp::Reverse(*ns), *pid));

@@ -13,28 +13,28 @@ use serde::{Deserialize, Serialize};
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
     name: "sleep",
-    about: "how long clock_nanosleep sleeps, for a time and until a time",
+    about: "how long clock_nanosleep sleeps, relative and absolute",
     help: "\
 One thread per measured CPU (or `tasks` of them) reads CLOCK_MONOTONIC, sleeps once with clock_nanosleep(2), and reads the clock again. The
-next sleep begins when the one before is recorded: there is no schedule, and nothing to miss. Two ways to sleep:
+next sleep begins when the thread has recorded the previous one: there is no schedule, and nothing to miss. Two modes:
   relative   for `length`: the kernel adds it to the time at which the call arrives
-  absolute   until the first reading + `length`: the way to the kernel is not added
-A sample of `length` is the second reading less the first; a sample of `lateness` is that less the length asked for.
-With order=target-first an absolute sleep's instant is added up from a reading before the first one: what passes between
-the two is missing from the measured length, which may so be less than what was asked for.
-Under a time-sharing policy both hold the timer slack of the thread (50 µs where nobody changed it).
+  absolute   until the first reading + `length`: the call's way to the kernel adds nothing
+A sample of `length` is the second reading less the first; a sample of `lateness` is that less the requested length.
+With order=target-first the thread computes an absolute sleep's target from a reading before the first one: the measured
+length lacks the time between the two, and may be less than the requested length.
+Under a time-sharing policy both include the timer slack of the thread (50 µs by default).
 
---stop-on looks at `lateness` only.
+--stop-on applies to `lateness` only.
 
 Options:
   length   how long to sleep; default 1000us
-  mode     both (default): a relative and an absolute sleep by turns; relative; absolute
-  order    of an absolute sleep: reading-first (default), its instant is the first reading + `length`; target-first
+  mode     both (default): relative and absolute sleeps alternately; relative; absolute
+  order    of an absolute sleep: reading-first (default), its target is the first reading + `length`; target-first
   tasks    threads on each CPU, 1 to 256; default 1
   sleeps   end after this many sleeps of each mode instead of after the cell's duration; default 0, by duration
 
 Quantities: length (ns), lateness (ns), each with the label mode=relative or mode=absolute. Fact of `length`:
-interrupted, the sleeps that a signal ended early; they are in no sample, and with the samples they are all sleeps made.
+interrupted, the sleeps that a signal ended early; they have no sample. Samples + interrupted are all sleeps.
 The timers of the scheduling-latency study (2019). Comparable with cyclictest(8) in its relative and absolute modes,
 which sleep along a schedule (see the probe `wakeup`).",
     main_option: Some("length"),
@@ -42,9 +42,9 @@ which sleep along a schedule (see the probe `wakeup`).",
         let (length, mode) = (Ns::from_micros(1000), SleepModes::Both);
         let probe =
             with_defaults(table, SleepProbe { length, mode, order: Order::ReadingFirst, tasks: 1, sleeps: 0 })?;
-        ensure!(probe.length >= Ns::from_micros(1), "`length` under 1us is no sleep: the call alone takes longer");
-        ensure!(probe.length <= Ns::from_secs(3600), "`length` over 1h is refused");
-        ensure!((1..=256).contains(&probe.tasks), "`tasks` is 1 to 256 threads a CPU; got {}", probe.tasks);
+        ensure!(probe.length >= Ns::from_micros(1), "`length` must be 1us or more: the call alone takes longer");
+        ensure!(probe.length <= Ns::from_secs(3600), "`length` must be at most 1h");
+        ensure!((1..=256).contains(&probe.tasks), "`tasks` must be 1 to 256 threads per CPU; got {}", probe.tasks);
         Ok(Box::new(probe))
     },
 };

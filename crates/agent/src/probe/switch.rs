@@ -26,24 +26,24 @@ pub const DEF: Def<dyn Probe> = Def {
     about: "how long a task woken by another takes to run: semaphore, futex, pipe or eventfd, threads or processes",
     help: "\
 A waiting task of the cell's priority sleeps on a semaphore; a posting task one priority below posts it. A sample of
-`switch` is the time from the posting task's look at the clock right before the post to the waiting task's look right
+`switch` is the time from the posting task's clock reading right before the post to the waiting task's reading right
 after its wait has returned (CLOCK_MONOTONIC). With a time-sharing policy both tasks have the same.
 
-A round in which the waiting task had not slept (its count of voluntary switches did not rise) measures no switch: it
-is left out and counted. So is one whose wait a signal interrupted. Rounds are samples + not_slept + interrupted.
+A round in which the waiting task had not slept (its count of voluntary switches did not rise) measures no switch:
+latido leaves it out and counts it, as it does if a signal interrupted the wait. Rounds = samples + not_slept + interrupted.
 
 Options:
   by         semaphore (default; POSIX), futex, pipe or eventfd: what the waiting task sleeps on
-  between    threads (default) of one process; processes: the posting task in a process of its own, the semaphore or
-             futex in memory that both map, pipe or eventfd inherited: the address space is switched too
-  across     same (default): both tasks on one CPU; other: on two CPUs, the waiting task on the last one named
+  between    threads (default) of one process; processes: the posting task in a separate process, the semaphore or
+             futex in memory that both map, pipe or eventfd inherited: the CPU switches the address space too
+  across     same (default): both tasks on one CPU; other: on two CPUs, the waiting task on the last of them
   switches   end after this many rounds instead of after the cell's duration; default 0, by duration
-  interval   how long the posting task sleeps after each post; default 100us. The CPU then rests for most of the time,
-             so that the real-time throttle and the fair server never act; with 0ns the pair takes a whole CPU
-  pause      across=other: how long the posting task lets the waiting one fall asleep after its announcement, before it
+  interval   how long the posting task sleeps after each post; default 100us. The CPU is then idle most of the time,
+             so that the real-time throttle and the fair server never act; with 0ns the pair uses a whole CPU
+  pause      across=other: how long the posting task waits after the waiting task has announced its wait, before it
              posts; default 20us
 
-By default the last allowed CPU is measured, with across=other the last two. fifo and rr need a priority of 2 at least.
+By default it measures the last allowed CPU, with across=other the last two. fifo and rr need a priority of 2 or more.
 Quantity: switch (ns). Facts: rounds, not_slept, interrupted.
 The measurement of the embedded-properties study (2014), there with switches=100000; comparable with ptsematest(8) and
 svsematest(8), which print whole microseconds.",
@@ -51,7 +51,7 @@ svsematest(8), which print whole microseconds.",
     new: |table| {
         let probe = with_defaults(table, DEFAULTS)?;
         for (name, span) in [("interval", probe.interval), ("pause", probe.pause)] {
-            ensure!(span <= Ns::from_secs(1), "`{name}` is 1s at most: the posting task must notice the end");
+            ensure!(span <= Ns::from_secs(1), "`{name}` must be at most 1s, so that the posting task notices the end");
         }
         Ok(Box::new(probe))
     },
@@ -91,11 +91,11 @@ impl Probe for SwitchProbe {
         match cell.scheduling {
             Scheduling::Fifo { prio } | Scheduling::Rr { prio } => ensure!(
                 prio >= 2,
-                "the posting task runs one priority below the waiting one: give the probe `switch` a priority from 2"
+                "the posting task runs one priority below the waiting task: choose a priority of 2 or more for the probe `switch`"
             ),
             Scheduling::Deadline { .. } => bail!(
-                "a deadline task has no priority that another can be one below: use fifo, rr or other for the probe \
-                 `switch`"
+                "the posting task runs one priority below the waiting task, and deadline tasks have no priority: use fifo, rr or \
+                 other for the probe `switch`"
             ),
             Scheduling::Other { .. }
             | Scheduling::Batch { .. }
@@ -115,7 +115,8 @@ impl Probe for SwitchProbe {
         self.enough(cpus.len())?;
         let (Some(&posting), Some(&waiting)) = (cpus.first(), cpus.last()) else { return Ok(()) };
         let processes = self.between == Between::Processes;
-        let handoff = Handoff::create(self.by.into(), processes).context("cannot make what the tasks hand over by")?;
+        let handoff = Handoff::create(self.by.into(), processes)
+            .context("cannot create the object by which one task wakes the other")?;
         // The partner starts first: a fork after the preparation of the threads would cost them page faults.
         let partner = if processes { Some(self.partner(stage, &handoff, posting)?) } else { None };
         let handoff = Arc::new(handoff);
@@ -141,11 +142,11 @@ impl SwitchProbe {
         match self.across {
             Across::Same => ensure!(
                 cpus == wanted,
-                "both tasks share one CPU, but {cpus} are to be measured: name one with -c, or use across=other"
+                "both tasks share one CPU, but {cpus} are selected: name one with -c, or use across=other"
             ),
             Across::Other => ensure!(
                 cpus == wanted,
-                "across=other needs exactly two CPUs, one for each task; here are {cpus}: name two with -c"
+                "across=other needs exactly two CPUs, one for each task, but {cpus} are selected: name two with -c"
             ),
         }
         Ok(())
@@ -168,7 +169,7 @@ impl SwitchProbe {
                 if let Some(error) = outcome.end.failure() {
                     bail!("the kernel refused the waiting task: {error}");
                 }
-                rehearsed.map_err(|error| anyhow!("the waiting task could not be rehearsed: {error}"))?;
+                rehearsed.map_err(|error| anyhow!("latido could not rehearse the waiting task: {error}"))?;
                 Ok(Interval { first_slot_ns: outcome.first_ns, ended_ns: outcome.ended_ns })
             }
         });

@@ -16,38 +16,38 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
     name: "syscall",
-    about: "how long system calls last, on the CPU, waiting for it and asleep told apart; from events",
+    about: "how long system calls take: on the CPU, waiting for it, and asleep; from events",
     help: "\
-Looks on while the machine does what it does, and takes from the kernel's events how long each system call lasted, from its
-enter to its exit by one thread, and what of that its thread was asleep or waited for a CPU. A call that never returns (exec,
-exit) has no sample. Adds no task of its own; the load, or whatever runs, is what is measured.
+Observes the machine, and takes from the kernel's events how long each system call took, from its enter to its exit by one
+thread, and how much of that its thread was asleep or waited for a CPU. A call that never returns (exec, exit) has no sample.
+The probe adds no measuring task: it measures the load and all other programs that run.
 
   latido run syscall name=read,write,clock_nanosleep -d 10s
   latido run syscall task=my-program                 all calls of its threads
 
 Options:
-  calls  their names, with commas between them, or all; default all; on the command line also name=, which in plans is the
-         probe's own
-  pid    of this process alone, all of its threads at the begin
-  task   of threads with this name alone; * stands for anything, ? for one character
-  together  whether the calls that are named are one series: what lasts long is told, and not in which of them; default false
-  tasks  so many pairs of thread and call, those with the most time, have series of their own besides those of all
+  calls  their names, separated by commas, or all; default all; on the command line also name=, which in plans names the
+         probe
+  pid    only calls of this process, from all threads that it has at the start
+  task   only calls of threads with this name; * stands for anything, ? for one character
+  together  whether the named calls share one series, which does not show which of them was slow; default false
+  tasks  number of pairs of thread and call, those with the most time, with their own series in addition to those of all
          threads; default 8
 
 Quantities (ns): call (enter to exit), running (on a CPU in it, interrupts included), blocked (asleep in it), waiting (able to
-run, without a CPU); call = running + blocked + waiting. Some machines record no switch back to a thread: of such a call only
-its whole length is a sample. --limit judges running and waiting: how long a thread asked to sleep
-is nobody's failure. Labels: name, task. Facts: lost and voided (events lost, and what they may have broken).
+run, without a CPU); call = running + blocked + waiting. Some machines record no switch back to a thread: such a call has only
+a sample of its whole length. --limit judges running and waiting, because a thread that sleeps does so by its own request.
+Labels: name, task. Facts: lost and voided (lost events, and samples that they may have broken).
 
 Needs tracefs (root), the events sched_switch and sched_waking, and those of the calls (CONFIG_FTRACE_SYSCALLS) or, on a kernel
-without these, raw_syscalls: then all calls are recorded, and those that were asked for are picked by their numbers. Recording
-every call costs each some hundred nanoseconds: name those that matter. The trace is kept with --trace. Paper: none.",
+without these, raw_syscalls: then the kernel records all calls, and latido selects the requested ones by number. Recording adds
+some hundred nanoseconds to each call: name only the calls that matter. --trace keeps the trace. Paper: none.",
     main_option: Some("calls"),
     new: |table| {
         let probe = with_defaults(table, SyscallProbe { calls: ALL.into(), pid: None, task: None, together: false, tasks: 8 })?;
         ensure!(probe.tasks <= 40, "`tasks` must be 0 to 40");
         ensure!(probe.pid.is_none_or(|pid| pid > 0), "`pid` must be 1 or more");
-        ensure!(probe.names().all(|name| !name.is_empty()), "`calls` must be names of calls with commas between them");
+        ensure!(probe.names().all(|name| !name.is_empty()), "`calls` must be names of system calls, separated by commas");
         Ok(Box::new(probe))
     },
 };
@@ -118,7 +118,7 @@ impl Probe for SyscallProbe {
         paired(&trace, &mut totals);
         if totals.all.is_empty() {
             let of = self.task.as_ref().map_or_else(String::new, |task| format!(" by a thread named `{task}`"));
-            bail!("none of the calls ({}) was made and returned{of} meanwhile", self.calls);
+            bail!("no selected call ({}) was made and returned{of} during the run", self.calls);
         }
         let mut calls =
             Calls { whose: &whose, gathered: Gathered::over(interval), all: BTreeMap::new(), own: BTreeMap::new() };

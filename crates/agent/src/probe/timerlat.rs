@@ -10,20 +10,20 @@ use std::collections::BTreeMap;
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
     name: "timerlat",
-    about: "how late a timer's interrupt and the thread that it wakes are, by the kernel's tracer",
+    about: "how late a timer's interrupt and the thread that it wakes run, by the kernel's tracer",
     help: "\
-The kernel's tracer runs a thread of its own on each measured CPU (SCHED_FIFO 95), which a timer wakes again and again, and
-tells how long after the timer's expiry its interrupt handler ran and the thread came. Both count from the expiry.
+The kernel's tracer runs a thread on each measured CPU (SCHED_FIFO 95), which a periodic timer wakes, and reports how long
+after the timer's expiry its interrupt handler ran and the thread ran. Both times count from the expiry.
 
 Options:
   period   between two expiries; default 1ms, the kernel's own
 
-Quantities (ns), per CPU: interrupt (IRQ latency), thread (thread latency), and user (back in user space) where a program of
-yours reads osnoise/per_cpu/cpuN/timerlat_fd. Facts: lost (entries lost).
+Quantities (ns), per CPU: interrupt (IRQ latency), thread (thread latency), and user (back in user space) where your program
+reads osnoise/per_cpu/cpuN/timerlat_fd. Facts: lost (entries lost).
 
-Needs tracefs (root) and CONFIG_TIMERLAT_TRACER, which Debian's linux-image-rt-amd64 has. osnoise/timerlat_period_us,
-osnoise/cpus (-c) and the limits osnoise/stop_tracing_us, osnoise/stop_tracing_total_us are set meanwhile and put back. The
-trace is kept with --trace. Kernel document: Documentation/trace/timerlat-tracer.rst. Paper: none.",
+Needs tracefs (root) and CONFIG_TIMERLAT_TRACER, which Debian's linux-image-rt-amd64 has. latido sets
+osnoise/timerlat_period_us, osnoise/cpus (-c) and the limits osnoise/stop_tracing_us, osnoise/stop_tracing_total_us, and
+restores them. --trace keeps the trace. Kernel document: Documentation/trace/timerlat-tracer.rst. Paper: none.",
     main_option: Some("period"),
     new: |table| {
         let probe = with_defaults(table, Timerlat { period: Ns::from_millis(1) })?;

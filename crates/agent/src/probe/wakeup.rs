@@ -20,49 +20,49 @@ pub const DEF: Def<dyn Probe> = Def {
     about: "how late a periodic thread runs after its timer (as cyclictest, with every slot counted)",
     help: "\
 One thread per measured CPU (or `tasks` of them) sleeps to absolute times of a fixed schedule: slot k is due at s_k = s_0 + k T. A sample
-of `latency` is the time from s_k to the moment the thread reads the clock after waking. Then it arms the first slot
-that is still to come: no catch-up bursts. Every slot is counted:
+of `latency` is the time from s_k to the moment the thread reads the clock after waking. Then it arms the next slot
+in the future, without catch-up bursts. latido counts every slot:
   met      the thread ran for it within the period (or `deadline`)
-  late     it ran for it, later than that
-  missed   it passed without being armed, because the thread was still away
-The plain distribution holds the wake-ups; the corrected one also the delay of each missed slot. Limits, expectations
+  late     the thread ran for it, but later
+  missed   the thread never armed it, because it had not yet returned from an earlier slot
+The plain distribution has the wake-ups; the corrected one also has the delay of each missed slot. Limits, expectations
 and headline figures use the corrected one.
 
 Options:
   period     time between slots; default 1ms
   deadline   a wake-up within this is met; default the period
-  by         what the thread waits with: nanosleep (default), clock_nanosleep(2) until the slot; timerfd, a timer
+  by         how the thread waits: nanosleep (default), clock_nanosleep(2) until the slot; timerfd, a timer
              descriptor set to the slot and read; posix-timer, timer_settime(2) and a wait for its signal; deadline,
              sched_yield(2) under `--policy deadline`: until the kernel begins the thread's next period
   phase      fixed (default): slot k at s_0 + k T, so that a period of 1 ms keeps one phase to the kernel's tick for
-             ever; random: anywhere in its period, at most a quarter of one from where the slot before lay in its own.
-             The cell's seed decides the whole sequence
+             ever; random: anywhere in its period, but at most a quarter of a period from the phase of the previous slot.
+             The cell's seed determines the whole sequence
   tasks      threads on each CPU, 1 to 256; default 1. With one priority they run one after another
-  clock      monotonic (default), boottime, tai or realtime: the kernel clock that is slept on and read
+  clock      monotonic (default), boottime, tai or realtime: the kernel clock for sleeping and reading
   align      common (default): all threads share s_0; free: each starts on its own
   distance   shift of each further thread's schedule; default 0ns
-  cycles     end after this many slots a thread instead of after the cell's duration; default 0, by duration
+  cycles     end after this many slots per thread instead of after the cell's duration; default 0, by duration
 
 Quantity: latency (ns). Fact per thread: first_slot_ns (its first counted slot after the
-cell's first). Under the deadline policy samples that follow a budget overrun are a series of their own,
+cell's first). Under the deadline policy samples that follow a budget overrun have a separate series,
 `latency_after_overrun`.
-With by=deadline the kernel keeps the schedule, and tells nobody when a period began: the earliest of each 16 wake-ups
-counts as on time, so that the smallest sample is near 0 and the others say how much later they were.
+With by=deadline the kernel keeps the schedule, and does not report when a period began: the earliest of each 16 wake-ups
+counts as on time, so that the smallest sample is near 0 and the others show how much later they were.
 Comparable with cyclictest(8) `-m -a -t -h`, without its silently skipped periods.",
     main_option: Some("period"),
     new: |table| {
         let probe = with_defaults(table, DEFAULTS)?;
-        ensure!(probe.period >= Ns::from_micros(1), "a period under 1us is no schedule: the clock alone takes longer");
-        ensure!(probe.period <= Ns::from_secs(3600), "a period over 1h is refused");
+        ensure!(probe.period >= Ns::from_micros(1), "`period` must be 1us or more: the clock alone takes longer");
+        ensure!(probe.period <= Ns::from_secs(3600), "`period` must be at most 1h");
         ensure!(probe.deadline.is_none_or(|deadline| deadline.0 > 0), "`deadline` must be above 0");
-        ensure!((1..=256).contains(&probe.tasks), "`tasks` is 1 to 256 threads a CPU; got {}", probe.tasks);
+        ensure!((1..=256).contains(&probe.tasks), "`tasks` must be 1 to 256 threads per CPU; got {}", probe.tasks);
         ensure!(
             probe.by != WaitBy::Timerfd || probe.clock != SleepClock::Tai,
-            "timer descriptors know no clock `tai`: use by=nanosleep or by=posix-timer"
+            "timer descriptors do not support the clock `tai`: use by=nanosleep or by=posix-timer"
         );
         ensure!(
             probe.by != WaitBy::Deadline || probe.is_kernels(),
-            "with by=deadline the kernel keeps the schedule: leave out `clock`, `phase`, `align` and `distance`"
+            "with by=deadline the kernel keeps the schedule: omit `clock`, `phase`, `align` and `distance`"
         );
         Ok(Box::new(probe))
     },
@@ -186,7 +186,7 @@ impl Probe for WakeupProbe {
     fn check(&self, cell: &Cell) -> Result<()> {
         ensure!(
             self.by != WaitBy::Deadline || matches!(cell.scheduling, Scheduling::Deadline { .. }),
-            "by=deadline waits as deadline threads do: add --policy deadline"
+            "by=deadline needs a deadline thread: add --policy deadline"
         );
         if let Scheduling::Deadline { period, .. } = cell.scheduling {
             ensure!(
@@ -203,7 +203,7 @@ impl Probe for WakeupProbe {
         stage.evidence.clock.name = clock.name().into();
         let deadline_policy = matches!(stage.cell.scheduling, Scheduling::Deadline { .. });
         if deadline_policy {
-            signal::catch_overruns().context("cannot take over SIGXCPU to see budget overruns")?;
+            signal::catch_overruns().context("cannot install a handler for SIGXCPU to see budget overruns")?;
         }
         let slots =
             if self.cycles > 0 { self.cycles } else { (stage.cell.conditions.duration.0 / self.period.0).max(1) };

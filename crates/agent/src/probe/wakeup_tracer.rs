@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
     name: "wakeup-tracer",
-    about: "the longest scheduling latency of each second, by the kernel's wakeup tracers",
+    about: "the longest scheduling latency per second, by the kernel's wakeup tracers",
     help: "\
-Looks on while the machine does what it does. The tracer follows one wake-up at a time, that of the task with the highest
-priority, to the switch to it, and keeps the longest alone: latido reads and resets it once a second, one sample each, and
-keeps its CPU and its task in maxima.csv beside the record. A second without a wake-up of that kind has no sample (fact
-`empty_seconds`). The value has the tracer's own cost in it. `scheduling` takes all waits of all tasks from events.
+Observes the machine and adds no load. The tracer follows one wake-up at a time, that of the task with the highest priority,
+to the switch to it, and keeps only the longest: latido reads and resets it once per second, one sample each, and
+writes its CPU and its task to maxima.csv next to the record. A second without such a wake-up has no sample (fact
+`empty_seconds`). The value includes the tracer's own cost. `scheduling` takes all waits of all tasks from events.
 
 Options:
-  of   rt (default): real-time and deadline tasks alone (the tracer wakeup_rt); all: any task (wakeup); deadline: deadline tasks
-       alone (wakeup_dl)
-  function   off (default): the tracer traces no functions, which would cost more than most of what it measures; on: it does, as it
-       does by itself (CONFIG_FUNCTION_TRACER)
+  of   rt (default): only real-time and deadline tasks (the tracer wakeup_rt); all: any task (wakeup); deadline: only deadline
+       tasks (wakeup_dl)
+  function   off (default): the tracer traces no functions, because that takes longer than most of what it measures; on: it traces
+       functions, the tracer's own default (CONFIG_FUNCTION_TRACER)
 
 Quantity: longest (ns, in whole microseconds).
 
 Needs tracefs (root) and CONFIG_SCHED_TRACER, which Debian's linux-image-rt-amd64 has.
-tracing_thresh is set to 0 meanwhile and put back. Paper: ftrace-latencies.",
+latido sets tracing_thresh to 0 and restores it. Paper: ftrace-latencies.",
     main_option: Some("of"),
     new: |table| Ok(Box::new(with_defaults(table, WakeupTracer { of: Of::Rt, function: None })?)),
 };

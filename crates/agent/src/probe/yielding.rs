@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
     name: "yielding",
-    about: "what sched_yield costs",
+    about: "how long sched_yield takes",
     help: "A sample of `cost` is the time around one sched_yield(2).\n\nOptions:\n  calls   how many; default 10000",
     main_option: Some("calls"),
     new: |table| Ok(Box::new(with_defaults(table, Yielding { calls: 10_000 })?)),

@@ -34,7 +34,7 @@ pub fn apply(tuning: &dyn Tuning, name: &str, root: &Root, owner: Custody, journ
     let _urgent = root.asked(|kernel| kernel.own_process()).map(|_| Urgent::take());
     ensure!(
         owner == Custody::Run || holds.is_empty(),
-        "it lasts only as long as a process holds it: give it to a run with --tune"
+        "this tuning lasts only as long as a process holds it: give it to a run with --tune"
     );
     let record = TuningRecord {
         item: Item { name: name.into(), options: tuning.options() },
@@ -79,8 +79,8 @@ fn in_force(tuning: &dyn Tuning, root: &Root, record: &mut TuningRecord, holds: 
     if !record.in_force {
         let says = record.changes.iter().map(|change| format!("{} {}", change.knob, change.new));
         bail!(
-            "all that it changes was changed, and yet it is not in force: something else on this machine decides, find \
-             and stop that first ({})",
+            "latido made every change, but the tuning is not in force: something else on this machine overrides it; \
+             find and stop that first ({})",
             says.take(3).chain(record.note.take()).collect::<Vec<_>>().join("; ")
         );
     }
@@ -140,8 +140,8 @@ impl Application<'_> {
             }
             ensure!(
                 round < ROUNDS,
-                "after {ROUNDS} rounds there are still {} things to change, the next is {}: something makes them \
-                 faster than they are changed; stop it first",
+                "after {ROUNDS} rounds there are still {} things to change, the next is {}: something creates them \
+                 faster than latido changes them; stop it first",
                 left.len(),
                 left.first().map(|step| step.change().knob).unwrap_or_default()
             );
@@ -247,7 +247,7 @@ mod tests {
         let found = tree.root.read("knob");
         let told = journal.settle().unwrap();
         std::fs::write(SLACK, own.trim()).unwrap();
-        assert!(error.to_string().contains("was set to `0` and says"), "{error}");
+        assert!(error.to_string().contains("was set to `0` but contains"), "{error}");
         assert_eq!((found.as_deref(), told), (Some("61000"), Vec::new()));
     }
 

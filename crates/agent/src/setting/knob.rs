@@ -39,7 +39,7 @@ pub fn step(root: &Root, path: &str, value: &str, form: Form, absent: &str) -> R
     let found = root.try_read(path).map_err(|error| refusal::of_read(root, path, absent, &error))?;
     if form == Form::Choice {
         let choices: Vec<&str> = found.split_whitespace().map(|word| word.trim_matches(['[', ']', '(', ')'])).collect();
-        ensure!(choices.contains(&value), "{path} has no choice `{value}`: it has {}", choices.join(", "));
+        ensure!(choices.contains(&value), "{path} does not offer `{value}`: it offers {}", choices.join(", "));
     }
     Step::value(root, path, value, form)
 }
@@ -55,7 +55,7 @@ pub fn one(root: &Root, path: &str, value: &str, form: Form, absent: &str) -> Re
 /// Returns what a tuning of these steps wants, with a note if nothing needs to change.
 pub fn wanted(steps: impl IntoIterator<Item = Option<Step>>) -> Wanted {
     let steps: Vec<Step> = steps.into_iter().flatten().collect();
-    let note = steps.is_empty().then(|| "it was so already: nothing was changed".into());
+    let note = steps.is_empty().then(|| "this was already set: nothing was changed".into());
     Wanted { steps, note, ..Wanted::default() }
 }
 

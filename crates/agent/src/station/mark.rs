@@ -47,7 +47,7 @@ impl Mark {
     /// # Errors
     /// The station does not accept it.
     pub fn tell(self, mut to: impl Write) -> Result<()> {
-        to.write_all(&self.0).context("the station does not take its word")
+        to.write_all(&self.0).context("cannot send the station the word that marks its packets")
     }
 
     /// Reads it.
@@ -56,7 +56,7 @@ impl Mark {
     /// The input ends before it.
     pub fn hear(mut from: impl Read) -> Result<Self> {
         let mut word = [0; Self::BYTES];
-        from.read_exact(&mut word).context("no word came through the standard input")?;
+        from.read_exact(&mut word).context("the standard input ended before the word that marks the packets")?;
         Ok(Self(word))
     }
 }

@@ -87,10 +87,10 @@ pub fn towards(target: SocketAddr) -> Result<UdpSocket> {
         std::net::IpAddr::V4(ip) => !(ip.is_unspecified() || ip.is_broadcast() || ip.is_multicast()),
         std::net::IpAddr::V6(ip) => !(ip.is_unspecified() || ip.is_multicast()),
     };
-    ensure!(of_one && target.port() != 0, "{target} is not the address of one machine and a port of it");
+    ensure!(of_one && target.port() != 0, "{target} is not the address and port of one machine");
     let own: SocketAddr =
         if target.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
-    let socket = UdpSocket::bind(own).map_err(|error| anyhow::anyhow!("no socket to send from: {error}"))?;
+    let socket = UdpSocket::bind(own).map_err(|error| anyhow::anyhow!("cannot make a socket to send from: {error}"))?;
     socket.connect(target).map_err(|error| anyhow::anyhow!("{target} cannot be reached: {error}"))?;
     Ok(socket)
 }

@@ -32,12 +32,12 @@ impl Place {
         match self {
             Self::Netns => ensure!(
                 root.exists("/proc/self/ns/net"),
-                "this kernel has no network namespaces (CONFIG_NET_NS): take station=local"
+                "this kernel has no network namespaces (CONFIG_NET_NS): use station=local"
             ),
             Self::Guest => ensure!(
                 root.exists(LABORATORY),
-                "`station` = \"guest\" takes a network card away from its machine, and is for a guest of the laboratory alone \
-                 (--on lab --kernel NAME+net); for two machines there is ssh:HOST"
+                "`station` = \"guest\" takes a network card away from its machine, so it works only in a guest of the \
+                 laboratory (--on lab --kernel NAME+net); for two machines use ssh:HOST"
             ),
             Self::Local | Self::Ssh(_) => {}
         }
@@ -49,13 +49,15 @@ impl Place {
         Some(match self {
             Self::Local => return None,
             Self::Netns => {
-                "a station in a network namespace of this machine, over veth: veth raises no interrupts, its packets are work of \
-                 the sender's CPU in softirqs"
+                "a station in a network namespace of this machine, over veth: veth raises no interrupts, its packets \
+                 are softirq work of the sender's CPU"
             }
             .into(),
-            Self::Guest => "a station behind the second network card of the same guest, over a hub: both cards raise interrupts, \
-                            and the station's work is done by the guest's CPU too"
-                .into(),
+            Self::Guest => {
+                "a station behind the second network card of the same guest, over a hub: both cards raise interrupts, \
+                 and the station's work is done by the guest's CPU too"
+            }
+            .into(),
             Self::Ssh(host) => format!("a station on {host} over the network, started by ssh"),
         })
     }

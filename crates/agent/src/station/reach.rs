@@ -74,8 +74,8 @@ impl Reached {
             here.is_some() == matches!(place, Place::Ssh(_)),
             "`station` = \"{place}\": {}",
             match here {
-                None => "say with `to` which address of the measured machine it is to send to",
-                Some(_) => "it sends to no address that you name; `to` goes with ssh:HOST",
+                None => "name with `to` the address of the measured machine to which it sends",
+                Some(_) => "it takes no address: `to` works only with ssh:HOST",
             }
         );
         let (orders, ordered) = channel();
@@ -83,16 +83,16 @@ impl Reached {
         let (own, own_told) = (place.clone(), tell);
         let keeper = thread::Builder::new().spawn(move || keep(&own, &ordered, &own_told))?;
         let bound =
-            |ip: IpAddr| UdpSocket::bind((ip, port)).with_context(|| format!("port {port} of {ip} cannot be had"));
+            |ip: IpAddr| UdpSocket::bind((ip, port)).with_context(|| format!("cannot open port {port} of {ip}"));
         let socket = match place {
             Place::Local => bound(Ipv4Addr::LOCALHOST.into()),
             Place::Ssh(_) => bound(here.unwrap_or(Ipv4Addr::UNSPECIFIED.into())),
             Place::Netns => namespace(&told).and_then(|there| cabled(there, port)),
             Place::Guest => namespace(&told).and_then(|there| {
-                net::give(CARDS.1, &there).with_context(|| format!("the network card {}", CARDS.1))?;
+                net::give(CARDS.1, &there).with_context(|| format!("cannot set up the network card {}", CARDS.1))?;
                 net::address(CARDS.0, ENDS.0)
                     .and_then(|()| net::up(CARDS.0))
-                    .with_context(|| format!("the network card {}", CARDS.0))?;
+                    .with_context(|| format!("cannot set up the network card {}", CARDS.0))?;
                 bound(ENDS.0.into())
             }),
         }?;
@@ -121,7 +121,7 @@ impl Reached {
         self.order(all, Some(mark))?;
         match self.answer()? {
             Told::Started(output) => Ok(output),
-            _ => bail!("the station's keeper does not say that it is started"),
+            _ => bail!("the station's thread did not report that the station started"),
         }
     }
 
@@ -137,7 +137,7 @@ impl Reached {
         loop {
             match self.socket.recv_from(&mut packet) {
                 Ok((bytes, from)) if packet.get(..bytes).is_some_and(|packet| mark.is_on(packet)) => {
-                    self.socket.connect(from).context("the way to the station")?;
+                    self.socket.connect(from).context("cannot connect to the station")?;
                     self.socket.set_read_timeout(None)?;
                     return Ok(Met { bytes, strangers });
                 }
@@ -146,20 +146,20 @@ impl Reached {
             }
             ensure!(
                 Instant::now() < until,
-                "nothing arrives from the station within {} s{}",
+                "no packet arrived from the station within {} s{}",
                 ARRIVES.as_secs(),
-                if strangers > 0 { format!(", but {strangers} packets of strangers") } else { String::new() }
+                if strangers > 0 { format!(", but {strangers} packets from other senders") } else { String::new() }
             );
         }
     }
 
     fn order(&self, words: Vec<String>, mark: Option<Mark>) -> Result<()> {
-        let orders = self.orders.as_ref().context("the station is over")?;
-        orders.send(Order { words, mark }).ok().context("the station's keeper is gone")
+        let orders = self.orders.as_ref().context("the station has ended")?;
+        orders.send(Order { words, mark }).ok().context("the station's thread has ended")
     }
 
     fn answer(&self) -> Result<Told> {
-        self.told.recv().context("the station's keeper is gone")?
+        self.told.recv().context("the station's thread has ended")?
     }
 
     /// Waits for the station's greeting, and until no further greeting can be on the way.
@@ -168,7 +168,7 @@ impl Reached {
         let mut byte = [0; 16];
         self.socket.set_read_timeout(Some(Duration::from_millis(50)))?;
         while self.socket.recv(&mut byte).is_err() {
-            ensure!(Instant::now() < until, "nothing arrives from the station within {} s", ARRIVES.as_secs());
+            ensure!(Instant::now() < until, "no packet arrived from the station within {} s", ARRIVES.as_secs());
         }
         // Ends the greetings.
         self.order(Vec::new(), None)?;
@@ -187,22 +187,25 @@ impl Drop for Reached {
 }
 
 fn namespace(told: &Receiver<Result<Told>>) -> Result<File> {
-    match told.recv().context("the station's keeper is gone")?? {
+    match told.recv().context("the station's thread has ended")?? {
         Told::Namespace(file) => Ok(file),
-        _ => bail!("the station's keeper has no namespace"),
+        _ => bail!("the station's thread has no namespace"),
     }
 }
 
 /// Returns the measured end of a cable, in a separate namespace: the machine's own network never sees it.
 fn cabled(there: File, port: u16) -> Result<UdpSocket> {
     let made = thread::Builder::new().spawn(move || -> Result<UdpSocket> {
-        net::leave().context("no network namespace: root has them")?;
-        net::pair(CABLE.0, CABLE.1, &there).context("no virtual cable (veth): does the kernel have CONFIG_VETH?")?;
-        net::address(CABLE.0, ENDS.0).and_then(|()| net::up(CABLE.0)).context("the measured end of the cable")?;
-        UdpSocket::bind((ENDS.0, port)).with_context(|| format!("port {port} of the measured end"))
+        net::leave().context("cannot make a network namespace: run as root")?;
+        net::pair(CABLE.0, CABLE.1, &there)
+            .context("cannot make a virtual cable (veth): does the kernel have CONFIG_VETH?")?;
+        net::address(CABLE.0, ENDS.0)
+            .and_then(|()| net::up(CABLE.0))
+            .context("cannot set up the measured end of the cable")?;
+        UdpSocket::bind((ENDS.0, port)).with_context(|| format!("cannot open port {port} of the measured end"))
     })?;
     // The socket keeps its namespace.
-    made.join().ok().context("laying the cable came to nothing")?
+    made.join().ok().context("the thread that sets up the cable ended unexpectedly")?
 }
 
 /// Runs the thread that owns a station's namespace and process.
@@ -224,14 +227,16 @@ fn keep(place: &Place, orders: &Receiver<Order>, tell: &Sender<Result<Told>>) {
 fn kept(place: &Place, orders: &Receiver<Order>, said: &dyn Fn(Result<Told>) -> bool) -> Result<Option<Child>> {
     if matches!(place, Place::Netns | Place::Guest) {
         place.can_be(&Root::default())?;
-        let namespace = net::leave().context("no network namespace: root has them")?;
+        let namespace = net::leave().context("cannot make a network namespace: run as root")?;
         said(Ok(Told::Namespace(namespace)));
         let Some(to) = orders.recv().ok().and_then(|order| order.words.first()?.parse::<SocketAddr>().ok()) else {
             return Ok(None);
         };
         let own = if *place == Place::Guest { CARDS.1 } else { CABLE.1 };
-        net::address(own, ENDS.1).and_then(|()| net::up(own)).with_context(|| format!("the station's {own}"))?;
-        let socket = UdpSocket::bind((ENDS.1, 0)).context("the station's end has no socket")?;
+        net::address(own, ENDS.1)
+            .and_then(|()| net::up(own))
+            .with_context(|| format!("cannot set up the station's {own}"))?;
+        let socket = UdpSocket::bind((ENDS.1, 0)).context("cannot make a socket at the station's end")?;
         // Any order ends the greetings, and so does the end of the thread that sends orders.
         while matches!(orders.try_recv(), Err(std::sync::mpsc::TryRecvError::Empty)) {
             let _ = socket.send_to(&[0], to);

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 pub fn get(root: &Root, device: &str, key: &str) -> Result<String> {
     let found = root.kernel()?.coalescing(device, key);
     let found =
-        found.with_context(|| format!("{device} does not tell how it gathers interrupts: leave coalesce=as-is"))?;
+        found.with_context(|| format!("{device} does not report how it coalesces interrupts: use coalesce=as-is"))?;
     Ok(found.unwrap_or_else(|| "n/a".into()))
 }
 
@@ -20,7 +20,7 @@ pub fn get(root: &Root, device: &str, key: &str) -> Result<String> {
 /// As [`get`].
 pub fn set(root: &Root, device: &str, key: &str, value: &str) -> Result<()> {
     root.kernel()?.set_coalescing(device, key, value).with_context(|| match rustix::process::geteuid().is_root() {
-        true => format!("{device} does not take {key}={value}: leave coalesce=as-is"),
+        true => format!("{device} does not accept {key}={value}: use coalesce=as-is"),
         false => format!("only root may set {key} of {device}: run the same command with sudo"),
     })
 }

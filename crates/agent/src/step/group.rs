@@ -64,7 +64,7 @@ pub fn check(root: &Root, path: &str, settings: &[GroupFile]) -> Result<()> {
         let file = format!("{path}/{file}");
         let text = root.try_read(&file).with_context(|| format!("cannot read back {file}"))?;
         let found = form.value(&text);
-        ensure!(found == form.value(value), "{file} was set to `{value}` and says `{found}`");
+        ensure!(found == form.value(value), "{file} was set to `{value}` but contains `{found}`");
     }
     Ok(())
 }
@@ -93,7 +93,7 @@ pub fn unmake(root: &Root, path: &str, tasks: &str, leave: &str) -> Result<Undon
         }
     }
     let left = root.read(&list).unwrap_or_default().split_whitespace().count();
-    bail!("the control group {path} stays busy ({left} threads, or groups that others made in it): end them")
+    bail!("the control group {path} stays busy ({left} threads, or groups that other programs made in it): end them")
 }
 
 /// Gives a controller to the children of a group.
@@ -103,7 +103,7 @@ pub fn enable(root: &Root, path: &str, name: &str) -> Result<()> {
 
 /// Checks that the children have it.
 pub fn enabled(root: &Root, path: &str, name: &str) -> Result<()> {
-    ensure!(has(root, path, name)?, "{path} was given the controller {name} and does not list it");
+    ensure!(has(root, path, name)?, "{path} was given the controller {name} but does not list it");
     Ok(())
 }
 
@@ -115,7 +115,7 @@ pub fn disable(root: &Root, path: &str, name: &str) -> Result<Undone> {
     // The kernel refuses only if a child passes it on to its own children. It would forget what another program set in a child.
     let told = told(root, path, name);
     if let Some(file) = told.iter().find(|file| file.contains(ISOLATED)) {
-        bail!("{path} keeps the controller {name} as long as {file} is there");
+        bail!("{path} keeps the controller {name} as long as {file} exists");
     }
     if let Some(file) = told.first() {
         return Ok(Undone::Left(format!("{path}: {file} was set meanwhile: the controller {name} is left on")));
@@ -123,7 +123,7 @@ pub fn disable(root: &Root, path: &str, name: &str) -> Result<Undone> {
     let off = put(root, path, &format!("-{name}"));
     match off {
         Err(error) if errno(&error) == Some(rustix::io::Errno::BUSY) => {
-            Ok(Undone::Left(format!("{path}: the controller {name} is used by somebody else by now: left on")))
+            Ok(Undone::Left(format!("{path}: the controller {name} is now used by another program: left on")))
         }
         other => other.map(|()| Undone::Back),
     }
@@ -175,7 +175,7 @@ pub fn bring_back(
             // It never went there, or is back already.
             Some(group) if to.ends_with(&format!("/{SYSTEM}/tasks")) && group == "/" => {}
             Some(group) if to.ends_with(&format!("/{SYSTEM}/tasks")) && !group.ends_with(&format!("/{SYSTEM}")) => {
-                return Ok(Undone::Left(format!("task {tid} was moved to {group} by somebody else: left there")));
+                return Ok(Undone::Left(format!("task {tid} was moved to {group} by another program: left there")));
             }
             _ => enter(root, tid, Some(to), from)?,
         }
@@ -198,9 +198,9 @@ pub fn bring_back(
         Some(now) if given.is_some_and(|given| same(root, &now, &given)) => {
             bind(root, tid, before).map(|()| Undone::Back)
         }
-        Some(now) if !same(root, &now, new) && lacks(root, &now, before) => {
-            Ok(Undone::Left(format!("task {tid} was bound to CPUs {now} by somebody else: left so (it was {before})")))
-        }
+        Some(now) if !same(root, &now, new) && lacks(root, &now, before) => Ok(Undone::Left(format!(
+            "task {tid} was bound to CPUs {now} by another program: left unchanged (it was {before})"
+        ))),
         _ => bind(root, tid, before).map(|()| Undone::Back),
     }
 }

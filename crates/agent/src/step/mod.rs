@@ -179,28 +179,28 @@ impl Step {
         match self {
             Self::Value { path, new, form, .. } => {
                 let found = form.value(&shown(root, path, *form).with_context(|| format!("cannot read back {path}"))?);
-                ensure!(found == form.value(new), "{path} was set to `{new}` and says `{found}`");
+                ensure!(found == form.value(new), "{path} was set to `{new}` but contains `{found}`");
                 Ok(())
             }
             Self::Group { path } => {
-                ensure!(root.path(path).is_dir(), "the control group {path} was made and is not there");
+                ensure!(root.path(path).is_dir(), "the control group {path} was made but does not exist");
                 Ok(())
             }
             Self::Set { path, settings, .. } => group::check(root, path, settings),
             Self::Controller { path, name } => group::enabled(root, path, name),
             Self::Within { path, new, form } => {
                 let found = form.value(&root.try_read(path).with_context(|| format!("cannot read back {path}"))?);
-                ensure!(found == form.value(new), "{path} was set to `{new}` and says `{found}`");
+                ensure!(found == form.value(new), "{path} was set to `{new}` but contains `{found}`");
                 Ok(())
             }
             Self::Policy { tid, start, comm, new, .. } if started(root, *tid) == Some(*start) => {
                 let found = thread::policy(root, *tid)?;
-                ensure!(found == *new, "task {tid} ({comm}) was made {new} and is {found}");
+                ensure!(found == *new, "task {tid} ({comm}) was set to {new} but is {found}");
                 Ok(())
             }
             Self::Coalesce { device, key, new, .. } => {
                 let found = ethtool::get(root, device, key)?;
-                ensure!(found == *new, "{key} of {device} was set to {new} and is {found}");
+                ensure!(found == *new, "{key} of {device} was set to {new} but is {found}");
                 Ok(())
             }
             Self::Task { tid, start, comm, from: None, to: None, affinity: Some((_, new)) } => {
@@ -211,7 +211,7 @@ impl Step {
                 let handles = || thread::follows(root, comm).is_some_and(|line| group::same(root, &found, &line));
                 ensure!(
                     group::same(root, &found, new) || handles(),
-                    "task {tid} ({comm}) was bound to CPUs {new} and may run on {found}"
+                    "task {tid} ({comm}) was bound to CPUs {new} but may run on {found}"
                 );
                 Ok(())
             }
@@ -281,7 +281,7 @@ mod tests {
         step.apply(&root).unwrap();
         fs::write(root.path("sys/knob"), "8").unwrap();
         let Undone::Left(told) = step.undo(&root).unwrap() else { panic!() };
-        assert!(told.contains("`8` by somebody else") && told.contains("`7`"), "{told}");
+        assert!(told.contains("`8` by another program") && told.contains("`7`"), "{told}");
         fs::remove_file(root.path("sys/knob")).unwrap();
         assert!(matches!(step.undo(&root).unwrap(), Undone::Left(told) if told.contains("gone")));
     }

@@ -25,7 +25,7 @@ pub fn of_write(root: &Root, path: &str, value: &str, error: &io::Error) -> Erro
     match error.kind() {
         ErrorKind::PermissionDenied => anyhow!("/{path} may not be set to `{value}`: {}", denied(root, path)),
         ErrorKind::ReadOnlyFilesystem => anyhow!("/{path} cannot be set to `{value}`: {READ_ONLY}"),
-        ErrorKind::InvalidInput => anyhow!("the kernel does not take `{value}` in /{path} (invalid argument)"),
+        ErrorKind::InvalidInput => anyhow!("the kernel does not accept `{value}` in /{path} (invalid argument)"),
         _ => anyhow!("/{path} cannot be set to `{value}`: {error}"),
     }
 }
@@ -56,15 +56,16 @@ fn denied(root: &Root, path: &str) -> String {
         );
     }
     if rustix::process::geteuid().is_root() && path.starts_with(DEBUGFS) && !root.exists(LOCKDOWN) {
-        return "even root may not here: kernel lockdown, as Secure Boot brings, may refuse debugfs (this machine does not show it), \
-                or a container does: start that with --privileged"
+        return "even root has no permission here: kernel lockdown, for example by Secure Boot, may refuse debugfs \
+                (this machine does not show it), or a container does: start the container with --privileged"
             .into();
     }
     if rustix::process::geteuid().is_root() {
-        return "even root may not here: in a container, start it with --privileged; else run latido on the host"
+        return "even root has no permission here: in a container, start it with --privileged; else run latido on the \
+                host"
             .into();
     }
-    "only root may: run the same command with sudo".into()
+    "only root may do this: run the same command with sudo".into()
 }
 
 fn is_mounted(root: &Root) -> bool {

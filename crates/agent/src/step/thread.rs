@@ -134,9 +134,9 @@ pub fn set_policy(root: &Root, tid: i32, new: Scheduling) -> Result<()> {
     match root.kernel()?.set_policy(tid, crate::machine::policy(new)) {
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
         Err(error @ (Errno::EPERM | Errno::EACCES)) => {
-            bail!("task {tid} may not be made {new}: {error}; run the same command with sudo (CAP_SYS_NICE)")
+            bail!("task {tid} may not be set to {new}: {error}; run the same command with sudo (CAP_SYS_NICE)")
         }
-        Err(error) => bail!("task {tid} cannot be made {new}: {error}"),
+        Err(error) => bail!("task {tid} cannot be set to {new}: {error}"),
     }
 }
 

@@ -60,7 +60,7 @@ impl Step {
             Self::Policy { tid, comm, original, new, .. } => policy_back(root, (*tid, comm), *original, *new),
             Self::Coalesce { device, key, original, new } => coalesced(root, (device, key), original, new),
             Self::Group { path } | Self::Set { path, .. } if !group::ours(root, path) => {
-                Ok(Undone::Left(format!("{path} was made by somebody else: left so")))
+                Ok(Undone::Left(format!("{path} was made by another program: left unchanged")))
             }
             Self::Group { path } => match root.kernel()?.remove_group(&root.path(path)) {
                 Ok(()) => Ok(Undone::Back),
@@ -103,9 +103,9 @@ fn restore(root: &Root, path: &str, found: &str, original: &str, made: Option<&s
     match way(&found, &form.value(original), made.map(|made| form.value(made)).as_ref()) {
         Way::Is => Ok(Undone::Back),
         Way::Again => put_back(root, path, original, form),
-        Way::Others => {
-            Ok(Undone::Left(format!("{path} was set to `{found}` by somebody else: left so (it was `{original}`)")))
-        }
+        Way::Others => Ok(Undone::Left(format!(
+            "{path} was set to `{found}` by another program: left unchanged (it was `{original}`)"
+        ))),
     }
 }
 
@@ -116,7 +116,7 @@ fn policy_back(root: &Root, (tid, comm): (i32, &str), original: Scheduling, new:
         Way::Is => {}
         Way::Again => thread::set_policy(root, tid, original)?,
         Way::Others => {
-            let text = format!("task {tid} ({comm}) was made {found} by somebody else (it was {original})");
+            let text = format!("task {tid} ({comm}) was set to {found} by another program (it was {original})");
             return Ok(Undone::Left(text));
         }
     }
@@ -133,7 +133,7 @@ fn coalesced(root: &Root, (device, key): (&str, &str), original: &str, new: &str
         Way::Is => {}
         Way::Again => ethtool::set(root, device, key, original)?,
         Way::Others => {
-            let text = format!("{key} of {device} was set to {found} by somebody else (it was {original})");
+            let text = format!("{key} of {device} was set to {found} by another program (it was {original})");
             return Ok(Undone::Left(text));
         }
     }
@@ -147,7 +147,7 @@ fn gone(path: &str, original: &str) -> Undone {
 fn put_back(root: &Root, path: &str, original: &str, form: Form) -> Result<Undone> {
     write(root, path, original, form)?;
     let back = form.value(&shown(root, path, form)?);
-    ensure!(back == form.value(original), "{path} was put back to `{original}` and says `{back}`");
+    ensure!(back == form.value(original), "{path} was put back to `{original}` but contains `{back}`");
     Ok(Undone::Back)
 }
 
@@ -191,8 +191,9 @@ mod tests {
             (undone, root.read("knob"))
         };
         let back = (Undone::Back, Some("1".to_owned()));
-        let others =
-            |found: &str| Undone::Left(format!("knob was set to `{found}` by somebody else: left so (it was `1`)"));
+        let others = |found: &str| {
+            Undone::Left(format!("knob was set to `{found}` by another program: left unchanged (it was `1`)"))
+        };
         for step in [value, kept(Some("2"))] {
             assert_eq!(undone(&step, Some("1")), back);
             assert_eq!(undone(&step, Some("2")), back);

@@ -57,7 +57,7 @@ impl Serving {
         journal.news().into_iter().for_each(|message| self.voice.note(message));
         let named: Level = cell.tuning.clone();
         let assignment = assign(cell)?;
-        let spool = Scratch::new(0).context("there is no place for what the measurement writes")?;
+        let spool = Scratch::new(0).context("cannot make a directory for the files of the measurement")?;
         attempt::carry_out(&mut Work {
             client: &self.client,
             voice: &self.voice,

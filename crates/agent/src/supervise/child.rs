@@ -60,7 +60,7 @@ impl Measuring {
                 }
             }
         });
-        heard.context("cannot start a thread that hears the measuring process")?;
+        heard.context("cannot start a thread that listens to the measuring process")?;
         Ok(Self { child, input: Some(input) })
     }
 

@@ -66,7 +66,7 @@ impl Serving {
             match requests.recv_timeout(LOOK) {
                 Ok(Ok(request)) => self.answer(request),
                 Ok(Err(error)) => {
-                    let message = format!("this is no request of latido's: {error:#}");
+                    let message = format!("this is not a request of latido: {error:#}");
                     self.voice.say(Reply::Error { message });
                     self.voice.say(Reply::End { status: EndStatus::Failed });
                 }
@@ -116,7 +116,7 @@ fn there(root: &Root, cpus: Option<&CpuSet>) -> Result<()> {
     let online: Option<CpuSet> = root.value("sys/devices/system/cpu/online");
     if let Some((cpus, online)) = cpus.zip(online) {
         let missing = cpus.without(&online);
-        ensure!(missing.is_empty(), "CPU {missing} is not there; online are {online}");
+        ensure!(missing.is_empty(), "CPU {missing} is not online; the online CPUs are {online}");
     }
     Ok(())
 }

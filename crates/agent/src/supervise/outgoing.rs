@@ -176,7 +176,7 @@ impl Voice {
         for (name, len) in &parcel.files {
             let Ok(file) = File::open(parcel.dir.join(name)) else {
                 // The spool is gone, because the cell was abandoned. The stream itself is still intact.
-                return out.send(&Reply::Error { message: format!("{name} was not sent: the cell was given up") });
+                return out.send(&Reply::Error { message: format!("{name} was not sent: the cell was abandoned") });
             };
             out.attach(name, *len, file, |out| match self.queue().progress.take() {
                 Some(progress) => out.send(&Reply::Progress(progress)),

@@ -220,7 +220,7 @@ fn program(item: &Item, around: &Surroundings) -> Result<()> {
     let launch = registry::build("load", LOADS, item)?.launch(around)?;
     let Some(program) = launch.as_ref().and_then(|launch| launch.argv.first()) else { return Ok(()) };
     let found = is_own(program) || program::find(program)?.is_some();
-    ensure!(found, "load `{}`: there is no program `{program}` that may be run here", item.name);
+    ensure!(found, "load `{}`: there is no program `{program}` that latido may run here", item.name);
     Ok(())
 }
 

@@ -181,11 +181,7 @@ impl Recording {
 
 /// Returns, in words, which option requested a trace.
 pub(super) fn asked(conditions: &Conditions) -> &'static str {
-    if conditions.trace.is_some() {
-        "a trace is to be recorded (--trace)"
-    } else {
-        "samples are to be explained (--explain)"
-    }
+    if conditions.trace.is_some() { "cannot record a trace (--trace)" } else { "cannot explain samples (--explain)" }
 }
 
 /// Returns how many of the largest samples the trace explains; `None` if all of it is wanted.

@@ -18,10 +18,10 @@ pub const DEF: Def<dyn Tuning> = Def {
     name: "boot",
     about: "boot parameters (isolcpus, nohz_full, rcu_nocbs, threadirqs, ...): required, never applied",
     help: "\
-Parameters that only a reboot changes. A run is refused unless the running kernel was started with exactly these;
-`latido tune apply boot:...` prints what is to be added. Both record which ones are there.
+Parameters that only a reboot changes. latido refuses a run unless the running kernel was booted with exactly these;
+`latido tune apply boot:...` prints which ones to add. Both record which ones the kernel has.
 
-Options: the parameters themselves, as on the kernel's command line. Those that have no value can stand between commas:
+Options: the parameters themselves, as on the kernel's command line. Those without a value can stand between commas:
 boot:threadirqs,isolcpus=domain,managed_irq,1,nohz_full=1,rcu_nocbs=1 (in a plan: threadirqs = true)
 
   isolcpus, nohz_full, rcu_nocbs, irqaffinity, kthread_cpus     CPUs
@@ -218,7 +218,9 @@ fn ignored(root: &Root, wanted: &Parameters) -> Result<()> {
             value.split(',').filter(|piece| piece.starts_with(|c: char| c.is_ascii_alphabetic())).peekable();
         let isolates = words.peek().is_none() || words.any(|word| word == "domain");
         if isolates && !asked.without(&in_force).is_empty() {
-            bail!("the kernel was booted with {name}={value} and does not do it: /{path} says `{found}`; see dmesg");
+            bail!(
+                "the kernel was booted with {name}={value} but does not apply it: /{path} contains `{found}`; see dmesg"
+            );
         }
     }
     Ok(())
@@ -271,12 +273,12 @@ mod tests {
     fn a_kernel_that_did_not_listen_is_found_out() {
         let tree = trees::cgroup_v2();
         tree.write("sys/devices/system/cpu/nohz_full", "\n");
-        assert!(note("nohz_full = 3", &tree).unwrap_err().to_string().contains("does not do it"));
+        assert!(note("nohz_full = 3", &tree).unwrap_err().to_string().contains("does not apply it"));
         // Without the word `domain`, nothing is isolated; with it, the CPUs must show.
         assert!(note("isolcpus = 'managed_irq,3'", &tree).is_ok());
         tree.write("proc/cmdline", "isolcpus=domain,managed_irq,2-3 quiet\n");
         let isolated = || note("isolcpus = 'domain,managed_irq,2-3'", &tree);
-        assert!(isolated().unwrap_err().to_string().contains("does not do it"));
+        assert!(isolated().unwrap_err().to_string().contains("does not apply it"));
         tree.write("sys/devices/system/cpu/isolated", "2-3\n");
         assert!(isolated().is_ok());
     }

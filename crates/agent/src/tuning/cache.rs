@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize};
 /// The list entry.
 pub const DEF: Def<dyn Tuning> = Def {
     name: "cache",
-    about: "ways of the level-3 cache for the given CPUs alone (resctrl)",
+    about: "reserve ways of the level-3 cache for the given CPUs (resctrl)",
     help: "\
 Whatever runs elsewhere on the chip evicts a real-time task's data from the shared cache. Processors with cache
 allocation (Intel RDT, AMD QoS, some ARM) reserve ways: the given CPUs get the topmost ones, all others lose them.
 
 Options:
-  cpus   who gets them, for example 2-3; required
-  ways   how many of each level-3 cache; required
+  cpus   the CPUs that get them, for example 2-3; required
+  ways   number of ways of each level-3 cache; required
 
 Kernel document: Documentation/filesystems/resctrl.rst",
     main_option: Some("cpus"),
@@ -56,14 +56,16 @@ impl Tuning for Cache {
         let schema = Form::L3.value(&text);
         ensure!(schema != "L3:", "{all} has no line L3: the level-3 cache of this machine cannot be divided");
         let least = root.value::<u32>(&format!("{RESCTRL}/info/L3/min_cbm_bits")).unwrap_or(1);
-        ensure!(self.ways >= least, "ways={}: this processor gives no fewer than {least}", self.ways);
-        ensure!(!root.exists(GROUP), "{GROUP} is there already: undo what made it, or rmdir it");
+        ensure!(self.ways >= least, "ways={}: this processor reserves at least {least}", self.ways);
+        ensure!(!root.exists(GROUP), "{GROUP} exists already: undo the tuning that made it, or remove it (rmdir)");
         let (mut own, mut others) = (Vec::new(), Vec::new());
         for cache in schema.trim_start_matches("L3:").split(';') {
             let (id, mask) = cache.split_once('=').context("a cache without a mask")?;
             let (top, rest) =
                 split(u64::from_str_radix(mask, 16).with_context(|| format!("{all}: {cache}"))?, self.ways)
-                    .with_context(|| format!("ways={} leaves none of cache {id} (mask {mask}) to others", self.ways))?;
+                    .with_context(|| {
+                        format!("ways={} leaves no way of cache {id} (mask {mask}) for other CPUs", self.ways)
+                    })?;
             own.push(format!("{id}={top:x}"));
             others.push(format!("{id}={rest:x}"));
         }
@@ -84,10 +86,14 @@ impl Tuning for Cache {
             let taken: CpuSet = root.value::<CpuSet>(&file).unwrap_or_default();
             let common: Vec<String> =
                 self.cpus.iter().filter(|cpu| taken.contains(*cpu)).map(|cpu| cpu.to_string()).collect();
-            ensure!(common.is_empty(), "CPU {} is of the group {name}: take it out first ({file})", common.join(","));
+            ensure!(
+                common.is_empty(),
+                "CPU {} belongs to the group {name}: take it out first ({file})",
+                common.join(",")
+            );
         }
         let note = (!others.is_empty()).then(|| {
-            format!("other groups may share the ways, their masks were left as they are: {}", others.join(", "))
+            format!("other groups may share the ways; latido left their masks unchanged: {}", others.join(", "))
         });
         Ok(Wanted { steps, note, ..Wanted::default() })
     }
@@ -106,7 +112,9 @@ fn absent(root: &Root) -> &'static str {
     let known = root.read("proc/filesystems").is_some_and(|text| text.split_whitespace().any(|name| name == "resctrl"));
     match known {
         true => "resctrl is not mounted: mount -t resctrl resctrl /sys/fs/resctrl",
-        false => "this processor or kernel cannot divide its cache (no resctrl in /proc/filesystems): leave this out",
+        false => {
+            "this processor or kernel cannot divide its cache (no resctrl in /proc/filesystems): leave this tuning out"
+        }
     }
 }
 
@@ -150,13 +158,13 @@ mod tests {
         let mut files = FILES.to_vec();
         files.extend([("sys/fs/resctrl/db/schemata", "L3:0=ff;1=ff\n"), ("sys/fs/resctrl/db/cpus_list", "3\n")]);
         let error = refusal("cache", "cpus = '2-3'\nways = 4", &by_hand(&files));
-        assert!(error.contains("CPU 3 is of the group db"), "{error}");
+        assert!(error.contains("CPU 3 belongs to the group db"), "{error}");
     }
 
     #[test]
     fn what_cannot_be_divided_is_refused() {
         assert!(refusal("cache", "cpus = '1'\nways = 2", &trees::server()).contains("no resctrl in /proc/filesystems"));
-        assert!(refusal("cache", "cpus = '1'\nways = 20", &by_hand(FILES)).contains("leaves none"));
+        assert!(refusal("cache", "cpus = '1'\nways = 20", &by_hand(FILES)).contains("leaves no way"));
         assert_eq!(split(0b1111_0000, 1), Some((0b1000_0000, 0b0111_0000)));
         assert_eq!(split(0b11, 2), None);
     }

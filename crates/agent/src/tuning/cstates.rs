@@ -26,8 +26,8 @@ pub const DEF: Def<dyn Tuning> = Def {
     name: "cstates",
     about: "keep CPUs out of idle states through /dev/cpu_dma_latency (on by default)",
     help: "\
-Holds /dev/cpu_dma_latency at 0 µs while measuring, so that no CPU sleeps deeper than a wake-up of no cost. This
-flatters a system that will not hold it in the field: measure both ways. It is on unless you say `cstates:as-is`.
+Holds /dev/cpu_dma_latency at 0 µs while measuring, so that no CPU enters an idle state with an exit latency. This
+flatters a system that will not hold it in the field: measure both ways. It is on unless you give `cstates:as-is`.
 
 Options:
   mode      `hold` (default); `disable`: each state of each CPU that takes longer to leave is switched off, which lasts
@@ -134,7 +134,7 @@ fn hold(root: &Root, us: i32) -> Result<(Change, Guard)> {
         Ok(file)
     };
     let file = ask().with_context(|| {
-        format!("{KNOB} cannot be held at {us} (root may): run as root, or leave idle states with --tune cstates:as-is")
+        format!("cannot hold {KNOB} at {us}: run as root, or leave idle states as they are with --tune cstates:as-is")
     })?;
     let change = Change { knob: KNOB.into(), original, new: format!("{} µs", strictest(root)?) };
     Ok((change, Box::new(file)))

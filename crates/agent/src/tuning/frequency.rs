@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 /// The list entry.
 pub const DEF: Def<dyn Tuning> = Def {
     name: "frequency",
-    about: "one speed for all CPUs: governor performance, no turbo, minimum = maximum if asked",
+    about: "one speed for all CPUs: governor performance, no turbo, minimum = maximum if requested",
     help: "\
-A CPU that was slowed down runs its first instructions slowly; turbo comes and goes with temperature and neighbours.
+A slowed-down CPU runs its first instructions slowly. Turbo depends on the temperature and on the load of other CPUs.
 
 Options:
   governor   default `performance`; any that the driver offers, or `as-is`
@@ -22,7 +22,7 @@ Options:
   absent     where no CPU has a frequency that can be set: `refuse` (default), or `note`: nothing is changed, and the record
              says why
   fixed      `no` (default), or `max`: minimum and maximum frequency are both the highest allowed one (without turbo, the
-             nominal one where the driver tells it)
+             nominal one where the driver reports it)
 
 Kernel documents: Documentation/admin-guide/pm/cpufreq.rst, Documentation/admin-guide/pm/intel_pstate.rst",
     main_option: Some("governor"),

@@ -20,7 +20,7 @@ Options:
   irq    numbers of /proc/interrupts or parts of the threads' names, with commas: 24,25 or eth0; or `all`; required
   prio   1 to 98; required
 
-Threads exist where a driver asks for one, and for nearly every interrupt on PREEMPT_RT or with the boot parameter
+Threads exist where a driver requests one, and for nearly every interrupt on PREEMPT_RT or with the boot parameter
 threadirqs.
 
 Kernel documents: Documentation/core-api/genericirq.rst; Documentation/admin-guide/kernel-parameters.txt, threadirqs",

@@ -29,12 +29,12 @@ pub const DEF: Def<dyn Tuning> = Def {
     name: "irqs",
     about: "move interrupts, and the default for new ones, away from CPUs",
     help: "\
-Takes the named CPUs out of smp_affinity_list of every interrupt that can be moved and out of default_smp_affinity. An
-interrupt is away when its effective affinity says so; many controllers move one only when it comes the next time, still
-on the old CPU: until then it is named as pending.
-Those that cannot be moved are named too: per-CPU ones, and managed ones, which the kernel places for their driver.
-Timer and inter-processor interrupts are of another kind and stay. A running irqbalance must be told to keep off those
-CPUs, and tuned be stopped: nothing is done otherwise.
+Takes the named CPUs out of smp_affinity_list of every interrupt that can be moved and out of default_smp_affinity. The
+effective affinity shows whether an interrupt has moved. Many controllers move an interrupt only when it arrives the
+next time, still on the old CPU: until then the record lists it as pending. The record also lists those that cannot be
+moved: per-CPU ones, and managed ones, which the kernel places for their driver. Timer and inter-processor interrupts
+are of another kind and stay. Configure a running irqbalance to keep off those CPUs, and stop tuned: otherwise latido
+changes nothing.
 
 Options:
   away   the CPUs to free of interrupts, for example 1 or 2-3; at least one CPU must be left
@@ -63,11 +63,11 @@ impl Tuning for Irqs {
     fn wanted(&self, root: &Root) -> Result<Wanted> {
         let online: CpuSet = root
             .value("sys/devices/system/cpu/online")
-            .context("cannot read /sys/devices/system/cpu/online: which CPUs there are is not known")?;
+            .context("cannot read /sys/devices/system/cpu/online, so the online CPUs are unknown")?;
         let missing = self.away.without(&online);
-        ensure!(missing.is_empty(), "CPU {missing} is not there: online are {online}");
+        ensure!(missing.is_empty(), "CPU {missing} is not online: the online CPUs are {online}");
         let rest = online.without(&self.away);
-        ensure!(!rest.is_empty(), "interrupts must go somewhere, and this machine has CPUs {online} alone");
+        ensure!(!rest.is_empty(), "interrupts need another CPU, and this machine has only CPUs {online}");
         daemons::absent(root, &self.away)?;
         ensure!(root.exists("proc/irq"), "this kernel has no /proc/irq: it cannot move interrupts (CONFIG_SMP)");
         if let Some(refused) = refusal::beforehand(root, DEFAULT) {
@@ -75,7 +75,7 @@ impl Tuning for Irqs {
         }
         let mut steps = Vec::new();
         if let Some(mask) = root.read(DEFAULT) {
-            let now = from_mask(&mask).with_context(|| format!("{DEFAULT} says `{mask}`, which is no mask"))?;
+            let now = from_mask(&mask).with_context(|| format!("{DEFAULT} contains `{mask}`, which is not a mask"))?;
             steps.extend(Step::value(root, DEFAULT, &to_mask(&elsewhere(&now, &self.away, &rest)), Form::Mask)?);
         }
         let pursuit = Lines { away: self.away.clone(), rest, stuck: BTreeMap::new() };
@@ -101,7 +101,7 @@ impl Tuning for Irqs {
         let mut told: Vec<String> = record.note.take().into_iter().collect();
         if !pending.is_empty() {
             let names: Vec<String> = pending.iter().map(|line| title(root, *line)).collect();
-            told.push(format!("pending, once more on CPU {} and then away: {}", self.away, names.join(", ")));
+            told.push(format!("pending, move after one more interrupt on CPU {}: {}", self.away, names.join(", ")));
         }
         if silent > 0 {
             told.push(format!("this kernel does not show where {silent} of them go (no effective_affinity_list)"));

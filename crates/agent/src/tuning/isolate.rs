@@ -32,13 +32,13 @@ pub const DEF: Def<dyn Tuning> = Def {
     about: "keep CPUs for the measured task alone, by cpusets (cgroup v1) or partitions (cgroup v2)",
     help: "\
 Tasks and kernel threads that can move go to the other CPUs, load balancing of the named ones ends, and only the
-measuring threads enter them. Loads stay outside. A cell that names no CPUs of its own measures the isolated ones.
+measuring threads enter them. Loads stay outside. A cell that names no CPUs measures the isolated ones.
 
 With cgroup v1 the cpusets `latido-system` and `latido-isolated` are made below the root, and every task of the root
-moves to the first. With cgroup v2 the group `latido-isolated` becomes a partition of its own (`isolated`, or one
-`root` partition for each CPU on kernels before 6.1), which takes its CPUs from everybody. Kernel threads that are
-bound to their CPU stay there: the record names them. Unbound kernel workers are the tuning `workqueues`, interrupts
-the tuning `irqs`.
+moves to the first. With cgroup v2 the group `latido-isolated` becomes a separate partition (`isolated`, or one
+`root` partition for each CPU on kernels before 6.1), which takes its CPUs from all others. Kernel threads that are
+bound to their CPU stay there: the record names them. The tuning `workqueues` moves unbound kernel workers, the
+tuning `irqs` moves interrupts.
 
 Options:
   cpus   the CPUs to isolate, for example 1 or 2-3; at least one CPU must be left
@@ -76,7 +76,7 @@ impl Tuning for Isolate {
         }
         let (Hierarchy::V1 { dir } | Hierarchy::V2 { dir }) = &place;
         if let Some(name) = root.list(dir).into_iter().find(|name| name.starts_with(ISOLATED)) {
-            bail!("{dir}/{name} is there already, and holds no CPUs: remove it first (rmdir {dir}/{name})");
+            bail!("{dir}/{name} exists already, and holds no CPUs: remove it first (rmdir {dir}/{name})");
         }
         if let Some(refused) = refusal::beforehand(root, dir) {
             return Err(refused);
@@ -98,13 +98,13 @@ impl Isolate {
     fn rest(&self, root: &Root) -> Result<CpuSet> {
         let online: CpuSet = root
             .value("sys/devices/system/cpu/online")
-            .context("cannot read /sys/devices/system/cpu/online: which CPUs there are is not known")?;
+            .context("cannot read /sys/devices/system/cpu/online, so the online CPUs are unknown")?;
         let missing = self.cpus.without(&online);
-        ensure!(missing.is_empty(), "CPU {missing} is not there: online are {online}");
+        ensure!(missing.is_empty(), "CPU {missing} is not online: the online CPUs are {online}");
         let rest = online.without(&self.cpus);
         ensure!(
             !rest.is_empty(),
-            "{} cannot be isolated: everything else needs a CPU too, and this machine has {online} alone",
+            "{} cannot be isolated: all other tasks need a CPU too, and this machine has only CPUs {online}",
             match self.cpus.len() {
                 1 => format!("CPU {}, the only one,", self.cpus),
                 _ => format!("all CPUs ({})", self.cpus),

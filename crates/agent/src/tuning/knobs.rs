@@ -41,7 +41,7 @@ pub const NUMA_BALANCING: Def<dyn Tuning> = Def {
     name: "numa-balancing",
     about: "stop the kernel from moving pages between NUMA nodes (kernel.numa_balancing off)",
     help: "\
-Balancing unmaps pages to see who touches them: page faults, and pages copied, in the middle of real-time work.
+Balancing unmaps pages to see which tasks use them: page faults and page copies in the middle of real-time work.
 
 Options:
   balancing   `off` (default) or `on`
@@ -63,7 +63,7 @@ pub const COMPACTION: Def<dyn Tuning> = Def {
     help: "\
 To make room for large pieces of memory the kernel moves pages together, also those that a real-time task has locked: a
 lock keeps a page in memory, not in its place. The task's next access to a page on the move is a page fault, and waits
-until the copy is made. Off, locked pages stay. Kernels with PREEMPT_RT have it off by themselves.
+until the copy is made. Off, locked pages stay. Kernels with PREEMPT_RT have it off by default.
 
 Options:
   locked   `off` (default): locked pages are not moved; or `on`
@@ -86,7 +86,7 @@ ksmd scans memory all the time, and a page that it merged must be copied again w
 middle of real-time work.
 
 Options:
-  run   `stop` (default): merged pages stay merged; `unmerge`: all of them are copied apart first; `on`
+  run   `stop` (default): merged pages stay merged; `unmerge`: the kernel separates all of them first; `on`
 
 Kernel document: Documentation/admin-guide/mm/ksm.rst",
     main_option: Some("run"),
@@ -242,7 +242,7 @@ impl Tuning for Turned {
         }
         let text = root.try_read(path).map_err(|error| refusal::of_read(root, path, absent, &error))?;
         let rest = text.split_once(char::is_whitespace).map(|(_, rest)| rest.trim());
-        ensure!(rest.is_some(), "{path} says `{text}`, which is not four levels");
+        ensure!(rest.is_some(), "{path} contains `{text}`, which is not four levels");
         let value = format!("{}\t{}", self.value, rest.unwrap_or_default());
         knob::one(root, path, &value, Form::Plain, absent)
     }

@@ -17,8 +17,8 @@ pub const DEF: Def<dyn Tuning> = Def {
     name: "nic",
     about: "a network device: interrupt coalescing off (ethtool), receiving in threads",
     help: "\
-A device gathers packets before it interrupts: bandwidth for latency. Threaded receiving (NAPI) turns unbounded softirq
-work into kernel threads, which can be kept off a CPU or below a priority.
+A device gathers packets before it interrupts, and so trades latency for bandwidth. Threaded receiving (NAPI) turns
+unbounded softirq work into kernel threads, which can be kept off a CPU or below a priority.
 
 Options:
   device    for example eth0; required
@@ -32,7 +32,7 @@ Kernel documents: Documentation/networking/napi.rst, threaded NAPI; ethtool(8), 
         // The name becomes part of a path and an argument of a program.
         let odd = |c: char| c.is_whitespace() || matches!(c, '/' | '\0');
         if read.device.is_empty() || read.device.starts_with(['-', '.']) || read.device.contains(odd) {
-            return Err(Objection::Value(format!("`device` is the name of one, not `{}`", read.device)).into());
+            return Err(Objection::Value(format!("`device` is the name of a device, not `{}`", read.device)).into());
         }
         Ok(Box::new(read))
     },
@@ -119,7 +119,7 @@ fn coalescing(root: &Root, device: &str) -> Result<Vec<Option<Step>>> {
         let (device, key) = (device.to_string(), (*key).to_string());
         steps.push((!is_off).then(|| Step::Coalesce { device, key, original, new: (*off).into() }));
     }
-    ensure!(known, "{device} gathers no interrupts, or does not tell: leave coalesce=as-is");
+    ensure!(known, "{device} does not coalesce interrupts, or does not report it: use coalesce=as-is");
     Ok(steps)
 }
 

@@ -15,7 +15,7 @@ pub const DEF: Def<dyn Tuning> = Def {
     about: "the preemption model of a dynamic kernel: none, voluntary, full or lazy",
     help: "\
 How soon kernel work for another task gives way to a real-time task. Kernels built with CONFIG_PREEMPT_DYNAMIC change
-it at run time through debugfs; PREEMPT_RT is a kernel of its own (and may have `full` and `lazy`).
+it at run time through debugfs; PREEMPT_RT is a separate kernel (and may have `full` and `lazy`).
 
 Options:
   model   `none`, `voluntary`, `full` or `lazy`; required. The kernel says which of them it has.
@@ -64,7 +64,7 @@ impl Tuning for Preempt {
         let word = self.model.word();
         ensure!(
             root.exists(PATH) || !root.exists("sys/kernel/debug/sched"),
-            "there is no {PATH}: the model of this kernel is fixed (no CONFIG_PREEMPT_DYNAMIC): take another kernel"
+            "there is no {PATH}: the model of this kernel is fixed (no CONFIG_PREEMPT_DYNAMIC): use another kernel"
         );
         if let Err(error) = root.try_read(PATH) {
             let error = refusal::of_read(root, PATH, "the kernel is older than 5.13", &error);
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_model_that_the_kernel_does_not_have_is_named() {
         let error = refusal("preempt", "model = 'none'", &trees::cgroup_v2());
-        assert!(error.contains("no choice `none`: it has full, lazy, laziest"), "{error}");
+        assert!(error.contains("does not offer `none`: it offers full, lazy, laziest"), "{error}");
         let error = refusal("preempt", "model = 'full'", &trees::arm());
         assert!(error.contains("the model of this kernel is fixed"), "{error}");
     }

@@ -20,7 +20,7 @@ pub const DEF: Def<dyn Tuning> = Def {
     name: "rcu",
     about: "RCU: callback threads' CPUs and priority, boost threads' priority, expedited or normal grace periods",
     help: "\
-RCU runs the kernel's deferred freeing: on the CPU that asked for it, or in threads of its own (rcuo*) that may run
+RCU runs the kernel's deferred freeing: on the CPU that requested it, or in separate threads (rcuo*) that may run
 elsewhere. Expedited grace periods interrupt every CPU that is not idle.
 
 Options (at least one):
@@ -78,10 +78,10 @@ impl Tuning for Rcu {
         if let Some(cpus) = &self.cpus {
             let online = knob::online(root)?;
             let missing = cpus.without(&online);
-            ensure!(missing.is_empty(), "CPU {missing} is not there: online are {online}");
+            ensure!(missing.is_empty(), "CPU {missing} is not online: the online CPUs are {online}");
         }
         if self.cpus.is_some() || self.prio.is_some() {
-            let threads = threads(root, "rcuo", "no CPU leaves its callbacks to threads: boot with rcu_nocbs=CPUS")?;
+            let threads = threads(root, "rcuo", "no CPU offloads its callbacks to threads: boot with rcu_nocbs=CPUS")?;
             for thread in &threads {
                 steps.extend(self.cpus.as_ref().map(|cpus| thread.on(root, cpus)).transpose()?);
                 steps.extend(self.prio.map(|prio| thread.fifo(root, prio)).transpose()?);
@@ -182,9 +182,9 @@ mod tests {
     #[test]
     fn callbacks_do_not_go_where_no_cpu_is() {
         let tree = trees::cgroup_v2();
-        assert!(refusal("rcu", "cpus = '0,4'", &tree).contains("CPU 4 is not there: online are 0-3"));
+        assert!(refusal("rcu", "cpus = '0,4'", &tree).contains("CPU 4 is not online: the online CPUs are 0-3"));
         tree.write("sys/devices/system/cpu/online", "0,2-3\n");
-        assert!(refusal("rcu", "cpus = '1'", &tree).contains("CPU 1 is not there: online are 0,2,3"));
+        assert!(refusal("rcu", "cpus = '1'", &tree).contains("CPU 1 is not online: the online CPUs are 0,2,3"));
     }
 
     /// A thread that was allowed CPUs that are now offline must be allowed them again.
@@ -212,7 +212,7 @@ mod tests {
         let (path, status) = file(&tree, "rcuop/3", "status");
         tree.write(&path, &status.replace("\t0\n", "\t0,2\n"));
         let told = step.verify(&tree.root).unwrap_err().to_string();
-        assert!(told.contains("(rcuop/3) was bound to CPUs 0 and may run on 0,2"), "{told}");
+        assert!(told.contains("(rcuop/3) was bound to CPUs 0 but may run on 0,2"), "{told}");
         // Kernels before 6.2 answer like this: they do not grant an offline CPU.
         tree.write("sys/devices/system/cpu/online", "0-1\n");
         step.verify(&tree.root).unwrap();

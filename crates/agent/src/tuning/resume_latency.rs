@@ -18,8 +18,8 @@ pub const DEF: Def<dyn Tuning> = Def {
     name: "resume-latency",
     about: "bound the exit latency of idle states on single CPUs (pm_qos_resume_latency_us)",
     help: "\
-As `cstates`, for the given CPUs alone: the others may sleep deeply and leave power and heat to those that matter. It
-lasts without a process that holds it. A run holds all CPUs awake besides unless told --tune cstates:as-is.
+As `cstates`, for the given CPUs alone: the others may sleep deeply and leave the power and thermal budget to these.
+It lasts without a process that holds it. A run also holds all CPUs awake, unless you give --tune cstates:as-is.
 
 Options:
   latency   whole microseconds with unit; default 0us: the CPU polls and does not sleep at all

@@ -16,15 +16,15 @@ use serde::{Deserialize, Serialize};
 /// The list entry.
 pub const DEF: Def<dyn Tuning> = Def {
     name: "smt",
-    about: "hardware threads: switch the siblings off, on the whole machine or of some CPUs; names them in the record",
+    about: "hardware threads: switch the siblings off, on the whole machine or of some CPUs; the record names them",
     help: "\
 Two hardware threads share one core's units and caches: what runs on the sibling slows the measured one down at any
 moment. Without an option nothing is changed and the record names the siblings.
 
 Options:
-  off   `all`: one thread a core on the whole machine; or CPUs, for example 2-3: their siblings alone go offline
+  off   `all`: one thread per core on the whole machine; or CPUs, for example 2-3: their siblings alone go offline
 
-A CPU that goes offline loses its tasks and interrupts to others, and does not get those back that were bound to it.
+A CPU that goes offline loses its tasks and interrupts to other CPUs. Those that were bound to it do not return.
 
 Kernel documents: Documentation/ABI/testing/sysfs-devices-system-cpu, smt/control; Documentation/core-api/cpu_hotplug.rst",
     main_option: Some("off"),
@@ -73,7 +73,7 @@ fn cores(root: &Root) -> Result<Vec<CpuSet>> {
     let mut cores: Vec<CpuSet> = Vec::new();
     for cpu in knob::online(root)?.iter() {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        let core = knob::cpus(root, &path, "the kernel does not tell the topology")?;
+        let core = knob::cpus(root, &path, "the kernel does not report the topology")?;
         if !cores.contains(&core) {
             cores.push(core);
         }
@@ -95,13 +95,13 @@ fn everywhere(root: &Root, cores: &[CpuSet]) -> Result<Vec<Step>> {
     match root.read(CONTROL).as_deref() {
         // There is nothing to switch off, or SMT is off for good.
         Some("forceoff" | "notsupported") => return Ok(Vec::new()),
-        Some("notimplemented") => bail!("{CONTROL} says `notimplemented`: name CPUs, smt:off=2-3"),
+        Some("notimplemented") => bail!("{CONTROL} contains `notimplemented`: name CPUs, smt:off=2-3"),
         _ => {}
     }
     let Some(switch) = knob::step(root, CONTROL, "off", Form::Plain, ABSENT)? else { return Ok(Vec::new()) };
     // When the switch is turned on again, it brings every sibling online, including those that were not.
     let online = knob::online(root)?;
-    let present = knob::cpus(root, "/sys/devices/system/cpu/present", "the kernel does not tell its CPUs")?;
+    let present = knob::cpus(root, "/sys/devices/system/cpu/present", "the kernel does not report its CPUs")?;
     if !present.without(&online).is_empty() {
         return off(root, &siblings);
     }

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 /// The list entry.
 pub const DEF: Def<dyn Tuning> = Def {
     name: "thp",
-    about: "transparent huge pages: never, or as asked",
+    about: "transparent huge pages: never, or as requested",
     help: "\
-khugepaged collapses small pages into huge ones behind a task's back, and a fault may stop to compact memory: both take
-long at moments that nobody chose.
+khugepaged collapses small pages into huge ones in the background, and a fault may stop to compact memory: both take
+long, at unpredictable moments.
 
 Options:
   enabled   `never` (default), `madvise` or `always`

@@ -19,15 +19,15 @@ pub const DEF: Def<dyn Tuning> = Def {
     about: "no real-time throttle and no fair server",
     help: "\
 A real-time task that never sleeps is stopped for 50 ms of each second: by the throttle (kernel.sched_rt_runtime_us) and,
-since Linux 6.12, by the deadline server that lets time-sharing tasks run (debugfs). Off takes both away: a real-time
+since Linux 6.12, by the deadline server that lets time-sharing tasks run (debugfs). `off` removes both: a real-time
 task that loops for ever then owns its CPU, and the machine may hang.
 
 Options:
-  mode     `off`, the only one
-  server   `off` (default), or `as-is`: leaves the fair server, where debugfs cannot be had
+  mode     `off`, the only value
+  server   `off` (default), or `as-is`: leaves the fair server on, for machines without debugfs
 
-With control groups that have real-time budgets of their own (RT_GROUP_SCHED), the kernel enforces none of them while the
-throttle is off, and lets even a group without budget have real-time tasks.
+While the throttle is off, the kernel does not enforce the real-time budgets of control groups (RT_GROUP_SCHED), and
+lets even a group without budget have real-time tasks.
 
 Kernel documents: Documentation/scheduler/sched-rt-group.rst; Documentation/scheduler/sched-deadline.rst, fair server",
     main_option: Some("mode"),
@@ -72,7 +72,7 @@ impl Tuning for Throttle {
         }
         let mut wanted = knob::wanted(steps);
         let server = (self.server == Server::AsIs)
-            .then(|| "the fair server was left as it is: it still takes its part on kernels from 6.12".to_string());
+            .then(|| "the fair server was left as it is: it still takes its share on Linux 6.12 and later".to_string());
         let notes: Vec<String> = wanted.note.take().into_iter().chain(server).chain(budget(root)).collect();
         wanted.note = (!notes.is_empty()).then(|| notes.join("; "));
         Ok(wanted)
@@ -91,7 +91,8 @@ fn servers(root: &Root) -> Result<Vec<Option<crate::step::Step>>> {
     if at_least(&release, 6, 12) == Some(false) {
         return Ok(Vec::new());
     }
-    const ELSE: &str = "leave the fair server with throttle:off,server=as-is, and its gaps of 50 ms in the results";
+    const ELSE: &str =
+        "keep the fair server with throttle:off,server=as-is, and accept its gaps of 50 ms in the results";
     let names: Vec<String> = root.list(SERVERS).into_iter().filter(|name| name.starts_with("cpu")).collect();
     if names.is_empty() {
         let Err(error) = std::fs::read_dir(root.path(SERVERS)) else { bail!("{SERVERS} names no CPU: {ELSE}") };

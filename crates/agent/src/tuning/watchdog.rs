@@ -17,10 +17,10 @@ pub const DEF: Def<dyn Tuning> = Def {
     name: "watchdog",
     about: "switch the lockup detectors off (kernel.soft_watchdog, kernel.nmi_watchdog)",
     help: "\
-The soft-lockup detector wakes a thread of the highest priority on every CPU each few seconds; the hard one takes a
-performance counter and sends interrupts that nothing can mask. Off, a hanging kernel is no longer reported.
+The soft-lockup detector wakes a thread of the highest priority on every CPU each few seconds; the hard one uses a
+performance counter and sends non-maskable interrupts. Off, a hanging kernel is no longer reported.
 
-Both are switched by themselves: the file `watchdog` would switch on what was off before when it is put back.
+latido switches each of them separately: restoring the file `watchdog` would also switch on what was off before.
 
 Options:
   detectors   `off` (default) or `on`

@@ -84,13 +84,13 @@ fn a_mistake_is_refused_before_anything_starts() {
         (
             "where = { load = \"none\" }\nload = \"none\"\nrows",
             "rows",
-            "`std` names 2 configurations of the plan: say in `where` which",
+            "`std` matches 2 configurations of the plan: choose one with `where`",
         ),
         ("{ load = \"none\" }\nload", "{ lod = \"none\" }\nload", "where has no key `lod` (did you mean `load`?)"),
         ("rows = [\"interrupt_latency\"]", "rows = []", "rows names no level"),
         ("kind = \"bands\"", "kind = \"band\"", "there is no figure `band` (did you mean `bands`?)"),
-        ("\"1us\", \"100us\"", "\"1us\", \"70us\"", "samples are counted exactly only at"),
-        ("\"1us\", \"100us\"", "\"100us\", \"1us\"", "edges ascend"),
+        ("\"1us\", \"100us\"", "\"1us\", \"70us\"", "latido counts samples exactly only at"),
+        ("\"1us\", \"100us\"", "\"100us\", \"1us\"", "the edges must ascend"),
         ("kind = \"bands\"\nedges = [\"1us\", \"100us\"]", "kind = \"bars\"\nstatistic = \"max\"", "bars need `axis`"),
         ("kind = \"bands\"", "kind = \"histogram\"", "histogram have no `edges`"),
         (
@@ -186,6 +186,6 @@ fn what_only_looks_on_keeps_its_own_policy() {
     assert_eq!(both, [("task".into(), Scheduling::Own), ("wakeup".into(), Scheduling::OTHER)]);
     for scheduling in [r#"{ policy = "other" }"#, r#"{ policy = "other" }, { policy = "fifo" }"#] {
         let said = refusal(&plan(&format!("probe = [{watched}]\nscheduling = [{scheduling}]")));
-        assert!(said.contains("keeps its own policy: leave the scheduling away"), "{said}");
+        assert!(said.contains("keeps its policy: leave out the scheduling"), "{said}");
     }
 }

@@ -54,7 +54,7 @@ fn sizes_are_refused_at_their_line() {
         ("cycles = 500", "cycles = \"x\"", "sized.toml:7"),
         ("duration = \"10s\"", "duration = \"0s\"", "sized.toml:5: duration must be longer than 0"),
         ("duration = \"10s\"", "load = [\"none\"]", "a size has no key `load`"),
-        ("[[group]]", "[[size]]\nname = \"laboratory\"\n[[group]]", "the size `laboratory` is there twice"),
+        ("[[group]]", "[[size]]\nname = \"laboratory\"\n[[group]]", "the plan has the size `laboratory` twice"),
     ] {
         let problem = refused(from, to);
         assert!(problem.contains(answer), "{problem}");

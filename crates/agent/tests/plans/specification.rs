@@ -118,20 +118,20 @@ fn the_keys_of_a_study_are_checked() {
     let ours = parse("x", &plan(source, "of = \"ours\"", "")).unwrap();
     assert_eq!(ours.expect[0].of, Some(Sentence::Ours));
     for (plan, answer) in [
-        (plan("", said, ""), "`of` is for plans that repeat a publication"),
-        (plan("", "", unjudged), "`unjudged` is for plans that repeat a publication"),
+        (plan("", said, ""), "`of` is only for plans that repeat a publication"),
+        (plan("", "", unjudged), "`unjudged` is only for plans that repeat a publication"),
         (plan(source, "claim = \"a\"\nof = \"study\"", ""), "needs `conclusion`, its number"),
         (plan(source, "of = \"study\"\nconclusion = \"1\"", ""), "needs the key `claim`"),
         (plan(source, "of = \"ours\"\nconclusion = \"1\"", ""), "`conclusion` goes with `of = \"study\"`"),
         (plan(source, "conclusion = \"1\"", ""), "`conclusion` goes with `of = \"study\"`"),
-        (plan(source, "of = \"your\"", ""), "nobody called `your` (did you mean `ours`?)"),
-        (plan("", "", "[[kernel]]\nname = \"rtt\"\npreemption = [\"rt\"]"), "has a kernel `rtt` (did you mean `rt`?)"),
-        (plan("", "", "[[kernel]]\nname = \"rt\""), "says none of `preemption`, `boot` and `options`"),
+        (plan(source, "of = \"your\"", ""), "`of` cannot be `your` (did you mean `ours`?)"),
+        (plan("", "", "[[kernel]]\nname = \"rtt\"\npreemption = [\"rt\"]"), "uses a kernel `rtt` (did you mean `rt`?)"),
+        (plan("", "", "[[kernel]]\nname = \"rt\""), "needs `preemption`, `boot` or `options`"),
         (
             plan("", "", "[[kernel]]\nname = \"rt\"\npreemption = [\"ful\"]"),
             "no preemption model `ful` (did you mean `full`?)",
         ),
-        (plan("", "", &kernel.replace("false", "7")), "`RCU_BOOST` is an option of the kernel: true or false"),
+        (plan("", "", &kernel.replace("false", "7")), "the kernel option `RCU_BOOST` must be true or false"),
         (plan("", "", &format!("{kernel}{kernel}")), "the kernel `rt` is described twice"),
         (
             plan("kernel_as = \"rtt\"\n", "", ""),

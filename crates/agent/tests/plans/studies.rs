@@ -71,7 +71,7 @@ fn another_kernel_is_accepted_and_its_cells_are_counted_apart() {
         "12 cells, until the probe has its number of samples; 12 more are skipped"
     );
     let printed = print::plan(&plan);
-    let reason = "the target `local` has the running kernel alone; the laboratory boots others (--on lab)";
+    let reason = "the target `local` has only its running kernel; the laboratory boots others (--on lab)";
     assert_eq!(printed.lines().nth(1), Some(&*format!("# skipped, 12 cells: kernel `rt+rcu`: {reason}")));
 }
 
@@ -88,7 +88,7 @@ fn why_cells_are_skipped_is_printed() {
     let told: Vec<&str> = printed.lines().filter(|line| line.starts_with('#')).collect();
     assert!(told[0].ends_with("; 10 more are skipped"), "{told:#?}");
     assert!(told[1].starts_with("# skipped, 8 cells: kernel `6.12-rt`") && told[1].contains("`local`"), "{told:#?}");
-    assert!(told[2].starts_with("# skipped, 2 cells: the laboratory boots kernels"), "{told:#?}");
+    assert!(told[2].starts_with("# skipped, 2 cells: the laboratory cannot use the running kernel"), "{told:#?}");
     assert_eq!((told.len(), parse("printed.toml", &printed).unwrap()), (3, plan));
     for name in ["a\\nb", "a/b\\nc", "linux-image-a\\rb"] {
         let hostile = parse("two.toml", &text.replace("6.12-rt", name)).unwrap_err().to_string();
@@ -269,10 +269,7 @@ fn labels_are_axes_of_expectations() {
             "no kind `inherited` (did you mean `inherit`?); it has",
         ),
         (compared("than = { kind = \"reentrant\" }"), "the probe `mutex` has no kind `reentrant`"),
-        (
-            compared("where = { kind = \"normal\" }\nthan = { kind = \"normal\" }"),
-            "no two cells of the plan are compared",
-        ),
+        (compared("where = { kind = \"normal\" }\nthan = { kind = \"normal\" }"), "no two cells of the plan match"),
         (
             plan("metric = \"mutex.lok.max\"\nop = \"<\"\nvalue = \"1us\"\n"),
             "does not yield `lok` (did you mean `lock`?)",

@@ -13,7 +13,7 @@ use std::{borrow::Cow, collections::BTreeSet};
 /// The list entry.
 pub const FORMAT: Format = Format {
     name: "csv",
-    about: "samples: value_us (or value_ns, _ms, _s), perhaps at_ns, cpu, thread, quantity; all else are labels",
+    about: "samples: value_us (or value_ns, _ms, _s), optional at_ns, cpu, thread, quantity; other columns are labels",
     recognise,
     read,
 };
@@ -30,7 +30,7 @@ fn recognise(bytes: &[u8]) -> bool {
 
 /// Splits a line into fields, with quotes as in RFC 4180, but without line feeds in them.
 pub(crate) fn fields(line: &[u8]) -> Result<Vec<Cow<'_, str>>> {
-    let line = std::str::from_utf8(line).context("bytes that are no UTF-8")?;
+    let line = std::str::from_utf8(line).context("bytes that are not UTF-8")?;
     if !line.contains('"') {
         return Ok(line.split(',').map(Cow::Borrowed).collect());
     }
@@ -49,7 +49,10 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         let Some(names) = &names else {
             ensure!(torn != Some(at), "line {at} {}", text::TORN);
             let own = header(line).with_context(|| format!("line {at}: no column `value_us` (or _ns, _ms, _s)"))?;
-            ensure!(own.iter().collect::<BTreeSet<_>>().len() == own.len(), "line {at}: two columns of one name");
+            ensure!(
+                own.iter().collect::<BTreeSet<_>>().len() == own.len(),
+                "line {at}: two columns with the same name"
+            );
             ensure!(own.len() <= 8192, "line {at}: more than 8192 columns");
             names = Some(own);
             continue;

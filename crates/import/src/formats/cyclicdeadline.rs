@@ -65,7 +65,7 @@ fn histogram(bytes: &[u8], asked: &Asked, unit: Floors) -> Result<Imported> {
     }
     imported.notes.extend(doubts);
     if !whole {
-        imported.ending = Ending::Interrupted("the file ends before its footer does".into());
+        imported.ending = Ending::Interrupted("the file ends before the end of its footer".into());
     }
     Ok(imported)
 }

@@ -26,7 +26,10 @@ fn recognise(bytes: &[u8]) -> bool {
 fn beside(bytes: &[u8], series: &[Series], unit: Floors) -> Result<()> {
     for status in status::read(bytes, Smallest::OfAll)? {
         let of = || {
-            format!("thread {}: its line `T:` and the histogram are of two runs: keep one run a file", status.thread)
+            format!(
+                "thread {}: its line `T:` and the histogram come from two runs: keep one run per file",
+                status.thread
+            )
         };
         let own = series.get(status.thread as usize).with_context(of)?;
         let [min, max] = [unit.interval(status.min)?, unit.interval(status.max)?];
@@ -64,7 +67,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
             Ending::Stopped { value: unit.interval(value)?, thread: thread.and_then(|at| u32::try_from(at).ok()) }
         }
         None if whole => Ending::Complete,
-        None => Ending::Interrupted("the file ends before its footer does".into()),
+        None => Ending::Interrupted("the file ends before the end of its footer".into()),
     };
     Ok(imported)
 }

@@ -169,7 +169,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         if let Some(found) = found {
             ensure!(torn != Some(at), "line {at} {TORN}");
             let index = found.thread as usize;
-            ensure!(index < MOST_THREADS, "line {at}: thread {index}, of which {MOST_THREADS} are read");
+            ensure!(index < MOST_THREADS, "line {at}: thread {index}, but latido reads at most {MOST_THREADS} threads");
             if threads.len() <= index {
                 threads.resize_with(index + 1, Thread::default);
             }
@@ -178,10 +178,10 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         } else {
             let clean = plain(raw);
             let odd = clean.trim_ascii_start().first().is_some_and(u8::is_ascii_digit);
-            ensure!(!odd, "line {at}: no line of -v: `{}`", shown(&clean));
+            ensure!(!odd, "line {at}: not a line of -v: `{}`", shown(&clean));
         }
     }
-    ensure!(!threads.is_empty(), "no line of -v: THREAD: CYCLE: VALUE");
+    ensure!(!threads.is_empty(), "the file has no line of -v: THREAD: CYCLE: VALUE");
     // These are the final figures of all threads, if the tool lived to print them.
     let last = status::read(bytes, Smallest::OfAll).unwrap_or_default();
     let mut imported = cyclictest::described("cyclictest", asked);
@@ -210,9 +210,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     }
     cyclictest::policy_of(&mut imported, &last);
     if last.is_empty() {
-        imported
-            .notes
-            .push("without -q it prints no line `T:` at its end: that these are all cycles is not known".into());
+        imported.notes.push("without -q the tool prints no line `T:` at its end: cycles may be missing".into());
     }
     Ok(imported)
 }

@@ -18,10 +18,10 @@ fn recognise(bytes: &[u8]) -> bool {
 
 fn read(bytes: &[u8], _: &Asked) -> Result<Imported> {
     let found = lines(bytes).find_map(|(at, line)| Some((at, line.strip_prefix(b"Time: ")?)));
-    let (at, seconds) = found.context("no line `Time:`: it was ended early")?;
+    let (at, seconds) = found.context("no line `Time:`: hackbench ended early")?;
     ensure!(torn(bytes) != Some(at), "line {at} {TORN}");
     let ns = decimal(&shown(seconds), 1_000_000_000).filter(|ns| *ns >= 0);
-    let ns = ns.with_context(|| format!("line {at}: `{}` is no time in seconds", shown(seconds)))?;
+    let ns = ns.with_context(|| format!("line {at}: `{}` is not a time in seconds", shown(seconds)))?;
     // It prints whole milliseconds and truncates the rest.
     let time = Some(Interval::between(ns, ns.saturating_add(999_999)));
     let series = Series {

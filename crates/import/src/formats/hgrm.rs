@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 
 /// The list entry.
 pub const FORMAT: Format =
-    Format { name: "hgrm", about: "HdrHistogram's percentile distribution; its unit is --unit", recognise, read };
+    Format { name: "hgrm", about: "HdrHistogram's percentile distribution; --unit gives its unit", recognise, read };
 
 fn header(line: &[u8]) -> bool {
     let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
@@ -47,7 +47,7 @@ impl Table {
     /// Reads the line with the number `at`.
     fn line(&mut self, at: usize, line: &[u8]) -> Result<()> {
         if header(line) {
-            ensure!(!self.begun, "line {at}: a second table: keep one a file");
+            ensure!(!self.begun, "line {at}: a second table: keep one per file");
             self.begun = true;
         } else if let Some(rest) = line.strip_prefix(b"#[") {
             let text = String::from_utf8_lossy(rest);
@@ -117,7 +117,7 @@ impl Table {
         ensure!(self.total.is_none(), "line {at}: a row below the footer");
         let text = String::from_utf8_lossy(line);
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
-        let shape = || format!("line {at}: no row of the table: `{}`", shown(line));
+        let shape = || format!("line {at}: not a row of the table: `{}`", shown(line));
         // The last row may lack its fourth column: it has no finite value there.
         let [value, share, count, ..] = words[..] else { anyhow::bail!(shape()) };
         ensure!(words.len() == 4 || words.len() == 3 && share.starts_with("1.0"), shape());
@@ -126,7 +126,7 @@ impl Table {
         let value = self.value(value).filter(|value| *value >= 0).with_context(shape)?;
         let high = value.checked_add(half).context("a value beyond 2^63 ns")?;
         let count: u64 = count.parse().with_context(shape)?;
-        ensure!(count >= self.sum && high >= self.below, "line {at}: not more than the row before");
+        ensure!(count >= self.sum && high >= self.below, "line {at}: the row must exceed the row before");
         ensure!(count == self.sum || high > self.below, "line {at}: more samples at the same value");
         if count > self.sum {
             self.bins.push(Bin { low: self.below + 1, high: Some(high), count: count - self.sum });
@@ -164,7 +164,7 @@ impl Table {
 }
 
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
-    let unit = asked.unit.context("the unit of its values is not in the file: say --unit")?.ns();
+    let unit = asked.unit.context("the file does not state the unit of its values: use --unit")?.ns();
     let torn = text::torn(bytes);
     let mut table = Table { unit, below: -1, ..Table::default() };
     for (at, line) in lines(bytes).filter(|(at, line)| torn != Some(*at) && !line.is_empty()) {

@@ -85,19 +85,22 @@ fn buckets(payload: &str, left: &mut u64) -> Result<Vec<Bin>> {
     match cookie(&bytes) {
         Some(COMPRESSED) => {}
         Some(0x1c84_9302 | 0x1c84_9301) => {
-            bail!("a histogram of V1: only V2 is read (write it anew with a newer library)")
+            bail!("a histogram of V1, but latido reads only V2 (write it again with a newer library)")
         }
         Some(0x1c84_9309 | 0x1c84_9308) => {
-            bail!("a histogram of V0: only V2 is read (write it anew with a newer library)")
+            bail!("a histogram of V0, but latido reads only V2 (write it again with a newer library)")
         }
-        other => bail!("no compressed histogram of V2: it begins with {other:x?}"),
+        other => bail!("not a compressed V2 histogram: it begins with {other:x?}"),
     }
     let length = bytes.get(4..8).and_then(<[u8]>::first_chunk::<4>).map(|four| u32::from_be_bytes(*four));
     let packed = bytes.get(8..).unwrap_or_default();
-    ensure!(length.is_some_and(|length| length as usize == packed.len()), "its length is not that of its bytes");
+    ensure!(
+        length.is_some_and(|length| length as usize == packed.len()),
+        "its stated length differs from its number of bytes"
+    );
     let mut plain = Vec::new();
     flate2::read::ZlibDecoder::new(packed).take(MOST).read_to_end(&mut plain).context("no zlib")?;
-    ensure!(cookie(&plain) == Some(PLAIN) && (plain.len() as u64) < MOST, "no histogram of V2");
+    ensure!(cookie(&plain) == Some(PLAIN) && (plain.len() as u64) < MOST, "not a V2 histogram");
     // The library walks through all slots, even if only few of them are used.
     let passed = slots(plain.get(40..).unwrap_or_default());
     *left = left
@@ -109,7 +112,7 @@ fn buckets(payload: &str, left: &mut u64) -> Result<Vec<Bin>> {
         *digit = 0x13;
     }
     let histogram = Deserializer::new().deserialize::<u64, _>(&mut plain.as_slice());
-    let histogram = histogram.map_err(|error| anyhow::anyhow!("no histogram of V2 that is read here ({error})"))?;
+    let histogram = histogram.map_err(|error| anyhow::anyhow!("not a V2 histogram that latido can read ({error})"))?;
     let mut bins = Vec::new();
     for step in histogram.iter_recorded() {
         let value = step.value_iterated_to();
@@ -129,7 +132,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let (mut held, mut left) = (0, cost::slots(bytes.len()));
     for (at, raw) in lines(bytes).filter(|(at, line)| torn != Some(*at) && !line.is_empty()) {
         text::within(at, raw)?;
-        let text = std::str::from_utf8(raw).with_context(|| format!("line {at}: bytes that are no UTF-8"))?;
+        let text = std::str::from_utf8(raw).with_context(|| format!("line {at}: bytes that are not UTF-8"))?;
         if let Some(remark) = text.strip_prefix('#') {
             if let Some(start) = remark.strip_prefix("[StartTime:") {
                 imported.times = [Some(start.trim_end_matches(']').trim().to_owned()), None];
@@ -143,7 +146,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
             continue;
         }
         let (tag, start, length, payload) =
-            interval(text).with_context(|| format!("line {at}: no interval: `{}`", shown(raw)))?;
+            interval(text).with_context(|| format!("line {at}: not an interval: `{}`", shown(raw)))?;
         let end = start.checked_add(length).with_context(|| format!("line {at}: an end beyond 2^63 ns"))?;
         span = Some(span.map_or((start, end), |(from, to)| (from.min(start), to.max(end))));
         ensure!(tags.len() < 8192 || tags.contains_key(&tag), "line {at}: more than 8192 tags");
@@ -157,7 +160,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     (imported.tool, imported.title, imported.command) = ("HdrHistogram".into(), "hlog".into(), asked.args.clone());
     imported.elapsed_ns = span.and_then(|(from, to)| u64::try_from(to.checked_sub(from)?).ok());
     if asked.unit.is_none() {
-        imported.notes.push("the unit is not in the file: ns, unless --unit says otherwise".into());
+        imported.notes.push("the file does not state its unit: latido assumes ns unless you use --unit".into());
     }
     if let Some(at) = torn {
         imported.ending = Ending::Interrupted(format!("line {at} {}", text::TORN));

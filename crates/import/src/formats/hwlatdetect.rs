@@ -92,7 +92,7 @@ impl Told {
         } else if let Some(text) = line.strip_prefix("Output File:") {
             self.elsewhere = text.trim() != "None";
         } else if let Some(text) = line.strip_prefix("hwlatdetect:") {
-            ensure!(!self.begun, "line {at}: a second run: keep one run a file");
+            ensure!(!self.begun, "line {at}: a second run: keep one run per file");
             self.begun = true;
             let seconds = text.trim().strip_prefix("test duration ").and_then(|text| text.strip_suffix(" seconds"));
             self.elapsed_ns = seconds.and_then(|text| u64::try_from(decimal(text, 1_000_000_000)?).ok());
@@ -171,7 +171,7 @@ impl Extent {
             notes.push("no gap was longer than the threshold".into());
         }
         if self.summary {
-            notes.push("its gaps have no lines here: their number and the largest are known".into());
+            notes.push("the file has no lines of its gaps: only their number and the largest are known".into());
         }
         notes
     }
@@ -248,7 +248,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     if let (true, Some(said), Some(seen)) = (extent.whole, told.largest, gaps.largest())
         && said != seen
     {
-        doubts.push(Doubt::of(Figure::Largest, format!("it is {said} us, but that of the gaps' lines is {seen} us")));
+        doubts.push(Doubt::of(Figure::Largest, format!("it is {said} us, but the lines of the gaps state {seen} us")));
         told.largest = None;
     }
     let bins = gaps.bins(sum, threshold_ns)?;
@@ -272,7 +272,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     };
     let ending = match extent.complete {
         true => Ending::Complete,
-        false => Ending::Interrupted("the file ends before all that it counts is there".into()),
+        false => Ending::Interrupted("the file ends before the last gap that it counts".into()),
     };
     Ok(Imported {
         tool: "hwlatdetect".into(),

@@ -27,7 +27,9 @@ pub const HDF5: Format = Format {
     name: "jitterdebugger-hdf5",
     about: "jittersamples -f hdf5: refused, import samples.raw",
     recognise: |bytes| bytes.starts_with(b"\x89HDF\r\n\x1a\n"),
-    read: |_, _| bail!("HDF5 is not read: its writer drops the last block of up to 10,000 samples. Import samples.raw"),
+    read: |_, _| {
+        bail!("latido does not read HDF5: its writer drops the last block of up to 10,000 samples. Import samples.raw")
+    },
 };
 
 /// A record: thread, seconds and nanoseconds of CLOCK_MONOTONIC at the wake-up, value in its tool's unit.
@@ -118,7 +120,7 @@ fn gathered(asked: &Asked, records: impl Iterator<Item = Result<Record>>) -> Res
         ..Imported::default()
     };
     if asked.unit.is_none() {
-        imported.notes.push("the unit is not in the file: us, unless --unit ns (-N)".into());
+        imported.notes.push("the file does not state its unit: latido assumes us (use --unit ns after -N)".into());
     }
     imported.notes.push("the writer stops early: the last samples of a run may not be in it".into());
     Ok(imported)
@@ -128,7 +130,7 @@ fn read_raw(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let (size, swapped) = raw(bytes).context("no records of 28 or 20 bytes")?;
     let rest = bytes.len() % size;
     let records = bytes.chunks_exact(size).zip(1..).map(|(bytes, at): (_, u64)| {
-        record(bytes, swapped).with_context(|| format!("record {at}: no thread, time and value"))
+        record(bytes, swapped).with_context(|| format!("record {at}: not a thread, time and value"))
     });
     let mut imported = gathered(asked, records)?;
     if rest > 0 {

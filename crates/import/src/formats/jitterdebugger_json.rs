@@ -42,7 +42,7 @@ fn recognise(bytes: &[u8]) -> bool {
 
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let results: Results = serde_json::from_slice(bytes).context("no whole results.json")?;
+    let results: Results = serde_json::from_slice(bytes).context("not a complete results.json")?;
     let unit = match results.sysinfo.get("resolution_in_ns").map(serde_json::Value::as_u64) {
         None => asked.unit.unwrap_or(Unit::Us),
         Some(Some(1000)) => Unit::Us,

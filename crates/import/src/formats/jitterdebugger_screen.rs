@@ -39,7 +39,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     imported.findings.extend((asked.unit.is_none() && asked.args.is_none()).then(|| Finding {
         severity: Severity::Note,
         name: "unit".into(),
-        text: "taken for us: the text does not tell them from the ns of `jitterdebugger -N`; --unit ns says so".into(),
+        text: "latido assumes us: the ns of `jitterdebugger -N` look the same; --unit ns overrides this".into(),
     }));
     imported.notes.extend(status::live(bytes, &all));
     if let Some(at) = torn(bytes) {

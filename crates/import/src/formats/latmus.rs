@@ -83,7 +83,7 @@ impl Table {
     /// Returns a time from the header, in ns.
     fn time(&self, key: &str) -> Result<i64> {
         let text = self.header.get(key).with_context(|| format!("no line `# {key}:`"))?;
-        decimal(text, 1000).with_context(|| format!("{key}: `{}` is no time in us", shown(text.as_bytes())))
+        decimal(text, 1000).with_context(|| format!("{key}: `{}` is not a time in us", shown(text.as_bytes())))
     }
 
     /// Returns the rows with samples, and their number of samples. The largest value is the end of the last row.

@@ -17,7 +17,7 @@ use std::{borrow::Cow, collections::BTreeSet, fmt};
 
 /// The list entry.
 pub const FORMAT: Format =
-    Format { name: "ndjson", about: "samples: an object a line, with the keys of csv", recognise, read };
+    Format { name: "ndjson", about: "samples: one object per line, with the keys of csv", recognise, read };
 
 /// The most keys of an object.
 const MOST_KEYS: usize = 8192;
@@ -76,7 +76,7 @@ pub(crate) fn pairs<'a>(object: &'a Object<'a>) -> Result<Vec<(&'a str, Cow<'a, 
     ensure!(object.0.len() <= MOST_KEYS, "more than {MOST_KEYS} keys");
     let mut seen = BTreeSet::new();
     for (key, _) in &object.0 {
-        ensure!(seen.insert(key.as_ref()), "the key `{}` is there twice", shown(key.as_bytes()));
+        ensure!(seen.insert(key.as_ref()), "the key `{}` appears twice", shown(key.as_bytes()));
     }
     let pair = |(key, value): &'a (Cow<'a, str>, &'a RawValue)| Ok(field(value, key)?.map(|text| (key.as_ref(), text)));
     object.0.iter().map(pair).filter_map(Result::transpose).collect()
@@ -94,7 +94,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
                 cut = Some(at);
                 break;
             }
-            Err(error) => return Err(error).with_context(|| format!("line {at}: no object: `{}`", shown(line))),
+            Err(error) => return Err(error).with_context(|| format!("line {at}: not an object: `{}`", shown(line))),
         };
         let pairs = pairs(&object).with_context(|| format!("line {at}"))?;
         keyed::add(pairs.into_iter(), asked, &mut samples).with_context(|| format!("line {at}"))?;

@@ -46,7 +46,7 @@ struct Table {
 }
 
 /// latido's error for a file with two tables.
-const SECOND: &str = "a second run: keep one run a file";
+const SECOND: &str = "a second run: keep one run per file";
 
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let torn = torn(bytes);
@@ -80,9 +80,9 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     let durations = table.durations.iter().flatten().filter_map(|text| oslat::decimal_ns(text, 1_000_000_000));
     imported.elapsed_ns = durations.max().and_then(|ns| u64::try_from(ns).ok());
     imported.notes.extend(table.bias);
-    imported.notes.extend(table.behind.first().map(|line| format!("lines below the table were passed over: `{line}`")));
+    imported.notes.extend(table.behind.first().map(|line| format!("latido skipped lines below the table: `{line}`")));
     if !whole {
-        imported.ending = Ending::Interrupted("the file ends before its table does".into());
+        imported.ending = Ending::Interrupted("the file ends before the end of its table".into());
     }
     Ok(imported)
 }
@@ -98,7 +98,10 @@ impl Table {
             ensure!(self.cores.is_empty(), SECOND);
             self.cores = numbers(rest)?;
             ensure!(self.cores.len() <= MOST, "more than {MOST} cores");
-            ensure!(self.cores.iter().all(|core| (0..=i64::from(u32::MAX)).contains(core)), "a core that is none");
+            ensure!(
+                self.cores.iter().all(|core| (0..=i64::from(u32::MAX)).contains(core)),
+                "a core with an invalid number"
+            );
         } else if let Some(rest) = FREQUENCY.into_iter().find_map(after) {
             let text = String::from_utf8_lossy(rest).into_owned();
             self.megahertz = Some(text.contains("(MHz)"));
@@ -124,7 +127,7 @@ impl Table {
             return Ok(false);
         } else if !self.cores.is_empty() && !line.is_empty() {
             let known: [&[u8]; 4] = [b"...", b"Average:", b"Max-Min:", b"Test"];
-            ensure!(known.iter().any(|known| line.starts_with(known)), "no line of the table: `{}`", shown(line));
+            ensure!(known.iter().any(|known| line.starts_with(known)), "not a line of the table: `{}`", shown(line));
             return Ok(false);
         } else {
             return Ok(false);
@@ -139,7 +142,7 @@ impl Table {
         let label = Label::of(label.trim())?;
         let (counts, including) = match rest.split_once('(') {
             Some((counts, "including overflows)")) => (counts, true),
-            Some(_) => bail!("a row that ends oddly: `{}`", shown(line)),
+            Some(_) => bail!("a row with an unknown end: `{}`", shown(line)),
             None => (rest, false),
         };
         self.including = including;

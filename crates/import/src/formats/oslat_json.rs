@@ -48,7 +48,7 @@ impl<'de> Deserialize<'de> for Histogram {
         // Writers that sort the keys sort them as text.
         rows.sort_by_key(|(label, _)| label.ns());
         if rows.windows(2).any(|two| matches!(two, [(one, _), (next, _)] if one.ns() == next.ns())) {
-            return Err(D::Error::custom("a bucket is there twice"));
+            return Err(D::Error::custom("a bucket appears twice"));
         }
         Ok(Self(rows))
     }

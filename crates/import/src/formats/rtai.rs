@@ -58,19 +58,19 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
             period = text.split_once("(ns)").and_then(|(ns, _)| decimal(ns.trim(), 1)).filter(|ns| *ns > 0);
         } else if line.starts_with("RTD|") {
             let now =
-                row(line).with_context(|| format!("line {at}: no six whole numbers: `{}`", shown(line.as_bytes())))?;
+                row(line).with_context(|| format!("line {at}: not six whole numbers: `{}`", shown(line.as_bytes())))?;
             let [min, least, _, max, most, overruns] = now;
             ensure!(least <= min && min <= max && max <= most, "line {at}: the smallest value is above the largest");
             let follows =
                 last.is_none_or(|[_, before, _, _, top, lost]| least <= before && top <= most && lost <= overruns);
-            ensure!(follows, "line {at}: a second run: keep one run a file");
+            ensure!(follows, "line {at}: a second run: keep one run per file");
             last = Some(now);
         }
     }
     let [_, least, _, _, most, overruns] = last.context("no line RTD with figures")?;
     imported
         .notes
-        .push("a live screen: the last line was taken; its mean is that of the last second and not read".into());
+        .push("a live screen: latido read the last line, without its mean, which covers only the last second".into());
     if let Some(at) = torn {
         imported.ending = Ending::Interrupted(format!("line {at} {TORN}"));
     }

@@ -30,7 +30,7 @@ fn number<T: std::str::FromStr>(text: &str, what: &str) -> Result<T> {
     text.trim()
         .parse()
         .ok()
-        .with_context(|| format!("{what}: `{}` is no number", text.chars().take(100).collect::<String>()))
+        .with_context(|| format!("{what}: `{}` is not a number", text.chars().take(100).collect::<String>()))
 }
 
 /// The part of a core's data that was read so far.
@@ -55,8 +55,8 @@ struct State {
 }
 
 fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
-    let text =
-        std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).context("bytes that are no UTF-8")?;
+    let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
+        .context("bytes that are not UTF-8")?;
     let mut reader = Reader::from_str(text);
     let (mut path, mut state): (Vec<String>, _) = (Vec::new(), State::default());
     let mut content = String::new();
@@ -112,7 +112,7 @@ impl State {
             ["rteval"] => self.imported.version = attribute(element, "version")?,
             ["rteval", "Measurements", "timerlat"] => {
                 bail!(
-                    "rteval's timerlat adds interrupts, threads and user threads up in one histogram: that is no distribution of any"
+                    "rteval's timerlat adds up interrupts, threads and user threads in one histogram, so it is the distribution of none"
                 )
             }
             ["rteval", "Measurements", "cyclictest"] => {
@@ -192,7 +192,7 @@ impl State {
         ensure!(measured, "no cyclictest among its measurements");
         ensure!(
             cores.iter().any(|core| core.samples.is_some()),
-            "no statistics: rteval leaves them out where a sample lay beyond the buckets (--cyclictest-buckets)"
+            "no statistics: rteval leaves them out if a sample was beyond the buckets (--cyclictest-buckets)"
         );
         (imported.tool, imported.title, imported.times) = ("rteval".into(), "cyclictest".into(), stamps);
         for (thread, core) in (0..).zip(cores) {

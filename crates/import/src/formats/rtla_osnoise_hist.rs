@@ -53,7 +53,9 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         imported.series.push(series);
     }
     if said.is_none() {
-        imported.notes.push("the threshold is not in the file: 5 us, the kernel's own, unless -T set another".into());
+        imported.notes.push(
+            "the file does not state the threshold: it is 5 us, the kernel's default, unless -T set another".into(),
+        );
     }
     let above = said.unwrap_or(THRESHOLD).checked_mul(1000);
     if all.columns.is_empty() && all.whole {
@@ -62,7 +64,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         imported.notes.push("no noise above the threshold was seen".into());
         let known = above.filter(|_| asked.args.is_some());
         if known.is_none() {
-            imported.notes.push("no limit can hold before --args say what the threshold was".into());
+            imported.notes.push("latido can judge no limit without the threshold: give it with --args".into());
         }
         imported.series.push(Series {
             quantity: "gap".into(),

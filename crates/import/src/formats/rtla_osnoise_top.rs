@@ -33,7 +33,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     for (at, raw) in lines(bytes) {
         if let Some(which) = title(raw) {
             let other = !imported.series.is_empty() && hardware != (which == 1);
-            ensure!(!other, "line {at}: the other kind of noise: keep one run a file");
+            ensure!(!other, "line {at}: the other kind of noise: keep one run per file");
             hardware = which == 1;
             (counters, whole, rest) = (None, true, Vec::new());
             cpus.clear();
@@ -88,7 +88,7 @@ fn row(line: &str, counters: usize, hardware: bool, cpus: &mut Vec<u32>) -> Resu
     ensure!(!cpus.contains(&cpu) && cpus.len() < 8192, "CPU {cpu} a second time, or more than 8192");
     let value = |word: &str| {
         let value = number(word.as_bytes()).filter(|value| *value >= 0);
-        value.with_context(|| format!("`{}` is no number from 0", shown(word.as_bytes())))
+        value.with_context(|| format!("`{}` is not a number from 0", shown(word.as_bytes())))
     };
     let single = value(single)?.checked_mul(1000).context("a value beyond 2^63 ns")?;
     let share = share.replacen('.', "", 1);

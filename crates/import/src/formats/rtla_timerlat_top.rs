@@ -79,7 +79,7 @@ fn header<'a>(groups: impl Iterator<Item = &'a str>) -> Result<(i64, Vec<&'stati
             Some(("IRQ", unit)) => ("IRQ", unit),
             Some(("Thread", unit)) => ("Thr", unit),
             Some(("Ret user", unit)) => ("Usr", unit),
-            _ => anyhow::bail!("`{}` is no group of columns", shown(group.as_bytes())),
+            _ => anyhow::bail!("`{}` is not a group of columns", shown(group.as_bytes())),
         };
         kinds.push(kind.0);
         units.push(match kind.1 {
@@ -107,7 +107,7 @@ fn row<'a>(
     ensure!(cpus.len() < 8192, "more than 8192 CPUs");
     // The kernel's count is an int and may wrap.
     let count = number(count.as_bytes()).and_then(|count| u64::try_from(count).ok());
-    let count = count.context("the count is none, or has wrapped")?;
+    let count = count.context("the count is not a number, or has wrapped")?;
     let thread = place(cpus, cpu);
     let (mut all, mut had) = (Vec::new(), 0);
     for group in groups {
@@ -132,7 +132,7 @@ fn row<'a>(
             let value = number(word.as_bytes()).filter(|value| *value >= 0);
             value
                 .and_then(|value| value.checked_mul(unit))
-                .with_context(|| format!("`{}` is no time", shown(word.as_bytes())))
+                .with_context(|| format!("`{}` is not a time", shown(word.as_bytes())))
         };
         let floor = |low: i64| Interval::between(low, low.saturating_add(unit - 1));
         let (min, avg, max) = (value(min)?, value(avg)?, value(max)?);

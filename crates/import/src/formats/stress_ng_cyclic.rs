@@ -44,7 +44,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
         let clean = plain(raw);
         let text = String::from_utf8_lossy(&clean);
         if text.contains("dispatching hogs:") {
-            ensure!(!begun, "line {at}: a second run: keep one run a file");
+            ensure!(!begun, "line {at}: a second run: keep one run per file");
             begun = true;
         }
         finished |= text.contains("run completed in") && !text.contains("unsuccessful");
@@ -79,7 +79,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
     imported.findings.extend(errors.map(|what| Finding {
         severity: Severity::Contaminated,
         name: "errors".into(),
-        text: format!("stress-ng says: {}", shown(what.as_bytes())),
+        text: format!("stress-ng reports: {}", shown(what.as_bytes())),
     }));
     if !finished || torn.is_some() {
         imported.ending = Ending::Interrupted("the file ends before `run completed`".into());
@@ -104,7 +104,7 @@ impl Instance {
         } else if let Some(text) = text.strip_prefix("min:") {
             let (min, rest) = text.split_once(" ns, max:").context("no largest")?;
             let (max, _) = rest.split_once(" ns").context("no largest")?;
-            ensure!(self.extremes.is_none(), "extremes a second time: keep one run a file");
+            ensure!(self.extremes.is_none(), "extremes a second time: keep one run per file");
             self.extremes = Some((decimal(min, 1).context("no smallest")?, decimal(max, 1).context("no largest")?));
         } else if let Some(text) = text.strip_prefix("latency distribution (") {
             let width = text.split_once(" ns").and_then(|(width, _)| decimal(width, 1)).filter(|width| *width > 0);

@@ -59,12 +59,12 @@ pub fn figures(line: &str) -> Result<(Figures, Vec<&str>)> {
     };
     let us = |text: &str| {
         let places = text.split_once('.').is_some_and(|(_, part)| part.len() == 3);
-        decimal(text, 1000).filter(|_| places).with_context(|| format!("`{}` is no time", shown(text.as_bytes())))
+        decimal(text, 1000).filter(|_| places).with_context(|| format!("`{}` is not a time", shown(text.as_bytes())))
     };
     let whole = |text: &str| {
         decimal(text, 1)
             .filter(|value| *value >= 0)
-            .with_context(|| format!("`{}` is no count", shown(text.as_bytes())))
+            .with_context(|| format!("`{}` is not a count", shown(text.as_bytes())))
     };
     let figures = Figures {
         min: us(min)?,
@@ -135,7 +135,7 @@ pub fn distribution(series: &mut Series, rows: &[(i64, u64)], bucket: i64) -> Re
     let within = |value: i64, bin: &Bin| bin.low <= value && Some(value) <= bin.high;
     ensure!(
         within(min, first) && within(max, last),
-        "buckets of {bucket} ns do not have its smallest {min} and largest {max} ns: name its -B in --args"
+        "buckets of {bucket} ns do not contain its smallest {min} and largest {max} ns: give its -B in --args"
     );
     series.count = Some(sum);
     series.width = u64::try_from(bucket).ok().filter(|bucket| *bucket > 1);
@@ -194,7 +194,7 @@ impl Table {
         let place = || format!("line {at}: `{}`", shown(line.as_bytes()));
         match mark.trim() {
             "RTS" => {
-                ensure!(self.end.is_none(), "line {at}: a second summary: keep one run a file");
+                ensure!(self.end.is_none(), "line {at}: a second summary: keep one run per file");
                 let (figures, rest) = figures(rest).with_context(place)?;
                 let times = rest.first().and_then(|times| times.split_once('/')).with_context(place)?;
                 self.elapsed_ns = Some(time_of_day(times.0).with_context(place)?);
@@ -210,7 +210,7 @@ impl Table {
             "RTT" => {
                 let now = rest.split_once('(').and_then(|(now, _)| time_of_day(now));
                 let grows = self.clock.zip(now).is_none_or(|(before, now)| before <= now);
-                ensure!(grows && self.end.is_none(), "line {at}: a second run: keep one run a file");
+                ensure!(grows && self.end.is_none(), "line {at}: a second run: keep one run per file");
                 self.clock = now.or(self.clock);
                 self.task(rest).with_context(place)?;
             }
@@ -312,7 +312,7 @@ pub fn table(bytes: &[u8], asked: &Asked, tool: &str, title: &str) -> Result<Imp
     if !table.rows.is_empty() && table.end.is_some() {
         let sums = table.distribute(&mut series, said.unwrap_or(BUCKET))?;
         if said.is_none() && sums {
-            imported.notes.push("buckets are taken to be 1000 ns wide: name another -B in --args".into());
+            imported.notes.push("latido assumes that buckets are 1000 ns wide: give another -B in --args".into());
         }
     }
     if torn.is_some() && imported.ending == Ending::Complete {

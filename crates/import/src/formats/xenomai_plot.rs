@@ -35,7 +35,7 @@ fn read(bytes: &[u8], asked: &Asked) -> Result<Imported> {
             } else if text.starts_with(|first: char| first.is_ascii_digit() || first == '-')
                 && !text.starts_with("----")
             {
-                ensure!(own.is_none(), "line {at}: figures a second time: keep one run a file");
+                ensure!(own.is_none(), "line {at}: figures a second time: keep one run per file");
                 own = Some(figures(text.trim_end_matches('|')).with_context(place)?.0);
             }
             continue;
@@ -93,7 +93,7 @@ fn buckets(rows: &[(i64, u64)]) -> Result<Option<Buckets>> {
     }
     let mut hits = Vec::with_capacity(inner.len());
     for (middle, count) in inner.iter().filter(|(_, count)| *count > 0) {
-        ensure!((middle - half) % width == 0, "`{middle}` ns is no middle of a bucket of {width} ns");
+        ensure!((middle - half) % width == 0, "`{middle}` ns is not the middle of a bucket of {width} ns");
         hits.push(((middle - half) / width, *count));
     }
     Ok(Some(Buckets { width, hits }))

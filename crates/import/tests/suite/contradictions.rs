@@ -14,7 +14,7 @@ fn a_figure_that_others_contradict_is_left_out() {
         (
             "# Min",
             "# Total: 000000004 000000003\n# Min",
-            "the histogram and its count, latency of thread 0: its rows have 3 samples, its total 4",
+            "the histogram and its count, latency of thread 0: its rows have 3 samples, but its total is 4",
         ),
         (
             "00002 00001\n# Histogram O",
@@ -34,12 +34,12 @@ fn a_figure_that_others_contradict_is_left_out() {
         (
             "Avg Latencies: 00001",
             "Avg Latencies: 00002",
-            "the mean, latency of thread 0: it lies from 2.00 to 3.00, but its rows allow 1.33 to 1.33",
+            "the mean, latency of thread 0: it is from 2.00 to 3.00, but its rows allow 1.33 to 1.33",
         ),
         (
             "Avg Latencies: 00001",
             "Avg Latencies: 00000",
-            "the mean, latency of thread 0: it lies from 0.00 to 1.00, but its rows allow 1.33 to 1.33",
+            "the mean, latency of thread 0: it is from 0.00 to 1.00, but its rows allow 1.33 to 1.33",
         ),
         (
             "00002 00001\n# Histogram O",
@@ -65,7 +65,7 @@ fn a_figure_that_others_contradict_is_left_out() {
     }
     // The same fault in several threads gives one line.
     let both = good.replace("# Avg Latencies: 00001 00001", "# Avg Latencies: 00003 00003");
-    let one = "the mean, latency of thread 0: it lies from 3.00 to 4.00, but its rows allow 1.33 to 1.33 (and 1 more of its kind)";
+    let one = "the mean, latency of thread 0: it is from 3.00 to 4.00, but its rows allow 1.33 to 1.33 (and 1 more of its kind)";
     assert_eq!(doubts(&read(both.as_bytes(), "").unwrap()), [one]);
     // A mean beyond the extremes of a screen.
     let screen =
@@ -101,7 +101,9 @@ fn sums_that_do_not_add_up_are_not_believed() {
     let lone = read(file("000004", "").as_bytes(), "").unwrap();
     assert_eq!(
         doubts(&lone),
-        ["in 1 rows the last column is not the sum of the others: nothing tells which, so no row is believed"]
+        [
+            "in 1 rows the last column is not the sum of the others: the file does not show which is right, so latido uses no row"
+        ]
     );
     assert!(lone.series.iter().all(|one| one.bins.is_empty() && one.count.is_none()));
     assert_eq!(lone.series.iter().map(|one| one.max).collect::<Vec<_>>(), [whole.series[0].max, whole.series[1].max]);

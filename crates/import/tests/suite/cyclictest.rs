@@ -168,7 +168,7 @@ fn screens_of_two_runs_are_refused() {
     ] {
         let text = format!("{start}{first}{}{other}", line(1, 1149, 10, 1, 2));
         let error = format!("{:#}", read(text.as_bytes(), "").unwrap_err());
-        assert!(error.contains("line 4") && error.contains("a second run: keep one run a file"), "{other}: {error}");
+        assert!(error.contains("line 4") && error.contains("a second run: keep one run per file"), "{other}: {error}");
     }
 }
 
@@ -195,8 +195,8 @@ fn the_columns_of_a_screen_tell_their_unit() {
         let own = &told.series[0];
         assert_eq!(vec![(own.min.unwrap().low, own.max.unwrap().high.unwrap())], expected, "{file}");
         let unit = told.findings.iter().find(|one| one.name == "unit").map(|one| one.text.as_str()).unwrap_or_default();
-        assert_eq!(unit.starts_with("ns, as with `cyclictest -N`"), file.ends_with(", ns"), "{file}: {unit}");
-        assert_eq!(unit.starts_with("taken for us"), file == "blanks lost", "{file}: {unit}");
+        assert_eq!(unit.starts_with("latido assumes ns, as `cyclictest -N`"), file.ends_with(", ns"), "{file}: {unit}");
+        assert_eq!(unit.starts_with("latido assumes us"), file == "blanks lost", "{file}: {unit}");
         assert_eq!(read(line.as_bytes(), "cyclictest -q").unwrap().series[0].min.unwrap().low % 1000, 0, "{file}");
     }
     // Lines that contradict each other do not show the unit. The lines of its screen show the unit of a histogram.
@@ -223,7 +223,7 @@ fn a_histogram_and_a_screen_of_two_runs_are_refused() {
     assert_eq!(whole.series, read(rows.as_bytes(), "").unwrap().series);
     for both in [format!("{}{rows}", screen(3)), format!("{rows}{}", screen(1750))] {
         let error = format!("{:#}", read(both.as_bytes(), "").unwrap_err());
-        assert!(error.contains("two runs: keep one run a file"), "{error}");
+        assert!(error.contains("two runs: keep one run per file"), "{error}");
     }
     // The output of another tool at the end of a long file also counts.
     let long: String = (0..9000).map(|row| format!("{row:06} 000001\n")).collect();

@@ -88,7 +88,7 @@ fn latmus() {
         (
             "4.042",
             "9.9",
-            "the mean, latency on CPU 2: it lies from 9899.00 to 9901.00, but its rows allow 3666.67 to 5498.83",
+            "the mean, latency on CPU 2: it is from 9899.00 to 9901.00, but its rows allow 3666.67 to 5498.83",
         ),
     ] {
         let text = format!("{}2 5\n4 6\n10+ 1\n", head.replace(from, to));
@@ -132,7 +132,7 @@ fn rtai() {
     let lines: String = text.lines().filter(|line| line.starts_with("RTD")).map(|line| format!("> {line}\n")).collect();
     assert_eq!(of(lines.as_bytes(), None, None).unwrap().series[0].max, own.max);
     let twice = of(format!("{text}{text}").as_bytes(), None, None).unwrap_err();
-    assert!(format!("{twice:#}").contains("line 22: a second run: keep one run a file"), "{twice:#}");
+    assert!(format!("{twice:#}").contains("line 22: a second run: keep one run per file"), "{twice:#}");
     let cut = of(&text.as_bytes()[..text.len() - 3], None, None).unwrap();
     assert_eq!(cut.series[0].max, ns(24_400));
     assert!(matches!(cut.ending, Ending::Interrupted(_)));
@@ -147,5 +147,5 @@ fn latmus_on_a_console_with_its_summary() {
     assert_eq!((all.ending.clone(), all.policy.as_deref()), (Ending::Complete, Some("fifo 98")));
     let text = text("xenomai/latmus-console.txt");
     let twice = of(format!("{text}{text}").as_bytes(), None, None).unwrap_err();
-    assert!(format!("{twice:#}").contains("a second run: keep one run a file"), "{twice:#}");
+    assert!(format!("{twice:#}").contains("a second run: keep one run per file"), "{twice:#}");
 }

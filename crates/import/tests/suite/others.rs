@@ -227,12 +227,12 @@ fn gaps_of_hardware_without_their_lines() {
     let wrong = read("None", "1.0\t24\t34\n2.0\t21\t3\n").unwrap();
     assert_eq!(
         doubts(&wrong),
-        ["the largest value, gap of thread 0: it is 33 us, but that of the gaps' lines is 34 us"]
+        ["the largest value, gap of thread 0: it is 33 us, but the lines of the gaps state 34 us"]
     );
     assert_eq!((wrong.series[0].count, wrong.series[0].max, wrong.series[0].bins.len()), (Some(2), None, 2));
     for (lines, why) in [
         ("1.0\t24\t33\n2.0\t21\t3\n3.0\t21\t3\n", "3 gaps have a line, but it counts 2"),
-        (&report("None", ""), "line 11: a second run: keep one run a file"),
+        (&report("None", ""), "line 11: a second run: keep one run per file"),
     ] {
         let error = format!("{:#}", read("None", lines).unwrap_err());
         assert!(error.contains(why), "{error}");
@@ -269,7 +269,7 @@ fn samples_of_any_program() {
         ("value_us,cpu\n1\n", "1 fields"),
         ("value_min\n1\n", "no unit"),
         ("{\"value_us\":[1]}\n", "neither a number"),
-        ("{\"value\":1,\"unit\":\"furlong\"}\n", "no unit"),
+        ("{\"value\":1,\"unit\":\"furlong\"}\n", "not a unit"),
     ] {
         let error = format!("{:#}", of(bytes.as_bytes(), None, None).unwrap_err());
         assert!(error.contains(why) && error.contains("line "), "{bytes}: {error}");

@@ -138,7 +138,7 @@ fn two_runs_in_a_file_are_refused() {
         let both = |first: &str, second: &str| format.import(format!("{first}{second}").as_bytes(), &Asked::default());
         assert_eq!(both(&run, &run).unwrap().series, both(&run, "").unwrap().series, "{tool}");
         let error = format!("{:#}", both(&run, &other).unwrap_err());
-        assert!(error.contains("a second run: keep one run a file") && error.contains("line "), "{tool}: {error}");
+        assert!(error.contains("a second run: keep one run per file") && error.contains("line "), "{tool}: {error}");
     }
 }
 
@@ -173,7 +173,7 @@ fn two_tables_of_oslat_are_refused() {
     let table = run.find("Core:").unwrap();
     for other in [&run[..], &run[run.find("Total runtime").unwrap()..], &run[table..]] {
         let error = format!("{:#}", crate::common::read(format!("{run}{other}").as_bytes(), "").unwrap_err());
-        assert!(error.contains("a second run: keep one run a file") && error.contains("line "), "{error}");
+        assert!(error.contains("a second run: keep one run per file") && error.contains("line "), "{error}");
     }
     let prompt = crate::common::read(format!("{run}\nreal\t0m3.1s\n[root@a ~]#\n").as_bytes(), "").unwrap();
     assert_eq!(prompt.series, crate::common::read(run.as_bytes(), "").unwrap().series);
@@ -187,6 +187,6 @@ fn two_documents_are_refused() {
     let ends = one.matches('\n').count();
     for (text, line) in [(format!("{one}{one}"), ends + 1), (format!("{}{one}", one.trim_end()), ends)] {
         let error = format!("{:#}", crate::common::read(text.as_bytes(), "").unwrap_err());
-        assert!(error.contains(&format!("line {line}: a second document: keep one run a file")), "{error}");
+        assert!(error.contains(&format!("line {line}: a second document: keep one run per file")), "{error}");
     }
 }

@@ -147,7 +147,7 @@ fn the_mean_of_osnoise_up_to_6_1_is_not_believed() {
     let own: Vec<_> = told.series.iter().map(|one| (one.count, one.min, one.max, one.mean)).collect();
     assert_eq!(own, [(Some(5629), us(1, 1), us(2955, 2955), None), (Some(1364), us(1, 1), us(56, 56), None)]);
     let [one] = doubts(&told)[..] else { panic!("{:?}", told.findings) };
-    assert!(one.starts_with("the mean, gap on CPU 0: it lies from 0.00 to 1.00, but its rows allow 1."), "{one}");
+    assert!(one.starts_with("the mean, gap on CPU 0: it is from 0.00 to 1.00, but its rows allow 1."), "{one}");
     assert!(one.contains("rtla 6.1.1 and older") && one.ends_with("(and 1 more of its kind)"), "{one}");
     assert_eq!(told.ending, Ending::Complete);
     // A mean that its rows allow stays.
@@ -239,10 +239,10 @@ fn tops_of_two_runs_are_refused() {
         assert_ne!(run, other, "{file}: {from}");
         read(format!("{run}{run}").as_bytes(), "").unwrap();
         let error = format!("{:#}", read(format!("{run}{other}").as_bytes(), "").unwrap_err());
-        assert!(error.contains("a second run: keep one run a file") && error.contains("line "), "{to}: {error}");
+        assert!(error.contains("a second run: keep one run per file") && error.contains("line "), "{to}: {error}");
     }
     let kinds = ["osnoise-top", "hwnoise"].map(|file| sample(&format!("rtla/rtla-6.12-{file}.txt"))).concat();
-    assert!(format!("{:#}", read(&kinds, "").unwrap_err()).contains("one run a file"));
+    assert!(format!("{:#}", read(&kinds, "").unwrap_err()).contains("one run per file"));
 }
 
 /// A file that is cut anywhere is refused, or counts as ended early, or has no number that the whole file does not have.

@@ -137,10 +137,10 @@ pub fn by(factor: &str, observed: Vec<Observed>, base: Option<&str>) -> Result<A
         }
     }
     if let [level] = arms.names.as_slice() {
-        return Err(format!("all that was measured has the {factor} `{level}`: it takes two levels to compare"));
+        return Err(format!("everything measured has the {factor} `{level}`; a comparison needs two levels"));
     }
     if arms.names.is_empty() {
-        return Err(format!("nothing measured has a `{factor}`: it is an axis, an option of the probe or a label"));
+        return Err(format!("nothing measured has a `{factor}`; name an axis, an option of the probe or a label"));
     }
     if let Some(base) = base {
         let Some(at) = arms.names.iter().position(|name| name == base || (base == NO_LOAD && name == IDLE)) else {

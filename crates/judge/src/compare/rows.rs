@@ -138,7 +138,7 @@ fn row(group: &Group, quantity: &Quantity, base: &Side, other: &Side, asked: &As
 fn compared(base: &Side, other: &Side, asked: &Asked) -> Result<Comparison, String> {
     if let Some((name, taken)) = [base, other].into_iter().find(|(_, taken)| taken.repeats.is_empty()) {
         let why = taken.left_out().first().map(|why| format!(": {why}")).unwrap_or_default();
-        return Err(format!("{name} has no repeat that counts{why}"));
+        return Err(format!("{name} has no usable repeat{why}"));
     }
     let ratio = Question { margin: asked.margin, ..Question::RATIO };
     let counts = |(_, taken): &Side| {
@@ -182,6 +182,6 @@ fn undecided(found: &Comparison, family: u64, reason: String) -> String {
         return reason;
     }
     let of = if family > 1 { format!(" for one of {family} verdicts") } else { String::new() };
-    let needed = repeats_needed(level).map(|n| format!("; it takes {} a side{of}", words::many(n, "repeat")));
-    format!("one run a side{}", needed.unwrap_or_default())
+    let needed = repeats_needed(level).map(|n| format!("; {} per side needed{of}", words::many(n, "repeat")));
+    format!("one run per side{}", needed.unwrap_or_default())
 }

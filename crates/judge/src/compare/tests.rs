@@ -63,7 +63,7 @@ fn an_emulated_run_is_not_compared_with_a_real_one() {
         guest.record(number).machine.emulated = Some(latido_model::sample::emulated());
     }
     let refused = of(&arms(&real, &guest), &asked()).unwrap_err();
-    assert!(refused.contains("ns an instruction in b") && refused.contains("--despite clock"), "{refused}");
+    assert!(refused.contains("ns per instruction in b") && refused.contains("--despite clock"), "{refused}");
     let both = arms(&guest, &guest);
     assert!(of(&both, &asked()).is_ok());
 }
@@ -312,9 +312,10 @@ fn a_comparison_and_an_expectation_leave_out_the_same_repeats() {
     }
     let (outcome, verdict, left_out, told) = said(&run);
     assert_eq!((outcome.as_str(), verdict), ("holds", Verdict::Lower), "{told}");
-    assert_eq!(left_out, ["b: repeats 1, 2, 3 of run: all above 92.5 µs may be foreign time"]);
+    assert_eq!(left_out, ["b: repeats 1, 2, 3 of run: all above 92.5 µs may be time of other programs or the host"]);
     assert!(
-        told.replace('\u{a0}', " ").ends_with("3 repeats of b left out: all above 92.5 µs may be foreign time"),
+        told.replace('\u{a0}', " ")
+            .ends_with("3 repeats of b left out: all above 92.5 µs may be time of other programs or the host"),
         "{told}"
     );
 }

@@ -127,10 +127,10 @@ fn valued(one: &Observed, value: f64) -> Valued {
 fn fitted(values: &[Valued], order: Option<usize>, kind: Kind) -> Result<Factorial, String> {
     let factors = factors::of(values);
     if factors.names.is_empty() {
-        return Err("nothing differs but the repeat: there is no factor".into());
+        return Err("the cells differ only in the repeat, so there is no factor".into());
     }
     if let Some(low) = values.iter().find(|one| one.value <= 0.0) {
-        return Err(format!("effects are ratios, and a value is {}", words::trimmed(low.value)));
+        return Err(format!("effects are ratios and need values above zero; a value is {}", words::trimmed(low.value)));
     }
     let blocked = factors.observations.iter().any(|one| one.block.is_some());
     let question = |block: bool| Question {

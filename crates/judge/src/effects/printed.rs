@@ -35,8 +35,7 @@ pub fn printed(name: &str, metric: &Metric, order: Option<usize>) -> Result<AllE
         let levels: Vec<String> = numbers.iter().map(|number| number.system.clone()).collect();
         let Some(found) = product(&levels) else { continue };
         let (within, without): (Vec<_>, Vec<_>) = numbers.into_iter().partition(|number| found.has(&number.system));
-        let told =
-            |number: &&PrintedNumber| format!("{quantity}: {} has not every combination beside it", number.system);
+        let told = |number: &&PrintedNumber| format!("{quantity}: {} does not fit a complete factorial", number.system);
         left_out.extend(without.iter().map(told));
         let valued = |number: &PrintedNumber| {
             let columns = vec![("system".to_owned(), number.system.clone())];
@@ -59,7 +58,7 @@ pub fn printed(name: &str, metric: &Metric, order: Option<usize>) -> Result<AllE
     left_out.sort();
     left_out.dedup();
     match quantities.is_empty() {
-        true => Err(format!("`{name}` prints no {statistic} of systems that are all combinations of some parts")),
+        true => Err(format!("`{name}` prints no {statistic} of a complete factorial (all combinations of some parts)")),
         false => Ok(AllEffects {
             metric: metric.clone(),
             runs: vec![format!("the study {name}, as printed")],

@@ -127,7 +127,7 @@ fn equal_sides_are_undecided() {
     for op in [Op::Less, Op::AtMost, Op::Greater, Op::AtLeast] {
         let (outcome, detail) = judged(&fixture, &Expect { op, ..lower() });
         assert_eq!(outcome, Outcome::Undecided, "{detail}");
-        assert!(detail.ends_with("10 repeats a side; undecided: this may be chance"), "{detail}");
+        assert!(detail.ends_with("10 repeats per side; undecided: this may be chance"), "{detail}");
         let (outcome, detail) = judged(&fixture, &shifted(Expect { op, ..lower() }, |than| than.margin = Some(0.6)));
         assert_eq!(outcome, Outcome::DoesNotHold, "{detail}");
         assert!(detail.ends_with("; equal within 60.0 %"), "{detail}");
@@ -143,7 +143,7 @@ fn too_few_repeats_decide_nothing() {
     insta::assert_snapshot!(detail, @"wakeup, idle: isolated 2.50 µs against stock 715 µs, ratio 0.00350, one run a side; undecided: one run a side cannot reach 5 %; 4 needed");
     let (outcome, detail) = judged(&sides(&[715_000, 700_000, 730_000], &[10_000, 11_000, 12_000]), &lower());
     assert_eq!(outcome, Outcome::Undecided);
-    assert!(detail.ends_with("; undecided: 3 repeats a side cannot reach 5 %; 4 needed"), "{detail}");
+    assert!(detail.ends_with("; undecided: 3 repeats per side cannot reach 5 %; 4 needed"), "{detail}");
     assert_eq!(judged(&sides(&[715_000; 4], &[10_000, 11_000, 12_000, 13_000]), &lower()).0, Outcome::Holds);
 }
 
@@ -208,7 +208,7 @@ fn counts_are_rates_and_zeros_give_differences() {
     let (outcome, detail) = judged(&fixture, &than(ISOLATED, Statistic::Above(7), Op::Less, STOCK));
     assert_eq!(
         (outcome, detail.as_str()),
-        (Outcome::NotMeasured, "wakeup, idle, isolated: 7 ns is no edge of its bands")
+        (Outcome::NotMeasured, "wakeup, idle, isolated: 7 ns is not an edge of its bands")
     );
 }
 
@@ -224,7 +224,7 @@ fn a_studys_conclusions_are_counted() {
     let judgement = crate::judging::of_run(&fixture.run, &fixture);
     let said = judgement.headline.sentence();
     assert!(
-        said.starts_with("of 4 conclusions of the study 1 holds, 1 does not hold, 1 undecided, 1 not measured"),
+        said.starts_with("of 4 conclusions of the study, 1 holds, 1 does not hold, 1 undecided, 1 not measured"),
         "{said}"
     );
     assert_eq!(judgement.exit, 3);

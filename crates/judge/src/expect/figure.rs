@@ -103,12 +103,12 @@ fn slots(members: &Members<'_>) -> Option<Slots> {
 
 fn above(first: &Series, decisive: &[Summary], edge: i64) -> Result<u64> {
     if first.unit != NS {
-        bail!("the bands of {} are in {}, not times", first.quantity, first.unit);
+        bail!("the bands of {} are in {}, not in units of time", first.quantity, first.unit);
     }
     let sum = pool::all_above(decisive.iter().filter(|part| part.count > 0), edge);
     match sum {
         Some(sum) => Ok(sum),
-        None => bail!("{} is no edge of its bands", human(edge)),
+        None => bail!("{} is not an edge of its bands", human(edge)),
     }
 }
 

@@ -194,7 +194,9 @@ pub(super) fn pair(
     }
     let emulated = |side: &Side<Member<'_>>| side.members.iter().any(|m| m.record.machine.emulated.is_some());
     if emulated(here) != emulated(there) {
-        let why = Missing::Unfit("an emulated time is not compared with a real one: it counts instructions".into());
+        let why = Missing::Unfit(
+            "latido does not compare emulated time with real time; emulated time counts instructions".into(),
+        );
         return found.add(Verdict::Inconclusive, 0.0, whose, sideless(&here.name, why));
     }
     let left_out = [own.left_out.clone(), other.left_out.clone()].concat();

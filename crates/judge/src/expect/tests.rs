@@ -149,7 +149,7 @@ fn maxima_and_counts_of_a_scaled_run_are_not_measured() {
         let (verdict, detail) = judged(&fixture, &expect(&[], statistic, Op::AtLeast, 0.0));
         assert_eq!(verdict, Verdict::Inconclusive);
         assert!(
-            detail.ends_with("not measured (scaled): 1 % of the size says nothing of a maximum or a count"),
+            detail.ends_with("not measured (scaled): 1 % of the size says nothing about a maximum or a count"),
             "{detail}"
         );
     }

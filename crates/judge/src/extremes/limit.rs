@@ -63,7 +63,7 @@ impl Limit {
             hour.upper = 3600.0 / rarest_s;
         }
         let Some(peaks) = &above.peaks else {
-            let why = "not possible: more samples are above the limit than largest samples are stored";
+            let why = "unknown (more samples are above the limit than latido stores)";
             let not_clustered = Some(why.to_owned());
             let (extremal_index, gap, clusters) = (1.0, 0, None);
             return Ok(Self { limit, samples, extremal_index, gap, clusters, rarest_seen_s, not_clustered });
@@ -97,29 +97,31 @@ fn rarest_seen(limit: i64, above: u64, count: u64, length_s: Option<f64>) -> Opt
 }
 
 impl Limit {
-    /// Describes what is above the limit: `7 of 20 000: 0.035 % (0.014 to 0.072), 1 260 an hour (507 to 2 596)`, with bursts where there
+    /// Describes what is above the limit: `7 of 20 000: 0.035 % (0.014 to 0.072), 1 260 per hour (507 to 2 596)`, with bursts where there
     /// are some.
     pub fn sentence(&self) -> String {
         if self.samples.above == 0 {
             let none = format!("none of {}", words::count(self.samples.count));
             let rare = self.rarest_seen_s.map(|rarest_s| {
                 let once = words::lasted((rarest_s * 1e9) as u64);
-                format!("; a cause that strikes more often than once in {once} would have been seen with 95 %")
+                format!(
+                    "; a cause that strikes more often than once in {once} would have been seen with 95 % probability"
+                )
             });
             return none + &rare.unwrap_or_default();
         }
         if let Some(why) = &self.not_clustered {
             // Bounds would be those of independent samples, so the sentence has none.
             let (share, of) = (self.samples.share.value * 100.0, words::count(self.samples.count));
-            let hour = self.samples.per_hour.map(|hour| format!(", {} an hour", number(hour.value)));
+            let hour = self.samples.per_hour.map(|hour| format!(", {} per hour", number(hour.value)));
             let above = words::count(self.samples.above);
             let hour = hour.unwrap_or_default();
-            return format!("{above} of {of}: {} %{hour}; whether they come in bursts: {why}", number(share));
+            return format!("{above} of {of}: {} %{hour}; whether they come in bursts is {why}", number(share));
         }
         let mut text = rate(&self.samples);
         if let Some(bursts) = &self.clusters {
             text.push_str(&format!(
-                "; they come in {} (at most {} samples apart), and bursts count: {}",
+                "; they come in {} (at most {} samples apart); counted in bursts: {}",
                 words::many(bursts.above, "burst"),
                 self.gap,
                 rate(bursts)
@@ -129,13 +131,13 @@ impl Limit {
     }
 }
 
-/// Returns `3 of 1 000: 0.3 % (0.062 to 0.87), 10 800 an hour (2 200 to 31 000)`.
+/// Returns `3 of 1 000: 0.3 % (0.062 to 0.87), 10 800 per hour (2 200 to 31 000)`.
 fn rate(found: &Exceedance) -> String {
     let bounds = |bounded: &Bounded, per: f64, unit: &str| {
         let limits = format!("{} to {}", number(bounded.lower * per), number(bounded.upper * per));
         format!("{}{unit} ({limits})", number(bounded.value * per))
     };
-    let hour = found.per_hour.as_ref().map(|hour| format!(", {}", bounds(hour, 1.0, " an hour"))).unwrap_or_default();
+    let hour = found.per_hour.as_ref().map(|hour| format!(", {}", bounds(hour, 1.0, " per hour"))).unwrap_or_default();
     format!(
         "{} of {}: {}{hour}",
         words::count(found.above),
@@ -226,9 +228,13 @@ mod tests {
         let said = none(1_000, Some(4.0)).sentence().replace(['\u{202f}', '\u{a0}'], " ");
         assert_eq!(
             said,
-            "none of 1 000; a cause that strikes more often than once in 1.34 s would have been seen with 95 %"
+            "none of 1 000; a cause that strikes more often than once in 1.34 s would have been seen with 95 % probability"
         );
-        assert!(none(64_000, Some(4.0)).sentence().ends_with("once in 1.34\u{a0}s would have been seen with 95 %"));
+        assert!(
+            none(64_000, Some(4.0))
+                .sentence()
+                .ends_with("once in 1.34\u{a0}s would have been seen with 95 % probability")
+        );
         assert_eq!(none(7, None).sentence(), "none of 7");
     }
 
@@ -236,7 +242,7 @@ mod tests {
     #[test]
     fn what_is_not_stored_is_not_clustered() {
         let found = Limit::of(100, &Above { count: 5_000, peaks: None }, 10_000, None).unwrap();
-        assert!(found.clusters.is_none() && found.not_clustered.unwrap().starts_with("not possible: "));
+        assert!(found.clusters.is_none() && found.not_clustered.unwrap().starts_with("unknown ("));
         assert!(Limit::of(100, &Above { count: 2, peaks: None }, 1, None).is_err());
     }
 }

@@ -104,13 +104,10 @@ pub fn of_observed(observed: &Observed, asked: u64, timed: bool) -> Answer {
     fitted(observed, asked, timed).unwrap_or_else(|refusal| {
         let refused = match refusal {
             Refusal::TooSmall { needed, .. } if asked >= count => {
-                format!(
-                    "too few samples: {count}, and the {asked} largest above a threshold take {}",
-                    needed.max(asked + 1)
-                )
+                format!("too few samples: {count}; a fit to the {asked} largest needs {}", needed.max(asked + 1))
             }
             Refusal::TooSmall { of: "exceedances", needed, given } => {
-                format!("too few samples lie above the threshold: {given}, and a fit takes {needed}")
+                format!("too few samples are above the threshold: {given}; a fit needs {needed}")
             }
             other => other.to_string(),
         };
@@ -159,15 +156,15 @@ fn told(level: Option<Level>, timed: bool) -> (Option<Interval>, Option<(&'stati
     let none = |brief, why: &str| (None, Some((brief, why.to_owned())));
     match level {
         Some(Level::Estimated { level, .. }) if level.value.is_finite() => (Some(level), None),
-        Some(Level::Estimated { .. }) => none("too far", "beyond all numbers"),
+        Some(Level::Estimated { .. }) => none("too far", "the estimate is not finite"),
         Some(Level::TooFar { furthest_s, .. }) if timed => {
             let furthest = crate::words::roughly(furthest_s).replace('\u{a0}', " ");
-            let why = format!("more than 100 times what was observed; the furthest is once in {furthest}");
+            let why = format!("more than 100 times what was observed; latido estimates up to once in {furthest}");
             none("too far", &why)
         }
         Some(Level::TooFar { .. }) => none("too far", "more than 100 times what was observed"),
         Some(Level::BelowThreshold { .. }) => {
-            none("below u", "so frequent that it lies below the threshold: the quantiles say it")
+            none("below u", "so frequent that the level is below the threshold; see the quantiles")
         }
         None => none("none", "the gate refuses"),
     }

@@ -71,7 +71,7 @@ fn too_few_nights_decide_nothing() {
     let found = of(&nights, &asked("max")).unwrap();
     assert_eq!(found.outcome, Outcome::Undecided);
     let why = found.series[1].found.refused.as_deref();
-    assert_eq!(why, Some("too few values in order of time: 9, and it takes 10"));
+    assert_eq!(why, Some("too few values in order of time: 9; the minimum is 10"));
     let error = of(&nights, &asked("gap.gap.max")).unwrap_err();
     assert!(error.contains("gap.gap was not measured") && error.contains("wakeup.latency"), "{error}");
 }
@@ -94,7 +94,7 @@ fn a_night_of_another_rate_is_left_out() {
     assert_eq!(
         found.left_out,
         [
-            "night 3: wakeup (busy): work is 5 /s, usually 10.6 /s: more than 25 % apart; --despite load takes it all the same"
+            "night 3: wakeup (busy): work is 5 /s, usually 10.6 /s: more than 25 % apart; --despite load includes it anyway"
         ]
     );
     assert_eq!(found.outcome, Outcome::NotWorse);

@@ -135,7 +135,7 @@ fn counted(series: &Series) -> Option<String> {
     let task = series.labels.get("task").map_or("", String::as_str);
     let [all, missed, late] = [slots.elapsed(), slots.missed, slots.late].map(words::count);
     let open = series.facts.get("open").and_then(|slots| u64::try_from(*slots).ok()).filter(|slots| *slots > 0);
-    let open = open.map(|slots| format!("; {} may have been late, which no event tells", words::count(slots)));
+    let open = open.map(|slots| format!("; {} may have been late, which the events do not show", words::count(slots)));
     Some(format!("{task}: of {all} periods {missed} were missed and {late} late{}", open.unwrap_or_default()))
 }
 

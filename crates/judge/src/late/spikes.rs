@@ -107,7 +107,7 @@ pub fn of_cell(
     let Some(how) = late::explainable(&cell.cell.probe.name) else {
         let probe = &cell.cell.probe.name;
         return Ok(Err(format!(
-            "samples of `{probe}` are no times of one thread; wakeup, interrupt, gap and task can be explained"
+            "samples of `{probe}` are not times of one thread; latido explains wakeup, interrupt, gap and task"
         )));
     };
     if record.quality.trace.is_none() {
@@ -259,7 +259,7 @@ impl Spikes {
         let explained: u64 = self.spikes.iter().map(|one| 1 + one.also).sum();
         if let Some(above) = self.asked.above_limit.filter(|above| *above > explained) {
             notes.push(format!(
-                "{} lie above the limit; the {} largest are explained, {} at most",
+                "{} are above the limit; latido explains the {} largest, at most {}",
                 words::many(above, "sample"),
                 words::count(explained),
                 words::count(u64::from(self.asked.most))
@@ -272,7 +272,7 @@ impl Spikes {
         }
         let uncovered = self.spikes.iter().filter(|spike| !spike.covered).count() as u64;
         if uncovered > 0 {
-            notes.push(format!("of {} of these samples not all was recorded", words::count(uncovered)));
+            notes.push(format!("the recording of {} of these samples is incomplete", words::count(uncovered)));
         }
         notes.extend(self.cut.iter().map(|why| format!("the recording ended early: {why}")));
         notes

@@ -23,7 +23,8 @@ fn causes_add_up_over_samples() {
     let Causes(rows) = Causes::of(all.iter());
     let told: Vec<_> =
         rows.iter().map(|row| (row.cause.as_str(), row.ns, row.samples, row.first, row.longest_ns)).collect();
-    let expected = [("its own way back", 70, 2, 0, 40), ("leaving idle", 70, 1, 1, 70), ("throttled", 60, 1, 1, 60)];
+    let expected =
+        [("its own return to user space", 70, 2, 0, 40), ("leaving idle", 70, 1, 1, 70), ("throttled", 60, 1, 1, 60)];
     assert_eq!(told, expected);
     assert_eq!(rows.iter().map(|row| row.share).collect::<Vec<_>>(), [0.35, 0.35, 0.3]);
 }
@@ -78,7 +79,7 @@ fn a_guest_that_was_stopped_is_not_leaving_idle() {
     assert_eq!(both, Cause::HandlerOrStandstill(Box::new(timer())));
     let words = told::said(&both);
     assert!(
-        words.starts_with("interrupt local_timer, or the hypervisor in it") && told::kind(&both) == "hard",
+        words.starts_with("interrupt local_timer, or the hypervisor during it") && told::kind(&both) == "hard",
         "{words}"
     );
     assert_eq!(of(timer(), true, 0, None), timer());

@@ -16,24 +16,24 @@ pub fn said(cause: &Cause) -> String {
         Cause::Soft(name) => format!("soft interrupt {name}"),
         Cause::NoInterrupt(name) => format!("no interrupt came while {name} ran"),
         Cause::InterruptsOff(name) => format!("{name} had interrupts off"),
-        Cause::Elsewhere => "no interrupt came although they were on".into(),
+        Cause::Elsewhere => "no interrupt came although interrupts were on".into(),
         Cause::Task(name, class) => format!("{name} ({})", class.name()),
         Cause::NotPreemptible(name) => format!("{name} could not be preempted"),
-        Cause::Kept(name) => format!("{name} kept it (its priority may have changed)"),
+        Cause::Kept(name) => format!("{name} kept the CPU (its priority may have changed)"),
         Cause::IdleExit => "leaving idle".into(),
-        Cause::NotByTimer(name) => format!("asleep until {name} woke it, not its timer"),
+        Cause::NotByTimer(name) => format!("asleep until {name}, not its timer, woke it"),
         Cause::NoInterruptIdle => "no interrupt came while idle (hypervisor, firmware, idle exit)".into(),
         Cause::Standstill => "the hypervisor stopped the machine (time was stolen, and no CPU wrote an event)".into(),
         Cause::HandlerOrStandstill(handler) => {
-            format!("{}, or the hypervisor in it (time was stolen, and no CPU wrote an event)", said(handler))
+            format!("{}, or the hypervisor during it (time was stolen, and no CPU wrote an event)", said(handler))
         }
         Cause::InterProcessor => "message between CPUs".into(),
         Cause::Migration => "migration".into(),
-        Cause::Lock => "waiting for a lock of the kernel".into(),
+        Cause::Lock => "waiting for a kernel lock".into(),
         Cause::Blocked => "blocked in the kernel".into(),
         Cause::Awaits(name) => format!("waiting until {name} woke it"),
         Cause::Inverted(name, rival) => format!("waiting for {name}, which {rival} kept from its CPU"),
-        Cause::OwnTimer => "asleep by its own timer, which was set for then".into(),
+        Cause::OwnTimer => "asleep until its own timer, which was set for that time".into(),
         Cause::Asleep => "asleep".into(),
         Cause::Own => OWN.into(),
         Cause::Beyond { usual_ns, faults } => {
@@ -45,10 +45,10 @@ pub fn said(cause: &Cause) -> String {
         Cause::Throttled => "throttled".into(),
         Cause::Quota => "held back by the program's CPU quota".into(),
         Cause::TaskOrQuota(name) => format!("{name}, or the program's CPU quota"),
-        Cause::Itself => "its own way back".into(),
+        Cause::Itself => "its own return to user space".into(),
         Cause::Lost => "events lost".into(),
         Cause::Untraced => "not recorded".into(),
-        Cause::TooMany => "more changes than are followed".into(),
+        Cause::TooMany => "more changes than latido follows".into(),
         Cause::Unexplained => "unexplained".into(),
     }
 }

@@ -48,12 +48,12 @@ pub fn of(observations: &[Observation], question: Question, unit: Kind) -> Resul
     let names: Vec<&str> = question.factors.iter().map(String::as_str).collect();
     let levels: Vec<usize> = (0..names.len()).map(|factor| levels(observations, factor)).collect();
     if let Some((name, _)) = names.iter().zip(&levels).find(|(_, levels)| **levels < 2) {
-        return Err(format!("the factor `{name}` has one level alone: leave its column away"));
+        return Err(format!("the factor `{name}` has only one level; omit its column"));
     }
     let cells = levels.iter().fold(1, |all: usize, levels| all.saturating_mul(*levels));
     if cells > CELLS {
         return Err(format!(
-            "the factors have {cells} combinations of levels, and at most {CELLS} are taken: is a factor a number?"
+            "the factors have {cells} combinations of levels, more than the allowed {CELLS}; is a factor a number?"
         ));
     }
     let mut values = observations.iter().map(|one| one.value);

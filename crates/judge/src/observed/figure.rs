@@ -104,15 +104,15 @@ pub(super) fn of(pooled: &Pooled, statistic: Statistic, continuous: bool) -> Res
         None => Err(format!("{} are too few for {statistic}", words::many(summary.count, "sample"))),
     };
     let above = |edge: i64| match pool::above(&summary.bands, edge) {
-        _ if pooled.unit != NS => Err(format!("{} is in {}, and an edge is a time", pooled.quantity, pooled.unit)),
+        _ if pooled.unit != NS => Err(format!("{} is in {}, but an edge is a time", pooled.quantity, pooled.unit)),
         _ if summary.bounds.is_some() => match bins(pooled).above(edge) {
             Some((least, most)) if least == most => Ok(least),
             Some((least, most)) => Err(format!("bins too coarse: {least} to {most} are above {}", human(edge))),
-            None => Err(format!("samples were not counted at {}", human(edge))),
+            None => Err(format!("samples were not counted above {}", human(edge))),
         },
         Some(above) => Ok(above),
         None if summary.count == 0 => Ok(0),
-        None => Err(format!("samples were not counted at {}", human(edge))),
+        None => Err(format!("samples were not counted above {}", human(edge))),
     };
     let slots = pooled.slots.ok_or_else(|| format!("{} has no slots", pooled.quantity));
     let count = match statistic {
@@ -120,7 +120,7 @@ pub(super) fn of(pooled: &Pooled, statistic: Statistic, continuous: bool) -> Res
         Statistic::Max => return some(summary.max.map(|value| value as f64)),
         Statistic::Mean => return some(summary.mean),
         Statistic::Sd => return some(summary.sd),
-        Statistic::Variance => return Err("the variance is for tables: compare `sd`, its root".into()),
+        Statistic::Variance => return Err("the variance is only for tables; compare `sd`, its square root".into()),
         Statistic::Quantile(p) => return some(quantile(pooled, p).map(|value| value as f64)),
         Statistic::Share(edge) => {
             let within = summary.count.saturating_sub(above(edge)?);

@@ -84,7 +84,7 @@ pub fn against<'a>(arms: [&Taken<'a>; 2]) -> [Taken<'a>; 2] {
         taken.repeats = own;
         for one in foreign {
             let edge = words::value(edge.round(), &one.quantity.unit).replace('\u{a0}', " ");
-            taken.leave_out(one.of, format!("all above {edge} may be foreign time"));
+            taken.leave_out(one.of, format!("all above {edge} may be time of other programs or the host"));
         }
     }
     both
@@ -116,9 +116,9 @@ pub fn nothing(groups: &[&Group], metric: &Metric) -> String {
     }
     let there = there.join(", ");
     match &metric.only {
-        _ if there.is_empty() => "nothing was measured in common".into(),
-        Some((probe, quantity)) => format!("{probe}.{quantity} was not measured in common: there are {there}"),
-        None => format!("limits look at nothing that was measured in common: name one of {there} by --metric"),
+        _ if there.is_empty() => "no quantity was measured in common".into(),
+        Some((probe, quantity)) => format!("{probe}.{quantity} was not measured in common; measured: {there}"),
+        None => format!("no limit applies to what was measured in common; name one of {there} with --metric"),
     }
 }
 

@@ -85,7 +85,7 @@ pub fn permitted(found: impl Iterator<Item = (Unlike, String)>, despite: &[Unlik
     let kinds = Unlike::ALL.into_iter().filter(|kind| all.iter().any(|one| one.what == *kind));
     let kinds: Vec<&str> = kinds.map(Unlike::name).collect();
     Err(format!(
-        "these are not alike: {}; a difference could be that alone; --despite {} takes them all the same",
+        "these are not alike: {}; that alone could explain a difference; --despite {} compares them anyway",
         reasons.join("; "),
         kinds.join(",")
     ))

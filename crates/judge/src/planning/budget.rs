@@ -53,7 +53,7 @@ pub fn fit(plan: &mut Plan, budget: Ns, earlier: &Around, catalogue: &dyn Catalo
             let factor = shortened(plan, budget, earlier).filter(|factor| *factor >= LEAST_SCALE);
             ensure!(
                 factor.is_some(),
-                "as written it is {}; no shorter form takes {budget} or less: fewer axes or levels would fit",
+                "as written it is {}; no shorter form fits in {budget}; remove axes or levels",
                 before.sentence()
             );
             scale::scale(plan, factor.unwrap_or(1.0), catalogue)?;
@@ -79,8 +79,8 @@ pub fn fit(plan: &mut Plan, budget: Ns, earlier: &Around, catalogue: &dyn Catalo
 /// Says what differences these repeats find, where the plan compares something.
 fn certainty(family: u64, (asked, left): (u64, u64)) -> Option<String> {
     let of = |repeats: u64| match smallest_ratio(repeats, SPREAD, family.max(1), POWER) {
-        Some(ratio) => format!("{} a side find a ratio of {ratio:.2}", words::many(repeats, "repeat")),
-        None => format!("{} a side find nothing", words::many(repeats, "repeat")),
+        Some(ratio) => format!("{} per side find a ratio of {ratio:.2}", words::many(repeats, "repeat")),
+        None => format!("{} per side find nothing", words::many(repeats, "repeat")),
     };
     if family == 0 {
         let (fewer, cases) = (format!("{} and {}", of(left), of(asked)), POWER * 100.0);
@@ -90,8 +90,8 @@ fn certainty(family: u64, (asked, left): (u64, u64)) -> Option<String> {
     let both = if asked == left { of(left) } else { format!("{} where {}", of(left), of(asked)) };
     let one = if family > 1 { format!("one of {family} comparisons") } else { "the comparison".to_owned() };
     Some(format!(
-        "certainty: {both}, each in {:.0} % of cases, for {one} of what spreads by {SPREAD} of its logarithms between \
-         repeats; --plan-power measures that spread",
+        "certainty: {both}, each in {:.0} % of cases, for {one} if the logarithms of the values spread by {SPREAD} \
+         between repeats; --plan-power measures that spread",
         POWER * 100.0
     ))
 }
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn fewer_repeats_cost_certainty_without_a_comparison_too() {
         let told = certainty(0, (8, 1)).unwrap();
-        let few = "certainty: where you compare two such runs, 1 repeat a side find nothing and 8 repeats a side find a ratio of ";
+        let few = "certainty: where you compare two such runs, 1 repeat per side find nothing and 8 repeats per side find a ratio of ";
         assert!(told.starts_with(few) && told.ends_with(", each in 90 % of cases"), "{told}");
         assert_eq!(certainty(0, (8, 8)), None);
     }

@@ -22,7 +22,7 @@ pub fn sentences(run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource, 
     let share = LEVEL / family as f64;
     let mut lines = vec![
         format!(
-            "power: repeats a side that find the smallest ratio of interest in {:.0} % of cases; Holm leaves {:.2} % to the \
+            "power: repeats per side that find the smallest ratio of interest in {:.0} % of cases; Holm leaves {:.2} % to the \
              first of {family}",
             POWER * 100.0,
             share * 100.0
@@ -38,7 +38,7 @@ pub fn sentences(run: &Run, cells: &[CellJudgement], source: &dyn SeriesSource, 
     }
     lines.push(match most {
         Some(most) => format!("all of them: --repeat {most}, {} as the pilot went", about(long(run, most))),
-        None => "not all of them can be planned so: the largest number above is of the others".to_owned(),
+        None => "not all of them can be planned; the largest number above is for the others".to_owned(),
     });
     lines.push(String::new());
     lines.join("\n")

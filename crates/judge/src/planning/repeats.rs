@@ -23,9 +23,9 @@ pub fn too_few(planned: &[Planned]) -> Option<String> {
     let takes = match (alone, needed) {
         (_, None) => String::new(),
         (Some(alone), Some(needed)) if family > 1 => {
-            format!("; one alone takes {alone} a side, one of {family} takes {needed} (--repeat {needed})")
+            format!("; one alone needs {alone} per side, one of {family} needs {needed} (--repeat {needed})")
         }
-        (_, Some(needed)) => format!("; it takes {needed} a side (--repeat {needed})"),
+        (_, Some(needed)) => format!("; it needs {needed} per side (--repeat {needed})"),
     };
     let of = if family > 1 { " for all of them together" } else { "" };
     Some(format!("{which}: {} cannot reach 5 %{of}{takes}", sides(n, m)))
@@ -46,14 +46,14 @@ mod tests {
         assert_eq!((said(&[]), said(&[(4, 4)]), said(&[(10, 10); 24])), (None, None, None));
         assert_eq!(
             said(&[(3, 3)]).unwrap(),
-            "the comparison cannot be decided: 3 repeats a side cannot reach 5 %; it takes 4 a side (--repeat 4)"
+            "the comparison cannot be decided: 3 repeats per side cannot reach 5 %; it needs 4 per side (--repeat 4)"
         );
         assert_eq!(
             said(&[(1, 1); 2]).unwrap(),
-            "none of the 2 comparisons can be decided: one run a side cannot reach 5 % for all of them together; one \
-             alone takes 4 a side, one of 2 takes 5 (--repeat 5)"
+            "none of the 2 comparisons can be decided: one run per side cannot reach 5 % for all of them together; one \
+             alone needs 4 per side, one of 2 needs 5 (--repeat 5)"
         );
         let some = said(&[(10, 10), (10, 10), (4, 4)]).unwrap();
-        assert!(some.starts_with("1 of the 3 comparisons cannot be decided: 4 repeats a side"), "{some}");
+        assert!(some.starts_with("1 of the 3 comparisons cannot be decided: 4 repeats per side"), "{some}");
     }
 }

@@ -9,7 +9,7 @@ pub(super) fn by_hand(record: &Record, _: &Deciding) -> Graded {
     let (loose, stood): (Vec<&ByHand>, Vec<&ByHand>) =
         record.quality.by_hand.iter().partition(|set| set.in_force == Some(false));
     let stood = (!stood.is_empty()).then(|| by_tuning(&stood));
-    let loose = (!loose.is_empty()).then(|| format!("not in force any more: {}", by_tuning(&loose)));
+    let loose = (!loose.is_empty()).then(|| format!("no longer in force: {}", by_tuning(&loose)));
     (Note, spans![[stood, loose].into_iter().flatten().collect::<Vec<_>>().join("; ")])
 }
 
@@ -51,7 +51,7 @@ mod tests {
         let mixed = [set("frequency", Some(true)), set("irqs", None), set("smt", Some(false))];
         assert_eq!(
             told(&mixed),
-            "frequency (knob to performance), irqs (knob to performance); not in force any more: smt \
+            "frequency (knob to performance), irqs (knob to performance); no longer in force: smt \
              (knob to performance)"
         );
     }

@@ -42,16 +42,16 @@ pub(super) fn policy(record: &Record, _: &Deciding) -> Graded {
         Some(why) => (Invalid, spans![why.split("; ").next().unwrap_or(why)]),
         // A checkpoint has no reports of the threads: a refusal would be known, but nothing proves a grant.
         None if no_threads(record) => unknown(),
-        None if asked == Scheduling::Own => ok("none: the probe asks for no policy"),
+        None if asked == Scheduling::Own => ok("none: the probe requests no policy"),
         // The kernel reports the policy of each thread: the requested policy may not be the running one.
         None if asked.is_realtime() => {
             let real = |thread: &ThreadEvidence| thread.policy != "other" && !thread.policy.starts_with("other ");
             match record.quality.threads.iter().all(real) {
                 true => (Ok, [spans![format!("{asked} granted")], time_slice(record)].concat()),
-                false => ok("none: the probe asks for no policy"),
+                false => ok("none: the probe requests no policy"),
             }
         }
-        None => (Note, spans![format!("`{asked}`, as asked: any task may delay it")]),
+        None => (Note, spans![format!("`{asked}`, as requested: any task may delay it")]),
     }
 }
 
@@ -76,7 +76,10 @@ pub(super) fn load(record: &Record, _: &Deciding) -> Graded {
     }
     let strange = record.load.iter().filter_map(|load| {
         let count = load.achieved.get(STRANGERS).filter(|count| **count > 0)?;
-        Some(format!("{count} packets of strangers came to the load `{}`, and were not counted", load.item.name))
+        Some(format!(
+            "{count} packets from unknown senders reached the load `{}`; it did not count them",
+            load.item.name
+        ))
     });
     let notes = record.load.iter().filter_map(|load| load.note.clone());
     let notes: Vec<String> = notes.chain(strange).collect();
@@ -141,7 +144,7 @@ pub(super) fn clock(record: &Record, _: &Deciding) -> Graded {
         }
         _ => {
             let (cost, step) = (Span::whole(clock.cost_ns, "ns"), Span::whole(clock.step_ns, "ns"));
-            (Ok, spans![format!("{}{source}, ", clock.name), cost, " a reading, step ", step])
+            (Ok, spans![format!("{}{source}, ", clock.name), cost, " per reading, step ", step])
         }
     }
 }
@@ -163,13 +166,13 @@ pub(super) fn wall_clock(record: &Record, _: &Deciding) -> Graded {
     };
     let state = match quality.wall_steps.filter(|steps| steps.times > 0) {
         Some(WallSteps { times, largest_ns }) => {
-            let most = spans![", most by ", Span::Time(largest_ns), "; ", Span::Time(shift), " from begin to end"];
+            let most = spans![", most by ", Span::Time(largest_ns), "; ", Span::Time(shift), " from start to end"];
             [spans!["CLOCK_REALTIME stepped "], count(times, "time"), most].concat()
         }
         None => spans!["CLOCK_REALTIME moved by ", Span::Time(shift)],
     };
     if stepped && is_own {
-        return (Invalid, [state, spans![", and it is the clock of the samples"]].concat());
+        return (Invalid, [state, spans![", and the samples use this clock"]].concat());
     }
     note_if(stepped || shift.unsigned_abs() > MOVED_NS, state)
 }
@@ -285,8 +288,8 @@ pub(super) fn throttle_settings(record: &Record, _: &Deciding) -> Graded {
 
 pub(super) fn idle_states(record: &Record, _: &Deciding) -> Graded {
     match record.quality.dma_latency_held {
-        true => ok("held off through /dev/cpu_dma_latency"),
-        false => (Note, spans!["not held off: wake-ups may wait for the processor to leave them"]),
+        true => ok("disabled through /dev/cpu_dma_latency"),
+        false => (Note, spans!["not disabled: wake-ups may wait for the processor to leave them"]),
     }
 }
 
@@ -300,7 +303,7 @@ pub(super) fn temperature(record: &Record, _: &Deciding) -> Graded {
         let (degrees, limit) = (hot.temperature_mc as f64 / 1e3, hot.limit_mc as f64 / 1e3);
         let when = u64::try_from(hot.at_ns);
         let when = when.map_or_else(|_| spans![" in the warm-up"], |at| spans![" after ", Span::time(at)]);
-        let above = format!(", above the limit of {limit}: loads and measurement were ended");
+        let above = format!(", above the limit of {limit}; latido ended the loads and the measurement");
         return (Note, [spans![Span::exact(degrees, "degrees")], when, spans![above]].concat());
     }
     let Some((highest, critical)) = record.quality.temperature_mc else { return unknown() };
@@ -320,7 +323,9 @@ pub(super) fn timer_slack(record: &Record, _: &Deciding) -> Graded {
 pub(super) fn autogroup(record: &Record, _: &Deciding) -> Graded {
     match record.quality.autogroup {
         None => unknown(),
-        Some(true) if record.cell.scheduling.shares_time() => (Note, spans!["on: the session decides the share"]),
+        Some(true) if record.cell.scheduling.shares_time() => {
+            (Note, spans!["on: the session decides the share of the CPU"])
+        }
         Some(on) => ok(if on { "on, without effect on real-time policy" } else { "off" }),
     }
 }
@@ -329,14 +334,14 @@ pub(super) fn hypervisor(record: &Record, _: &Deciding) -> Graded {
     if let Some(about) = &record.machine.emulated {
         return match about.instruction_ns {
             Some(_) => ok(format!("{}: the host's time is not in it", about.time())),
-            None => (Invalid, spans![format!("{}: no latency of such a guest is one", about.time())]),
+            None => (Invalid, spans![format!("{}: the latencies of such a guest are not real", about.time())]),
         };
     }
     match record.machine.rows().into_iter().find(|(name, _)| *name == "hypervisor") {
         None => unknown(),
         Some((_, value)) if value == "unknown" => unknown(),
         Some((_, value)) if value == "none" => ok("none"),
-        Some((_, value)) => (Note, spans![format!("{value}: the host adds latencies of its own")]),
+        Some((_, value)) => (Note, spans![format!("{value}: the host adds its own latencies")]),
     }
 }
 
@@ -367,7 +372,7 @@ mod tests {
     fn who_runs_the_machine_decides_what_a_latency_is_worth() {
         let below = |layer: Option<Layer>| finding("hypervisor", |r| r.machine.hypervisor = layer.clone());
         let kvm = below(Some(Layer::Present("KVM".into())));
-        assert_eq!((kvm.grade, kvm.text().as_str()), (Note, "KVM: the host adds latencies of its own"));
+        assert_eq!((kvm.grade, kvm.text().as_str()), (Note, "KVM: the host adds its own latencies"));
         assert_eq!((below(Some(Layer::Absent)).grade, below(None).grade), (Ok, Unknown));
         let emulated = |instruction_ns| {
             let about = Emulated { instruction_ns, ..sample::emulated() };
@@ -379,6 +384,10 @@ mod tests {
         assert_eq!(emulated(Some(8)).grade, Ok);
         let with_host_time = emulated(None);
         assert_eq!(with_host_time.grade, Invalid);
-        assert!(with_host_time.text().ends_with("no latency of such a guest is one"), "{}", with_host_time.text());
+        assert!(
+            with_host_time.text().ends_with("the latencies of such a guest are not real"),
+            "{}",
+            with_host_time.text()
+        );
     }
 }

@@ -52,9 +52,9 @@ impl Course {
 
     /// Returns the timing in words.
     pub fn sentence(&self) -> String {
-        let verb = if self.told { "at work" } else { "started" };
+        let verb = if self.told { "running from" } else { "started" };
         let begin = match self.began_ns {
-            at if at > 0 => format!("{verb} only {} after the first sample", human(at)),
+            at if at > 0 => format!("{verb} {} after the first sample", human(at)),
             at => format!("{verb} {} before the first sample", human(at.saturating_neg())),
         };
         let end = match self.beyond_ns {
@@ -136,7 +136,7 @@ mod tests {
         let (text, within) = said(life, &[100; 10]);
         assert_eq!(
             text,
-            "at work 2.00 s before the first sample, ended 100 ms after the last: its start and its end are not part of what was measured"
+            "running from 2.00 s before the first sample, ended 100 ms after the last: its start and its end are not part of what was measured"
         );
         assert!(!within);
         let (text, _) = said(LoadLife { worked_ns: None, ended_ns: None, ..life }, &[]);
@@ -149,7 +149,7 @@ mod tests {
         let (text, within) = said(life, &[100; 10]);
         assert_eq!(
             text,
-            "at work only 500 ms after the first sample, ended 2.00 s before the last: that is part of what was measured"
+            "running from 500 ms after the first sample, ended 2.00 s before the last: that is part of what was measured"
         );
         assert!(within);
         let life = LoadLife { started_ns: -3 * S, worked_ns: Some(-2 * S), ended_ns: Some(11 * S) };

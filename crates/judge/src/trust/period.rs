@@ -50,15 +50,15 @@ pub(crate) fn shorter(record: &Record) -> Option<Other<'_>> {
 }
 
 pub(super) fn period(record: &Record, _: &Deciding) -> Graded {
-    let Some(Other { asked_ns, every_ns, task }) = other(record) else { return ok("as asked for") };
+    let Some(Other { asked_ns, every_ns, task }) = other(record) else { return ok("as requested") };
     let state = spans![
         format!("the kernel woke `{task}` every "),
         Span::time(every_ns),
-        ", and its slots are those of ",
+        ", but latido counted slots of ",
         Span::time(asked_ns),
-        ": where ",
+        "; if ",
         Span::time(every_ns),
-        " is its period, late and missed slots say nothing of it"
+        " is its period, the late and missed slots say nothing about it"
     ];
     (Note, state)
 }
@@ -89,7 +89,10 @@ mod tests {
         let (grade, state) = period(record, &Deciding::default());
         let told = crate::span::plain(&state);
         assert_eq!(grade, Note);
-        assert!(told.starts_with("the kernel woke `fast` every 20.0 ms, and its slots are those of 25.0 ms"), "{told}");
+        assert!(
+            told.starts_with("the kernel woke `fast` every 20.0 ms, but latido counted slots of 25.0 ms"),
+            "{told}"
+        );
         record.series[1].facts.insert("woken_every".into(), 25_200_000);
         assert_eq!(other(record), None, "they agree to 1 %");
     }

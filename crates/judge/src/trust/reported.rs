@@ -50,9 +50,9 @@ fn doubts(told: &Reported) -> Vec<String> {
     [
         (bad.saturating_mul(BAD) > told.lines).then(|| lines(told)),
         (told.dropped > 0).then(|| format!("it dropped {}", samples(told.dropped))),
-        (lost > 0).then(|| format!("{} of those that it produced did not arrive", samples(lost))),
+        (lost > 0).then(|| format!("{} that it produced did not arrive", samples(lost))),
         (told.surplus > 0).then(|| format!("{} more arrived than it produced", samples(told.surplus))),
-        told.pipe.blocked.then(|| "its pipe was full while it measured: it may have stood still".to_owned()),
+        told.pipe.blocked.then(|| "its pipe was full while it measured, so it may have blocked".to_owned()),
     ]
     .into_iter()
     .flatten()
@@ -64,8 +64,8 @@ fn remarks(told: &Reported) -> Vec<String> {
     let bad = told.bad_lines();
     [
         (bad > 0 && bad.saturating_mul(BAD) <= told.lines).then(|| lines(told)),
-        (told.backwards > 0).then(|| format!("{} times that were before the time before", told.backwards)),
-        (told.format == "latido" && !told.ended).then(|| "it did not tell its end".to_owned()),
+        (told.backwards > 0).then(|| format!("{} times that are earlier than the previous one", told.backwards)),
+        (told.format == "latido" && !told.ended).then(|| "it did not report its end".to_owned()),
     ]
     .into_iter()
     .flatten()
@@ -96,7 +96,7 @@ pub(super) fn policy(record: &Record, deciding: &Deciding) -> Graded {
     let (asked, found) = (record.cell.scheduling.to_string(), policies.join(", "));
     match told.policy_asked {
         true if policies.iter().any(|own| *own != asked) => {
-            (Invalid, spans![format!("{asked} was asked for, the threads that measure have {found}")])
+            (Invalid, spans![format!("{asked} was requested, but the measuring threads have {found}")])
         }
         true => (Ok, spans![format!("{asked} granted")]),
         false => (Ok, spans![format!("{found}: the program's own choice")]),

@@ -22,19 +22,24 @@ pub(super) fn run_delay(record: &Record, deciding: &Deciding) -> Graded {
     if !is_much(open, record) {
         return match longest(record) {
             Some((open, wait)) => {
-                let within = spans![" of waiting within ", Span::time(wait.length_ns), " is nobody's who was seen"];
+                let within = spans![
+                    " of waiting within ",
+                    Span::time(wait.length_ns),
+                    " is not explained by the tasks that latido saw"
+                ];
                 note_if(true, [spans![Span::time(open)], within].concat())
             }
             // A figure in each of many cells would add nothing.
-            None => ok("no more than what was seen and 10 µs a wake-up"),
+            None => ok("explained by the tasks that latido saw and 10 µs per wake-up"),
         };
     }
     let nobody = match open < delay {
-        true => spans![", of which ", Span::time(open), " is nobody's who was seen"],
-        false => spans![", all of it for nobody who was seen"],
+        true => spans![", of which ", Span::time(open), " is not explained by the tasks that latido saw"],
+        false => spans![", none of it explained by the tasks that latido saw"],
     };
     let limited = throttle_settings(record, deciding).0 == Note;
-    let perhaps = if limited { spans!["; the kernel's limits allow for some (throttle settings)"] } else { Vec::new() };
+    let perhaps =
+        if limited { spans!["; the kernel's limits may explain some of it (throttle settings)"] } else { Vec::new() };
     note_if(true, [waited, nobody, perhaps].concat())
 }
 
@@ -105,9 +110,7 @@ pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
     }
     let all = most(record).map(|(open, ..)| open).filter(|open| is_much(*open, record));
     match all.or_else(|| longest(record).map(|(open, _)| open)) {
-        Some(open) => {
-            (Note, spans!["none seen, but ", Span::time(open), " of waiting is nobody's who was seen (run delay)"])
-        }
+        Some(open) => (Note, spans!["none seen, but ", Span::time(open), " of waiting is unexplained (run delay)"]),
         None => (grade, state),
     }
 }
@@ -155,10 +158,7 @@ mod tests {
             (grade, crate::span::plain(&state))
         };
         let (grade, said) = told(1_500_000_000);
-        assert!(
-            grade == Note && said.starts_with("none seen, but ") && said.contains("nobody's who was seen"),
-            "{said}"
-        );
+        assert!(grade == Note && said.starts_with("none seen, but ") && said.contains("unexplained"), "{said}");
         assert_eq!(told(10_000), (Ok, "none seen".into()));
     }
 
@@ -177,8 +177,11 @@ mod tests {
             (said(foreign(&record, &Deciding::default())), said(run_delay(&record, &Deciding::default())))
         };
         let (others, delay) = told(&|_| {});
-        assert_eq!(others, (Note, "none seen, but 44.0 ms of waiting is nobody's who was seen (run delay)".into()));
-        assert_eq!(delay, (Note, "44.0 ms of waiting within 101 ms is nobody's who was seen".into()));
+        assert_eq!(others, (Note, "none seen, but 44.0 ms of waiting is unexplained (run delay)".into()));
+        assert_eq!(
+            delay,
+            (Note, "44.0 ms of waiting within 101 ms is not explained by the tasks that latido saw".into())
+        );
         let none = told(&|record| record.quality.threads[1].longest_wait.as_mut().unwrap().waited_ns = 1_900_000);
         assert_eq!((none.0.0, none.1.0), (Ok, Ok), "100 wake-ups explain a millisecond");
         let short = told(&|record| record.series.iter_mut().for_each(|series| series.max = Some(900_000)));
@@ -214,15 +217,15 @@ mod tests {
     /// A task that latido did not see had half of three seconds: the finding must give the figure.
     #[test]
     fn a_delay_that_no_listed_task_explains_is_a_finding() {
-        let expected = "waited for 1.50 s on CPU 1, of which 1.40 s is nobody's who was seen";
+        let expected = "waited for 1.50 s on CPU 1, of which 1.40 s is not explained by the tasks that latido saw";
         assert_eq!(judged(|_| {}), (Note, expected.into()), "10 000 wake-ups explain 100 ms");
         let busy = |r: &mut Record| r.quality.threads[1].voluntary_switches = 0;
-        assert_eq!(judged(busy).1, "waited for 1.50 s on CPU 1, all of it for nobody who was seen");
+        assert_eq!(judged(busy).1, "waited for 1.50 s on CPU 1, none of it explained by the tasks that latido saw");
         let limited = judged(|r| r.quality.throttle.rt_runtime_us = Some(950_000));
-        assert_eq!(limited.1, format!("{expected}; the kernel's limits allow for some (throttle settings)"));
+        assert_eq!(limited.1, format!("{expected}; the kernel's limits may explain some of it (throttle settings)"));
         for owner in [TaskOwner::Program, TaskOwner::Latido, TaskOwner::Load, TaskOwner::Kernel] {
             let seen = judged(|r| r.quality.foreign.push(task(owner, 1, 1_400_000_000)));
-            assert_eq!(seen, (Ok, "no more than what was seen and 10 µs a wake-up".into()), "{owner:?}");
+            assert_eq!(seen, (Ok, "explained by the tasks that latido saw and 10 µs per wake-up".into()), "{owner:?}");
         }
         let elsewhere = judged(|r| r.quality.foreign.push(task(TaskOwner::Program, 0, 1_400_000_000)));
         assert_eq!(elsewhere.0, Note, "it ran on another CPU");

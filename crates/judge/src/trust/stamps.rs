@@ -46,7 +46,8 @@ fn t2(stamps: &StampsRecord) -> String {
 fn strangers(stamps: &StampsRecord) -> Option<String> {
     let count = stamps.strangers;
     let packets = if count == 1 { "packet" } else { "packets" };
-    (count > 0).then(|| format!("{count} {packets} of strangers came to the station's port, and were left out"))
+    (count > 0)
+        .then(|| format!("{count} {packets} from unknown senders reached the station's port; latido left them out"))
 }
 
 /// Counts the incomplete events; `None` if all are complete.
@@ -54,13 +55,13 @@ fn missing(stamps: &StampsRecord) -> Option<String> {
     let counts = [
         (stamps.lost, "without a stamp of the handler"),
         (stamps.doubled, "with several stamps of the handler"),
-        (stamps.passed, "passed while the task was away"),
-        (stamps.dropped, "found no room"),
+        (stamps.passed, "passed while the task was not waiting"),
+        (stamps.dropped, "lost for lack of room"),
     ];
     let parts: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     let all = stamps.events.saturating_add(stamps.passed).saturating_add(stamps.dropped);
-    (!parts.is_empty()).then(|| format!("of {all} events {}", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("of {all} events, {}", parts.join(", ")))
 }
 
 #[cfg(test)]
@@ -109,7 +110,7 @@ mod tests {
     fn strangers_are_noted() {
         assert_eq!(strangers(&stamps()), None);
         let told = strangers(&StampsRecord { strangers: 3, ..stamps() }).unwrap();
-        assert_eq!(told, "3 packets of strangers came to the station's port, and were left out");
+        assert_eq!(told, "3 packets from unknown senders reached the station's port; latido left them out");
     }
 
     /// If nothing is missing, the check does not mention it; otherwise it counts and names what is missing.
@@ -117,7 +118,7 @@ mod tests {
     fn what_did_not_come_together_is_counted() {
         assert_eq!(missing(&stamps()), None);
         let some = StampsRecord { lost: 2, passed: 1, ..stamps() };
-        let told = "of 301 events 2 without a stamp of the handler, 1 passed while the task was away";
+        let told = "of 301 events, 2 without a stamp of the handler, 1 passed while the task was not waiting";
         assert_eq!(missing(&some).as_deref(), Some(told));
         assert_eq!(t1(&some), "source hpet, t1 is the comparator (step 10 ns, wrong by 59 ns at most)");
         assert_eq!(t2(&some), "t2 is the entry of hpet_interrupt (kprobe)");

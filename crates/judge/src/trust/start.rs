@@ -29,14 +29,14 @@ pub(super) fn latest(record: &Record) -> Option<(&Series, u64, u64)> {
 pub(super) fn late(record: &Record, _: &Deciding) -> Graded {
     let Some((series, late_ns, passed)) = latest(record) else { return ok("together") };
     let place = series.cpu.map(|cpu| spans![" on ", Span::Where(format!("CPU {cpu}"))]).unwrap_or_default();
-    let slots = if passed == 1 { " slot that passed before" } else { " slots that passed before" };
+    let slots = if passed == 1 { " slot before" } else { " slots before" };
     let state = spans![
         " began ",
         Span::time(late_ns),
-        " after the first one: the ",
+        " after the first one; the counts lack the ",
         Span::Count(passed),
         slots,
-        " count nowhere"
+        " it started"
     ];
     (Note, [spans!["a thread"], place, state].concat())
 }

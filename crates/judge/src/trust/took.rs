@@ -38,8 +38,8 @@ fn own(noted: bool, state: Vec<Span>, cause: Cause, deciding: &Deciding) -> Grad
     }
 }
 
-/// Returns `2 tasks at or above the own priority, most hog (fifo 90, CPU 1) for 1.50 s`. Short-lived tasks with the same name and policy
-/// count as one: `17 tasks at or above the own priority, most short (16 of them, fifo 80, CPU 1) for 136 ms`.
+/// Returns `2 tasks at or above the thread's priority, mostly hog (fifo 90, CPU 1) for 1.50 s`. Short-lived tasks with the same name and policy
+/// count as one: `17 tasks at or above the thread's priority, mostly short (16 of them, fifo 80, CPU 1) for 136 ms`.
 fn most_of(tasks: &[&Foreign], noun: &str) -> Option<Vec<Span>> {
     let mut alike: BTreeMap<(&str, &str), Vec<&Foreign>> = BTreeMap::new();
     for task in tasks {
@@ -49,7 +49,7 @@ fn most_of(tasks: &[&Foreign], noun: &str) -> Option<Vec<Span>> {
     let ((comm, policy), group) = alike.into_iter().max_by_key(|(_, group)| ran(group))?;
     let worst = group.iter().max_by_key(|task| task.ran_ns)?;
     let many = if group.len() > 1 { format!("{} of them, ", group.len()) } else { String::new() };
-    let most = format!(" at or above the own priority, most {comm} ({many}{policy}, ");
+    let most = format!(" at or above the thread's priority, mostly {comm} ({many}{policy}, ");
     let cpu = Span::Where(format!("CPU {}", worst.cpu));
     let own = spans![most, cpu, ") for ", Span::time(ran(&group))];
     Some([count(tasks.len() as u64, noun), own].concat())
@@ -76,7 +76,7 @@ pub(super) fn foreign(record: &Record, deciding: &Deciding) -> Graded {
         None => spans!["none seen"],
     };
     let named = deciding.program().map(|(program, samples)| {
-        let had = format!("; the trace shows that {program} had most of ");
+        let had = format!("; the trace shows that {program} had the CPU for most of ");
         [spans![had], count(samples, "late sample")].concat()
     });
     let text = [text, named.unwrap_or_default()].concat();
@@ -126,13 +126,14 @@ pub(super) fn throttle(record: &Record, deciding: &Deciding) -> Graded {
         return if classified { unknown() } else { ok("the probe does not look for it") };
     };
     let long = throttle.throttled_ns.filter(|_| waits > 0);
-    let long = long.map(|ns| spans![" as throttle settings impose, together ", Span::time(ns)]);
+    let long = long.map(|ns| spans![" that match the throttle settings, together ", Span::time(ns)]);
     let (grade, state) =
         own(waits > 0, [count(waits, "wait"), long.unwrap_or_default()].concat(), Cause::Throttle, deciding);
     match deciding.perhaps_server() {
         0 => (grade, state),
         perhaps => {
-            let told = [spans!["; "], count(perhaps, "sample"), spans![" above the limit could be the fair server"]];
+            let told =
+                [spans!["; "], count(perhaps, "sample"), spans![" above the limit could come from the fair server"]];
             (Note, [state, told.concat()].concat())
         }
     }
@@ -178,7 +179,7 @@ mod tests {
             r.quality.foreign.push(task("hog", 7, 20_000_000));
             r.quality.foreign.extend((30..46).map(|tid| task("short", tid, 8_500_000)));
         });
-        let told = "17 tasks at or above the own priority, most short (16 of them, fifo 90, CPU 1) for 136 ms";
+        let told = "17 tasks at or above the thread's priority, mostly short (16 of them, fifo 90, CPU 1) for 136 ms";
         assert_eq!(found.text(), told);
     }
 
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!(quiet.grade, Ok);
         assert_eq!(
             quiet.text(),
-            "1 thread at or above the own priority, most migration/1 (fifo 99, CPU 1) for 12.0 µs"
+            "1 thread at or above the thread's priority, mostly migration/1 (fifo 99, CPU 1) for 12.0 µs"
         );
         assert_eq!(with("foreign tasks", TaskOwner::Kernel, 12_000).grade, Ok);
         assert_eq!(with("foreign tasks", TaskOwner::Load, 5_000_000_000).grade, Ok);

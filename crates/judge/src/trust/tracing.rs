@@ -14,7 +14,7 @@ pub(super) fn tracing(record: &Record, _: &Deciding) -> Graded {
         None => return (Unknown, spans!["not measured"]),
         Some(Tracing::Unseen { why }) => return (Unknown, spans!["not measured: ", why.as_str()]),
         Some(Tracing::Seen { active }) if active.is_empty() => {
-            return (Ok, spans!["none seen, looked at once a second"]);
+            return (Ok, spans!["none seen, checked once per second"]);
         }
         Some(Tracing::Seen { active }) => active.iter().map(what).collect::<Vec<_>>().join(", "),
     };
@@ -22,7 +22,7 @@ pub(super) fn tracing(record: &Record, _: &Deciding) -> Graded {
     // The stamps of a probe are its own trace, and `trace=off` exists to show what they cost.
     let asked = conditions.stop_on.is_some() || conditions.recorded().is_some() || record.quality.stamps.is_some();
     let grade = if asked { Ok } else { Note };
-    (grade, spans![format!("the kernel traces: {active}; each sample has its cost in it")])
+    (grade, spans![format!("the kernel traces: {active}; each sample includes the cost of that")])
 }
 
 /// Returns `function and events`, or `in the instance mine events`.
@@ -39,8 +39,8 @@ fn what(trace: &Tracer) -> String {
 /// record.
 const EVENTS: [(&str, &str); 3] = [
     ("lost", "events lost"),
-    ("voided", "samples void, as events were lost"),
-    ("unseen", "without a switch, which the kernel left out"),
+    ("voided", "samples void because events were lost"),
+    ("unseen", "without a switch, which the kernel did not record"),
 ];
 
 /// Whether samples come from events.
@@ -60,7 +60,7 @@ pub(super) fn events(record: &Record, _: &Deciding) -> Graded {
         true => (Ok, spans!["none is missing"]),
         false => {
             let missing = missing.join(", ");
-            (Note, spans![format!("{missing}: what is missing may be the worst, and need not be like what is left")])
+            (Note, spans![format!("{missing}: the missing samples may be the worst, and may differ from the others")])
         }
     }
 }
@@ -69,7 +69,9 @@ pub(super) fn events(record: &Record, _: &Deciding) -> Graded {
 pub(super) fn frozen_trace(record: &Record, _: &Deciding) -> Graded {
     match &record.quality.freeze {
         None => (Unknown, spans!["not measured"]),
-        Some(Freeze::Impossible { why }) => (Note, spans!["the kernel's trace goes on: ", why.as_str()]),
+        Some(Freeze::Impossible { why }) => {
+            (Note, spans!["latido could not freeze the kernel's trace: ", why.as_str()])
+        }
         Some(Freeze::Off) => (Ok, spans!["tracing was off: nothing to freeze"]),
         Some(Freeze::Armed) => (Ok, spans!["ready, and not needed: no sample was above stop_on"]),
         Some(Freeze::Frozen { switches, value_ns, cpu, failed, .. }) => {
@@ -79,7 +81,7 @@ pub(super) fn frozen_trace(record: &Record, _: &Deciding) -> Graded {
             let on: Vec<String> = switches.iter().map(|switch| format!("`echo 1 > {switch}`")).collect();
             // The cell's own trace no longer exists after the cell.
             let until = if on.is_empty() { String::new() } else { format!("; it stays off until {}", on.join(", ")) };
-            let after = format!("{failed}, as stop_on asks{until}");
+            let after = format!("{failed}, as stop_on requests{until}");
             (Note, [done, spans![after]].concat())
         }
     }

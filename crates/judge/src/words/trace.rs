@@ -18,12 +18,16 @@ pub fn trace(trace: &TraceRecord) -> String {
     let mut parts = vec![many(trace.count(), "event"), format!("{:.1} MiB", trace.bytes as f64 / f64::from(1 << 20))];
     parts.extend(trace.kept.map(|kept| {
         let pages = count(kept.pages.saturating_add(kept.dropped));
-        format!("kept are {} of {pages} pages, around {}", count(kept.pages), many(kept.samples, "sample"))
+        format!("{} of {pages} pages kept, around {}", count(kept.pages), many(kept.samples, "sample"))
     }));
     parts.push(format!("{} lost", if trace.lost() == 0 { "none".into() } else { count(trace.lost()) }));
     if let Some(caused) = &trace.caused {
         let irq_work = caused.irq_work.map_or_else(String::new, |n| format!(" and {}", many(n, "irq-work interrupt")));
-        parts.push(format!("of latido itself on CPU {} {}{irq_work}", caused.cpus, many(caused.own_events, "event")));
+        parts.push(format!(
+            "on CPU {} latido itself caused {}{irq_work}",
+            caused.cpus,
+            many(caused.own_events, "event")
+        ));
     }
     parts.extend(trace.cut.iter().map(|why| format!("it ended early: {why}")));
     parts.join(", ")
@@ -38,7 +42,7 @@ mod tests {
     fn losses_and_what_was_caused_are_told() {
         let mut record = sample::trace();
         let text = trace(&record);
-        let expected = "8 events, 3.0 MiB, kept are 300 of 4\u{202f}300 pages, around 20 samples, 3 lost, of latido itself on CPU 1 0 events and 1 irq-work interrupt, \
+        let expected = "8 events, 3.0 MiB, 300 of 4\u{202f}300 pages kept, around 20 samples, 3 lost, on CPU 1 latido itself caused 0 events and 1 irq-work interrupt, \
             it ended early: the disk is full";
         assert_eq!(text, expected);
         record.cpus.clear();

@@ -30,7 +30,7 @@ impl FromStr for Against {
         };
         match number.parse() {
             Ok(number @ 1..=500) => Ok(Self::Last(number)),
-            _ => Err(format!("`last:{number}`: N of last:N is 1 to 500")),
+            _ => Err(format!("`last:{number}`: the N of last:N must be from 1 to 500")),
         }
     }
 }
@@ -47,7 +47,7 @@ impl Against {
             Self::Last(number) => {
                 ensure!(
                     !runs.is_empty(),
-                    Usage::new("--against last:N takes at least two runs: name those before, too")
+                    Usage::new("--against last:N needs at least two runs: name the earlier runs, too")
                 );
                 let earlier = runs.split_off(runs.len().saturating_sub(*number));
                 (format!("the {} before", latido_report::words::many(earlier.len() as u64, "run")), earlier.concat())

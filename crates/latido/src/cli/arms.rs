@@ -40,8 +40,8 @@ impl Named<'_> {
         match varied(run, observed, self.base).map_err(Usage::new)? {
             Some(arms) => Ok(arms),
             None => Err(Usage::new(format!(
-                "{run} has one configuration that was measured: name two runs, or measure two with \
-                 `latido run --vary load=idle,stress-cpu`"
+                "{run} has only one measured configuration: name two runs, or measure two configurations with `latido \
+                 run --vary load=idle,stress-cpu`"
             ))
             .into()),
         }
@@ -58,7 +58,7 @@ impl Named<'_> {
         for name in runs.iter().flat_map(|runs| runs.split(',')) {
             match reader.run(name)? {
                 Some(repeats) => observed.extend(repeats),
-                None => tell(&format!("note: `{name}` names a run that is named before; it is taken once")),
+                None => tell(&format!("note: `{name}` names a run that you already named; latido takes it once")),
             }
         }
         compare::by(factor, observed, self.base).map_err(|why| Usage::new(format!("--by {factor}: {why}")).into())
@@ -83,13 +83,13 @@ impl Named<'_> {
             return Err(Usage::new(format!("two sides are called `{twice}`")).into());
         }
         if words.len() < 2 {
-            let message = "name two sides: `latido compare RUN RUN`, with commas for several runs of one side; \
-                       --by AXIS compares the levels within a run";
+            let message = "name two sides: `latido compare RUN RUN`, with commas for several runs of one side; --by \
+                           AXIS compares the levels within a run";
             return Err(Usage::new(message).into());
         }
         if let Some(base) = self.base {
             let Some(at) = words.iter().position(|(name, _)| name == base) else {
-                return Err(Usage::new(format!("--base {base}: no side is called so")).into());
+                return Err(Usage::new(format!("--base {base}: no side has this name")).into());
             };
             if let Some(first) = words.get_mut(..=at) {
                 first.rotate_right(1);
@@ -101,7 +101,7 @@ impl Named<'_> {
             for run in runs.split(',') {
                 let Some(repeats) = reader.run(run)? else {
                     return Err(Usage::new(format!(
-                        "`{run}` names a run that is named before: it would be its own rival"
+                        "`{run}` names a run that you already named: latido does not compare a run with itself"
                     ))
                     .into());
                 };

@@ -48,7 +48,7 @@ enum Subject<'a> {
 /// A usage error, or what is wrong with the plan file.
 pub fn plan(args: &Args, earlier: &Around) -> Result<(Plan, Vec<String>)> {
     let (mut plan, dropped) = full(args)?;
-    let left_out = |text| format!("the flags leave no cell for the expectation `{text}`; it is left out");
+    let left_out = |text| format!("the flags leave no cell for the expectation `{text}`; latido leaves it out");
     let mut notes: Vec<String> = dropped.into_iter().map(left_out).collect();
     match args.multi_cpu {
         true => multi_cpu(&mut plan)?,
@@ -80,7 +80,7 @@ fn multi_cpu(plan: &mut Plan) -> Result<(), Usage> {
     let mut kernels = in_lab.flat_map(|group| &mut group.kernel).filter(|kernel| *kernel != RUNNING).peekable();
     if kernels.peek().is_none() {
         return Err(Usage::new(
-            "--multi-cpu is for kernels of the laboratory: --on lab --kernel NAME, and nothing but them in a group",
+            "--multi-cpu applies only to a group whose target is the laboratory alone: --on lab --kernel NAME",
         ));
     }
     kernels.for_each(|kernel| kernel.push_str(MULTI_CPU));
@@ -102,7 +102,7 @@ fn on_the_guests_cpu(plan: &mut Plan) -> Option<String> {
     moved.dedup();
     (!moved.is_empty()).then(|| {
         format!(
-            "a guest of the laboratory has one CPU: CPU 0 is measured, where the plan names CPU {}",
+            "a guest of the laboratory has one CPU: latido measures CPU 0 instead of the plan's CPU {}",
             moved.join(", ")
         )
     })
@@ -132,7 +132,7 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
     if let Some(program) = args.command.first()
         && !takes_program(&subject)
     {
-        let text = format!("-- {program}: `{first}` starts no program: `latido run task -- {program}` watches one");
+        let text = format!("-- {program}: `{first}` starts no program: `latido run task -- {program}` measures one");
         return Err(Usage::new(text).into());
     }
     match subject {
@@ -144,7 +144,7 @@ fn full(args: &Args) -> Result<(Plan, Vec<String>)> {
         Subject::File(path) => {
             if is_program(path) {
                 let text =
-                    format!("{first} is a program, not a plan: `latido run task --period 1ms -- {first}` watches it");
+                    format!("{first} is a program, not a plan: `latido run task --period 1ms -- {first}` measures it");
                 return Err(Usage::new(text).into());
             }
             let over = overrides(args, options)?;
@@ -166,10 +166,10 @@ fn named(args: &Args) -> (&str, &[String]) {
 /// Returns the plan of a single probe, `name`. `first` is the word that names it.
 fn of_probe(first: &str, name: &str, options: &[ProbeOption], args: &Args) -> Result<Plan> {
     if let Some(text) = &args.kernel_as {
-        return Err(Usage::new(format!("--as {text}: a plan names kernels, and `{first}` is a probe")).into());
+        return Err(Usage::new(format!("--as {text}: only a plan names kernels, and `{first}` is a probe")).into());
     }
     if let Some(size) = &args.size {
-        return Err(Usage::new(format!("--size {size}: a plan has sizes, and `{first}` is a probe")).into());
+        return Err(Usage::new(format!("--size {size}: only a plan has sizes, and `{first}` is a probe")).into());
     }
     let mut script = Script::default();
     script.probe(first, name, options, &args.command);
@@ -216,7 +216,7 @@ fn unknown_option(known: bool, probe: &str, values: &[ProbeOption]) -> Result<()
     let options = list(Kind::Probe).options(probe);
     let hint =
         nearest(key, options.iter().map(String::as_str).chain(["load", "tune", "policy", "prio", "kernel", "on"]));
-    let text = format!("{}: `{key}` is no axis, and the probe `{probe}` has no such option{hint}", place.shown());
+    let text = format!("{}: `{key}` is not an axis, and the probe `{probe}` has no such option{hint}", place.shown());
     Err(Usage::new(text).into())
 }
 
@@ -242,7 +242,7 @@ fn kernel_as(args: &Args) -> Result<Option<(String, Place)>, Usage> {
     match text.split_once('=') {
         Some(("kernel", name)) if !name.is_empty() => Ok(Some((name.to_owned(), Place::word(&format!("--as {text}"))))),
         _ => Err(Usage::new(format!(
-            "--as {text}: it says which kernel of the plan the running one is: --as kernel=NAME"
+            "--as {text}: write --as kernel=NAME, where NAME is the kernel of the plan that is running"
         ))),
     }
 }
@@ -288,14 +288,12 @@ fn subject(word: &str) -> Result<Subject<'_>, Usage> {
         return Ok(Subject::File(Path::new(word)));
     }
     if word.parse::<Ns>().is_ok() {
-        return Err(Usage::new(format!(
-            "`{word}` is a time and no probe or plan: behind --wait it stands with `=`, --wait={word}"
-        )));
+        return Err(Usage::new(format!("`{word}` is a time, not a probe or plan: write --wait={word}")));
     }
     let probes = list(Kind::Probe).entries();
     let known = probes.iter().map(|entry| entry.name).chain(shipped::PLANS.iter().map(|(name, _)| *name));
     let hint = nearest(name, known);
-    let more = "`latido list` shows them all, a plan file has a `/` or `.toml` in its name";
+    let more = "`latido list` shows them all; the path of a plan file contains `/` or `.toml`";
     Err(Usage::new(format!("there is no probe or plan `{name}`{hint}; {more}")))
 }
 
@@ -349,7 +347,7 @@ fn elsewhere(first: &str, option: &ProbeOption) -> Option<String> {
     let flag = FLAGS.iter().find(|flag| **flag == key || flag.replace('-', "_") == *key)?;
     let name = first.split_once(':').map_or(first, |(name, _)| name);
     list(Kind::Probe).objection(name, key, &list(Kind::Probe).value(name, key, word))?;
-    Some(format!("{key}={word}: `{key}` is not the probe's: write --{flag} {word}"))
+    Some(format!("{key}={word}: `{key}` is not an option of the probe: write --{flag} {word}"))
 }
 
 /// Returns a seed short enough to type again. The operating system seeds the hasher of the standard library.

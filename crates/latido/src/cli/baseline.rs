@@ -12,7 +12,7 @@ const NOTES: &str = "\
 A baseline is a name for a stored run. `latido history RUN... --against NAME` compares the newest run with it.
 
 Examples:
-  latido baseline set good 20261121T2000      the run whose name begins so
+  latido baseline set good 20261121T2000      the run whose name begins with this
   latido history last --against good          the newest run against it, by their repeats
 
 Exit status: 0 done, 1 error, 64 usage.";

@@ -16,8 +16,9 @@ use std::path::PathBuf;
 /// Is this machine fit to measure; what to change.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "\
-What a machine is fit for is graded: to compare its configurations, for soft deadlines, for hard deadlines; each line names
-the points that rule it out. No check can show that a deadline is never missed: that takes a long run under your own load.
+latido grades whether the machine is fit to compare its configurations, for soft deadlines and for hard deadlines; each line
+names the points that rule it out. No check can show that your program never misses a deadline: that takes a long run under
+your own load.
 
 Exit status: 0 fit to measure, 2 unfit, 3 cannot tell, 64 usage.")]
 pub struct Args {
@@ -27,13 +28,13 @@ pub struct Args {
     /// The period of your loop, for example 1ms
     #[arg(long, value_name = "TIME", value_parser = known::span, conflicts_with = "pid")]
     pub period: Option<Ns>,
-    /// The time within which each period must be done, for example 100us [default: the period]
+    /// The deadline of each period, for example 100us [default: the period]
     #[arg(long, value_name = "TIME", value_parser = known::span, conflicts_with = "pid")]
     pub deadline: Option<Ns>,
-    /// The CPUs to be measured, for example 2-3 [default: the isolated ones]
+    /// The CPUs to measure, for example 2-3 [default: the isolated ones]
     #[arg(short, long, value_name = "LIST", conflicts_with = "pid")]
     pub cpus: Option<CpuSet>,
-    /// Look at a running program instead: its process number, or its name
+    /// Check a running program instead: its process ID or its name
     #[arg(long, value_name = "PID")]
     pub pid: Option<String>,
     #[arg(long, value_name = "TARGET", help = known::targets(), value_parser = known::target)]

@@ -35,7 +35,7 @@ pub struct Args {
     /// A run: an id, an unambiguous prefix, a path, or `last`
     #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), default_value = "last", hide_default_value = true)]
     pub run: String,
-    /// How the paragraph is written
+    /// The format of the paragraph
     #[arg(long, value_name = "FORMAT", value_enum, default_value = "text")]
     pub format: Format,
     /// Write the paragraph, the entry, each table (LaTeX) and each figure (PDF) into this directory
@@ -77,7 +77,8 @@ pub fn run(args: &Args) -> Result<u8> {
     let said = paper::citation(one, (&found, test.as_deref()), if is_latex { Markup::Latex } else { Markup::Plain });
     let Some(dir) = &args.into else { return write_out(&format!("{}\n\n{}", said.methods, said.entry)) };
     if dir.as_os_str().is_empty() || dir.symlink_metadata().is_ok_and(|_| !dir.is_dir()) {
-        let what = format!("--into {}: no directory: name one, which latido makes if it is not there", dir.display());
+        let what =
+            format!("--into {}: not a directory: name a directory; latido makes it if it is missing", dir.display());
         return Err(Usage::new(what).into());
     }
     let input = judged::input(&all, &found);

@@ -27,7 +27,7 @@ pub(super) const LOAD_MARGIN: f64 = 0.25;
 /// The options of all three commands.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Common {
-    /// Which figure of each repeat: max, p99.9, missed, ..., or PROBE.QUANTITY.STATISTIC: then that quantity alone decides
+    /// Which figure of each repeat to use: max, p99.9, missed, ...; with PROBE.QUANTITY.STATISTIC only that quantity decides
     #[arg(long, value_name = "METRIC", add = ArgValueCompleter::new(completions::metrics), conflicts_with = "values")]
     metric: Option<String>,
     /// Where runs are kept
@@ -147,7 +147,7 @@ impl Form {
     pub fn print(&self, found: &impl Printed, json: bool) -> Result<()> {
         let text = match (self.format.as_deref(), json) {
             (Some(JUNIT), _) if self.float => {
-                let message = "--float: only tables of LaTeX float: write --format latex, or leave --float away";
+                let message = "--float applies only to LaTeX tables: write --format latex, or remove --float";
                 return Err(Usage::new(message).into());
             }
             (Some(JUNIT), _) => found.tests(),

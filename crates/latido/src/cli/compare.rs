@@ -40,10 +40,10 @@ Examples:
   latido compare 20261121T2000 20261122T2000                two runs, each with repeats (run --repeat 10)
   latido compare --side stock=RUN,RUN --side rt=RUN,RUN     two runs per side
   latido compare last --by tuning --margin 5%               within one run; less than 5 % apart is the same
-  latido compare RUN RUN --metric wakeup.latency.p99.9      that alone decides, for continuous integration
+  latido compare RUN RUN --metric wakeup.latency.p99.9      only this figure decides, for continuous integration
   latido compare RUN RUN --format junit > compare.xml       a test per verdict, for a CI system
 
-With --values FILE has a line `side,value` for each run: its maximum, its p99, whatever is compared; - is stdin. The first line
+With --values, FILE has a line `side,value` for each run: its maximum, its p99, whatever is compared; - is stdin. The first line
 may name the columns. docs/statistics.md says how each figure is computed, and what the keys of --json are.
 
 Examples:
@@ -51,13 +51,14 @@ Examples:
   latido compare --values maxima.csv --times 0.5          is b lower than half of a?
   latido compare --values misses.csv --scale difference   where zeros occur
 
-Exit status: 0 none is higher, 2 a side is higher (worse), 3 undecided; 2 goes before 3. 1 error, 64 usage.";
+Exit status: 0 no side is higher, 2 a side is higher (worse), 3 undecided; 2 takes precedence over 3. 1 error, 64 usage.";
 
 /// Compare runs, or values: lower, higher, equivalent or undecided.
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = NOTES, override_usage = "latido compare [RUN] [OPTIONS]\n       latido compare RUN RUN... [OPTIONS]\n       latido compare RUN... --by AXIS [OPTIONS]\n       latido compare --values FILE [OPTIONS]")]
 pub struct Args {
-    /// Stored runs, each a side; RUN,RUN is one side of several. One run is compared within itself [default: last]
+    /// Stored runs, each one side; RUN,RUN is one side of two runs. In a single run latido compares its configurations
+    /// [default: last]
     #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), conflicts_with = "values")]
     pub runs: Vec<String>,
     /// A side with a name: NAME=RUN,RUN
@@ -69,15 +70,15 @@ pub struct Args {
     /// Lines `side,value`, one per run; - is stdin
     #[arg(long, value_name = "FILE")]
     pub values: Option<PathBuf>,
-    /// How far apart still counts as the same: 5% of a ratio, an amount of a difference
+    /// How far apart two sides may be and still count as the same: 5% for ratios, an amount for differences
     #[arg(long, value_name = "MARGIN", allow_hyphen_values = true, value_parser = words::text)]
     pub margin: Option<String>,
     /// Compare with FACTOR times the base
     #[arg(long, value_name = "FACTOR", allow_hyphen_values = true, value_parser = words::text, conflicts_with = "by",
         requires = "values")]
     pub times: Option<String>,
-    /// Of runs: the axis, option or label whose levels are the sides. Of values: compare with the base plus this amount; differences, not
-    /// ratios
+    /// For runs: the axis, option or label whose levels are the sides. For values: compare with the base plus this amount, by
+    /// differences instead of ratios
     #[arg(long, value_name = "AXIS|AMOUNT", allow_hyphen_values = true, value_parser = words::text)]
     pub by: Option<String>,
     /// Ratios, or differences where values are zero or below [default: ratio]
@@ -272,9 +273,10 @@ fn arms(table: Table) -> Result<Vec<Arm>, AtLine> {
         }
     }
     match arms.as_slice() {
-        [arm] => {
-            Err(AtLine { line: 0, what: format!("all values are of the side `{}`: it takes two to compare", arm.name) })
-        }
+        [arm] => Err(AtLine {
+            line: 0,
+            what: format!("all values belong to the side `{}`: a comparison needs two sides", arm.name),
+        }),
         _ => bounded(arms),
     }
 }
@@ -292,7 +294,8 @@ fn bounded(arms: Vec<Arm>) -> Result<Vec<Arm>, AtLine> {
         pairs.map(|(one, other)| one.values.len() + other.values.len()).filter(|many| *many > FEW).sum();
     if paired > MOST_PAIRED {
         let what = format!(
-            "{} sides whose pairs have {paired} values together, more than {MOST_PAIRED}: compare fewer sides at a time",
+            "the pairs of these {} sides have {paired} values together, more than {MOST_PAIRED}: compare fewer sides \
+             at a time",
             arms.len()
         );
         return Err(AtLine { line: 0, what });
@@ -304,19 +307,19 @@ fn question(args: &Args) -> Result<Question, Usage> {
     let wrong = |name: &'static str| move |what: String| Usage::new(format!("--{name} {what}"));
     let scale = match (args.scale, &args.by) {
         (Some(ScaleWord::Ratio), Some(_)) => {
-            return Err(Usage::new("--by is a difference: leave --scale ratio away, or write --times"));
+            return Err(Usage::new("--by is a difference: remove --scale ratio, or write --times"));
         }
         (_, Some(_)) => Scale::Difference,
         (word, None) => word.map_or(Scale::Ratio, Scale::from),
     };
     let null = match (&args.times, &args.by) {
         (Some(_), _) if scale == Scale::Difference => {
-            return Err(Usage::new("--times is a ratio: leave --scale difference away, or write --by"));
+            return Err(Usage::new("--times is a ratio: remove --scale difference, or write --by"));
         }
         (Some(text), _) => {
             let times = values::amount(text, None).map_err(wrong("times"))?;
             if times <= 0.0 {
-                return Err(Usage::new(format!("--times {text}: a factor is above zero")));
+                return Err(Usage::new(format!("--times {text}: the factor must be above zero")));
             }
             times
         }
@@ -337,9 +340,9 @@ fn margin(text: &str, scale: Scale, unit: Option<TimeUnit>) -> Result<f64, Strin
     let margin = match (text.strip_suffix('%'), scale) {
         (_, Scale::Ratio) => return values::percent(text),
         (Some(_), Scale::Difference) => {
-            return Err(format!("`{text}`: the margin of a difference is an amount, no share"));
+            return Err(format!("`{text}`: the margin of a difference is an amount, not a percentage"));
         }
         (None, Scale::Difference) => values::amount(text, unit)?,
     };
-    if margin > 0.0 { Ok(margin) } else { Err(format!("`{text}`: a margin is above zero")) }
+    if margin > 0.0 { Ok(margin) } else { Err(format!("`{text}`: the margin must be above zero")) }
 }

@@ -31,13 +31,13 @@ const BLOCKS: [&str; 2] = ["repeat", "block"];
 const NOTES: &str = "\
 The factors of RUN... are the axes (kernel, tuning, load, scheduling, target) and options of the probe in which the repeats
 differ; an axis whose levels are all combinations of parts (rt, rcu, rt+rcu, and one without) is a factor for each part. The
-value is the figure of each repeat (--metric, the maximum where none is named), the order of repeats the block.
+value is the figure of each repeat (--metric; the maximum by default); the order of repeats is the block.
 
-With --values FILE is a table with a line for each run: a column for each factor, and the value in the last one; the first line names the
-columns; - is stdin. A column `repeat` or `block` is no factor: it says which runs were measured together. Effects are ratios
+With --values, FILE is a table with one line per run: a column for each factor, and the value in the last column. The first line
+names the columns; - is stdin. A column `repeat` or `block` is not a factor: it says which runs belong together. Effects are ratios
 (least squares on logarithms, sum contrasts, type III), with 95 % intervals where there are repeats. Combinations may have
-different numbers of runs; where one is missing that the effects need, it is named. docs/statistics.md says how each figure is
-computed, and what the keys of --json are.
+different numbers of runs; if the effects need a combination that is missing, latido names it. docs/statistics.md says how each
+figure is computed, and what the keys of --json are.
 
 Examples:
   latido effects last --metric wakeup.latency.max
@@ -53,10 +53,10 @@ pub struct Args {
     /// Stored runs
     #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs), conflicts_with = "values")]
     pub runs: Vec<String>,
-    /// The numbers that a study printed, as scheduling-latency
+    /// The numbers that a study printed, for example scheduling-latency
     #[arg(long, value_name = "STUDY", conflicts_with_all = ["values", "runs"])]
     pub published: Option<String>,
-    /// Columns of factors, then the value, one line a run; - is stdin
+    /// Columns of factors, then the value, one line per run; - is stdin
     #[arg(long, value_name = "FILE")]
     pub values: Option<PathBuf>,
     /// Interactions of at most N factors; 1 means no interactions [default: 2 of values, 3 of runs]
@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Result<u8> {
     table.positive("effects are ratios").map_err(|at| source.wrong(&at))?;
     let (question, observations) = observed(table, usize::from(order)).map_err(|at| source.wrong(&at))?;
     let found = effects::of(&observations, question, values::kind(args.common.unit)).map_err(|why| {
-        let fewer = if why.contains("told apart") && order > 1 { "; --order 1 asks for no interactions" } else { "" };
+        let fewer = if why.contains("told apart") && order > 1 { "; --order 1 leaves interactions out" } else { "" };
         anyhow!("{}: {why}{fewer}", source.name)
     })?;
     match args.common.json {
@@ -105,14 +105,14 @@ fn runs(args: &Args) -> Result<u8> {
 /// Reads the repeats of all runs together.
 fn repeats(args: &Args, metric: &Metric) -> Result<Vec<Observed>> {
     if args.runs.is_empty() {
-        return Err(Usage::new("name a run, or values by --values FILE").into());
+        return Err(Usage::new("name a run, or a file of values with --values FILE").into());
     }
     let mut reader = args.common.reader(metric, false)?;
     let mut observed = Vec::new();
     for name in &args.runs {
         match reader.run(name)? {
             Some(repeats) => observed.extend(repeats),
-            None => tell(&format!("note: `{name}` names a run that is named before; it is taken once")),
+            None => tell(&format!("note: `{name}` names a run that you already named; latido takes it once")),
         }
     }
     Ok(observed)
@@ -120,7 +120,8 @@ fn repeats(args: &Args, metric: &Metric) -> Result<Vec<Observed>> {
 
 fn observed(table: Table, order: usize) -> Result<(Question, Vec<Observation>), AtLine> {
     let wrong = |what: &str| AtLine { line: 0, what: what.into() };
-    let mut names = table.head.ok_or_else(|| wrong("the first line names the columns, as kernel,load,repeat,max"))?;
+    let mut names =
+        table.head.ok_or_else(|| wrong("the first line must name the columns, for example kernel,load,repeat,max"))?;
     names.pop();
     if names.iter().any(String::is_empty) {
         return Err(wrong("a column has no name in the first line"));
@@ -139,10 +140,10 @@ fn observed(table: Table, order: usize) -> Result<(Question, Vec<Observation>), 
     let block = names.iter().position(is_block);
     let taken = block.map(|at| names.remove(at));
     if names.iter().any(is_block) {
-        return Err(wrong("a column is called `repeat` and one `block`: there is one order of repeats"));
+        return Err(wrong("there is a column `repeat` and a column `block`: keep one of them"));
     }
     if names.is_empty() {
-        return Err(wrong("there is no factor: its column stands before the value"));
+        return Err(wrong("there is no factor: put a column for each factor before the value"));
     }
     if names.len() > 8 {
         return Err(wrong("more than 8 factors"));

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  latido export                                    the formats, and who reads them
+  latido export                                    the formats, and which programs read them
   latido export junit last -o results.xml          tests for GitLab, Jenkins, ...
   latido export prometheus last -o /var/lib/prometheus/node-exporter/latido.prom
   latido export cyclictest last --cell 2 --bins 400
@@ -28,7 +28,7 @@ Examples:
   latido export kcidb last --build ci:6.12-rt --origin ci
   latido run quick --export junit=results.xml,markdown-summary=summary.md
 
-What maps to what is in docs/export.md, many machines are in docs/warehouse.md.";
+docs/export.md says what each format contains, docs/warehouse.md how to query the runs of many machines.";
 
 /// Write runs in the formats of other tools: CI, metrics, histograms, trends
 #[derive(clap::Args, Clone, Debug)]
@@ -40,7 +40,7 @@ pub struct Args {
     /// Runs: ids, unambiguous prefixes, paths, or `last`
     #[arg(value_name = "RUN", add = ArgValueCompleter::new(completions::runs))]
     pub runs: Vec<String>,
-    /// Where it goes [default: stdout]; a directory for parquet
+    /// The file to write [default: stdout]; a directory for parquet
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// For formats of one distribution: the number of the cell
@@ -49,10 +49,10 @@ pub struct Args {
     /// cyclictest, rt-tests: how many bins of 1 us
     #[arg(long, value_name = "N", default_value = "1000", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub bins: u32,
-    /// kcidb: the build that was tested, as it was submitted
+    /// kcidb: the id of the tested build, as submitted
     #[arg(long, value_name = "ORIGIN:ID")]
     pub build: Option<String>,
-    /// kcidb: who submits
+    /// kcidb: the CI system that submits
     #[arg(long, value_name = "NAME", default_value = "latido")]
     pub origin: String,
     /// otava: what was measured, such as a commit [default: the run's id]
@@ -102,7 +102,7 @@ fn judged(store: Option<&Path>, names: &[String]) -> Result<Vec<JudgedRun>> {
         let dir = store::find(&root, name)?;
         let canonical = dir.canonicalize().unwrap_or_else(|_| dir.clone());
         if taken.contains(&canonical) {
-            tell(&format!("note: `{name}` names a run that is named before; it is taken once"));
+            tell(&format!("note: `{name}` names a run that you already named; latido takes it once"));
             continue;
         }
         all.push(outcome::judged(&dir)?);

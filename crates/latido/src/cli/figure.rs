@@ -20,9 +20,9 @@ const PAGE: f64 = 240.0;
 
 const NOTES: &str = "\
 The figure is laid out for the width: its text is 6 points high or more on paper. Dashes, markers and patterns tell its
-series apart, so that it may be printed in grey. The caption is the paper's: latido prints one to start from on stderr.
+series apart, so that it may be printed in grey. The figure has no caption: latido prints a draft of one on stderr.
 
-PDF and PNG hold letters of a font of this machine. latido takes the first that it finds of DejaVu Sans, Liberation Sans,
+PDF and PNG use a font of this machine. latido takes the first that it finds of DejaVu Sans, Liberation Sans,
 Arial, Helvetica, Nimbus Sans, Noto Sans and FreeSans, else any other; --font names one. A PDF contains the letters that it
 shows; an SVG only names the font.
 
@@ -45,7 +45,7 @@ pub struct Args {
     /// The file, which ends in .pdf, .svg or .png [default: SVG to stdout]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// How wide it is: 84mm, 8.4cm, 3.3in, 239pt
+    /// The width of the figure: 84mm, 8.4cm, 3.3in, 239pt
     #[arg(long, value_name = "LENGTH", default_value = "84mm", value_parser = millimetres)]
     pub width: f64,
     #[command(flatten)]
@@ -95,8 +95,8 @@ pub fn run(args: &Args) -> Result<u8> {
     if picture.height() > PAGE {
         let (height, least) = (picture.height().round(), paper::ABREAST.ceil());
         tell(&format!(
-            "note: the figure is {height} mm high, more than the text of a page: from --width {least}mm on latido sets its panels \
-             two abreast"
+            "note: the figure is {height} mm high, more than the text of a page: with --width {least}mm or more \
+             latido puts two panels side by side"
         ));
     }
     write_out(&format!("{}\n", path.display()))
@@ -128,8 +128,8 @@ fn list(figures: &Figures, all: &[JudgedRun]) -> String {
     let widest = listed.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let lines: String = listed.iter().map(|(name, title)| format!("  {name:widest$}  {title}\n")).collect();
     format!(
-        "Figures of the run {run}; the last part of a name suffices where one figure has it:\n{lines}\
-         `latido figure NAME {run} -o FILE.pdf` writes one.\n"
+        "Figures of the run {run}; the last part of a name suffices if only one figure has it:\n{lines}`latido figure \
+         NAME {run} -o FILE.pdf` writes one.\n"
     )
 }
 
@@ -139,7 +139,7 @@ pub(super) fn millimetres(text: &str) -> Result<f64, String> {
     let units = [("mm", 1.0), ("cm", 10.0), ("in", 25.4), ("pt", 25.4 / 72.27)];
     let read =
         units.iter().find_map(|(unit, factor)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * factor));
-    let length = read.ok_or_else(|| "write a number with mm, cm, in or pt behind it, for example 84mm".to_owned())?;
+    let length = read.ok_or_else(|| "write a number followed by mm, cm, in or pt, for example 84mm".to_owned())?;
     let (least, most) = WIDTHS;
     match (least..=most).contains(&length) {
         true => Ok(length),
@@ -163,7 +163,7 @@ impl Kind {
             Some("pdf") => Ok(Self::Pdf),
             Some("png") => Ok(Self::Png),
             _ => Err(Usage::new(format!(
-                "-o {}: the ending of the file says what latido writes: name one that ends in .pdf, .svg or .png",
+                "-o {}: the ending of the file selects the format: name a file that ends in .pdf, .svg or .png",
                 path.display()
             ))),
         }
@@ -189,8 +189,8 @@ const FALLBACK: &str = "DejaVu Sans, Liberation Sans, Arial, Helvetica, sans-ser
 #[cfg(not(feature = "pictures"))]
 fn converting(_: Kind, _: &Look) -> Result<Printer<'_>> {
     anyhow::bail!(
-        "this latido writes figures as SVG alone: it was built without the feature `pictures`. Name a file that ends in .svg, \
-         or build latido with `cargo build --release --features full`"
+        "this latido writes figures only as SVG: it was built without the feature `pictures`. Name a file that ends \
+         in .svg, or build latido with `cargo build --release --features full`"
     )
 }
 

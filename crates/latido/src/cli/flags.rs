@@ -17,7 +17,7 @@ Examples:
   latido run execution-times --budget 2h       with as many repeats as fit into two hours
   latido run execution-times --plan-power=1.2  how many repeats does a ratio of 1.2 take?
   latido run gap -c 2-3 -d 10m --print-plan    show the plan, measure nothing
-  latido run task period=1ms -- ./my-program   what becomes of a program of yours, from the kernel's events
+  latido run task period=1ms -- ./my-program   measure a program of yours, by the kernel's events
 Then `latido show` and `latido report` show the run, and `latido cite --into DIR` writes its text, tables and figures for a paper.
 
 NAME is a probe, a shipped plan, or a path with `/` or `.toml` (`latido list`, `latido help NAME`).
@@ -57,7 +57,7 @@ pub struct Args {
     /// Period of the work, for example 1ms [default: the probe's, mostly 1ms]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT)]
     pub period: Option<String>,
-    /// Each period must be done within this time, for example 100us: PASS or FAIL
+    /// The work of each period must be done within this time, for example 100us: PASS or FAIL
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = JUDGING)]
     pub deadline: Option<String>,
     /// Policy of the measuring threads: fifo, rr, other, batch, idle, deadline[:runtime=T,deadline=T,period=T] [default: fifo]
@@ -78,10 +78,10 @@ pub struct Args {
     /// SCHED_DEADLINE: the period
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = WHAT, hide_short_help = true)]
     pub dl_period: Option<String>,
-    /// A load meanwhile, NAME[:key=value,...]; several act together
+    /// A load during the measurement, NAME[:key=value,...]; several run together
     #[arg(long, value_name = "LOAD", add = ArgValueCompleter::new(completions::loads), help_heading = LOAD)]
     pub load: Vec<String>,
-    /// A setting changed meanwhile, NAME[:key=value,...]; several act together
+    /// A tuning during the measurement, NAME[:key=value,...]; several apply together
     #[arg(long, value_name = "TUNING", add = ArgValueCompleter::new(completions::tunings), help_heading = LOAD)]
     pub tune: Vec<String>,
     /// Measure several configurations in turn: levels of load, tune, policy, prio, kernel, or values of an option, for example
@@ -94,10 +94,10 @@ pub struct Args {
     /// End the cell at the first sample above this, and freeze the kernel's trace (tracing_on=0) where one is written
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text, help_heading = JUDGING, hide_short_help = true)]
     pub stop_on: Option<String>,
-    /// End loads and cell above this temperature in degrees Celsius [default: with loads, 5 below the critical one]
+    /// End the loads and the cell above this temperature in degrees Celsius [default: with loads, 5 below the critical one]
     #[arg(long, value_name = "DEGREES", allow_hyphen_values = true, value_parser = words::text, help_heading = LOAD, hide_short_help = true)]
     pub max_temp: Option<String>,
-    /// Record a kernel trace meanwhile, next to the record: the usual events, or these, EVENT[,EVENT...]
+    /// Also record a kernel trace of each cell: the usual events, or these, EVENT[,EVENT...]
     #[arg(long, value_name = "EVENTS", num_args = 0..=1, require_equals = true, default_missing_value = "", help_heading = JUDGING, hide_short_help = true)]
     pub trace: Option<String>,
     /// Explain the N largest samples and all above the limit, by a trace kept only around them
@@ -113,28 +113,28 @@ pub struct Args {
     /// A further size of the plan ([[size]]), for example laboratory
     #[arg(long, value_name = "NAME", value_parser = words::text, help_heading = PLANS, hide_short_help = true)]
     pub size: Option<String>,
-    /// Shorten every measurement to this part, for example 0.01: durations and numbers of samples
+    /// Shorten every measurement to this fraction, for example 0.01: durations and numbers of samples
     #[arg(long, value_name = "PART", allow_hyphen_values = true, value_parser = words::part, help_heading = PLANS, hide_short_help = true)]
     pub scale: Option<f64>,
-    /// Fit repeats and sizes into this time, and say what that costs in certainty, for example 2h
+    /// Fit repeats and sizes into this time, and report how much certainty that costs, for example 2h
     #[arg(long, value_name = "TIME", value_parser = known::span, help_heading = PLANS, hide_short_help = true)]
     pub budget: Option<Ns>,
-    /// A pilot of 3 repeats: report how many find differences of this ratio [default: 2]
+    /// Run a pilot of 3 repeats, and report how many repeats find a difference of this ratio [default: 2]
     #[arg(long, value_name = "RATIO", num_args = 0..=1, require_equals = true, default_missing_value = "2",
         value_parser = words::ratio, conflicts_with = "json", help_heading = PLANS, hide_short_help = true)]
     pub plan_power: Option<f64>,
-    /// Seed of the order and of all that is random [default: random, recorded]
+    /// Seed of the order and of all other random choices [default: random, recorded]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = words::seed, help_heading = PLANS, hide_short_help = true)]
     pub seed: Option<u64>,
     #[arg(long, value_name = "TARGET", help = known::targets(), value_parser = known::target, help_heading = WHAT)]
     pub on: Option<String>,
-    /// Kernels to boot and compare in the laboratory (--on lab): of `latido lab kernels`, or path/to/vmlinuz[:BOOT PARAMETERS]
+    /// Kernels to boot and compare in the laboratory (--on lab): names from `latido lab kernels`, or path/to/vmlinuz[:BOOT PARAMETERS]
     #[arg(long, value_name = "KERNEL", add = ArgValueCompleter::new(completions::kernels), value_parser = words::text, help_heading = PLANS, hide_short_help = true)]
     pub kernel: Vec<String>,
     /// Treat the running kernel as this kernel of the plan, whatever it reports: kernel=rt
     #[arg(long = "as", value_name = "kernel=NAME", value_parser = words::text, help_heading = PLANS, hide_short_help = true)]
     pub kernel_as: Option<String>,
-    /// Give the laboratory's guests two CPUs and the host's time: a functional test, no measurement
+    /// Give the laboratory's guests two CPUs and the host's time: a functional test, not a measurement
     #[arg(long, help_heading = PLANS, hide_short_help = true)]
     pub multi_cpu: bool,
     /// Wait for another latido that runs there, without limit or for this long
@@ -147,7 +147,7 @@ pub struct Args {
     /// Print one JSON document and nothing else
     #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
-    /// A name for the run, by which `show`, `compare` and all others find it; `prune` keeps it
+    /// A name for the run, for `show`, `compare` and all other commands; `prune` keeps the run
     #[arg(long, value_name = "TEXT", value_parser = words::label, help_heading = OUTPUT, hide_short_help = true)]
     pub label: Option<String>,
     /// Print everything about each cell at the end, as `latido show --full`
@@ -170,13 +170,13 @@ pub struct Args {
     /// Where the report goes; the file's ending selects the format [default: report.html]
     #[arg(short, long, value_name = "FILE", conflicts_with = "no_report", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
-    /// Write the run in formats of other tools as it ends; FILE - is stdout, and the table then goes to stderr
+    /// When the run ends, write it in formats of other tools; FILE - is stdout, and the table then goes to stderr
     #[arg(long, value_name = "FORMAT=FILE,...", conflicts_with = "json", help_heading = OUTPUT, hide_short_help = true)]
     pub export: Option<String>,
     /// Write no report
     #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub no_report: bool,
-    /// Your program with its arguments, started when the recording is on: with `task`
+    /// For `task`: your program and its arguments, which latido starts once it records
     #[arg(value_name = "CMD", last = true)]
     pub command: Vec<String>,
 }

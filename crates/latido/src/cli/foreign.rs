@@ -52,7 +52,7 @@ const CYCLICTEST: &[Foreign] = &[
     flag(&["-D", "--duration"], "length of the test", "-d TIME, for example -d 10m"),
     flag(
         &["-h", "--histogram", "-H", "--histofall", "--histfile"],
-        "a histogram of so many us",
+        "a histogram up to this many us",
         "nothing: the record has a histogram of all samples (three digits); `latido export cyclictest last` writes it",
     ),
     flag(&["-i", "--interval"], "the interval in us", "period=TIME, for example period=250us"),
@@ -78,7 +78,7 @@ const CYCLICTEST: &[Foreign] = &[
     flag(&["-N", "--nsecs"], "print ns", "nothing: latido measures and stores ns"),
     flag(&["-o", "--oscope"], "print fewer lines", "--quiet"),
     flag(&["-p", "--priority", "--prio"], "the priority", "--prio N; the default is FIFO 80"),
-    flag(&["--priospread"], "another priority for each thread", "a plan with one group for each priority"),
+    flag(&["--priospread"], "another priority for each thread", "a plan with one group per priority"),
     flag(&["-q", "--quiet"], "print a summary alone", "--quiet"),
     flag(
         &["-r", "--relative", "-s", "--system"],
@@ -136,10 +136,10 @@ const RTLA: &[Foreign] = &[
         "CPUs of the tool",
         "nothing: latido keeps its threads off the measured CPUs where it can",
     ),
-    flag(&["-i", "--irq"], "stop at such an interrupt latency", "--limit TIME, which judges the run and stops nothing"),
+    flag(&["-i", "--irq"], "stop above this interrupt latency", "--limit TIME, which judges the run and stops nothing"),
     flag(
         &["-k", "--kernel-threads", "-u", "--user-threads"],
-        "who waits",
+        "the thread that waits",
         "timerlat for the kernel's thread, wakeup for one of user space",
     ),
     flag(&["-p", "--period"], "the period in us", "period=TIME"),
@@ -155,18 +155,18 @@ const RTLA: &[Foreign] = &[
         "stop above this many us",
         "--limit TIME, which judges the run and stops nothing",
     ),
-    flag(&["-t", "--trace"], "the file of the trace", "--trace; it lies beside the record"),
+    flag(&["-t", "--trace"], "the file of the trace", "--trace; latido stores it next to the record"),
     flag(&["-E", "--entries"], "buckets of the histogram", "nothing: the record has a histogram of all samples"),
     flag(
         &["--dma-latency"],
-        "how deep the CPUs may idle",
+        "the deepest idle state of the CPUs",
         "nothing: 0 us is the default; --tune cstates:as-is leaves the idle states alone",
     ),
-    flag(&["--aa-only"], "only say why it was late", "`latido run wakeup --explain`"),
+    flag(&["--aa-only"], "print only the automatic analysis", "`latido run wakeup --explain`"),
     flag(&["--nano"], "print ns", "nothing: latido counts in ns"),
     flag(&["-e", "--event"], "events of the trace", "`latido trace record -e EVENT`"),
-    flag(&["--dump-tasks"], "tasks when it stops", "`latido run wakeup --explain`"),
-    flag(&["--warm-up"], "seconds that do not count", "--warmup TIME"),
+    flag(&["--dump-tasks"], "print the tasks when the tracing stops", "`latido run wakeup --explain`"),
+    flag(&["--warm-up"], "warm-up time in seconds", "--warmup TIME"),
     flag(&["--threshold"], "gaps that osnoise counts, in us", "nothing: tracing_thresh stays as the kernel has it"),
 ];
 
@@ -178,7 +178,7 @@ const HACKBENCH: &[Foreign] = &[
     flag(&["-p", "--pipe"], "send by pipes", "--load messaging:by=pipes"),
     flag(
         &["-i", "--inet", "-T", "--threads", "-P", "--process", "-F", "--fifo"],
-        "how it is built",
+        "the kind of workers and channels",
         "--load messaging:with=hackbench takes hackbench with its defaults",
     ),
 ];
@@ -202,8 +202,10 @@ pub fn hint(command: &str, typed: &str, flag: &str) -> Option<String> {
         all.extend(here.filter(|here| !all.iter().any(|(_, known)| known == here)).map(|here| (tool.name, here)));
     }
     let (first, _) = all.first()?;
-    let each: Vec<String> =
-        all.iter().map(|(tool, here)| format!("for that of {tool} write {here}{}", elsewhere(typed, here))).collect();
+    let each: Vec<String> = all
+        .iter()
+        .map(|(tool, here)| format!("for the option of {tool} write {here}{}", elsewhere(typed, here)))
+        .collect();
     Some(format!("latido {command} has no {flag}; {} (`latido help {first}`)", each.join("; ")))
 }
 
@@ -261,12 +263,12 @@ mod tests {
     #[test]
     fn the_tool_of_the_probe_comes_first() {
         let first = |typed| hint("run", typed, "-D").unwrap();
-        assert!(first("gap").contains("no -D; for that of oslat write"), "{}", first("gap"));
-        assert!(first("wakeup").contains("no -D; for that of cyclictest write"), "{}", first("wakeup"));
+        assert!(first("gap").contains("no -D; for the option of oslat write"), "{}", first("gap"));
+        assert!(first("wakeup").contains("no -D; for the option of cyclictest write"), "{}", first("wakeup"));
         let first = |typed| hint("load", typed, "-l").unwrap();
         assert!(first("gap").contains("cycles=N with the probe `wakeup`"), "{}", first("gap"));
         assert!(!first("wakeup").contains("with the probe"), "{}", first("wakeup"));
-        assert!(first("messaging").contains("no -l; for that of hackbench write"), "{}", first("messaging"));
+        assert!(first("messaging").contains("no -l; for the option of hackbench write"), "{}", first("messaging"));
         assert_eq!(hint("run", "gap", "--no-such-flag"), None);
     }
 
@@ -284,13 +286,13 @@ mod tests {
         let said = hint("run", "wakeup", "--affinity").unwrap();
         assert_eq!(
             said,
-            "latido run has no --affinity; for that of cyclictest write -c CPUS, for example -c 2,3 (`latido help cyclictest`)"
+            "latido run has no --affinity; for the option of cyclictest write -c CPUS, for example -c 2,3 (`latido help cyclictest`)"
         );
         let said = hint("run", "wakeup", "--groups").unwrap();
         assert!(said.contains("--load messaging:groups=N"), "{said}");
         assert_eq!(hint("run", "", "--no-such-flag"), None);
         // The hint names a meaning that two tools share once, and different meanings each.
         let said = hint("run", "wakeup", "-t").unwrap();
-        assert_eq!(said.matches("for that of").count(), 3, "{said}");
+        assert_eq!(said.matches("for the option of").count(), 3, "{said}");
     }
 }

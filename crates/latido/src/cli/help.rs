@@ -46,18 +46,20 @@ const POINTERS: &[(&[&str], &str)] = &[
     ),
     (
         &["dropout", "dropouts", "xrun", "overrun", "late"],
-        "`latido run task --period 5ms --explain -- ./my-program` says what made the late and missed periods of your program so. \
-         `latido check --pid NAME` looks at a program that runs.",
+        "`latido run task --period 5ms --explain -- ./my-program` says what caused the late and missed periods of \
+         your program. `latido check --pid NAME` checks a running program.",
     ),
     (
         &["ci", "junit", "nightly", "regression"],
-        "`latido run wakeup --limit 100us --repeat 5 --export junit=results.xml --label NIGHT` is a whole job; five repeats are the fewest \
-         that two nights are compared by. `latido history DIR --against last:10` tests the newest run, `latido compare NIGHT NIGHT` two of \
-         them, `latido prune --keep 90d --labelled` removes old ones.",
+        "`latido run wakeup --limit 100us --repeat 5 --export junit=results.xml --label NIGHT` is a complete CI job; \
+         to compare two runs, latido needs at least five repeats of each. `latido history DIR --against last:10` \
+         tests the newest run, `latido compare NIGHT NIGHT` two of them, `latido prune --keep 90d --labelled` removes \
+         old ones.",
     ),
     (
         &["percentile", "percentiles", "quantile", "quantiles", "statistics"],
-        "Tables have percentiles; `latido show --full` adds their 95 % limits. `latido stats FILE` computes the same of any numbers.",
+        "Tables have percentiles; `latido show --full` adds their 95 % limits. `latido stats FILE` computes the same \
+         from any numbers.",
     ),
     (
         &["paper", "latex", "pdf", "citation"],
@@ -70,7 +72,8 @@ const POINTERS: &[(&[&str], &str)] = &[
     ),
     (
         &["breaktrace", "threshold"],
-        "`latido run wakeup --stop-on 100us` ends at the first later sample; `--explain` says why samples were late.",
+        "`latido run wakeup --stop-on 100us` ends at the first sample above 100 us; `--explain` says why samples were \
+         late.",
     ),
     (
         &["environment", "config", "configuration"],
@@ -156,7 +159,8 @@ fn plan(name: &str, text: &str) -> Result<String> {
     let extent = Extent::of_plan(&plan, &Around::default()).sentence();
     let source = plan.source.as_ref().map(|source| format!("Repeats {source}.\n\n")).unwrap_or_default();
     Ok(format!(
-        "plan `{name}`: {about}\n\n{source}{extent}. `latido run {name}` measures it, `latido run {name} --print-plan` shows it whole.\n"
+        "plan `{name}`: {about}\n\n{source}{extent}. `latido run {name}` measures it, `latido run {name} \
+         --print-plan` prints it.\n"
     ))
 }
 

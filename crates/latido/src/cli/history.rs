@@ -29,8 +29,8 @@ const MOST: usize = 500;
 const NOTES: &str = "\
 RUN... are runs in order of time. DIR is a store or another directory with runs: latido takes those of one plan (--plan), in the order
 in which they started. The value of a run is the median of its repeats (--metric; the maximum by default). latido finds changes of
-level by E-divisive with permutations, on logarithms, with at least five runs on either side. It prints between which runs a change
-is, and what else differs there. Lower is better.
+level by E-divisive with permutations, on logarithms, with at least five runs on either side. It prints between which two runs a
+change is, and what else differs between them. Lower is better.
 
 With --values, FILE has a line `label,value` per run, in order of time; - is stdin. The first line may name the columns.
 docs/statistics.md says how each figure is computed, and what the keys of --json are.
@@ -41,13 +41,13 @@ Examples:
   latido history ~/.local/share/latido --plan nightly --against last:10
   latido history ~/.local/share/latido --plan nightly --format junit > history.xml
 
-A change takes five runs. If the newest one to four runs are above all runs before them since the last change, the history is
+A change needs five runs after it. If the newest one to four runs are above all runs before them since the last change, the history is
 undecided. --against last:N compares the newest run with the N runs before it, by the repeats of each, as `latido compare` does.
 --against NAME compares it with a baseline (`latido baseline set NAME RUN`).
 
 Exit status: 0 no change, or the newest change is to lower values; 2 the newest change is to higher values (worse); 3 too few values
 (below ten), or newest runs that stand out. With --against: 2 the newest run is worse, 3 undecided. With --metric
-PROBE.QUANTITY.STATISTIC nothing else decides. 1 error, 64 usage.";
+PROBE.QUANTITY.STATISTIC only that quantity decides. 1 error, 64 usage.";
 
 /// Find where stored runs, or a series of values, changed their level.
 #[derive(clap::Args, Clone, Debug)]
@@ -131,7 +131,7 @@ fn runs(args: &Args) -> Result<u8> {
 
 /// Returns the error for a table of verdicts, which only a comparison has.
 fn no_table(format: &str) -> Usage {
-    Usage::new(format!("--format {format}: only stored runs have it, tables only with --against, or write --json"))
+    Usage::new(format!("--format {format} needs stored runs, and for a table --against; else write --json"))
 }
 
 /// Returns the exit status: "worse" wins over "undecided", and both over everything else.

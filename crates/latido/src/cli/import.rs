@@ -18,13 +18,13 @@ const EXAMPLES: &str = "\
 Examples:
   latido import                                     the formats that can be read
   latido import histogram.txt                       recognised by its content
-  latido import nightly/ --limit 150us              each file of a directory a cell
+  latido import nightly/ --limit 150us              each file of the directory becomes a cell
   latido import old.hist --args 'cyclictest -N -h 60000 -a 2,3' --cpus 2,3
   latido import trace.hist --unit ns --label load=hackbench --label board=imx8
-  latido compare RUN last                           beside what latido measured
+  latido compare RUN last                           compare it with a run of latido
 
-A file says less than a measurement: nothing was checked, and figures are known between two values. docs/import.md has the
-formats, what each says, and what it does not.";
+A file says less than a measurement: latido could check nothing, and knows each figure only as a range between two values.
+docs/import.md lists the formats, and what each contains and lacks.";
 
 /// Make a run of the files of other tools: cyclictest, oslat, ...
 #[derive(clap::Args, Clone, Debug)]
@@ -48,7 +48,7 @@ pub struct Args {
     /// Further facts: load=, tuning=, target=, kernel=, or a name that you choose
     #[arg(long = "label", value_name = "KEY=VALUE")]
     pub labels: Vec<String>,
-    /// A sample above this fails
+    /// Fail when a sample is above this
     #[arg(long, value_name = "TIME")]
     pub limit: Option<Ns>,
     /// Where runs are kept
@@ -108,7 +108,7 @@ pub fn run(args: Args) -> Result<u8> {
     if came.failed > 0 {
         let files = if came.failed == 1 { "file was" } else { "files were" };
         tell(&format!(
-            "error: {} {files} not imported, see above; the others are the run {}",
+            "error: {} {files} not imported, see above; the others are in the run {}",
             came.failed, run.meta.id
         ));
         return Ok(Exit::Error.code());
@@ -124,13 +124,15 @@ fn wanted(args: &Args) -> Result<Wanted, Usage> {
             return Err(Usage::new(format!("--label {text}: write KEY=VALUE")));
         };
         if labels.insert(key.to_owned(), value.to_owned()).is_some() {
-            return Err(Usage::new(format!("--label {key} is there twice")));
+            return Err(Usage::new(format!("--label {key} is given twice")));
         }
     }
     if let Some(name) = &args.format {
         let known = IMPORTS.iter().any(|one| one.name.strip_prefix(name.as_str()).is_some_and(family));
         if !known {
-            return Err(Usage::new(format!("--format {name}: there is none called so; `latido import` lists them")));
+            return Err(Usage::new(format!(
+                "--format {name}: there is no such format; `latido import` lists the formats"
+            )));
         }
     }
     let cpus = args.cpus.as_deref().map(cpus).transpose()?.unwrap_or_default();

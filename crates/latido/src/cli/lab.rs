@@ -37,7 +37,7 @@ enum What {
     },
     /// Build kernels from Debian's source in the cache, once each; nothing is installed
     Build {
-        /// Their names; `latido lab kernels` lists them
+        /// The kernels' names; `latido lab kernels` lists them
         #[arg(required = true)]
         kernels: Vec<String>,
     },
@@ -67,8 +67,10 @@ fn kernels() -> Result<u8> {
             if kernel.stands_for.is_empty() { String::new() } else { format!(" [{}]", kernel.stands_for.join(", ")) };
         writeln!(text, "{:<22} {}{also}", kernel.name, kernel.about)?;
     }
-    text.push_str("\nlatido builds the kernels `built-...` for 64-bit ARM too, by their names with -arm64 behind: built-rt-arm64\n");
-    text.push_str("\nBoards, behind a kernel's name with a `+` (6.12-rt+net):\n");
+    text.push_str(
+        "\nlatido builds the kernels `built-...` for 64-bit ARM too; add -arm64 to the name: built-rt-arm64\n",
+    );
+    text.push_str("\nBoards; add one to a kernel's name with a `+` (6.12-rt+net):\n");
     for board in board::shipped()? {
         writeln!(text, "{:<22} {}", board.name, board.about)?;
     }
@@ -100,9 +102,10 @@ fn built(names: &[String]) -> Result<u8> {
     for name in names {
         let kernel = kernel::named(name)?;
         let kernel::Source::Build(recipe) = kernel.source()? else {
-            return Err(
-                Usage::new(format!("the kernel `{name}` is not built but fetched: latido lab fetch {name}")).into()
-            );
+            return Err(Usage::new(format!(
+                "latido does not build the kernel `{name}` but fetches it: latido lab fetch {name}"
+            ))
+            .into());
         };
         let mut line = gauge::Gauge::new();
         let there = build::build(&kernel, recipe, |said| match said {
@@ -121,12 +124,13 @@ fn verify(args: flags::Args) -> Result<u8> {
     let (plan, notes) = assemble::plan(&args, &Around::default())?;
     notes.iter().for_each(|note| tell(&format!("note: {note}")));
     if let Some(other) = plan.groups.iter().flat_map(|group| &group.target).find(|target| *target != LAB) {
-        return Err(
-            Usage::new(format!("only the laboratory gives the same bytes twice, not the target `{other}`")).into()
-        );
+        return Err(Usage::new(format!(
+            "only the laboratory gives the same bytes in two runs, not the target `{other}`"
+        ))
+        .into());
     }
     if let Some(several) = plan.groups.iter().flat_map(|group| &group.kernel).find(|name| name.contains(MULTI_CPU)) {
-        return Err(Usage::new(format!("{several} has the host's time, which is another one each time")).into());
+        return Err(Usage::new(format!("{several} uses the host's time, which differs in each run")).into());
     }
     if plan.groups.iter().flat_map(|group| &group.kernel).all(|kernel| kernel == RUNNING) {
         let names: Vec<String> = kernel::shipped()?.into_iter().map(|kernel| kernel.name).collect();
@@ -137,10 +141,10 @@ fn verify(args: flags::Args) -> Result<u8> {
         ))
         .into());
     }
-    let scratch = latido_agent::scratch::Scratch::new(0).context("there is no place for two runs")?;
+    let scratch = latido_agent::scratch::Scratch::new(0).context("cannot make a temporary directory for two runs")?;
     let first = measured(&plan, &scratch.path().join("1"))?;
     let second = measured(&plan, &scratch.path().join("2"))?;
-    ensure!(!first.is_empty(), "no guest measured anything");
+    ensure!(!first.is_empty(), "the guests measured nothing");
     let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
     let differing: Vec<&String> = names.into_iter().filter(|name| first.get(*name) != second.get(*name)).collect();
     if differing.is_empty() {

@@ -21,10 +21,10 @@ use latido_model::{
 )]
 #[group(id = "bisect")]
 pub struct Args {
-    /// A kernel in which it holds
+    /// A kernel in which the expectation holds
     #[arg(long, value_name = "KERNEL")]
     good: String,
-    /// A kernel in which it does not hold
+    /// A kernel in which the expectation does not hold
     #[arg(long, value_name = "KERNEL")]
     bad: String,
     /// The expectation, for example 'wakeup.max < 100us': a metric of plans, or one without its quantity
@@ -33,7 +33,7 @@ pub struct Args {
     /// The kernels from good to bad in their order: names of the laboratory, of Debian's packages, or files
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     kernels: Vec<String>,
-    /// What to run in each, as for `latido run`; the probe of the expectation if you name nothing
+    /// What to run in each kernel, as for `latido run` [default: the probe of the expectation]
     #[command(flatten)]
     run: flags::Args,
 }
@@ -65,12 +65,12 @@ pub fn run(args: Args) -> Result<u8> {
         Ok(outcome)
     })?;
     let (exit, end) = match found {
-        Found::First(at) => (Exit::Done, format!("the first in which it does not hold: {}", name(&kernels, at))),
+        Found::First(at) => (Exit::Done, format!("the first kernel in which it does not hold: {}", name(&kernels, at))),
         Found::Undecided(at) => {
-            (Exit::Undecided, format!("undecided in {}: take more members (--sweep N)", name(&kernels, at)))
+            (Exit::Undecided, format!("undecided in {}: measure more repeats (--sweep N)", name(&kernels, at)))
         }
-        Found::GoodFails => bail!("it does not hold in {} either, which was to be good", args.good),
-        Found::BadHolds => bail!("it holds in {} too, which was to be bad", args.bad),
+        Found::GoodFails => bail!("it does not hold in {} either, which --good names", args.good),
+        Found::BadHolds => bail!("it holds in {} too, which --bad names", args.bad),
     };
     write_out(&format!("{end}\n"))?;
     Ok(exit.code())
@@ -83,9 +83,10 @@ fn name(kernels: &[String], at: usize) -> &str {
 /// Returns the part of the list from good to bad.
 fn between(list: &[String], good: &str, bad: &str) -> Result<Vec<String>> {
     if good == bad {
-        return Err(
-            Usage::new(format!("--good and --bad are one kernel, `{good}`: name two, between which it broke")).into()
-        );
+        return Err(Usage::new(format!(
+            "--good and --bad name the same kernel, `{good}`: name two, between which it broke"
+        ))
+        .into());
     }
     if list.is_empty() {
         return Ok([good, bad].map(String::from).into());
@@ -189,7 +190,7 @@ enum Found {
 
 /// Measures both ends, then halves the range between them: at most two measurements plus the binary logarithm of the list's length.
 fn search(count: usize, mut look: impl FnMut(usize) -> Result<Outcome>) -> Result<Found> {
-    ensure!(count >= 2, "a list from good to bad has two kernels at least");
+    ensure!(count >= 2, "a list from good to bad needs at least two kernels");
     let (mut good, mut bad) = (0, count - 1);
     match look(good)? {
         Outcome::Fails => return Ok(Found::GoodFails),
@@ -257,7 +258,7 @@ mod tests {
         let list = words(&["a", "b", "c", "d"]);
         assert_eq!(between(&list, "b", "d").unwrap(), ["b", "c", "d"]);
         assert_eq!(between(&[], "b", "d").unwrap(), ["b", "d"]);
-        assert!(between(&[], "b", "b").unwrap_err().to_string().contains("one kernel"));
+        assert!(between(&[], "b", "b").unwrap_err().to_string().contains("the same kernel"));
         assert!(between(&list, "d", "b").unwrap_err().to_string().contains("before the good one"));
         assert!(between(&list, "a", "x").unwrap_err().to_string().contains("does not have `x`"));
     }

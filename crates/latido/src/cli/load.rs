@@ -9,7 +9,7 @@ use latido_model::catalogue::Kind;
 #[derive(clap::Args, Clone, Debug)]
 #[command(
     after_help = "`latido load udp-flood:size=64,rate=max` and `latido load udp-flood --size 64 --rate max` are the \
-                        same; `latido help NAME` lists a load's options."
+                  same; `latido help NAME` lists a load's options."
 )]
 pub struct Args {
     /// The load, NAME[:key=value,...]
@@ -24,7 +24,7 @@ pub struct Args {
     /// End it above this temperature in degrees Celsius [default: 5 below the critical one]
     #[arg(long, value_name = "DEGREES", value_parser = clap::value_parser!(i32).range(1..=200))]
     pub max_temp: Option<i32>,
-    /// Seed of all that is random in it
+    /// Seed of the load's random choices
     #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true, value_parser = words::seed)]
     pub seed: u64,
 }

@@ -67,12 +67,14 @@ use std::fmt;
 #[derive(Parser, Debug)]
 #[command(name = "latido", version = VERSION, about, disable_help_subcommand = true)]
 #[command(
-    after_help = "`latido help TOPIC` explains a command, a probe, a load, a tuning, a plan, exit-status, files, plans, words.\n`latido completions SHELL` and `latido man` write what a shell and man(1) want."
+    after_help = "`latido help TOPIC` explains a command, a probe, a load, a tuning, a plan, exit-status, files, \
+                  plans, words.\n`latido completions SHELL` writes completions for a shell, `latido man` manual \
+                  pages."
 )]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
-    /// When text has colours [default: auto]
+    /// When to colour text [default: auto]
     #[arg(long, global = true, value_name = "WHEN", hide_short_help = true)]
     color: Option<Colour>,
 }
@@ -290,7 +292,7 @@ fn option_of(item: &str, flag: &str) -> Option<String> {
     let key = flag.strip_prefix("--")?;
     let has = |kind| known::list(kind).entry(item).is_some_and(|entry| documents(entry.help, key));
     [Kind::Probe, Kind::Load].into_iter().find(|kind| has(*kind)).map(|kind| {
-        format!("{flag}: `{key}` is an option of the {} `{item}`: write {key}=VALUE behind its name", kind.word())
+        format!("{flag}: `{key}` is an option of the {} `{item}`: write {key}=VALUE after its name", kind.word())
     })
 }
 
@@ -300,7 +302,8 @@ fn documents(help: &str, key: &str) -> bool {
 }
 
 /// The addition to a refusal that root does not expect.
-const BEHIND_SUDO: &str = "; behind sudo files are reached as the user who called it, and with `env -u SUDO_UID latido` as root, whose store is another one (--store DIR)";
+const BEHIND_SUDO: &str = "; under sudo latido opens files as the user who called it, and with `env -u SUDO_UID \
+                           latido` as root, who has another store (--store DIR)";
 
 /// Lays out an error for a terminal: latido breaks a long one into parts, each on its own lines. A program that reads it gets one line.
 fn laid_out(text: &str, terminal: Option<usize>) -> String {

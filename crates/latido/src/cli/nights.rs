@@ -19,7 +19,7 @@ pub fn read(runs: &[String], plan: Option<&str>, reader: &mut Reader) -> Result<
                 // A run that was cut off at its very start is not part of the history.
                 match reader.repeats(&store::read(&dir)?) {
                     Ok(repeats) => nights.push(repeats),
-                    Err(error) => tell(&format!("note: left out: {error:#}")),
+                    Err(error) => tell(&format!("note: latido leaves a run out: {error:#}")),
                 }
             }
         }
@@ -27,13 +27,13 @@ pub fn read(runs: &[String], plan: Option<&str>, reader: &mut Reader) -> Result<
             return Err(Usage::new(format!("there is no directory {dir}")).into());
         }
         _ if plan.is_some() => {
-            return Err(Usage::new("--plan picks the runs of a directory: these are named").into());
+            return Err(Usage::new("--plan selects runs of a directory, and you named single runs").into());
         }
         names => {
             for name in names {
                 match reader.run(name)? {
                     Some(repeats) => nights.push(repeats),
-                    None => tell(&format!("note: `{name}` names a run that is named before; it is taken once")),
+                    None => tell(&format!("note: `{name}` names a run that you already named; latido takes it once")),
                 }
             }
         }
@@ -61,9 +61,9 @@ fn in_directory(dir: &Path, plan: Option<&str>) -> Result<Vec<PathBuf>> {
             return Err(Usage::new(format!("--plan {plan}: there are runs of {}", all.join(", "))).into());
         }
         (None, [one]) => one,
-        (None, []) => return Err(anyhow!("{}: there are no runs in it", dir.display())),
+        (None, []) => return Err(anyhow!("{}: the directory contains no runs", dir.display())),
         (None, all) => {
-            let message = format!("there are runs of several plans: name one by --plan: {}", all.join(", "));
+            let message = format!("there are runs of several plans: name one with --plan: {}", all.join(", "));
             return Err(Usage::new(message).into());
         }
     };

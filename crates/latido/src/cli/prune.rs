@@ -10,12 +10,12 @@ use latido_model::{exit::Exit, run::Meta, units::Ns};
 use std::path::PathBuf;
 
 const NOTES: &str = "\
-latido keeps every run that has a label (`latido run --label`) unless --labelled is there, every baseline and every run that still
-measures, however old.
+However old they are, latido keeps every baseline, every run that still measures and, without --labelled, every run that has a
+label (`latido run --label`).
 
 Examples:
-  latido prune --keep 90d --dry-run    which runs would go
-  latido prune --keep 90d              remove the runs that began more than 90 days ago
+  latido prune --keep 90d --dry-run    show which runs latido would remove
+  latido prune --keep 90d              remove the runs that started more than 90 days ago
 
 Exit status: 0 done, 1 error, 64 usage.";
 
@@ -46,7 +46,7 @@ pub fn run(args: Args) -> Result<u8> {
     let kept: Vec<String> = store::baselines::all(&root)?.into_iter().map(|(_, id)| id).collect();
     let listing = store::list_runs(&root)?;
     for problem in &listing.problems {
-        tell(&format!("warning: {problem}; it stays"));
+        tell(&format!("warning: {problem}; latido keeps it"));
     }
     let now = Timestamp::now();
     let old: Vec<_> = listing.runs.iter().filter(|(_, meta)| is_old(meta, now, args.keep)).collect();
@@ -57,7 +57,7 @@ pub fn run(args: Args) -> Result<u8> {
         if !args.dry_run
             && let Err(error) = store::remove(dir)
         {
-            tell(&format!("note: {} stays: {error:#}", meta.id));
+            tell(&format!("note: latido keeps {}: {error:#}", meta.id));
             continue;
         }
         gone += 1;
@@ -66,8 +66,8 @@ pub fn run(args: Args) -> Result<u8> {
     let verb = if args.dry_run { "would be removed" } else { "removed" };
     let spared = match spared.len() {
         0 => String::new(),
-        1 => "; 1 older one stays for its label or as a baseline".into(),
-        some => format!("; {some} older ones stay for their label or as a baseline"),
+        1 => "; latido keeps 1 older run for its label or as a baseline".into(),
+        some => format!("; latido keeps {some} older runs for their label or as a baseline"),
     };
     tell(&format!("{gone} of {} runs {verb}{spared}", listing.runs.len()));
     Ok(if gone == old.len() { Exit::Done } else { Exit::Error }.code())

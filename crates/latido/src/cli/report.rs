@@ -61,7 +61,7 @@ fn form(args: &Args) -> Result<(&str, Option<PathBuf>), Usage> {
     let output = args.output.clone().or_else(|| page.then(|| PathBuf::from("report.html")));
     match output.filter(|path| page || path != Path::new("-")) {
         Some(path) if path == Path::new("-") => {
-            Err(Usage::new("-o -: the page goes into a file: name one, for example -o report.html"))
+            Err(Usage::new("-o -: latido writes the page only to a file: name one, for example -o report.html"))
         }
         output => Ok((format, output)),
     }
@@ -76,7 +76,7 @@ fn judged_once(args: &Args) -> Result<Vec<JudgedRun>> {
         let dir = store::find(&root, name)?;
         let canonical = dir.canonicalize().unwrap_or_else(|_| dir.clone());
         if taken.contains(&canonical) {
-            tell(&format!("note: `{name}` names a run that is named before; it is taken once"));
+            tell(&format!("note: `{name}` names a run that you already named; latido takes it once"));
             continue;
         }
         let mut judged = outcome::judged(&dir)?;
@@ -87,7 +87,7 @@ fn judged_once(args: &Args) -> Result<Vec<JudgedRun>> {
     for judged in all.iter().filter(|judged| args.published && !judged.published) {
         // Some studies print charts only. Their report is complete without printed numbers.
         let (id, plan) = (&judged.run.meta.id, &judged.run.meta.plan);
-        tell(&format!("note: --published: the plan `{plan}` of {id} names no printed numbers to set beside"));
+        tell(&format!("note: --published: the plan `{plan}` of {id} names no printed numbers of a study"));
     }
     Ok(all)
 }

@@ -47,7 +47,7 @@ pub fn run(args: Args) -> Result<u8> {
     }
     formats::of_file(how.output.as_deref(), None).map_err(Usage::new)?;
     if how.keep_checkpoints && how.resume.is_none() {
-        let text = "--keep-checkpoints is about a run that was cut: name it with --resume RUN";
+        let text = "--keep-checkpoints needs an interrupted run: name it with --resume RUN";
         return Err(Usage::new(text).into());
     }
     if let Some(run) = &how.resume {

@@ -119,7 +119,10 @@ impl Script {
         for word in words {
             let shown = format!("{flag} {word}");
             if is_nothing(list.kind, word) {
-                return Err(Usage::new(format!("{shown}: `{word}` does not go with another {}", list.kind.word())));
+                return Err(Usage::new(format!(
+                    "{shown}: `{word}` cannot be combined with another {}",
+                    list.kind.word()
+                )));
             }
             if let Some(instead) = foreign::instead_of(list, word) {
                 return Err(Usage::new(format!("{shown}: {instead}")));

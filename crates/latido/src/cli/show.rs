@@ -19,7 +19,7 @@ pub struct Args {
     /// Show everything: limits of the quantiles, each cell with its threads and trust checks, the machine
     #[arg(long)]
     pub full: bool,
-    /// Fit the tail of each series of each repeat: levels passed once per hour, day, year, or why none
+    /// Fit the tail of each series of each repeat: levels exceeded once per hour, day and year, or why there are none
     #[arg(long)]
     pub tail: bool,
     /// Print one JSON document and nothing else

@@ -25,10 +25,8 @@ use std::{
 
 /// Trigger, flood or count, on another machine than the measured one.
 #[derive(clap::Args, Clone, Debug)]
-#[command(
-    after_help = "A station sends UDP packets to the one address that it is told and to nothing else, and always ends: by \
-                  --for, by --count, or with Ctrl-C. docs/targets.md has the commands for three machines."
-)]
+#[command(after_help = "A station sends UDP packets only to the address that you name, and always ends: by --for, by \
+                        --count, or with Ctrl-C. docs/targets.md has the commands for three machines.")]
 pub struct Args {
     #[command(subcommand)]
     what: What,
@@ -90,13 +88,13 @@ struct To {
 
 #[derive(clap::Args, Clone, Debug)]
 struct End {
-    /// End after this time, above 0 and 24h at most
+    /// End after this time, above 0 and at most 24h
     #[arg(long = "for", value_name = "TIME", default_value = "10m", allow_hyphen_values = true, value_parser = span)]
     time: Ns,
     /// End after this number of packets
     #[arg(long, value_name = "N", default_value_t = 1_000_000_000_000, allow_negative_numbers = true, value_parser = whole::<1, 1_000_000_000_000>)]
     count: u64,
-    /// Print one document
+    /// Print one JSON document and nothing else
     #[arg(long)]
     json: bool,
     /// Print counts as loads do, for the program that started this, and end when nothing reads them
@@ -115,18 +113,18 @@ fn whole<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u64, String> {
 
 fn hertz(text: &str) -> Result<f64, String> {
     let rate = words::text(text)?.parse().ok().filter(|rate| (0.01..=100_000.0).contains(rate));
-    rate.ok_or_else(|| "write packets a second, 0.01 to 100000".into())
+    rate.ok_or_else(|| "write packets per second, 0.01 to 100000".into())
 }
 
 fn time(text: &str) -> Result<Ns, String> {
     let time: Ns = words::text(text)?.parse().map_err(|error| format!("{error}"))?;
-    if time <= Ns::from_secs(86_400) { Ok(time) } else { Err("24h at most".into()) }
+    if time <= Ns::from_secs(86_400) { Ok(time) } else { Err("write at most 24h".into()) }
 }
 
 /// Reads how long a station runs. A time of zero is refused: the station would do nothing.
 fn span(text: &str) -> Result<Ns, String> {
     match time(text)? {
-        Ns(0) => Err("it would end before it began: write a time above 0 and of 24h at most, for example 10m".into()),
+        Ns(0) => Err("write a time above 0 and at most 24h, for example 10m".into()),
         time => Ok(time),
     }
 }
@@ -168,9 +166,10 @@ pub fn run(args: Args) -> Result<u8> {
         What::Trigger { to, rate, walk, size, end } => {
             let period = Ns((1e9 / rate).round() as u64);
             if walk >= period {
-                return Err(
-                    Usage::new(format!("--walk {walk}: below {period}, the time from one packet to the next")).into()
-                );
+                return Err(Usage::new(format!(
+                    "--walk {walk}: it must be below {period}, the time from one packet to the next"
+                ))
+                .into());
             }
             let target = to.resolved()?;
             let socket = station::towards(target)?;
@@ -191,7 +190,7 @@ pub fn run(args: Args) -> Result<u8> {
         }
         What::Sink { address, port, end } => {
             let socket =
-                UdpSocket::bind((address, port)).with_context(|| format!("port {port} of {address} cannot be had"))?;
+                UdpSocket::bind((address, port)).with_context(|| format!("cannot open port {port} of {address}"))?;
             let listened = Some(socket.local_addr()?);
             let (numbered, bound) = (Arc::clone(&numbered), end.bound());
             let work = thread::Builder::new()
@@ -285,7 +284,7 @@ impl Did {
                 let refused = match self.refused {
                     None | Some(0) => "0 refused".to_owned(),
                     // The kernel reports a refused packet at the next send.
-                    Some(n) => format!("{n} refused: nobody listens there, or there was no room"),
+                    Some(n) => format!("{n} refused: no program listens there, or there was no room"),
                 };
                 let packets = if sent == 1 { "packet" } else { "packets" };
                 format!("sent {sent} {packets} ({bytes} bytes) in {seconds:.3} s to {to}{rate}, {refused}")

@@ -13,12 +13,13 @@ use latido_report::{self as report, numbers::document};
 use std::path::PathBuf;
 
 const NOTES: &str = "\
-FILE has one value a line, in order of time; `-` is stdin. Blank lines, lines that begin with # and a word in the first line
-are passed over. Decimals are exact; what is finer than a nanosecond is refused.
+FILE has one value per line, in order of time; `-` is stdin. latido skips blank lines, lines that begin with #, and a word in
+the first line. Decimals are exact; latido refuses values finer than a nanosecond.
 
-Quantiles are order statistics with binomial intervals (95 %), wider where samples come in crowds; exceedances have the bounds of
-Clopper and Pearson, and of none what the time supports; the tail is a generalised Pareto distribution behind a gate that says what stands against it. docs/statistics.md says how
-each figure is computed, and what the keys of --json are.
+Quantiles are order statistics with binomial intervals (95 %), wider where samples cluster; exceedances have the bounds of
+Clopper and Pearson, and if there are none, the bound that the time supports. The tail is a generalised Pareto distribution, if
+nothing speaks against the fit; else latido says what does. docs/statistics.md says how each figure is computed, and what the
+keys of --json are.
 
 Examples:
   latido stats latencies.txt --unit us --interval 1ms --limit 100us
@@ -39,7 +40,7 @@ pub struct Args {
     /// The time between two values, for example 1ms: rates, rare causes and levels per day need it
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub interval: Option<String>,
-    /// How often is this exceeded, for example 100us
+    /// Count how often samples exceed this, for example 100us
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = words::text)]
     pub limit: Option<String>,
     /// How many of the largest values are the tail, for example k=200 [default: a fiftieth, at least 100]
@@ -72,7 +73,7 @@ fn question(args: &Args) -> Result<one::Question, Usage> {
     };
     let interval_ns = span(&args.interval, "interval")?;
     if interval_ns == Some(0) {
-        return Err(Usage::new("--interval 0ns: values come one after the other, so write a span above zero"));
+        return Err(Usage::new("--interval 0ns: write a time above zero"));
     }
     let limit_ns = span(&args.limit, "limit")?.map(u64::cast_signed);
     let tail = args.tail.as_deref().map(|text| {

@@ -18,16 +18,16 @@ use latido_trace::{events::Comm, file::Trace, summary::Of};
 use std::path::{Path, PathBuf};
 
 const NOTES: &str = "\
-FILE is a trace of trace-cmd (version 6 or 7, compressed or not, of a machine of either order of bytes), one that `latido
+FILE is a trace of trace-cmd (version 6 or 7, compressed or not, of either byte order), one that `latido
 trace record` made, or text: what tracefs gives (`trace`, `trace_pipe`, `hist`) or `trace-cmd report` prints, whole or in part, also
-out of a mail or a terminal: events, irqsoff, preemptoff, wakeup, hwlat, osnoise, timerlat, function_graph, histogram triggers.
+copied from a mail or a terminal: events, irqsoff, preemptoff, wakeup, hwlat, osnoise, timerlat, function_graph, histogram triggers.
 latido names the source that reports lost events, and their number. It reports all latencies that its events permit: scheduling
 (sched_waking to sched_switch), waiting after preemption, system calls, hard and soft interrupts, interrupts and preemption off,
-who had each CPU, and the longest waits with what they were lost to. docs/trace.md says how each is defined.
+which tasks ran on each CPU, and the longest waits with their causes. docs/trace.md defines each of them.
 
 Examples:
   latido trace analyze trace.dat
-  latido trace analyze trace.dat --task my-program       why was it late? its waits, and what each was lost to
+  latido trace analyze trace.dat --task my-program       why was it late? its waits, and what caused each
   latido trace analyze trace.dat --html trace.html --perfetto trace.json     the latter for ui.perfetto.dev
   latido trace analyze trace.dat --json | jq '.buffers[0].rows[] | select(.kind == \"scheduling\")'
 
@@ -46,7 +46,7 @@ pub struct Args {
     /// Print one JSON document and nothing else
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
-    /// Print the latencies as CSV, in ns, and nothing else: the fastest, one walk through the file
+    /// Print the latencies as CSV, in ns, and nothing else; this is the fastest, with one pass through the file
     #[arg(long)]
     pub csv: bool,
     /// Write a page with a timeline that can be moved and zoomed
@@ -88,8 +88,8 @@ pub fn run(args: &Args) -> Result<u8> {
     let analyses = analyses(&source, depth, &of)?;
     if let Some(name) = args.task.as_deref().filter(|_| analyses.iter().all(is_nobodys)) {
         anyhow::bail!(
-            "{}: no wait and no system call of `{name}` is in it; names have 15 letters, and `latido trace analyze FILE` shows those \
-             that waited",
+            "{}: the trace has no wait and no system call of `{name}`; names have 15 letters, and `latido trace \
+             analyze FILE` lists the tasks that waited",
             source.name()
         );
     }
@@ -150,8 +150,7 @@ fn analyses(source: &Source, depth: Depth, of: &Of) -> Result<Vec<Analysis>> {
         analyses.extend(analyse_text(&name, text, of).map_err(|why| anyhow::anyhow!("{name}: {why}"))?);
     }
     if analyses.is_empty() {
-        let lost =
-            trace.lost.told().next().map_or_else(|| "it names no ring".into(), |first| format!("lost is, {first}"));
+        let lost = trace.lost.told().next().map_or_else(|| "it has no ring".into(), |first| format!("lost: {first}"));
         anyhow::bail!("{name} is a trace and holds no events: {lost}");
     }
     Ok(analyses)

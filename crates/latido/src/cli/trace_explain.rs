@@ -15,10 +15,10 @@ use serde::Serialize;
 use std::path::PathBuf;
 
 const NOTES: &str = "\
-RUN was measured with --explain or --trace, by the probe wakeup, interrupt, gap or task. The time of each sample is cut into slices: interrupts and soft
-interrupts by name, other tasks by name and class, tasks that could not be preempted or kept the CPU, the way out of idle, messages between
-CPUs, migration, throttling, stops; what no event explains is called unexplained, and nothing is guessed. Slices add up to the
-sample. docs/trace.md says how.
+RUN must be measured with --explain or --trace, by the probe wakeup, interrupt, gap or task. latido cuts the time of each sample
+into slices: interrupts and soft interrupts by name, other tasks by name and class, tasks that could not be preempted or kept the
+CPU, the exit from idle, messages between CPUs, migration, throttling, stops. Time that no event explains is `unexplained`: latido
+does not guess. Slices add up to the sample. docs/trace.md says how.
 
 Examples:
   sudo latido run wakeup -c 1 -d 60s --trace && latido trace explain last
@@ -36,7 +36,7 @@ pub struct Args {
     /// Where runs are kept
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
-    /// The N largest samples of each cell, and all above its limit [default: as it was measured with, 20]
+    /// The N largest samples of each cell, and all above its limit [default: the N of the run's --explain, else 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub worst: Option<u32>,
     /// Print one JSON document and nothing else

@@ -10,10 +10,11 @@ use std::path::PathBuf;
 /// Record events of the kernel while a program runs, for a while, or until Ctrl-C.
 #[derive(clap::Args, Clone, Debug)]
 #[command(
-    after_help = "Without -e: switches, wake-ups, interrupts, soft interrupts and high-resolution timers, as far as this \
-                  kernel has them. Needs root; the program runs as the person behind sudo. trace-cmd and KernelShark \
-                  open the file.\n\nExit status: the program's own (128 and its signal's number where one ended it); 0 \
-                  without a program; 1 error; 64 usage; 130 interrupted before the time was over."
+    after_help = "Without -e: switches, wake-ups, interrupts, soft interrupts and high-resolution timers, as far as \
+                  this kernel has them. Needs root; under sudo the program runs as the user who called it. trace-cmd \
+                  and KernelShark open the file.\n\nExit status: the program's own (128 plus the signal's number if a \
+                  signal ended it); 0 without a program; 1 error; 64 usage; 130 interrupted before the time had \
+                  passed."
 )]
 pub struct Args {
     /// An event, SYSTEM:EVENT, or all of a system (SYSTEM, 'SYSTEM:*'); may be repeated, or several with commas between them
@@ -22,13 +23,13 @@ pub struct Args {
     /// Record for this long, for example 10s
     #[arg(long = "for", value_name = "TIME", value_parser = known::span)]
     pub span: Option<Ns>,
-    /// Record these CPUs alone, and keep latido's own work off them where there are others [default: all]
+    /// Record only these CPUs, and keep latido's own work off them where there are others [default: all]
     #[arg(short, long, value_name = "LIST")]
     pub cpus: Option<CpuSet>,
     /// The size of each CPU's ring, for example 16M [default: by the free memory]
     #[arg(long, value_name = "PER_CPU", value_parser = bytes)]
     pub size: Option<u64>,
-    /// The file [default: trace.dat, unless that is a file of another kind]
+    /// The file to write [default: trace.dat, unless that is a file of another kind]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// List the events of this kernel and record nothing

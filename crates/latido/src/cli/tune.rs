@@ -95,7 +95,7 @@ fn apply(words: &[String], ask: &Ask<'_>) -> Result<u8> {
     let records = match ask.tune(TuneWhat::Apply { items }, &|| stops.count() > 0)? {
         Tuned::Applied { records } => records,
         Tuned::Stopped { left } => {
-            let rest = if left.is_empty() { "everything is" } else { "what could be put back is" };
+            let rest = if left.is_empty() { "everything is" } else { "what latido could put back is" };
             warn(left.into_iter().chain([format!("interrupted: nothing was applied, {rest} as it was")]));
             return Ok(Exit::Interrupted.code());
         }
@@ -141,7 +141,7 @@ fn undo(names: &[String], ask: &Ask<'_>) -> Result<u8> {
         other => return Err(other_answer(&other)),
     };
     if stops.count() > 0 {
-        warn(["the undoing was brought to its end before the signal was heeded".into()].into_iter());
+        warn(["latido finished the undo before it obeyed the signal".into()].into_iter());
     }
     let mut text = String::new();
     for what in &back {
@@ -164,7 +164,7 @@ fn state(ask: &Ask<'_>) -> Result<TuneStatus> {
 }
 
 fn other_answer(tuned: &Tuned) -> anyhow::Error {
-    anyhow!("the agent answered something else than was asked: {tuned:?}")
+    anyhow!("the agent sent an answer that does not match the request: {tuned:?}")
 }
 
 fn status(json: bool, ask: &Ask<'_>) -> Result<u8> {
@@ -181,10 +181,10 @@ fn status(json: bool, ask: &Ask<'_>) -> Result<u8> {
         writeln!(text, "the journal {journal} was lost: `latido tune undo` puts back from {}", kept.display())?;
     }
     if let Some(holder) = &status.at_work {
-        writeln!(text, "another latido is at work ({holder})")?;
+        writeln!(text, "another latido is running ({holder})")?;
     }
     let left = match status.at_work {
-        Some(_) => "changed for it:",
+        Some(_) => "changed by it:",
         None => "left by a crash; the next run, or `latido tune undo`, puts it back:",
     };
     for (title, lines) in [("applied by hand:", &status.applied), (left, &status.unsettled), (VOID, &status.void)] {
@@ -209,7 +209,7 @@ fn status(json: bool, ask: &Ask<'_>) -> Result<u8> {
     Ok(if wanting { Exit::Failed.code() } else { written })
 }
 
-const VOID: &str = "from before the last boot, void, for the machine forgot it:";
+const VOID: &str = "from before the last boot, no longer in force:";
 
 fn shown(line: &Setting, void: bool) -> String {
     let Setting { tuning, knob, original, new, current, in_force, superseded } = line;

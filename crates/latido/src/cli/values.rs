@@ -89,12 +89,13 @@ impl Source {
             ensure!(bytes.len() as u64 <= MAX_FILE, "stdin: more than 64 MiB; give a part of it");
             bytes
         } else {
-            store::bytes(path, MAX_FILE).context("numbers come from a file of at most 64 MiB, or by `-` from stdin")?
+            store::bytes(path, MAX_FILE)
+                .context("latido reads numbers from a file of at most 64 MiB, or from stdin with `-`")?
         };
         let text = String::from_utf8(decoded(&bytes).into_owned()).map_err(|error| {
             let good = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
             let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-            anyhow::anyhow!("{name}:{line}: this is no text in UTF-8: write numbers as text")
+            anyhow::anyhow!("{name}:{line}: this is not UTF-8 text: write numbers as text")
         })?;
         Ok(Self { name, text })
     }
@@ -136,7 +137,7 @@ pub fn samples(text: &str, unit: TimeUnit) -> Result<Vec<i64>, AtLine> {
         samples.push(ns(text, unit).map_err(|what| AtLine { line, what })?);
     }
     match samples.is_empty() {
-        true => Err(AtLine { line: 0, what: "there are no values: write one a line".into() }),
+        true => Err(AtLine { line: 0, what: "there are no values: write one per line".into() }),
         false => Ok(samples),
     }
 }
@@ -168,7 +169,7 @@ fn decimal(text: &str) -> Option<(i128, i32)> {
 
 /// Returns a sample in ns.
 fn ns(text: &str, unit: TimeUnit) -> Result<i64, String> {
-    let Some((digits, power)) = decimal(text) else { return Err(no_number(text, "one value a line")) };
+    let Some((digits, power)) = decimal(text) else { return Err(no_number(text, "one value per line")) };
     let (shown, power) = (short(text), power + unit.power());
     let scale = |power: i32| 10_i128.checked_pow(power.unsigned_abs());
     let ns = match scale(power) {
@@ -176,14 +177,14 @@ fn ns(text: &str, unit: TimeUnit) -> Result<i64, String> {
         Some(scale) if power >= 0 => digits.checked_mul(scale),
         Some(scale) if digits % scale == 0 => Some(digits / scale),
         None if power >= 0 => None,
-        _ => return Err(format!("`{shown}` is finer than one nanosecond: round it to whole ones")),
+        _ => return Err(format!("`{shown}` is finer than one nanosecond: round it to whole nanoseconds")),
     };
     let small = ns.filter(|ns| ns.abs() <= LARGEST_NS).and_then(|ns| i64::try_from(ns).ok());
     small.ok_or_else(|| format!("`{shown}` is longer than 31 years: is --unit the right one?"))
 }
 
 fn no_number(text: &str, form: &str) -> String {
-    format!("`{}` is not a number: {form}, as 12, 12.5 or 1.25e1", short(text))
+    format!("`{}` is not a number: {form}, for example 12, 12.5 or 1.25e1", short(text))
 }
 
 /// Returns the part of a text that an error quotes.
@@ -228,7 +229,7 @@ pub fn table(text: &str, columns: Option<usize>, unit: Option<TimeUnit>) -> Resu
         let wanted = *columns.get_or_insert(fields.len().max(2));
         if fields.len() != wanted {
             let many = |n: usize| if n == 1 { "1 column".to_string() } else { format!("{n} columns") };
-            return Err(wrong(format!("{}, and it takes {wanted}, with commas between", many(fields.len()))));
+            return Err(wrong(format!("{}, but the table has {wanted}, separated by commas", many(fields.len()))));
         }
         if at == 0 && fields.last().is_some_and(|last| is_word(last)) {
             table.head = Some(fields);
@@ -253,9 +254,10 @@ impl Table {
     /// A value is zero or negative.
     pub fn positive(&self, remedy: &str) -> Result<(), AtLine> {
         match self.rows.iter().find(|row| row.value <= 0.0) {
-            Some(Row { line, value, .. }) => {
-                Err(AtLine { line: *line, what: format!("{value} is not above zero, and ratios need that: {remedy}") })
-            }
+            Some(Row { line, value, .. }) => Err(AtLine {
+                line: *line,
+                what: format!("{value} is not above zero, and ratios need values above zero: {remedy}"),
+            }),
             None => Ok(()),
         }
     }
@@ -263,7 +265,7 @@ impl Table {
 
 fn fields(line: &str) -> Result<Vec<String>, String> {
     if line.bytes().filter(|byte| *byte == b'"').count() % 2 == 1 {
-        return Err("a quote is opened and not closed on its line".into());
+        return Err("a quote is not closed on its line".into());
     }
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -271,7 +273,9 @@ fn fields(line: &str) -> Result<Vec<String>, String> {
         .buffer_capacity(line.len() + 1)
         .from_reader(line.as_bytes());
     let record = reader.records().next().and_then(Result::ok);
-    record.map(|record| record.iter().map(str::to_string).collect()).ok_or_else(|| "this is no line of a table".into())
+    record
+        .map(|record| record.iter().map(str::to_string).collect())
+        .ok_or_else(|| "this is not a line of a table".into())
 }
 
 /// Reads a number of a table.
@@ -280,12 +284,12 @@ fn number(text: &str, unit: Option<TimeUnit>) -> Result<f64, String> {
     let value: Option<f64> = text.parse().ok().filter(|_| plain);
     let value = value.ok_or_else(|| match text {
         "" => "the value is missing".to_string(),
-        _ => no_number(text, "the last column is the value"),
+        _ => no_number(text, "the last column must be the value"),
     })?;
     let size = value.abs();
     let zero = !text.bytes().take_while(|b| !matches!(b, b'e' | b'E')).any(|b| matches!(b, b'1'..=b'9'));
     if !(zero || (1.0 / LARGEST..=LARGEST).contains(&size)) {
-        return Err(format!("`{}` is beyond all measure: values lie between 1e-30 and 1e30", short(text)));
+        return Err(format!("`{}` is out of range: values must be between 1e-30 and 1e30", short(text)));
     }
     Ok(value * unit.map_or(1.0, TimeUnit::in_ns))
 }
@@ -303,7 +307,7 @@ pub fn amount(text: &str, unit: Option<TimeUnit>) -> Result<f64, String> {
             Some(TimeUnit::from_str(own, false).map_err(|_| format!("`{text}`: a unit is ns, us, ms or s"))?)
         }
         (_, None) => {
-            return Err(format!("`{text}`: the values have no unit: give one by --unit, or leave this one away"));
+            return Err(format!("`{text}`: the values have no unit: give one with --unit, or remove this one"));
         }
     };
     number(digits, unit).map_err(|_| format!("`{text}` is not a number"))
@@ -318,7 +322,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
         return Err(format!("`{text}`: the margin of a ratio has a percent sign: {text}%"));
     };
     let part = amount(percent.trim_end(), None)? / 100.0;
-    if part > 0.0 { Ok(part) } else { Err(format!("`{text}`: a margin is above zero")) }
+    if part > 0.0 { Ok(part) } else { Err(format!("`{text}`: the margin must be above zero")) }
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl Vary {
         }
         let values = split(key, values);
         if values.len() < 2 || values.iter().any(String::is_empty) {
-            return Err(Usage::new(format!("{shown}: it takes two values or more; {form}")));
+            return Err(Usage::new(format!("{shown}: give two values or more; {form}")));
         }
         Ok(Self { key: key.to_owned(), values, shown })
     }

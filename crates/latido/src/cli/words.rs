@@ -40,7 +40,7 @@ pub fn options(text: &str, main: Option<&str>) -> Result<Vec<(String, String)>, 
     let mut options: Vec<(String, String)> = Vec::new();
     for piece in text.split(',') {
         match (piece.split_once('='), options.last_mut()) {
-            (Some(("name", _)), _) => return Err("`name` is no option: a name stands before the colon".into()),
+            (Some(("name", _)), _) => return Err("`name` is not an option: the name stands before the colon".into()),
             (Some((key, _)), _) if !is_key(key) => return Err(format!("`{key}` is not the name of an option")),
             (Some((key, value)), _) => {
                 unused(&options, key)?;
@@ -113,7 +113,9 @@ pub fn label(text: &str) -> Result<String, String> {
         return Err("a label is 1 to 100 visible characters without `/` and `,`, and not `last`, `.` or `..`".into());
     }
     if begins_a_run(text) {
-        return Err("a label that reads as the beginning of a run's id would find that run instead: add a word".into());
+        return Err(
+            "a label that looks like the beginning of a run's id would find that run instead: add a word".into()
+        );
     }
     Ok(text.into())
 }
@@ -139,7 +141,7 @@ pub fn seed(text: &str) -> Result<u64, String> {
 /// It is not a part of a whole.
 pub fn part(text: &str) -> Result<f64, String> {
     let part = text.parse().ok().filter(|part: &f64| *part > 0.0 && *part <= 1.0);
-    part.ok_or_else(|| "a part is a number above 0 and at most 1, for example 0.01".into())
+    part.ok_or_else(|| "write a number above 0 and at most 1, for example 0.01".into())
 }
 
 /// Reads the value of `--plan-power`.
@@ -148,7 +150,7 @@ pub fn part(text: &str) -> Result<f64, String> {
 /// It is not a useful ratio.
 pub fn ratio(text: &str) -> Result<f64, String> {
     let ratio = text.parse().ok().filter(|ratio: &f64| *ratio > 1.0 && *ratio <= 1e6);
-    ratio.ok_or_else(|| "a ratio is a number above 1, for example 1.5".into())
+    ratio.ok_or_else(|| "write a number above 1, for example 1.5".into())
 }
 
 /// Returns whether a word is `key=value`.
@@ -262,7 +264,7 @@ mod tests {
             ("off,main=2", "`main` is given twice"),
             ("a b=1", "`a b` is not the name of an option"),
             ("=1", "`` is not the name of an option"),
-            ("a=1,name=x", "`name` is no option: a name stands before the colon"),
+            ("a=1,name=x", "`name` is not an option: the name stands before the colon"),
         ] {
             assert_eq!(pairs(text), Err(expected.to_string()), "{text}");
         }

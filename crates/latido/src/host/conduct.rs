@@ -227,7 +227,7 @@ impl Listener<'_> {
             Message::Reply(Reply::End { status }) => return Ok(Some(status)),
             Message::Reply(other) => {
                 return Err(Trouble::Agent(anyhow!(
-                    "the agent answered something else than was asked: {}",
+                    "the agent sent an answer that does not match the request: {}",
                     name(&other)
                 )));
             }
@@ -267,7 +267,7 @@ impl Listener<'_> {
         let (files, _) = (std::mem::take(&mut self.rescue), std::mem::take(&mut self.held));
         let came: BTreeSet<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
         if let Some(name) = record.files().find(|name| !came.contains(name.as_str())) {
-            return Err(Trouble::Agent(anyhow!("the record names the file {name}, which did not come")));
+            return Err(Trouble::Agent(anyhow!("the record names the file {name}, which the agent did not send")));
         }
         let refused = self.refused.take();
         let number = self.place.number;
@@ -276,8 +276,9 @@ impl Listener<'_> {
             let stored = refused.map_or_else(|| self.draft.checkpoint(number, record), Err);
             if let Err(error) = stored {
                 if !self.warned {
-                    screen
-                        .warn(&format!("checkpoints cannot be stored, so a power cut would cost the cell: {error:#}"));
+                    screen.warn(&format!(
+                        "latido cannot store checkpoints, so a power cut would lose the cell: {error:#}"
+                    ));
                 }
                 self.warned = true;
                 let _ = self.draft.forget(number);
@@ -299,7 +300,7 @@ impl Listener<'_> {
         if let Err(error) = written {
             screen.clear();
             super::outcome::print_unstored(record, &files);
-            let told = "the measured figures could not be stored; they are printed above";
+            let told = "latido could not store the measured figures; they are printed above";
             return Err(Trouble::Store(error.context(told)));
         }
         self.stored = true;
@@ -310,7 +311,7 @@ impl Listener<'_> {
 /// Names a reply, for an error.
 fn name(reply: &Reply) -> &'static str {
     match reply {
-        Reply::Ready(_) => "what it can have",
+        Reply::Ready(_) => "what it can measure",
         Reply::Inspected(_) => "an inspection",
         Reply::Tuned(_) => "settings",
         _ => "a piece of a file",

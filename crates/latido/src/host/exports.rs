@@ -38,7 +38,7 @@ impl Wanted {
         match export.write {
             Writer::Absent(why) => bail!("{why}"),
             Writer::Directory(_) if self.to_stdout() => {
-                bail!("{} is several files, which stdout cannot take: name a directory", self.format)
+                bail!("{} consists of several files and cannot go to stdout: name a directory", self.format)
             }
             Writer::Directory(_) | Writer::File(_) | Writer::Signals(_) => Ok(()),
         }
@@ -53,18 +53,18 @@ pub fn wanted(text: &str) -> Result<Vec<Wanted>> {
     let mut all: Vec<Wanted> = Vec::new();
     for one in text.split(',') {
         let Some((format, path)) = one.split_once('=').filter(|(_, path)| !path.is_empty()) else {
-            bail!("--export {one}: it is FORMAT=FILE, and FILE is - for stdout; `latido export` lists the formats");
+            bail!("--export {one}: write FORMAT=FILE, where FILE - is stdout; `latido export` lists the formats");
         };
         let export = export::named(format)?;
         if let Some(needs) = export.needs {
-            bail!("--export {format}: it needs more than a run knows: `latido export {format} RUN {needs}`");
+            bail!("--export {format}: it needs more than a run records: write `latido export {format} RUN {needs}`");
         }
         let wanted = Wanted { format: format.into(), path: path.into() };
         // Refuse before the measurement, not after it.
         wanted.can_be_written(export).map_err(|error| error.context(format!("--export {one}")))?;
         all.push(wanted);
     }
-    ensure!(all.iter().filter(|one| one.to_stdout()).count() < 2, "--export: stdout takes one format");
+    ensure!(all.iter().filter(|one| one.to_stdout()).count() < 2, "--export: only one format can go to stdout");
     Ok(all)
 }
 
@@ -82,7 +82,7 @@ pub fn write(runs: &[JudgedRun], wanted: &Wanted, options: Options) -> Result<()
             let written = write(&exported)?;
             tell_left_out(wanted, &written);
             if wanted.to_stdout() {
-                let text = String::from_utf8(written.bytes).context("it is no text and cannot go to stdout")?;
+                let text = String::from_utf8(written.bytes).context("it is not text and cannot go to stdout")?;
                 let put = if matches!(format.write, Writer::Signals(_)) { write_signals } else { write_out };
                 return put(&text).map(|_| ());
             }

@@ -35,7 +35,7 @@ pub(super) fn foretell(
     if extent.cells > 1 && extent.time > Ns(0) {
         let emulated = todo.iter().filter_map(|number| told(*number)).any(|(cell, _)| cell.target == LAB);
         let emulated = emulated && !earlier.knows(LAB);
-        let slower = if emulated { ", and the laboratory's guests take the host many times as long" } else { "" };
+        let slower = if emulated { ", and the host needs many times as long for the laboratory's guests" } else { "" };
         screen.say(&format!("time: {}{slower}", extent.sentence()));
     }
     let is_had = |number: &usize| known.skips.get(number - 1).is_some_and(Option::is_none);

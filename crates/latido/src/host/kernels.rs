@@ -61,11 +61,10 @@ impl Kernels {
             cells.iter().map(|cell| cell.target.as_str()).filter(|name| *name != LAB).collect();
         for target in targets {
             let running = match &plan.kernel_as {
-                Some(name) => Running { name: Some(name.clone()), what: "as --as says".into() },
+                Some(name) => Running { name: Some(name.clone()), what: "according to --as".into() },
                 None => asked(&plan.kernels, target, stopped)?,
             };
-            let called =
-                running.name.as_ref().map_or("none of the plan's".into(), |name| format!("the plan's `{name}`"));
+            let called = running.name.as_ref().map_or("not in the plan".into(), |name| format!("the plan's `{name}`"));
             screen.say(&format!("kernel of {target}: {called} ({})", running.what));
             found.running.insert(target.to_owned(), running);
         }
@@ -112,7 +111,7 @@ fn asked(all: &[Named], name: &str, stopped: Stopped<'_>) -> Result<Running> {
             return Err(error);
         }
     }
-    let found = recognised(all, &machine.context("the agent did not say what machine it is on")?);
+    let found = recognised(all, &machine.context("the agent did not report its machine")?);
     Ok(Running { name: found.name, what: found.what })
 }
 

@@ -73,7 +73,7 @@ impl Known {
             put(&mut self.housekeeping, *cell, ready.housekeeping.get(index).cloned().flatten());
             put(&mut self.places, *cell, ready.places.get(index).cloned().flatten());
             let measurand = ready.measurand.get(index).and_then(|index| ready.measurands.get(*index));
-            let measurand = measurand.context("the agent did not say what a cell measures")?.clone();
+            let measurand = measurand.context("the agent did not report what a cell measures")?.clone();
             self.note(*cell, ready.skips.get(index).cloned().flatten(), measurand);
         }
         Ok(())
@@ -87,7 +87,7 @@ impl Known {
 pub fn granted(ready: &Ready) -> Result<()> {
     ensure!(
         ready.refusals.is_empty(),
-        "the machine refuses what the plan asks for, so nothing was started:\n  {}",
+        "the machine refuses what the plan requests, so nothing was started:\n  {}",
         ready.refusals.join("\n  ")
     );
     Ok(())
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn half_an_answer_and_a_refusal_are_errors() {
         let error = Known::nothing(1).take("local", &[0], &Ready::default()).unwrap_err().to_string();
-        assert_eq!(error, "the agent did not say what a cell measures");
+        assert_eq!(error, "the agent did not report what a cell measures");
         let beyond = Ready { measurand: vec![7], measurands: vec![measurand("one")], ..Ready::default() };
         assert!(Known::nothing(1).take("local", &[0], &beyond).is_err());
         assert!(granted(&Ready::default()).is_ok());

@@ -24,7 +24,7 @@ use std::{
 pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) -> Result<u8> {
     let load = registry::build("load", LOADS, item)?;
     if item.name == latido_agent::load::none::DEF.name {
-        bail!("the load `none` is nothing, so there is nothing to run; `latido list loads` shows the others");
+        bail!("the load `none` runs nothing; `latido list loads` shows the others");
     }
     if journal::started_as_load() {
         // A trace names the task that a sample waited for. The load's threads inherit this name, and the kernel truncates it.
@@ -57,7 +57,7 @@ pub fn run(item: &Item, duration: Option<Ns>, max_temp: Option<i32>, seed: u64) 
     while interrupts.count() == 0 && until.is_none_or(|until| Instant::now() < until) {
         for running in &mut all {
             if !running.alive() {
-                bail!("the load ended by itself: {}", running.died().unwrap_or("no reason known"));
+                bail!("the load ended by itself: {}", running.died().unwrap_or("for an unknown reason"));
             }
         }
         if looked.is_none_or(|last| last.elapsed() >= Duration::from_secs(1)) {

@@ -154,8 +154,12 @@ pub fn resume(name: &str, how: &How) -> Result<u8> {
     let (draft, todo) = Draft::reopen(&run, contents, how.keep_checkpoints)?;
     for Todo { number, rest, anew } in &todo {
         let said = match (rest, how.keep_checkpoints) {
-            (Some(_), _) => format!("cell {number}: what was measured is kept as a part; the rest is measured now"),
-            (None, true) if *anew => format!("cell {number}: what is left of it cannot be told, it is measured anew"),
+            (Some(_), _) => {
+                format!("cell {number}: latido keeps what it measured as a part, and measures the rest now")
+            }
+            (None, true) if *anew => {
+                format!("cell {number}: latido cannot tell what is left of it, and measures it again")
+            }
             (None, _) => continue,
         };
         tools.screen.note(&said);

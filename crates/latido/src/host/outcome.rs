@@ -192,7 +192,7 @@ pub fn unless_foreign(path: &Path, usual: bool) -> Result<()> {
             name: "report of latido's",
             within: formats::TITLE_WITHIN,
             ours: formats::is_page,
-            instead: "name a file with -o, the same one to replace it",
+            instead: "name a file with -o; the same file replaces it",
         },
     )
 }

@@ -69,12 +69,12 @@ impl Patience {
 
     /// The error for an agent that did not stop.
     pub fn refused(&self) -> Error {
-        anyhow!("the agent did not stop within {} s and was ended", PATIENCE.as_secs())
+        anyhow!("the agent did not stop within {} s, so latido ended it", PATIENCE.as_secs())
     }
 
     /// The error for an agent that was silent.
     pub fn deaf(&self) -> Error {
-        anyhow!("the agent said nothing for {} s and was ended", self.silence.as_secs_f64())
+        anyhow!("the agent sent nothing for {} s, so latido ended it", self.silence.as_secs_f64())
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
         patience.asked_for(3, s(70));
         patience.heard(s(80));
         assert!(!patience.is_over(s(80)) && patience.is_over(s(81)));
-        assert_eq!(patience.refused().to_string(), "the agent did not stop within 60 s and was ended");
+        assert_eq!(patience.refused().to_string(), "the agent did not stop within 60 s, so latido ended it");
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
         assert!(!patience.is_silent(Duration::from_millis(4500)) && patience.is_silent(Duration::from_millis(4501)));
         patience.heard(s(5));
         assert!(!patience.is_silent(s(6)) && patience.is_silent(s(7)));
-        assert_eq!(patience.deaf().to_string(), "the agent said nothing for 1.5 s and was ended");
+        assert_eq!(patience.deaf().to_string(), "the agent sent nothing for 1.5 s, so latido ended it");
     }
 
     proptest! {

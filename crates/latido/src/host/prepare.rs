@@ -87,13 +87,13 @@ pub fn parts_fit(run: &Run, known: &Known) -> Result<()> {
     let stray = |(cell, place): (&StoredCell, &Option<MeasuredOn>)| {
         let begun = MeasuredOn::of(cell.record().filter(|_| store::is_kept(cell))?);
         let now = place.as_ref().filter(|now| **now != begun)?;
-        Some(format!("cell {}: begun on {begun}; now {now}", cell.number))
+        Some(format!("cell {}: started on {begun}; now {now}", cell.number))
     };
     let strays: Vec<String> = run.cells.iter().zip(&known.places).filter_map(stray).collect();
     ensure!(
         strays.is_empty(),
-        "what was measured of a cell can only be kept where the rest is measured in the same way, so nothing was started \
-         and nothing is lost:\n  {}\nGo on there, or measure from zero here: latido run --resume {}",
+        "latido can keep the measured part of a cell only if it measures the rest in the same way, so it started \
+         nothing; nothing is lost:\n  {}\nContinue there, or measure from the start here: latido run --resume {}",
         strays.join("\n  "),
         run.meta.id
     );
@@ -114,7 +114,7 @@ fn something_left(skips: &[Option<String>]) -> Result<()> {
 
 /// Words what is missing for real-time measurement, with the commands that grant it.
 fn banner(point: &Point) -> String {
-    let mut lines = vec![format!("NOT REAL-TIME: {}. The run goes on as far as it can; to grant it:", point.state)];
+    let mut lines = vec![format!("NOT REAL-TIME: {}. The run continues as far as it can; to allow it:", point.state)];
     lines.extend(point.remedies.iter().map(|remedy| match remedy {
         Remedy::Tune(word) | Remedy::TuneForBusy(word) => format!("  sudo latido tune apply {word}"),
         Remedy::Run(command) => format!("  {command}"),

@@ -108,11 +108,11 @@ impl Sessions {
             Reply::Note { message } => screen.warn(&message),
             Reply::Progress(Progress { phase: Phase::Emulating, .. }) if !boots => {
                 boots = true;
-                screen.say(&format!("kernel {}: a guest is booted and asked what it can have", block.kernel));
+                screen.say(&format!("kernel {}: latido boots a guest and asks what it can measure", block.kernel));
             }
             _ => {}
         });
-        match answered.and_then(|()| ready.context("the agent did not say what it can have")) {
+        match answered.and_then(|()| ready.context("the agent did not report what it can measure")) {
             Ok(ready) => {
                 if !self.machines.contains(&session.hello.machine) {
                     self.machines.push(session.hello.machine.clone());
@@ -122,8 +122,8 @@ impl Sessions {
                 if begun != boot {
                     // The measurement is still useful, and each cell records its boot.
                     screen.warn(&format!(
-                        "{} was booted again since the run began there: cells before and after are of different boots \
-                         (boot_id in their host.json)",
+                        "{} was rebooted since the run started there: cells before and after belong to different \
+                         boots (boot_id in their host.json)",
                         session.hello.machine
                     ));
                     begun.clone_from(boot);

@@ -146,7 +146,7 @@ impl Guard {
         // The tests' crash points are for the process that it guards.
         guard.env_remove("LATIDO_FAULT");
         identity::give_back(&mut guard);
-        Ok(Self(guard.spawn().context("cannot start what guards the recording")?))
+        Ok(Self(guard.spawn().context("cannot start the guard of the recording")?))
     }
 }
 
@@ -215,7 +215,7 @@ fn told(record: &TraceRecord, path: &Path) -> String {
     }
     let read = match &record.read_on {
         Some(cpus) => format!("read on CPU {cpus} while they were written"),
-        None => "read afterwards, since every CPU was to be left alone".into(),
+        None => "read afterwards, because no CPU was free for latido's own work".into(),
     };
     lines.push(format!("  rings of {} each, {read}", mib(record.ring_bytes)));
     if let Some(caused) = &record.caused {

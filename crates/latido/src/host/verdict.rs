@@ -39,8 +39,8 @@ impl Heard {
         }
         match status {
             Ok(EndStatus::Failed) if stored => {
-                let said = said.unwrap_or_else(|| "the agent does not say what".into());
-                (vec![format!("after its record was sent something went wrong: {said}")], Ended::Measured)
+                let said = said.unwrap_or_else(|| "the agent does not say what it was".into());
+                (vec![format!("after the agent sent its record something went wrong: {said}")], Ended::Measured)
             }
             Ok(EndStatus::Done) if stored => (Vec::new(), Ended::Measured),
             Ok(_) => {
@@ -48,7 +48,7 @@ impl Heard {
                 (Vec::new(), Ended::Infra(reason))
             }
             // The record is complete and arrived after the machine was restored. What broke afterwards cost nothing.
-            Err(error) if stored => (vec![format!("after its record was stored: {error:#}")], Ended::Measured),
+            Err(error) if stored => (vec![format!("after latido stored the record: {error:#}")], Ended::Measured),
             Err(error) => {
                 let reason: Vec<String> = said.into_iter().chain([format!("{error:#}")]).collect();
                 (Vec::new(), Ended::Infra(reason.join("; ")))
@@ -80,13 +80,13 @@ mod tests {
         let measured =
             |told: &[&str]| (told.iter().map(|told| (*told).to_owned()).collect::<Vec<_>>(), Ended::Measured);
         assert_eq!(heard(Ok(EndStatus::Done), true, None), measured(&[]));
-        let said = "after its record was sent something went wrong: a knob says 3";
+        let said = "after the agent sent its record something went wrong: a knob says 3";
         assert_eq!(heard(Ok(EndStatus::Failed), true, Some("a knob says 3")), measured(&[said]));
-        let silent = "after its record was sent something went wrong: the agent does not say what";
+        let silent = "after the agent sent its record something went wrong: the agent does not say what it was";
         assert_eq!(heard(Ok(EndStatus::Failed), true, None), measured(&[silent]));
         assert_eq!(
             heard(broke(), true, None),
-            measured(&["after its record was stored: the link broke: end of input"])
+            measured(&["after latido stored the record: the link broke: end of input"])
         );
     }
 

@@ -98,7 +98,7 @@ pub fn run(root: &Path, wanted: &Wanted) -> Result<Came> {
         }
     }
     if passed > 0 {
-        tell(&format!("note: {passed} files of the directories are in no format that is known, and were passed over"));
+        tell(&format!("note: latido skipped {passed} files of the directories, whose format it does not know"));
     }
     // If no file could be stored, no run is left.
     if let Some(empty) = draft.take_if(|draft| draft.meta.cells == 0) {
@@ -119,8 +119,8 @@ fn bounded(read: Option<Read>, distributions: &mut usize) -> Result<Option<Read>
     let all = *distributions + apart.saturating_sub(1);
     ensure!(
         all <= MOST_DISTRIBUTIONS,
-        "the file has {apart} series that differ in quantity or labels, and with them the run has more than {MOST_DISTRIBUTIONS}: import \
-         the rest of the files into another run"
+        "the file has {apart} series that differ in quantity or labels, and with them the run would have more than \
+         {MOST_DISTRIBUTIONS}: import the rest of the files into another run"
     );
     *distributions = all;
     Ok(read)
@@ -155,10 +155,13 @@ fn one(path: &Path, wanted: &Wanted) -> Result<Option<Read>> {
         let hash = hash.join().map_err(|_| anyhow!("the thread that hashes the file died"));
         imported.and_then(|imported| Ok((imported, hash?)))
     })?;
-    ensure!(!imported.series.is_empty(), "as {}: it has no samples of any thread", format.name);
+    ensure!(!imported.series.is_empty(), "as {}: the file has no samples of any thread", format.name);
     let threads = imported.series.iter().map(|series| series.thread).collect::<BTreeSet<_>>().len();
     let cpus = asked.cpus.len();
-    ensure!(cpus == 0 || cpus == threads, "--cpus names {cpus} CPUs, and it has {threads} threads: name one for each");
+    ensure!(
+        cpus == 0 || cpus == threads,
+        "--cpus names {cpus} CPUs, and the file has {threads} threads: name one CPU per thread"
+    );
     drop(text);
     Ok(Some(Read { imported, format, path: path.to_owned(), bytes, sha256 }))
 }
@@ -188,7 +191,7 @@ fn format(bytes: &[u8], wanted: &Wanted) -> Result<Option<&'static Format>> {
             let tool = tool.map(|word| word.rsplit('/').next().unwrap_or(word));
             let said = several.iter().copied().find(|format| Some(format.name) == tool);
             let joined = names.join(" or ");
-            said.map(Some).with_context(|| format!("it may be {joined}: say which by --format"))
+            said.map(Some).with_context(|| format!("the format may be {joined}: name it with --format"))
         }
     }
 }
@@ -196,7 +199,7 @@ fn format(bytes: &[u8], wanted: &Wanted) -> Result<Option<&'static Format>> {
 /// The error for a file that no format recognises.
 fn unrecognised() -> String {
     let names: Vec<&str> = IMPORTS.iter().map(|format| format.name).collect();
-    format!("in no format that is known by its content ({}); --format names one", names.join(", "))
+    format!("the content shows none of the known formats ({}); name the format with --format", names.join(", "))
 }
 
 /// Creates a run without cells.

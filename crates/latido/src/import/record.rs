@@ -55,7 +55,7 @@ pub(super) fn of(imported: Imported, about: About) -> Result<Made> {
     let mut all = Vec::new();
     for (number, series) in imported.series.iter().enumerate() {
         let key = (series.quantity.clone(), series.labels.clone(), series.thread);
-        ensure!(known.insert(key), "{} of thread {} is there twice", series.quantity, series.thread);
+        ensure!(known.insert(key), "{} of thread {} appears twice", series.quantity, series.thread);
         let (made, beside) = one(number, series)?;
         all.push(made);
         files.extend(beside);

@@ -91,7 +91,7 @@ impl Apt {
         let name = newest.with_context(|| {
             format!(
                 "apt knows no package {pattern}: run `apt-get update`, or name a kernel of your own (path/to/vmlinuz){}",
-                self.stale.as_ref().map_or(String::new(), |why| format!("; not all lists could be had: {why}"))
+                self.stale.as_ref().map_or(String::new(), |why| format!("; apt could not fetch all lists: {why}"))
             )
         })?;
         let policy = output(self.command("apt-cache").args(["policy", name]))?;
@@ -137,8 +137,8 @@ pub(super) fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.env("LC_ALL", "C").output().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => anyhow::anyhow!(
-            "there is no program `{program}`: kernels are fetched on Debian and its like; elsewhere name one of your own \
-             (path/to/vmlinuz)"
+            "there is no program `{program}`: latido fetches kernels only on Debian and its derivatives; elsewhere \
+             name your own kernel (path/to/vmlinuz)"
         ),
         _ => anyhow::Error::from(error).context(words.clone()),
     })?;
@@ -146,7 +146,7 @@ pub(super) fn output(command: &mut Command) -> Result<String> {
     ensure!(output.status.success(), "{words}: {}", said.trim().lines().last().unwrap_or("failed"));
     match String::from_utf8(output.stdout) {
         Ok(text) => Ok(text),
-        Err(_) => bail!("{words}: no text"),
+        Err(_) => bail!("{words}: not text"),
     }
 }
 

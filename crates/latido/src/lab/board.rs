@@ -87,9 +87,9 @@ impl Board {
     pub fn and(mut self, other: Self) -> Result<Self> {
         ensure!(
             self.machine.is_none() || other.machine.is_none(),
-            "two boards are a machine each, and a guest has one"
+            "two boards define a machine each, and a guest has one"
         );
-        ensure!(self.cpus.is_none() || other.cpus.is_none(), "two boards say how many CPUs there are");
+        ensure!(self.cpus.is_none() || other.cpus.is_none(), "two boards set the number of CPUs");
         self.machine = self.machine.or(other.machine);
         self.cpus = self.cpus.or(other.cpus);
         self.netdevs.extend(other.netdevs);

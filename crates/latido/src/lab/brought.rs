@@ -34,14 +34,14 @@ impl Brought {
                 Component::Normal(part) => at.push(part),
                 Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
                 Component::ParentDir => {
-                    bail!("`{word}` leads out of the directory, and a guest begins in its root: write the whole path")
+                    bail!("`{word}` leads out of the directory, and a guest starts in its root: write the whole path")
                 }
             }
         }
         if !word.contains('/') {
             at = Path::new("bin").join(at);
         }
-        let at = at.into_os_string().into_string().ok().with_context(|| format!("`{word}` is no text"))?;
+        let at = at.into_os_string().into_string().ok().with_context(|| format!("`{word}` is not text"))?;
         Ok(Some(Self { at, from: found.record().path.into() }))
     }
 }
@@ -55,7 +55,7 @@ pub(super) fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
     let bytes = fs::read(program).with_context(|| format!("{}", program.display()))?;
     ensure!(
         !bytes.starts_with(b"#!"),
-        "{} is a script, and a guest has nothing that reads it: name the interpreter's own program, or a compiled one",
+        "{} is a script, and a guest has no interpreter for it: name the interpreter's own program, or a compiled one",
         program.display()
     );
     let read = |bytes: &[u8]| Elf::read(bytes).with_context(|| format!("{}", program.display()));
@@ -76,8 +76,9 @@ pub(super) fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
             let own = search::origins(&elf.paths, &from);
             let all = own.into_iter().chain(search::origins(&first.paths, program)).chain(system.iter().cloned());
             let there = search::first(wanted, all, first.kind);
-            let (path, library) =
-                there.with_context(|| format!("{} needs a library that is not here: {wanted}", program.display()))?;
+            let (path, library) = there.with_context(|| {
+                format!("{} needs a library that this machine does not have: {wanted}", program.display())
+            })?;
             found.insert(short, path.clone());
             open.push((path, library));
         }

@@ -66,7 +66,8 @@ pub fn build(kernel: &Kernel, recipe: &Recipe, mut say: impl FnMut(Said<'_>)) ->
     let (asked, key) = (recipe.asked(kernel.arch)?, recipe.key(kernel.arch)?);
     let cache = Cache::open()?;
     // A source is the same for every architecture, so this machine's lists contain it.
-    let apt = Apt::of(Arch::own().context("no kernels are built on this machine")?, cache.dir(), false)?;
+    let apt =
+        Apt::of(Arch::own().context("latido builds no kernels on this machine's architecture")?, cache.dir(), false)?;
     let package = apt.newest(&recipe.source)?;
     let tree = cache.dir().join("kernels").join(format!("{}_{key}", package.file_name()));
     if !tree.is_dir() {
@@ -113,7 +114,7 @@ fn needed(arch: Arch) -> Result<()> {
     let all = packages.join(" ");
     ensure!(
         packages.is_empty(),
-        "to build a kernel takes more than is here; on Debian and its like: apt-get install {all}"
+        "programs to build a kernel are missing; on Debian and its derivatives: apt-get install {all}"
     );
     Ok(())
 }
@@ -184,7 +185,7 @@ impl Making<'_> {
         let refused = refused(asked, &granted);
         ensure!(
             refused.is_empty(),
-            "the source's configuration does not grant {}: something that they depend on is missing, or there is no such option",
+            "the source's configuration does not accept {}: a dependency is missing, or there is no such option",
             refused.join(" ")
         );
         Ok(())
@@ -237,7 +238,7 @@ impl Making<'_> {
         if !status.success() {
             let text = String::from_utf8_lossy(&fs::read(&self.log)?).into_owned();
             let first = text.lines().find(|line| line.contains("rror:") || line.contains("Error ")).unwrap_or_default();
-            bail!("the build failed: {first}\nall of it is in {}", self.log.display());
+            bail!("the build failed: {first}\nthe whole output is in {}", self.log.display());
         }
         Ok(())
     }

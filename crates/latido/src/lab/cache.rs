@@ -40,7 +40,7 @@ impl Cache {
         fs::create_dir_all(&dir)
             .with_context(|| format!("making the laboratory's cache {}{}", dir.display(), remedy()))?;
         program::out_of_reach(&dir)
-            .with_context(|| format!("root builds and boots nothing in {}{}", dir.display(), remedy()))?;
+            .with_context(|| format!("latido as root builds and boots nothing in {}{}", dir.display(), remedy()))?;
         let path = dir.join(lock);
         let lock = File::create(&path).with_context(|| format!("{}", path.display()))?;
         flock(&lock, FlockOperation::LockExclusive).with_context(|| format!("waiting for {}", path.display()))?;
@@ -92,7 +92,7 @@ fn place_from(env: impl Fn(&str) -> Option<OsString>, behind_sudo: Option<Option
     let cache = set("XDG_CACHE_HOME").or_else(|| Some(home()?.join(".cache")));
     Ok(cache
         .context(
-            "neither LATIDO_LAB, XDG_CACHE_HOME nor a home directory says where kernels are to be kept: name a directory \
+            "neither LATIDO_LAB, XDG_CACHE_HOME nor a home directory says where to keep kernels: name a directory \
              with LATIDO_LAB",
         )?
         .join("latido/lab"))

@@ -63,7 +63,7 @@ impl<'a> File<'a> {
         let rest = rest.context("it names a text outside of the file")?;
         let end = rest.iter().position(|byte| *byte == 0).context("it has a text without an end")?;
         let text = rest.get(..end).unwrap_or_default();
-        Ok(std::str::from_utf8(text).context("it has a name that is no text")?.to_owned())
+        Ok(std::str::from_utf8(text).context("it has a name that is not text")?.to_owned())
     }
 
     fn segments(&self) -> Result<Vec<Segment>> {
@@ -72,7 +72,7 @@ impl<'a> File<'a> {
             false => (self.word(28)?, self.number(42, 2)?, self.number(44, 2)?),
         };
         ensure!(count <= MOST as u64, "it has {count} segments");
-        let at = |number: u64| table.checked_add(number * size).context("its segments lie nowhere");
+        let at = |number: u64| table.checked_add(number * size).context("the position of its segments is invalid");
         (0..count).map(|number| self.segment(at(number)?)).collect()
     }
 
@@ -119,7 +119,7 @@ impl Elf {
         }
         let (class, order) = (bytes.get(4).copied(), bytes.get(5).copied());
         let (Some(class @ (1 | 2)), Some(1)) = (class, order) else {
-            bail!("it is no program for a machine that counts from the little end")
+            bail!("it is not a program for a little-endian machine")
         };
         let file = File { bytes, wide: class == 2 };
         let machine = u16::try_from(file.number(18, 2)?)?;
@@ -151,10 +151,10 @@ impl Elf {
             return Ok(());
         }
         // This is an address in memory. A segment maps it to a place in the file.
-        let address = texts.context("its names lie nowhere")?;
+        let address = texts.context("it does not say where its names are")?;
         let within =
             |load: &&Segment| load.kind == PT_LOAD && address >= load.address && address - load.address < load.length;
-        let load = segments.iter().find(within).context("its names lie outside of what is loaded")?;
+        let load = segments.iter().find(within).context("its names are outside of the loaded segments")?;
         let texts = load.offset.saturating_add(address - load.address);
         for (what, name) in names {
             let text = file.text(texts.saturating_add(name))?;

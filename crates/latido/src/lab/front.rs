@@ -185,7 +185,7 @@ impl Lab {
         if let Some(answers) = kept.as_ref().and_then(Answer::read) {
             return Ok(answers);
         }
-        let scratch = Scratch::new(0).context("there is no place for a guest")?;
+        let scratch = Scratch::new(0).context("cannot make a temporary directory for a guest")?;
         let stopped = || self.stop.load(Ordering::Relaxed);
         let answers =
             qemu::boot(scratch.path(), &self.kernel, &about.arguments, &self.vmlinuz, &image, job.within, &stopped)?;
@@ -262,7 +262,7 @@ impl Lab {
             // A guest leaves no settings behind.
             Request::Recover => Ok(EndStatus::Done),
             Request::Tune(_) => {
-                bail!("a guest of the laboratory lives for one cell: settings belong to the plan (--tune)")
+                bail!("a guest of the laboratory runs for one cell only: name settings in the plan (--tune)")
             }
             Request::Ping | Request::Stop { .. } => Ok(EndStatus::Done),
         }

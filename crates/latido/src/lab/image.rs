@@ -98,8 +98,8 @@ impl Image {
         } else {
             ensure!(
                 programs.is_empty(),
-                "{} is a program of this machine, and the guest is another architecture's: it can bear the loads that latido bears \
-                 itself",
+                "{} is a program for this machine, and the guest has another architecture: it can run only the loads \
+                 that latido generates itself",
                 programs.first().map_or(String::new(), |program| program.from.display().to_string())
             );
         }
@@ -178,7 +178,7 @@ impl Image {
         if let Some(Entry::Bytes { bytes: before, .. }) = self.entries.get(path) {
             ensure!(
                 *before == bytes,
-                "two files of one name, {path}, are to be in the guest, and they differ: one of them is {}",
+                "the guest needs two files with the same path, {path}, and they differ: one of them is {}",
                 from.display()
             );
         }
@@ -226,7 +226,7 @@ impl Image {
 
 /// Writes one member of the archive, with owner root and time 0.
 fn member(out: &mut impl Write, number: u32, path: &str, mode: u32, data: &[u8], device: (u32, u32)) -> io::Result<()> {
-    let length = u32::try_from(data.len()).map_err(|_| io::Error::other("a file of 4 GiB fits no image"))?;
+    let length = u32::try_from(data.len()).map_err(|_| io::Error::other("an image cannot contain a file of 4 GiB"))?;
     let name = u32::try_from(path.len() + 1).map_err(io::Error::other)?;
     write!(out, "070701")?;
     for field in [number, mode, 0, 0, 1, 0, length, 0, 0, device.0, device.1, name, 0] {

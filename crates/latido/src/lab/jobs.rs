@@ -40,10 +40,11 @@ pub(super) struct Job {
 pub(super) fn within(cell: &Cell, cpus: u32) -> Result<()> {
     let asked = cell.conditions.cpus.iter().flat_map(|cpus| cpus.iter()).find(|cpu| *cpu >= cpus);
     let Some(asked) = asked else { return Ok(()) };
-    ensure!(cpus == 1, "the laboratory's guest has {cpus} CPUs, and CPU {asked} was asked for");
+    ensure!(cpus == 1, "the laboratory's guest has {cpus} CPUs, and CPU {asked} was requested");
     bail!(
-        "the laboratory's guests have one CPU, 0, and CPU {asked} was asked for: with instructions for a clock several CPUs take \
-         turns, and show waits of milliseconds that no kernel has (--multi-cpu has two, to see that something works)"
+        "the laboratory's guests have one CPU, 0, and CPU {asked} was requested: where instructions are the clock, \
+         several CPUs take turns and show waits of milliseconds that no kernel causes (--multi-cpu gives two CPUs, \
+         for a functional test)"
     );
 }
 
@@ -92,7 +93,7 @@ pub(super) fn job(requests: Vec<Request>, cells: &[&Cell], cpus: u32) -> Result<
         if let Some(word) = registry::build("probe", PROBES, &cell.probe)?.starts() {
             programs.insert(
                 Brought::found(word)?
-                    .with_context(|| format!("there is no program `{word}` here, to be put into the guest"))?,
+                    .with_context(|| format!("this machine has no program `{word}` to put into the guest"))?,
             );
         }
     }

@@ -176,7 +176,7 @@ fn own(name: &str) -> Result<Kernel> {
     let file = sealed::file(path.as_ref()).context("the kernel")?;
     file.take(4096).read_to_end(&mut head).with_context(|| format!("the kernel {path}"))?;
     // The header of Documentation/arch/x86/boot.rst.
-    ensure!(head.get(0x202..0x206) == Some(b"HdrS"), "{path} is no kernel for a PC (bzImage)");
+    ensure!(head.get(0x202..0x206) == Some(b"HdrS"), "{path} is not a kernel for a PC (bzImage)");
     Ok(Kernel { image: Some(path.into()), ..Kernel::of_ones_own(name, append) })
 }
 
@@ -219,13 +219,16 @@ impl Kernel {
         let Some(wanted) = self.preemption else { return Ok(()) };
         let found = found.filter(|found| found.source != BOOT_PARAMETER);
         let Some(found) = found else {
-            bail!("the kernel `{}` was asked for preemption `{wanted}`, and does not tell what it has", self.name)
+            bail!(
+                "latido requested preemption `{wanted}` of the kernel `{}`, which does not report what it has",
+                self.name
+            )
         };
         // A PREEMPT_RT kernel with a lazy mode counts as PREEMPT_RT in either mode.
         let rt = found.model == Model::Rt && found.dynamic && matches!(wanted, Model::Full | Model::Lazy);
         ensure!(
             rt || wanted == found.model,
-            "the kernel `{}` was asked for preemption `{wanted}` and has `{}` (by {})",
+            "latido requested preemption `{wanted}` of the kernel `{}`, which has `{}` (by {})",
             self.name,
             found.model,
             found.source
@@ -266,7 +269,7 @@ mod tests {
         assert_eq!(kernel.name, "preempt-rt+net+hpet");
         assert_eq!((kernel.board.devices.len(), kernel.board.machine.as_deref()), (2, Some("q35,hpet=on")));
         assert_eq!((kernel.board.cpus(), named("preempt-rt+net+multi-cpu").unwrap().board.cpus()), (1, 2));
-        assert!(named("6.12-rt+multi-cpu+multi-cpu").unwrap_err().to_string().contains("how many CPUs"));
+        assert!(named("6.12-rt+multi-cpu+multi-cpu").unwrap_err().to_string().contains("the number of CPUs"));
         assert!(named("6.12-rt+nut").unwrap_err().to_string().contains("did you mean `net`"));
         assert!(named("6.12-rt+hpet+hpet").unwrap_err().to_string().contains("a machine each"));
     }
@@ -300,8 +303,8 @@ mod tests {
             |model, source: &str| lazy.granted(Some(&found(model, source))).map_err(|error| error.to_string());
         assert_eq!(granted(Model::Lazy, "/sys/kernel/debug/sched/preempt"), Ok(()));
         assert!(granted(Model::Voluntary, "the version string").unwrap_err().contains("has `voluntary`"));
-        assert!(granted(Model::Lazy, BOOT_PARAMETER).unwrap_err().contains("does not tell"));
-        assert!(lazy.granted(None).unwrap_err().to_string().contains("does not tell"));
+        assert!(granted(Model::Lazy, BOOT_PARAMETER).unwrap_err().contains("does not report"));
+        assert!(lazy.granted(None).unwrap_err().to_string().contains("does not report"));
         let own = named("linux-image-6.12.1-amd64:quiet preempt=full preempt=none").unwrap();
         let own = |model, dynamic| {
             let found = Preemption { model, dynamic, source: "debugfs".into() };

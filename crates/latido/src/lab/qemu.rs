@@ -82,7 +82,7 @@ pub fn version(arch: Arch) -> Result<String> {
         _ => error.into(),
     })?;
     let text = String::from_utf8_lossy(&output.stdout);
-    text.lines().next().map(str::to_owned).context("QEMU does not tell its version")
+    text.lines().next().map(str::to_owned).context("QEMU does not report its version")
 }
 
 /// One nanosecond per instruction; the clock of an idle guest jumps to its next timer. Recording is on for its lock: without it QEMU's main
@@ -236,13 +236,13 @@ pub fn boot(
 /// # Errors
 /// They are truncated, changed, or missing.
 pub fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
-    let end = bytes.iter().position(|byte| *byte == b'\n').context("nothing came out of it")?;
+    let end = bytes.iter().position(|byte| *byte == b'\n').context("it sent nothing")?;
     let (head, packed) = bytes.split_at(end + 1);
     let head = String::from_utf8_lossy(head);
     let mut words = head.split_whitespace();
-    ensure!(words.next() == Some(MARK), "what came out of it is none");
+    ensure!(words.next() == Some(MARK), "what it sent is not an answer");
     let length: usize = words.next().and_then(|word| word.parse().ok()).context("its length is missing")?;
-    ensure!(packed.len() == length, "{} of {length} bytes came out of it", packed.len());
+    ensure!(packed.len() == length, "it sent {} of {length} bytes", packed.len());
     ensure!(words.next() == Some(hex(&Sha256::digest(packed)).as_str()), "its checksum is wrong");
     let mut answers = Vec::new();
     GzDecoder::new(packed).take(MOST + 1).read_to_end(&mut answers).context("it cannot be unpacked")?;

@@ -49,7 +49,7 @@ impl Recipe {
         for option in &self.options {
             ensure!(
                 option.starts_with("CONFIG_") && option.contains('=') && !option.contains('\n'),
-                "`{option}` is no option of a kernel's configuration: CONFIG_NAME=VALUE"
+                "`{option}` is not an option of a kernel's configuration: write CONFIG_NAME=VALUE"
             );
             text.push_str(option);
             text.push('\n');

@@ -24,7 +24,7 @@ pub(super) fn file(path: &Path) -> Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::empty()).with_context(|| format!("{}", path.display()))?;
     let file = File::from(opened);
-    ensure!(file.metadata().is_ok_and(|meta| meta.is_file()), "{} is no file", path.display());
+    ensure!(file.metadata().is_ok_and(|meta| meta.is_file()), "{} is not a file", path.display());
     Ok(file)
 }
 
@@ -147,7 +147,7 @@ mod tests {
         let pipe = dir.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         for path in [pipe.as_path(), dir.path()] {
-            assert!(Sealed::copy(path).unwrap_err().to_string().contains("is no file"));
+            assert!(Sealed::copy(path).unwrap_err().to_string().contains("is not a file"));
         }
     }
 }

@@ -18,7 +18,7 @@ pub const DEF: Def = Def {
     new: |place| {
         ensure!(
             place.is_empty(),
-            "the target `lab` takes nothing behind a colon: a plan's `kernel` names what it boots"
+            "the target `lab` takes nothing after a colon: a plan's `kernel` names what it boots"
         );
         Ok(Box::new(Lab))
     },

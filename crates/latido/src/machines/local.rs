@@ -13,7 +13,7 @@ pub const DEF: Def = Def {
     for_tests: false,
     place: "",
     new: |place| {
-        ensure!(place.is_empty(), "the target `local` takes nothing behind a colon");
+        ensure!(place.is_empty(), "the target `local` takes nothing after a colon");
         Ok(Box::new(Local))
     },
 };

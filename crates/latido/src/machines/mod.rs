@@ -96,7 +96,7 @@ fn only_running(target: &str, kernel: &str, boot: u32) -> Result<(), Unavailable
     }
     if boot > 1 {
         return Err(Unavailable::NotHad(format!(
-            "boot {boot}: the target `{target}` is measured as it runs, not booted"
+            "boot {boot}: latido measures the target `{target}` as it runs, and does not boot it"
         )));
     }
     Ok(())
@@ -126,7 +126,7 @@ pub fn recovered(target: &dyn Target, kernel: &str, boot: u32, stopped: Stopped<
             Err(Unavailable::Failed(error)) => format!("{error:#}"),
         };
         if Instant::now() >= until || stopped() {
-            told.push(format!("could not look for what was left: {why}"));
+            told.push(format!("latido could not look for what an earlier run left behind: {why}"));
             return told;
         }
         thread::sleep(Duration::from_millis(200));

@@ -101,7 +101,7 @@ impl Patience {
                 self.noted = self.noted.saturating_add(message.len());
                 ensure!(
                     self.notes <= MOST_NOTES && self.noted <= MOST_NOTED,
-                    "the agent says more than {MOST_NOTES} notes, or {} KiB of them, in answer to one request",
+                    "the agent sends more than {MOST_NOTES} notes, or {} KiB of them, in answer to one request",
                     MOST_NOTED >> 10
                 );
             }
@@ -120,7 +120,8 @@ impl Patience {
         let most = if [TRACE, HANDED_OVER].contains(&name) { MOST_FILES_BYTES } else { MOST_FILE };
         ensure!(
             len <= most && self.bytes <= MOST_FILES_BYTES,
-            "the agent sends the file {name} of {len} bytes: one may have {} MiB, and all of a record {} GiB",
+            "the agent sends the file {name} of {len} bytes: one file may have {} MiB, and all files of a record {} \
+             GiB",
             most >> 20,
             MOST_FILES_BYTES >> 30
         );
@@ -139,7 +140,7 @@ impl Patience {
     pub fn look(&self) -> Result<()> {
         if self.late() {
             bail!(
-                "the agent did not come to its end within {:.0} s, and was ended",
+                "the agent did not end within {:.0} s, so latido ended it",
                 self.within.unwrap_or_default().as_secs_f64()
             );
         }
@@ -188,7 +189,7 @@ mod tests {
     fn an_answer_has_an_end() {
         let progress = Message::Reply(Reply::Progress(Progress::default()));
         let mut heard = Patience { within: Some(Duration::ZERO), ..Patience::default() };
-        assert!(heard.hear(&progress).unwrap_err().to_string().contains("did not come to its end"));
+        assert!(heard.hear(&progress).unwrap_err().to_string().contains("did not end within"));
         heard.timeless().hear(&progress).unwrap();
         // Files over a slow link get more time.
         let mut heard = Patience { within: Some(Duration::ZERO), came: SLOWEST * 3600, ..Patience::default() };

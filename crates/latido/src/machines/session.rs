@@ -118,7 +118,7 @@ impl Session {
                 Ok(Err(error)) => break Err(error),
                 Err(_) if stopped() => break Err(anyhow!("stopped while it was connecting")),
                 Err(_) if Instant::now() < until => {}
-                Err(_) => break Err(anyhow!("nothing was heard for {} s", OPENING.as_secs())),
+                Err(_) => break Err(anyhow!("no answer for {} s", OPENING.as_secs())),
             }
         };
         match hello {
@@ -188,9 +188,9 @@ impl Session {
                 Ok(()) => return Ok(Some(message)),
                 Err(too_much) => Err(too_much),
             },
-            Ok(Ok(None)) | Err(RecvTimeoutError::Disconnected) => {
-                Err(anyhow!("the agent ended without saying so (killed, crashed, out of memory, or the link was lost)"))
-            }
+            Ok(Ok(None)) | Err(RecvTimeoutError::Disconnected) => Err(anyhow!(
+                "the agent ended without a final message (killed, crashed, out of memory, or the link was lost)"
+            )),
             Ok(Err(error)) => Err(error),
             Err(RecvTimeoutError::Timeout) => match self.patience.look() {
                 Ok(()) => return Ok(None),
@@ -227,7 +227,7 @@ impl Session {
             match message {
                 None if heard.elapsed() > silence => {
                     self.broken = true;
-                    bail!("the agent said nothing for {} s", silence.as_secs_f64());
+                    bail!("the agent sent nothing for {} s", silence.as_secs_f64());
                 }
                 None => {}
                 Some(Message::Reply(Reply::Error { message })) => complaint = Some(message),
@@ -238,7 +238,7 @@ impl Session {
                 Some(Message::Reply(reply)) => hear(reply),
                 Some(Message::Bytes(_)) => {
                     self.broken = true;
-                    bail!("the agent sent a file that nobody asked for");
+                    bail!("the agent sent a file that latido did not request");
                 }
             }
         }

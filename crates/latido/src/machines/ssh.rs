@@ -49,7 +49,7 @@ fn command(way: &Way, copied: &Copied, stopped: Stopped<'_>) -> Result<Vec<Strin
     let refused = said.lines().filter(|line| line.starts_with("sudo:"));
     ensure!(
         allowed.status.success() || !refused.into_iter().any(|line| line.contains("tty")),
-        "sudo on {} demands a terminal (requiretty), and there is none: take that line out for this command",
+        "sudo on {} requires a terminal (requiretty), and latido has none: turn that option off for this command",
         way.host()
     );
     Ok(match allowed.status.success() {

@@ -25,7 +25,8 @@ fn place(root: &Path, name: &str) -> Result<PathBuf> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     ensure!(
         (1..=LONGEST).contains(&name.len()) && name.bytes().all(allowed) && !name.starts_with('.'),
-        "`{name}` names no baseline: its name has 1 to {LONGEST} letters, digits, `-`, `_` and `.`, and begins with no dot"
+        "`{name}` cannot name a baseline: a name has 1 to {LONGEST} letters, digits, `-`, `_` and `.`, and does not \
+         begin with a dot"
     );
     Ok(directory(root).join(name))
 }
@@ -41,7 +42,7 @@ pub fn set(root: &Path, name: &str, run: &str) -> Result<String> {
     let stored = super::runs::runs_dir(root).join(&id);
     ensure!(
         stored.is_dir() && stored.canonicalize().ok() == found.canonicalize().ok(),
-        "{run} lies outside of the store {}: a baseline names a run of the store",
+        "{run} is outside the store {}: a baseline names a run of the store",
         root.display()
     );
     durable::make_dirs(&directory(root))?;
@@ -110,12 +111,12 @@ mod tests {
         let error = run(store.path(), "god").unwrap_err().to_string();
         assert!(error.contains("did you mean `good`?") && error.contains("baseline set god"), "{error}");
         for name in ["", ".", "..", "a/b", "last:3", &"x".repeat(65)] {
-            assert!(set(store.path(), name, id).unwrap_err().to_string().contains("names no baseline"), "{name}");
+            assert!(set(store.path(), name, id).unwrap_err().to_string().contains("cannot name a baseline"), "{name}");
         }
         let elsewhere = tempfile::tempdir().unwrap();
         fs::write(elsewhere.path().join("plan.toml"), "").unwrap();
         let path = elsewhere.path().to_str().unwrap();
-        assert!(set(store.path(), "far", path).unwrap_err().to_string().contains("outside of the store"));
+        assert!(set(store.path(), "far", path).unwrap_err().to_string().contains("outside the store"));
         remove(store.path(), "good").unwrap();
         assert!(remove(store.path(), "good").is_err() && run_dir.is_dir());
     }

@@ -65,7 +65,12 @@ pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     };
     let (file, what) = open().with_context(|| format!("reading {}", path.display()))?;
     ensure!(what.is_file(), "{}: not a file", path.display());
-    ensure!(what.len() <= limit, "{}: {} bytes, more than the {limit} of any sound one", path.display(), what.len());
+    ensure!(
+        what.len() <= limit,
+        "{}: {} bytes, more than the {limit} that a valid file may have",
+        path.display(),
+        what.len()
+    );
     // One byte more than the file, so that a single read also sees its end.
     let mut bytes = Vec::new();
     let _ = bytes.try_reserve_exact(usize::try_from(what.len()).unwrap_or(0).saturating_add(1));
@@ -90,7 +95,7 @@ pub(super) fn json<T: Serialize + DeserializeOwned>(path: &Path, schema: u32, pr
     let (value, unknown) = tolerant::parse(&bytes, schema).with_context(|| path.display().to_string())?;
     if !unknown.is_empty() {
         let keys = unknown.join(", ");
-        problems.push(format!("{}: keys that this version does not know, left out: {keys}", path.display()));
+        problems.push(format!("{}: latido ignores keys that this version does not know: {keys}", path.display()));
     }
     Ok(value)
 }

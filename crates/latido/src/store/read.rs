@@ -110,11 +110,15 @@ pub fn is_at_work(dir: &Path) -> bool {
 /// Refuses more cells and larger records than latido keeps in memory.
 fn within_bounds<'a>(dir: &Path, numbers: impl ExactSizeIterator<Item = &'a usize>) -> Result<()> {
     let (cells, most) = (numbers.len(), bounds::MOST_CELLS);
-    ensure!(cells <= most, "{}: {cells} cells, more than the {most} that are read", dir.display());
+    ensure!(cells <= most, "{}: {cells} cells, more than the {most} that latido reads", dir.display());
     let record = |number: &usize| std::fs::metadata(cell_dir(dir, *number).join("record.json"));
     let bytes: u64 = numbers.filter_map(|number| record(number).ok()).map(|file| file.len()).sum();
     let most = bounds::MOST_RECORDS;
-    ensure!(bytes <= most, "{}: records of {bytes} bytes, more than the {most} that are read of a run", dir.display());
+    ensure!(
+        bytes <= most,
+        "{}: records of {bytes} bytes, more than the {most} that latido reads of a run",
+        dir.display()
+    );
     Ok(())
 }
 
@@ -134,7 +138,7 @@ fn present_cells(dir: &Path, problems: &mut Vec<String>) -> Vec<usize> {
         match text.parse::<usize>() {
             Ok(number) if number > 0 && cell_dir(dir, number) == cells.join(&name) => numbers.push(number),
             _ if text.starts_with('.') => {}
-            _ => problems.push(format!("{}: not of this run", cells.join(&name).display())),
+            _ => problems.push(format!("{}: does not belong to this run", cells.join(&name).display())),
         }
     }
     numbers
@@ -150,7 +154,7 @@ fn cell(
     let dir = cell_dir(run, number);
     let begun = std::fs::symlink_metadata(&dir).is_ok();
     if begun && !dir.is_dir() {
-        problems.push(format!("{}: not a directory that can be read", dir.display()));
+        problems.push(format!("{}: not a readable directory", dir.display()));
     }
     let host = dir.join("host.json");
     let host = host.exists().then(|| json::<HostFacts>(&host, 0, problems)).transpose().unwrap_or_else(|error| {
@@ -165,7 +169,7 @@ fn cell(
         return Some(StoredCell { number, dir, cell, measurand, written: number, state, host, parts: Vec::new() });
     };
     let measurand = measurands.get(measurand).cloned().unwrap_or_else(|| {
-        problems.push(format!("run.json: cell {number} measures what is not listed there"));
+        problems.push(format!("run.json: it does not list what cell {number} measures"));
         Measurand::default()
     });
     let earlier = if begun && skipped.is_none() { numbered_parts(&dir) } else { Vec::new() };

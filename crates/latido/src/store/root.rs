@@ -27,7 +27,7 @@ pub fn root(flag: Option<&Path>) -> Result<PathBuf> {
         }
         Some(path) if !path.is_dir() => {
             let (root, path) = (root.display(), path.display());
-            bail!("the store {root} cannot be: {path} is a file, not a directory; name another with --store DIR")
+            bail!("cannot make the store {root}: {path} is a file, not a directory; name another with --store DIR")
         }
         _ => {}
     }
@@ -67,7 +67,7 @@ pub(super) fn claim(root: &Path, plan: &str, now: Timestamp) -> Result<(String, 
             Err(error) => return Err(error),
         }
     }
-    bail!("{}: a hundred names for a new run were all taken", all.display())
+    bail!("{}: a hundred names for a new run are all taken", all.display())
 }
 
 /// Returns the plan's name as a part of a file name.
@@ -105,7 +105,7 @@ pub fn find(root: &Path, name: &str) -> Result<PathBuf> {
     let is_run = |dir: &Path| dir.join("run.json").exists() || dir.join("plan.toml").exists();
     if name.contains('/') || name == "." {
         if !is_run(path) {
-            bail!("{name}: no run lies there (a run's directory holds run.json and plan.toml)");
+            bail!("{name}: there is no run (a run's directory contains run.json and plan.toml)");
         }
         return Ok(path.to_path_buf());
     }
@@ -133,7 +133,10 @@ pub fn find(root: &Path, name: &str) -> Result<PathBuf> {
             bail!("there is no run `{name}` in {}{hint}; `latido list runs` shows them all", root.display())
         }
         [first, .., last] => {
-            bail!("`{name}` begins the names of {} runs, from {first} to {last}: give more of it", matching.len())
+            bail!(
+                "the names of {} runs begin with `{name}`, from {first} to {last}: write more of the name",
+                matching.len()
+            )
         }
     }
 }
@@ -170,7 +173,7 @@ mod tests {
         assert!(error.ends_with("is a file, not a directory; name another with --store DIR"), "{error}");
         assert!(error.contains(file.path().to_str().unwrap()), "{error}");
         let error = root(Some(&file.path().join("deeper"))).unwrap_err().to_string();
-        assert!(error.contains("cannot be") && error.ends_with("--store DIR"), "{error}");
+        assert!(error.contains("cannot make") && error.ends_with("--store DIR"), "{error}");
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl Source {
         let meta = file.metadata().with_context(|| format!("looking at {}", path.display()))?;
         if !meta.is_file() {
             return Err(anyhow!(
-                "{} is no file: a trace is read at several places, so write it to a file first",
+                "{} is not a file: latido reads a trace at several positions, so write it to a file first",
                 path.display()
             ));
         }
@@ -42,7 +42,7 @@ impl Source {
         let (bytes, stored) = (meta.len(), meta.blocks().saturating_mul(512));
         ensure!(
             bytes <= HOLES || stored >= bytes / 1_000,
-            "{} is no trace: it is {bytes} bytes long, of which {stored} are stored, and the rest is holes",
+            "{} is not a trace: it is {bytes} bytes long, of which {stored} are stored, and the rest is holes",
             path.display()
         );
         let mapped = Mapped::of(&file).map_err(|error| anyhow!("reading {}: {error}", path.display()))?;

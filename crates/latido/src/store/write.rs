@@ -185,7 +185,11 @@ impl Draft {
         let all = (1..=self.contents.cells.len()).map(|number| cell_dir(&self.dir, number));
         for path in [cells, self.dir.join("abandoned")].into_iter().chain(all) {
             let link = std::fs::symlink_metadata(&path).is_ok_and(|what| what.is_symlink());
-            ensure!(!link, "{}: a link, not a directory of this run, which is not taken up so", path.display());
+            ensure!(
+                !link,
+                "{}: a link, not a directory of this run, so latido does not resume the run",
+                path.display()
+            );
         }
         Ok(())
     }

@@ -35,7 +35,7 @@ impl Emulated {
     /// Returns what its clock counts.
     pub fn time(&self) -> String {
         match self.instruction_ns {
-            Some(cost) => format!("emulated at {cost} ns an instruction"),
+            Some(cost) => format!("emulated at {cost} ns per instruction"),
             None => "emulated on several CPUs with the host's time".into(),
         }
     }
@@ -47,7 +47,7 @@ impl Emulated {
                 "emulated: instructions along kernel paths at {cost} ns each, one CPU: it ranks kernels, not hardware"
             ),
             None => {
-                "emulated on several CPUs with the host's time: it shows that something works, and none is a latency"
+                "emulated on several CPUs with the host's time: it shows that something works, but no value is a latency"
                     .into()
             }
         }
@@ -57,7 +57,7 @@ impl Emulated {
     pub const fn in_short(&self) -> &'static str {
         match self.instruction_ns {
             Some(_) => "emulated (ranks kernels, not hardware)",
-            None => "emulated (with the host's time: none is a latency)",
+            None => "emulated (with the host's time: no value is a latency)",
         }
     }
 }

@@ -181,7 +181,7 @@ impl Axes {
                 let set = one.probe.iter().flatten().filter_map(|probe| probe.it.options.get(&value.key));
                 let set: Vec<String> = set.map(meaning).collect();
                 if has && !own.insert(set) {
-                    return Err(value.place.problem(format!("`{}` is the same as a value before it", value.word)));
+                    return Err(value.place.problem(format!("`{}` repeats an earlier value", value.word)));
                 }
                 known |= has;
                 all.extend(one.probe.into_iter().flatten());
@@ -208,7 +208,7 @@ impl Axes {
         let unexplained = probes.iter().find(|probe| explainable(&probe.it.name).is_none());
         if let (Some(explain), Some(probe)) = (&self.explain, unexplained) {
             return Err(explain.place.problem(format!(
-                "explain: samples of `{}` are no times of one thread; those of wakeup, interrupt, gap and task can be explained",
+                "explain: samples of `{}` are not times of one thread; latido explains those of wakeup, interrupt, gap and task",
                 probe.it.name
             )));
         }
@@ -262,14 +262,14 @@ fn measurable(group: &Group, probe: &Probed, chosen: bool, catalogue: &dyn Catal
     let duration = group.conditions.duration;
     if let Some(period) = probe.measurand.period.filter(|period| *period > duration && !counts_slots(&probe.item)) {
         return Err(format!(
-            "a measurement of {duration} ends before the first period of {period} does: measure for several periods, for \
+            "a measurement of {duration} ends before the first period of {period}: measure for several periods, for \
              example -d {}",
             Ns(period.0.saturating_mul(100))
         ));
     }
     if probe.measurand.looks_on && (group.scheduling.len() > 1 || chosen && group.looks_on()) {
         return Err(format!(
-            "the probe `{name}` only looks on, and what it looks at keeps its own policy: leave the scheduling away"
+            "the probe `{name}` only observes, and what it observes keeps its policy: leave out the scheduling"
         ));
     }
     for scheduling in &group.scheduling {
@@ -359,7 +359,7 @@ fn traced(node: Node) -> Result<Option<Vec<String>>, Problem> {
     };
     let events = node.as_array().ok_or_else(|| node.problem("trace is true, false, or a list of events"))?;
     match &events[..] {
-        [] => Err(node.problem("trace names no event; `true` is for the usual ones")),
+        [] => Err(node.problem("trace names no event; `true` records the usual ones")),
         events if events.len() > EVENTS_MAX => Err(node.problem(format!("trace names more than {EVENTS_MAX} events"))),
         events => Ok(Some(events.iter().map(|node| event(*node)).collect::<Result<_, _>>()?)),
     }
@@ -372,7 +372,7 @@ fn explained(node: Node) -> Result<Option<At<u32>>, Problem> {
         Value::Boolean(false) => Ok(None),
         Value::Integer(_) => Ok(Some(node.at(node.number("explain", 1..=i64::from(explain::MOST))? as u32))),
         _ => Err(node.problem(format!(
-            "explain is true, false, or how many of the largest samples are explained, 1 to {}",
+            "explain is true, false, or the number of largest samples to explain, 1 to {}",
             explain::MOST
         ))),
     }

@@ -67,9 +67,9 @@ fn one(keys: Keys, groups: &[Group], repeats: bool) -> Result<Expect, Problem> {
     if !reachable(&expect, groups) {
         let none = match &expect.against {
             Against::Than(_) if reach::covered(&expect, &expect.filter, groups) => {
-                "no two cells of the plan are compared by"
+                "no two cells of the plan match the two sides of"
             }
-            _ => "no cell of the plan is covered by",
+            _ => "no cell of the plan matches",
         };
         return Err(keys.problem(format!("{none} `{expect}`")));
     }
@@ -87,7 +87,7 @@ fn whose(keys: Keys, repeats: bool) -> Result<Option<Sentence>, Problem> {
         };
     };
     if !repeats {
-        return Err(node.problem("`of` is for plans that repeat a publication: those have a [source]"));
+        return Err(node.problem("`of` is only for plans that repeat a publication and have a [source]"));
     }
     match (node.text("of")?, conclusion) {
         ("study", Some(number)) => {
@@ -101,7 +101,7 @@ fn whose(keys: Keys, repeats: bool) -> Result<Option<Sentence>, Problem> {
         ("ours", Some(_)) => Err(node.problem("`conclusion` goes with `of = \"study\"`")),
         (other, _) => {
             let hint = nearest(other, ["study", "ours"]);
-            Err(node.problem(format!("a sentence is of nobody called `{other}`{hint}: study or ours")))
+            Err(node.problem(format!("`of` cannot be `{other}`{hint}: study or ours")))
         }
     }
 }
@@ -125,7 +125,9 @@ fn against(keys: Keys, metric: &Metric, groups: &[Group]) -> Result<Against, Pro
         return Err(than.problem("`than` names no level: write for example than = { tuning = \"stock\" }"));
     }
     if levels.iter().any(|(axis, _)| axis == "probe") {
-        return Err(than.problem("`than` compares one metric with itself elsewhere: another probe has another metric"));
+        return Err(
+            than.problem("`than` compares the same metric in other cells, but another probe has another metric")
+        );
     }
     if let Some((_, named)) = levels.iter().find(|(key, _)| key == QUANTITY) {
         other_quantity(than, named, metric, groups)?;
@@ -134,7 +136,7 @@ fn against(keys: Keys, metric: &Metric, groups: &[Group]) -> Result<Against, Pro
     let times = keys.get("times").map(|node| node.real("times", 1e-6..=1e6)).transpose()?.unwrap_or(1.0);
     let margin = keys.get("margin").map(|node| node.real("margin", 1e-6..=1.0)).transpose()?;
     if let Some(node) = keys.get("margin").filter(|_| by != 0.0) {
-        return Err(node.problem("`margin` is a part of a ratio and goes with `times`, not with the distance `by`"));
+        return Err(node.problem("`margin` is a fraction of a ratio: use it with `times`, not with the distance `by`"));
     }
     Ok(Against::Than(Than { levels, by, times, margin }))
 }
@@ -210,7 +212,8 @@ fn options(node: Node, probe: &str, groups: &[Group]) -> Result<Filter, Problem>
         if !values.iter().any(|value| value == level) {
             let hint = nearest(level, values.iter().map(String::as_str));
             let all = values.join(", ");
-            let message = format!("no probe `{probe}` of the plan has {} = {level}{hint}; there is {all}", entry.key);
+            let message =
+                format!("no probe `{probe}` of the plan has {} = {level}{hint}; the values are {all}", entry.key);
             return Err(entry.value.problem(message));
         }
         filter.push((key, level.to_string()));

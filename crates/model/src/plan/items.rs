@@ -127,7 +127,7 @@ fn short(node: Node, list: List<'_>) -> Result<Vec<Level>, Problem> {
         }
         match id.chars().count() {
             0..=ID_MAX => Ok(Level { id, items: vec![item] }),
-            _ => Err(node.problem("this makes a long name: give the level an `id` and put the item into `use`")),
+            _ => Err(node.problem("the name is too long: give the level an `id` and put the item into `use`")),
         }
     };
     variants(node, list)?.into_iter().map(level).collect()

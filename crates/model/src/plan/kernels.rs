@@ -66,7 +66,7 @@ fn one(keys: Keys, groups: &[Group]) -> Result<Named, Problem> {
     let levels = || groups.iter().flat_map(|group| &group.kernel).map(String::as_str);
     if name == RUNNING || !levels().any(|level| level == name) {
         let hint = nearest(name, levels().filter(|level| *level != RUNNING));
-        return Err(node.problem(format!("no group of the plan has a kernel `{name}`{hint} to be described")));
+        return Err(node.problem(format!("no group of the plan uses a kernel `{name}`{hint}")));
     }
     let preemption = match keys.get("preemption") {
         None => Vec::new(),
@@ -84,11 +84,11 @@ fn one(keys: Keys, groups: &[Group]) -> Result<Named, Problem> {
     {
         match entry.value.plain()? {
             toml::Value::Boolean(set) => options.push((entry.key.trim_start_matches("CONFIG_").to_owned(), set)),
-            _ => return Err(entry.value.problem(format!("`{}` is an option of the kernel: true or false", entry.key))),
+            _ => return Err(entry.value.problem(format!("the kernel option `{}` must be true or false", entry.key))),
         }
     }
     if preemption.is_empty() && boot.is_empty() && options.is_empty() {
-        return Err(keys.problem(format!("the kernel `{name}` says none of `preemption`, `boot` and `options`")));
+        return Err(keys.problem(format!("the kernel `{name}` needs `preemption`, `boot` or `options`")));
     }
     Ok(Named { name: name.to_owned(), preemption, boot, options })
 }
@@ -155,7 +155,7 @@ pub fn lacks(plan: &Plan, group: &Group, target: &str, kernel: &str) -> Option<S
     let first = || plan.kernels.iter().map(|one| &one.name).find(|name| has(name));
     match taken.or_else(first) {
         Some(name) if target != LAB => {
-            (kernel != name).then(|| "of a plan's kernels a target has the one that runs there".to_owned())
+            (kernel != name).then(|| "a target measures only the one of the plan's kernels that it runs".to_owned())
         }
         _ => lacks_kernel(target, kernel),
     }

@@ -163,7 +163,7 @@ fn unjudged(keys: Keys, repeats: bool) -> Result<Vec<Unjudged>, Problem> {
     match keys.get("unjudged") {
         None => Ok(Vec::new()),
         Some(node) if repeats => study::unjudged(node),
-        Some(_) => Err(keys.problem("`unjudged` is for plans that repeat a publication: those have a [source]")),
+        Some(_) => Err(keys.problem("`unjudged` is only for plans that repeat a publication and have a [source]")),
     }
 }
 
@@ -256,7 +256,8 @@ pub(super) fn one_meaning_per_id(axes: &[(Axes, Place)]) -> Result<(), Problem> 
     for (kind, level) in axes.iter().flat_map(|(axes, _)| axes.levels()) {
         let meaning = meanings.entry((kind.word(), &level.it.id)).or_insert(&level.it.items);
         if *meaning != level.it.items {
-            let message = format!("the {} level `{}` is something else in an earlier group", kind.word(), level.it.id);
+            let message =
+                format!("the {} level `{}` means something else in an earlier group", kind.word(), level.it.id);
             return Err(level.place.problem(message));
         }
     }

@@ -38,11 +38,11 @@ fn number(text: &str) -> Option<(i64, &str)> {
 }
 
 fn steps(numbers: &[i64], end: i64) -> Result<Vec<i64>, String> {
-    let last = *numbers.last().ok_or("no number stands before `..`")?;
+    let last = *numbers.last().ok_or("there is no number before `..`")?;
     let mut differences = numbers.windows(2).filter_map(|pair| pair.last()?.checked_sub(*pair.first()?));
     let step = differences.next().unwrap_or(if end < last { -1 } else { 1 });
     if let Some(other) = differences.find(|other| *other != step) {
-        return Err(format!("the steps before `..` are {step} and {other}: they must be even, or write a list"));
+        return Err(format!("the steps before `..` are {step} and {other}: make them equal, or write a list"));
     }
     let way = end.checked_sub(last).ok_or("the end is too far away")?;
     if step == 0 || way % step != 0 || way / step < 0 {
@@ -91,7 +91,7 @@ mod tests {
             ("4,8..45", "steps of 4 do not lead from 8 to 45"),
             ("4,8..2", "steps of 4 do not lead from 8 to 2"),
             ("4,4..8", "steps of 0 do not lead from 4 to 8"),
-            ("1,2,4..64", "the steps before `..` are 1 and 2: they must be even, or write a list"),
+            ("1,2,4..64", "the steps before `..` are 1 and 2: make them equal, or write a list"),
             ("0..99999999999", "these are more than"),
         ] {
             assert!(shown(text).contains(why), "{}", shown(text));

@@ -81,7 +81,7 @@ fn level(node: Node) -> Result<Scheduling, Problem> {
             let deadline_node = keys.get("deadline").unwrap_or(period_node);
             let deadline = deadline_node.positive_time("deadline")?;
             if runtime.0 < SHORTEST_RUNTIME {
-                return Err(runtime_node.problem(format!("runtime {runtime} is below the kernel's least, 1024ns")));
+                return Err(runtime_node.problem(format!("runtime {runtime} is below the kernel's minimum, 1024ns")));
             }
             if runtime > deadline {
                 return Err(runtime_node.problem(format!("runtime {runtime} is longer than the deadline {deadline}")));
@@ -101,7 +101,7 @@ fn nice_by(node: Node) -> Result<NiceBy, Problem> {
         "setpriority" => Ok(NiceBy::Setpriority),
         other => {
             let hint = nearest(other, ["nice", "setpriority"]);
-            Err(node.problem(format!("nobody makes it nice by `{other}`{hint}: nice (from outside) or setpriority")))
+            Err(node.problem(format!("`by` cannot be `{other}`{hint}: nice (from outside) or setpriority")))
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn apply(
     for keys in tables {
         let size = Size::read(keys)?;
         if sizes.iter().any(|known| known.name == size.name) {
-            return Err(size.place.problem(format!("the size `{}` is there twice", size.name)));
+            return Err(size.place.problem(format!("the plan has the size `{}` twice", size.name)));
         }
         for (axes, _) in size.of(groups, catalogue)? {
             axes.finish(&size.place, catalogue)?;
@@ -50,7 +50,7 @@ pub(super) fn apply(
     let Some(size) = sizes.iter().find(|size| size.name == *wanted) else {
         let names = || sizes.iter().map(|size| size.name.as_str());
         let all: Vec<&str> = names().collect();
-        let has = if all.is_empty() { "none but its own".to_owned() } else { all.join(", ") };
+        let has = if all.is_empty() { "only its own".to_owned() } else { all.join(", ") };
         return Err(place.problem(format!("the plan has no size `{wanted}`{}; it has {has}", nearest(wanted, names()))));
     };
     *groups = size.of(groups, catalogue)?;

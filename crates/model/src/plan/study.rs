@@ -49,9 +49,8 @@ pub fn published(node: Node, groups: &[Group], catalogue: &dyn Catalogue) -> Res
     if figures.is_empty() {
         let known = printed::studies();
         let hint = nearest(study, known.iter().copied());
-        return Err(
-            study_node.problem(format!("no numbers of a study `{study}`{hint}; there are {}", known.join(", ")))
-        );
+        return Err(study_node
+            .problem(format!("latido has no numbers of a study `{study}`{hint}; it has {}", known.join(", "))));
     }
     let systems = named(keys, "system", figures.iter().map(|figure| figure.system.as_str()).collect())?;
     let quantities = named(keys, "quantity", figures.iter().map(|figure| figure.quantity.as_str()).collect())?;
@@ -155,7 +154,7 @@ fn filter(keys: Keys, probe: &str, groups: &[Group]) -> Result<Filter, Problem> 
     let Some(node) = keys.get("where") else { return Ok(Filter::new()) };
     let filter = expect::filter(node, "where", probe, groups)?;
     match filter.iter().any(|(key, _)| expect::option_of(key).is_some()) {
-        true => Err(node.problem("options of what was printed stand in `options`, beside `where`")),
+        true => Err(node.problem("put the options of a published quantity into `options`, not into `where`")),
         false => Ok(filter),
     }
 }

@@ -17,7 +17,7 @@ fn an_id_means_one_thing() {
     };
     assert_eq!(parse::one_meaning_per_id(&[axes(1, 10), axes(2, 10)]), Ok(()));
     let answer = parse::one_meaning_per_id(&[axes(1, 10), axes(2, 20)]).unwrap_err().to_string();
-    assert_eq!(answer, "f:2: the load level `busy` is something else in an earlier group");
+    assert_eq!(answer, "f:2: the load level `busy` means something else in an earlier group");
     // The same id on different axes means two different levels.
     let (mut other, place) = axes(3, 20);
     other.tuning = other.load.take();
@@ -49,7 +49,7 @@ fn arrays_make_levels_except_where_the_option_is_a_list() {
     assert_eq!(ids, ["x period=1ms sleep=1", "x period=1ms sleep=2", "x period=2ms sleep=1", "x period=2ms sleep=2"]);
 
     for (text, answer) in [
-        (r#"[{ id = "x", use = ["trial"] }]"#, "t:1: load `trial`: the option `period` is required and missing"),
+        (r#"[{ id = "x", use = ["trial"] }]"#, "t:1: load `trial`: the required option `period` is missing"),
         (
             "[{ id = \"x\", use = [{ name = \"trial\",\nargv = [\"a\"],\nperiod = 5 }] }]",
             "t:3: load `trial`: `period`: 5 has no unit: write \"5us\", \"5ms\" or \"5s\"",

@@ -79,7 +79,7 @@ impl<W: Write> Writer<W> {
             let most = usize::try_from(left).unwrap_or(CHUNK).min(CHUNK);
             let Some(piece) = buffer.get_mut(..most) else { break };
             from.read_exact(piece)
-                .with_context(|| format!("the attachment {name} became shorter while it was sent"))?;
+                .with_context(|| format!("the attachment {name} became shorter while latido sent it"))?;
             hash.update(&*piece);
             self.send(&Reply::Chunk { len: u32::try_from(most)? })?;
             self.out.write_all(piece)?;
@@ -180,7 +180,7 @@ impl<R: BufRead> Chunks<R> {
                 let len = *len as usize;
                 ensure!(
                     len <= CHUNK && len as u64 <= open.left,
-                    "the attachment {} is longer than was said",
+                    "the attachment {} is longer than announced",
                     open.name
                 );
                 let mut bytes = vec![0; len];
@@ -197,7 +197,7 @@ impl<R: BufRead> Chunks<R> {
                 self.open = None;
             }
             (Reply::Chunk { .. } | Reply::AttachmentEnd { .. }, None) => {
-                bail!("a piece of an attachment came that was not begun")
+                bail!("a piece of an attachment arrived before the attachment started")
             }
             (Reply::Progress(_) | Reply::Note { .. }, _) | (_, None) => {}
             (_, Some(open)) => bail!("the attachment {} was not ended", open.name),
@@ -300,7 +300,7 @@ mod tests {
         writer.send(&Reply::Chunk { len: 9 }).unwrap();
         let mut reader = Chunks::new(&bytes[..]);
         reader.receive().unwrap();
-        assert!(reader.receive().unwrap_err().to_string().contains("longer than was said"));
+        assert!(reader.receive().unwrap_err().to_string().contains("longer than announced"));
         let mut bytes = Vec::new();
         Writer::new(&mut bytes).send(&Reply::Chunk { len: 1 }).unwrap();
         assert!(Chunks::new(&bytes[..]).receive().is_err());
@@ -345,8 +345,8 @@ mod tests {
             format!("{{\"seq\":0,\"body\":{body}}}\n")
         };
         let told = |line: String| Chunks::new(line.as_bytes()).receive().map_err(|error| format!("{error:#}"));
-        assert!(told(line(200_000, "[0],")).unwrap_err().contains("values that are read"));
-        assert!(told(line(200_000, "\"a\",")).unwrap_err().contains("values that are read"));
+        assert!(told(line(200_000, "[0],")).unwrap_err().contains("values, the most that latido reads"));
+        assert!(told(line(200_000, "\"a\",")).unwrap_err().contains("values, the most that latido reads"));
         // As many values are fine in a line that is long enough, as in a large record.
         assert!(told(line(200_000, "12345678901,")).is_ok());
     }

@@ -54,18 +54,18 @@ pub const MOST_META: usize = 64 << 10;
 /// The bound, and what exceeds it; the two series that name one file.
 pub fn record(record: &Record) -> Result<()> {
     let all = &record.series;
-    ensure!(all.len() <= MOST_SERIES, "{} series, more than the {MOST_SERIES} that are read", all.len());
+    ensure!(all.len() <= MOST_SERIES, "{} series, but latido reads at most {MOST_SERIES}", all.len());
     let mut files: BTreeMap<&str, &Series> = BTreeMap::new();
     let mut told_apart = BTreeSet::new();
     for series in all {
         let name = |one: &Series| format!("{} of thread {}", one.quantity, one.thread);
         let labels = series.labels.len();
-        ensure!(labels <= MOST_LABELS, "{}: {labels} labels, more than the {MOST_LABELS} that are read", name(series));
+        ensure!(labels <= MOST_LABELS, "{}: {labels} labels, but latido reads at most {MOST_LABELS}", name(series));
         told_apart.insert((&series.quantity, &series.labels, &series.unit));
         ensure!(
             told_apart.len() <= MOST_DISTRIBUTIONS,
-            "more than the {MOST_DISTRIBUTIONS} distributions that are read of a record, told apart by quantity, labels \
-             and unit"
+            "more than {MOST_DISTRIBUTIONS} distributions that differ in quantity, labels or unit, the most that \
+             latido reads of a record"
         );
         let own = &series.files;
         for file in
@@ -85,7 +85,7 @@ pub fn record(record: &Record) -> Result<()> {
 /// The bound, and what exceeds it.
 pub fn manifest(manifest: &Manifest) -> Result<()> {
     let cells = manifest.cells.len();
-    ensure!(cells <= MOST_CELLS, "{cells} cells, more than the {MOST_CELLS} that are read");
+    ensure!(cells <= MOST_CELLS, "{cells} cells, but latido reads at most {MOST_CELLS}");
     pairs(cells, manifest.plan.expect.len())?;
     meta(&manifest.meta)
 }
@@ -98,7 +98,7 @@ pub fn pairs(cells: usize, expectations: usize) -> Result<()> {
     let few = cells.saturating_mul(expectations) <= MOST_PAIRS;
     ensure!(
         few,
-        "{expectations} expectations of {cells} cells: more than {MOST_PAIRS} pairs, as many as latido judges in one run"
+        "{expectations} expectations of {cells} cells: latido judges at most {MOST_PAIRS} such pairs in one run"
     );
     Ok(())
 }
@@ -126,7 +126,7 @@ pub fn meta(meta: &Meta) -> Result<()> {
     let texts =
         [id, plan, latido, machine, started].into_iter().chain(command).chain(finished).chain(headline).chain(label);
     let bytes: usize = texts.map(String::len).sum();
-    ensure!(bytes <= MOST_META, "its description of itself has {bytes} bytes, more than the {MOST_META} that are read");
+    ensure!(bytes <= MOST_META, "its description has {bytes} bytes, but latido reads at most {MOST_META}");
     Ok(())
 }
 
@@ -147,14 +147,14 @@ mod tests {
         pairs(10_000, 100).unwrap();
         pairs(0, usize::MAX).unwrap();
         let told = pairs(10_000, 101).unwrap_err().to_string();
-        assert!(told.starts_with("101 expectations of 10000 cells: more than 1000000 pairs"), "{told}");
+        assert!(told.starts_with("101 expectations of 10000 cells: latido judges at most 1000000 such"), "{told}");
     }
 
     #[test]
     fn what_exceeds_a_bound_is_named() {
         let labels = |n: usize| (0..n).map(|n| (n.to_string(), String::new())).collect();
         let told = refused(|one| one.series[1].labels = labels(MOST_LABELS + 1));
-        assert_eq!(told, "latency of thread 1: 17 labels, more than the 16 that are read");
+        assert_eq!(told, "latency of thread 1: 17 labels, but latido reads at most 16");
         let told = refused(|one| {
             one.series[1].files.largest = Some("a.csv".into());
             one.series[0].files.blocks = Some("a.csv".into());
@@ -170,9 +170,9 @@ mod tests {
             one.series = (0..count).map(next).collect();
         };
         let told = refused(|one| many(one, MOST_SERIES + 1, false));
-        assert_eq!(told, "65537 series, more than the 65536 that are read");
+        assert_eq!(told, "65537 series, but latido reads at most 65536");
         let told = refused(|one| many(one, MOST_DISTRIBUTIONS + 1, true));
-        assert!(told.starts_with("more than the 256 distributions"), "{told}");
+        assert!(told.starts_with("more than 256 distributions"), "{told}");
         let mut widest = sample::record();
         many(&mut widest, MOST_SERIES, false);
         record(&widest).unwrap();

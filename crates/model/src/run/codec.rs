@@ -73,30 +73,33 @@ pub fn decode_histogram(bytes: &[u8]) -> Result<Histogram<u64>> {
     let word =
         |bytes: &[u8], at: usize| -> Option<u32> { Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?)) };
     let (Some(held), Some(deflated)) = (word(bytes, 4), bytes.get(8..)) else {
-        bail!("a histogram file of fewer than 8 bytes");
+        bail!("the histogram file has fewer than 8 bytes");
     };
     // The low nibbles of the cookies are the format's version (3) and the encoding (4: deflated, 3: plain).
     ensure!(word(bytes, 0) == Some(0x1c84_9314), "not an HdrHistogram V2 deflated file");
     let there = deflated.len();
-    ensure!(there == held as usize, "a histogram file of {there} bytes that says {held}");
+    ensure!(there == held as usize, "the histogram file has {there} bytes of data, but its header states {held}");
     let mut plain = Vec::new();
     flate2::read::ZlibDecoder::new(deflated)
         .take(MAX_INFLATED + 1)
         .read_to_end(&mut plain)
-        .context("a histogram file whose compressed part is broken")?;
-    ensure!(plain.len() as u64 <= MAX_INFLATED, "a histogram file that inflates to more than {MAX_INFLATED} bytes");
+        .context("the compressed part of the histogram file is broken")?;
+    ensure!(plain.len() as u64 <= MAX_INFLATED, "the histogram file inflates to more than {MAX_INFLATED} bytes");
     // Checked here because the decoder allocates what the header claims before it reads the data.
     let (Some(payload), Some(digits)) = (word(&plain, 4), word(&plain, 12)) else {
-        bail!("a histogram file without a header");
+        bail!("the histogram file has no header");
     };
-    ensure!(plain.len() == 40 + payload as usize, "a histogram file cut short");
-    ensure!(digits <= u32::from(HISTOGRAM_DIGITS), "a histogram of {digits} digits; latido writes {HISTOGRAM_DIGITS}");
+    ensure!(plain.len() == 40 + payload as usize, "the histogram file is cut short");
+    ensure!(
+        digits <= u32::from(HISTOGRAM_DIGITS),
+        "the histogram has {digits} digits, but latido writes {HISTOGRAM_DIGITS}"
+    );
     // Nine such bytes mean -2^63 empty buckets, a number that the decoder cannot negate. No other bytes do.
     let counts = plain.get(40..).unwrap_or_default();
-    ensure!(!counts.windows(9).any(|w| w == [0xff; 9]), "a histogram file with an impossible count");
+    ensure!(!counts.windows(9).any(|w| w == [0xff; 9]), "the histogram file has an impossible count");
     let read = Deserializer::new().deserialize(&mut &plain[..]);
-    let histogram: Histogram<u64> = read.map_err(|e| anyhow!("a histogram file that is broken: {e}"))?;
-    ensure!(histogram.len() <= MAX_SAMPLES, "a histogram file of more samples than any machine takes");
+    let histogram: Histogram<u64> = read.map_err(|e| anyhow!("the histogram file is broken: {e}"))?;
+    ensure!(histogram.len() <= MAX_SAMPLES, "the histogram file has more samples than any machine takes");
     Ok(histogram)
 }
 
@@ -184,8 +187,8 @@ pub fn encode_samples(samples: &[Point]) -> Result<Vec<u8>> {
 pub fn decode_samples(bytes: &[u8]) -> Result<Vec<Point>> {
     let mut plain = Vec::new();
     let unpacked = flate2::read::GzDecoder::new(bytes).take(MAX_SAMPLES_CSV + 1).read_to_end(&mut plain);
-    unpacked.context("a file of samples whose compressed part is broken")?;
-    ensure!(plain.len() as u64 <= MAX_SAMPLES_CSV, "a file of samples larger than {MAX_SAMPLES_CSV} bytes");
+    unpacked.context("the compressed part of the samples file is broken")?;
+    ensure!(plain.len() as u64 <= MAX_SAMPLES_CSV, "the samples file is larger than {MAX_SAMPLES_CSV} bytes");
     rows(&plain, &SAMPLES_HEADER, ORDERED_MAX, |row| Ok(Point { value: number(row, 0)?, at_ns: number(row, 1)? }))
 }
 
@@ -211,7 +214,7 @@ fn rows<T>(
     ensure!(found == header, "the columns are `{}`", found.iter().collect::<Vec<_>>().join(","));
     let mut all = Vec::new();
     for (index, row) in csv.records().enumerate() {
-        ensure!(index < most, "more than the {most} lines that are read");
+        ensure!(index < most, "more than {most} lines, the most that latido reads");
         all.push(row.map_err(anyhow::Error::from).and_then(|row| read(&row)).context(format!("line {}", index + 2))?);
     }
     Ok(all)

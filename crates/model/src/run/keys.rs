@@ -63,7 +63,11 @@ struct Below<'a> {
 
 /// Subtracts one, or returns the error that names the limit.
 fn take<E: Error>(left: &Cell<usize>, most: usize, what: &str) -> Result<(), E> {
-    left.set(left.get().checked_sub(1).ok_or_else(|| E::custom(format!("more than the {most} {what} that are read")))?);
+    left.set(
+        left.get()
+            .checked_sub(1)
+            .ok_or_else(|| E::custom(format!("more than {most} {what}, the most that latido reads")))?,
+    );
     Ok(())
 }
 

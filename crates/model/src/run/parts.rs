@@ -106,7 +106,7 @@ impl Part {
     /// # Errors
     /// The part has none, which no reader produces.
     pub fn record(&self) -> Result<&Record> {
-        self.cell.record().context("a part without a record")
+        self.cell.record().context("a part has no record")
     }
 }
 
@@ -123,7 +123,7 @@ pub fn pooled(asked: &Cell, parts: &[Part], source: &dyn SeriesSource) -> Result
         let own = MeasuredOn::of(record);
         ensure!(
             own == begun,
-            "part {number} was measured on another system or other CPUs than part 1 ({own}; {begun}): they are no one cell"
+            "part {number} was measured on another system or other CPUs than part 1 ({own}; {begun}), so they are not one cell"
         );
     }
     let mut pooled = (**last).clone();

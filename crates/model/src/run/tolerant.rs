@@ -70,7 +70,7 @@ pub fn schema(bytes: &[u8], highest: u32) -> Result<()> {
             bail!("written by a newer latido (schema {found}, this version reads {highest}); update latido")
         }
         Some(found) if found < highest => {
-            bail!("written by an older latido (schema {found}, this version reads {highest}): read it with that one")
+            bail!("written by an older latido (schema {found}, this version reads {highest}): read it with that latido")
         }
         _ => Ok(()),
     }

@@ -70,8 +70,10 @@ impl Timing {
         }
         let weak = |model: Model| matches!(model, Model::None | Model::Voluntary | Model::NoneOrVoluntary);
         if let Some(preemption) = machine.preemption.as_ref().filter(|one| weak(one.model) && self.deadline < LONG) {
-            let text =
-                format!("with the preemption model {} kernel code of other tasks takes milliseconds", preemption.model);
+            let text = format!(
+                "with the preemption model {}, kernel code of other tasks can run for milliseconds",
+                preemption.model
+            );
             against.push((Severity::Warning, text));
         }
         if let Some(Layer::Present(name)) = &machine.hypervisor {
@@ -104,11 +106,11 @@ impl Timing {
             let jobs = Ns(self.period.0.saturating_mul(JOBS));
             let command = format!("sudo latido run wakeup {timing} --vary load=idle,stress-cpu -d {jobs}");
             return format!(
-                "\n{self}: {JOBS} periods idle and {JOBS} under load end in PASS or FAIL:\n        $ {command}\n"
+                "\n{self}: measure {JOBS} periods idle and {JOBS} under load, for PASS or FAIL:\n        $ {command}\n"
             );
         }
         format!(
-            "\n{self}: a minute of measuring, then a night under your own load, ends in PASS or FAIL:\n        \
+            "\n{self}: measure for a minute, then for a night under your own load, for PASS or FAIL:\n        \
              $ sudo latido run quick {timing}\n        $ sudo latido run wakeup {timing} --load stress-cpu -d 8h\n"
         )
     }

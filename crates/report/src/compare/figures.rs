@@ -63,7 +63,7 @@ pub(super) fn shifted(row: &Row, style: Style) -> Vec<String> {
         cells: row.shift.iter().map(of).collect(),
         ..TextColumn::default()
     };
-    let title = format!("{}: all samples of {} beside those of {}", name_of(row), row.arm, row.base);
+    let title = format!("{}: all samples of {} compared with those of {}", name_of(row), row.arm, row.base);
     let ratio = |shift: &Shift| match shift.ratio {
         Some(ratio) => number(ratio),
         None => unit.text(shift.difference as f64),

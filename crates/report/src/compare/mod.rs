@@ -31,7 +31,7 @@ pub fn text(compared: &Compared, style: Style) -> String {
     if compared.rows.iter().any(|row| estimate(row).is_some()) {
         let of = Estimates::of_rows(&compared.rows);
         let note = format!(
-            "{}: {} of all pairs of repeats (Hodges and Lehmann), not that of the medians",
+            "{}: {} of all pairs of repeats (Hodges and Lehmann), not the {0} of the medians",
             of.head(),
             of.middle()
         );
@@ -50,7 +50,9 @@ pub fn text(compared: &Compared, style: Style) -> String {
 
 fn title(compared: &Compared) -> String {
     let by = compared.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-    let margin = compared.margin.map(|margin| format!(", within {} % is the same", words::trimmed(margin * 100.0)));
+    let margin = compared
+        .margin
+        .map(|margin| format!(", differences within {} % count as equal", words::trimmed(margin * 100.0)));
     format!("{} of each repeat{by}{}", compared.metric, margin.unwrap_or_default())
 }
 
@@ -87,7 +89,8 @@ pub fn sheet(compared: &Compared) -> Sheet {
         .chain(compared.left_out.iter().map(|one| format!("Left out: {}.", one.detail)))
         .chain(repeats_left_out(compared).into_iter().map(|one| format!("Left out: {one}.")))
         .chain(compared.in_turn.then(|| {
-            "The sides were measured one after the other: a drift of the machine would look like a difference.".into()
+            "The sides were measured one after the other, so a drift of the machine would look like a difference."
+                .into()
         }));
     Sheet::plain(capital(&title(compared)), head, compared.rows.iter().map(line).collect())
         .leading(if many { 2 } else { 1 })
@@ -164,12 +167,12 @@ pub fn tested(compared: &Compared) -> String {
     let better = if compared.metric.higher_is_worse() { "Lower" } else { "Higher" };
     let family = match deciding {
         0 | 1 => String::new(),
-        many => format!(", adjusted after Holm over {many} comparisons, which decide together"),
+        many => format!(", adjusted by Holm's method over the {many} deciding comparisons"),
     };
     let of = Estimates::of_rows(&compared.rows);
     format!(
         "Test: exact two-sided Mann-Whitney test on the {} of each repeat, at {} %; p is that of the test{family}.{welch} \
-         The {} is {} of all pairs of repeats (Hodges and Lehmann), not that of the medians, with its 95 % interval. {better} is better.",
+         The {} is {} of all pairs of repeats (Hodges and Lehmann), not the {2} of the medians, with its 95 % interval. {better} is better.",
         compared.metric,
         words::trimmed(compared.level * 100.0),
         of.head(),
@@ -193,9 +196,9 @@ fn differing(compared: &Compared, style: Style) -> Vec<String> {
         let values: Vec<String> = compared.arms.iter().zip(&row.values).map(value).collect();
         lines.extend(hang(&format!("  {}:", row.what), Paint::Dim, &values.join("; "), style));
     }
-    let besides = compared.by.as_ref().map(|by| format!(" but {by}")).unwrap_or_default();
+    let besides = compared.by.as_ref().map(|by| format!(" except {by}")).unwrap_or_default();
     let head = match lines.is_empty() {
-        true => format!("differs: nothing of what is recorded{besides}"),
+        true => format!("differs: nothing that latido recorded{besides}"),
         false => "differs:".into(),
     };
     lines.insert(0, paint(&head, Paint::Plain, style));
@@ -212,8 +215,8 @@ fn differing(compared: &Compared, style: Style) -> Vec<String> {
         lines.extend(hang("left out:", Paint::Warn, one, style));
     }
     if compared.in_turn {
-        let text = "the sides were measured one after the other: a drift of the machine would look like a difference; \
-                    in one interleaved run --by has none";
+        let text = "the sides were measured one after the other, so a drift of the machine would look like a difference; \
+                    an interleaved run, compared with --by, avoids this";
         lines.extend(hang("note:", Paint::Warn, text, style));
     }
     lines
@@ -221,7 +224,7 @@ fn differing(compared: &Compared, style: Style) -> Vec<String> {
 
 /// Returns why a place is left out, and the option that compares it anyway.
 fn with_the_way(one: &Despite) -> String {
-    format!("{}; --despite {} compares it all the same", one.detail, one.what)
+    format!("{}; --despite {} compares it anyway", one.detail, one.what)
 }
 
 /// Returns which repeats are left out, and why. Each appears once, although each side is compared with several others and has the same
@@ -288,7 +291,7 @@ fn reasons(compared: &Compared, style: Style) -> Vec<String> {
             p_text(found.permutation.p),
             shape.unwrap_or_default()
         );
-        lines.extend(hang("beside it:", Paint::Dim, &text, style));
+        lines.extend(hang("also:", Paint::Dim, &text, style));
     }
     lines
 }
@@ -311,7 +314,7 @@ fn last_word(compared: &Compared, style: Style) -> Vec<String> {
             }
             ("undecided:", Paint::Warn, text)
         }
-        Outcome::NotWorse => ("not worse:", Paint::Good, format!("nothing that decides is {worse}")),
+        Outcome::NotWorse => ("not worse:", Paint::Good, format!("no deciding comparison is {worse}")),
     };
     hang(label, tone, &text, style)
 }
@@ -371,9 +374,9 @@ impl Estimates {
     /// Returns what the estimate is, computed over all pairs of repeats.
     const fn middle(self) -> &'static str {
         match self {
-            Self::Ratios => "the middle of the ratios",
-            Self::Differences => "the middle of the differences",
-            Self::Both => "the middle of the ratios (or differences)",
+            Self::Ratios => "the median of the ratios",
+            Self::Differences => "the median of the differences",
+            Self::Both => "the median of the ratios (or differences)",
         }
     }
 }

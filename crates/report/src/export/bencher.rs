@@ -26,7 +26,7 @@ fn write(exported: &Exported) -> Result<Written> {
         let Some(measures) = benchmark.as_object_mut() else { continue };
         if measures.insert(measure(point), json!({"value": value(point.value)})).is_some() {
             let name = benchmark_and_measure(point);
-            left_out.push(format!("{name} is there of several runs: the last is in it"));
+            left_out.push(format!("several runs have {name}: the export contains that of the last run"));
         }
     }
     let text = clean::text(&serde_json::to_string_pretty(&document)?).into_owned() + "\n";

@@ -98,7 +98,7 @@ fn of_rows(compared: &of_runs::Compared) -> Vec<Case> {
         .collect();
     let left_out: Vec<&str> = compared.left_out.iter().map(|one| one.detail.as_str()).collect();
     if cases.is_empty() || !left_out.is_empty() {
-        let why = if cases.is_empty() { "nothing that latido compared decides".into() } else { left_out.join("; ") };
+        let why = if cases.is_empty() { "latido made no deciding comparison".into() } else { left_out.join("; ") };
         cases.push(Case { name: names.unique("every place is compared".into()), state: State::Undecided, why });
     }
     cases

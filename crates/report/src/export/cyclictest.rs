@@ -25,7 +25,7 @@ fn write(exported: &Exported) -> Result<Written> {
         let known = thread.series.min.is_some() && thread.series.max.is_some() && thread.printed_mean().is_some();
         ensure!(
             known,
-            "{}: cyclictest has no word for extremes or a mean that the imported file does not give",
+            "{}: cyclictest's text needs the minimum, maximum and mean, and the imported file lacks one of them",
             thread.place
         );
     }
@@ -76,7 +76,7 @@ fn remarks(threads: &[OneSeries]) -> String {
         text::line(&places.join(", ")),
     );
     for (thread, why) in (0..).zip(threads).filter_map(|(i, thread): (usize, _)| Some((i, thread.censored()?))) {
-        out.push_str(&format!("# latido thread {thread}: Max is at least that: {}\n", text::sentence(&why)));
+        out.push_str(&format!("# latido thread {thread}: Max is a lower bound: {}\n", text::sentence(&why)));
     }
     out
 }

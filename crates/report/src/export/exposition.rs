@@ -157,7 +157,7 @@ fn with(labels: &[(String, String)], key: &str, value: &str) -> Vec<(String, Str
 }
 
 fn verdict(all: &mut Families, cell: &OneCell, labels: &[(String, String)]) {
-    let help = "What became of the cell: 1 for its verdict, 0 for every other";
+    let help = "Verdict of the cell: 1 for this verdict, 0 for every other";
     let samples = gauge(all, "latido_cell_verdict", help, "");
     let own = cell.state();
     samples.extend(STATES.iter().map(|row| Sample {
@@ -170,7 +170,7 @@ fn verdict(all: &mut Families, cell: &OneCell, labels: &[(String, String)]) {
 fn figures(all: &mut Families, one: &OneSeries, labels: &[(String, String)]) {
     let slots = one.slots();
     if !slots.is_empty() {
-        let samples = gauge(all, "latido_slots", "Slots of the schedule, by what became of them", "");
+        let samples = gauge(all, "latido_slots", "Slots of the schedule, by their state", "");
         samples.extend(slots.into_iter().map(|(state, count)| Sample {
             suffix: "",
             labels: with(labels, "state", state),
@@ -179,7 +179,7 @@ fn figures(all: &mut Families, one: &OneSeries, labels: &[(String, String)]) {
     }
     let max = one.figures().into_iter().find(|figure| figure.key.starts_with("max"));
     if let Some(max) = max {
-        let what = if max.key == "max" { "exact maximum" } else { "a maximum that was cut off: at least this" };
+        let what = if max.key == "max" { "exact maximum" } else { "a lower bound of the maximum, which was cut off" };
         let help = format!("{}: {what}", help(one));
         let value = number(units::base(&one.series.unit).of(max.value));
         let samples = gauge(all, &name(one, &max.key), &help, &suffix(one));
@@ -252,7 +252,7 @@ fn finished(all: &mut Families, exported: &Exported) {
         }
     }
     for (plan, at) in latest {
-        let help = "When the latest run of the plan ended, since 1970";
+        let help = "End of the latest run of the plan, in seconds since 1970";
         let labels =
             [("plan".to_owned(), plan.to_owned())].into_iter().filter(|(_, value)| !value.is_empty()).collect();
         let samples = gauge(all, "latido_run_finished_timestamp_seconds", help, "seconds");

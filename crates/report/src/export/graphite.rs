@@ -12,7 +12,7 @@ pub const EXPORT: Export = Export {
     name: "graphite",
     ending: "txt",
     needs: None,
-    about: "lines of Graphite's plaintext protocol, one a figure (stored units)",
+    about: "lines of Graphite's plaintext protocol, one per figure (stored units)",
     write: Writer::File(write),
 };
 
@@ -22,7 +22,7 @@ fn write(exported: &Exported) -> Result<Written> {
     for (run, judged) in exported.runs.iter().enumerate() {
         let meta = &judged.run.meta;
         let at: jiff::Timestamp =
-            meta.started.parse().with_context(|| format!("run {}: it started at no time that can be read", meta.id))?;
+            meta.started.parse().with_context(|| format!("run {}: latido cannot read its start time", meta.id))?;
         // Two names may give the same path.
         let mut paths = Names::default();
         for point in points.iter().filter(|point| point.run == run) {

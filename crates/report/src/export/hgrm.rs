@@ -51,7 +51,7 @@ fn write(exported: &Exported) -> Result<Written> {
         out.push_str(&format!("#[latido {over} samples are beyond the histogram and in no row]\n"));
     }
     for why in threads.iter().filter_map(|one| one.censored()).take(1) {
-        out.push_str(&format!("#[latido Max is at least that: {}]\n", text::sentence(&why)));
+        out.push_str(&format!("#[latido Max is a lower bound: {}]\n", text::sentence(&why)));
     }
     Ok(Written { bytes: out.into_bytes(), left_out: one::others(cell) })
 }

@@ -40,7 +40,9 @@ fn write(exported: &Exported) -> Result<Written> {
         for one in cell.series() {
             let whose = format!("{} {} {}", cell.name(), one.series.quantity, one.place);
             if one.series.unit != NS {
-                written.left_out.push(format!("{whose} is in {} and not in it: the log is of ns", one.series.unit));
+                written
+                    .left_out
+                    .push(format!("{whose} is left out: it is in {}, and the log is in ns", one.series.unit));
                 continue;
             }
             let remark = |what: String| text::sentence(&format!("latido {whose}: {what}"));
@@ -48,7 +50,7 @@ fn write(exported: &Exported) -> Result<Written> {
                 log.write_comment(&remark(format!("{} samples are beyond the histogram", one.series.overflow)))?;
             }
             if let Some(why) = one.censored() {
-                log.write_comment(&remark(format!("the maximum is at least that: {why}")))?;
+                log.write_comment(&remark(format!("the maximum is a lower bound: {why}")))?;
             }
             let state = cell.state();
             if !state.is_trusted() {

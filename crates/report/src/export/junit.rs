@@ -15,7 +15,7 @@ pub const EXPORT: Export = Export {
     name: "junit",
     ending: "xml",
     needs: None,
-    about: "JUnit XML (junit-10.xsd): GitLab, Jenkins, and what turns it into comments elsewhere",
+    about: "JUnit XML (junit-10.xsd): GitLab, Jenkins, and tools that turn it into comments",
     write: Writer::File(write),
 };
 

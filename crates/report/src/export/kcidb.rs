@@ -26,14 +26,14 @@ const EXCERPT: usize = 16_384;
 
 fn write(exported: &Exported) -> Result<Written> {
     let Some(build) = &exported.options.build else {
-        bail!("kcidb: a test is of a build, and no run knows its id: name it with --build ORIGIN:ID");
+        bail!("kcidb: each test needs the id of its build, which no run records: give it with --build ORIGIN:ID");
     };
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let named = build.split_once(':').is_some_and(|(origin, _)| !origin.is_empty() && origin.chars().all(fits));
-    ensure!(named, "kcidb: --build {build}: it is ORIGIN:ID, with an origin of a to z, 0 to 9 and _");
+    ensure!(named, "kcidb: --build {build}: write ORIGIN:ID, with only a to z, 0 to 9 and _ in the origin");
     let origin = &exported.options.origin;
     let well = !origin.is_empty() && origin.chars().all(fits);
-    ensure!(well, "kcidb: --origin {origin}: an origin is of a to z, 0 to 9 and _");
+    ensure!(well, "kcidb: --origin {origin}: an origin has only a to z, 0 to 9 and _");
     let mut names = Names::default();
     let mut tests: Vec<Value> = Vec::new();
     for group in groups(exported) {

@@ -77,7 +77,11 @@ fn head(run: &JudgedRun, out: &mut Out) {
     let meta = &run.run.meta;
     out.push(&format!("### latido, {}: {}\n\n", escape(&meta.plan), escape(run.word)));
     out.push(&format!("{}\n\n", escape(&run.judgement.headline.sentence())));
-    out.push(&format!("Run {} on {}, kernel and settings in its report.\n\n", escape(&meta.id), escape(&meta.machine)));
+    out.push(&format!(
+        "Run {} on {}. Its report has the kernel and the settings.\n\n",
+        escape(&meta.id),
+        escape(&meta.machine)
+    ));
 }
 
 fn rows(cell: &OneCell, out: &mut Out) {

@@ -20,7 +20,7 @@ pub const EXPORT: Export = Export {
     name: "octave",
     ending: "m",
     needs: None,
-    about: "columns.dat with figures.m for GNU Octave and figures.gp for gnuplot, in a directory: the plan's figures again",
+    about: "the plan's figures in a directory: columns.dat, with figures.m for GNU Octave and figures.gp for gnuplot",
     write: Writer::Directory(write),
 };
 
@@ -40,7 +40,7 @@ fn write(exported: &Exported) -> Result<Vec<Named>> {
         figures.map(with_curves).partition(|one| !one.panels.is_empty());
     name_pictures(&mut figures);
     ensure!(!figures.is_empty(), "nothing was measured: there is nothing to draw");
-    let left_out = empty.iter().map(|one| format!("{}: nothing of it was measured", one.heading)).collect();
+    let left_out = empty.iter().map(|one| format!("{}: the run measured nothing of it", one.heading)).collect();
     let file = |text: String, left_out| Written { bytes: clean::text(&text).into_owned().into_bytes(), left_out };
     // The columns come first: every script that exists then finds its columns.
     Ok(vec![

@@ -30,7 +30,7 @@ impl Exported<'_> {
         let SeriesData { mut histogram, missed, bins, .. } = self.data(one)?;
         if one.series.bounds.is_some() {
             let whole = counted(&bins) == one.series.count;
-            ensure!(whole, "{}: the file that was imported has no distribution", one.place);
+            ensure!(whole, "{}: the imported file has no distribution", one.place);
         }
         if let Some(missed) = missed {
             histogram.add(missed).map_err(|error| anyhow!("adding the missed slots: {error}"))?;
@@ -90,7 +90,7 @@ pub fn others(cell: &OneCell) -> Vec<String> {
     let taken: Vec<String> = times(cell).iter().map(|one| format!("{} {}", one.series.quantity, one.place)).collect();
     let all = cell.series();
     let names = all.iter().map(|one| format!("{} {}", one.series.quantity, one.place));
-    names.filter(|name| !taken.contains(name)).map(|name| format!("{}: {name} is not in it", cell.listed())).collect()
+    names.filter(|name| !taken.contains(name)).map(|name| format!("{}: {name} is left out", cell.listed())).collect()
 }
 
 /// Samples in bins of 1 us, as cyclictest counts them: bin k holds k <= x < k + 1 us.
@@ -138,7 +138,7 @@ fn counts(exported: &Exported, one: &OneSeries) -> Result<Counts> {
         let bins = buckets.map(|bucket| (bin(bucket.value_iterated_to()), bucket.count_at_value()));
         return Ok(Counts { bins: bins.collect(), end: None });
     }
-    ensure!(counted(&data.bins) == one.series.count, "{}: the file that was imported has no distribution", one.place);
+    ensure!(counted(&data.bins) == one.series.count, "{}: the imported file has no distribution", one.place);
     let width = one.series.quantized.as_ref().and_then(|quantized| quantized.width).unwrap_or(1);
     let open = |bin: &&Bin| bin.high.is_none_or(|high| high.abs_diff(bin.low) >= width.max(1000));
     let end = data.bins.iter().find(open).map(|bin| micro(bin.low));

@@ -13,7 +13,7 @@ pub const EXPORT: Export = Export {
     name: "otava",
     ending: "csv",
     needs: None,
-    about: "CSV for Apache Otava, a row a run (stored units); takes --commit",
+    about: "CSV for Apache Otava, one row per run (stored units); takes --commit",
     write: Writer::File(write),
 };
 
@@ -32,19 +32,19 @@ fn write(exported: &Exported) -> Result<Written> {
     for (run, row) in exported.runs.iter().zip(&rows) {
         let meta = &run.run.meta;
         if let Some(lacks) = columns.iter().find(|column| !row.contains_key(*column)) {
-            left_out.push(format!("run {} has no {lacks}: its row is not in it", meta.id));
+            left_out.push(format!("run {} is left out: it has no {lacks}", meta.id));
             continue;
         }
         let extra = row.keys().filter(|column| !columns.contains(column));
-        left_out.extend(extra.map(|column| format!("{column} of run {} is not in it: others lack it", meta.id)));
+        left_out.extend(extra.map(|column| format!("{column} of run {} is left out: other runs lack it", meta.id)));
         let at: jiff::Timestamp =
-            meta.started.parse().with_context(|| format!("run {}: it started at no time that can be read", meta.id))?;
+            meta.started.parse().with_context(|| format!("run {}: latido cannot read its start time", meta.id))?;
         let commit = exported.options.commit.as_ref().unwrap_or(&meta.id);
         let head = [at.strftime("%Y-%m-%d %H:%M:%S +0000").to_string(), crate::words::uncomputed(&text::line(commit))];
         let values = columns.iter().filter_map(|column| row.get(column)).map(f64::to_string);
         table.push((at, head.into_iter().chain(values).collect()));
     }
-    ensure!(!table.is_empty(), "otava: no run has figures that can be trusted: there is nothing to write");
+    ensure!(!table.is_empty(), "otava: no run has figures that can be trusted, so there is nothing to write");
     table.sort_by_key(|(at, _)| *at);
     let mut csv = csv::Writer::from_writer(Vec::new());
     csv.write_record(["time", "commit"].into_iter().chain(columns.iter().map(String::as_str)))?;

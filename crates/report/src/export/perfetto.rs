@@ -32,7 +32,7 @@ fn write(exported: &Exported) -> Result<Written> {
         events.push(json!({"ph": "M", "pid": process, "name": "process_name", "args": {"name": name}}));
         for (track, one) in (1..).zip(&series) {
             if !units::is_time(&one.series.unit) {
-                left_out.push(format!("{}: {} is no time and not in it", cell.name(), one.series.quantity));
+                left_out.push(format!("{}: {} is left out: it is not a time", cell.name(), one.series.quantity));
                 continue;
             }
             slices(exported, one, (process, track), &mut events)?;

@@ -13,7 +13,7 @@ pub const EXPORT: Export = Export {
     name: "phoronix",
     ending: "txt",
     needs: None,
-    about: "one line a figure (microseconds), for an OutputTemplate of the Phoronix Test Suite",
+    about: "one line per figure (microseconds), for an OutputTemplate of the Phoronix Test Suite",
     write: Writer::File(write),
 };
 

@@ -20,7 +20,7 @@ pub const OPENMETRICS: Export = Export {
     name: "openmetrics",
     ending: "om",
     needs: None,
-    about: "OpenMetrics 1.0 (base units): Prometheus and what else takes that format",
+    about: "OpenMetrics 1.0 (base units): Prometheus and other tools that read this format",
     write: Writer::File(|exported| Ok(Written::all(text(exported, true) + "# EOF\n"))),
 };
 

@@ -52,7 +52,7 @@ pub fn points(exported: &Exported) -> (Vec<Point>, Vec<String>) {
 }
 
 fn untrusted(cell: &OneCell) -> String {
-    format!("{}: {}: its figures are not in it", cell.listed(), cell.state().words().word)
+    format!("{}: {}: its figures are left out", cell.listed(), cell.state().words().word)
 }
 
 fn not_pass(run: usize, title: &str, state: State) -> Option<Point> {

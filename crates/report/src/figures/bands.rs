@@ -25,7 +25,7 @@ pub const FIGURE: Chart = Chart {
     about: |section| {
         let scale = if section.shown().len() == 1 { "a linear" } else { "a log" };
         format!(
-            "Exact counts between fixed edges, above the bars, on {scale} scale; below, the share in the first band."
+            "Bars: exact counts between fixed edges, written above them, on {scale} scale. Below: the share in the first band."
         )
     },
     draw: |section| vec![draw(section)],

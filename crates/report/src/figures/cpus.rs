@@ -71,7 +71,7 @@ fn several<'s, 'a>(section: &'s Section<'a>) -> Vec<(&'s Curve<'a>, Vec<OfCpu>)>
     found
 }
 
-/// Returns a sentence like `In busy CPU 3 has the largest wake-up, 1.59 ms; the median of the maxima of its 16 CPUs is 212 µs.`
+/// Returns a sentence like `In busy, CPU 3 has the largest wake-up, 1.59 ms; the median of the maxima of its 16 CPUs is 212 µs.`
 fn about(section: &Section) -> String {
     let told = several(section).into_iter().filter_map(|(series, cpus)| {
         let worst = worst(&cpus)?;
@@ -84,7 +84,7 @@ fn about(section: &Section) -> String {
             }
         };
         let (noun, max) = (section.noun(), section.value(worst.max));
-        Some(format!("In {} CPU {} has the largest {noun}, {max}; {others}.", series.name, worst.cpu))
+        Some(format!("In {}, CPU {} has the largest {noun}, {max}; {others}.", series.name, worst.cpu))
     });
     let told: Vec<String> = told.collect();
     let cut = several(section).iter().any(|(_, cpus)| cpus.len() > MOST);
@@ -221,7 +221,7 @@ fn multiples(section: &Section, cpus: &[OfCpu], values: &[f64], width: f64) -> S
     if let Some((low, high)) = ends {
         let [low, high] = [low, high].map(|v| round_value(v, section.unit));
         let said = format!(
-            "each: {} from {low} to {high}, counts to {}; above it its maximum",
+            "each panel: {} from {low} to {high}, counts up to {}; its maximum is above it",
             section.quantity,
             words::count(most)
         );

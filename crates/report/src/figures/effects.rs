@@ -50,19 +50,19 @@ fn factors_of(section: &Section) -> Factors {
 fn fitted(section: &Section) -> Result<Effects, String> {
     let factors = factors_of(section);
     if factors.names.len() < 2 {
-        return Err("there are not two factors".into());
+        return Err("there are fewer than two factors".into());
     }
     fit::fit(&factors)
 }
 
 fn about(section: &Section) -> String {
-    let means = "Log scale. How many times as large a factor makes the maximum of a repeat, averaged over the others (least \
-                 squares on logarithms); with × by how much one multiplies the effect of another.";
+    let means = "Log scale. By which ratio a factor changes the maximum of a repeat, averaged over the other factors (least \
+                 squares on logarithms); with ×: by which ratio one factor changes the effect of another.";
     let sure = match fitted(section) {
         Ok(Effects { freedom: 0, .. }) => {
-            "There are no repeats beyond what the effects take: effects without intervals."
+            "There are too few repeats: the fit leaves no degree of freedom, so the effects have no intervals."
         }
-        Ok(_) => "Lines are 95 % intervals; one that reaches over 1 may be nothing.",
+        Ok(_) => "Lines are 95 % intervals; an effect whose line crosses 1 may be chance.",
         Err(_) => "",
     };
     format!("{means} {sure}").trim_end().to_owned()
@@ -150,7 +150,7 @@ mod tests {
 
         let once: Vec<Configuration> =
             all.map(|(kernel, load, times)| cell(kernel, load, &maxima(times)[..1])).into_iter().collect();
-        assert!((FIGURE.about)(&sections(&once)[0]).contains("effects without intervals"));
+        assert!((FIGURE.about)(&sections(&once)[0]).contains("effects have no intervals"));
 
         let holed = sections(&whole[..3]);
         assert!((FIGURE.fits)(&holed[0]));

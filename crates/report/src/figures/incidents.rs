@@ -46,7 +46,7 @@ pub fn svg(found: &Spikes) -> String {
         svg.text("tick", (frame.left + 22.0, at + 4.0), Anchor::Start, &name);
     }
     let told: Vec<String> = kinds.iter().map(|(cause, all)| format!("{cause}: {}", all.len())).collect();
-    svg.finish(None, "When they came, how long they took, and what made most of each", &told.join("; ")).inline()
+    svg.finish(None, "When each came, how long it took, and its largest cause", &told.join("; ")).inline()
 }
 
 /// Groups the incidents by their main cause, the most frequent cause first and rare causes together.

@@ -15,8 +15,7 @@ pub const FIGURE: Overview = Overview {
     fits: any,
     about: |chapter| {
         let thinned = forms(chapter).iter().any(|(_, rows)| longest(rows) > columns(chapter));
-        let thin =
-            if thinned { " Where they are many, the band from the smallest to the largest is drawn." } else { "" };
+        let thin = if thinned { " Where there are too many, a band spans the smallest to the largest." } else { "" };
         format!("The samples in their order, repeats after each other.{thin}")
     },
     draw,

@@ -24,8 +24,8 @@ pub const FIGURE: Chart = Chart {
     about: |section| {
         let lives: Vec<String> = section.shown().iter().flat_map(|one| lives(&one.name, one.configuration)).collect();
         format!(
-            "What each load says it did, second by second, as a share of its own mean; repeats averaged. The time axis is that of \
-             the figure above. Hatched: a stretch of which it does not tell. {}",
+            "The rate that each load reports for each second, as a share of its own mean; repeats averaged. The time axis is that \
+             of the figure above. Hatched: a stretch that the load does not report. {}",
             lives.join(" ")
         )
     },
@@ -117,7 +117,7 @@ fn nothing(configuration: &Configuration) -> String {
         return "no load".into();
     }
     let why = loads.find_map(|load| load.unaccounted.clone());
-    let why = why.unwrap_or_else(|| "the load does not tell every second".into());
+    let why = why.unwrap_or_else(|| "the load does not report every second".into());
     format!("{}: {why}", words::NOT_MEASURED)
 }
 
@@ -277,12 +277,12 @@ mod tests {
         let mut all = sample::configurations(1);
         let silent = LoadRecord {
             steps: Vec::new(),
-            unaccounted: Some("the program did not tell what it did while measured".into()),
+            unaccounted: Some("the program did not report its work during the measurement".into()),
             ..collapsing()
         };
         all[0].repeats[0].loads = vec![silent];
         let svg = draw(&sections(&all)[0]).inline();
-        assert!(svg.contains("not measured: the program did not tell"), "{svg}");
+        assert!(svg.contains("not measured: the program did not report"), "{svg}");
         all[0].repeats[0].loads[0].life = None;
         assert!(!(FIGURE.fits)(&sections(&all)[0]), "an older record says nothing of this");
     }

@@ -20,7 +20,7 @@ pub const FIGURE: Overview = Overview {
     title: "Running mean and variance",
     fits: any,
     about: |_| {
-        "Of each instance and all before it; above the mean, below the variance (1/n). Steps are rare giants.".into()
+        "Mean (above) and variance (1/n, below) of each instance and all instances before it. Steps are rare, very large samples.".into()
     },
     draw,
     table,

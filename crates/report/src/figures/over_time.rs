@@ -23,7 +23,7 @@ pub const FIGURE: Chart = Chart {
             false => "samples above the limit, the red dashes",
         };
         format!(
-            "Samples as woken; delays of missed slots are in the tables. Line: largest of each block; dashed: its mean; all threads and repeats over each other. Rings: {spikes}. \
+            "Measured samples only; the tables also have the delays of missed slots. Line: largest of each block; dashed: its mean; all threads and repeats overlaid. Rings: {spikes}. \
              Hatched: a stretch without a sample.{}",
             parts(section)
         )
@@ -120,7 +120,7 @@ fn parts(section: &Section) -> String {
         true => String::new(),
         false => {
             let each = told.join(". ");
-            format!(" Upright lines: a part ends and the next begins, without the pause between them. {each}.")
+            format!(" Vertical lines separate parts; the pause between them is not drawn. {each}.")
         }
     }
 }

@@ -18,7 +18,9 @@ pub const FIGURE: Chart = Chart {
     name: "percentiles",
     title: "Percentiles",
     fits: |section| section.has_samples(),
-    about: |_| "Read up from a percentile to the value it stays under. Curves end at their maximum.".into(),
+    about: |_| {
+        "At each percentile, the curve is the value that this share of the samples does not exceed. Curves end at their maximum.".into()
+    },
     draw: |section| wide(section, section.width),
     table,
 };
@@ -114,7 +116,7 @@ fn draw(section: &Section, width: f64) -> Drawing {
         svg.close();
     }
     let said = shown.iter().map(|s| {
-        let said = |key: &str| s.quantile(key).map_or("not supported by so few samples".into(), |v| section.value(v));
+        let said = |key: &str| s.quantile(key).map_or("unknown (too few samples)".into(), |v| section.value(v));
         format!("{}: median {}, 99.9 % below {}", s.name, said("0.5"), said("0.999"))
     });
     let description = said.collect::<Vec<_>>().join("; ");

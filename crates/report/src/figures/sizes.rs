@@ -16,8 +16,8 @@ pub const FIGURE: Overview = Overview {
     title: "Sizes over each other",
     fits: |chapter| any(chapter) && forms(chapter).iter().any(|(_, rows)| sized(chapter, rows).nth(1).is_some()),
     about: |_| {
-        "Log scale, the same for all systems. The samples in their order, repeats after each other; beside each line its \
-         size."
+        "Log scale, the same for all systems. The samples in their order, repeats after each other; the size is beside \
+         each line."
             .into()
     },
     draw,

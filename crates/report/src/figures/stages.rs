@@ -15,9 +15,10 @@ use latido_judge::chains::{Chain, Chains, STAGES, Shown};
 pub const TITLE: &str = "From the event to the task: the median and the worst event";
 
 /// How to read it.
-pub const ABOUT: &str = "Left the event of median response, right the one of the longest, of all repeats together. A bar begins at \
-    the event's instant (t1) and ends when its task reads the clock (t3); its pieces end at the hard interrupt, at the first \
-    switch to the interrupt's thread, at the handler's entry (t2) and at the task. A stage without a stamp is part of the next.";
+pub const ABOUT: &str = "Left: the event with the median response; right: the event with the longest response, over all repeats. A bar \
+    begins at the event's instant (t1) and ends when its task reads the clock (t3); its pieces end at the hard interrupt, at \
+    the first switch to the interrupt's thread, at the handler's entry (t2) and at the task. A stage without a time stamp is \
+    part of the next.";
 
 /// The number of rows that are drawn; the table contains all of them.
 const ROWS: usize = 24;

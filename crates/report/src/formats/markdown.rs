@@ -11,7 +11,7 @@ pub const FORMAT: Format = Format {
     name: "markdown",
     title: "Markdown",
     ending: "md",
-    about: "every table as GitHub's Markdown has them",
+    about: "every table in GitHub's Markdown",
     report: |report| {
         Ok(tables::printed(report, table).unwrap_or_else(|| "*Nothing was measured: there is no table.*\n".into()))
     },

@@ -30,7 +30,7 @@ const HTML: Format = Format {
     name: "html",
     title: "HTML",
     ending: "html",
-    about: "the whole report with its figures as one page that needs nothing else",
+    about: "the whole report with its figures, as one self-contained page",
     report: html::render,
     table: None,
 };
@@ -60,8 +60,8 @@ pub fn of_file<'a>(file: Option<&Path>, asked: Option<&'a str>) -> Result<&'a st
     };
     if let Some(number) = file.and_then(Path::to_str).filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())) {
         return Err(format!(
-            "-o {number}: latido wants a file's name here, such as report.html; ./{number} is a file of that name. \
-             `latido help cyclictest` has the counterpart of its -o"
+            "-o {number}: give a file name, such as report.html, or ./{number} for a file of that name. \
+             `latido help cyclictest` has the counterpart of cyclictest's -o"
         ));
     }
     let (Some(ending), Some(file)) = (ending, file) else { return Ok(asked.unwrap_or(HTML.name)) };
@@ -161,7 +161,7 @@ pub fn of_sheet(format: &str, sheet: &Sheet, name: &str, float: bool) -> Result<
 fn single(format: &Format, sheet: &Sheet, name: &str, float: bool) -> Result<String> {
     match format.table {
         Some(TableForm::Print(_)) if float && format.name == latex::FORMAT.name => Ok(latex::float(sheet, name)),
-        _ if float => bail!("--float: only tables of LaTeX float: write --format latex, or leave --float away"),
+        _ if float => bail!("--float applies only to LaTeX tables: write --format latex, or remove --float"),
         Some(TableForm::Print(write)) => Ok(write(sheet)),
         Some(TableForm::Data(write)) => write(&with_units(sheet)),
         None => bail!("the format `{}` has no single tables", format.name),

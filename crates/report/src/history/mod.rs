@@ -48,7 +48,7 @@ pub fn text(histories: &Histories, style: Style) -> String {
 fn reach(histories: &Histories) -> String {
     let last = histories.runs.last().map_or("RUN", |run| run.as_str());
     format!(
-        "; a change takes {SEGMENT} runs, and none of the newest {} stands out (to test {last} alone: --against last:10)",
+        "; a change needs {SEGMENT} runs, and none of the newest {} stands out (to test {last} alone: --against last:10)",
         SEGMENT - 1
     )
 }
@@ -62,19 +62,19 @@ fn last_word(histories: &Histories, style: Style) -> Vec<String> {
     let (label, tone, text) = match histories.outcome {
         Outcome::Worse => {
             let drifts = deciding.iter().all(|one| one.outcome() != Outcome::Worse || one.found.drift.is_some());
-            let what = if drifts { "values rise steadily" } else { "the newest change is one for the worse" };
+            let what = if drifts { "values rise steadily" } else { "the newest change is for the worse" };
             ("worse:", Paint::Bad, format!("{what}: {}", of(Outcome::Worse)))
         }
         Outcome::Undecided => {
             let open = of(Outcome::Undecided);
-            let text = if open.is_empty() { "the newest run is left out, and may be worse".into() } else { open };
+            let text = if open.is_empty() { "the newest run is left out and may be worse".into() } else { open };
             ("undecided:", Paint::Warn, text)
         }
         Outcome::NotWorse if deciding.iter().all(|one| one.found.changes.is_empty()) => {
             ("not worse:", Paint::Good, format!("no change of level was found{}", reach(histories)))
         }
         Outcome::NotWorse => {
-            ("not worse:", Paint::Good, format!("the newest change is none for the worse{}", reach(histories)))
+            ("not worse:", Paint::Good, format!("the newest change is not for the worse{}", reach(histories)))
         }
     };
     hang(label, tone, &text, style)
@@ -92,8 +92,8 @@ fn title(series: &Series) -> String {
     let repeats = || series.points.iter().map(|night| night.repeats);
     let of = match (repeats().min(), repeats().max()) {
         (Some(1), Some(1)) | (None, _) | (_, None) => String::new(),
-        (Some(a), Some(b)) if a == b => format!(", each the middle of {a} repeats"),
-        (Some(a), Some(b)) => format!(", each the middle of {a} to {b} repeats"),
+        (Some(a), Some(b)) if a == b => format!(", each the median of {a} repeats"),
+        (Some(a), Some(b)) => format!(", each the median of {a} to {b} repeats"),
     };
     format!("{}: {}{of}", name(series), words::many(series.points.len() as u64, "value"))
 }
@@ -140,7 +140,7 @@ fn changes(series: &Series, style: Style) -> Vec<String> {
             format!("{} from {} to {}", one.what, value(0), value(1))
         };
         let text = match differences.is_empty() {
-            true => "nothing of what is recorded".into(),
+            true => "nothing that latido recorded".into(),
             false => differences.iter().map(told).collect::<Vec<_>>().join("; "),
         };
         lines.extend(hang("  differs there:", Paint::Dim, &text, style));
@@ -205,7 +205,7 @@ fn drift(series: &Series) -> Option<String> {
 /// Returns the sentence on a newest change that may be chance among several series.
 fn by_chance(series: &Series) -> String {
     let p = series.p_holm.map(p_text).unwrap_or_default();
-    format!("among all series that decide the newest change may be chance (p {p} after Holm)")
+    format!("among all deciding series, the newest change may be chance (p {p} after Holm)")
 }
 
 #[cfg(test)]
@@ -304,6 +304,6 @@ mod tests {
         let text = shown(&calm);
         assert!(text.contains("none of the newest 4 stands out") && text.contains("--against last:10"), "{text}");
         let text = shown(&high(20, 0)[..9]);
-        assert!(text.contains("too few values in order of time: 9, and it takes 10"), "{text}");
+        assert!(text.contains("too few values in order of time: 9; the minimum is 10"), "{text}");
     }
 }

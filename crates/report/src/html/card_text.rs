@@ -110,8 +110,8 @@ mod tests {
         let one = say(sample::of("x", &[24_900], Some(100_000)));
         assert_eq!(
             one,
-            "Worst of 1 wake-up: 24.9 µs, 75.1 µs inside the limit of 100 µs. None was above it: how long was watched is \
-             not known, and so not how rare a cause may be."
+            "Worst of 1 wake-up: 24.9 µs, 75.1 µs inside the limit of 100 µs. None was above it: the duration is unknown, \
+             so latido cannot say how rare a cause may be."
         );
         let over = |samples: &[i64], elapsed_ns: u64| {
             let mut configuration = sample::of("x", samples, Some(100_000));
@@ -119,18 +119,17 @@ mod tests {
             say(configuration)
         };
         let many = over(&[5_000; 3_000], 3_000_000_000);
-        let rare =
-            "None was above it: a cause that strikes more often than once in 1.00 s would have been seen with 95 %.";
+        let rare = "None was above it: a cause that strikes more often than once in 1.00 s would have been seen with 95 % probability.";
         assert!(many.ends_with(rare), "{many}");
         assert_eq!(
             over(&[vec![5_000; 999], vec![150_000]].concat(), 1_000_000_000),
-            "1 of 1 000 wake-ups above 100 µs, the worst 150 µs. That is one in 1 000. They came in 1 burst, and so with \
-             95 % confidence a cause that strikes once in 179 ms to 39.5 s."
+            "1 of 1 000 wake-ups above 100 µs, the worst 150 µs. That is one in 1 000. They came in 1 burst; with 95 % \
+             confidence, the cause strikes once in 179 ms to 39.5 s."
         );
         assert_eq!(
             over(&[vec![5_000; 9], vec![150_000]].concat(), 10_000_000),
-            "1 of 10 wake-ups above 100 µs, the worst 150 µs. That is 10.0 %. They came in 1 burst, and so with 95 % \
-             confidence a cause that strikes once in 1.70 ms to 395 ms."
+            "1 of 10 wake-ups above 100 µs, the worst 150 µs. That is 10.0 %. They came in 1 burst; with 95 % \
+             confidence, the cause strikes once in 1.70 ms to 395 ms."
         );
         let mut missed = sample::of("x", &[5_000; 10], None);
         missed.quantities[0].slots = Some(latido_model::record::Slots { met: 8, late: 0, missed: 2 });

@@ -38,7 +38,7 @@ fn as_named(name: &str, one: &Configuration) -> String {
 }
 
 /// The remark on the loopback, wherever it matters.
-pub const LOOPBACK: &str = "the loopback stands in for a wire: no card and no driver was at work";
+pub const LOOPBACK: &str = "the loopback stands in for a wire: no network card or driver was used";
 
 /// Returns whether a load stays inside the machine although it represents traffic with the outside.
 pub fn is_loopback(load: &Item) -> bool {
@@ -50,7 +50,8 @@ pub fn of(configuration: &Configuration) -> Vec<String> {
     let loopback = configuration.cell.load.items.iter().any(is_loopback).then(|| LOOPBACK.to_owned());
     let on_a_hub = |load: &Item| NETWORK.contains(&load.name.as_str()) && load.options.contains_key(CARDS);
     let cards = configuration.cell.load.items.iter().any(on_a_hub);
-    let cards = cards.then(|| "two cards of one machine stand in for a wire and who is at its other end".to_owned());
+    let cards =
+        cards.then(|| "two cards of one machine stand in for a wire and the machine at its other end".to_owned());
     let machine = match &configuration.machine.hypervisor {
         // A guest of the laboratory does not depend on its host's time.
         _ if configuration.machine.emulated.is_some() => configuration.machine.emulated.as_ref().map(Emulated::worth),

@@ -141,21 +141,21 @@ fn sure<'s>(report: &Report, statements: impl Iterator<Item = &'s Statement<'s>>
     let mut told = vec![format!("Each figure rests on {} of its configuration.", repeats(input))];
     if let Some(share) = input.study.as_ref().and_then(|study| study.scaled) {
         let size = words::share_of_size(share);
-        told.push(format!("Measured at {size} of the published size: what is rare was not seen."));
+        told.push(format!("The run had {size} of the published size, so it did not show rare events."));
     }
     let cells = || input.runs.iter().flat_map(|run| &run.judgement.cells).filter(|cell| !cell.findings.is_empty());
     let graded = |least| cells().filter(|cell| cell.findings.iter().any(|one| one.grade >= least)).count();
     let measured = cells().count();
     match (graded(Grade::Invalid), graded(Grade::Contaminated)) {
-        (0, 0) => told.push("No trust check found a disturbance that decides.".into()),
-        (_, 1) if measured == 1 => told.push("The measuring was disturbed: it decides nothing.".into()),
+        (0, 0) => told.push("No trust check found a disturbance that rules out a verdict.".into()),
+        (_, 1) if measured == 1 => told.push("The measurement was disturbed, so it decides nothing.".into()),
         (_, some) => {
-            told.push(format!("In {some} of {measured} cells the measuring was disturbed: they decide nothing."))
+            told.push(format!("In {some} of {measured} cells the measurement was disturbed, so they decide nothing."))
         }
     }
     if statements.into_iter().any(|one| one.said.word == words::outcome(latido_judge::outcome::Outcome::Undecided).word)
     {
-        told.push("What is undecided may be either: more repeats would tell.".into());
+        told.push("What is undecided may hold or not; more repeats would decide it.".into());
     }
     // What holds for the series with the weakest evidence holds for every series.
     let clean = limited(report).filter(|(_, one)| one.pooled.above_limit == Some(0) && one.pooled.summary.count > 0);
@@ -172,7 +172,7 @@ fn sure<'s>(report: &Report, statements: impl Iterator<Item = &'s Statement<'s>>
         1.0.. => {
             format!("What strikes less often than about once in {} may not have been seen.", words::roughly(seconds))
         }
-        _ => "Some of it was watched for moments only: what is rare was not seen.".into(),
+        _ => "Some configurations were measured only for moments, so rare events were not seen.".into(),
     }));
     told.join(" ")
 }
@@ -198,7 +198,7 @@ fn missing(input: &ReportInput) -> String {
         told.push("The run was not measured to its end.".into());
     }
     if !input.problems.is_empty() {
-        told.push("Not all that was stored could be read.".into());
+        told.push("latido could not read all stored data.".into());
     }
     let kernel = input.study.as_ref().and_then(|_| stand_ins::kernel(input.configurations.iter()));
     told.extend(kernel.map(|text| format!("{}.", capital(&text))));

@@ -35,8 +35,8 @@ pub fn text(compared: &Compared, name: &str, style: Style) -> String {
     }
     if let Some(alike) = compared.neighbours {
         let text = format!(
-            "values that follow each other are alike (correlation {alike:.2}): they are not independent, so that p is too small. \
-             Measure the sides in turn, run by run, and compare those"
+            "successive values are correlated ({alike:.2}), so they are not independent, and p is too small. \
+             Alternate the sides run by run, and compare those runs"
         );
         lines.extend(hang("note:", Paint::Warn, &text, style));
     }
@@ -70,7 +70,7 @@ pub fn sheet(compared: &Compared, name: &str) -> Sheet {
     let base = compared.comparisons.first().map_or("", |one| one.base.as_str());
     let ratio = compared.comparisons.iter().any(|one| one.comparison.question.scale == Scale::Ratio);
     let (over, what) =
-        if ratio { ("ratio", "Ratio: of the side to") } else { ("difference", "Difference: the side less") };
+        if ratio { ("ratio", "Ratio: the side divided by") } else { ("difference", "Difference: the side minus") };
     let head =
         ["side", "runs", "min", "median", "mean", "max", over, "95 % interval", "p", "verdict"].map(Head::from).into();
     let welch = match compared.comparisons.iter().any(|one| one.comparison.uneven.is_some()) {
@@ -79,11 +79,11 @@ pub fn sheet(compared: &Compared, name: &str) -> Sheet {
     };
     let family = match compared.comparisons.len() {
         0 | 1 => String::new(),
-        many => format!(", adjusted after Holm over {many} comparisons"),
+        many => format!(", adjusted by Holm's method over {many} comparisons"),
     };
     let note = format!(
-        "Test: exact two-sided Mann-Whitney test on one value a run, at {} %; p is that of the test{family}.{welch} {what} {base}, \
-         after Hodges and Lehmann, with its 95 % interval. Lower is better.",
+        "Test: exact two-sided Mann-Whitney test on one value per run, at {} %; p is that of the test{family}.{welch} {what} {base}, \
+         by Hodges and Lehmann, with its 95 % interval. Lower is better.",
         words::trimmed(compared.level * 100.0),
     );
     Sheet::plain(format!("Comparison of {name}"), head, compared.arms.iter().map(row).collect()).notes([note])
@@ -155,7 +155,7 @@ fn against_base(against: &Against, unit: Kind, family: usize, style: Style) -> V
         None => (format!("{ranks}{adjusted}"), String::new()),
         Some(one) => (
             format!(
-                "Welch's t {:.2}, as the sides may spread differently ({:.1} degrees of freedom); p {}{adjusted}",
+                "Welch's t {:.2}, because the sides may spread differently ({:.1} degrees of freedom); p {}{adjusted}",
                 one.t,
                 one.freedom,
                 p_text(one.p)
@@ -166,11 +166,11 @@ fn against_base(against: &Against, unit: Kind, family: usize, style: Style) -> V
     let shape = found
         .anderson_darling
         .as_ref()
-        .map_or_else(|| "not to be had".into(), |test| format!("A2 {:.3}, p {}", test.statistic, p_text(test.p.p)));
+        .map_or_else(|| "not available".into(), |test| format!("A2 {:.3}, p {}", test.statistic, p_text(test.p.p)));
     for (label, text) in [
         ("  decides:", decides),
         (
-            "  beside it:",
+            "  also:",
             format!(
                 "{beside}Cliff's delta {:.3}; permutation of means, p {}; shapes (Anderson-Darling) {shape}",
                 found.cliffs_delta,

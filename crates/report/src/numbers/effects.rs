@@ -20,7 +20,7 @@ pub fn text(found: &Factorial, name: &str, style: Style) -> String {
     }
     lines.push(about);
     if found.effects.freedom == 0 {
-        let text = "there are no repeats beyond what the effects take: effects without intervals";
+        let text = "there are too few repeats: the fit leaves no degree of freedom, so the effects have no intervals";
         lines.extend(hang("note:", Paint::Warn, text, style));
     }
     if !found.balanced {
@@ -28,10 +28,10 @@ pub fn text(found: &Factorial, name: &str, style: Style) -> String {
     }
     if found.effects.uneven {
         let text = match found.effects.each_own {
-            true => "combinations spread differently: p and intervals take each with its own spread",
+            true => "combinations spread differently, so p and intervals use the spread of each",
             false => {
-                "combinations may spread differently, and fewer than 4 values of one tell too little of that: p and intervals take all for \
-                 alike, and both are too small then, so that an effect may be chance"
+                "combinations may spread differently, but one has fewer than 4 values, too few to tell; p and intervals assume equal spread, \
+                 so both may be too small, and an effect may be chance"
             }
         };
         lines.extend(hang("note:", Paint::Warn, text, style));
@@ -78,7 +78,7 @@ fn sentence(effect: &Effect) -> String {
         [_, _] => format!("{} multiplies the effect of {} by {ratio}{interval}{p}", level(0), level(1)),
         more => {
             let others: Vec<String> = (1..more.len()).map(level).collect();
-            format!("{} multiplies what {} do to each other by {ratio}{interval}{p}", level(0), others.join(" and "))
+            format!("{} multiplies the interaction of {} by {ratio}{interval}{p}", level(0), others.join(" and "))
         }
     }
 }

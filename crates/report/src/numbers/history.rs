@@ -12,7 +12,7 @@ use table::TextColumn;
 /// The number of values from which latido can see whether each value depends on the one before it.
 const DEPENDENCE: u64 = 30;
 
-/// Returns a sentence like `the newest 3 runs cannot be judged yet: they lie above 56 of the 57 runs before, and a change takes 5`.
+/// Returns a sentence like `the newest 3 runs cannot be judged yet: they lie above 56 of the 57 runs before, and a change needs 5`.
 pub fn newest_stand_out(history: &History, what: &str) -> String {
     let Newest { count, before, as_high } = history.newest;
     let (newest, they) = match count {
@@ -25,7 +25,7 @@ pub fn newest_stand_out(history: &History, what: &str) -> String {
         some => format!("{} of the {before} {what}s", before - some),
     };
     let shortest = history.shortest;
-    format!("the {newest} cannot be judged yet: {they} above {above} before{since}, and a change takes {shortest}")
+    format!("the {newest} cannot be judged yet: {they} above {above} before{since}, and a change needs {shortest}")
 }
 
 /// Returns a phrase like `the values rise steadily, by 1.9 % from each to the next and to 2.1 times in all: no single value is a change`.
@@ -40,7 +40,7 @@ pub fn drifts(history: &History, what: &str, difference: impl Fn(f64) -> String)
     let way = if drift.rises { "rise" } else { "fall" };
     let end = match history.changes.is_empty() {
         true => format!(": no single {what} is a change"),
-        false => ", beside the changes".into(),
+        false => ", in addition to the changes".into(),
     };
     Some(format!("the {what}s {way} steadily, by {each} from each to the next and {whole} in all{end}"))
 }
@@ -94,7 +94,7 @@ pub fn text(history: &History, name: &str, style: Style) -> String {
     if history.kept > 0.0 {
         let percent = number(100.0 * history.kept);
         let text = format!(
-            "each value keeps up to {percent} % of how far the one before it lay from its level: latido searched what it adds to that"
+            "each value keeps up to {percent} % of the deviation of the value before it; latido searched the rest for changes"
         );
         lines.extend(hang("dependence:", Paint::Dim, &text, style));
     }
@@ -112,7 +112,7 @@ fn verdict(history: &History, style: Style) -> Vec<String> {
         }
         (Outcome::Worse, _) => {
             let drift = drifts(history, "value", |value| history.unit.text(value));
-            ("worse:", Paint::Bad, drift.unwrap_or_else(|| "the newest change is one to higher values".into()))
+            ("worse:", Paint::Bad, drift.unwrap_or_else(|| "the newest change is to higher values".into()))
         }
         (Outcome::NotWorse, _) if history.drift.is_some() => {
             ("not worse:", Paint::Good, drifts(history, "value", |value| history.unit.text(value)).unwrap_or_default())
@@ -122,7 +122,7 @@ fn verdict(history: &History, style: Style) -> Vec<String> {
             Paint::Good,
             format!("no change of level was found (at {} %)", words::trimmed(history.level * 100.0)),
         ),
-        (Outcome::NotWorse, _) => ("not worse:", Paint::Good, "the newest change is one to lower values".into()),
+        (Outcome::NotWorse, _) => ("not worse:", Paint::Good, "the newest change is to lower values".into()),
     };
     hang(label, tone, &text, style)
 }

@@ -46,8 +46,8 @@ fn crowds(one: &One) -> Option<String> {
     let independent = words::count((one.count as f64 / worst.design_effect) as u64);
     (worst.design_effect >= CROWDED).then(|| {
         format!(
-            "values come in crowds: p{own} has the limits of {independent} independent values. Where the run holds fewer than ten \
-             stretches of a state of the system, they are too narrow"
+            "values come in clusters: p{own} has the limits of {independent} independent values. If the run has fewer than ten \
+             stretches of a state of the system, the limits are too narrow"
         )
     })
 }
@@ -57,7 +57,7 @@ fn title(one: &One, name: &str) -> String {
     match (one.interval_ns, one.length_s) {
         (Some(interval), Some(length)) => {
             let interval = latido_model::units::Ns(interval);
-            format!("{name}: {count}, one each {interval}: {}", words::roughly(length).replace('\u{a0}', " "))
+            format!("{name}: {count}, one every {interval}: {}", words::roughly(length).replace('\u{a0}', " "))
         }
         _ => format!("{name}: {count}"),
     }
@@ -87,14 +87,16 @@ fn beside_the_maximum(one: &One, max: String) -> String {
     let roughly = |seconds| words::roughly(seconds).replace('\u{a0}', " ");
     match (&one.seen, one.length_s) {
         (Some(seen), Some(length)) => format!(
-            "{max}; a cause that strikes once a day was missed with probability {} in {}: to have seen it with 95 % \
+            "{max}; a cause that strikes once a day was missed with probability {} in {}; to see it with 95 % \
              takes {}",
             chance(seen.missed_once_a_day),
             roughly(length),
             roughly(seen.needed_s)
         ),
         _ => {
-            format!("{max}; how rare a cause it can have seen is not known: --interval says how long was measured")
+            format!(
+                "{max}; how rare a cause the values could show is not known: give the time between two values with --interval"
+            )
         }
     }
 }
@@ -173,7 +175,7 @@ mod tests {
             said(&found, "x", Style { width: 300, color: false })
         };
         let told = text(&|at| at / 1_000 % 2 * 8_000);
-        assert!(told.contains("values come in crowds: p") && told.contains("stretches of a state"), "{told}");
-        assert!(!text(&|_| 0).contains("values come in crowds"));
+        assert!(told.contains("values come in clusters: p") && told.contains("stretches of a state"), "{told}");
+        assert!(!text(&|_| 0).contains("values come in clusters"));
     }
 }

@@ -18,5 +18,5 @@ pub fn sheet(causes: &Causes) -> Sheet {
         ]
     };
     let typical: Vec<f64> = causes.0.iter().map(|row| row.longest_ns as f64).collect();
-    Sheet::new("What the late samples were lost to".into(), head, causes.0.iter().map(row).collect(), "ns", &typical)
+    Sheet::new("Causes of the late samples".into(), head, causes.0.iter().map(row).collect(), "ns", &typical)
 }

@@ -241,7 +241,7 @@ fn row_of(name: String, unit: Option<Unit>, entries: Vec<Entry>, (apart, side): 
 
 /// The note below a table of emulated numbers.
 const NO_TIMES: &str =
-    "Emulated instructions are no microseconds of the study's machine: compare their order and sign, not their size.";
+    "Emulated instructions are not microseconds of the study's machine: compare their order and sign, not their size.";
 
 /// The text for a figure that the samples or the repeats do not determine.
 const TOO_FEW: &str = "too few";

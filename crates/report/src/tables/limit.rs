@@ -60,8 +60,7 @@ fn of(section: &Section, shown: &[Named]) -> Option<Sheet> {
     }
     if bursts {
         notes.push(
-            "Where samples above the limit come in bursts, each burst counts once: their rate is the one that can be trusted."
-                .into(),
+            "Where samples above the limit come in bursts, each burst counts once; trust the rate of bursts.".into(),
         );
     }
     Some(Sheet::plain(title, head, rows).leading(3).notes(notes))

@@ -59,9 +59,9 @@ pub fn sheet(section: &Section) -> Option<Sheet> {
     let title = format!("{}, quantiles with 95 % limits", section.title());
     let is_unknown = |series: &Curve| series.pooled.bins.is_some() && !series.pooled.crowds.are_known();
     let note = match section.series.iter().all(is_unknown) {
-        true => "Limits by binomial ranks, as of independent samples: when each came is not known.",
+        true => "Limits by binomial ranks, as for independent samples, because the time of each is not known.",
         false => {
-            "Limits by binomial ranks of as many samples as come independently, by blocks of time, and of these repeats: where they differ, another may lie outside."
+            "Limits by binomial ranks of the number of independent samples, estimated from blocks of time, for these repeats only: if repeats differ, another may lie outside."
         }
     };
     section

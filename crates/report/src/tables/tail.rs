@@ -40,8 +40,8 @@ pub fn told(section: &Section) -> String {
     let shown = section.extremes();
     let open = shown.iter().filter(|one| one.extremes.tail.reasons().is_empty()).count();
     format!(
-        "A generalised Pareto distribution above the threshold u, behind a gate: {open} of {} may have levels, under the causes \
-         observed.",
+        "A generalised Pareto distribution above the threshold u. {open} of {} pass the gate and may have levels, under the \
+         causes observed.",
         series(shown.len())
     )
 }
@@ -56,7 +56,10 @@ fn of(section: &Section, shown: &[Named]) -> Option<Sheet> {
     head.extend(periods.iter().map(|period| Head::from(*period)));
     let rows = shown.iter().map(|one| row(one, periods.len())).collect();
     let typical: Vec<f64> = shown.iter().filter_map(|one| one.extremes.max).map(|max| max as f64).collect();
-    let title = format!("{}, tails: what is passed once in a while, under the causes observed", section.title());
+    let title = format!(
+        "{}, tails: levels that are exceeded once in the given time, under the causes observed",
+        section.title()
+    );
     let mut notes: Vec<(String, Vec<String>)> = Vec::new();
     for one in shown {
         let reasons = one.extremes.tail.reasons().join("; ");
@@ -69,7 +72,7 @@ fn of(section: &Section, shown: &[Named]) -> Option<Sheet> {
     let notes = notes.into_iter().map(|(reasons, places)| format!("No levels of {}: {reasons}.", places.join("; ")));
     let far = shown.iter().any(|one| levels(one).any(|level| level.level.is_none() && level.refused.is_some()));
     let far = (far && !periods.is_empty()).then(|| {
-        "Too far: more than 100 times what was observed. Below u: so frequent that the quantiles say it.".to_owned()
+        "Too far: more than 100 times what was observed. Below u: so frequent that the quantiles show it.".to_owned()
     });
     let notes = notes.chain(far).chain(section.worth());
     (!shown.is_empty()).then(|| Sheet::new(title, head, rows, section.unit, &typical).leading(3).notes(notes))

@@ -145,7 +145,7 @@ fn pooled_runs(input: &ReportInput) -> Option<String> {
     let ids: Vec<&str> = input.runs.iter().map(|part| part.meta.id.as_str()).collect();
     input.configurations.iter().any(several).then(|| {
         let runs = words::many(ids.len() as u64, "run");
-        format!("each row pools the repeats of {runs}; `latido compare {}` sets them against each other", ids.join(" "))
+        format!("each row pools the repeats of {runs}; `latido compare {}` compares the runs", ids.join(" "))
     })
 }
 
@@ -224,14 +224,14 @@ fn verdict(run: &Run, judgement: &Judgement, (found, why): (&Configurations, &[S
         let command = format!("latido trace explain {}", run.meta.id);
         lines.push(format!("{} $ {command}", paint("why: ", Paint::Dim, style)));
     } else if run.cells.iter().any(has_late_jobs) {
-        let text = "the same command with --explain says what made the late and missed periods so";
+        let text = "add --explain to the command to see what caused the late and missed periods";
         lines.extend(hang("why:", Paint::Dim, text, style));
     } else if let Some((cell, _)) =
         run.cells.iter().zip(&judgement.cells).find(|(cell, judged)| failed_unexplained(cell, judged))
     {
         // A guest of the laboratory runs as root.
         let root = if cell.cell.target == LAB { "" } else { " (it needs root)" };
-        let text = format!("the same command with --explain says what made the late samples so{root}");
+        let text = format!("add --explain to the command to see what caused the late samples{root}");
         lines.extend(hang("why:", Paint::Dim, &text, style));
     }
     lines

@@ -15,7 +15,7 @@ pub fn text(spikes: &Spikes, style: Style) -> String {
     let mut lines = head(spikes, None, style);
     if !spikes.spikes.is_empty() {
         lines.push(String::new());
-        lines.push(paint("Each, the largest first", Paint::Bold, style));
+        lines.push(paint("Each sample, the largest first", Paint::Bold, style));
         lines.extend(spikes.spikes.iter().flat_map(|one| late(one, style)));
     }
     lines.join("\n") + "\n"

@@ -60,7 +60,7 @@ fn together(all: &[&ExpectJudgement], width: usize, style: Style) -> Vec<String>
         let why = match one.decision.as_ref().map(|decision| &decision.measured) {
             Some(Measured::Nothing(Some(why))) => why.clone(),
             Some(Measured::Scaled(share)) => {
-                format!("{} of the size says nothing of a maximum or a count", words::share_of_size(*share))
+                format!("{} of the size says nothing about a maximum or a count", words::share_of_size(*share))
             }
             _ => span::plain(&verdict_wording::decision(one.decision.as_ref())),
         };

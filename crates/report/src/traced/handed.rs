@@ -51,7 +51,7 @@ fn losses_are_told_by_their_source() {
     let one = analysed("handed/lost-at-the-end");
     assert_eq!((one.lost.events, one.lost.over_cpu, waits(&one)), (12, Some(2), vec![]));
     assert!(
-        one.lost.sentence().contains("12 events in 1 gap") && one.lost.sentence().contains("of CPU 2 nothing follows")
+        one.lost.sentence().contains("12 events in 1 gap") && one.lost.sentence().contains("CPU 2 has no later events")
     );
     let one = analysed("handed/function_graph-lost");
     assert!(
@@ -173,13 +173,15 @@ fn nothing_found_is_a_result_and_nothing_understood_an_error() {
     assert!(one.lost.sentence().starts_with("no event, by the header"));
     let said = refused("handed/sched_switch-2.6.26");
     assert!(
-        said.contains("no entry is understood: 3 of 7 lines are not, the first is line 5: 6263:120:R +   2717"),
+        said.contains(
+            "no entry in the text of a tracer: 3 of 7 lines are unknown, the first is line 5: 6263:120:R +   2717"
+        ),
         "{said}"
     );
     let osnoise = text("handed/hwlat-no-gap");
     let osnoise = String::from_utf8(osnoise).unwrap().replace("hwlat", "osnoise");
     let said = analyse_text("t.txt", osnoise.as_bytes(), &Of::All).unwrap_err();
-    assert!(said.contains("(osnoise) without an entry: its header says that 0 were written"), "{said}");
+    assert!(said.contains("(osnoise) has no entry: its header says that 0 were written"), "{said}");
     // latido reads a short trace in a long letter, and counts the lines that are not part of it.
     let letter =
         ["Hello,\n", &"I see this often.\n".repeat(20), &String::from_utf8(text("handed/trace-text-crlf")).unwrap()]

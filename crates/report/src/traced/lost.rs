@@ -45,7 +45,7 @@ impl Lost {
         let mut parts = self.counts();
         if self.voided > 0 {
             let many = words::many(self.voided, "pair");
-            parts.push(format!("{many} left out that these may have broken"));
+            parts.push(format!("{many} left out, because these losses may have broken them"));
         }
         parts.extend(self.over());
         if self.backwards > 0 {
@@ -57,7 +57,7 @@ impl Lost {
         if parts.is_empty() {
             parts.push(match self.none {
                 Some(source) => format!("no event, by {}", source.name()),
-                None => "not stated: nothing here says that events are lost, nor that none are".into(),
+                None => "not stated: the trace does not say whether events were lost".into(),
             });
         }
         if self.unseen > 0 {
@@ -67,7 +67,7 @@ impl Lost {
             ));
         }
         if self.unbegun + self.unended > 0 {
-            let edges = format!("{} begun before the trace, {} with no end in it", self.unbegun, self.unended);
+            let edges = format!("{} started before the trace, {} with no end in it", self.unbegun, self.unended);
             parts.push(edges);
         }
         parts.join("; ")
@@ -79,7 +79,7 @@ impl Lost {
         if self.gaps > 0 {
             let gaps = words::many(self.gaps, "gap");
             parts.push(match self.placed {
-                (0, _) => format!("events in {gaps}, nobody counted how many"),
+                (0, _) => format!("an unknown number of events in {gaps}"),
                 (events, 0) => format!("{} in {gaps}", words::many(events, "event")),
                 (events, _) => format!("at least {} in {gaps}", words::many(events, "event")),
             });
@@ -96,9 +96,9 @@ impl Lost {
                     format!("{} for which the histogram had no row, by its total", words::many(one.events, "hit"))
                 }
                 (_, Some(cpu)) => {
-                    format!("what CPU {cpu} wrote first, by a line of the header, nobody counted how much")
+                    format!("an unknown number of the first events of CPU {cpu}, by a line of the header")
                 }
-                (_, None) if one.events == 0 => "events, by the header, nobody counted how many".into(),
+                (_, None) if one.events == 0 => "an unknown number of events, by the header".into(),
                 (_, None) => {
                     format!("{} overwritten before the text begins, by the header", words::many(one.events, "event"))
                 }
@@ -108,7 +108,7 @@ impl Lost {
             let more = self.unplaced.len() - 1;
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             parts
-                .push(format!("nothing says where those of CPU {first}{more} are missing, so no wait or call is told"));
+                .push(format!("the place of those of CPU {first}{more} is unknown, so latido reports no wait or call"));
         }
         parts
     }
@@ -135,10 +135,10 @@ impl Lost {
         let cpu = self.over_cpu.map_or_else(|| "a CPU".to_owned(), |cpu| format!("CPU {cpu}"));
         if over == 0 {
             return Some(format!(
-                "of {cpu} nothing follows: where a task was meanwhile is not known, and no wait or call is told"
+                "{cpu} has no later events, so latido does not know where tasks were and reports no wait or call"
             ));
         }
         let from = words::value(over as f64, "ns");
-        Some(format!("from {from} on no wait or call is told, as of {cpu} nothing follows"))
+        Some(format!("from {from} on, latido reports no wait or call, because {cpu} has no later events"))
     }
 }

@@ -16,7 +16,7 @@ impl Analysis {
             (Kind::Off, "Interrupts and preemption off", "what"),
             (Kind::Interrupt, "Hard interrupts: how long each handler ran", "interrupt"),
             (Kind::SoftInterrupt, "Soft interrupts: how long each ran", "soft interrupt"),
-            (Kind::SoftDelay, "Soft interrupts: from being asked for to their begin", "soft interrupt"),
+            (Kind::SoftDelay, "Soft interrupts: from being raised to their start", "soft interrupt"),
             (Kind::SystemCall, "System calls: from enter to exit", "call"),
         ];
         let latencies = kinds.into_iter().filter_map(|(kind, title, first)| self.latencies(kind, title, first, most));
@@ -104,7 +104,7 @@ impl Analysis {
     fn cpus_sheet(&self, most: usize) -> Option<Sheet> {
         (!self.cpus.is_empty()).then(|| {
             let head: Vec<Head> = vec![
-                "who had it".into(),
+                "what ran".into(),
                 "CPU".into(),
                 "share".into(),
                 "time".into(),
@@ -129,7 +129,7 @@ impl Analysis {
                 .collect();
             let typical: Vec<f64> =
                 self.cpus.iter().flat_map(|cpu| cpu.owners.first()).map(|(_, had)| had.ns as f64).collect();
-            Sheet::new("Who had each CPU, the innermost counts".into(), head, rows, "ns", &typical)
+            Sheet::new("What ran on each CPU, the innermost counts".into(), head, rows, "ns", &typical)
         })
     }
 }

@@ -21,11 +21,7 @@ impl Analysis {
         }
         if !self.worst.is_empty() {
             lines.push(String::new());
-            lines.push(paint(
-                "The longest waits after a wake-up of each class, and what they were lost to",
-                Paint::Bold,
-                style,
-            ));
+            lines.push(paint("The longest waits after a wake-up of each class, and their causes", Paint::Bold, style));
             lines.extend(self.worst.iter().flat_map(|worst| spikes::late(worst, style)));
             lines.extend(self.excerpt(style));
         }
@@ -80,8 +76,10 @@ impl Analysis {
     /// Returns the events around the longest wait of all.
     fn excerpt(&self, style: Style) -> Vec<String> {
         let Some(worst) = self.worst.iter().max_by_key(|worst| worst.ns) else { return Vec::new() };
-        let mut lines =
-            vec![String::new(), paint(&format!("Around the longest, of {}", worst.task), Paint::Bold, style)];
+        let mut lines = vec![
+            String::new(),
+            paint(&format!("Events around the longest wait, of {}", worst.task), Paint::Bold, style),
+        ];
         let shown = worst.excerpt.len().min(LINES);
         // The start and the end are more informative than the middle.
         let (first, last) = worst.excerpt.split_at(shown / 2);

@@ -67,7 +67,8 @@ impl Found {
 }
 
 /// The message about a file of `perf record`.
-const PERF_DATA: &str = "a file of perf, of which latido reads the text alone: `perf script -i FILE >TEXT`, then `latido trace analyze TEXT`";
+const PERF_DATA: &str =
+    "a file of perf, which latido reads only as text: `perf script -i FILE >TEXT`, then `latido trace analyze TEXT`";
 
 /// Analyses the text of a tracer: each of its inputs, if it is a report of several.
 ///
@@ -128,12 +129,12 @@ fn nothing(all: &[Found], seen: &Seen) -> String {
     let entries = all.iter().flat_map(|found| &found.summary.entries.items).next();
     match (first, entries) {
         (Some((line, text)), _) => format!(
-            "the text of {name}, of which no entry is understood: {many} of {} lines are not, the first is line {line}: {}",
+            "latido understands no entry in the text of {name}: {many} of {} lines are unknown, the first is line {line}: {}",
             seen.lines,
             text.trim()
         ),
         (None, Some(entries)) => format!(
-            "the text of {name} without an entry: its header says that {} were written and {} are in the buffer",
+            "the text of {name} has no entry: its header says that {} were written and {} are in the buffer",
             entries.written, entries.there
         ),
         (None, None) => format!("the text of {name} has a header and no entry: nothing was recorded"),

@@ -145,7 +145,7 @@ impl Told {
             ("longest", "The longest latency of each snapshot", "tracer", usize::MAX),
             ("timerlat", "Timer latency by context and CPU", "context", usize::MAX),
             ("osnoise", "Noise of each period, by CPU", "CPU", usize::MAX),
-            ("noise", "What interrupted, without what interrupted it in turn", "what", most.max(FUNCTIONS)),
+            ("noise", "Interruptions, without the interruptions inside them", "what", most.max(FUNCTIONS)),
             ("hwlat", self.gaps_title(), "gap", usize::MAX),
             ("function", "Functions by their time", "function", most.max(FUNCTIONS)),
         ];
@@ -228,12 +228,12 @@ impl Told {
         let mut notes: Vec<String> = self.clean.iter().map(|tracer| nothing_found(tracer)).collect();
         notes.extend(self.interrupted());
         if self.tainted {
-            notes.push("the kernel says that these figures do not hold".to_owned());
+            notes.push("the kernel reports that these figures are not valid".to_owned());
         }
         notes.extend(self.not_understood());
         if self.counted {
             notes.push(
-                "its times count something else than ns (cycles, jiffies, events): no latency can be told".into(),
+                "its times are not in ns (but in cycles, jiffies or events), so latido reports no latency".into(),
             );
         }
         if self.joined > 0 {
@@ -241,10 +241,10 @@ impl Told {
             notes.push(format!("{many} of broken lines joined with the line before"));
         }
         if self.cut > 0 {
-            notes.push(format!("{} too long to be one of the kernel, and not read", words::many(self.cut, "line")));
+            notes.push(format!("{} skipped, too long to come from the kernel", words::many(self.cut, "line")));
         }
         if self.unfinished > 0 {
-            notes.push("the last line has no end and is not read: the text may be cut in it".into());
+            notes.push("the last line has no end, so latido skipped it: the text may be cut off there".into());
         }
         if self.calls > 0 {
             notes.push(format!("{} without durations", words::many(self.calls, "function call")));
@@ -257,7 +257,7 @@ impl Told {
         }
         let shown: u64 = self.rows.iter().map(|row| row.stack.len() as u64).sum();
         if let Some(more) = self.stacked.checked_sub(shown).filter(|more| *more > 0) {
-            notes.push(format!("{} in stacks of events, which are not told", words::many(more, "function")));
+            notes.push(format!("{} in stacks of events, which are left out", words::many(more, "function")));
         }
         if self.beyond > 0 {
             notes.push(format!("no room for {}", words::many(self.beyond, "row")));
@@ -298,7 +298,7 @@ impl Told {
             let first = self.first_misread.as_ref().map(|(line, text)| format!("; the first is line {line}: {text}"));
             let first = first.unwrap_or_default();
             notes.push(format!(
-                "the fields of {many} are not understood: waits that they belong to are not told{first}"
+                "latido does not understand the fields of {many}, so it does not report their waits{first}"
             ));
         }
         notes
@@ -325,7 +325,7 @@ const ABOVE: [&str; 4] = ["hwlat", "irqsoff", "preemptoff", "preemptirqsoff"];
 fn nothing_found(tracer: &str) -> String {
     match tracer {
         "hwlat" => {
-            "hwlat found no gap above its threshold: no entry was written (tracing_thresh, 10 us by itself)".into()
+            "hwlat found no gap above its threshold: no entry was written (tracing_thresh, 10 us by default)".into()
         }
         other => format!("{other} found nothing above its threshold: no entry was written (tracing_thresh)"),
     }

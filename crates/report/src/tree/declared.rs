@@ -245,13 +245,13 @@ pub fn heading(kind: &str, number: Option<&str>, title: &str) -> String {
 /// Returns a remark on the repeats behind numbers: `median over 10 repeats`.
 pub fn about_repeats(entries: &[&Entry], over: Over) -> Option<String> {
     if let (Over::Each(each), true) = (over, entries.iter().all(|entry| entry.found.is_none())) {
-        return Some(format!("over the repeats, of which each contributes its {each}"));
+        return Some(format!("over the repeats, with the {each} of each"));
     }
     let counts = || entries.iter().filter_map(|entry| Some(entry.found?.curve.configuration.repeats.len()));
     let (least, most) = (counts().min()?, counts().max()?);
     let many = if least == most { words::many(most as u64, "repeat") } else { format!("{least} to {most} repeats") };
     Some(match (over, most) {
-        (Over::Each(each), _) => format!("over {many}, of which each contributes its {each}"),
+        (Over::Each(each), _) => format!("over {many}, with the {each} of each"),
         (_, 1) => "one run each".into(),
         (Over::Median, _) => format!("median over {many}"),
         (Over::Pooled, _) => format!("{many} pooled"),

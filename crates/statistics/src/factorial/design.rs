@@ -65,7 +65,7 @@ impl Design {
         let design = Self { rows: observations.len(), blocks, factors, terms };
         let width = design.width();
         if width > 500 {
-            return Err(Refusal::OutOfRange { what: "more than 500 effects: ask for interactions of fewer factors" });
+            return Err(Refusal::OutOfRange { what: "more than 500 effects: request interactions of fewer factors" });
         }
         if width > design.rows {
             return Err(Refusal::Missing { cells: design.missing(observations) });

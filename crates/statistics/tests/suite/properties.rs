@@ -50,7 +50,7 @@ fn absurd_arms_have_an_answer_or_a_refusal() {
         }
         let _ = change::changes(a);
     }
-    assert_eq!(compare(&[], &[1.0], Question::RATIO).unwrap_err().to_string(), "too few repeats: 0, and it takes 1");
+    assert_eq!(compare(&[], &[1.0], Question::RATIO).unwrap_err().to_string(), "too few repeats: 0; the minimum is 1");
     assert_eq!(compare(&[0.0], &[1.0], Question::RATIO).unwrap_err(), Refusal::NotPositive);
 }
 

@@ -24,7 +24,7 @@ impl<'a> CpuData<'a> {
         let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
         let there = usize::try_from(size).unwrap_or(usize::MAX).min(rest.len());
         if (there as u64) < size {
-            let what = format!("of {size} bytes that CPU {cpu} wrote the file has {there}");
+            let what = format!("the file has only {there} of the {size} bytes of CPU {cpu}");
             lost.push(Bad { at: offset.min(bytes.len() as u64), what });
         }
         let bytes = rest.get(..there).unwrap_or_default();
@@ -68,7 +68,7 @@ impl<'a> Iterator for Chunks<'a> {
                 Some(Ok((at, packed, length)))
             }
             None => {
-                let what = format!("{} chunks are to follow in {} bytes", u64::from(self.left) + 1, self.rest.len());
+                let what = format!("{} chunks should follow in {} bytes", u64::from(self.left) + 1, self.rest.len());
                 self.left = 0;
                 Some(Err(Bad { at: self.at, what }))
             }
@@ -167,7 +167,7 @@ impl<'a> Pages<'a> {
     /// Records how many bytes of a page could not be read.
     pub(crate) fn unread(&mut self, bytes: usize) {
         if bytes > 0 {
-            self.lose(&format!("{bytes} bytes of a page are no events"));
+            self.lose(&format!("{bytes} bytes of a page are not events"));
         }
     }
 
@@ -175,9 +175,10 @@ impl<'a> Pages<'a> {
     pub(crate) fn lose(&mut self, what: &str) {
         let bad = match self.from {
             From::Plain(_) => Bad { at: self.begin + self.here as u64, what: what.to_owned() },
-            From::Packed { .. } => {
-                Bad { at: self.begin, what: format!("{what}, {} bytes into what this chunk unpacks to", self.here) }
-            }
+            From::Packed { .. } => Bad {
+                at: self.begin,
+                what: format!("{what}, {} bytes into the unpacked data of this chunk", self.here),
+            },
         };
         self.lost.push(bad);
     }

@@ -14,18 +14,18 @@ use crate::{
 pub fn header_info(cursor: &mut Cursor<'_>, endian: Endian) -> Result<Layout, Bad> {
     let at = cursor.at();
     if cursor.text("the name of the page header")? != "header_page" {
-        return Err(Bad::new(at, "here the header of pages is to stand"));
+        return Err(Bad::new(at, "the page header should be here"));
     }
     let size = cursor.number(8, "the size of the page header")?;
     let at = cursor.at();
     let text = cursor.take(size, "the page header")?;
     if text.len() > LONGEST_FORMAT {
-        return Err(Bad::new(at, format!("a header of pages of {size} bytes")));
+        return Err(Bad::new(at, format!("a page header of {size} bytes")));
     }
     let layout = Layout::parse(&String::from_utf8_lossy(text), endian).map_err(|bad| bad.further(at as u64))?;
     let at = cursor.at();
     if cursor.text("the name of the event header")? != "header_event" {
-        return Err(Bad::new(at, "here the header of events is to stand"));
+        return Err(Bad::new(at, "the event header should be here"));
     }
     let size = cursor.number(8, "the size of the event header")?;
     cursor.take(size, "the event header")?;
@@ -63,7 +63,7 @@ fn formats(
             Ok(format) => {
                 fields += format.fields.len();
                 if into.len() >= MOST_FORMATS || fields > MOST_FIELDS || at - begin > LONGEST_FORMATS {
-                    return Err(Bad::new(at, format!("{} formats, and more: so many no kernel has", into.len())));
+                    return Err(Bad::new(at, format!("more than {} formats: no kernel has so many", into.len())));
                 }
                 into.push(Described { system: system.to_owned(), format });
             }
@@ -110,7 +110,7 @@ pub fn comms(cursor: &mut Cursor<'_>, lost: &mut Losses) -> Result<Vec<(i32, Str
 pub fn option(id: u16, data: &[u8], endian: Endian, options: &mut Options) -> Result<(), Bad> {
     let text = || String::from_utf8_lossy(data).trim_end_matches(['\0', '\n']).to_owned();
     let mut later = |by: Option<i64>| -> Result<(), Bad> {
-        let by = by.ok_or_else(|| Bad::new(0, format!("`{}` is no offset of time", text())))?;
+        let by = by.ok_or_else(|| Bad::new(0, format!("`{}` is not a time offset", text())))?;
         options.offset = options.offset.wrapping_add(by);
         Ok(())
     };

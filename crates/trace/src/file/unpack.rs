@@ -72,7 +72,7 @@ impl Unpacker {
         into.clear();
         let fits = usize::try_from(length).ok().filter(|length| *length <= self.most);
         let Some(length) = fits else {
-            return Err(Bad::new(0, format!("a chunk that is to unpack to {length} bytes, more than {}", self.most)));
+            return Err(Bad::new(0, format!("a chunk should unpack to {length} bytes, more than {}", self.most)));
         };
         // One byte more, to detect data that is longer than stated.
         let most = length as u64 + 1;
@@ -84,10 +84,10 @@ impl Unpacker {
         match read {
             Ok(()) if into.len() == length => Ok(()),
             Ok(()) if into.len() > length => {
-                Err(Bad::new(0, format!("a chunk of {length} bytes unpacks to more than these")))
+                Err(Bad::new(0, format!("a chunk of {length} bytes unpacks to more bytes")))
             }
             Ok(()) => Err(Bad::new(0, format!("a chunk of {length} bytes unpacks to {}", into.len()))),
-            Err(error) => Err(Bad::new(0, format!("a chunk that cannot be unpacked: {error}"))),
+            Err(error) => Err(Bad::new(0, format!("a chunk cannot be unpacked: {error}"))),
         }
     }
 }

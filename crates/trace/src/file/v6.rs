@@ -53,12 +53,15 @@ fn rest<'a>(bytes: &'a [u8], cursor: &mut Cursor<'a>, page: usize, trace: &mut T
                 trace.buffers.push(main);
                 break;
             }
-            other => return Err(Bad::new(at, format!("`{}` is no part of a trace", other.escape_ascii()))),
+            other => return Err(Bad::new(at, format!("`{}` is not a part of a trace", other.escape_ascii()))),
         }
     }
     for Instance { offset, name, cpus: own } in instances {
         let Some(at) = usize::try_from(offset).ok().filter(|at| *at <= bytes.len()) else {
-            trace.lost.push(Bad::new(bytes.len(), format!("the ring of `{name}` is to begin at byte {offset}")));
+            trace.lost.push(Bad::new(
+                bytes.len(),
+                format!("the ring of `{name}` should begin at byte {offset}, but the file ends here"),
+            ));
             continue;
         };
         match instance(bytes, Cursor::new(bytes, at, trace.endian), own.unwrap_or(cpus), page, &mut trace.lost) {
@@ -127,7 +130,7 @@ fn instance<'a>(
 ) -> Result<Buffer<'a>, Bad> {
     let at = cursor.at();
     if cursor.take(10, "the head of a ring")? != b"flyrecord\0" {
-        return Err(Bad::new(at, "here the ring of an instance is to begin"));
+        return Err(Bad::new(at, "the ring of an instance should begin here"));
     }
     buffer(bytes, &mut cursor, cpus, page, lost)
 }

@@ -46,7 +46,7 @@ pub fn open<'a>(bytes: &'a [u8], head: Head<'a>) -> Result<Trace<'a>, Bad> {
             let body = sections.body(at, u64::from(HEADER_INFO))?;
             meta::header_info(&mut Cursor::new(&body, 0, endian), endian).map_err(|bad| bad.further(at))?
         }
-        None => return Err(Bad { at: first, what: "the file does not tell what its pages look like".into() }),
+        None => return Err(Bad { at: first, what: "the file does not describe its pages".into() }),
     };
     let mut trace = Trace {
         version,
@@ -83,13 +83,13 @@ impl<'a> Sections<'a> {
     fn section(&self, at: u64, id: u64) -> Result<(Cursor<'a>, u64, u64), Bad> {
         let missing = || Bad {
             at: self.bytes.len() as u64,
-            what: format!("section {id} is to begin at byte {at}, and the file ends here"),
+            what: format!("section {id} should begin at byte {at}, but the file ends here"),
         };
         let place = usize::try_from(at).ok().filter(|at| *at < self.bytes.len()).ok_or_else(missing)?;
         let mut cursor = Cursor::new(self.bytes, place, self.endian);
         let found = cursor.number(2, "the kind of a section")?;
         if found != id {
-            return Err(Bad { at, what: format!("here section {id} is to begin, and {found} does") });
+            return Err(Bad { at, what: format!("section {id} should begin here, but section {found} does") });
         }
         let flags = cursor.number(2, "the flags of a section")?;
         cursor.number(4, "the description of a section")?;
@@ -113,7 +113,7 @@ impl<'a> Sections<'a> {
     }
 
     fn packing(&self) -> Result<Packing, Bad> {
-        let unknown = || Bad::new(0, format!("compressed by `{}`; zlib and zstd are known", self.packer));
+        let unknown = || Bad::new(0, format!("compressed with `{}`, but latido reads only zlib and zstd", self.packer));
         self.packing.filter(|packing| *packing != Packing::None).ok_or_else(unknown)
     }
 
@@ -123,7 +123,7 @@ impl<'a> Sections<'a> {
         while next != 0 {
             let at = next;
             let wrong = if !seen.insert(at) {
-                "the options lead back to themselves".into()
+                "the sections of options form a loop".into()
             } else if seen.len() > MOST_LINKS {
                 format!("more than {MOST_LINKS} sections of options")
             } else if length > MOST_OPTIONS {
@@ -225,7 +225,7 @@ impl<'a> Sections<'a> {
         let at = cursor.at() as u64;
         let there = size.min(cursor.left() as u64);
         if there < size {
-            lost.push(Bad { at, what: format!("of {size} bytes of a tracer's text the file has {there}") });
+            lost.push(Bad { at, what: format!("the file has only {there} of the {size} bytes of a tracer's text") });
         }
         let text = cursor.take(there, "the text of a tracer")?;
         if flags & 1 == 0 {
@@ -236,7 +236,7 @@ impl<'a> Sections<'a> {
             let read = packed.and_then(|(at, packed, length)| {
                 let left = MOST.saturating_sub(whole.len()) as u64;
                 if length > left {
-                    return Err(Bad { at, what: format!("of a tracer's text no more than {MOST} bytes are read") });
+                    return Err(Bad { at, what: format!("latido reads at most {MOST} bytes of a tracer's text") });
                 }
                 unpacker.unpack(packed, length, &mut chunk).map_err(|bad| bad.further(at))
             });

@@ -122,7 +122,7 @@ impl<'a> Lane<'a> {
     #[inline(never)]
     fn jump(&mut self) -> Option<u64> {
         let left = self.data.of(&self.pages).len().saturating_sub(self.coming.end) + self.coming.length;
-        self.pages.lose(&format!("{left} bytes of a page are later than the page behind it"));
+        self.pages.lose(&format!("{left} bytes of a page are later than the next page"));
         self.turn_pages(0);
         self.due()
     }
@@ -160,7 +160,7 @@ impl<'a> Lane<'a> {
                 None => before,
             };
             if garbage {
-                self.pages.lose("a page with a time that does not lie between those of its neighbours");
+                self.pages.lose("the time of a page is not between those of its neighbours");
                 continue;
             }
             self.limit =

@@ -88,7 +88,7 @@ fn a_broken_page_is_read_up_to_its_break() {
     }
     let mut bytes = page(endian, 8, 1, 0, &[head(endian, 1, 1), 1]);
     bytes.pop();
-    assert!(Page::parse(&bytes, &layout).unwrap_err().what.contains("holds 8 bytes, and has 7"));
+    assert!(Page::parse(&bytes, &layout).unwrap_err().what.contains("holds 8 bytes, but has 7"));
     assert!(Page::parse(&[0; 9], &layout).is_err());
 }
 

@@ -84,25 +84,25 @@ fn a_file_cut_anywhere_says_so() {
 fn a_wrong_head_is_refused() {
     let built = whole().1.build();
     for (at, number, size, what) in [
-        (0, 0x18, 1, "no trace file"),
+        (0, 0x18, 1, "not a trace file"),
         (10, u64::from(b'5'), 1, "version 5"),
-        (10, u64::from(b'x'), 1, "`x` is no version"),
-        (12, 2, 1, "2 is no order of bytes"),
+        (10, u64::from(b'x'), 1, "`x` is not a version"),
+        (12, 2, 1, "2 is not a byte order"),
         (14, 0, 4, "pages of 0 bytes"),
         (14, 0xffff_ffff, 4, "pages of 4294967295 bytes"),
-        (built.ends[0].0 + 9, u64::MAX, 8, "is to begin at byte"),
-        (built.ends[0].0 + 9, 3, 8, "here section 0 is to begin"),
+        (built.ends[0].0 + 9, u64::MAX, 8, "should begin at byte"),
+        (built.ends[0].0 + 9, 3, 8, "section 0 should begin here"),
     ] {
         refused(&patched(&built, at, number, size), what);
     }
-    refused(b"", "no trace file");
+    refused(b"", "not a trace file");
     refused(&[b"\x17\x08\x44tracing".as_slice(), &[b'7'; 70_000]].concat(), "the version has no end");
     let text = String::from_utf8_lossy(&built.bytes).into_owned();
     let commit = built.bytes.windows(6).position(|six| six == b"commit").unwrap();
     assert!(text.contains("commit"));
     let mut bytes = built.bytes.clone();
     bytes[commit..commit + 6].copy_from_slice(b"xommit");
-    refused(&bytes, "does not tell where the length and the data are");
+    refused(&bytes, "does not state where the length and the data are");
 }
 
 /// Impossible sizes of sections, options and texts: the reader reads what comes before.
@@ -112,19 +112,19 @@ fn absurd_sizes_are_named() {
     let built = file.build();
     for (part, left) in [("formats of tracers", true), ("formats of events", true), ("names of tasks", true)] {
         let bytes = patched(&built, begin(&built, part) + 8, u64::MAX, 8);
-        assert_eq!(loses(&bytes, "a section is to have 18446744073709551615 bytes") == story.count(), left);
+        assert_eq!(loses(&bytes, "a section should have 18446744073709551615 bytes") == story.count(), left);
     }
-    refused(&patched(&built, begin(&built, "header info") + 8, u64::MAX, 8), "a section is to have");
-    refused(&patched(&built, begin(&built, "options") + 8, 1 << 40, 8), "a section is to have 1099511627776 bytes");
+    refused(&patched(&built, begin(&built, "header info") + 8, u64::MAX, 8), "a section should have");
+    refused(&patched(&built, begin(&built, "options") + 8, 1 << 40, 8), "a section should have 1099511627776 bytes");
     // The first option's length; after that nothing is known about pages.
     refused(&patched(&built, begin(&built, "options") + 16 + 2, 0xffff_ffff, 4), "4294967295 bytes");
     // The count and length of a format, and the number of systems.
     let formats = begin(&built, "formats of events") + 16;
     assert_eq!(loses(&patched(&built, formats, 0xffff_ffff, 4), "the name of an event system"), story.count());
     assert_eq!(loses(&patched(&built, formats + 10, 0xffff_ffff, 4), "a format"), story.count());
-    assert_eq!(loses(&patched(&built, formats + 14, 1 << 60, 8), "a format is to have"), story.count());
+    assert_eq!(loses(&patched(&built, formats + 14, 1 << 60, 8), "a format should have"), story.count());
     let names = begin(&built, "names of tasks") + 16;
-    assert_eq!(loses(&patched(&built, names, 1 << 50, 8), "the names of tasks is to have"), story.count());
+    assert_eq!(loses(&patched(&built, names, 1 << 50, 8), "the names of tasks should have"), story.count());
     // The same in version 6, where nothing after such a place can be found.
     let built = File { version: 6, ..file }.build();
     assert_eq!(loses(&patched(&built, begin(&built, "names of tasks"), 1 << 50, 8), "the names of tasks"), 0);
@@ -153,9 +153,9 @@ fn cpus_are_believed_as_far_as_they_are_there() {
     assert_eq!(loses(&patched(&built, count, 0xffff_ffff, 4), "4294967295 CPUs"), 0);
     assert_eq!(loses(&patched(&built, count, 8_000, 4), "the number of a CPU"), 0);
     assert_eq!(loses(&patched(&built, count + 4, 0xffff_ffff, 4), "CPU 4294967295"), 0);
-    assert!(loses(&patched(&built, count + 8, u64::MAX, 8), "that CPU 0 wrote the file has 0") < story.count());
-    assert!(loses(&patched(&built, count + 16, u64::MAX, 8), "of 18446744073709551615 bytes that CPU 0 wrote") > 0);
-    assert_eq!(loses(&patched(&built, rings, u64::MAX, 8), "section 3 is to begin at byte 18446744073709551615"), 0);
+    assert!(loses(&patched(&built, count + 8, u64::MAX, 8), "the file has only 0 of the") < story.count());
+    assert!(loses(&patched(&built, count + 16, u64::MAX, 8), "of the 18446744073709551615 bytes of CPU 0") > 0);
+    assert_eq!(loses(&patched(&built, rings, u64::MAX, 8), "section 3 should begin at byte 18446744073709551615"), 0);
     assert_eq!(loses(&patched(&built, count - 4, 3, 4), "pages of 3 bytes"), 0);
     let six = File { version: 6, ..file }.build();
     let count = begin(&six, "options");
@@ -170,15 +170,15 @@ fn chains_of_options_end() {
     let (first, second) = (begin(&built, "options"), begin(&built, "options of rings"));
     let (first_next, second_next) =
         (built.ends.iter().find(|(_, what)| what == "options").unwrap().0 - 8, built.bytes.len() - 8);
-    let back = "the options lead back to themselves";
+    let back = "the sections of options form a loop";
     assert_eq!(loses(&patched(&built, first_next, first as u64, 8), back), 0);
     assert_eq!(loses(&patched(&built, second_next, second as u64, 8), back), story.count());
     assert_eq!(loses(&patched(&built, second_next, first as u64, 8), back), story.count());
     assert_eq!(
-        loses(&patched(&built, second_next, 1 << 62, 8), "section 0 is to begin at byte 4611686018427387904"),
+        loses(&patched(&built, second_next, 1 << 62, 8), "section 0 should begin at byte 4611686018427387904"),
         story.count()
     );
-    assert_eq!(loses(&patched(&built, second_next, 7, 8), "here section 0 is to begin"), story.count());
+    assert_eq!(loses(&patched(&built, second_next, 7, 8), "section 0 should begin here"), story.count());
     // A chain of any length.
     let mut long = Bytes { bytes: built.bytes.clone(), endian: LITTLE.endian };
     let here = long.bytes.len() as u64;
@@ -210,7 +210,7 @@ fn what_is_there_twice_is_told_once() {
     again.number(0, 2).number(8, 4).number(0, 8);
     let length = again.bytes.len() - rings;
     again.put(rings - 8, length as u64, 8);
-    let left = loses(&again.bytes, "lie over what others wrote");
+    let left = loses(&again.bytes, "overlap the data of other CPUs");
     // The options make the file longer than its pages, so some of the other rings fit.
     assert!((story.count()..40 * story.count()).contains(&left), "{left}");
     assert_eq!(Trace::open(&again.bytes).unwrap().buffers.len(), 1_024);
@@ -254,11 +254,11 @@ fn formats_may_say_anything() {
     let long = format!("name: {}\nID: 9\n", "y".repeat(300_000));
     file.systems.push(("other", vec![huge.into(), long, "no format".into()]));
     let built = file.build();
-    assert_eq!(loses(&built.bytes, "is no field that lies in a record"), story.count());
+    assert_eq!(loses(&built.bytes, "is not a field inside a record"), story.count());
     assert_eq!(loses(&built.bytes, "a format of 300013 bytes"), story.count());
     assert_eq!(loses(&built.bytes, "without a name and a number"), story.count());
     file.systems.push(("more", vec!["name:a\nID:1\n".into(); 20_000]));
-    assert_eq!(loses(&file.build().bytes, "16384 formats, and more: so many no kernel has"), story.count());
+    assert_eq!(loses(&file.build().bytes, "more than 16384 formats: no kernel has so many"), story.count());
 }
 
 /// The reader counts times that go back, and makes no latency from them.
@@ -297,8 +297,8 @@ fn garbage_in_pages_is_passed_over() {
     assert!(lost.len() == 1 && lost[0].starts_with(&format!("at byte {second}: CPU 1: ")), "{lost:?}");
     assert!(spoilt[0].met.events < story.count() && spoilt[0].met.events > story.count() / 2);
     // The head states more data than a page has; in the other case only the data after an event are damaged.
-    assert!(loses(&patched(&built, second + 8, 5_000, 8), "a page says that it holds 5000 bytes, and has 4080") > 0);
-    assert!(loses(&patched(&built, second + 16, 0, 4), "bytes of a page are no events") > 0);
+    assert!(loses(&patched(&built, second + 8, 5_000, 8), "a page states that it holds 5000 bytes, but has 4080") > 0);
+    assert!(loses(&patched(&built, second + 16, 0, 4), "bytes of a page are not events") > 0);
     // The last page is cut off in the middle of the file.
     let all = File { rings: vec![Ring { cpus: vec![(0, vec![0xff; 100_000])], ..file.rings[0].clone() }], ..file };
     assert_eq!(loses(&all.build().bytes, "CPU 0: a page"), 0);
@@ -317,8 +317,8 @@ fn chunks_that_lie_are_passed_over() {
             let left = loses(&patched(&built, data + 8, length, 4), &format!("{place}a chunk"));
             assert!(left > 0 && left < story.count());
         }
-        assert!(loses(&patched(&built, data + 4, 0xffff_fff0, 4), "chunks are to follow in") < story.count());
-        assert!(loses(&patched(&built, data, 0xffff_ffff, 4), "chunks are to follow in") > 0);
+        assert!(loses(&patched(&built, data + 4, 0xffff_fff0, 4), "chunks should follow in") < story.count());
+        assert!(loses(&patched(&built, data, 0xffff_ffff, 4), "chunks should follow in") > 0);
         assert!(loses(&patched(&built, data + 12 + 40, 0x55aa_55aa_55aa_55aa, 8), &place) < story.count());
         // A damaged page in the second chunk: the reported place is that of the chunk, which the user can find in the file.
         let mut spoilt = file.clone();
@@ -327,17 +327,17 @@ fn chunks_that_lie_are_passed_over() {
         let built = File { packing, packed_data: true, ..spoilt }.build();
         let second = built.ends.iter().find(|(_, what)| what == "a chunk").unwrap().0;
         let what =
-            format!("at byte {second}: CPU 0: a page says that it holds 65535 bytes, and has 4080, 4096 bytes into");
+            format!("at byte {second}: CPU 0: a page states that it holds 65535 bytes, but has 4080, 4096 bytes into");
         assert!(loses(&built.bytes, &what) > 0);
         let built = File { packing, packed_sections: true, ..file.clone() }.build();
         let formats = begin(&built, "formats of events");
-        assert_eq!(loses(&patched(&built, formats + 20, 0xffff_ffff, 4), "is to unpack to 4294967295"), story.count());
+        assert_eq!(loses(&patched(&built, formats + 20, 0xffff_ffff, 4), "should unpack to 4294967295"), story.count());
         assert_eq!(loses(&patched(&built, formats + 24, 0, 8), "cannot be unpacked"), story.count());
     }
     let mut bytes = File { packing: Packing::Zstd, packed_data: true, ..file }.build().bytes;
     let name = bytes.windows(4).position(|four| four == b"zstd").unwrap();
     bytes[name..name + 4].copy_from_slice(b"lzma");
-    assert_eq!(loses(&bytes, "compressed by `lzma`; zlib and zstd are known"), 0);
+    assert_eq!(loses(&bytes, "compressed with `lzma`, but latido reads only zlib and zstd"), 0);
 }
 
 /// Random changes of bytes, and shifts of time with extreme numbers: the reader and the explanation answer each time.

@@ -110,7 +110,11 @@ pub fn of(file: &File, pid: u32) -> Holder {
     let mut words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     let program = words.next().map(|word| word.rsplit(|byte| *byte == b'/').next().unwrap_or(word));
     let Some(program) = program else {
-        return Holder { words: format!("pid {pid}, which has ended and left it to a child"), is_latido: false, uid };
+        return Holder {
+            words: format!("pid {pid}, which has ended and left the lock to a child process"),
+            is_latido: false,
+            uid,
+        };
     };
     let line: Vec<_> = [program].into_iter().chain(words).map(String::from_utf8_lossy).collect();
     let line = plain(&line.join(" "));

@@ -196,8 +196,7 @@ impl Claim {
         let took = self.places.iter().try_for_each(|place| {
             let Place { file, path, binds, .. } = place;
             // An ancestor that holds the machine exclusively has started this process to work on it.
-            patience
-                .hold_unless(file, path, *binds, "is at work on", || locked(file, path, wanted, || place.lent(true)))
+            patience.hold_unless(file, path, *binds, "is using", || locked(file, path, wanted, || place.lent(true)))
         });
         self.held = true;
         if took.is_err() {

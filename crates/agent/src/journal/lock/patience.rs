@@ -55,7 +55,7 @@ pub struct Busy {
     pub holder: Option<Holder>,
     /// The lock's file.
     pub path: PathBuf,
-    /// What the holder does, in the words of a refusal: `is at work on`.
+    /// What the holder does, in the words of a refusal: `is using`.
     pub doing: &'static str,
     /// Whether latido waited for it in vain.
     pub waited: bool,
@@ -69,7 +69,7 @@ impl fmt::Display for Busy {
         let (path, doing) = (self.path.display(), self.doing);
         // A user who has already waited knows the option.
         let wait = if self.waited {
-            "it did not end while it was waited for; wait longer"
+            "it did not end while latido waited; wait longer"
         } else {
             "wait until it has ended (--wait)"
         };
@@ -77,8 +77,7 @@ impl fmt::Display for Busy {
             Some(holder) if !holder.is_latido => {
                 return write!(
                     f,
-                    "the lock {path} is held by {}, which is no latido; {wait}, or end it: \
-                     nothing of latido's can begin before",
+                    "the lock {path} is held by {}, which is not latido; {wait}, or end it: latido cannot start before",
                     holder.words
                 );
             }
@@ -133,7 +132,7 @@ impl<'a> Patience<'a> {
 
     /// Takes a lock, or passes over holders that cannot forbid it.
     pub(super) fn hold(&mut self, file: &File, path: &Path, binds: Binds, how: FlockOperation) -> Result<()> {
-        self.hold_unless(file, path, binds, "is at work on", || match flock(file, how) {
+        self.hold_unless(file, path, binds, "is using", || match flock(file, how) {
             Ok(()) => Ok(true),
             Err(Errno::WOULDBLOCK) => Ok(false),
             Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
@@ -159,7 +158,7 @@ impl<'a> Patience<'a> {
                 && !holders.is_empty()
                 && holders.iter().all(|holder| !holder.is_latido && holder.uid != Some(0))
             {
-                self.pass(path, &holders, ", which is no latido");
+                self.pass(path, &holders, ", which is not latido");
                 return Ok(());
             }
             let holder = holders.iter().find(|holder| holder.is_latido).or(holders.first()).cloned();
@@ -188,9 +187,9 @@ impl<'a> Patience<'a> {
 
     /// Continues in spite of the holders, and keeps a message.
     fn pass(&mut self, path: &Path, holders: &[Holder], what: &str) {
-        let unknown = "somebody outside this container";
+        let unknown = "a process outside this container";
         let who = holders.first().map_or(unknown, |holder| &holder.words);
-        let told = format!("the lock {} is held by {who}{what}: that was passed over", path.display());
+        let told = format!("the lock {} is held by {who}{what}: latido ignored this", path.display());
         if !self.passed.contains(&told) {
             self.passed.push(told);
         }

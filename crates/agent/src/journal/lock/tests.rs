@@ -123,7 +123,7 @@ fn the_gate_holds_up_only_for_who_waits() {
     {
         let _passing = held(&gate, FlockOperation::LockShared);
         let refused = two.hold(Use::Change, "a test", &mut Patience::none()).unwrap_err().to_string();
-        assert!(refused.contains("is at work on"), "{refused}");
+        assert!(refused.contains("is using"), "{refused}");
     }
     let _waits = held(&gate, FlockOperation::LockExclusive);
     assert!(two.hold(Use::Measure, "a test", &mut Patience::none()).is_err());
@@ -153,7 +153,7 @@ fn patience_is_one_time_for_all_locks() {
         thread::sleep(limit);
         Ok(true)
     };
-    patience.hold_unless(&first, &paths[0], Binds::Always, "is at work on", comes_late).unwrap();
+    patience.hold_unless(&first, &paths[0], Binds::Always, "is using", comes_late).unwrap();
     assert!(patience.hold(&second, &paths[1], Binds::Always, FlockOperation::NonBlockingLockShared).is_err());
     assert_eq!((tries.get(), told.get()), (1, 0), "tries of the second, and who was told that it is waited for");
 }
@@ -290,7 +290,7 @@ fn who_holds_the_machine_alone_lends_it_to_its_children() {
         let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
         assert!(said.contains("running 1 test"), "{said}");
         assert_eq!(output.status.success(), lent, "{wanted:?}: {said}");
-        assert!(lent || said.contains("is at work on this machine"), "{said}");
+        assert!(lent || said.contains("is using this machine"), "{said}");
     }
     assert!(!holder::is_ancestor(std::process::id()), "not to itself");
     let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
@@ -333,7 +333,7 @@ fn root_passes_by_who_is_no_latido_and_puts_back_in_spite_of_one() {
     let mut one = root();
     one.hold(Use::Change, "a test", &mut patience).unwrap();
     let passed = patience.passed();
-    assert!(passed.len() == 2 && passed.iter().all(|told| told.contains("left it to a child")), "{passed:?}");
+    assert!(passed.len() == 2 && passed.iter().all(|told| told.contains("left the lock to a child")), "{passed:?}");
     // Root's private lock still works between root's latidos.
     let mut undoing = Patience::none();
     let refused = root().hold(Use::Change, "a test", undoing.undoing()).unwrap_err();

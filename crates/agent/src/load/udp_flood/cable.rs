@@ -51,8 +51,8 @@ pub(super) fn ends(between: Option<&str>) -> Result<Option<(String, String)>> {
 pub(super) fn laid((one, other): &(String, String), port: u16, done: &Arc<Counts>) -> Result<SocketAddr> {
     ensure!(
         Path::new("/").join(crate::machine::LABORATORY).exists(),
-        "udp-flood: `between` takes a device away from its machine, and is for a guest of the laboratory alone (--on lab --kernel \
-         NAME+net)"
+        "udp-flood: `between` takes a device away from its machine, so it works only in a guest of the laboratory \
+         (--on lab --kernel NAME+net)"
     );
     let (ready, told) = channel();
     let (given, may_go) = channel::<()>();
@@ -75,17 +75,17 @@ pub(super) fn laid((one, other): &(String, String), port: u16, done: &Arc<Counts
             Err(error) => tell(&ready, Err(error)),
         }
     })?;
-    let answer = || told.recv().context("udp-flood: the receiving end is gone")?;
-    let namespace = answer()?.context("udp-flood: the receiving end has no network")?;
+    let answer = || told.recv().context("udp-flood: the thread of the receiving end ended")?;
+    let namespace = answer()?.context("udp-flood: the receiving end has no network namespace")?;
     net::give(other, &namespace).with_context(|| format!("udp-flood: the device {other}"))?;
-    given.send(()).context("udp-flood: the receiving end is gone")?;
+    given.send(()).context("udp-flood: the thread of the receiving end ended")?;
     answer()?;
     net::address(one, ENDS.0).and_then(|()| net::up(one)).with_context(|| format!("udp-flood: the device {one}"))?;
     let target = SocketAddr::from((ENDS.1, port));
     let socket = UdpSocket::bind((ENDS.0, 0)).context("udp-flood: cannot make a socket")?;
     let until = Instant::now() + ARRIVES;
     while done.received.load(Relaxed) == 0 {
-        ensure!(Instant::now() < until, "udp-flood: nothing arrives from {one} at {other}: are they on one hub?");
+        ensure!(Instant::now() < until, "udp-flood: no packet from {one} arrives at {other}: are both on one hub?");
         // The devices may still be agreeing on their speed.
         let _ = socket.send_to(&[0], target);
         thread::sleep(Duration::from_millis(50));

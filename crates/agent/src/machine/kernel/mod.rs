@@ -110,5 +110,5 @@ pub trait Kernel: Debug + Send + Sync {
 /// Writes a text into a file, opened with these options.
 fn write(how: &OpenOptions, file: &Path, text: &str) -> Result<()> {
     let mut open = how.open(file).with_context(|| format!("cannot open {} for writing", file.display()))?;
-    open.write_all(text.as_bytes()).with_context(|| format!("{} does not take `{text}`", file.display()))
+    open.write_all(text.as_bytes()).with_context(|| format!("{} does not accept `{text}`", file.display()))
 }

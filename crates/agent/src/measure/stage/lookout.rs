@@ -127,7 +127,8 @@ impl Stage<'_> {
         self.evidence.policy_refused = lock(&self.refused).clone();
         let record = self.record(Outcome::Checkpoint, elapsed, self.clocks.anchors(from));
         let parts = series.iter_mut().flatten().enumerate().map(|(index, series)| {
-            let snapshot = series.reader.snapshot().context("the loop left no pause to copy what it counted")?;
+            let snapshot =
+                series.reader.snapshot().context("the loop left no pause in which latido could copy its counts")?;
             let facts = series.stated(&snapshot);
             series.part(index, &snapshot, 0, facts)
         });

@@ -124,7 +124,9 @@ impl Account {
 
     /// Lists threads that the program names and that do not exist.
     pub fn missing(&self) -> Vec<Skip> {
-        let why = |tid: u32| format!("there is no thread {tid}: is it the number of a namespace of its own?");
+        let why = |tid: u32| {
+            format!("there is no thread {tid}: the program may have reported the number of another PID namespace")
+        };
         let skip = |tid| Skip { what: "trust checks of a reported thread".into(), why: why(tid) };
         self.threads.missing().into_iter().map(skip).collect()
     }

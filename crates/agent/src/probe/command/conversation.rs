@@ -93,8 +93,8 @@ impl Conversation<'_, '_, '_> {
             let (expected, by) = (String::from_utf8_lossy(HEADER), &self.by);
             let came = self.reader.kept().first().map_or("", String::as_str);
             let what = format!(
-                "the first line of `{by}` is not `{expected}` but `{came}` (see format, and channel=fd for a program that prints \
-                 other things)"
+                "the first line of `{by}` is not `{expected}` but `{came}` (see format=; a program that prints other text \
+                 needs channel=fd)"
             );
             return Err(self.program.blame(&what));
         }
@@ -121,8 +121,8 @@ impl Conversation<'_, '_, '_> {
             }
             if started.elapsed() > patience {
                 let heard = match self.reader.lines() {
-                    0 => "it told nothing".to_owned(),
-                    lines => format!("{lines} lines, no `ready` among them"),
+                    0 => "it printed nothing".to_owned(),
+                    lines => format!("{lines} lines without `ready`"),
                 };
                 let what = format!("`{}` was not ready within {} ({heard}; see ready=)", self.by, self.probe.ready);
                 return Err(self.program.blame(&what));
@@ -135,7 +135,7 @@ impl Conversation<'_, '_, '_> {
         }
         if !self.account.has_series() {
             let bad = self.reader.kept().first().map(|line| format!("; its first bad line is `{line}`"));
-            bail!("`{}` is ready and has declared no series{}", self.by, bad.unwrap_or_default());
+            bail!("`{}` is ready but has declared no series{}", self.by, bad.unwrap_or_default());
         }
         Ok(())
     }
@@ -258,7 +258,7 @@ impl Conversation<'_, '_, '_> {
         reported.pipe.blocked = account.blocked;
         account.until(interval.ended_ns);
         let (gathered, threads) = account.close(&mut reported);
-        let Some(gathered) = gathered else { bail!("`{}` was never told to go", reported.by) };
+        let Some(gathered) = gathered else { bail!("latido never sent `go` to `{}`", reported.by) };
         let said = program.said();
         if !said.is_empty() {
             stage.attach("program.txt")?.write_all(&said)?;

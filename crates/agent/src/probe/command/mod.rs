@@ -21,42 +21,43 @@ use serde::{Deserialize, Serialize};
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
     name: "command",
-    about: "any program's own samples, told line by line: Java, Python, ROS 2, a device behind a serial line",
+    about: "samples that your program reports line by line: Java, Python, ROS 2, a device behind a serial line",
     help: "\
-Starts a program of yours and takes the samples that it tells, a line each. docs/command.md has the protocol, examples/command/
-programs that speak it in Python, Java, C and a shell.
+Starts your program and takes the samples that it prints, one per line. docs/command.md has the protocol; examples/command/ has
+programs that use it in Python, Java, C and a shell.
 
-  latido run command -- python3 node.py              started on the cell's CPUs (-c), told to go, told to stop
-  latido run command channel=fd -- ros2 run my node  samples on a pipe of their own, as stdout has other things
+  latido run command -- python3 node.py              runs on the cell's CPUs (-c); latido sends go and stop
+  latido run command channel=fd -- ros2 run my node  samples on a separate pipe, as stdout has other text
   latido run command format=cyclictest-v -- cyclictest -v -l 10000
   latido run command -- socat - /dev/ttyACM0,rawer   a device behind a serial line
 
 Options:
-  argv      list of strings, required: the program and its arguments; no shell reads them. On the command line behind --
-  format    of its lines: latido, cyclictest-v, csv, ndjson, jitterdebugger; default latido
-  channel   stdout, or fd for a pipe of its own whose number is in LATIDO_SAMPLES_FD; default stdout
-  unit      of numbers in other formats than latido that do not say it: ns, us, ms, s, ps, urad; default us
-  ready     how long it may take until it is ready; default 10s
-  policy    own: its threads have the policy that it gives them; cell: it is started under the cell's. Default own, but cell
-            where the cell has another policy than the usual fifo 80 (--policy, --prio)
+  argv      list of strings, required: the program and its arguments; no shell reads them. On the command line after --
+  format    format of its lines: latido, cyclictest-v, csv, ndjson, jitterdebugger; default latido
+  channel   stdout, or fd for a separate pipe whose number is in LATIDO_SAMPLES_FD; default stdout
+  unit      unit of numbers in formats other than latido that do not state it: ns, us, ms, s, ps, urad; default us
+  ready     how long latido waits until the program is ready; default 10s
+  policy    own: the program sets the policy of its threads; cell: latido starts it under the cell's policy. Default own, but
+            cell where the cell's policy is not the default fifo 80 (--policy, --prio)
 
-In its environment: LATIDO_SAMPLES_FD, LATIDO_CPUS, LATIDO_DURATION_NS, LATIDO_WARMUP_NS, LATIDO_SEED. Its standard input gets
-`go`, and `stop` when the cell is over; then SIGTERM and SIGKILL. It runs as you and not as root behind sudo.
+Its environment has LATIDO_SAMPLES_FD, LATIDO_CPUS, LATIDO_DURATION_NS, LATIDO_WARMUP_NS, LATIDO_SEED. latido writes `go` to its
+standard input, and `stop` when the cell is over; then it sends SIGTERM and SIGKILL. Under sudo it runs as you, not as root.
 
   latido-samples 1                                               the first line
-  series 0 quantity=latency unit=ns clock=monotonic tid=4711     perhaps cpu=, period= (ns), label.KEY=
+  series 0 quantity=latency unit=ns clock=monotonic tid=4711     optional: cpu=, period= (ns), label.KEY=
   ready                                                          set up; waits for `go`
-  0 23456 1234567890123                                          series, value, perhaps the sample's end on its clock, ns
-  miss 0 3 1234567890123                                         so many slots passed, perhaps when the first was due, ns
-  drop 0 17                                                      samples that it lost itself
-  end 0 60000                                                    samples that it produced
+  0 23456 1234567890123                                          series, value, optionally the sample's end on its clock, ns
+  miss 0 3 1234567890123                                         number of missed slots, optionally when the first was due, ns
+  drop 0 17                                                      number of samples that the program lost
+  end 0 60000                                                    number of samples that the program produced
 
-Quantity: what the program says, `latency` where a format says nothing. Unit: ns, ps or urad.
-Facts: received, early and beyond (samples before and behind the measurement), produced, lost, dropped, backwards (times before
-the time before), implied_missed (slots that period and times imply, where the program counts none), placed (0 where its times
-are not the machine's), quantum_ns.
+Quantity: as the program declares it, `latency` where a format has no name for it. Unit: ns, ps or urad.
+Facts: received, early and beyond (samples before and after the measurement), produced, lost, dropped, backwards (times earlier
+than the previous one), implied_missed (missed slots that period and times imply, where the program counts none), placed (0 where
+its times are not from this machine's clock), quantum_ns.
 
-The thread that measures must not write: it collects, and another thread writes, or it does so at the end.
+The thread that measures must not write its samples during the measurement: another thread must write them, or it must write
+them at the end.
 Paper: none; the protocol is that of docs/command.md.",
     main_option: Some("argv"),
     new: |table| {
@@ -132,7 +133,7 @@ impl CommandProbe {
         ensure!(unit.is_none_or(|unit| Unit::named(unit).is_some()), "`unit` must be ns, us, ms, s, ps or urad");
         ensure!(
             unit.is_none() || form != Some(Form::Latido),
-            "`unit` is for other formats: a series of the format latido says its own"
+            "`unit` is for other formats: in the format latido each series declares its unit"
         );
         ensure!(self.ready.0 > 0, "`ready` must be above 0");
         Ok(())
@@ -157,12 +158,12 @@ impl Probe for CommandProbe {
     fn check(&self, cell: &Cell) -> Result<()> {
         ensure!(
             cell.conditions.stop_on.is_none(),
-            "the samples of `command` come when its program writes them: no sample can stop it in time; leave --stop-on away"
+            "`command` receives samples only when its program writes them, so --stop-on cannot stop it in time; omit --stop-on"
         );
         let deadline = matches!(self.asked(cell), Some(Scheduling::Deadline { .. }));
         ensure!(
             !deadline,
-            "no program can be started under the policy deadline, which is not inherited: its threads must ask for it; \
+            "latido cannot start a program under the policy deadline, which is not inherited: its threads must request it; \
              use policy=own"
         );
         Ok(())

@@ -56,9 +56,9 @@ impl Program {
         let (name, arguments) = probe.argv.split_first().context("`argv` names no program")?;
         let person = Person::behind_sudo();
         let (mut command, found) = program::of_person(name, person.as_ref())?.with_context(|| {
-            format!("there is no program `{name}` on the machine that is measured: install it there, or name its path")
+            format!("there is no program `{name}` on the measured machine: install it there, or give its path")
         })?;
-        let no_pipe = "no pipe for what the program tells";
+        let no_pipe = "cannot create the pipe for the program's samples";
         let (samples, writer) = io::pipe().context(no_pipe)?;
         let (rest, said) = io::pipe().context(no_pipe)?;
         let heard = Overheard::from(rest)?;
@@ -99,7 +99,7 @@ impl Program {
             drop((command, own));
             let _ = kept.recv();
         };
-        thread::Builder::new().spawn(starting).context("no thread to start the program")?;
+        thread::Builder::new().spawn(starting).context("cannot create the thread that starts the program")?;
         let (child, refused) = told.recv().context("the thread that starts the program ended")?;
         let mut child = child.with_context(|| format!("cannot start `{name}`"))?;
         let input = child.stdin.take();
@@ -168,7 +168,7 @@ impl Program {
         let said = self.said();
         let said = String::from_utf8_lossy(&said);
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
-        last.map(|line| format!("; it said: {}", line.trim().escape_debug())).unwrap_or_default()
+        last.map(|line| format!("; it printed: {}", line.trim().escape_debug())).unwrap_or_default()
     }
 
     /// Returns what it has printed so far in addition to its samples. Other processes may keep that pipe open.
@@ -199,8 +199,8 @@ impl Inherited {
     /// Applies all of it to the calling thread. Returns the first refusal.
     fn take(self) -> Option<String> {
         let locked = self.entry.and_then(|entry| entry.enter().err());
-        let locked = locked.map(|e| format!("entering the isolated CPUs was refused: {e:#}"));
-        let affinity = sched::set_affinity(0, self.on).err().map(|e| format!("its CPUs were refused: {e}"));
+        let locked = locked.map(|e| format!("it cannot enter the isolated CPUs: {e:#}"));
+        let affinity = sched::set_affinity(0, self.on).err().map(|e| format!("the kernel refused its CPUs: {e}"));
         let policy = under(self.scheduling);
         locked.or(affinity).or(policy)
     }

@@ -128,8 +128,8 @@ impl Probe for InterruptProbe {
         let (seen, _) = first;
         if let Some(task) = self.task.as_ref().filter(|_| tasks.is_empty()) {
             bail!(
-                "no timer woke a thread named `{task}` meanwhile: it may be woken otherwise (by a message, a lock), or its \
-                 timers were set before and do not come again"
+                "no timer woke a thread named `{task}` during the run: a message or a lock may wake it, or its timers were set \
+                 before the run and do not repeat"
             );
         }
         let mut gathered = Gathered::over(interval);

@@ -12,7 +12,7 @@ use sources::SOURCES;
 /// The list entry.
 pub const DEF: Def<dyn Probe> = Def {
     name: "interrupt",
-    about: "how late an event's handler runs, and its task after it, by three stamps; or what interrupts do, from events",
+    about: "how late an event's handler and then its task run, by three stamps; or how long interrupts take, from events",
     help: include_str!("help.txt"),
     main_option: Some("source"),
     new: |table| match table.get("source").map(toml::Value::as_str) {
@@ -28,7 +28,7 @@ pub const DEF: Def<dyn Probe> = Def {
 fn unknown(name: &str) -> anyhow::Error {
     let names = || std::iter::once("events").chain(SOURCES.iter().map(|source| source.name));
     let all = names().collect::<Vec<_>>().join(", ");
-    Objection::Value(format!("`source` is one of {all}{}", nearest(name, names()))).into()
+    Objection::Value(format!("`source` must be one of {all}{}", nearest(name, names()))).into()
 }
 
 #[cfg(test)]
@@ -50,20 +50,20 @@ mod tests {
     fn options_that_a_source_does_not_have_are_refused() {
         for (text, why) in [
             ("source = 'tmier'", "timer"),
-            ("source = 7", "`source` is one of events"),
+            ("source = 7", "`source` must be one of events"),
             ("source = 'timer'\nirq_prio = 50", "no interrupt thread"),
             ("source = 'timer'\ntrigger_prio = 50", "raises its events by itself"),
             ("source = 'timer'\ntask = 'x'", "task"),
             ("source = 'timer'\nrate = 0", "`rate`"),
             ("source = 'timer'\nrate = 100001", "`rate`"),
             ("source = 'hpet'\nirq_prio = 100", "`irq_prio`"),
-            ("source = 'timer'\nhandler = 'x'", "has an event of its own"),
+            ("source = 'timer'\nhandler = 'x'", "stamps its handler by a kernel event"),
             ("source = 'hpet'\nhandler = 'a b'", "`handler`"),
             ("rate = 97", "rate"),
             ("source = 'timer'\nstation = 'netns'", "no `station`"),
             ("source = 'network'\nstation = 'nowhere'", "`station` is local"),
             ("source = 'network'\ntrigger_prio = 5", "another process"),
-            ("source = 'network'\nhandler = 'x'", "stamp of its own"),
+            ("source = 'network'\nhandler = 'x'", "carries its own stamp"),
             ("source = 'gpio'", "out=N and in=M"),
             ("source = 'gpio'\nout = 4\nin = 4", "out=N and in=M"),
             ("source = 'uio'\nraise = '0x61:1'", "OFFSET:VALUE"),

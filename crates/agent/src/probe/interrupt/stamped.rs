@@ -82,10 +82,13 @@ impl Probe for StampedProbe {
     fn check(&self, cell: &Cell) -> Result<()> {
         ensure!(
             !matches!(cell.scheduling, Scheduling::Deadline { .. }),
-            "the task that waits for events is pinned, which the deadline policy forbids: use fifo, rr or other"
+            "latido pins the task that waits for events, which the deadline policy forbids: use fifo, rr or other"
         );
         let cpus = cell.conditions.cpus.as_ref().map_or(1, CpuSet::len);
-        ensure!(cpus == 1, "one task waits for the events, on one CPU: name one (-c), or none for the last allowed");
+        ensure!(
+            cpus == 1,
+            "one task waits for the events, on one CPU: name one with -c, or omit -c to use the last allowed CPU"
+        );
         looking_on::check("interrupt", cell)
     }
 

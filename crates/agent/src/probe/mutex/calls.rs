@@ -85,10 +85,10 @@ fn possible(
         return Ok(kinds);
     }
     let why = match realtime {
-        None => format!("a thread under `{}` cannot lock one", stage.cell.scheduling),
+        None => format!("a thread under `{}` cannot lock them", stage.cell.scheduling),
         Some((policy, prio)) => match can_lock(policy, prio, ceiling) {
             Ok(()) => return Ok(kinds),
-            Err(error) => format!("ceiling {ceiling} under `{}` was refused: {error}", stage.cell.scheduling),
+            Err(error) => format!("the kernel refused ceiling {ceiling} under `{}`: {error}", stage.cell.scheduling),
         },
     };
     if asked == MutexKind::Ceiling {

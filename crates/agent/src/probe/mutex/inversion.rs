@@ -23,11 +23,11 @@ pub fn check(cell: &Cell) -> Result<()> {
     let Some((_, prio)) = rounds::realtime(cell.scheduling) else {
         bail!("form=inversion needs three priorities on one CPU: use fifo or rr, not `{}`", cell.scheduling);
     };
-    ensure!(prio >= 3, "form=inversion uses the priorities {prio} and the two below it: ask for 3 to 99");
+    ensure!(prio >= 3, "form=inversion uses the priorities {prio} and the two below it: choose a priority of 3 to 99");
     let cpus = cell.conditions.cpus.as_ref();
     ensure!(
         cpus.is_none_or(|cpus| cpus.len() == 1),
-        "form=inversion is about one CPU: name one with -c, not {}",
+        "form=inversion runs on one CPU: name one with -c, not {}",
         cpus.map(ToString::to_string).unwrap_or_default()
     );
     Ok(())
@@ -35,7 +35,7 @@ pub fn check(cell: &Cell) -> Result<()> {
 
 /// Measures on the cell's CPU.
 pub fn measure(probe: &MutexProbe, stage: &mut Stage<'_>) -> Result<()> {
-    let [cpu] = stage.cpus()[..] else { bail!("form=inversion is about one CPU, not {}", stage.cpus().len()) };
+    let [cpu] = stage.cpus()[..] else { bail!("form=inversion runs on one CPU, not {}", stage.cpus().len()) };
     let kinds = probe.kind.each(MutexForm::Inversion);
     let protocols: Vec<Protocol> = kinds.iter().map(|kind| kind.protocol(1)).collect();
     let times = InversionTimes {

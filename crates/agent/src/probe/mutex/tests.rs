@@ -26,7 +26,7 @@ fn an_option_of_the_other_form_is_refused() {
         ("form = \"inversion\"\ncalls = 5", "`calls` belongs to form=calls"),
         ("rounds = 5", "`rounds` belongs to form=inversion"),
         ("form = \"inversion\"\ntiming = \"batch\"", "timing=batch is for form=calls"),
-        ("form = \"inversion\"\nkind = \"ceiling\"", "the kinds normal and inherit"),
+        ("form = \"inversion\"\nkind = \"ceiling\"", "the kinds normal, inherit"),
         ("batch = 0", "1 to 1000000"),
         ("ceiling = 100", "1 to 99"),
         ("busy = \"2s\"", "over 1s"),

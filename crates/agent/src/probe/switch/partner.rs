@@ -108,7 +108,7 @@ fn say(what: &impl Serialize) -> Result<()> {
 
 fn hear<T: DeserializeOwned>(from: &mut impl BufRead) -> Result<T> {
     let mut line = String::new();
-    ensure!(from.read_line(&mut line)? > 0, "it ended without a word");
+    ensure!(from.read_line(&mut line)? > 0, "it ended without an answer");
     Ok(serde_json::from_str(&line)?)
 }
 
@@ -139,7 +139,7 @@ impl Partner {
         let mut partner = Self { child, input, output };
         serde_json::to_writer(&mut partner.input, orders)?;
         partner.input.write_all(b"\n")?;
-        let ready: PartnerReady = hear(&mut partner.output).context("the posting process did not get ready")?;
+        let ready: PartnerReady = hear(&mut partner.output).context("the posting process did not become ready")?;
         Ok((partner, ready.refused))
     }
 
@@ -156,7 +156,7 @@ impl Partner {
             Err(_) => {
                 let _ = self.child.kill();
                 let how = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-                Some(format!("the posting process ended before its time ({how})"))
+                Some(format!("the posting process ended too early ({how})"))
             }
         };
         if failed.is_some() {

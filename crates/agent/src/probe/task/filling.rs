@@ -73,7 +73,7 @@ pub(super) fn filled(
         let names: Vec<String> = seen.values().map(|thread| thread.comm.text().into_owned()).collect();
         seen.retain(|_, thread| fits(pattern, &thread.comm.text()));
         if seen.is_empty() && !names.is_empty() {
-            bail!("no thread named `{pattern}` was activated; those that were are {}", names.join(", "));
+            bail!("no thread named `{pattern}` was activated; activated threads: {}", names.join(", "));
         }
     }
     if seen.is_empty() {
@@ -100,7 +100,7 @@ pub(super) fn filled(
                 1 => format!("the first waking of `{}`", thread.name),
                 _ => format!("the first {before} wakings of `{}`", thread.name),
             };
-            let why = "not a period before the next: its slots begin with the first that are regular".into();
+            let why = "less than a period before the next waking: slots begin with the first regular wakings".into();
             stage.skipped.push(Skip { what, why });
         }
         let of_missed = thread.open_missed(stage, &mut gathered)?;
@@ -120,21 +120,23 @@ fn nothing(program: &Program, longest: Option<Activation>) -> String {
     let what = &program.words;
     let time = |ns: u64| units::human(ns.try_into().unwrap_or(i64::MAX));
     let said = String::from_utf8_lossy(&program.output);
-    let said = said.lines().next().map(|line| format!("; it said: {line}")).unwrap_or_default();
+    let said = said.lines().next().map(|line| format!("; it printed: {line}")).unwrap_or_default();
     if let Some(one) = longest.filter(|one| one.response() >= LOOP_NS) {
         let parts = one.running().map(|ns| format!(" ({} on a CPU, preempted for {})", time(ns), time(one.preempted)));
         return format!(
-            "{what} has no activation to count: a thread of it worked for {}{} without waiting, and `task` measures from a waking to \
-             the next wait. A loop that polls can report its own times: `latido help command`{said}",
+            "{what} has no activation to count: one of its threads ran for {}{} without waiting, but `task` measures from a waking to \
+             the next wait. A polling loop can report its own times: `latido help command`{said}",
             time(one.response()),
             parts.unwrap_or_default()
         );
     }
     match program.exit {
-        Some(status) => format!("{what} ended with status {status} before anything was counted{said}; see --warmup"),
+        Some(status) => {
+            format!("{what} ended with status {status} before latido counted an activation{said}; see --warmup")
+        }
         None => format!(
-            "no activation of {what} was seen: none of its threads was woken and waited again meanwhile (a loop that never \
-             waits has none; a longer -d may see rare ones)"
+            "latido saw no activation of {what}: no thread of it was woken and waited again during the run (a loop that never \
+             waits has no activation; a longer -d may see rare ones)"
         ),
     }
 }
@@ -167,7 +169,8 @@ fn open(
     let mut busiest: Vec<(&i32, &Seen)> = seen.iter().collect();
     busiest.sort_by_key(|(pid, thread)| (std::cmp::Reverse(thread.count), **pid));
     if busiest.len() > most {
-        let why = format!("it has {} threads that were activated; the {most} busiest are told apart", busiest.len());
+        let why =
+            format!("{} of its threads were activated; only the {most} busiest have their own series", busiest.len());
         stage.skipped.push(Skip { what: "threads of the program".into(), why: format!("{why}: see `thread`") });
         busiest.truncate(most);
     }
@@ -204,8 +207,8 @@ fn open(
             let what = format!("wakeup, running and preempted of `{name}`");
             let (unseen, count) = (thread.unseen, thread.count);
             let why = format!(
-                "the kernel left the switch to it out of the trace in {unseen} of {count} activations: those that are left say \
-                 nothing of the others"
+                "the trace lacks the switch to it in {unseen} of {count} activations, and the other activations do not represent \
+                 these"
             );
             stage.skipped.push(Skip { what, why });
         }
@@ -220,7 +223,7 @@ fn open(
 /// Returns the note about threads that have no slots although their program has a period.
 fn without_slots(helpers: &BTreeSet<i32>, names: &BTreeMap<i32, String>) -> Option<Skip> {
     let named: Vec<String> = helpers.iter().filter_map(|pid| Some(format!("`{}`", names.get(pid)?))).collect();
-    let why = "other threads wake once a period, and these in less than a quarter of the slots: `thread` says whose the period is";
+    let why = "other threads wake once per period, these in less than a quarter of the slots; `thread` selects the periodic thread";
     (!named.is_empty()).then(|| Skip { what: format!("slots of {}", named.join(", ")), why: why.into() })
 }
 

@@ -26,66 +26,67 @@ pub const DEF: Def<dyn Probe> = Def {
     name: "task",
     about: "your own real-time program: wake-up, time on CPU, preemption, response, missed periods; from events",
     help: "\
-Looks on while a program of yours does its work, and takes from the kernel's events what became of each activation of each
-of its threads: from being woken until it waits again. Adds no task of its own, and changes nothing of the program.
+Observes your program while it works, and takes from the kernel's events the course of each activation of each of its
+threads, from its waking until it waits again. The probe adds no measuring task, and does not change the program.
 
-  latido run task -- ./my-program --its -options     started when the recording is on; ended with the run
-  latido run task pid=1234 period=1ms                a program that runs already
+  latido run task -- ./my-program --its -options     latido starts it when the recording is on, and ends it with the run
+  latido run task pid=1234 period=1ms                a program that already runs
   latido run task name=my-program period=1ms deadline=200us --limit 1ms
 
 Options:
   pid       the number of a process
-  program   processes of this name, or a program file's; * stands for anything, ? for one character; on the command line
-            also name=, which in plans is the probe's own
-  argv      list of strings: a program to start, with its arguments; on the command line it stands behind --
-  thread    of its threads only those of this name, with * and ?; default all
-  period    how often it is to be activated: each period is a slot, which is met, late or missed
+  program   processes of this name, or of a program file's name; * stands for anything, ? for one character; on the command line
+            also name=, which in plans names the probe
+  argv      list of strings: a program to start, with its arguments; on the command line after --
+  thread    only its threads of this name, with * and ?; default all
+  period    the period of its activations: each period is a slot, which is met, late or missed
   deadline  of a slot; default the period
 
-One of pid, program and argv is needed. Threads and processes that it makes are followed. A program that is started runs on the
-CPUs of the cell (-c), as you and not as root behind sudo; its output lies beside the record as program.txt, 1 MiB at most.
-When it ends, the cell ends. It is ended (SIGTERM, two seconds later SIGKILL, with its process group and whatever else it started) when the cell's
-duration is over.
+Give one of pid, program and argv. latido follows threads and processes that the program makes. A program that latido starts runs
+on the CPUs of the cell (-c), under sudo as you, not as root; latido stores its output with the record as program.txt, 1 MiB at
+most. When the program ends, the cell ends. When the cell's duration is over, latido ends the program, its process group and all
+other processes that it started (SIGTERM, two seconds later SIGKILL).
 
-Quantities (ns), each a sample an activation:
+Quantities (ns), one sample per activation:
   wakeup      from its waking (sched_waking, in the waker's context) to the switch to it
   running     time on a CPU in the activation, interrupts included
-  preempted   time that it waited after having been preempted in the activation
+  preempted   time that it waited for a CPU after preemptions in the activation
   response    from its waking until it waits again: wakeup + running + preempted
-With a period, one sample a slot:
+With a period, one sample per slot:
   completion  from the slot's time until the end of the last activation that began in it: a job may wait in between
-  missed      of a slot that had no job: from its time until the thread had done another one; only where there are any
-A slot is late when its completion is above the deadline, and missed when no job began in it. A job that overruns and catches up
-(its clock_nanosleep returns at once) is seen by the call's own events. Where a program waits otherwise, nobody can tell a slot that
-passed while an earlier job ran from one that the job served too: it counts as missed, and as unclear. A thread that asks for the time
-of each slot (clock_nanosleep, TIMER_ABSTIME) goes on with its job when another wait ends, however late. Of other threads nobody can
-tell that from a next job that begins late: where the job would have been late, its slot counts as open. A job of a
-SCHED_DEADLINE thread ends where it gives up its budget (sched_yield), and the next begins when the kernel lets it back; there is
-no waking, and no wakeup. When slots begin is not
-known but estimated: by the median of the wakings, which then is the zero of completion; it follows clocks that drift apart by
-at most 1 in 1000. A waking may be late by three quarters of a period and still is its slot's; by more, where another waking follows
-for the next slot. The slots begin where six of eight in a row have wakings: what a program does to prepare lies before. The period is that of the
-program's real-time and deadline threads, or, where it has none, of all of its threads. Helpers and children have no slots: a helper wakes
-in less than a quarter of the slots, and nowhere in six of eight in a row, while another thread does. Where the kernel wakes a thread regularly,
-but not once a period, latido says so. --limit judges response and completion; where it is not given, the deadline is the limit:
-a slot that is late or missed fails the run. Slots that are unclear or open alone leave it undecided.
+  missed      of a slot without a job: from its time until the thread has done another job; only if slots were missed
+A slot is late when its completion is above the deadline, and missed when no job began in it. If a job overruns and catches up,
+latido sees this by the events of its clock_nanosleep, which returns at once. Where a program waits otherwise, the trace does not
+show whether a job that ran into the next slot also served it: that slot counts as missed, and as unclear. A thread that requests
+the time of each slot (clock_nanosleep, TIMER_ABSTIME) continues its job when another wait ends, however late. For other threads
+the trace does not distinguish that from a next job that begins late: if the job would have been late, its slot counts as open.
+A job of a SCHED_DEADLINE thread ends where it yields its budget (sched_yield), and the next begins when the kernel lets the
+thread run again; there is no waking, and no wakeup.
 
-Label: task (the thread's name; of the same ones the second, third, ... by their numbers).
-Facts: tid (the thread's number), period_seen (ns, the median distance of its wakings), woken_every (the same where three fifths of the distances lie
-within a twentieth of it), expected and seen (slots elapsed and slots with an activation), extra (activations beyond the first
-of a slot), unfinished (activations that began and did not end in time, or ended with the thread: their slots count as nothing; a job
-that a signal stops goes on), unclear (missed slots that an earlier job may have served), open (slots in time whose job may have ended in
-the next one), before (wakings before the slots begin), unseen (those of which only
-the response is known, as the switch to the thread is not in the trace: some machines keep tasks of their own out of it), lost
-and voided (events lost, and what they may have broken), exit_status (of a program that ended by itself, 128 and the signal's
-number).
+latido estimates when the slots begin: the median of the wakings is the zero of completion. The estimate follows clocks that
+drift apart by at most 1 in 1000. A waking may be late by three quarters of a period and still belongs to its slot; it may be
+later if another waking follows for the next slot. The first slot is where six of eight slots in a row have wakings, so that the
+program's preparations lie before it. The period applies to the program's real-time and deadline threads, or, if it has none,
+to all of its threads. Helpers and children have no slots: a helper wakes in less than a quarter of the slots, and nowhere in six
+of eight in a row, while another thread does. latido reports a thread that the kernel wakes regularly, but not once per period.
+--limit judges response and completion; without it the deadline is the limit: a late or missed slot fails the run. If there are
+only unclear or open slots, the run is undecided.
 
-With --explain latido says what made periods missed or late: who kept the CPU, what the program waited for, its own execution beyond its
-median, its own timer (docs/trace.md).
+Label: task (the thread's name; in the order of their numbers, further threads of the same name are NAME (2), NAME (3), ...).
+Facts: tid (the thread's number), period_seen (ns, the median distance of its wakings), woken_every (the same, if three fifths
+of the distances are within a twentieth of it), expected and seen (slots elapsed and slots with an activation), extra (activations
+after the first of a slot), unfinished (activations that did not end before the recording or the thread did: latido does not count
+their slots; a job that a signal stops continues), unclear (missed slots that an earlier job may have served), open (slots in time
+whose job may have ended in the next slot), before (wakings before the first slot), unseen (activations of which only the response
+is known, as the trace lacks the switch to the thread: some machines do not record it), lost and voided (lost events, and
+activations that they may have broken), exit_status (of a program that ended by itself; 128 + the signal's number after a signal).
 
-Needs tracefs (root) and the events sched_switch and sched_waking; new threads are followed by sched_process_fork. All other
-events of the scheduler are recorded too, not the program's alone: what disturbed it would not be in the trace otherwise.
-The trace is kept with --trace. Paper: none; the definition is that of docs/trace.md.",
+With --explain latido reports why periods were missed or late: which task kept the CPU, what the program waited for, its own
+execution beyond its median, its own timer (docs/trace.md).
+
+Needs tracefs (root) and the events sched_switch and sched_waking; latido follows new threads by sched_process_fork. The trace
+has the scheduler's events of all tasks, not only of the program, because it must show what disturbed the program.
+--trace keeps the trace. Paper: none; the definition is that of docs/trace.md.",
     main_option: Some("program"),
     new: |table| {
         let probe: TaskProbe = with_defaults(table, TaskProbe::default())?;
@@ -131,15 +132,15 @@ impl TaskProbe {
                 return Err(missing.context("name a program to watch: pid=N, name=PATTERN, or -- CMD"));
             }
             1 => {}
-            _ => anyhow::bail!("one of `pid`, `program` (name=) and `argv` names the program, not several"),
+            _ => anyhow::bail!("give only one of `pid`, `program` (name=) and `argv`"),
         }
         ensure!(self.pid.is_none_or(|pid| pid > 0), "`pid` must be 1 or more");
-        ensure!(self.program.as_deref() != Some(""), "`program` names none");
+        ensure!(self.program.as_deref() != Some(""), "`program` must not be empty");
         ensure!(self.argv.is_empty() || self.argv.first().is_some_and(|it| !it.is_empty()), "`argv` names no program");
         ensure!(self.period.is_none_or(|period| period >= SHORTEST), "`period` must be {SHORTEST} or more");
         ensure!(
             self.deadline.is_none() || self.period.is_some(),
-            "`deadline` needs a `period`: it is that of its slots"
+            "`deadline` needs a `period`: it applies to the slots of the period"
         );
         ensure!(self.deadline.is_none_or(|deadline| deadline.0 > 0), "`deadline` must be above 0");
         Ok(())

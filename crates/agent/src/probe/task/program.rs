@@ -65,7 +65,7 @@ impl Watched {
         let processes = match (probe.pid, &probe.program) {
             (Some(pid), _) => {
                 if !is_there(pid) {
-                    bail!("there is no process {pid}: it may have ended, `pgrep -a NAME` finds the number of another");
+                    bail!("there is no process {pid}; it may have ended: find another with `pgrep -a NAME`");
                 }
                 vec![pid]
             }
@@ -127,10 +127,10 @@ impl Started {
         let (name, arguments) = argv.split_first().context("`argv` names no program")?;
         let person = Person::behind_sudo();
         let found = program::of_person(name, person.as_ref())?;
-        let (mut command, _) = found.with_context(|| format!("there is no program `{name}` that may be run here"))?;
-        let (reader, writer) = io::pipe().context("no pipe for what the program prints")?;
+        let (mut command, _) = found.with_context(|| format!("there is no executable program `{name}` here"))?;
+        let (reader, writer) = io::pipe().context("cannot create the pipe for the program's output")?;
         let output = Overheard::from(reader)?;
-        let errors = writer.try_clone().context("no pipe for what the program prints")?;
+        let errors = writer.try_clone().context("cannot create the pipe for the program's output")?;
         command.args(arguments).stdin(Stdio::null()).stdout(writer).stderr(errors);
         if let Some(person) = person {
             identity::start_as(&mut command, person.identity());

@@ -52,7 +52,7 @@ impl Facts<'_> {
         };
         ensure!(
             !cpus.is_empty(),
-            "the probe `{}` would take the only CPU ({}) and never give it back: name it with -c to do so all the same",
+            "the probe `{}` would occupy the only CPU ({}) until its end: name the CPU with -c to measure all the same",
             self.probe,
             self.usable
         );
@@ -81,7 +81,7 @@ pub(super) fn together<'a>(these: &CpuSet, those: impl IntoIterator<Item = &'a C
 /// Checks that the CPUs to isolate are online.
 pub(super) fn available(isolated: &CpuSet, online: &CpuSet) -> Result<()> {
     let missing = isolated.without(online);
-    ensure!(missing.is_empty(), "CPU {missing} is to be isolated and not there: online are {online}");
+    ensure!(missing.is_empty(), "CPU {missing} is not online and cannot be isolated: the online CPUs are {online}");
     Ok(())
 }
 
@@ -156,14 +156,14 @@ mod tests {
     #[test]
     fn the_only_cpu_is_not_taken_unasked() {
         let error = placed(None, "", "").unwrap_err().to_string();
-        assert!(error.contains("`gap` would take the only CPU (0-3)") && error.contains("-c"), "{error}");
+        assert!(error.contains("`gap` would occupy the only CPU (0-3)") && error.contains("-c"), "{error}");
     }
 
     #[test]
     fn what_is_to_be_isolated_must_be_there() {
         assert!(available(&set("1"), &set("0-1")).is_ok());
         let error = available(&set("1,7"), &set("0-1")).unwrap_err().to_string();
-        assert_eq!(error, "CPU 7 is to be isolated and not there: online are 0,1");
+        assert_eq!(error, "CPU 7 is not online and cannot be isolated: the online CPUs are 0,1");
     }
 
     proptest! {

@@ -82,7 +82,7 @@ pub(super) fn given(record: Option<Parcel>, failure: Option<String>, ended: &str
     match (record, failure) {
         (Some(parcel), _) => Ok(parcel),
         (None, Some(why)) => bail!(why),
-        (None, None) => bail!("the measuring process gave no record: it {ended}"),
+        (None, None) => bail!("the measuring process produced no record: it {ended}"),
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
             given(None, failure.map(str::to_owned), "ended with signal: 9 (SIGKILL)").unwrap_err().to_string()
         };
         assert_eq!(why(Some("the spool is full")), "the spool is full");
-        assert_eq!(why(None), "the measuring process gave no record: it ended with signal: 9 (SIGKILL)");
+        assert_eq!(why(None), "the measuring process produced no record: it ended with signal: 9 (SIGKILL)");
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Work<'_> {
             (Close::TooEarly, _) => anyhow!("stopped before the measurement began"),
             (Close::AtOnce, _) => anyhow!("stopped at once; nothing of this cell was kept"),
             (Close::Send | Close::Report, _) => {
-                self.failure.take().unwrap_or_else(|| anyhow!("the measuring process gave no record"))
+                self.failure.take().unwrap_or_else(|| anyhow!("the measuring process produced no record"))
             }
         };
         let (told, error) = reported(error, settled);

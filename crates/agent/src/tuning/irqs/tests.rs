@@ -134,8 +134,8 @@ fn only_daemons_of_root_are_in_the_way() {
 #[test]
 fn impossible_places_are_refused() {
     let tree = trees::arm();
-    assert!(refusal(&tree, "0-3").contains("must go somewhere"));
-    assert!(refusal(&tree, "4").contains("CPU 4 is not there"));
+    assert!(refusal(&tree, "0-3").contains("need another CPU"));
+    assert!(refusal(&tree, "4").contains("CPU 4 is not online"));
 }
 
 #[test]

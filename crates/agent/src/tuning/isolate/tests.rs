@@ -180,7 +180,7 @@ fn what_forks_while_it_is_moved_is_asked_for_again_and_a_ghost_is_not_asked_for_
 fn impossible_isolation_is_refused_with_its_reason() {
     let tree = trees::cgroup_v1();
     assert!(refusal(&tree, "0-1").contains("all CPUs (0,1)"));
-    assert!(refusal(&tree, "1-2").contains("CPU 2 is not there: online are 0,1"));
+    assert!(refusal(&tree, "1-2").contains("CPU 2 is not online: the online CPUs are 0,1"));
     tree.write(&format!("{V1}/docker/box/cpuset.cpus"), "1\n");
     let told = refusal(&tree, "1");
     assert!(told.contains("docker/box has no CPU but 1") && told.contains("echo 0 >"), "{told}");

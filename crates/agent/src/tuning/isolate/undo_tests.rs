@@ -43,7 +43,7 @@ fn cpus_that_are_offline_are_nobodys_choice() {
     // Now another program takes one of them off an online CPU.
     let step = tasks.iter().find(|step| matches!(step, Step::Task { tid, .. } if *tid == kernels[0])).unwrap();
     say(kernels[0], "1-3");
-    assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(told) if told.contains("by somebody else")));
+    assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(told) if told.contains("by another program")));
 }
 
 /// The same with cgroup v1, where a container's set also contains such a CPU.
@@ -78,7 +78,7 @@ fn a_thread_that_entered_and_was_not_bound_yet_gets_its_choice_back() {
         step.undo(&tree.root).unwrap()
     };
     // Another program's choice must stay, and be reported.
-    assert!(matches!(undone("2"), Undone::Left(told) if told.contains("CPUs 2 by somebody else")));
+    assert!(matches!(undone("2"), Undone::Left(told) if told.contains("CPUs 2 by another program")));
     assert!(tree.root.read("proc/1/status").unwrap().ends_with("\t2"));
     assert_eq!(undone("0,2-3"), Undone::Back);
     trees::undo(&steps, &tree.root);
@@ -120,7 +120,7 @@ fn a_handler_goes_with_its_interrupt() {
     // The interrupt stays where it was: its thread is a thread like any other.
     tree.write(line, "2\n");
     go("3");
-    assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(told) if told.contains("by somebody else")));
+    assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(told) if told.contains("by another program")));
     go("0-1");
     trees::undo(&done, &tree.root);
     assert_eq!(on(), "2");
@@ -150,7 +150,7 @@ fn a_controller_that_a_group_was_set_up_with_stays_on() {
         tree.write(&format!("sys/fs/cgroup/system.slice/{file}"), text);
         // If latido's own group cannot be removed, latido tries again later, and the controller with it.
         let told = control[0].undo(&tree.root).unwrap_err().to_string();
-        assert!(told.contains("as long as /sys/fs/cgroup/latido-isolated/cpuset.cpus is there"), "{told}");
+        assert!(told.contains("as long as /sys/fs/cgroup/latido-isolated/cpuset.cpus exists"), "{told}");
         rest.iter().rev().for_each(|step| assert_eq!(step.undo(&tree.root).unwrap(), Undone::Back));
         let Undone::Left(told) = control[0].undo(&tree.root).unwrap() else { panic!("{file} is lost") };
         assert!(told.contains(&format!("system.slice/{file} was set meanwhile")), "{told}");
@@ -172,12 +172,12 @@ fn a_group_of_somebody_else_is_left() {
         tree.write(&format!("{dir}/latido-isolated/{list}"), "1\n");
         let before = tree.contents();
         let told = refusal(&tree, "1");
-        assert!(told.contains("latido-isolated is there already") && told.contains("rmdir"), "{told}");
+        assert!(told.contains("latido-isolated exists already") && told.contains("rmdir"), "{told}");
         // The group was made after the tuning had looked, and before the tuning made its own.
         let step = steps.iter().rfind(|step| matches!(step, Step::Set { .. })).unwrap();
         let told = format!("{:#}", step.apply(&tree.root).unwrap_err());
         assert!(told.contains("cannot make the control group") && told.contains("exists"), "{told}");
-        assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(told) if told.contains("by somebody else")));
+        assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(told) if told.contains("by another program")));
         let step = Step::Group { path: format!("{dir}/latido-isolated") };
         assert!(step.apply(&tree.root).is_err());
         assert!(matches!(step.undo(&tree.root).unwrap(), Undone::Left(_)));

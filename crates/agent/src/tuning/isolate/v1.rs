@@ -25,7 +25,7 @@ pub fn wanted(root: &Root, dir: &str, isolated: &CpuSet, rest: &CpuSet) -> Resul
     let mems = root.read(&at("cpuset.mems")).with_context(|| format!("cannot read {dir}/cpuset.mems"))?;
     ensure!(
         !root.exists(&at(SYSTEM)),
-        "{dir}/{SYSTEM} is there already: undo what made it (`latido tune undo isolate`)"
+        "{dir}/{SYSTEM} exists already: undo the tuning that made it (`latido tune undo isolate`)"
     );
     let mut steps = bound_elsewhere(root, dir, rest);
     let (narrowed, taken) = narrowed(root, dir, isolated, rest)?;

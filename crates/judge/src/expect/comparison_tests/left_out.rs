@@ -25,7 +25,7 @@ fn doubtful_repeats_are_left_out() {
     assert_eq!((one.verdict, one.outcome), (Verdict::Contaminated, Outcome::Undecided));
     let (_, detail) = told(one);
     for said in
-        ["undecided: isolated has no repeat that counts", "; 9 repeats of isolated left out: all above 115 µs may be"]
+        ["undecided: isolated has no usable repeat", "; 9 repeats of isolated left out: all above 115 µs may be"]
     {
         assert!(detail.contains(said), "{detail}");
     }

@@ -14,7 +14,7 @@ fn a_family_shares_its_doubt() {
     let (outcome, detail) = told(&all[0]);
     assert_eq!(outcome, Outcome::Undecided);
     assert!(
-        detail.ends_with("; undecided: 5 repeats a side cannot reach 5 % for one of 20 comparisons; 6 needed"),
+        detail.ends_with("; undecided: 5 repeats per side cannot reach 5 % for one of 20 comparisons; 6 needed"),
         "{detail}"
     );
     // Several pairs of one conclusion count as well.
@@ -74,7 +74,7 @@ fn quantities_of_the_same_repeats_are_compared() {
         let (found, detail) = judged(&fixture, &one);
         assert_eq!(found, outcome, "{detail}");
         assert!(detail.contains("latency 115 µs against early 2.50 µs"), "{detail}");
-        assert!(detail.ends_with("10 repeats a side"), "{detail}");
+        assert!(detail.ends_with("10 repeats per side"), "{detail}");
     }
     fixture.run.plan.expect = vec![than];
     let known: Vec<_> = fixture.run.cells.iter().map(|cell| (&cell.cell, &cell.measurand)).collect();

@@ -17,11 +17,11 @@ fn a_trace_that_nobody_asked_for_is_a_note() {
         r.cell.conditions.stop_on = Some(latido_model::units::Ns(1));
     });
     assert_eq!(asked.grade, Grade::Ok);
-    assert!(asked.text().contains("its cost"), "{}", asked.text());
+    assert!(asked.text().contains("the cost"), "{}", asked.text());
     let unseen = finding("tracing", |r| r.quality.tracing = Some(Tracing::Unseen { why: "no tracefs".into() }));
     assert_eq!((unseen.grade, unseen.text().as_str()), (Unknown, "not measured: no tracefs"));
     let none = finding("tracing", |r| r.quality.tracing = Some(Tracing::Seen { active: vec![] }));
-    assert_eq!((none.grade, none.text().as_str()), (Grade::Ok, "none seen, looked at once a second"));
+    assert_eq!((none.grade, none.text().as_str()), (Grade::Ok, "none seen, checked once per second"));
     let record = sample::record();
     let findings = findings(&record, &Deciding::default());
     assert!(findings.iter().all(|f| f.check != "tracing" && f.check != "frozen trace"), "nobody looked");
@@ -50,7 +50,10 @@ fn a_frozen_trace_says_how_to_go_on() {
     };
     assert_eq!(state(Freeze::Armed), (Grade::Ok, "ready, and not needed: no sample was above stop_on".into()));
     assert_eq!(state(Freeze::Off), (Grade::Ok, "tracing was off: nothing to freeze".into()));
-    assert_eq!(state(Freeze::Impossible { why: "x".into() }), (Note, "the kernel's trace goes on: x".into()));
+    assert_eq!(
+        state(Freeze::Impossible { why: "x".into() }),
+        (Note, "latido could not freeze the kernel's trace: x".into())
+    );
 }
 
 /// A sample that events did not show may be the worst one: the check reports it with the count. The check does not apply to a probe that

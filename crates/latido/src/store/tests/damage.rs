@@ -49,14 +49,14 @@ fn damage_is_reported_and_the_rest_is_read() {
         ("the record is of another cell", |d| {
             edit(&d.join("run.json"), |run| run["cells"][1]["cell"]["seed"] = 43.into());
         }),
-        ("what is not listed there", |d| edit(&d.join("run.json"), |run| run["cells"][1]["measurand"] = 7.into())),
-        ("left out: cells.cell.colour", |d| {
+        ("it does not list what cell", |d| edit(&d.join("run.json"), |run| run["cells"][1]["measurand"] = 7.into())),
+        ("does not know: cells.cell.colour", |d| {
             edit(&d.join("run.json"), |run| run["cells"][1]["cell"]["colour"] = "red".into());
         }),
-        ("not of this run", |d| fs::write(d.join("cells/notes.txt"), "").unwrap()),
+        ("does not belong to this run", |d| fs::write(d.join("cells/notes.txt"), "").unwrap()),
         ("no such cell", |d| fs::create_dir(d.join("cells/077")).unwrap()),
         ("host.json", |d| fs::write(d.join("cells/001/host.json"), "[]").unwrap()),
-        ("does not know, left out: novelty", |d| {
+        ("does not know: novelty", |d| {
             edit(&d.join("cells/001/record.json"), |record| record["novelty"] = 1.into());
         }),
         ("cells/002", |d| {

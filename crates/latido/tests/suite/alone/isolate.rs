@@ -172,9 +172,9 @@ fn what_cannot_be_isolated_is_refused_and_nothing_is_changed() {
     let before = Snapshot::take(&stage);
     let all = format!("isolate:cpus={}", placement::online());
     for (tune, words) in [
-        (all.as_str(), "everything else needs a CPU too"),
-        ("isolate:cpus=4095", "not there"),
-        ("irqs:away=4095", "not there"),
+        (all.as_str(), "all other tasks need a CPU too"),
+        ("isolate:cpus=4095", "not online"),
+        ("irqs:away=4095", "not online"),
         ("isolate", "`cpus` is required"),
     ] {
         let output = world.run(["run", "null", "samples=100", "--tune", tune, "--json", "--no-report"]);

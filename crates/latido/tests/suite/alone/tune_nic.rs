@@ -112,9 +112,10 @@ fn refusals_of_a_device_are_told() {
     assert_eq!(text(&output).split_whitespace().collect::<Vec<_>>(), ["1", "1", "rx-frames:", "16"]);
     let said = stderr(&output);
     let lines: Vec<&str> = said.lines().collect();
-    for (line, words) in
-        [(0, "lat0 does not tell how it gathers interrupts: leave coalesce=as-is"), (1, "only root may set rx-frames")]
-    {
+    for (line, words) in [
+        (0, "lat0 does not report how it coalesces interrupts: use coalesce=as-is"),
+        (1, "only root may set rx-frames"),
+    ] {
         assert!(lines[line].contains(words) && lines[line].ends_with("(nothing was changed)"), "{said}");
     }
     assert!(!open.path().join("state/journal.jsonl").exists());

@@ -31,7 +31,7 @@ fn what_needs_debugfs_is_applied_or_says_why_not() {
             assert!(out.lines().any(|line| line.contains("(full)")), "{out}");
         }
         Some(1) => {
-            let why = ["kernel lockdown", "is fixed", "has no choice `full`"];
+            let why = ["kernel lockdown", "is fixed", "does not offer `full`"];
             assert!(why.iter().any(|why| said.contains(why)), "{said}");
             assert!(said.contains("(nothing was changed)"), "{said}");
         }

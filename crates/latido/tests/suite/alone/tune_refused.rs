@@ -86,9 +86,10 @@ fn words(cpu: u32) -> Vec<(&'static str, String)> {
 /// Checks that a message names a file, a right or a parameter, says what is wrong with it, and what to do.
 fn tells(said: &str) -> Result<(), &'static str> {
     let lacks =
-        ["only root may", "there is no ", "no CPU has", "no two CPUs", "was not booted with", "may not be made"];
-    let also = ["lasts only as long as", "cannot be held", "cannot be switched", "is fixed", "has no choice"];
-    let remedies = ["sudo", "run as root", "leave", "mount -t", "modprobe", "command line", "with --tune", "boot with"];
+        ["only root may", "there is no ", "no CPU has", "no two CPUs", "was not booted with", "may not be set to"];
+    let also = ["lasts only as long as", "cannot hold", "cannot be switched", "is fixed", "does not offer"];
+    let remedies =
+        ["sudo", "run as root", "leave", "keep", "mount -t", "modprobe", "command line", "with --tune", "boot with"];
     if !lacks.iter().chain(&also).any(|word| said.contains(word)) {
         return Err("does not say what is lacking");
     }

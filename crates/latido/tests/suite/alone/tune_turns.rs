@@ -73,7 +73,7 @@ fn while_a_tune_is_at_work_every_other_latido_waits_its_turn() {
     let refused = |output: std::process::Output, what: &str| {
         assert_eq!(output.status.code(), Some(1), "{what}");
         let said = stderr(&output);
-        assert!(said.contains("another latido is at work") && said.contains(&name), "{what}: {said}");
+        assert!(said.contains("another latido is using") && said.contains(&name), "{what}: {said}");
         assert_eq!(slow.interval(), "60\n", "{what} changed it");
     };
     refused(slow.tune(&["apply", "vm-stat:10s"]), "tune apply");
@@ -125,7 +125,7 @@ fn of_two_at_the_same_moment_none_is_half_done() {
         let done = outputs.iter().filter(|output| output.status.success()).count();
         assert!(done >= 1, "{} {}", stderr(&outputs[0]), stderr(&outputs[1]));
         for output in outputs.iter().filter(|output| !output.status.success()) {
-            assert!(stderr(output).contains("another latido is at work"), "{}", stderr(output));
+            assert!(stderr(output).contains("another latido is using"), "{}", stderr(output));
         }
         let status = json(&slow.tune(&["status", "--json"]), 0);
         assert_eq!(status["applied"].as_array().unwrap().len(), done, "{status:#}");
@@ -187,10 +187,10 @@ fn what_a_run_left_before_a_reboot_is_void_and_the_next_run_goes_on() {
 
     let status = world.run(["tune", "status"]);
     let said = String::from_utf8_lossy(&status.stdout).into_owned();
-    assert!(said.starts_with("from before the last boot, void"), "{said}");
+    assert!(said.starts_with("from before the last boot, no longer in force"), "{said}");
     let next = world.run(["run", "null", "samples=10", "--json", "--no-report"]);
     json(&next, 0);
-    let told = format!("tuning vm-stat: {path} is from before the last boot and void: the machine forgot it");
+    let told = format!("tuning vm-stat: {path} is from before the last boot and void: the reboot undid it");
     assert_eq!(stderr(&next).matches(&told).count(), 1, "said once: {}", stderr(&next));
     assert_eq!(knob.now(), "77\n", "a value of another boot was written");
     assert!(!journal.exists(), "it is void for good");

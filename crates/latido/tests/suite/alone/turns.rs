@@ -28,7 +28,7 @@ fn settings_stay_while_somebody_measures_wherever_the_state_lies() {
         // The world itself acts as another latido that measures: it holds the machine's lock as one of several.
         let world = World::new();
         // Other processes may also measure, and latido may name one of them.
-        let name = "another latido is at work on this machine (pid ";
+        let name = "another latido is using this machine (pid ";
         let apply = world.run(["tune", "apply", "vm-stat:77s"]);
         assert_eq!(apply.status.code(), Some(1), "{}", stderr(&apply));
         let said = stderr(&apply);
@@ -76,7 +76,7 @@ fn what_would_not_go_back_is_told_where_the_cell_failed() {
     let said = stderr(&output);
     assert!(said.contains("the load died before the measurement"), "{said}");
     assert_eq!(left, "79\n", "what somebody else set stays");
-    let told = format!("was set to `79` by somebody else: left so (it was `{}`)", before.trim());
+    let told = format!("was set to `79` by another program: left unchanged (it was `{}`)", before.trim());
     assert!(said.contains(&told), "{said}");
 }
 

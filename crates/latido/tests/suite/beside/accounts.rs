@@ -76,7 +76,7 @@ fn a_program_of_ones_own_may_keep_account() {
     let script = world.file("silent.sh", "echo latido-load broken\nwhile sleep 0.1; do echo 5; done\n");
     let load = under(&world, "1s", &format!("command:sh {}", script.display()));
     assert!(load["rates"].is_null() && load["achieved"].is_null(), "{load}");
-    assert!(load["unaccounted"].as_str().unwrap().contains("did not tell"), "{load}");
+    assert!(load["unaccounted"].as_str().unwrap().contains("did not report"), "{load}");
 }
 
 /// `latido show` prints the rate of a stored load, or that it has none.
@@ -93,7 +93,7 @@ fn show_prints_the_rates() {
     assert!(shown.contains("its rate messages") && shown.contains("/s (slowest second"), "{shown}");
     under(&world, "200ms", "command:sleep 600");
     let shown = show();
-    assert!(shown.contains("not measured: the program did not tell"), "{shown}");
+    assert!(shown.contains("not measured: the program did not report"), "{shown}");
 }
 
 /// The options work as flags, and the load sends packets of that size to that address alone. Floods of other tests go to 127.0.0.1, perhaps
@@ -209,7 +209,7 @@ fn loads_need_no_rights() {
             continue;
         }
         // Within two seconds of a crowded machine a load may report nothing. `works_by` then shows that it works, however long it takes.
-        let unheard = said.contains("did not tell what it did while measured");
+        let unheard = said.contains("did not report its work during the measurement");
         assert!(output.status.success() && (said.contains("/s") || unheard), "{load}: {said}");
         works_by(bearer(load), load, &[count]);
         assert_eq!(left(&base.path().join("tmp")), 0, "{load}");

@@ -69,7 +69,7 @@ fn this_machine_is_told_point_by_point() {
     }
     // `check` measures the clock and does not only name it.
     let clock = point(&document, "clock source")["state"].as_str().unwrap();
-    assert!(clock.contains("ns a reading, step"), "{clock}");
+    assert!(clock.contains("ns per reading, step"), "{clock}");
 }
 
 /// `--cpus` names the CPUs to be measured; `check` then looks for interrupts on those.
@@ -130,7 +130,7 @@ fn cpus_that_are_not_there_are_refused() {
     let world = World::new();
     let output = world.run(["check", "--cpus", "0,4000"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(stderr(&output).contains("CPU 4000 is not there; online are 0"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("CPU 4000 is not online; the online CPUs are 0"), "{}", stderr(&output));
 }
 
 /// A child process that ends with the test.

@@ -105,13 +105,9 @@ fn what_keeps_a_program_from_measuring_is_told() {
     };
     why(&[], "echo hello", "is not `latido-samples 1` but `hello`");
     why(&[], "echo latido-samples 2", "but `latido-samples 2`");
-    why(&[], "echo no such board >&2; exit 3", "`source.sh` ended with status 3; it said: no such board");
+    why(&[], "echo no such board >&2; exit 3", "`source.sh` ended with status 3; it printed: no such board");
     why(&[], "exit 0", "ended before it was ready");
-    why(
-        &["ready=300ms"],
-        "echo latido-samples 1; sleep 9",
-        "was not ready within 300ms (1 lines, no `ready` among them",
-    );
+    why(&["ready=300ms"], "echo latido-samples 1; sleep 9", "was not ready within 300ms (1 lines without `ready`");
     why(
         &[],
         "echo latido-samples 1; echo series 0; echo ready; read go",
@@ -132,7 +128,7 @@ fn what_keeps_a_program_from_measuring_is_told() {
         assert!(stderr(&output).contains(expected), "{}", stderr(&output));
     }
     let output = world.run(["run", "command", "--stop-on", "1ms", "--", "true"]);
-    assert!(stderr(&output).contains("no sample can stop it"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("--stop-on cannot stop it"), "{}", stderr(&output));
     world.nothing_left("after programs that failed");
 }
 

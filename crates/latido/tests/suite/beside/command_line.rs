@@ -128,20 +128,20 @@ fn complaints_name_the_remedy() {
         (
             &["run", "-p", "1ms"][..],
             64,
-            "latido run has no -p; for that of cyclictest write --prio N; the default is FIFO 80; for that of rtla write period=TIME",
+            "latido run has no -p; for the option of cyclictest write --prio N; the default is FIFO 80; for the option of rtla write period=TIME",
         ),
         (
             &["run", "wakeup", "--align", "free"],
             64,
-            "`align` is an option of the probe `wakeup`: write align=VALUE behind its name",
+            "`align` is an option of the probe `wakeup`: write align=VALUE after its name",
         ),
-        (&["run", "null", "-d", "-5s"], 64, "a span of time is not negative"),
+        (&["run", "null", "-d", "-5s"], 64, "a span of time cannot be negative"),
         (&["run", "null", "--seed", "abc"], 64, "a seed is a whole number from 0 to 9223372036854775807"),
         (&["run", "null", "-d", "--load", "none"], 64, "the value before it is missing"),
         (&["run", "null", "-c", "-q"], 64, "the value before it is missing"),
         (&["run", "null", "--seed", "-1"], 64, "a seed is a whole number from 0"),
         (&["load", "spin", "--seed", "abc"], 64, "a seed is a whole number from 0"),
-        (&["load", "none", "-d", "1s"], 1, "there is nothing to run"),
+        (&["load", "none", "-d", "1s"], 1, "the load `none` runs nothing"),
         (&["load", "qqq"], 64, "try 'latido help load'"),
         (&["run", "qqq"], 64, "try 'latido help run'"),
         (&["help", "qqq"], 64, "try 'latido --help'"),
@@ -154,25 +154,25 @@ fn complaints_name_the_remedy() {
         (&["compare", "a", "b", "--despite", "everything"], 64, "[possible values: probe, clock, load, cpus, length]"),
         (&["compare", "a", "--values", "b"], 64, "cannot be used with"),
         (&["history"], 64, "name runs in order of time, or a directory that holds them"),
-        (&["effects"], 64, "name a run, or values by --values FILE"),
+        (&["effects"], 64, "name a run, or a file of values with --values FILE"),
         (&["tune"], 64, "Usage: latido tune [OPTIONS] <COMMAND>"),
         (&["export", "junti", "last"], 64, "no export format `junti` (did you mean `junit`?): there are ktap, junit"),
         (&["export", "junit"], 64, "name a run, for example `latido export junit last`"),
-        (&["run", "null", "--export", "junit"], 64, "it is FORMAT=FILE, and FILE is - for stdout"),
-        (&["run", "null", "--export", "ktap=-,junit=-"], 64, "stdout takes one format"),
+        (&["run", "null", "--export", "junit"], 64, "write FORMAT=FILE, where FILE - is stdout"),
+        (&["run", "null", "--export", "ktap=-,junit=-"], 64, "only one format can go to stdout"),
         (&["run", "null", "--export", "kcidb=x"], 64, "`latido export kcidb RUN --build ORIGIN:ID`"),
         (&["lab", "verify"], 64, "`latido lab verify wakeup -d 300ms --kernel 6.12-rt`"),
         (&["lab", "verify"], 64, "Kernels: 6.12-none, "),
         (&["lab", "verify", "quick"], 64, "no kernel is named"),
         (&["load", "udp-flood", "--rate", "-5"], 64, "a whole number above 0 with its unit"),
-        (&["station", "trigger", "localhost", "--rate", "-5"], 64, "write packets a second, 0.01 to 100000"),
+        (&["station", "trigger", "localhost", "--rate", "-5"], 64, "write packets per second, 0.01 to 100000"),
         (&["station", "trigger", "localhost", "--rate", "--json"], 64, "the value before it is missing"),
         (&["station", "flood", "localhost", "--rate", "-5"], 64, "a whole number above 0 with its unit"),
         (&["station", "flood", "localhost", "--size", "-5"], 64, "write a whole number, 1 to 65507"),
         (&["station", "sink", "--count", "-5"], 64, "write a whole number, 1 to 1000000000000"),
-        (&["station", "sink", "--for", "-5s"], 64, "a span of time is not negative"),
+        (&["station", "sink", "--for", "-5s"], 64, "a span of time cannot be negative"),
         (&["import", "/nowhere/a.hist"], 1, "No such file"),
-        (&["import", "a", "--format", "zzz"], 64, "there is none called so"),
+        (&["import", "a", "--format", "zzz"], 64, "there is no such format"),
         (&["import", "a", "--label", "zzz"], 64, "write KEY=VALUE"),
         (&["run", "--no-such-flag"], 64, "Usage: latido run [NAME] [KEY=VALUE]... [OPTIONS]"),
         (&["list", "-x"], 64, "unexpected argument '-x'"),
@@ -232,7 +232,7 @@ fn a_run_named_twice_is_reported_once() {
     let output = call(&["report", "last", "last"]);
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{err}");
-    assert_eq!(err, "note: `last` names a run that is named before; it is taken once\n");
+    assert_eq!(err, "note: `last` names a run that you already named; latido takes it once\n");
 }
 
 /// A person who types only `latido` learns how to start.
@@ -285,7 +285,9 @@ fn labels_find_and_keep_runs() {
     let gone = common::text(&world.run(["prune", "--keep", "1ns"]));
     assert_eq!((gone, world.runs().len()), (would, 1));
     assert!(common::text(&world.run(["show", "golden"])).contains("NO LIMIT SET"));
-    assert!(common::stderr(&world.run(["prune", "--keep", "1ns"])).contains("; 1 older one stays for its label"));
+    assert!(
+        common::stderr(&world.run(["prune", "--keep", "1ns"])).contains("; latido keeps 1 older run for its label")
+    );
     let output = world.run(["prune", "--keep", "90d"]);
     assert!(common::stderr(&output).contains("0 of 1 runs removed"), "{}", common::stderr(&output));
 }

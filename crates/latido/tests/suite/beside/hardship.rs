@@ -113,7 +113,10 @@ fn a_limit_on_the_size_of_files_is_named_and_leaves_nothing() {
         let output = shell.output().unwrap();
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("raise it (ulimit -f)") && said.contains(world.store().to_str().unwrap()), "{said}");
+        assert!(
+            said.contains("raise the limit (ulimit -f)") && said.contains(world.store().to_str().unwrap()),
+            "{said}"
+        );
         said
     };
     limited("1", &["run", "null", "samples=100", "--no-report"]);

@@ -131,7 +131,7 @@ fn progress_without_end_ends_the_cell() {
     });
     assert_eq!(borne.status.code(), Some(0), "the messages alone end nothing: {}", stderr(&borne));
     fs::remove_dir_all(world.store()).unwrap();
-    board.refused(&run("0"), "did not come to its end within 0 s");
+    board.refused(&run("0"), "did not end within 0 s");
 }
 
 /// A program `ssh` that is first in PATH: it connects, and answers the first question like this.

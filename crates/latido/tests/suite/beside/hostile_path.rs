@@ -81,7 +81,7 @@ fn a_program_of_others_is_refused_by_name() {
             let said = stderr(&output);
             assert!(!planted.exists(), "{what}: {load} started it: {said}");
             assert_eq!(output.status.code(), Some(1), "{what}: {load}: {said}");
-            let named = said.contains(&file.display().to_string()) && said.contains("others may replace");
+            let named = said.contains(&file.display().to_string()) && said.contains("other users may replace");
             assert!(named && said.contains("chown"), "{what}: {said}");
         }
     }

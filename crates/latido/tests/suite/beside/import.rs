@@ -129,9 +129,9 @@ fn one_bad_file_stops_no_other() {
     assert_eq!(out.status.code(), Some(1));
     let said = stderr(&out);
     for told in [
-        "it may be ptsematest or svsematest or sigwaittest: say which by --format",
+        "the format may be ptsematest or svsematest or sigwaittest: name it with --format",
         "torn.hist: as cyclictest: line 3 has no end",
-        "junk: in no format that is known by its content (cyclictest, ",
+        "junk: the content shows none of the known formats (cyclictest, ",
         "/nowhere/x: No such file",
         "4 files were not imported",
     ] {

@@ -198,8 +198,8 @@ fn verdicts_have_exit_statuses() {
     let nights =
         |level: fn(u32) -> u32| (0..20).fold(String::new(), |text, n| text + &format!("n{n},{}\n", level(n) + n % 3));
     for (input, status, told) in [
-        (nights(|n| if n < 10 { 100 } else { 200 }), 2, "worse: the newest change is one to higher values"),
-        (nights(|n| if n < 10 { 200 } else { 100 }), 0, "not worse: the newest change is one to lower values"),
+        (nights(|n| if n < 10 { 100 } else { 200 }), 2, "worse: the newest change is to higher values"),
+        (nights(|n| if n < 10 { 200 } else { 100 }), 0, "not worse: the newest change is to lower values"),
         (nights(|_| 100), 0, "no change of level was found"),
         ("x,1\ny,2\n".into(), 3, "too few values"),
     ] {
@@ -219,14 +219,14 @@ fn absurd_values_are_refused_at_their_line() {
     let crowd = (0..1_001).fold("b,1\n".to_string(), |text, run| text + &format!("a,{}\n", run + 1));
     let nights = "n,1\n".repeat(501);
     for (line, input, status, told) in [
-        (STATS, "", 1, "stdin: there are no values: write one a line"),
+        (STATS, "", 1, "stdin: there are no values: write one per line"),
         (STATS, "# nothing\n\n", 1, "stdin: there are no values"),
         (STATS, "1\n2\nx3\n", 1, "stdin:3: `x3` is not a number"),
-        (STATS, "1\n\n# c\n1 2\n", 1, "stdin:4: `1 2` is not a number: one value a line"),
+        (STATS, "1\n\n# c\n1 2\n", 1, "stdin:4: `1 2` is not a number: one value per line"),
         (STATS, "NaN\n", 1, "stdin:1: `NaN` is not a number"),
         (STATS, "1\n-inf\n", 1, "stdin:2: `-inf` is not a number"),
         (STATS, "1\n0x10\n", 1, "stdin:2: `0x10` is not a number"),
-        (STATS, "a,b\n1,2\n", 1, "stdin:1: `a,b` is not a number: one value a line"),
+        (STATS, "a,b\n1,2\n", 1, "stdin:1: `a,b` is not a number: one value per line"),
         (STATS, "1.0005\n", 1, "stdin:1: `1.0005` is finer than one nanosecond: round it"),
         (STATS, "1e-400\n", 1, "stdin:1: `1e-400` is finer than one nanosecond"),
         (STATS, "1e300\n", 1, "stdin:1: `1e300` is longer than 31 years: is --unit the right one?"),
@@ -236,30 +236,35 @@ fn absurd_values_are_refused_at_their_line() {
         (&["stats", "-"], "1\n", 64, "--unit <UNIT>"),
         (&["stats", "-", "--unit", "us", "--tail", "k=0"], "1\n", 64, "write k=N with N from 1"),
         (&["stats", "-", "--unit", "us", "--interval", "1"], "1\n", 64, "--interval: `1` has no unit"),
-        (&["stats", "-", "--unit", "us", "--interval", "0ms"], "1\n", 64, "write a span above zero"),
+        (&["stats", "-", "--unit", "us", "--interval", "0ms"], "1\n", 64, "write a time above zero"),
         (COMPARE, "", 1, "stdin: there are no values"),
-        (COMPARE, "a,1\na,2\n", 1, "all values are of the side `a`: it takes two"),
+        (COMPARE, "a,1\na,2\n", 1, "all values belong to the side `a`: a comparison needs two"),
         (COMPARE, "a,1\nb,\n", 1, "stdin:2: the value is missing"),
         (COMPARE, "a,1\n,2\n", 1, "stdin:2: column 1 is empty"),
-        (COMPARE, "a,1\nb,2,3\n", 1, "stdin:2: 3 columns, and it takes 2"),
-        (COMPARE, "1\n2\n", 1, "stdin:1: 1 column, and it takes 2"),
-        (COMPARE, "a,1\nb,0\n", 1, "stdin:2: 0 is not above zero, and ratios need that: --scale difference"),
+        (COMPARE, "a,1\nb,2,3\n", 1, "stdin:2: 3 columns, but the table has 2"),
+        (COMPARE, "1\n2\n", 1, "stdin:1: 1 column, but the table has 2"),
+        (
+            COMPARE,
+            "a,1\nb,0\n",
+            1,
+            "stdin:2: 0 is not above zero, and ratios need values above zero: --scale difference",
+        ),
         (COMPARE, "a,-1\nb,1\n", 1, "stdin:1: -1 is not above zero"),
         (COMPARE, "a,1\nb,inf\n", 1, "stdin:2: `inf` is not a number"),
-        (COMPARE, "a,1\nb,1e999\n", 1, "stdin:2: `1e999` is beyond all measure"),
-        (COMPARE, "a,1\nb,1e-99\n", 1, "stdin:2: `1e-99` is beyond all measure"),
-        (COMPARE, "a,1\n\"b,1\n", 1, "stdin:2: a quote is opened and not closed"),
-        (COMPARE, &pairs, 1, "stdin: 49 sides whose pairs have 117600 values together, more than 20000"),
+        (COMPARE, "a,1\nb,1e999\n", 1, "stdin:2: `1e999` is out of range"),
+        (COMPARE, "a,1\nb,1e-99\n", 1, "stdin:2: `1e-99` is out of range"),
+        (COMPARE, "a,1\n\"b,1\n", 1, "stdin:2: a quote is not closed"),
+        (COMPARE, &pairs, 1, "stdin: the pairs of these 49 sides have 117600 values together, more than 20000"),
         (COMPARE, &crowd, 1, "stdin:1002: the side `a` has more than 1000 values"),
         (&["compare", "--values", "-", "--margin", "5"], "", 64, "has a percent sign: 5%"),
-        (&["compare", "--values", "-", "--margin", "0%"], "", 64, "a margin is above zero"),
-        (&["compare", "--values", "-", "--times", "0"], "", 64, "a factor is above zero"),
+        (&["compare", "--values", "-", "--margin", "0%"], "", 64, "the margin must be above zero"),
+        (&["compare", "--values", "-", "--times", "0"], "", 64, "the factor must be above zero"),
         (&["compare", "--values", "-", "--times", "2", "--scale", "difference"], "", 64, "or write --by"),
         (&["compare", "--values", "-", "--by", "2us"], "", 64, "the values have no unit"),
         (HISTORY, "n,0\n", 1, "stdin:1: 0 is not above zero"),
         (HISTORY, &nights, 1, "stdin:501: more than 500 values: give the last 500"),
-        (EFFECTS, "x,1\ny,2\n", 1, "stdin: the first line names the columns"),
-        (EFFECTS, "k,v\nx,1\nx,2\n", 1, "the factor `k` has one level alone"),
+        (EFFECTS, "x,1\ny,2\n", 1, "stdin: the first line must name the columns"),
+        (EFFECTS, "k,v\nx,1\nx,2\n", 1, "the factor `k` has only one level"),
         (EFFECTS, "k,v\nx,1\ny,1\n", 1, "all values are equal"),
         (EFFECTS, "k,v\nx,1\ny,0\n", 1, "stdin:3: 0 is not above zero"),
         (EFFECTS, "repeat,v\n1,1\n2,2\n", 1, "there is no factor"),
@@ -271,7 +276,7 @@ fn absurd_values_are_refused_at_their_line() {
         assert!(err.contains(told), "{line:?} {input:.40}: {err}");
     }
     let (code, _, err) = latido(STATS, b"1\n2\n\xff\n".to_vec());
-    assert!(code == 1 && err.contains("stdin:3: this is no text in UTF-8"), "{err}");
+    assert!(code == 1 && err.contains("stdin:3: this is not UTF-8 text"), "{err}");
 }
 
 /// Tiny, constant, tied and far-off inputs have complete answers, as text and as JSON, without NaN or infinity.

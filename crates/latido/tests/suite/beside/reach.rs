@@ -124,7 +124,7 @@ fn a_cpuset_binds_and_the_first_line_says_so() {
     );
     let refused = inside(&[&format!("-c{last}")]);
     assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
-    let why = format!("CPU {last} is outside of latido's cpuset /{name}; to be measured are CPUs {first}");
+    let why = format!("CPU {last} is outside of latido's cpuset /{name}; latido can measure CPUs {first}");
     assert!(stderr(&refused).contains(&why), "{}", stderr(&refused));
     world.nothing_left("after runs in a cpuset");
 }

@@ -114,7 +114,7 @@ fn an_agent_that_dies_at_any_message_is_infra() {
         if at == last {
             // Both records are complete, and the agent restored everything before it sent them.
             assert_eq!(output.status.code(), Some(0), "{said}");
-            assert!(said.contains("after its record was stored"), "{said}");
+            assert!(said.contains("after latido stored the record"), "{said}");
             continue;
         }
         assert_eq!(output.status.code(), Some(1), "cut at {at}: {said}");
@@ -134,7 +134,7 @@ fn a_machine_that_was_booted_meanwhile_is_told_apart() {
     let script = stage.script();
     let at = lines(&script)[2];
     let output = stage.run(&script[..at]);
-    assert!(stderr(&output).contains("was booted again since the run began there"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("was rebooted since the run started there"), "{}", stderr(&output));
     let run = common::runs_of(&stage.world).pop().unwrap();
     let host: serde_json::Value = serde_json::from_slice(&fs::read(run.join("cells/002/host.json")).unwrap()).unwrap();
     assert_eq!(host["boot_id"], "b".repeat(own.len()));
@@ -146,7 +146,7 @@ fn an_agent_that_hangs_is_given_up() {
     let script = stage.script();
     for words in ["#wait 1\n", "#wait 2\n", "#wait 3\n"] {
         let at = script.windows(8).position(|found| found == words.as_bytes()).unwrap();
-        stage.fails(&[&script[..at], HANG].concat(), "said nothing");
+        stage.fails(&[&script[..at], HANG].concat(), "sent nothing");
     }
 }
 
@@ -159,13 +159,13 @@ fn answers_out_of_order_are_refused() {
     let mut writer = Writer::new(&mut odd);
     writer.send(&Reply::Tuned(Box::new(latido_model::protocol::Tuned::Stopped { left: vec![] }))).unwrap();
     writer.send(&Reply::End { status: EndStatus::Done }).unwrap();
-    stage.fails(&[&stage.said.hello[..], b"#wait 1\n", &odd].concat(), "did not say what it can have");
+    stage.fails(&[&stage.said.hello[..], b"#wait 1\n", &odd].concat(), "did not report what it can measure");
     // After a sound preparation the line numbers continue.
     let count = lines(prepared).len();
     let odd = with(&odd, "{\"seq\":0,", &format!("{{\"seq\":{count},"));
     let odd = with(&odd, "{\"seq\":1,", &format!("{{\"seq\":{},", count + 1));
     let script = [&stage.said.hello[..], b"#wait 1\n", prepared, b"#wait 2\n", &odd].concat();
-    stage.fails(&script, "answered something else");
+    stage.fails(&script, "does not match the request");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn an_agent_refuses_what_is_no_request() {
         agent.stdin.take().unwrap().write_all(junk.as_bytes()).unwrap();
         let output = agent.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(said.contains("no request of latido's") && said.contains("\"failed\""), "{said}");
+        assert!(said.contains("not a request of latido") && said.contains("\"failed\""), "{said}");
     }
     world.nothing_left("after refused requests");
 }

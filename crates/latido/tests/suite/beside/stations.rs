@@ -65,7 +65,7 @@ fn a_station_that_nobody_hears_says_so() {
         world.latido(["station", "trigger", "127.0.0.1", "--port", &text, "--rate=200", "--count=3"]).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(
-        said.contains("1 refused: nobody listens there") || said.contains("2 refused: nobody listens there"),
+        said.contains("1 refused: no program listens there") || said.contains("2 refused: no program listens there"),
         "{said}"
     );
     assert!(!said.contains("a second"), "{said}");
@@ -112,7 +112,7 @@ fn a_station_needs_time() {
         let output = world.latido(words.iter().copied().chain(["--for=0s"])).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(64), "{words:?}: {output:?}");
-        assert!(said.contains("it would end before it began: write a time above 0"), "{words:?}: {said}");
+        assert!(said.contains("write a time above 0"), "{words:?}: {said}");
         assert!(output.stdout.is_empty(), "{words:?}: {output:?}");
     }
 }

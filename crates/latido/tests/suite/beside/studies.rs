@@ -84,14 +84,11 @@ fn skipped_cells_are_no_failure_and_no_pass() {
 
     // Each reason occurs once, with the number of its cells, and the conclusions are in the words of the study.
     let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
-    assert!(
-        shown.contains("skipped: 4 cells: kernel `rt`: the target `local` has the running kernel alone"),
-        "{shown}"
-    );
+    assert!(shown.contains("skipped: 4 cells: kernel `rt`: the target `local` has only its running kernel"), "{shown}");
     assert!(shown.contains("skipped: 4 cells: kernel `rt+rcu`: the target `local`"), "{shown}");
     assert!(shown.contains("conclusions of the study"), "{shown}");
     assert!(shown.contains("holds  Some samples are made up"), "{shown}");
-    assert!(shown.contains("of 1 conclusions of the study 1 holds"), "{shown}");
+    assert!(shown.contains("of 1 conclusions of the study, 1 holds"), "{shown}");
     // latido also makes the page.
     assert!(world.run(["report", "last"]).status.success());
 }
@@ -104,7 +101,7 @@ fn a_conclusion_that_needs_a_skipped_cell_is_not_measured() {
     let words = words(&json(&output, 3));
     assert_eq!((words[0].0.as_str(), words[1].0.as_str()), ("pass", "inconclusive"));
     assert!(
-        words[1].1.contains("not measured: kernel `rt`: the target `local` has the running kernel alone"),
+        words[1].1.contains("not measured: kernel `rt`: the target `local` has only its running kernel"),
         "{}",
         words[1].1
     );
@@ -119,12 +116,16 @@ fn a_conclusion_that_does_not_hold_is_a_failure() {
     world.file("study.toml", &format!("{STUDY}{WRONG}"));
     let once = words(&json(&world.run(["run", "./study.toml", "--json"]), 3));
     assert_eq!(once[1].0, "inconclusive");
-    assert!(once[1].1.contains("one run a side cannot reach 5 % for one of 2 comparisons; 5 needed"), "{}", once[1].1);
+    assert!(
+        once[1].1.contains("one run per side cannot reach 5 % for one of 2 comparisons; 5 needed"),
+        "{}",
+        once[1].1
+    );
     let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     assert!(shown.contains("undecided  Rest takes no time"), "{shown}");
     let repeated = words(&json(&world.run(["run", "./study.toml", "--repeat", "5", "--json"]), 2));
     assert_eq!(repeated[1].0, "fail", "{}", repeated[1].1);
-    assert!(repeated[1].1.contains("5 repeats a side"), "{}", repeated[1].1);
+    assert!(repeated[1].1.contains("5 repeats per side"), "{}", repeated[1].1);
     let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     assert!(shown.contains("does not hold  Rest takes no time"), "{shown}");
 }
@@ -239,7 +240,7 @@ fn printed_numbers_are_set_beside_when_asked_for() {
     let plain = page(&["report", "last"]);
     assert!(!plain.contains("published 2019"), "nobody asked for it");
     assert!(plain.contains("A. Author: Of latencies. 2019"), "the source is cited");
-    assert!(plain.contains("the target `local` has the running kernel alone"), "what was skipped is told");
+    assert!(plain.contains("the target `local` has only its running kernel"), "what was skipped is told");
     let beside = page(&["report", "last", "--published"]);
     assert!(beside.contains("rt+isolated, published 2019") && beside.contains("android, published 2019"));
     assert!(beside.contains("mean exceeds max"), "the impossible row is marked");
@@ -336,7 +337,7 @@ fn runs_of_several_kernels_are_one_report() {
     assert!(said.contains("the running kernel of local is measured as `rcu`"), "{said}");
     assert_eq!(measured(&world.runs()[0]), ["rcu"; 4]);
     let output = world.run(["run", "./study.toml", "--no-report", "--as", "kernel=rt"]);
-    assert!(stderr(&output).contains("kernel of local: the plan's `rt` (as --as says)"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("kernel of local: the plan's `rt` (according to --as)"), "{}", stderr(&output));
     let mut runs = world.runs();
     runs.sort_by_key(|run| measured(run)[0].clone());
     assert_eq!(measured(&runs[1]), ["rt"; 4]);
@@ -346,7 +347,7 @@ fn runs_of_several_kernels_are_one_report() {
     assert_eq!(document["runs"].as_array().unwrap().len(), 1);
     let claims = document["study"]["claims"].as_array().unwrap();
     let compared = claims.iter().find(|one| one[0] == "Real time lowers the maximum").unwrap();
-    assert_eq!(compared[1], "undecided", "one run a side decides nothing: {compared}");
+    assert_eq!(compared[1], "undecided", "one run per side decides nothing: {compared}");
     let page = world.run(["report", names[0], names[1], "-o", "both.html"]);
     assert!(page.status.success(), "{}", stderr(&page));
     let page = fs::read_to_string(world.path("both.html")).unwrap();

@@ -167,7 +167,7 @@ fn killed_at_every_point(prepare: impl Fn(&Fake), act: impl Fn(&Fake, Option<usi
         }
         let when = format!("killed at point {point}");
         assert_eq!(output.status.code(), Some(1), "{when}: {}", stderr(&output));
-        assert!(stderr(&output).contains("the agent ended without saying so"), "{when}: {}", stderr(&output));
+        assert!(stderr(&output).contains("the agent ended without a final message"), "{when}: {}", stderr(&output));
         let status = fake.status();
         assert_eq!(status["unsettled"].as_array().unwrap().len(), 0, "{when}: {status:#}");
         // The changes belong to the person or not yet, but never half of them.
@@ -201,7 +201,11 @@ fn what_others_changed_is_left_and_told() {
     assert!(status.contains("vm-stat: /proc/sys/vm/stat_interval: 1 -> 60, NOT in force: now 7"), "{status}");
     let output = fake.tune(&["undo"], None);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("was set to `7` by somebody else: left so (it was `1`)"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("was set to `7` by another program: left unchanged (it was `1`)"),
+        "{}",
+        stderr(&output)
+    );
     fake.write("proc/sys/vm/stat_interval", "1\n");
     fake.is_as_before("all else");
 }
@@ -219,7 +223,7 @@ fn a_journal_from_before_a_reboot_is_void() {
         fs::write(path, text.replace(boot.trim(), "00000000-0000-0000-0000-000000000000")).unwrap();
     }
     let status = text(&fake.tune(&["status"], None));
-    assert!(status.starts_with("from before the last boot, void"), "{status}");
+    assert!(status.starts_with("from before the last boot, no longer in force"), "{status}");
     let output = fake.tune(&["undo"], None);
     assert!(stderr(&output).contains("from before the last boot and void"), "{}", stderr(&output));
     assert_eq!(fake.read("proc/sys/vm/stat_interval"), "60\n");
@@ -253,7 +257,7 @@ fn another_latido_at_work_is_named() {
     for words in [&["apply", "timers"][..], &["undo"]] {
         let output = fake.tune(words, None);
         assert_eq!(output.status.code(), Some(1));
-        assert!(stderr(&output).contains("another latido is at work"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("another latido is using"), "{}", stderr(&output));
     }
     run.kill().unwrap();
     run.wait().unwrap();

@@ -148,7 +148,7 @@ fn an_undo_is_brought_to_its_end_in_spite_of_a_signal() {
     machine.pipe(MIGRATION);
     let output = machine.interrupted(machine.command(&["undo"]), Signal::INT, MIGRATION, "1\n");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("brought to its end"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("finished the undo"), "{}", stderr(&output));
     assert_eq!(machine.read(INTERVAL), "1\n");
     assert!(!machine.journal().exists());
 }
@@ -197,7 +197,7 @@ fn a_stranger_who_holds_the_lock_is_named_truthfully() {
     for output in [machine.tune(&["undo"]), machine.0.run(["run", "null", "samples=10", "--no-report"])] {
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains(&own) && said.contains("no latido") && !said.contains(&former), "{said}");
+        assert!(said.contains(&own) && said.contains("not latido") && !said.contains(&former), "{said}");
     }
     let status = json(&machine.tune(&["status", "--json"]), 0);
     assert!(status["at_work"].as_str().unwrap().starts_with(&own), "{status:#}");

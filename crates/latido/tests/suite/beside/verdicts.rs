@@ -89,7 +89,7 @@ fn a_budget_is_kept_and_its_price_told() {
     // Maxima and counts depend on the size: latido reduces repeats first, but not below the number that can decide.
     let (plan, said) = fitted("scheduling-latency", "2h");
     assert!(plan.contains("repeat = 7") && !plan.contains("scaled"), "{plan}");
-    assert!(said.contains("7 repeats instead of 10") && said.contains("certainty: 7 repeats a side find"), "{said}");
+    assert!(said.contains("7 repeats instead of 10") && said.contains("certainty: 7 repeats per side find"), "{said}");
     let (plan, said) = fitted("scheduling-latency", "30m");
     assert!(plan.contains("repeat = 6") && plan.contains("scaled = 0."), "{plan}");
     let lost = "not measured (scaled): Isolation lowers the maximum gap of the stock kernel (294 to 136 µs)";

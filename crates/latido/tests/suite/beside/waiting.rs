@@ -58,7 +58,7 @@ fn waits(mut child: Child) -> (Child, String) {
 fn refused(world: &World, output: &Output) {
     let said = stderr(output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("another latido is at work on this machine (pid "), "{said}");
+    assert!(said.contains("another latido is using this machine (pid "), "{said}");
     assert!(said.contains("running `null`"), "{said}");
     assert_eq!(common::runs_of(world).len(), 1, "only the first run is stored");
 }

@@ -35,6 +35,6 @@ pub fn is_measured(far: &Far) {
     assert!(said.contains("without CPU 1 of ssh:guest (offline)"), "{said}");
     let refused = far.ran(&["run", "wakeup", "-c", "1", "-d", "1s", "--no-report"]);
     assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
-    assert!(stderr(&refused).contains("CPU 1 is offline; to be measured are CPUs 0"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("CPU 1 is offline; latido can measure CPUs 0"), "{}", stderr(&refused));
     far.there("echo 1 >/sys/devices/system/cpu/cpu1/online");
 }

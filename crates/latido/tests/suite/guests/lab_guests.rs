@@ -75,7 +75,7 @@ fn mixed(probes: &[&str]) {
     // latido does not compare a real kernel with an emulated one.
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let told = String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("an emulated time is not compared with a real one"), "{told}");
+    assert!(told.contains("latido does not compare emulated time with real time"), "{told}");
 }
 
 /// A person's own program goes into the guest, and latido watches it there: the kernel's events time its threads.

@@ -54,7 +54,7 @@ fn the_throttle_makes_one_wait_in_each_second() {
     assert!((46 * MS..=54 * MS).contains(&(ns / waits)), "{ns} ns in {waits} waits");
     assert_eq!(document["verdict"], "fail");
     let headline = document["judgement"]["headline"].as_str().unwrap();
-    assert!(headline.contains("2 of ") && headline.contains("throttle made 2 of them"), "{headline}");
+    assert!(headline.contains("2 of ") && headline.contains("throttle caused 2 of them"), "{headline}");
     // The trace names it too, for almost all of both waits.
     let told = json(&world.run(["trace", "explain", "last", "--json"]), 0);
     let spikes = told["cells"][0]["spikes"].as_array().unwrap();
@@ -76,7 +76,7 @@ fn the_fair_server_makes_one_wait_in_each_second() {
     assert!((2..=3).contains(&waits), "{}", document["records"][0]);
     assert!((46 * MS..=54 * MS).contains(&(ns / waits)), "{ns} ns in {waits} waits");
     let headline = document["judgement"]["headline"].as_str().unwrap();
-    let told = [format!("{waits} of "), format!("throttle made {waits} of them")];
+    let told = [format!("{waits} of "), format!("throttle caused {waits} of them")];
     assert!(told.iter().all(|words| headline.contains(words)), "{headline}");
 }
 

@@ -66,7 +66,7 @@ fn a_cut_cell_is_measured_on_where_that_is_wanted() {
     let first = before["elapsed_ns"].as_u64().unwrap();
     let output = world.run(["run", "--resume", "last", "--keep-checkpoints", "--no-report", "--json"]);
     let document = common::json(&output, 0);
-    assert!(stderr(&output).contains("cell 1: what was measured is kept as a part"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cell 1: latido keeps what it measured as a part"), "{}", stderr(&output));
     let cell = world.runs()[0].join("cells/001");
     let (one, two) = (record(cell.join("part-1/record.json")), record(cell.join("record.json")));
     assert_eq!(one, before, "what was measured is stored as it was");

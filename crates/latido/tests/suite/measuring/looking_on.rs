@@ -320,7 +320,7 @@ fn what_is_not_there_is_said_to_be_so() {
     let why = run(&["task", "name=control-loop"]);
     assert!(why.contains("no activation of process"), "{why}");
     let why = to_its_end(&["task", "--", "sh", "-c", "echo broken; exit 3"]);
-    assert!(why.contains("ended with status 3 before anything was counted; it said: broken"), "{why}");
+    assert!(why.contains("ended with status 3 before latido counted an activation; it printed: broken"), "{why}");
     let why = run(&["task", "--", "chrt", "-f", "10", "sh", "-c", "while :; do :; done"]);
     assert!(why.contains("without waiting") && why.contains("`latido help command`"), "{why}");
     assert!(run(&["task", "--", "./no-such-program"]).contains("there is no program `./no-such-program`"));

@@ -62,7 +62,7 @@ fn a_period_that_is_not_the_program_s_is_named() {
     assert!((19_000_000..21_000_000).contains(&every), "{every}");
     let shown = String::from_utf8(world.run(["show", "--full", "last"]).stdout).unwrap();
     let told = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("and its slots are those of 25.0 ms: where"), "{told}");
+    assert!(told.contains("but latido counted slots of 25.0 ms; if"), "{told}");
     // latido reads the program's policy from the kernel, and reports it.
     assert!(told.contains("policy the program's own: python3 fifo 60"), "{told}");
 }
@@ -81,7 +81,7 @@ fn what_makes_jobs_late_is_named() {
     for (cause, deadline, reason) in [
         ("own", "4ms", "its own execution beyond its median"),
         ("faults", "4ms", "its own execution, with page faults, beyond its median"),
-        ("sleep", "4ms", "asleep by its own timer"),
+        ("sleep", "4ms", "asleep until its own timer"),
         ("waker", "4ms", "waiting until feeder-"),
         ("lock", "4ms", "waiting until holder-"),
         ("invert", "4ms", "which middle-"),

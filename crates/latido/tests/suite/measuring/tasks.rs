@@ -110,7 +110,7 @@ fn what_no_pair_can_be_is_refused_before_it_starts() {
     let _turn = common::alone();
     let world = World::new();
     for (arguments, why) in [
-        (&["--prio=1"][..], "a priority from 2"),
+        (&["--prio=1"][..], "a priority of 2 or more"),
         (&["-c0-1"], "share one CPU, but 2"),
         (&["across=other", "-c0"], "exactly two CPUs"),
         (&["interval=2s"], "1s at most"),
@@ -147,7 +147,7 @@ fn a_partner_that_dies_ends_the_measurement_with_an_error() {
     kill_process(partner, Signal::KILL).unwrap();
     let output = ended(child, "a run whose partner was killed");
     let said = common::stderr(&output);
-    assert!(said.contains("the posting process ended before its time") && said.contains("signal: 9"), "{said}");
+    assert!(said.contains("the posting process ended too early") && said.contains("signal: 9"), "{said}");
     assert_eq!(output.status.code(), Some(1), "{said}");
     world.nothing_left("after the partner's death");
 }

@@ -26,7 +26,7 @@ fn measured(world: &World, probe: &str, time: &str) {
     assert!(matches!(output.status.code(), Some(0..=3)), "{}", stderr(&output));
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
-        said.contains("late samples explained, by events") && said.contains("What the late samples were lost to"),
+        said.contains("late samples explained, by events") && said.contains("Causes of the late samples"),
         "{said}"
     );
     let page = fs::read_to_string(world.path("report.html")).unwrap();
@@ -41,7 +41,7 @@ fn spikes(world: &World, low: u64, high: u64) -> Vec<Value> {
     // The text names the same samples.
     let text = world.run(["trace", "explain", "last"]);
     let said = String::from_utf8_lossy(&text.stdout);
-    assert!(text.status.success() && said.contains("What the late samples were lost to"), "{said}{}", stderr(&text));
+    assert!(text.status.success() && said.contains("Causes of the late samples"), "{said}{}", stderr(&text));
     let spikes = all["cells"][0]["spikes"].as_array().unwrap();
     for spike in spikes {
         let parts: u64 = spike["causes"].as_array().unwrap().iter().map(|piece| piece["ns"].as_u64().unwrap()).sum();
@@ -119,7 +119,7 @@ fn only_times_of_a_thread_are_explained() {
     let output = world.run(["run", "switch", "--explain", "-d", "1s"]);
     assert_eq!(output.status.code(), Some(64), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("those of wakeup, interrupt, gap and task can be explained"),
+        stderr(&output).contains("latido explains those of wakeup, interrupt, gap and task"),
         "{}",
         stderr(&output)
     );

@@ -103,14 +103,14 @@ fn events_and_cpus_are_those_that_were_named() {
     for name in ["trace.dat", "program.c"] {
         fs::write(world.path(name), "mine").unwrap();
         let foreign = world.run(["trace", "record", "--for=1ms", "-o", name]);
-        assert!(status(&foreign) == 1 && stderr(&foreign).contains("is no trace"), "{}", stderr(&foreign));
+        assert!(status(&foreign) == 1 && stderr(&foreign).contains("is not a trace"), "{}", stderr(&foreign));
         assert_eq!(fs::read_to_string(world.path(name)).unwrap(), "mine");
     }
     let foreign = world.run(["trace", "record", "--for=1ms"]);
-    assert!(status(&foreign) == 1 && stderr(&foreign).contains("is no trace"), "{}", stderr(&foreign));
+    assert!(status(&foreign) == 1 && stderr(&foreign).contains("is not a trace"), "{}", stderr(&foreign));
     for output in ["--html", "--perfetto"] {
         let foreign = world.run(["trace", "analyze", "b.dat", output, "program.c"]);
-        assert!(status(&foreign) == 1 && stderr(&foreign).contains("left as it is"), "{}", stderr(&foreign));
+        assert!(status(&foreign) == 1 && stderr(&foreign).contains("leaves it as it is"), "{}", stderr(&foreign));
         assert_eq!(fs::read_to_string(world.path("program.c")).unwrap(), "mine");
     }
 }
@@ -217,7 +217,7 @@ fn a_cell_carries_its_trace() {
     }
     let show = world.run(["show", "--full", "last"]);
     let text = String::from_utf8_lossy(&show.stdout).into_owned();
-    assert!(text.contains("trace.dat: ") && text.contains("of latido itself on CPU 0"), "{text}");
+    assert!(text.contains("trace.dat: ") && text.contains("on CPU 0 latido itself caused"), "{text}");
     let plan = common::text(&world.run(["run", "wakeup", "--trace=sched_switch,irq", "--print-plan"]));
     assert!(plan.contains("trace = [\"sched_switch\", \"irq\"]"), "{plan}");
     let wrong = world.run(["run", "wakeup", "--trace=sched_swtich", "-d1s"]);

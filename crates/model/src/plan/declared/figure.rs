@@ -61,12 +61,12 @@ fn one(keys: Keys, ground: Ground) -> Result<Figure, Problem> {
         let node = keys.need(what, "kind")?;
         let name = kind.name();
         return Err(node.problem(match axis.is_empty() {
-            true => format!("{name} need `axis`: what stands along it"),
-            false => format!("{name} have no `axis`: bars and ramps have one"),
+            true => format!("{name} need `axis`, the entries along it"),
+            false => format!("{name} have no `axis`; only bars and ramps have one"),
         }));
     }
     if let (Kind::Ramp(_), Some(pick)) = (&kind, axis.iter().find(|pick| pick.name.parse::<f64>().is_err())) {
-        return Err(keys.problem(format!("`{}` is no number: the axis of a ramp has numbers", pick.name)));
+        return Err(keys.problem(format!("`{}` is not a number, but the axis of a ramp needs numbers", pick.name)));
     }
     let figure = Figure {
         title,
@@ -133,7 +133,7 @@ fn edges(node: Node, ground: Ground) -> Result<Vec<i64>, Problem> {
         let text = node.text("edges")?;
         let edge = expect::figure(node, &format!("above{text}"), ground.groups)?.edge().unwrap_or_default();
         if edges.last().is_some_and(|last| *last >= edge) {
-            return Err(node.problem("edges ascend"));
+            return Err(node.problem("the edges must ascend"));
         }
         edges.push(edge);
     }

@@ -89,7 +89,7 @@ impl<'a> Ground<'a> {
         let steps = match ramp::levels(text) {
             Some(Ok(steps)) => steps,
             Some(Err(why)) => return Err(values.problem(why)),
-            None => return Err(values.problem(format!("`{text}` is no ramp such as \"4,8,12..44\""))),
+            None => return Err(values.problem(format!("`{text}` is not a ramp such as \"4,8,12..44\""))),
         };
         let one = |step: toml::Value| {
             let name = written::said(&step);
@@ -174,12 +174,12 @@ impl<'a> Ground<'a> {
         let several = all.iter().map(|pick| (pick, self.configurations(pick))).find(|(_, found)| *found > 1);
         if let Some((pick, found)) = several {
             let name = if pick.name.is_empty() { "it" } else { &pick.name };
-            return Some(format!("`{name}` names {found} configurations of the plan: say in `where` which"));
+            return Some(format!("`{name}` matches {found} configurations of the plan: choose one with `where`"));
         }
         let printed = |pick: &Pick| pick.quantity.is_some();
         let metric = |pick: &Pick| pick.sought(self.published).metric.is_some();
         if let Some(pick) = all.iter().find(|pick| !metric(pick) && !printed(pick)) {
-            return Some(format!("`{}` says neither `metric` nor `quantity`", pick.name));
+            return Some(format!("`{}` has neither `metric` nor `quantity`", pick.name));
         }
         let empty = all.iter().all(|pick| self.configurations(pick) == 0);
         let expected = all.iter().any(|pick| metric(pick) && pick.sought(self.published).levels.is_some());

@@ -117,7 +117,8 @@ fn over(keys: Keys, ground: Ground) -> Result<Over, Problem> {
             "pooled" => Ok(Over::Pooled),
             other => {
                 let hint = nearest(other, ["median", "pooled"]);
-                let message = format!("repeats are never `{other}`{hint}: median, pooled, or `each` with a statistic");
+                let message =
+                    format!("`repeats` cannot be `{other}`{hint}: median, pooled, or `each` with a statistic");
                 Err(node.problem(message))
             }
         },

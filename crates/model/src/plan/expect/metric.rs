@@ -107,7 +107,9 @@ pub fn figure(node: Node, figure: &str, groups: &[Group]) -> Result<Statistic, P
             let edges = BAND_EDGES.iter().map(|edge| Ns(edge.unsigned_abs()).to_string());
             let edges: Vec<String> = edges.chain(limits.iter().map(|limit| Ns(*limit).to_string())).collect();
             let known = edges.join(", ");
-            return Err(node.problem(format!("`{figure}`: samples are counted exactly only at {known} and the limit")));
+            return Err(
+                node.problem(format!("`{figure}`: latido counts samples exactly only at {known} and the limit"))
+            );
         }
     }
     Ok(statistic)

@@ -41,13 +41,13 @@ pub fn decode_bins(bytes: &[u8]) -> Result<Vec<Bin>> {
     ensure!(head == HEADER, "the columns are `{head}`");
     let mut bins = Vec::with_capacity(text.len() / 24);
     for (index, line) in text.lines().enumerate() {
-        ensure!(index < MOST, "more than the {MOST} lines that are read");
+        ensure!(index < MOST, "more than {MOST} lines, the most that latido reads");
         bins.push(bin(line).with_context(|| format!("line {}", index + 2))?);
     }
     let sound = |bin: &Bin| bin.high.is_none_or(|high| bin.low <= high);
-    ensure!(bins.iter().all(sound), "a bin that ends before it begins");
-    ensure!(bins.is_sorted_by_key(|bin| bin.low), "bins that are not in their order");
-    ensure!(counted(&bins) <= MAX_SAMPLES, "bins of more samples than any machine takes");
+    ensure!(bins.iter().all(sound), "a bin ends before it begins");
+    ensure!(bins.is_sorted_by_key(|bin| bin.low), "the bins are not in order");
+    ensure!(counted(&bins) <= MAX_SAMPLES, "the bins have more samples than any machine takes");
     Ok(bins)
 }
 

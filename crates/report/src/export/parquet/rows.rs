@@ -186,7 +186,7 @@ pub fn of(exported: &Exported) -> Result<Rows> {
 fn series(key: Key, cell: &OneCell, one: &OneSeries) -> Result<SeriesRow> {
     let (of, summary) = (&cell.stored.cell, &one.summary);
     let started: jiff::Timestamp =
-        cell.started().parse().with_context(|| format!("{}: it started at no time that can be read", cell.name()))?;
+        cell.started().parse().with_context(|| format!("{}: latido cannot read its start time", cell.name()))?;
     let machine = cell.record().map(|record| &record.machine);
     let text = |text: &str| clean::line(text).into_owned();
     let known = |value: &String| (!value.is_empty()).then(|| text(value));

@@ -143,7 +143,7 @@ fn a_censored_maximum_says_so() {
     let runs = [judged(&fixture, run)];
     let exported = Exported { runs: &runs, source: &fixture, options: Options { cell: None, ..options() } };
     for (name, text) in texts_of(&exported) {
-        let told = ["max_at_least", "max_is_at_least", "at least that", "≥ 420.181"];
+        let told = ["max_at_least", "max_is_at_least", "lower bound", "≥ 420.181"];
         // KTAP has no figures, and perfetto has slices that it does not call the largest possible.
         let none = ["ktap", "perfetto"].contains(&name);
         let told = none || told.iter().any(|words| text.contains(words));

@@ -158,7 +158,7 @@ fn about(figure: &Figure) -> String {
         Kind::Bands(_) => format!("{scale}. Exact counts between fixed edges; the last band is above the last edge."),
         Kind::Histogram => "Log scales: how often each value occurred.".into(),
         Kind::Instances => format!("{scale}. The samples in their order, repeats after each other."),
-        Kind::Moments => "Of each instance and all before it; above the mean, below the variance (1/n).".into(),
+        Kind::Moments => "Mean (above) and variance (1/n, below) of each instance and all instances before it.".into(),
         Kind::Time => format!(
             "{scale}, the same in all panels. Line: the largest of each stretch; dashed: its mean. Triangles: beyond the \
              scale."

@@ -82,7 +82,7 @@ fn repeats_become_what_the_table_says() {
     let each = Over::Each(Statistic::Max);
     let (each, about) = told(each, &[Statistic::Mean, Statistic::Max, Statistic::Min, Statistic::Sd]);
     assert_eq!(each.replace('\u{202f}', ""), "9267 / 17800 / 3000 / 7656");
-    assert!(about.contains("over 3 repeats, of which each contributes its max"), "{about}");
+    assert!(about.contains("over 3 repeats, with the max of each"), "{about}");
 }
 
 /// Every format has latido's number, the study's and the ratio; JSON and CSV have the unrounded numbers.

@@ -15,17 +15,22 @@ pub(super) fn tests(observed: &Observed<'_>, exceedances: &Exceedances) -> Vec<G
     let (a, random) = gaps(all, exceedances.gap);
     let mut tests = vec![
         GateTest::by_p("evenness", d, even, "exceedances are more frequent in a part of the run"),
-        GateTest::by_p("gaps", a, random, "exceedances come in periods or in crowds"),
+        GateTest::by_p("gaps", a, random, "exceedances are periodic or clustered"),
     ];
     // A rare second cause does not show among all exceedances, but it causes most of the largest.
     let top = largest(all, all.len() / 10);
     if top.len() >= 50 {
         let (d, even) = evenness(observed, &top);
         let (a, random) = gaps(&top, exceedances.gap);
-        tests.push(GateTest::by_p("evenness-top", d, even, "the largest are more frequent in a part of the run"));
-        tests.push(GateTest::by_p("gaps-top", a, random, "the largest come in periods or in crowds"));
+        tests.push(GateTest::by_p(
+            "evenness-top",
+            d,
+            even,
+            "the largest values are more frequent in a part of the run",
+        ));
+        tests.push(GateTest::by_p("gaps-top", a, random, "the largest values are periodic or clustered"));
         let (r, steady) = periods(observed, &top);
-        tests.push(GateTest::by_p("period-top", r, steady, "the largest come at one period"));
+        tests.push(GateTest::by_p("period-top", r, steady, "the largest values are periodic"));
     }
     tests
 }

@@ -40,7 +40,7 @@ pub(super) fn tests(exceedances: &Exceedances, fit: &Fit) -> Vec<GateTest> {
         "top-spacing",
         far,
         p,
-        "the largest lie further out than the rest allows",
+        "the largest values are further out than the rest allows",
     ));
     tests
 }

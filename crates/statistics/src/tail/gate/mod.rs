@@ -137,14 +137,14 @@ fn clusters(exceedances: &Exceedances) -> GateTest {
         "clusters",
         count as f64,
         count < CLUSTERS,
-        format!("{count} clusters above the threshold, and it takes {CLUSTERS}"),
+        format!("{count} clusters above the threshold; the minimum is {CLUSTERS}"),
     )
 }
 
 fn distinct(exceedances: &Exceedances) -> GateTest {
     let count = exceedances.distinct;
     let refused = count < FEWEST_BINS;
-    let mut reason = format!("{count} different values, and it takes {FEWEST_BINS}");
+    let mut reason = format!("{count} different values; the minimum is {FEWEST_BINS}");
     if let Some(step) = exceedances.step_ns.filter(|_| !refused) {
         reason = format!("values in steps of {step} ns: fitted as bins");
     }
@@ -164,18 +164,18 @@ fn extremal_index(observed: &Observed<'_>, exceedances: &Exceedances) -> GateTes
         );
     }
     if theta < SMALLEST_INDEX {
-        let reason = format!("exceedances crowd together by {:.0}: no bursts, but a state of its own", 1.0 / theta);
+        let reason = format!("exceedances cluster by {:.0}: a separate state, not bursts", 1.0 / theta);
         return GateTest::by_rule(name, theta, true, reason);
     }
     let between = observed.count as f64 / exceedances.peaks.len().max(1) as f64;
     if gap as f64 > LONGEST_PAUSE * between {
         let reason = format!(
-            "exceedances crowd together, but not in bursts: pauses up to {gap} samples, {between:.0} between crowds"
+            "exceedances cluster, but not in bursts: pauses up to {gap} samples, {between:.0} between clusters"
         );
         return GateTest::by_rule(name, theta, true, reason);
     }
     let reason = format!(
-        "exceedances come in bursts (extremal index {theta:.2}): the largest of each is taken, {gap} samples apart"
+        "exceedances come in bursts (extremal index {theta:.2}): latido takes the largest of each, {gap} samples apart"
     );
     GateTest { decision: Decision::Adapted, ..GateTest::by_rule(name, theta, false, reason) }
 }
@@ -184,7 +184,7 @@ fn shape(fit: &Fit) -> GateTest {
     let xi = fit.gpd.xi;
     let refused = out_of_bounds(fit);
     let why = if fit.at_bound {
-        "at the bound of what can be fitted"
+        "at the bound of the fit"
     } else if refused {
         "too heavy for any level"
     } else {

@@ -8,7 +8,9 @@ pub(super) fn tests(observed: &Observed<'_>, threshold: i64) -> Vec<GateTest> {
     let names = ["mann-kendall", "halves", "ljung-box", "crowding"];
     let given = maxima.len() as u64;
     if given < BLOCKS {
-        return names.map(|name| GateTest::impossible(name, format!("{given} blocks, and it takes {BLOCKS}"))).to_vec();
+        return names
+            .map(|name| GateTest::impossible(name, format!("{given} blocks; the minimum is {BLOCKS}")))
+            .to_vec();
     }
     let (s, kendall) = mann_kendall(maxima);
     let (before, after) = maxima.split_at(maxima.len() / 2);
@@ -20,7 +22,7 @@ pub(super) fn tests(observed: &Observed<'_>, threshold: i64) -> Vec<GateTest> {
         GateTest::by_p("mann-kendall", s, kendall, "block maxima rise or fall over the run"),
         GateTest::by_p("halves", d, halves, "block maxima of the two halves differ"),
         GateTest::by_p("ljung-box", q, box_, "block maxima depend on those before"),
-        GateTest::by_p("crowding", crowded, crowding, "blocks with many exceedances come together"),
+        GateTest::by_p("crowding", crowded, crowding, "blocks with many exceedances cluster"),
     ]
 }
 

@@ -16,8 +16,8 @@ pub const SOURCE: Source = Source {
     t1: "the clock before the write that drives the line `out` up, which is wired to the line `in`",
     raised: RaisedBy::Thread,
     beware: Some(
-        "the handler of an edge stays in the hard interrupt on every kernel, also on PREEMPT_RT: the wait for the line's thread, which \
-         wakes the task, is in activation",
+        "the handler of an edge runs in the hard interrupt on every kernel, also on PREEMPT_RT; activation includes the wait for the \
+         line's thread, which wakes the task",
     ),
     handler: Handler::Function(&["edge_irq_handler"]),
     line: Some(|_| CONSUMER.into()),
@@ -31,7 +31,7 @@ fn lacks(root: &Root, setup: &Setup) -> Result<()> {
     let device = setup.device.as_str();
     ensure!(
         root.exists(device),
-        "there is no {device}: the machine has no lines that Linux drives, or its driver is not loaded (gpiodetect lists chips), or the \
+        "there is no {device}: the machine has no GPIO chip with a driver, or the driver is not loaded (gpiodetect lists chips), or the \
          kernel has no CONFIG_GPIO_CDEV"
     );
     Ok(())
@@ -44,11 +44,11 @@ fn open(setup: &Setup) -> Result<Opened> {
     let (out, input) = setup.lines.context("source=gpio needs both lines: out=N and in=N, wired to each other")?;
     let gpio = Gpio::take(&chip, out, input).map_err(|error| {
         let why = match error {
-            Errno::EBUSY => "somebody has one of them (gpioinfo tells who)",
+            Errno::EBUSY => "another program uses one of them (gpioinfo names it)",
             Errno::EINVAL => "the chip has no such line, or the kernel is older than Linux 5.10",
-            _ => "the line `in` has no interrupt, or this is no chip",
+            _ => "the line `in` has no interrupt, or this device is not a GPIO chip",
         };
-        anyhow!("lines {out} and {input} of {device} cannot be had: {error}; {why}")
+        anyhow!("cannot get lines {out} and {input} of {device}: {error}; {why}")
     })?;
     let mut events = stamped::Source::Line(LineEvents::alone(Line::Gpio(gpio)));
     events.once().map_err(|refusal| anyhow!("{refusal}")).with_context(|| {

@@ -31,7 +31,7 @@ fn lacks(root: &Root, setup: &Setup) -> Result<()> {
     let device = &setup.device;
     ensure!(
         root.exists(device),
-        "there is no {device}: the machine has no HPET that Linux knows, or it is off (firmware settings; boot without hpet=disable \
+        "there is no {device}: Linux found no HPET, or it is off (see the firmware settings; boot without hpet=disable \
          and nohpet), or the kernel was built without CONFIG_HPET"
     );
     Ok(())
@@ -41,7 +41,7 @@ fn open(setup: &Setup) -> Result<Opened> {
     let device = &setup.device;
     let file = File::open(device).map_err(|error| match error.raw_os_error() {
         Some(number) if Errno::from_raw(number) == Errno::EBUSY => {
-            anyhow!("{device}: every comparator is taken; end whoever has it open (fuser -v {device})")
+            anyhow!("{device}: all comparators are in use; end the programs that use it (fuser -v {device})")
         }
         _ => anyhow!("{device}: {error}; run as root (sudo latido ...)"),
     })?;
@@ -49,18 +49,16 @@ fn open(setup: &Setup) -> Result<Opened> {
         let remedy = match failed.step {
             "mmap" => "boot with hpet_mmap=1, on a kernel with CONFIG_HPET_MMAP".to_owned(),
             "HPET_IRQFREQ" => {
-                format!("above {MAX_USER_FREQ} it needs CAP_SYS_RESOURCE: run as root, or take a lower rate")
+                format!("a rate above {MAX_USER_FREQ} needs CAP_SYS_RESOURCE: run as root, or use a lower rate")
             }
-            "HPET_IE_ON" => "the comparator has no interrupt line: other machines route one".to_owned(),
+            "HPET_IE_ON" => "this machine routes no interrupt line to the comparator; use another machine".to_owned(),
             _ => "the driver refuses it".to_owned(),
         };
         anyhow!("{device}: {}: {}; {remedy}", failed.step, failed.error)
     })?;
     let came = hpet.came(PATIENCE).context("waiting for the HPET's first interrupt")?;
     if !came {
-        bail!(
-            "{device} raises no interrupt: its comparator is routed to a line that does not come through (/proc/interrupts)"
-        );
+        bail!("{device} raises no interrupt: its comparator is routed to a line that does not work (/proc/interrupts)");
     }
     let resolution_ns = hpet.tick_fs().div_ceil(1_000_000);
     Ok(Opened::of(stamped::Source::Hpet(HpetEvents::of(hpet)), resolution_ns))

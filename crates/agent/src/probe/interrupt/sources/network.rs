@@ -33,8 +33,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 fn lacks(root: &Root, setup: &Setup) -> Result<()> {
     if let Place::Ssh(host) = &setup.station {
         bail!(
-            "a packet from {host} says when it was sent by that machine's clock, which is not this one's, and latido takes no stamps of a \
-             card's own clock (PHC): let the station run on this machine (station=netns or local) or in a guest's (station=guest)"
+            "packets from {host} carry the time of that machine's clock, and latido cannot compare it with this machine's clock (it does not \
+             read a card's PHC): run the station on this machine (station=netns or local) or in a guest (station=guest)"
         );
     }
     setup.station.can_be(root)

@@ -25,7 +25,7 @@ fn lacks(root: &Root, setup: &Setup) -> Result<()> {
     let device = setup.device.as_str();
     ensure!(
         root.exists(device),
-        "there is no {device}: load a real port's driver and its device (modprobe parport_pc io=0x378 irq=7; modprobe ppdev); one \
+        "there is no {device}: load a real port's driver and its device (modprobe parport_pc io=0x378 irq=7; modprobe ppdev); a port \
          behind USB has no interrupt"
     );
     let irq = root.read(&format!("/proc/sys/dev/parport/{}/irq", device.trim_start_matches("/dev/")));
@@ -40,12 +40,13 @@ fn open(setup: &Setup) -> Result<Opened> {
     let device = setup.device.as_str();
     let file = File::options().read(true).write(true).open(device);
     let file = file.map_err(|error| anyhow!("{device}: {error}; run as root (sudo latido ...)"))?;
-    let port = Parport::claim(file)
-        .map_err(|error| anyhow!("{device} cannot be claimed: {error}; end whoever has it (lp: modprobe -r lp)"))?;
+    let port = Parport::claim(file).map_err(|error| {
+        anyhow!("cannot claim {device}: {error}; end the program that uses it (lp: modprobe -r lp)")
+    })?;
     let mut events = stamped::Source::Line(LineEvents::alone(Line::Parport(port)));
     events.once().map_err(|refusal| anyhow!("{refusal}")).with_context(|| {
         format!(
-            "{device} raises no interrupt: wire pin 1 (strobe) to pin 10 (acknowledge), with nothing else on the port"
+            "{device} raises no interrupt: wire pin 1 (strobe) to pin 10 (acknowledge), and connect nothing else to the port"
         )
     })?;
     Ok(Opened::of(events, 1))

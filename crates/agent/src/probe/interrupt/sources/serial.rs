@@ -13,7 +13,7 @@ pub const SOURCE: Source = Source {
     t1: "the byte's way into the chip and four characters of 9600 baud, after which its FIFO raises the interrupt for a byte that is \
          alone; a real chip takes up to a character more to send it",
     raised: RaisedBy::Itself,
-    beware: Some("activation has a kworker in it, which hands the byte from the handler to the task"),
+    beware: Some("activation includes a kworker, which passes the byte from the handler to the task"),
     handler: Handler::Function(&["serial8250_interrupt"]),
     line: Some(Setup::name),
     device: Some("/dev/ttyS1"),
@@ -39,17 +39,20 @@ fn lacks(root: &Root, setup: &Setup) -> Result<()> {
     let told = |file| told(root, device, file);
     ensure!(
         root.exists(device) && told("type").is_some(),
-        "there is no serial port {device}: name one of the machine's 16550s (device=/dev/ttyS1), or load their driver (modprobe 8250_pci)"
+        "there is no serial port {device}: name a 16550 port of this machine (device=/dev/ttyS1), or load its driver (modprobe 8250_pci)"
     );
     ensure!(
         told("type").as_deref() == Some(PORT_16550A),
-        "behind {device} is no 16550A, whose FIFO raises the interrupt (/proc/tty/driver/serial): name another port"
+        "{device} is not a 16550A, whose FIFO raises the interrupt (/proc/tty/driver/serial): name another port"
     );
     ensure!(
         told("io_type").as_deref() == Some(UPIO_PORT) && root.exists(PORTS),
-        "the registers of {device} are no I/O ports that {PORTS} reaches (CONFIG_DEVPORT): take a port of a PC's own chip"
+        "latido cannot reach the registers of {device} by {PORTS} (CONFIG_DEVPORT): use a serial port on a PC's mainboard"
     );
-    ensure!(told("irq").is_some_and(|irq| irq != "0"), "{device} has no interrupt: its driver asks it over and over");
+    ensure!(
+        told("irq").is_some_and(|irq| irq != "0"),
+        "{device} has no interrupt, because its driver polls it: name another port"
+    );
     let consoles = root.read("/sys/class/tty/console/active").unwrap_or_default();
     let name = device.trim_start_matches("/dev/");
     ensure!(
@@ -61,12 +64,12 @@ fn lacks(root: &Root, setup: &Setup) -> Result<()> {
 
 fn open(setup: &Setup) -> Result<Opened> {
     let device = setup.device.as_str();
-    let address = told(&Root::default(), device, "port").context("the address of the port (sysfs)")?;
+    let address = told(&Root::default(), device, "port").context("cannot read the address of the port (sysfs)")?;
     let address = u16::from_str_radix(address.trim_start_matches("0x"), 16);
     let address = address.with_context(|| format!("the address of {device}"))?;
     ensure!(
         setup.period_ns() > 2 * TIMEOUT_CHARACTERS * Loopback::CHARACTER_NS,
-        "source=serial raises at most {} events a second, for a byte takes its time",
+        "source=serial raises at most {} events per second, because a byte takes time",
         1_000_000_000 / (2 * TIMEOUT_CHARACTERS * Loopback::CHARACTER_NS)
     );
     let opened = |path: &str| {
@@ -77,13 +80,13 @@ fn open(setup: &Setup) -> Result<Opened> {
     };
     let (tty, ports) = (opened(device)?, opened(PORTS)?);
     let port = Loopback::start(tty, ports, address)
-        .map_err(|error| anyhow!("{device} makes no loop of itself (TIOCM_LOOP): {error}"))?;
-    ensure!(port.is_there(), "at {address:#x} there is no transmitter at rest: does somebody else use {device}?");
+        .map_err(|error| anyhow!("cannot put {device} into loopback (TIOCM_LOOP): {error}"))?;
+    ensure!(port.is_there(), "the transmitter at {address:#x} is not idle: does another program use {device}?");
     let mut source = stamped::Source::Serial(SerialEvents::every(port, setup.period_ns(), Monotonic.now()));
     source.once().map_err(|refusal| {
         anyhow!(
-            "{device} is in loopback, and nothing comes back: {refusal}. A chip that gates its interrupt by OUT2 raises none in loopback, \
-             which some PCs do; take another source"
+            "{device} is in loopback but returns nothing: {refusal}. The chips of some PCs gate their interrupt by OUT2 and raise none \
+             in loopback; use another source"
         )
     })?;
     Ok(Opened::of(source, 1))

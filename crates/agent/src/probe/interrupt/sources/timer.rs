@@ -7,9 +7,9 @@ use latido_sys::clock::Clock::Monotonic;
 /// The list entry.
 pub const SOURCE: Source = Source {
     name: "timer",
-    t1: "the expiry that was asked for",
+    t1: "the requested expiry",
     raised: RaisedBy::Itself,
-    beware: Some("the timer's interrupt is never threaded for a real-time task, on no kernel"),
+    beware: Some("no kernel threads the timer's interrupt for a real-time task"),
     handler: Handler::Event("timer", "hrtimer_expire_entry"),
     line: None,
     device: None,

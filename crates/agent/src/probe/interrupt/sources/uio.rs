@@ -13,8 +13,8 @@ pub const SOURCE: Source = Source {
     t1: "the clock before the write of the register that raises the interrupt",
     raised: RaisedBy::Thread,
     beware: Some(
-        "the driver's own handler is not measured but that of userspace I/O, which since Linux 6.12 wakes the task from a thread on every \
-         kernel, and runs two threads where handlers are threads: kernels compare badly by it",
+        "t2 is the handler of userspace I/O, not of the driver; since Linux 6.12 it wakes the task from a thread on every kernel, and \
+         where handlers are threads from two threads, so that it is unsuitable to compare kernels",
     ),
     handler: Handler::Function(&["uio_interrupt_handler", "uio_interrupt"]),
     line: Some(line),
@@ -37,7 +37,7 @@ fn lacks(root: &Root, setup: &Setup) -> Result<()> {
     let device = setup.device.as_str();
     ensure!(
         root.exists(device),
-        "there is no {device}: load a driver of userspace I/O and give it a device (modprobe uio_pci_generic; echo 1234 11e8 > \
+        "there is no {device}: load a userspace I/O driver and bind a device to it (modprobe uio_pci_generic; echo 1234 11e8 > \
          /sys/bus/pci/drivers/uio_pci_generic/new_id)"
     );
     writes(root, setup).map(drop)
@@ -55,7 +55,7 @@ fn writes(root: &Root, setup: &Setup) -> Result<(Write, Write)> {
         (Some(raise), Some(clear)) => Ok((raise, clear)),
         (None, None) if (id("vendor").as_str(), id("device").as_str()) == EDU => Ok((EDU_RAISE, EDU_CLEAR)),
         _ => Err(anyhow!(
-            "latido does not know how {} raises its interrupt: say which registers do, raise=OFFSET:VALUE and clear=OFFSET:VALUE",
+            "latido does not know which registers of {} raise and clear its interrupt: set raise=OFFSET:VALUE and clear=OFFSET:VALUE",
             setup.device
         )),
     }
@@ -82,7 +82,7 @@ fn open(setup: &Setup) -> Result<Opened> {
         None => file.try_clone()?,
     };
     let uio = Uio::map(file, &memory, config, raise, clear)
-        .map_err(|error| anyhow!("the registers of {device} cannot be had: {error}"))?;
+        .map_err(|error| anyhow!("cannot map the registers of {device}: {error}"))?;
     let mut events = stamped::Source::Line(LineEvents::alone(Line::Uio(uio)));
     events.once().map_err(|refusal| anyhow!("{refusal}")).with_context(|| {
         format!("{device} raises no interrupt when {:#x} is written to its register {:#x}", raise.value, raise.offset)

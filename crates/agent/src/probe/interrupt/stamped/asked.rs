@@ -72,20 +72,20 @@ impl Asked {
     /// The first such option or value.
     pub fn possible(&self, source: &Source) -> Result<()> {
         let name = source.name;
-        ensure!((1..=100_000).contains(&self.rate), "`rate` is 1 to 100000 events a second, not {}", self.rate);
+        ensure!((1..=100_000).contains(&self.rate), "`rate` must be 1 to 100000 events per second, not {}", self.rate);
         for (option, prio) in [("irq_prio", self.irq_prio), ("trigger_prio", self.trigger_prio)] {
-            ensure!(prio.is_none_or(|prio| (1..=99).contains(&prio)), "`{option}` is 1 to 99");
+            ensure!(prio.is_none_or(|prio| (1..=99).contains(&prio)), "`{option}` must be 1 to 99");
         }
         ensure!(
             self.irq_prio.is_none() || source.line.is_some(),
-            "source={name} has no interrupt thread: leave `irq_prio` away"
+            "source={name} has no interrupt thread: omit `irq_prio`"
         );
         let why = match source.raised {
             RaisedBy::Itself => "raises its events by itself",
-            RaisedBy::Station => "has its events from another process",
+            RaisedBy::Station => "gets its events from another process",
             RaisedBy::Thread => "",
         };
-        ensure!(self.trigger_prio.is_none() || why.is_empty(), "source={name} {why}: leave `trigger_prio` away");
+        ensure!(self.trigger_prio.is_none() || why.is_empty(), "source={name} {why}: omit `trigger_prio`");
         let named = [
             ("out", self.out.is_some()),
             ("in", self.input.is_some()),
@@ -94,7 +94,7 @@ impl Asked {
             ("station", self.station.is_some()),
         ];
         for (option, given) in named {
-            ensure!(!given || source.options.contains(&option), "source={name} has no `{option}`: leave it away");
+            ensure!(!given || source.options.contains(&option), "source={name} has no option `{option}`: omit it");
         }
         if source.options.contains(&"in") {
             ensure!(
@@ -102,20 +102,20 @@ impl Asked {
                 "source={name} needs two lines that are wired to each other: out=N and in=M"
             );
         }
-        ensure!(self.device.is_none() || source.device.is_some(), "source={name} has no device: leave `device` away");
+        ensure!(self.device.is_none() || source.device.is_some(), "source={name} has no device: omit `device`");
         let own = match source.handler {
-            Handler::Event(..) => Some("has an event of its own at its handler"),
-            Handler::Carried(_) => Some("has a stamp of its own in place of its handler's"),
+            Handler::Event(..) => Some("stamps its handler by a kernel event"),
+            Handler::Carried(_) => Some("carries its own stamp in place of its handler's"),
             Handler::Function(_) => None,
         };
         if let (Some(own), Some(_)) = (own, &self.handler) {
-            bail!("source={name} {own}: leave `handler` away");
+            bail!("source={name} {own}: omit `handler`");
         }
         let symbol =
             |name: &String| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.".contains(&b));
         ensure!(
             self.handler.as_ref().is_none_or(symbol),
-            "`handler` is a symbol of /proc/kallsyms: letters, digits, _ and ."
+            "`handler` must be a symbol of /proc/kallsyms: letters, digits, _ and ."
         );
         Ok(())
     }
