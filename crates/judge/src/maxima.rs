@@ -88,7 +88,7 @@ mod tests {
     fn what_is_no_such_file_is_said_with_its_line() {
         let why = |text: &str| format!("{:#}", lines(text).unwrap_err());
         assert!(
-            why(&CSV.replace("259", "long")).contains("line 3: `long` is no number"),
+            why(&CSV.replace("259", "long")).contains("line 3: `long` is not a number"),
             "{}",
             why(&CSV.replace("259", "long"))
         );

@@ -243,7 +243,7 @@ pub const CHECKS: &[Check] = &[
         .of_threads(),
     check(
         "wall clock",
-        "CLOCK_REALTIME against CLOCK_MONOTONIC, ten times a second",
+        "CLOCK_REALTIME against CLOCK_MONOTONIC, ten times per second",
         "the clock of the samples steps by 1 ms; a step of another clock is a note",
         Invalid,
         wall_clock,
@@ -253,7 +253,7 @@ pub const CHECKS: &[Check] = &[
         applies: |record| record.quality.stopped.is_some(),
         ..check(
             "stopped",
-            "the measuring process's state and its control groups, ten times a second; CLOCK_BOOTTIME against CLOCK_MONOTONIC",
+            "the measuring process's state and its control groups, ten times per second; CLOCK_BOOTTIME against CLOCK_MONOTONIC",
             "stopped by a signal, a debugger, a freezer, or a suspend of the machine",
             Invalid,
             stopped,
@@ -283,7 +283,7 @@ pub const CHECKS: &[Check] = &[
         applies: |record| record.quality.tracing.is_some(),
         ..check(
             "tracing",
-            "tracefs, before, once a second, and after",
+            "tracefs, before, once per second, and after",
             "a trace is active that the user did not request (stop_on, trace)",
             Note,
             tracing,

@@ -237,13 +237,13 @@ mod tests {
     fn time_and_not_samples_says_how_rare_a_cause_is() {
         let cell = sample::cell();
         let watch = Watch::none(&cell, false, 4 * SECOND);
-        insta::assert_snapshot!(said(&[watch], SECOND), @"a cause that strikes more often than once in 1.34 s would have been seen with 95 %");
-        insta::assert_snapshot!(said(&[watch; 3], SECOND), @"a cause that strikes more often than once in 4.01 s would have been seen with 95 %");
+        insta::assert_snapshot!(said(&[watch], SECOND), @"a cause that strikes more often than once in 1.34 s would have been seen with 95 % probability");
+        insta::assert_snapshot!(said(&[watch; 3], SECOND), @"a cause that strikes more often than once in 4.01 s would have been seen with 95 % probability");
         insta::assert_snapshot!(said(&[watch], 5 * SECOND), @"it took less than 5.00 s: too short to say how rare a cause may be");
-        insta::assert_snapshot!(said(&[Watch { elapsed_ns: 0, ..watch }], SECOND), @"how long was watched is not known, and so not how rare a cause may be");
+        insta::assert_snapshot!(said(&[Watch { elapsed_ns: 0, ..watch }], SECOND), @"the duration is unknown, so latido cannot say how rare a cause may be");
         // A cluster of 3 s leaves one trial.
-        insta::assert_snapshot!(said(&[Watch { crowd_ns: 3 * SECOND, ..watch }], SECOND), @"a cause that strikes more often than once in 1.00 s would have been seen with 95 %");
-        insta::assert_snapshot!(said(&[Watch { seen: 2, ..watch }], 1_000_000), @"in 2 bursts, and so with 95 % confidence a cause that strikes once in 554 ms to 16.5 s");
+        insta::assert_snapshot!(said(&[Watch { crowd_ns: 3 * SECOND, ..watch }], SECOND), @"a cause that strikes more often than once in 1.00 s would have been seen with 95 % probability");
+        insta::assert_snapshot!(said(&[Watch { seen: 2, ..watch }], 1_000_000), @"in 2 bursts; with 95 % confidence, the cause strikes once in 554 ms to 16.5 s");
         // Most samples are above the limit, so no rate exists, however few the bursts.
         insta::assert_snapshot!(said(&[Watch { seen: 2_000, mostly: true, ..watch }], 1_000_000), @"in 2000 bursts, too close together to say how often a cause strikes");
         assert!(Rarity::of(&[], SECOND).is_none());
@@ -254,14 +254,14 @@ mod tests {
     fn the_condition_that_was_watched_least_decides() {
         let (idle, busy) = (sample::cell(), sample::under("busy"));
         let both = [Watch::none(&idle, false, 400 * SECOND), Watch::none(&busy, false, 4 * SECOND)];
-        insta::assert_snapshot!(said(&both, SECOND), @"a cause that strikes more often than once in 1.34 s in any of 2 conditions would have been seen with 95 %");
+        insta::assert_snapshot!(said(&both, SECOND), @"a cause that strikes more often than once in 1.34 s in any of 2 conditions would have been seen with 95 % probability");
     }
 
     #[test]
     fn in_the_laboratory_members_are_counted_and_no_time() {
         let cell = sample::cell();
         let member = Watch::none(&cell, true, 3_600 * SECOND);
-        insta::assert_snapshot!(said(&[member], SECOND), @"one guest shows one course of events, and no chance can be named; `--repeat 20` measures others");
+        insta::assert_snapshot!(said(&[member], SECOND), @"one guest shows only one course of events, so there is no probability; `--repeat 20` measures others");
         insta::assert_snapshot!(said(&[member; 20], SECOND), @"in none of 20 members of the sweep: with 95 % confidence in fewer than 14 % of such members");
         let mut some = [member; 20];
         some[0].seen = 40;

@@ -43,6 +43,6 @@ mod tests {
     fn effects_without_repeats_say_so() {
         let found = printed("scheduling-latency", &Metric::default(), None).unwrap();
         let text = text(&found, Style { width: 100, color: false });
-        assert!(text.contains("effects have no intervals"), "{text}");
+        assert!(text.contains("the effects have no"), "{text}");
     }
 }

@@ -80,7 +80,10 @@ fn placement(view: &MachineView) -> Answer {
             let last = online.iter().last().map_or_else(|| "N".into(), |cpu| cpu.to_string());
             return Answer::new(
                 Severity::Advice,
-                format!("{} interrupts on all CPUs; no CPU is kept free", lines.len()),
+                match lines.len() {
+                    1 => "1 interrupt on all CPUs; no CPU is kept free".into(),
+                    many => format!("{many} interrupts on all CPUs; no CPU is kept free"),
+                },
             )
             .advise(format!("name the CPUs to be measured: latido check --cpus {last}"));
         }

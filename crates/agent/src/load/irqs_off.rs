@@ -222,9 +222,9 @@ mod tests {
         assert_eq!(told("500", "irq", "1"), Ok(()));
         let command = "modprobe -r preemptirq_delay_test; modprobe preemptirq_delay_test delay=500 test_mode=irq";
         for (refused, why) in [
-            (told("100", "irq", "1"), "delay=100 and not 500"),
-            (told("500", "alternate", "1"), "test_mode=alternate and not irq"),
-            (told("500", "irq", "3"), "burst_size=3 and not 1"),
+            (told("100", "irq", "1"), "delay=100, not 500"),
+            (told("500", "alternate", "1"), "test_mode=alternate, not irq"),
+            (told("500", "irq", "3"), "burst_size=3, not 1"),
         ] {
             let refused = refused.unwrap_err();
             assert!(refused.contains(why) && refused.ends_with(command), "{refused}");

@@ -178,7 +178,7 @@ fn an_option_is_judged_among_the_others() {
         refusal(&format!("schema = 1\nname = \"x\"\n[[group]]\nprobe = [{probe}]\n"))
     };
     for (options, answer) in [
-        ("rate = 0,\nsource = \"timer\"", "plan.toml:5: probe `interrupt`: `rate` is"),
+        ("rate = 0,\nsource = \"timer\"", "plan.toml:5: probe `interrupt`: `rate` must be"),
         (
             "source = \"timer\",\nevent = 30",
             "plan.toml:6: probe `interrupt` has no option `event` (did you mean `events`?)",

@@ -73,7 +73,7 @@ fn a_figure_that_others_contradict_is_left_out() {
     assert!(doubts(&read(screen(39).as_bytes(), "").unwrap()).is_empty());
     for avg in [5, 725_000] {
         let other = read(screen(avg).as_bytes(), "").unwrap();
-        assert!(doubts(&other)[0].starts_with("the mean, latency of thread 0: from "), "{:?}", other.findings);
+        assert!(doubts(&other)[0].starts_with("the mean, latency of thread 0: it is from "), "{:?}", other.findings);
         assert_eq!((other.series[0].mean, other.series[0].max.unwrap().low), (None, 724_000));
     }
 }

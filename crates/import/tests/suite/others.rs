@@ -267,7 +267,7 @@ fn samples_of_any_program() {
         ("value_us\n\"1,5\"\n", "decimal"),
         ("value_us\n0.0001\n", "decimal"),
         ("value_us,cpu\n1\n", "1 fields"),
-        ("value_min\n1\n", "no unit"),
+        ("value_min\n1\n", "not a unit"),
         ("{\"value_us\":[1]}\n", "neither a number"),
         ("{\"value\":1,\"unit\":\"furlong\"}\n", "not a unit"),
     ] {

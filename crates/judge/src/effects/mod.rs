@@ -140,5 +140,6 @@ fn fitted(values: &[Valued], order: Option<usize>, kind: Kind) -> Result<Factori
     };
     let whole = effects::of(&factors.observations, question(blocked), kind);
     // If blocks and factors are confounded, latido drops the blocks: the user requested factors.
-    whole.or_else(|_| effects::of(&factors.without_blocks(), question(false), kind))
+    let either = whole.or_else(|_| effects::of(&factors.without_blocks(), question(false), kind));
+    either.map_err(|unfit| unfit.why)
 }

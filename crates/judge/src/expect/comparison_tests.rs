@@ -84,7 +84,7 @@ fn a_planted_factor_is_decided() {
     let fixture = sides(&grown(&TEN, 2.2), &TEN);
     let (outcome, detail) = judged(&fixture, &lower());
     assert_eq!(outcome, Outcome::Holds, "{detail}");
-    insta::assert_snapshot!(detail, @"wakeup, idle: isolated 115 µs against stock 253 µs, ratio 0.455 (0.338 to 0.612), p below 0.0001, 10 repeats a side");
+    insta::assert_snapshot!(detail, @"wakeup, idle: isolated 115 µs against stock 253 µs, ratio 0.455 (0.338 to 0.612), p below 0.0001, 10 repeats per side");
     for (op, expected) in
         [(Op::AtMost, Outcome::Holds), (Op::Greater, Outcome::DoesNotHold), (Op::AtLeast, Outcome::DoesNotHold)]
     {
@@ -140,7 +140,7 @@ fn equal_sides_are_undecided() {
 fn too_few_repeats_decide_nothing() {
     let (outcome, detail) = judged(&sides(&[715_000], &[1_000]), &lower());
     assert_eq!(outcome, Outcome::Undecided);
-    insta::assert_snapshot!(detail, @"wakeup, idle: isolated 2.50 µs against stock 715 µs, ratio 0.00350, one run a side; undecided: one run a side cannot reach 5 %; 4 needed");
+    insta::assert_snapshot!(detail, @"wakeup, idle: isolated 2.50 µs against stock 715 µs, ratio 0.00350, one run per side; undecided: one run per side cannot reach 5 %; 4 needed");
     let (outcome, detail) = judged(&sides(&[715_000, 700_000, 730_000], &[10_000, 11_000, 12_000]), &lower());
     assert_eq!(outcome, Outcome::Undecided);
     assert!(detail.ends_with("; undecided: 3 repeats per side cannot reach 5 %; 4 needed"), "{detail}");
@@ -186,7 +186,7 @@ fn counts_are_rates_and_zeros_give_differences() {
     let fixture = sides(&grown(&TEN, 4.0), &[50_000; 10]);
     let (outcome, detail) = judged(&fixture, &than(ISOLATED, Statistic::Above(200_000), Op::Less, STOCK));
     assert_eq!(outcome, Outcome::Holds, "{detail}");
-    insta::assert_snapshot!(detail, @"wakeup, idle: isolated 0 per million against stock 200000 per million, difference -200000 per million (-200000 per million to -200000 per million), p below 0.0001, 10 repeats a side");
+    insta::assert_snapshot!(detail, @"wakeup, idle: isolated 0 per million against stock 200000 per million, difference -200000 per million (-200000 per million to -200000 per million), p below 0.0001, 10 repeats per side");
     // A run of twice the length has no higher rate.
     let mut longer = sides_under("idle", &[300_000; 6], &[300_000; 6]);
     for (_, samples) in longer.iter_mut().skip(6) {

@@ -101,7 +101,7 @@ fn a_record_that_lacks_what_it_takes_says_so() {
     };
     assert_eq!(of(&|track| track.largest.clear()), "not possible: the largest samples are not stored");
     assert!(of(&|track| track.plain.count = 3).contains("more samples are stored than were counted"));
-    assert!(of(&|track| track.largest.truncate(50)).contains("takes 50"));
+    assert!(of(&|track| track.largest.truncate(50)).contains("needs 50"));
     // Without blocks latido treats the samples as evenly spread over the whole run.
     assert_eq!(of(&|track| track.blocks.clear()), of(&|_| ()));
 }

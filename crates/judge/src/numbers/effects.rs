@@ -2,7 +2,10 @@
 
 use super::{Kind, finite};
 use crate::factors::fit::why;
-use latido_statistics::factorial::{self, Effects, Observation};
+use latido_statistics::{
+    Refusal,
+    factorial::{self, Effects, Observation},
+};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,29 +43,51 @@ pub struct Question {
     pub order: usize,
 }
 
+/// Why latido cannot fit effects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unfit {
+    /// The reason, in words.
+    pub why: String,
+    /// Combinations of levels are missing, which a fit with fewer interactions may not need.
+    pub is_incomplete: bool,
+}
+
+impl From<String> for Unfit {
+    fn from(why: String) -> Self {
+        Self { why, is_incomplete: false }
+    }
+}
+
+impl From<Refusal> for Unfit {
+    fn from(refusal: Refusal) -> Self {
+        Self { why: why(&refusal), is_incomplete: matches!(refusal, Refusal::Missing { .. }) }
+    }
+}
+
 /// Fits the effects.
 ///
 /// # Errors
 /// The effects cannot be separated; the error names what is missing.
-pub fn of(observations: &[Observation], question: Question, unit: Kind) -> Result<Factorial, String> {
+pub fn of(observations: &[Observation], question: Question, unit: Kind) -> Result<Factorial, Unfit> {
     let names: Vec<&str> = question.factors.iter().map(String::as_str).collect();
     let levels: Vec<usize> = (0..names.len()).map(|factor| levels(observations, factor)).collect();
     if let Some((name, _)) = names.iter().zip(&levels).find(|(_, levels)| **levels < 2) {
-        return Err(format!("the factor `{name}` has only one level; omit its column"));
+        return Err(format!("the factor `{name}` has only one level; omit its column").into());
     }
     let cells = levels.iter().fold(1, |all: usize, levels| all.saturating_mul(*levels));
     if cells > CELLS {
         return Err(format!(
             "the factors have {cells} combinations of levels, more than the allowed {CELLS}; is a factor a number?"
-        ));
+        )
+        .into());
     }
     let mut values = observations.iter().map(|one| one.value);
     let first = values.next();
     if values.all(|value| Some(value) == first) {
-        return Err("all values are equal: there is no effect to be estimated".into());
+        return Err("all values are equal: there is no effect to be estimated".to_owned().into());
     }
     let order = question.order.min(names.len());
-    let mut effects = factorial::effects(&names, observations, order).map_err(|refusal| why(&refusal))?;
+    let mut effects = factorial::effects(&names, observations, order)?;
     for one in effects.coefficients.iter_mut().chain(&mut effects.contrasts) {
         one.interval = finite(one.interval);
     }

@@ -101,7 +101,7 @@ pub(super) fn of(pooled: &Pooled, statistic: Statistic, continuous: bool) -> Res
     let some = |value: Option<f64>| match value {
         _ if summary.bounds.is_some() => known(reach()),
         Some(value) => Ok(Figure::Value(value)),
-        None => Err(format!("{} are too few for {statistic}", words::many(summary.count, "sample"))),
+        None => Err(format!("too few samples for {statistic}: {}", words::count(summary.count))),
     };
     let above = |edge: i64| match pool::above(&summary.bands, edge) {
         _ if pooled.unit != NS => Err(format!("{} is in {}, but an edge is a time", pooled.quantity, pooled.unit)),

@@ -78,9 +78,11 @@ pub fn fit(plan: &mut Plan, budget: Ns, earlier: &Around, catalogue: &dyn Catalo
 
 /// Says what differences these repeats find, where the plan compares something.
 fn certainty(family: u64, (asked, left): (u64, u64)) -> Option<String> {
-    let of = |repeats: u64| match smallest_ratio(repeats, SPREAD, family.max(1), POWER) {
-        Some(ratio) => format!("{} per side find a ratio of {ratio:.2}", words::many(repeats, "repeat")),
-        None => format!("{} per side find nothing", words::many(repeats, "repeat")),
+    let of = |repeats: u64| {
+        let find = if repeats == 1 { "finds" } else { "find" };
+        let found = smallest_ratio(repeats, SPREAD, family.max(1), POWER);
+        let found = found.map_or_else(|| "nothing".into(), |ratio| format!("a ratio of {ratio:.2}"));
+        format!("{} per side {find} {found}", words::many(repeats, "repeat"))
     };
     if family == 0 {
         let (fewer, cases) = (format!("{} and {}", of(left), of(asked)), POWER * 100.0);
@@ -133,7 +135,7 @@ mod tests {
     #[test]
     fn fewer_repeats_cost_certainty_without_a_comparison_too() {
         let told = certainty(0, (8, 1)).unwrap();
-        let few = "certainty: where you compare two such runs, 1 repeat per side find nothing and 8 repeats per side find a ratio of ";
+        let few = "certainty: where you compare two such runs, 1 repeat per side finds nothing and 8 repeats per side find a ratio of ";
         assert!(told.starts_with(few) && told.ends_with(", each in 90 % of cases"), "{told}");
         assert_eq!(certainty(0, (8, 8)), None);
     }

@@ -4,6 +4,7 @@ use crate::{
     deciding::Deciding,
     finding::Grade::{self, Invalid, Note, Ok, Unknown},
     span::{Span, spans},
+    words,
 };
 use latido_model::{
     cell::Scheduling,
@@ -77,7 +78,8 @@ pub(super) fn load(record: &Record, _: &Deciding) -> Graded {
     let strange = record.load.iter().filter_map(|load| {
         let count = load.achieved.get(STRANGERS).filter(|count| **count > 0)?;
         Some(format!(
-            "{count} packets from unknown senders reached the load `{}`; it did not count them",
+            "{} from unknown senders reached the load `{}`; it did not count them",
+            words::many(count.unsigned_abs(), "packet"),
             load.item.name
         ))
     });

@@ -40,7 +40,7 @@ impl SeriesSource for Passed<'_> {
 #[test]
 fn what_was_kept_is_told_with_what_the_slots_support() {
     let judgement = judged(vec![(cell(), vec![quiet(0), quiet(1)])], |_| {});
-    insta::assert_snapshot!(judgement.headline.sentence(), @"0 of 20000 periods of 1 ms missed a deadline of 100 µs (a cause that strikes more often than once in 3.34 s would have been seen with 95 %); 14 missed a deadline of 10 µs");
+    insta::assert_snapshot!(judgement.headline.sentence(), @"0 of 20000 periods of 1 ms missed a deadline of 100 µs (a cause that strikes more often than once in 3.34 s would have been seen with 95 % probability); 14 missed a deadline of 10 µs");
     assert_eq!(judgement.advice.unwrap().next.unwrap(), "latido run wakeup -c 0,1 --load stress-cpu");
 }
 
@@ -90,7 +90,7 @@ fn misses_are_counted_by_deadline_and_the_worst_cell_is_named() {
         fixture.record(1).machine.hypervisor = Some(Layer::Present("KVM".into()));
         fixture.record(1).quality.dma_latency_held = false;
     });
-    insta::assert_snapshot!(judgement.headline.sentence(), @"0 of 40007 periods of 1 ms missed a deadline of 10 ms (a cause that strikes more often than once in 3.34 s in any of 2 conditions would have been seen with 95 %); 8 missed a deadline of 1 ms, all in wakeup, busy; longest interruption of a busy CPU: 44.0 ms (gap, idle)");
+    insta::assert_snapshot!(judgement.headline.sentence(), @"0 of 40007 periods of 1 ms missed a deadline of 10 ms (a cause that strikes more often than once in 3.34 s in any of 2 conditions would have been seen with 95 % probability); 8 missed a deadline of 1 ms, all in wakeup, busy; longest interruption of a busy CPU: 44.0 ms (gap, idle)");
     let advice = judgement.advice.unwrap();
     assert_eq!(advice.in_the_way, ["preemption model (none)", "idle states", "hypervisor (KVM)"]);
 }
@@ -183,9 +183,9 @@ fn deadlines_are_told_kernel_by_kernel() {
         (with("6.12-none", under("busy")), late),
     ];
     let judgement = judged(cells, |_| {});
-    insta::assert_snapshot!(judgement.headline.sentence(), @"6.12-none: 0 of 20000 periods of 1 ms missed a deadline of 10 ms (a cause that strikes more often than once in 3.34 s in any of 2 conditions would have been seen with 95 %); 1 missed a deadline of 1 ms, all in wakeup, busy; 6.12-full, 6.12-rt, each: 0 of 10000 periods of 1 ms missed a deadline of 100 µs (a cause that strikes more often than once in 3.34 s would have been seen with 95 %); 7 missed a deadline of 10 µs");
+    insta::assert_snapshot!(judgement.headline.sentence(), @"6.12-none: 0 of 20000 periods of 1 ms missed a deadline of 10 ms (a cause that strikes more often than once in 3.34 s in any of 2 conditions would have been seen with 95 % probability); 1 missed a deadline of 1 ms, all in wakeup, busy; 6.12-full, 6.12-rt, each: 0 of 10000 periods of 1 ms missed a deadline of 100 µs (a cause that strikes more often than once in 3.34 s would have been seen with 95 % probability); 7 missed a deadline of 10 µs");
     let few = vec![(with("a", cell()), vec![vec![2_000; 20]]), (with("b", cell()), vec![quiet(0)])];
-    insta::assert_snapshot!(judged(few, |_| {}).headline.sentence(), @"a: too few periods to tell; b: 0 of 10000 periods of 1 ms missed a deadline of 100 µs (a cause that strikes more often than once in 3.34 s would have been seen with 95 %); 7 missed a deadline of 10 µs");
+    insta::assert_snapshot!(judged(few, |_| {}).headline.sentence(), @"a: too few periods to tell; b: 0 of 10000 periods of 1 ms missed a deadline of 100 µs (a cause that strikes more often than once in 3.34 s would have been seen with 95 % probability); 7 missed a deadline of 10 µs");
     // A headline only has room for the weakest kernels.
     let many = (0..6).map(|k| (with(&format!("k{k}"), cell()), vec![vec![2_000; 100 + k]])).collect();
     let said = judged(many, |_| {}).headline.sentence();

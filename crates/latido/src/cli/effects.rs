@@ -77,9 +77,9 @@ pub fn run(args: &Args) -> Result<u8> {
     let table = values::table(&source.text, None, args.common.unit).map_err(|at| source.wrong(&at))?;
     table.positive("effects are ratios").map_err(|at| source.wrong(&at))?;
     let (question, observations) = observed(table, usize::from(order)).map_err(|at| source.wrong(&at))?;
-    let found = effects::of(&observations, question, values::kind(args.common.unit)).map_err(|why| {
-        let fewer = if why.contains("told apart") && order > 1 { "; --order 1 leaves interactions out" } else { "" };
-        anyhow!("{}: {why}{fewer}", source.name)
+    let found = effects::of(&observations, question, values::kind(args.common.unit)).map_err(|unfit| {
+        let fewer = if unfit.is_incomplete && order > 1 { "; --order 1 leaves interactions out" } else { "" };
+        anyhow!("{}: {}{fewer}", source.name, unfit.why)
     })?;
     match args.common.json {
         true => write_out(&document(&found)?),

@@ -40,10 +40,10 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
 
     UNFIT   real-time permission    refused: CAP_SYS_NICE is missing and ulimit -r
                                     is 0
-            Without SCHED_FIFO the measurement competes with everything else and
-            says little.
+            Without SCHED_FIFO the measurement competes with all other tasks, and
+            its result says little.
             $ printf '%s - rtprio 99\n%s - memlock unlimited\n' "$USER" "$USER" | sudo tee /etc/security/limits.d/90-latido.conf
-            - log out and in again after granting it; or run latido with sudo
+            - log out and in again after this command; or run latido with sudo
 
     warning preemption model        voluntary, says CONFIG_PREEMPT_VOLUNTARY in
                                     /boot/config-6.12.9-amd64
@@ -53,19 +53,18 @@ fn a_desktop_without_permission_is_unfit_and_says_what_grants_it() {
 
     warning memory locking          only 8192 KiB (ulimit -l), and CAP_IPC_LOCK is
                                     missing
-            A page that must be fetched in the loop costs microseconds to
-            milliseconds.
+            A page fault in the loop costs microseconds to milliseconds.
             $ printf '%s - rtprio 99\n%s - memlock unlimited\n' "$USER" "$USER" | sudo tee /etc/security/limits.d/90-latido.conf
-            - log out and in again after granting it; or run latido with sudo
+            - log out and in again after this command; or run latido with sudo
 
     warning frequency scaling       powersave, 400-4700 MHz (intel_pstate)
-            A CPU that was slowed down while idle runs its first instructions
+            A CPU that reduced its frequency while idle runs its first instructions
             slowly.
             $ sudo latido tune apply frequency:performance
 
     unknown management interrupts   there is no /dev/cpu/0/msr
-            The firmware takes the CPU for 10 µs to ms, and the kernel neither sees
-            nor prevents it.
+            The firmware takes the CPU for 10 µs up to milliseconds; the kernel
+            cannot see or prevent it.
             $ sudo modprobe msr
     "#);
 }
@@ -75,32 +74,33 @@ fn advice_on_interrupts_and_cpus_says_what_it_is_for_and_how_to_follow_it() {
     let text = shown();
     let (advice, _) = cut(cut(&text, "advice ").1, "advice  swap");
     insta::assert_snapshot!(advice, @"
-    advice  interrupt threads       only those of drivers that ask for it
-            A handler that is a thread has a priority: one outside threads comes
-            before every task.
+    advice  interrupt threads       only handlers whose drivers request it
+            A handler in a thread has a priority; a handler outside a thread
+            preempts every task.
             boot with threadirqs
 
     advice  turbo                   on
-            Frequencies above the nominal one come and go with temperature and with
-            other cores.
+            Frequencies above the nominal one depend on the temperature and on the
+            load of other cores.
             $ sudo latido tune apply frequency:performance
 
-    advice  fair server             50ms of 1s on CPUs 0-3; touches busy loops, not
-                                    periodic tasks
-            Since Linux 6.12 it takes its budget from busy real-time tasks when
-            others starve.
-            - only for a task that never sleeps, and then for everybody: one that
-              hangs takes its CPU with it
+    advice  fair server             50ms of 1s on CPUs 0-3; it affects busy loops,
+                                    not periodic tasks
+            Since Linux 6.12 it takes time from busy real-time tasks when other
+            tasks starve.
+            - only for a task that never sleeps; this affects all real-time tasks,
+              and one that hangs blocks its CPU
             $ sudo latido tune apply throttle:off
 
     advice  isolated CPUs           none
-            On a CPU of its own a real-time task meets no other task and few
+            On an isolated CPU a real-time task meets no other tasks and few
             interrupts.
             $ sudo latido tune apply isolate:3
             boot with isolcpus=domain,managed_irq,3 nohz_full=3 rcu_nocbs=3
 
-    advice  full tickless           no CPU; periodic tasks hardly notice
-            Elsewhere the tick interrupts a busy task 100 to 1000 times a second.
+    advice  full tickless           no CPU; it hardly affects periodic tasks
+            On other CPUs the tick interrupts a busy task 100 to 1000 times per
+            second.
             boot with nohz_full=3
 
     advice  RCU callbacks           on every CPU
@@ -108,9 +108,9 @@ fn advice_on_interrupts_and_cpus_says_what_it_is_for_and_how_to_follow_it() {
             offloaded.
             boot with rcu_nocbs=3
 
-    advice  interrupt placement     1 on all CPUs: none is kept free
-            Each interrupt that a measured CPU serves delays whatever runs there.
-            - name the CPUs to be measured and ask again: latido check --cpus 3
+    advice  interrupt placement     1 interrupt on all CPUs; no CPU is kept free
+            Each interrupt that a measured CPU serves delays the task on it.
+            - name the CPUs to be measured: latido check --cpus 3
 
     advice  SMT                     on
             A sibling thread shares the core's caches and execution units with the
@@ -126,18 +126,18 @@ fn advice_on_memory_comes_after_that_on_cpus() {
     let (advice, _) = cut(cut(&text, "advice  swap").1, "ok ");
     insta::assert_snapshot!(advice, @"
     advice  swap                    1024 MiB
-            Locked memory stays, but a machine that swaps delays whoever waits for
-            its disk.
+            Locked memory stays present, but a machine that swaps delays all tasks
+            that wait for its disk.
             $ sudo swapoff -a
 
     advice  transparent huge pages  always
-            The kernel moves memory around to make them, and stops its users
-            meanwhile.
+            The kernel moves memory to make them, and stops the tasks that use this
+            memory meanwhile.
             $ sudo latido tune apply thp:madvise
 
     advice  memory compaction       moves locked pages too
-            A locked page that the kernel moves is a page fault at the next access,
-            mlockall or not.
+            If the kernel moves a locked page, the next access is a page fault, even
+            after mlockall.
             $ sudo latido tune apply compaction:off
     ");
 }
@@ -151,19 +151,18 @@ fn what_is_fine_is_brief_and_all_remedies_come_together_at_the_end() {
     ok      clock source            tsc
     ok      kernel debugging        no costly option, says /boot/config-6.12.9-amd64
     ok      preemptible RCU         yes
-    ok      priority inheritance    mutexes of programs can have it
-                                    (PTHREAD_PRIO_INHERIT)
-    ok      idle states             C10 takes 230 µs to leave; a run holds it off
-                                    unless told --tune cstates:as-is
+    ok      priority inheritance    available to programs (PTHREAD_PRIO_INHERIT)
+    ok      idle states             C10 takes 230 µs to leave; a run avoids it
+                                    unless you pass --tune cstates:as-is
     ok      real-time throttle      950 ms of 1000 ms, which this kernel (6.12 or
                                     newer) no longer enforces
     ok      RT group scheduling     off
-    ok      timer slack             50 µs, for time-sharing threads alone
+    ok      timer slack             50 µs, for time-sharing threads only
     ok      load now                0.40 tasks on 4 CPUs in the last minute; 0 now
     ok      hypervisor              none
     ok      stolen time             none since the start
     ok      container               none
-    ok      group limits            none on processor time or CPUs
+    ok      group limits            no limit on processor time or CPUs
     ok      temperature             48 degrees, critical at 105
 
     all tunings together, until `latido tune undo` or a reboot (for one run: --tune each):

@@ -221,7 +221,7 @@ mod tests {
         \bottomrule
         \end{tabular}
 
-        \par\noindent Limits by binomial ranks of as many samples as come independently, by blocks of time, and of these repeats: where they differ, another may lie outside.
+        \par\noindent Limits by binomial ranks of the number of independent samples, estimated from blocks of time, for these repeats only: if repeats differ, another may lie outside.
 
         \par\noindent n too small: the number of samples is too small for a 95 \% limit of this quantile; a longer measurement has one.
         ");

@@ -105,7 +105,7 @@ mod tests {
         | 6.12.48, full | 117 853 | 3.57 (3.56 to 3.58) | 5.89 (5.88 to 5.93) | 9.43 (9.38 to 9.65) | 12.2 (12.2 to 12.2) | 17.6 (16.0 to 23.2) | 64.3 (26.3 to n too small) |
         | 6.12.48, rt | 117 601 | 3.32 (3.31 to 3.32) | 4.85 (4.82 to 4.86) | 6.49 (6.49 to 6.51) | 8.51 (8.01 to 8.51) | 14.2 (13.5 to 15.2) | 17.6 (15.2 to n too small) |
 
-        Limits by binomial ranks of as many samples as come independently, by blocks of time, and of these repeats: where they differ, another may lie outside.
+        Limits by binomial ranks of the number of independent samples, estimated from blocks of time, for these repeats only: if repeats differ, another may lie outside.
 
         n too small: the number of samples is too small for a 95 % limit of this quantile; a longer measurement has one.
 
@@ -120,7 +120,7 @@ mod tests {
         | 6.12.48, rt | 1 | 2 | 58 751 | 0 | 0 % | 0 (at most 180) |
         | 6.12.48, rt | 1 | 3 | 58 850 | 0 | 0 % | 0 (at most 180) |
 
-        **Wake-up latency, tails: what is passed once in a while, under the causes observed in µs**
+        **Wake-up latency, tails: levels that are exceeded once in the given time, under the causes observed in µs**
 
         | configuration | repeat | CPU | k | u | shape | gate | once an hour | once a day | once a year |
         | :-- | --: | --: | --: | --: | --: | --: | --: | --: | --: |
@@ -131,13 +131,13 @@ mod tests {
         | 6.12.48, rt | 1 | 2 | 1 175 | 1.85 | −0.035 (−0.070 to 0.005) | shut | none | none | none |
         | 6.12.48, rt | 1 | 3 | 1 177 | 1.80 | −0.041 (−0.074 to −0.002) | shut | none | none | none |
 
-        No levels of 6.12.48, none, repeat 1, CPU 2: blocks with many exceedances come together (p \< 0.001); the excesses do not follow the fitted distribution (p \< 0.001); the shape changes with the threshold (p \< 0.001); two causes describe the excesses better (p \< 0.001); the largest lie further out than the rest allows (p \< 0.001).
+        No levels of 6.12.48, none, repeat 1, CPU 2: blocks with many exceedances cluster (p \< 0.001); the excesses do not follow the fitted distribution (p \< 0.001); the shape changes with the threshold (p \< 0.001); two causes describe the excesses better (p \< 0.001); the largest values are further out than the rest allows (p \< 0.001).
 
-        No levels of 6.12.48, none, repeat 1, CPU 3; 6.12.48, rt, repeat 1, CPU 3: the excesses do not follow the fitted distribution (p \< 0.001); the shape changes with the threshold (p \< 0.001); two causes describe the excesses better (p \< 0.001); the largest lie further out than the rest allows (p \< 0.001).
+        No levels of 6.12.48, none, repeat 1, CPU 3; 6.12.48, rt, repeat 1, CPU 3: the excesses do not follow the fitted distribution (p \< 0.001); the shape changes with the threshold (p \< 0.001); two causes describe the excesses better (p \< 0.001); the largest values are further out than the rest allows (p \< 0.001).
 
-        No levels of 6.12.48, full, repeat 1, CPU 2; 6.12.48, rt, repeat 1, CPU 2: blocks with many exceedances come together (p 0.002); the excesses do not follow the fitted distribution (p \< 0.001); the shape changes with the threshold (p \< 0.001); two causes describe the excesses better (p \< 0.001); the largest lie further out than the rest allows (p \< 0.001).
+        No levels of 6.12.48, full, repeat 1, CPU 2; 6.12.48, rt, repeat 1, CPU 2: blocks with many exceedances cluster (p 0.002); the excesses do not follow the fitted distribution (p \< 0.001); the shape changes with the threshold (p \< 0.001); two causes describe the excesses better (p \< 0.001); the largest values are further out than the rest allows (p \< 0.001).
 
-        No levels of 6.12.48, full, repeat 1, CPU 3: blocks with many exceedances come together (p 0.003); the excesses do not follow the fitted distribution (p \< 0.001); the shape changes with the threshold (p \< 0.001); two causes describe the excesses better (p \< 0.001); the largest lie further out than the rest allows (p \< 0.001).
+        No levels of 6.12.48, full, repeat 1, CPU 3: blocks with many exceedances cluster (p 0.003); the excesses do not follow the fitted distribution (p \< 0.001); the shape changes with the threshold (p \< 0.001); two causes describe the excesses better (p \< 0.001); the largest values are further out than the rest allows (p \< 0.001).
 
         A once-a-day event shows in 60 s with a chance of less than 1 %, in 3 days with 95 %
         ");

@@ -259,7 +259,7 @@ mod tests {
             ("fig.svg", "no format of a report ends in `svg`"),
             ("fig.pdf", "`latido figure NAME RUN -o FILE` writes one figure"),
             ("page.doc", "there are html, txt, tex, md, csv, json"),
-            ("10", "./10 is a file of that name"),
+            ("10", "./10 for a file of that name"),
         ] {
             let error = of(file, None).unwrap_err();
             assert!(error.starts_with(&format!("-o {file}: ")) && error.contains(why), "{file}: {error}");

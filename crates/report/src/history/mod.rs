@@ -90,10 +90,12 @@ pub fn name(series: &Series) -> String {
 
 fn title(series: &Series) -> String {
     let repeats = || series.points.iter().map(|night| night.repeats);
+    // The count of a run is that of all its repeats together.
+    let which = if series.measure.name() == "per hour" { "rate" } else { "median" };
     let of = match (repeats().min(), repeats().max()) {
         (Some(1), Some(1)) | (None, _) | (_, None) => String::new(),
-        (Some(a), Some(b)) if a == b => format!(", each the median of {a} repeats"),
-        (Some(a), Some(b)) => format!(", each the median of {a} to {b} repeats"),
+        (Some(a), Some(b)) if a == b => format!(", each the {which} of {a} repeats"),
+        (Some(a), Some(b)) => format!(", each the {which} of {a} to {b} repeats"),
     };
     format!("{}: {}{of}", name(series), words::many(series.points.len() as u64, "value"))
 }

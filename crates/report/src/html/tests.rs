@@ -261,7 +261,7 @@ fn the_top_says_what_was_asked_found_how_sure_and_what_is_missing() {
     for text in [
         "<p class=\"asked\">Do the 4 conclusions of the study hold on bench-07?",
         "<p class=\"found\">Of 4 conclusions 1 holds, 1 does not hold, 1 is undecided, 1 was not measured.",
-        "<dt>How sure<dd>Each figure rests on one run of its configuration. Measured at 1 % of the published size",
+        "<dt>How sure<dd>Each figure rests on one run of its configuration. The run had 1 % of the published size, so it did not show rare events.",
         "<dt>Missing<dd>Not measured: isolated, rcu, isolated + rcu and 3 more (72 cells).",
     ] {
         assert!(top.contains(text), "{text}: {top}");

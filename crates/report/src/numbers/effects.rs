@@ -72,9 +72,12 @@ fn sentence(effect: &Effect) -> String {
         let (factor, level) = (effect.factors.get(at), effect.levels.get(at));
         format!("{}={}", factor.map_or("", String::as_str), level.map_or("", String::as_str))
     };
-    let base = effect.relative_to.as_deref().unwrap_or("the whole");
     match effect.factors.as_slice() {
-        [factor] => format!("{} is {ratio} times {factor}={base}{interval}{p}", level(0)),
+        [factor] => {
+            let base = effect.relative_to.as_ref().map(|base| format!("{factor}={base}"));
+            let base = base.unwrap_or_else(|| "the geometric mean".into());
+            format!("{} is {ratio} times {base}{interval}{p}", level(0))
+        }
         [_, _] => format!("{} multiplies the effect of {} by {ratio}{interval}{p}", level(0), level(1)),
         more => {
             let others: Vec<String> = (1..more.len()).map(level).collect();

@@ -25,8 +25,8 @@ fn of(section: &Section, shown: &[Named]) -> Option<Sheet> {
     let noun = words::plural(section.noun());
     let above = Head::from("above").alarm();
     let mut head = vec!["configuration".into(), "repeat".into(), "CPU".into(), Head::from(noun), above];
-    head.extend(["share", "an hour"].map(Head::from));
-    head.extend(bursts.then(|| ["bursts", "bursts an hour"].map(Head::from)).into_iter().flatten());
+    head.extend(["share", "per hour"].map(Head::from));
+    head.extend(bursts.then(|| ["bursts", "bursts per hour"].map(Head::from)).into_iter().flatten());
     let row = |(named, limit): &(&Named, &Limit)| {
         let own = &named.extremes;
         let cpu = own.cpu.map_or_else(|| Datum::Text("not pinned".into()), |cpu| Datum::Count(cpu.into()));

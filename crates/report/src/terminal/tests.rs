@@ -50,7 +50,7 @@ fn a_failed_run() {
     fixture.record(2).skipped.push(Skip { what: "frequency pinning".into(), why: "no cpufreq here".into() });
     insta::assert_snapshot!(printed(&fixture), @"
     20261121T200000Z-quick-k3f9 on bench-07, Linux 6.12.48
-    note: idle states: not held off: wake-ups may wait for the processor to leave
+    note: idle states: not disabled: wake-ups may wait for the processor to leave
           them (cell 2)
     note: also frequency pinning (skipped); not measured: smi, hypervisor (see
           `latido show --full`)
@@ -70,8 +70,8 @@ fn a_failed_run() {
     FAIL: wakeup, busy: 1 of 20000 samples above the limit of 100 µs, worst 228 µs
           (latency, CPU 1)
     in the way: idle states: `latido check` says what to change
-    why: the same command with --explain says what made the late samples so (it
-         needs root)
+    why: add --explain to the command to see what caused the late samples (it needs
+         root)
     ");
 }
 
@@ -82,8 +82,8 @@ fn a_pass_says_what_it_supports() {
         verdict(&fixture.run, &of_run(&fixture.run, fixture), (&found, &[]), Style { width: 400, color: false })
             .join("\n")
     };
-    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit of 100 µs; none above it: a cause that strikes more often than once in 3.34 s would have been seen with 95 %");
-    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"PASS: wakeup, idle: worst 2.00 µs of 20 samples (latency, CPU 0), 98.0 µs inside the limit of 100 µs; none above it: a cause that strikes more often than once in 3.34 s would have been seen with 95 %");
+    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![quiet(0), quiet(1)])])), @"PASS: wakeup, idle: worst 24.8 µs of 20000 samples (latency, CPU 1), 75.2 µs inside the limit of 100 µs; none above it: a cause that strikes more often than once in 3.34 s would have been seen with 95 % probability");
+    insta::assert_snapshot!(told(&Fixture::new(vec![(cell(), vec![vec![2_000; 20]])])), @"PASS: wakeup, idle: worst 2.00 µs of 20 samples (latency, CPU 0), 98.0 µs inside the limit of 100 µs; none above it: a cause that strikes more often than once in 3.34 s would have been seen with 95 % probability");
     insta::assert_snapshot!(told(&Fixture::new(vec![(probing("gap"), vec![quiet(0)])])), @"
     NO LIMIT SET: gap, idle: worst 24.8 µs of 10000 samples (gap, CPU 0)
     next: $ latido run gap -c 0,1 --load stress-cpu

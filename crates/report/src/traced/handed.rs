@@ -174,7 +174,7 @@ fn nothing_found_is_a_result_and_nothing_understood_an_error() {
     let said = refused("handed/sched_switch-2.6.26");
     assert!(
         said.contains(
-            "no entry in the text of a tracer: 3 of 7 lines are unknown, the first is line 5: 6263:120:R +   2717"
+            "no entry in the text of a tracer (sched_switch): 3 of 7 lines are unknown, the first is line 5: 6263:120:R +   2717"
         ),
         "{said}"
     );

@@ -90,7 +90,7 @@ fn what_is_written_is_read_again_in_both_orders() {
 fn a_ring_that_gives_less_than_it_said_is_an_error() {
     let ring = Ring { cpu: 3, length: 4096, pages: &[0u8; 100][..] };
     let error = contents(Endian::Little).write(&mut Vec::new(), vec![ring]).unwrap_err();
-    assert!(error.to_string().contains("CPU 3 gave 100 of 4096"), "{error}");
+    assert!(error.to_string().contains("CPU 3: latido copied 100 of 4096"), "{error}");
 }
 
 proptest! {

@@ -74,5 +74,5 @@ fn what_is_missing_breaks_the_waits_over_it() {
     let place = Trace::open(&six.bytes).unwrap().buffers[0].cpus.iter().map(|data| data.at).max().unwrap();
     let (left, lost) = told(&six.bytes[..place as usize]);
     assert!(left[0].waits.is_empty() && left[0].met.unpaired.voided > 0, "{:?}", left[0].met.unpaired);
-    assert!(lost.iter().any(|said| said.contains("the file has 0")), "{lost:?}");
+    assert!(lost.iter().any(|said| said.contains("the file has only 0")), "{lost:?}");
 }

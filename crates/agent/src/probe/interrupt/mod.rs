@@ -60,14 +60,14 @@ mod tests {
             ("source = 'timer'\nhandler = 'x'", "stamps its handler by a kernel event"),
             ("source = 'hpet'\nhandler = 'a b'", "`handler`"),
             ("rate = 97", "rate"),
-            ("source = 'timer'\nstation = 'netns'", "no `station`"),
+            ("source = 'timer'\nstation = 'netns'", "no option `station`"),
             ("source = 'network'\nstation = 'nowhere'", "`station` is local"),
             ("source = 'network'\ntrigger_prio = 5", "another process"),
             ("source = 'network'\nhandler = 'x'", "carries its own stamp"),
             ("source = 'gpio'", "out=N and in=M"),
             ("source = 'gpio'\nout = 4\nin = 4", "out=N and in=M"),
             ("source = 'uio'\nraise = '0x61:1'", "OFFSET:VALUE"),
-            ("source = 'parport'\nraise = '0x60:1'", "no `raise`"),
+            ("source = 'parport'\nraise = '0x60:1'", "no option `raise`"),
         ] {
             assert!(refusal(text).contains(why), "{text}: {}", refusal(text));
         }

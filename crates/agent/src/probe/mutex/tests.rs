@@ -29,7 +29,7 @@ fn an_option_of_the_other_form_is_refused() {
         ("form = \"inversion\"\nkind = \"ceiling\"", "the kinds normal, inherit"),
         ("batch = 0", "1 to 1000000"),
         ("ceiling = 100", "1 to 99"),
-        ("busy = \"2s\"", "over 1s"),
+        ("busy = \"2s\"", "at most 1s"),
         ("interval = \"1us\"", "under 10us"),
     ] {
         let error = probe(options).err().unwrap().to_string();
@@ -66,7 +66,7 @@ fn a_cell_that_cannot_be_measured_is_refused_with_the_remedy() {
     let (low, rr) = (Scheduling::Fifo { prio: 2 }, Scheduling::Rr { prio: 3 });
     for (options, cell, message) in [
         ("form = \"inversion\"", cell(Scheduling::OTHER, None), Some("use fifo or rr")),
-        ("form = \"inversion\"", cell(low, None), Some("ask for 3 to 99")),
+        ("form = \"inversion\"", cell(low, None), Some("choose a priority of 3 to 99")),
         ("form = \"inversion\"", cell(FIFO, Some("0,1")), Some("name one with -c, not 0,1")),
         ("form = \"inversion\"", cell(rr, Some("1")), None),
         ("kind = \"ceiling\"", cell(Scheduling::OTHER, None), Some("use fifo or rr")),

@@ -17,7 +17,7 @@ fn doubtful_repeats_are_left_out() {
     fixture.record(12).quality.policy_refused = Some("fifo 80 was refused: EPERM".into());
     let (outcome, detail) = judged(&fixture, &lower());
     assert_eq!(outcome, Outcome::DoesNotHold, "{detail}");
-    insta::assert_snapshot!(detail, @"wakeup, idle: isolated 460 µs against stock 115 µs, ratio 4.00 (2.89 to 5.45), p below 0.0001, 8 against 10 repeats; one repeat of isolated left out: policy: fifo 80 was refused: EPERM; one repeat of isolated left out: all above 115 µs may be foreign time");
+    insta::assert_snapshot!(detail, @"wakeup, idle: isolated 460 µs against stock 115 µs, ratio 4.00 (2.89 to 5.45), p below 0.0001, 8 against 10 repeats; one repeat of isolated left out: policy: fifo 80 was refused: EPERM; one repeat of isolated left out: all above 115 µs may be time of other programs or the host");
     for number in 11..=20 {
         fixture.record(number).quality.timeline.push(stolen());
     }

@@ -10,7 +10,7 @@ fn a_trace_that_nobody_asked_for_is_a_note() {
         r.quality.tracing = Some(Tracing::Seen { active });
     };
     let found = finding("tracing", on);
-    insta::assert_snapshot!(found.sentence(), @"tracing: the kernel traces: function and events, in the instance mine events; each sample has its cost in it");
+    insta::assert_snapshot!(found.sentence(), @"tracing: the kernel traces: function and events, in the instance mine events; each sample includes the cost of that");
     assert_eq!(found.grade, Note);
     let asked = finding("tracing", |r| {
         on(r);
@@ -41,7 +41,7 @@ fn a_frozen_trace_says_how_to_go_on() {
         })
     };
     let found = frozen(None);
-    insta::assert_snapshot!(found.sentence(), @"frozen trace: marked and switched off at a sample of 123 µs, CPU 1, as stop_on asks; it stays off until `echo 1 > /sys/kernel/tracing/tracing_on`");
+    insta::assert_snapshot!(found.sentence(), @"frozen trace: marked and switched off at a sample of 123 µs, CPU 1, as stop_on requests; it stays off until `echo 1 > /sys/kernel/tracing/tracing_on`");
     assert_eq!(found.grade, Note);
     assert!(frozen(Some("EBADF")).text().contains("EBADF"));
     let state = |freeze: Freeze| {
@@ -66,7 +66,7 @@ fn what_the_kernel_left_out_is_a_note() {
         })
     };
     let found = of(&[("lost", 0), ("voided", 2), ("unseen", 3)]);
-    insta::assert_snapshot!(found.sentence(), @"events: 2 samples void, as events were lost, 3 without a switch, which the kernel left out: what is missing may be the worst, and need not be like what is left");
+    insta::assert_snapshot!(found.sentence(), @"events: 2 samples void because events were lost, 3 without a switch, which the kernel did not record: the missing samples may be the worst, and may differ from the others");
     assert_eq!(found.grade, Note);
     assert_eq!(of(&[("lost", 0), ("voided", 0)]).grade, Grade::Ok);
     let cut = finding("events", |r| {

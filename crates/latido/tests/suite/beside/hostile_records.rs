@@ -181,7 +181,7 @@ fn runs_of_too_many_cells_and_words_are_refused() {
     );
     fs::write(run.join("run.json"), text).unwrap();
     let told = said(&world, &["show", "--full", dir]);
-    assert!(told.contains("cells, more than the 20000 that latido reads"), "{told}");
+    assert!(told.contains("cells, but latido reads at most 20000"), "{told}");
 
     fs::write(run.join("run.json"), sound.to_string()).unwrap();
     let record = fs::read_to_string(run.join("cells/001/record.json")).unwrap();

@@ -93,7 +93,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
     for (words, said) in [
         (&["by=deadline"][..], "add --policy deadline"),
         (&["by=timerfd", "clock=tai"], "use by=nanosleep or by=posix-timer"),
-        (&["by=deadline", "phase=random", "--policy=deadline:runtime=1ms,period=1ms"], "leave out `clock`, `phase`"),
+        (&["by=deadline", "phase=random", "--policy=deadline:runtime=1ms,period=1ms"], "omit `clock`, `phase`"),
         (&["tasks=0"], "`tasks` must be 1 to 256"),
         (&["by=poll"], "its values are nanosleep, timerfd, posix-timer, deadline"),
     ] {

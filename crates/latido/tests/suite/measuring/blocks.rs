@@ -62,7 +62,7 @@ fn a_machine_that_is_not_booted_has_its_first_boot_alone() {
     let records = document["records"].as_array().unwrap();
     assert_eq!(records.len(), 4);
     assert!(records.iter().all(|record| record["cell"]["boot"] == 1 && record["cell"]["target"] == "local"));
-    let reason = "boot 2: latido measures the target `local` as it runs";
+    let reason = "boot 2: latido measures the target `local` as it runs, and does not boot it";
     assert!(stderr(&output).contains(reason), "{}", stderr(&output));
     let planned = planned(&world);
     assert_eq!(planned.len(), 8);

@@ -323,7 +323,7 @@ fn what_is_not_there_is_said_to_be_so() {
     assert!(why.contains("ended with status 3 before latido counted an activation; it printed: broken"), "{why}");
     let why = run(&["task", "--", "chrt", "-f", "10", "sh", "-c", "while :; do :; done"]);
     assert!(why.contains("without waiting") && why.contains("`latido help command`"), "{why}");
-    assert!(run(&["task", "--", "./no-such-program"]).contains("there is no program `./no-such-program`"));
+    assert!(run(&["task", "--", "./no-such-program"]).contains("there is no executable program `./no-such-program`"));
     let why = run(&["syscall", "name=clock_nanoslep"]);
     assert!(why.contains("sys_enter_clock_nanosleep"), "{why}");
     assert!(run(&["task"]).contains("pid=N, name=PATTERN, or -- CMD"));

@@ -94,8 +94,9 @@ fn the_figures_of_all_cells_come_first() {
     Wake-up latency, quantiles with 95 % limits (µs)
     configuration  wake-ups                      p99.99  p99.999
     idle              20000  22.5 (17.7 to n too small)        -
-     Limits by binomial ranks of as many samples as come independently, by blocks of
-     time, and of these repeats: where they differ, another may lie outside.
+     Limits by binomial ranks of the number of independent samples, estimated from
+     blocks of time, for these repeats only: if repeats differ, another may lie
+     outside.
      n too small: the number of samples is too small for a 95 % limit of this
      quantile; a longer measurement has one.
     ");
@@ -129,20 +130,21 @@ fn everything_of_a_measured_cell_is_shown() {
       ok  load               alive throughout
       ok  tunings            in force
       ok  pinning            each thread stayed on its CPU
-      ok  clock              monotonic (tsc), 21 ns a reading, step 1 ns
+      ok  clock              monotonic (tsc), 21 ns per reading, step 1 ns
       ok  foreign tasks      none seen
       ok  steal              0 ns of the measured CPUs' time stolen
       ok  kernel threads     none seen
       ok  smi                0 management interrupts
       ok  throttle           the probe does not look for it
-      ok  run delay          no more than what was seen and 10 µs a wake-up
+      ok  run delay          explained by the tasks that latido saw and 10 µs per
+                             wake-up
       ok  outcome            complete, 10.0 s
       ok  memory             locked
       ok  page faults        0 minor, 0 major while measuring
       ok  preemptions        0 involuntary switches
       ok  wall clock         CLOCK_REALTIME moved by 0 ns
       ok  throttle settings  real-time budget unlimited, fair server off
-      ok  idle states        held off through /dev/cpu_dma_latency
+      ok  idle states        disabled through /dev/cpu_dma_latency
       ok  frequency          3000 to 3000 MHz
       ok  temperature        at most 45 degrees, critical at 100
       ok  timer slack        none with real-time policy
