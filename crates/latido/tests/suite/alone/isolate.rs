@@ -175,7 +175,7 @@ fn what_cannot_be_isolated_is_refused_and_nothing_is_changed() {
         (all.as_str(), "all other tasks need a CPU too"),
         ("isolate:cpus=4095", "not online"),
         ("irqs:away=4095", "not online"),
-        ("isolate", "`cpus` is required"),
+        ("isolate", "the required option `cpus` is missing"),
     ] {
         let output = world.run(["run", "null", "samples=100", "--tune", tune, "--json", "--no-report"]);
         assert!(!output.status.success(), "{tune}");

@@ -92,7 +92,7 @@ fn two_runs_of_ten_repeats_are_compared() {
     let (code, out, _) = latido(&world, &[&["compare", "--base", "slow"], arms.as_slice()].concat());
     assert!(code == 0 && out.contains("quick") && out.contains("lower"), "{out}");
     let (code, _, err) = latido(&world, &["compare", &fast, &again, "--metric", "null.jitter.max"]);
-    assert!(code == 1 && err.contains("there are null.latency"), "{err}");
+    assert!(code == 1 && err.contains("measured: null.latency"), "{err}");
     let (code, _, err) = latido(&world, &["compare", &fast, &again, "--metric", "biggest"]);
     assert!(code == 64 && err.contains("neither a statistic"), "{err}");
 }

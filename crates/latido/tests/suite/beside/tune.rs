@@ -236,7 +236,7 @@ fn wrong_words_are_usage_errors() {
     for (words, said) in [
         (&["apply", "timer"][..], "there is no tuning `timer` (did you mean `timers`?)"),
         (&["apply", "thp:allways"], "did you mean `always`?"),
-        (&["apply", "workqueues"], "`away` is required"),
+        (&["apply", "workqueues"], "the required option `away` is missing"),
         (&["undo", "timer"], "did you mean `timers`?"),
         (&["undo", "thp:never"], "a name alone, without options"),
     ] {

@@ -113,7 +113,7 @@ fn what_no_pair_can_be_is_refused_before_it_starts() {
         (&["--prio=1"][..], "a priority of 2 or more"),
         (&["-c0-1"], "share one CPU, but 2"),
         (&["across=other", "-c0"], "exactly two CPUs"),
-        (&["interval=2s"], "1s at most"),
+        (&["interval=2s"], "at most 1s"),
         (&["by=doorbell"], "semaphore, futex, pipe, eventfd"),
     ] {
         let output = world.run(["run", "switch"].into_iter().chain(arguments.iter().copied()));
