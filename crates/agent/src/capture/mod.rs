@@ -128,6 +128,20 @@ fn instruct(dir: &Path, spec: &Spec, chosen: &Chosen, cpus: &CpuSet, ring: u64) 
     Ok(())
 }
 
+impl Spec {
+    /// Returns the CPUs to trace: all online ones by default.
+    fn traced_cpus(&self) -> Result<CpuSet> {
+        let online = machine::online_cpus();
+        let cpus = self.cpus.clone().unwrap_or_else(|| online.clone());
+        let absent = cpus.without(&online);
+        ensure!(
+            absent.is_empty() && !cpus.is_empty(),
+            "CPU {absent} is not online and cannot be traced; the online CPUs are {online}"
+        );
+        Ok(cpus)
+    }
+}
+
 /// The time of a sample, from its beginning to its end, ns on CLOCK_MONOTONIC.
 pub type Time = (u64, u64);
 
@@ -144,13 +158,7 @@ impl Capture {
             &spec.wanted,
             &events::Available::read(tracefs.dir())?,
         )?;
-        let online = machine::online_cpus();
-        let cpus = spec.cpus.clone().unwrap_or_else(|| online.clone());
-        let absent = cpus.without(&online);
-        ensure!(
-            absent.is_empty() && !cpus.is_empty(),
-            "CPU {absent} is not online and cannot be traced; the online CPUs are {online}"
-        );
+        let cpus = spec.traced_cpus()?;
         let tracer = spec.wanted.tracer.as_ref();
         let (readers, ring) = ring::rings(spec, &cpus);
         if let Some(tracer) = tracer {

@@ -164,16 +164,8 @@ pub fn run(args: Args) -> Result<u8> {
     let started = Monotonic.now();
     let (did, end, size, work) = match args.what {
         What::Trigger { to, rate, walk, size, end } => {
-            let period = Ns((1e9 / rate).round() as u64);
-            if walk >= period {
-                return Err(Usage::new(format!(
-                    "--walk {walk}: it must be below {period}, the time from one packet to the next"
-                ))
-                .into());
-            }
-            let target = to.resolved()?;
-            let socket = station::towards(target)?;
-            let (pace, bound, mark) = (Pace { period, walk }, end.bound(), end.mark()?);
+            let (pace, target) = (pace(rate, walk)?, to.resolved()?);
+            let (socket, bound, mark) = (station::towards(target)?, end.bound(), end.mark()?);
             let send = move || trigger::send(&socket, size as usize, pace, bound, &own, mark);
             let work = thread::Builder::new().spawn(send)?;
             (Did { station: "trigger", to: Some(target), ..Did::default() }, end, size, work)
@@ -216,6 +208,20 @@ pub fn run(args: Args) -> Result<u8> {
     let did = did.with(&counts, size, elapsed, numbered);
     output::write_out(&if end.json { format!("{}\n", serde_json::to_string_pretty(&did)?) } else { did.text() })?;
     Ok(Exit::Done.code())
+}
+
+/// Returns the pace of a trigger.
+///
+/// # Errors
+/// The walk is not shorter than the time from one packet to the next.
+fn pace(rate: f64, walk: Ns) -> Result<Pace, Usage> {
+    let period = Ns((1e9 / rate).round() as u64);
+    match walk < period {
+        true => Ok(Pace { period, walk }),
+        false => {
+            Err(Usage::new(format!("--walk {walk}: it must be below {period}, the time from one packet to the next")))
+        }
+    }
 }
 
 impl To {

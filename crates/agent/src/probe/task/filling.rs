@@ -203,21 +203,24 @@ fn open(
             None => None,
         };
         let name = name.clone();
-        if thread.is_biased() {
-            let what = format!("wakeup, running and preempted of `{name}`");
-            let (unseen, count) = (thread.unseen, thread.count);
-            let why = format!(
-                "the trace lacks the switch to it in {unseen} of {count} activations, and the other activations do not represent \
-                 these"
-            );
-            stage.skipped.push(Skip { what, why });
-        }
+        stage.skipped.extend(thread.is_biased().then(|| without_switches(&name, thread)));
         threads.insert(
             *pid,
             Thread { name, places, slots, unfinished: 0, unseen: 0, until: gathered.interval().ended_ns },
         );
     }
     Ok(threads)
+}
+
+/// Returns the note about quantities that a thread lacks because the trace lacks switches to it.
+fn without_switches(name: &str, thread: &Seen) -> Skip {
+    let (unseen, count) = (thread.unseen, thread.count);
+    Skip {
+        what: format!("wakeup, running and preempted of `{name}`"),
+        why: format!(
+            "the trace lacks the switch to it in {unseen} of {count} activations, and the other activations do not represent these"
+        ),
+    }
 }
 
 /// Returns the note about threads that have no slots although their program has a period.

@@ -169,7 +169,11 @@ pub fn records(run: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 /// The `--json` document of a run that must end with this status.
 pub fn json(output: &Output, status: i32) -> serde_json::Value {
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(status), "{stderr}");
+    let headline = || {
+        let document: Option<serde_json::Value> = serde_json::from_slice(&output.stdout).ok();
+        document.map(|document| document["judgement"]["headline"].to_string())
+    };
+    assert_eq!(output.status.code(), Some(status), "{stderr}{:?}", headline());
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stdout)))
 }
