@@ -111,7 +111,7 @@ mod tests {
 
         **Wake-up latency, how often above 100 µs, with 95 % limits**
 
-        | configuration | repeat | CPU | wake-ups | above | share | an hour |
+        | configuration | repeat | CPU | wake-ups | above | share | per hour |
         | :-- | --: | --: | --: | --: | --: | --: |
         | 6.12.48, none | 1 | 2 | 58 706 | 5 | 0.0085 % (0.0028 % to 0.020 %) | 300 (97.4 to 700) |
         | 6.12.48, none | 1 | 3 | 58 954 | 4 | 0.0068 % (0.0018 % to 0.017 %) | 240 (65.4 to 614) |

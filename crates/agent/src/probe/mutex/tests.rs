@@ -30,7 +30,7 @@ fn an_option_of_the_other_form_is_refused() {
         ("batch = 0", "1 to 1000000"),
         ("ceiling = 100", "1 to 99"),
         ("busy = \"2s\"", "at most 1s"),
-        ("interval = \"1us\"", "under 10us"),
+        ("interval = \"1us\"", "10us or more"),
     ] {
         let error = probe(options).err().unwrap().to_string();
         assert!(error.contains(message), "{options}: {error}");

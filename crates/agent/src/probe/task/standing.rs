@@ -149,7 +149,10 @@ mod tests {
     /// If a shell starts the program, latido must look at the program behind the shell.
     #[test]
     fn children_are_looked_at() {
-        let mut shell = std::process::Command::new("sh").args(["-c", "sleep 60; true"]).spawn().unwrap();
+        // A shell whose child is killed prints that, between the lines of the tests.
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", "sleep 60; true"]).stderr(std::process::Stdio::null());
+        let mut shell = shell.spawn().unwrap();
         let mut standings = Standings::default();
         let has_child = |standings: &mut Standings| {
             standings.ask(&Root::default(), vec![shell.id()]);

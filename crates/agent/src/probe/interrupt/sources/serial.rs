@@ -113,7 +113,7 @@ mod tests {
         put("/dev/ttyS2", "");
         for (file, bad, good, why) in [
             ("type", "0\n", "4\n", "not a 16550A"),
-            ("io_type", "2\n", "0\n", "no I/O ports"),
+            ("io_type", "2\n", "0\n", "cannot reach the registers"),
             ("irq", "0\n", "5\n", "no interrupt"),
         ] {
             put(&format!("/sys/class/tty/ttyS2/{file}"), bad);
