@@ -6,10 +6,10 @@
 //! Each measuring thread goes through five steps:
 //!
 //! 1. allocate: [`recorder::new`] returns the [`Recorder`] (the writing end, for the measuring thread) and the [`Reader`] (for a
-//!   housekeeping thread);
+//!    housekeeping thread);
 //! 2. prepare: the measuring thread locks memory and sets its policy and affinity (`latido_sys`);
 //! 3. dry run: [`wakeup::rehearse`], [`gap::rehearse`] and their counterparts run every cold path once, so that code and data are resident,
-//!   and then clear the recorder;
+//!    and then clear the recorder;
 //! 4. run: [`wakeup::run`], [`gap::run`] and so on; meanwhile the reader drains finished blocks and takes snapshots;
 //! 5. finish: the reader takes the writing end back and returns the whole result.
 #![no_std]

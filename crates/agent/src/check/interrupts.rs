@@ -1,7 +1,7 @@
 //! Interrupts: whether their handlers are threads, and which of them the CPUs to be measured serve.
 
 use super::{Answer, MachineView, Question};
-use crate::machine::Root;
+use crate::machine::{Root, task};
 use latido_model::{check::Severity, cpus::CpuSet, machine::Model};
 
 pub const THREADING: Question = Question {
@@ -113,10 +113,11 @@ fn placement(view: &MachineView) -> Answer {
     }
 }
 
-/// Whether irqbalance is running.
+/// Tells whether irqbalance runs as root. Any user may give a process that name, but only root moves interrupts.
 fn balancer(root: &Root) -> bool {
+    let read = |pid: &str, file: &str| root.read(&format!("proc/{pid}/{file}")).unwrap_or_default();
     let pids = root.list("proc").into_iter().filter(|name| name.parse::<u32>().is_ok());
-    pids.into_iter().any(|pid| root.read(&format!("proc/{pid}/comm")).as_deref() == Some("irqbalance"))
+    pids.into_iter().any(|pid| read(&pid, "comm") == "irqbalance" && task::acts_as_root(&read(&pid, "status")))
 }
 
 #[cfg(test)]
@@ -146,7 +147,10 @@ mod tests {
         assert_eq!(placed(&tree, Some("2")).severity, Severity::Ok);
         assert_eq!(placed(&tree, None).severity, Severity::Advice);
         tree.write("proc/77/comm", "irqbalance\n");
-        assert!(placed(&tree, Some("3")).remedies.iter().any(|r| format!("{r:?}").contains("irqbalance")));
+        let names_it = || placed(&tree, Some("3")).remedies.iter().any(|r| format!("{r:?}").contains("irqbalance"));
+        assert!(names_it());
+        tree.write("proc/77/status", "Uid:\t1000\t1000\t1000\t1000\n");
+        assert!(!names_it(), "a program of a user that has the same name");
     }
 
     #[test]

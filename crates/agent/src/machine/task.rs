@@ -26,6 +26,11 @@ pub fn users(status: &str) -> Option<Users> {
     Some(Users { real: next()?, effective: next()? })
 }
 
+/// Tells whether a process acts as root, by its status file. A process that does not show its user counts as root's.
+pub fn acts_as_root(status: &str) -> bool {
+    users(status).is_none_or(|users| users.effective == 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

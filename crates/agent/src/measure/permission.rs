@@ -69,7 +69,9 @@ fn group_without_budget() -> Option<String> {
         let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
         controllers.split(',').any(|name| name == "cpu").then_some(path)
     })?;
-    let budget = fs::read_to_string(format!("/sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us")).ok()?;
+    // Often one of the two is a link to the other.
+    let file = |mount: &str| fs::read_to_string(format!("/sys/fs/cgroup/{mount}{group}/cpu.rt_runtime_us")).ok();
+    let budget = ["cpu", "cpu,cpuacct"].into_iter().find_map(file)?;
     (budget.trim() == "0").then(|| group.to_string())
 }
 

@@ -9,7 +9,7 @@ use latido_model::{
     plan::scheduling::DEFAULT,
 };
 use latido_sys::{Errno, sched};
-use std::{sync::mpsc::channel, thread};
+use std::{collections::BTreeSet, sync::mpsc::channel, thread};
 
 /// Tries the schedulings that these cells name. Returns one sentence for each that the kernel refuses, with the limit and the remedy. It
 /// does not try the default: a run that names no scheduling goes on without it, under a banner.
@@ -27,7 +27,9 @@ pub fn refusals(cells: &[&Cell]) -> Vec<String> {
             try_out(cell.scheduling, threads, &usable).err().map(|error| permission::explain(cell.scheduling, error)),
         );
     }
-    refused.dedup();
+    // The same sentence may come from several numbers of threads.
+    let mut seen = BTreeSet::new();
+    refused.retain(|one| seen.insert(one.clone()));
     refused
 }
 

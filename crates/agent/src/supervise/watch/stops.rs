@@ -51,10 +51,12 @@ impl Stops {
     /// Takes one look.
     pub fn look(&mut self, root: &Root, moment: Moment) {
         let (standing, frozen) = self.stands(root);
-        // After a stop between two looks, the kernel reports that the process was continued.
+        // After a stop between two looks, the kernel reports once that the process was continued. latido takes that report at each look: left
+        // for the next look, it would count as another stop.
+        let went_on = self.went_on();
         let between = match frozen {
             Frozen::Between => Some(FREEZER),
-            Frozen::No | Frozen::Now => self.went_on().then_some(SIGNAL),
+            Frozen::No | Frozen::Now => went_on.then_some(SIGNAL),
         };
         self.take(standing, between, moment);
     }

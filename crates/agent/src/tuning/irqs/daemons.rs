@@ -11,7 +11,7 @@ use latido_model::cpus::CpuSet;
 pub fn absent(root: &Root, away: &CpuSet) -> Result<()> {
     for pid in root.list("proc").into_iter().filter_map(|name| name.parse::<i32>().ok()) {
         // Only root moves interrupts, and any user may give a process such a name.
-        if !of_root(root, pid) {
+        if !task::acts_as_root(&root.read(&format!("proc/{pid}/status")).unwrap_or_default()) {
             continue;
         }
         match root.read(&format!("proc/{pid}/comm")).unwrap_or_default().as_str() {
@@ -28,12 +28,6 @@ pub fn absent(root: &Root, away: &CpuSet) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Tells whether the process acts as root. A process that does not show its user counts as root's.
-fn of_root(root: &Root, pid: i32) -> bool {
-    let status = root.read(&format!("proc/{pid}/status")).unwrap_or_default();
-    task::users(&status).is_none_or(|users| users.effective == 0)
 }
 
 /// Tells whether irqbalance was started with these CPUs banned; see irqbalance(1).

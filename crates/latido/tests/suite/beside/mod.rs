@@ -45,4 +45,12 @@ mod tune;
 mod tune_signals;
 mod verdicts;
 mod waiting;
+#[cfg(feature = "parquet")]
 mod warehouse;
+
+/// Without the feature there is no generator of a farm.
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn the_warehouse_answers() {
+    crate::common::skip("the warehouse", crate::common::Need::Build, "built without the feature `parquet`");
+}
